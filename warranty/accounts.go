@@ -1,0 +1,168 @@
+package warranty
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of accounts and sessions.
+const (
+	MaxUserName     = 120
+	MinPassword     = 12
+	MaxPassword     = 256
+	SessionLifetime = 12 * time.Hour
+	ResetLifetime   = 30 * time.Minute
+	VerifyLifetime  = 24 * time.Hour
+)
+
+// User is a registered person, as they see themselves.
+type User struct {
+	ID            ID        `json:"id" doc:"Identifier of the user."`
+	Name          string    `json:"name" doc:"Name shown to others."`
+	Email         string    `json:"email" doc:"E-mail address."`
+	EmailVerified bool      `json:"email_verified" doc:"Whether the address was shown to be theirs."`
+	CreatedAt     time.Time `json:"created_at" doc:"When the account was made."`
+}
+
+// Session is a signed-in session with its secret.
+type Session struct {
+	AccessToken string    `json:"access_token" doc:"Secret to send as Authorization: Bearer."`
+	ExpiresAt   time.Time `json:"expires_at" doc:"When the session ends."`
+	User        User      `json:"user" doc:"Who is signed in."`
+}
+
+// Register makes an account.
+type Register struct {
+	Name     string `json:"name,omitzero" required:"true" max:"120" doc:"Name shown to others." example:"Ada Moreno"`
+	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address to sign in with." example:"ada@shop.example"`
+	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"12 to 256 characters; any will do, but not a well-known one."`
+}
+
+// Check refuses what no account can be made of.
+func (in *Register) Check() error {
+	var c Checks
+	in.Name = c.text("name", in.Name, 1, MaxUserName)
+	in.Email = c.email("email", in.Email, true)
+	c.password("password", in.Password, in.Email)
+	return c.Err()
+}
+
+// password checks a new password. It is never trimmed, truncated or echoed.
+func (c *Checks) password(field, password, email string) {
+	switch n := utf8.RuneCountInString(password); {
+	case n == 0:
+		c.Add(field, "required", "This field is required.")
+	case n < MinPassword:
+		c.Add(field, "too_short", fmt.Sprintf("At least %d characters are needed; a few words in a row are easy to remember.", MinPassword))
+	case n > MaxPassword:
+		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
+	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
+		c.Add(field, "forbidden_character", "A password is text without NUL characters.")
+	case email != "" && strings.EqualFold(password, email) || wellKnown(password):
+		c.Add(field, "well_known", "This password is one of the first that an attacker tries; choose another.")
+	}
+}
+
+// SignIn opens a session.
+type SignIn struct {
+	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+	Password string `json:"password,omitzero" required:"true" max:"256" format:"password" doc:"Password of the account."`
+}
+
+// Check refuses what no account can have.
+func (in *SignIn) Check() error {
+	var c Checks
+	in.Email = c.email("email", in.Email, true)
+	if in.Password == "" {
+		c.Add("password", "required", "This field is required.")
+	}
+	if utf8.RuneCountInString(in.Password) > MaxPassword {
+		c.Add("password", "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
+	}
+	return c.Err()
+}
+
+// SignOut ends the session that asks.
+type SignOut struct{}
+
+// VerifyEmail shows by a mailed code that the address is the caller's.
+type VerifyEmail struct {
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
+}
+
+// Check refuses an empty code.
+func (in *VerifyEmail) Check() error {
+	var c Checks
+	c.code(in.Code)
+	return c.Err()
+}
+
+func (c *Checks) code(code string) {
+	c.text("code", code, 1, 100)
+}
+
+// SendVerification mails a new code to the address of who asks.
+type SendVerification struct{}
+
+// RequestPasswordReset mails a code to the address, if it has an account.
+type RequestPasswordReset struct {
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+}
+
+// Check refuses what is no address.
+func (in *RequestPasswordReset) Check() error {
+	var c Checks
+	in.Email = c.email("email", in.Email, true)
+	return c.Err()
+}
+
+// ResetPassword sets a new password by a mailed code and ends every session.
+type ResetPassword struct {
+	Code     string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
+	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
+}
+
+// Check refuses an empty code and a password that no account can have.
+func (in *ResetPassword) Check() error {
+	var c Checks
+	c.code(in.Code)
+	c.password("password", in.Password, "")
+	return c.Err()
+}
+
+// ChangePassword sets a new password and ends every other session.
+type ChangePassword struct {
+	CurrentPassword string `json:"current_password,omitzero" required:"true" max:"256" format:"password" doc:"The password until now."`
+	NewPassword     string `json:"new_password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
+}
+
+// Check refuses a password that no account can have.
+func (in *ChangePassword) Check() error {
+	var c Checks
+	if in.CurrentPassword == "" {
+		c.Add("current_password", "required", "This field is required.")
+	}
+	c.password("new_password", in.NewPassword, "")
+	return c.Err()
+}
+
+// GetAuthStatus asks who the credential is.
+type GetAuthStatus struct{}
+
+// AuthStatus says who a credential resolves to and what it may do.
+type AuthStatus struct {
+	User               User       `json:"user" doc:"Whose credential it is."`
+	Credential         string     `json:"credential" doc:"token or session."`
+	Token              *TokenName `json:"token" doc:"The integration token in short; null for a session."`
+	Scopes             Scopes     `json:"scopes" doc:"What the credential may do."`
+	RateLimitPerMinute int        `json:"rate_limit_per_minute" doc:"Requests a minute that it may make."`
+	ExpiresAt          time.Time  `json:"expires_at" doc:"When it stops working."`
+}
+
+// TokenName is a token in short.
+type TokenName struct {
+	ID   ID     `json:"id" doc:"Identifier of the token."`
+	Name string `json:"name" doc:"Label of the token."`
+}

@@ -1,0 +1,126 @@
+package warranty
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Checks gathers everything that is wrong with an input, so that a caller
+// learns of all of it at once.
+type Checks struct{ Fields []FieldError }
+
+// Add notes that a field is wrong.
+func (c *Checks) Add(field, code, message string) {
+	c.Fields = append(c.Fields, FieldError{Field: field, Code: code, Message: message})
+}
+
+// Err is nil when nothing was wrong, else a validation error with every field.
+func (c *Checks) Err() error {
+	if len(c.Fields) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(c.Fields))
+	for _, f := range c.Fields {
+		names = append(names, f.Field)
+	}
+	return &Error{Code: ValidationFailed, Fields: c.Fields,
+		Message: "Nothing was changed. Mend what errors says of: " + strings.Join(names, ", ") + "."}
+}
+
+// text trims a single-line text and checks its length in characters.
+func (c *Checks) text(field, value string, least, most int) string {
+	return c.anyText(field, value, least, most, false)
+}
+
+// lines is text that may hold line breaks and tabs.
+func (c *Checks) lines(field, value string, least, most int) string {
+	return c.anyText(field, value, least, most, true)
+}
+
+func (c *Checks) anyText(field, value string, least, most int, multiline bool) string {
+	value = strings.TrimSpace(value)
+	switch n := utf8.RuneCountInString(value); {
+	case n == 0 && least > 0:
+		c.Add(field, "required", "This field is required.")
+	case n < least:
+		c.Add(field, "too_short", fmt.Sprintf("At least %d characters are needed.", least))
+	case n > most:
+		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", most))
+	case !utf8.ValidString(value):
+		c.Add(field, "invalid", "This is not valid UTF-8 text.")
+	case strings.ContainsFunc(value, func(r rune) bool { return forbidden(r, multiline) }):
+		c.Add(field, "forbidden_character", "Control, zero-width and direction-changing characters are not allowed.")
+	}
+	return value
+}
+
+// forbidden tells characters that have no place in a record: they could fool a
+// terminal, a log or a reader's eye, and PostgreSQL refuses NUL outright.
+// Joiners (U+200C, U+200D) stay, because Persian and emoji need them.
+func forbidden(r rune, multiline bool) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return !multiline
+	case unicode.IsControl(r):
+		return true
+	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200B, r == 0x2060, r == 0xFEFF, r == 0x2028, r == 0x2029:
+		return true
+	}
+	return false
+}
+
+// email checks an address and lower-cases it. Addresses are ASCII: one spelling
+// each, so that no two accounts can look alike.
+func (c *Checks) email(field, value string, required bool) string {
+	value = strings.ToLower(strings.TrimSpace(value))
+	if value == "" {
+		if required {
+			c.Add(field, "required", "This field is required.")
+		}
+		return ""
+	}
+	if len(value) > MaxEmail {
+		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxEmail))
+		return value
+	}
+	if !validEmail(value) {
+		c.Add(field, "invalid_email", "This is not an e-mail address; write it like name@example.com, in ASCII letters.")
+	}
+	return value
+}
+
+func validEmail(s string) bool {
+	local, domain, ok := strings.Cut(s, "@")
+	if !ok || len(local) == 0 || len(local) > 64 || !dotted(local, "!#$%&'*+-/=?^_`{|}~", 1) {
+		return false
+	}
+	if !dotted(domain, "-", 2) {
+		return false
+	}
+	for label := range strings.SplitSeq(domain, ".") {
+		if len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// dotted tells whether s is at least n non-empty parts between dots, of ASCII
+// letters, digits and the extra characters.
+func dotted(s, extra string, n int) bool {
+	for part := range strings.SplitSeq(s, ".") {
+		if part == "" || strings.ContainsFunc(part, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune(extra, r)
+		}) {
+			return false
+		}
+		n--
+	}
+	return n <= 0
+}
+
+// Fold is the form in which texts are compared without regard to case. It is
+// computed here, not in SQL, so that both databases agree.
+func Fold(s string) string { return strings.ToLower(s) }

@@ -1,0 +1,69 @@
+package warranty
+
+import "time"
+
+// Document is what is known of a file; the file itself has no address here.
+type Document struct {
+	ID          ID           `json:"id" doc:"Identifier of the document."`
+	WarrantyID  ID           `json:"warranty_id" doc:"Identifier of the warranty."`
+	ClaimID     *ID          `json:"claim_id" doc:"Identifier of the claim it belongs to, if any."`
+	Warranty    WarrantyName `json:"warranty" doc:"The warranty in short."`
+	FileName    string       `json:"file_name" doc:"Name of the file."`
+	Type        DocumentType `json:"type" doc:"What the document is."`
+	ContentType string       `json:"content_type" doc:"Media type, as found in the file."`
+	SizeBytes   int64        `json:"size_bytes" doc:"Size of the file."`
+	SHA256      string       `json:"sha256" doc:"SHA-256 of the file, in hexadecimal."`
+	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
+}
+
+// RecordID is the id that a created record's Location is made of.
+func (d Document) RecordID() ID { return d.ID }
+
+// DocumentType is what a document is.
+type DocumentType uint8
+
+// The types of document.
+const (
+	Receipt DocumentType = iota + 1
+	Invoice
+	Certificate
+	Terms
+	Manual
+	Photo
+	ClaimEvidence
+	OtherDocument
+)
+
+var documentTypeNames = []string{"receipt", "invoice", "certificate", "terms", "manual", "photo", "claim_evidence", "other"}
+
+// Values lists the names a DocumentType may have.
+func (DocumentType) Values() []string { return documentTypeNames }
+
+// String is the type's name.
+func (t DocumentType) String() string { return enumName(documentTypeNames, t) }
+
+// MarshalText writes the type's name.
+func (t DocumentType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
+// UnmarshalText reads the type's name.
+func (t *DocumentType) UnmarshalText(b []byte) error { return enumValue(documentTypeNames, b, t) }
+
+// ListDocuments asks for the documents of the caller's warranties, newest first.
+type ListDocuments struct {
+	Paging
+	WarrantyID ID     `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty."`
+	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Text to find in the file name and the type."`
+}
+
+// Check refuses what no list can be asked for.
+func (in *ListDocuments) Check() error {
+	var c Checks
+	in.Paging.Check(&c)
+	in.Q = c.text("q", in.Q, 0, MaxQuery)
+	return c.Err()
+}
+
+// GetDocument asks for the metadata of one document.
+type GetDocument struct {
+	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
+}

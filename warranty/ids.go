@@ -1,0 +1,61 @@
+package warranty
+
+import (
+	"encoding/hex"
+	"errors"
+)
+
+// ID identifies a record: a UUIDv7, so that ids sort by the time they were made.
+type ID [16]byte
+
+// IsZero tells whether the id names nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// String writes the id in the usual 36 characters.
+func (id ID) String() string {
+	b, _ := id.AppendText(make([]byte, 0, 36)) // never fails
+	return string(b)
+}
+
+// MarshalText writes the id in the usual 36 characters.
+func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 36)) }
+
+// AppendText appends the id in the usual 36 characters.
+func (id ID) AppendText(b []byte) ([]byte, error) {
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			b = append(b, '-')
+		}
+		b = hex.AppendEncode(b, part)
+	}
+	return b, nil
+}
+
+var errID = errors.New("write an id as the service gave it, such as 01935b2e-7c4a-7def-8123-456789abcdef")
+
+// ParseID reads an id of 36 characters, in either case.
+func ParseID(s string) (ID, error) {
+	var id ID
+	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
+		return ID{}, errID
+	}
+	digits := s[:8] + s[9:13] + s[14:18] + s[19:23] + s[24:]
+	if _, err := hex.Decode(id[:], []byte(digits)); err != nil {
+		return ID{}, errID
+	}
+	return id, nil
+}
+
+// UnmarshalText reads an id; an empty text is no id.
+func (id *ID) UnmarshalText(b []byte) error {
+	if len(b) == 0 {
+		*id = ID{}
+		return nil
+	}
+	parsed, err := ParseID(string(b))
+	if err != nil {
+		return err
+	}
+	*id = parsed
+	return nil
+}

@@ -1,0 +1,101 @@
+package warranty
+
+import (
+	"crypto/sha256"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"strings"
+)
+
+// SecretKind is the prefix of a secret, so that scanners and people know what they found.
+type SecretKind string
+
+// The kinds of bearer secret.
+const (
+	TokenSecret   SecretKind = "svc_"
+	SessionSecret SecretKind = "svs_"
+)
+
+const (
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	randomChars  = 43 // 62^43 > 2^256
+	crcChars     = 6  // 62^6 > 2^32
+	secretLength = 4 + randomChars + crcChars
+	// PrefixLength is how much of a token's secret is kept readable, to tell tokens apart.
+	PrefixLength = 10
+)
+
+// Hash is the only form in which a secret is stored. The secret has 256 random
+// bits, so a plain SHA-256 can not be turned back.
+type Hash [sha256.Size]byte
+
+// HashSecret is the stored form of a secret.
+func HashSecret(secret string) Hash { return sha256.Sum256([]byte(secret)) }
+
+// NewSecret makes a secret of 256 random bits with a checksum at its end.
+func NewSecret(kind SecretKind, random io.Reader) (string, error) {
+	raw := make([]byte, 32)
+	if _, err := io.ReadFull(random, raw); err != nil {
+		return "", err
+	}
+	body := string(kind) + base62Digits(new(big.Int).SetBytes(raw), randomChars)
+	return body + checksum(body), nil
+}
+
+// ParseSecret tells the kind of a secret and whether it is well formed. A typing
+// error is caught here, before the database is asked.
+func ParseSecret(s string) (SecretKind, bool) {
+	if len(s) != secretLength {
+		return "", false
+	}
+	kind := SecretKind(s[:4])
+	if kind != TokenSecret && kind != SessionSecret {
+		return "", false
+	}
+	body := s[:secretLength-crcChars]
+	return kind, checksum(body) == s[secretLength-crcChars:]
+}
+
+func checksum(body string) string {
+	return base62Digits(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))), crcChars)
+}
+
+func base62Digits(n *big.Int, width int) string {
+	digits := make([]byte, width)
+	base, rest := big.NewInt(int64(len(base62))), new(big.Int)
+	for i := width - 1; i >= 0; i-- {
+		n.DivMod(n, base, rest)
+		digits[i] = base62[rest.Int64()]
+	}
+	return string(digits)
+}
+
+const codeChars = 20
+
+// NewCode makes a one-time code of 100 random bits for people to copy from a mail.
+func NewCode(random io.Reader) (string, error) {
+	raw := make([]byte, codeChars)
+	if _, err := io.ReadFull(random, raw); err != nil {
+		return "", err
+	}
+	for i, b := range raw {
+		raw[i] = crockford[b&31]
+	}
+	var groups []string
+	for i := 0; i < codeChars; i += 4 {
+		groups = append(groups, string(raw[i:i+4]))
+	}
+	return strings.Join(groups, "-"), nil
+}
+
+// HashCode is the stored form of a one-time code, read as forgivingly as a reference.
+func HashCode(code string) Hash {
+	clean := make([]byte, 0, codeChars)
+	for i := 0; i < len(code) && len(clean) <= codeChars; i++ {
+		if v := crockfordValue[code[i]]; v != 0xFF {
+			clean = append(clean, crockford[v])
+		}
+	}
+	return sha256.Sum256(clean)
+}
