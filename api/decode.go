@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -25,17 +26,14 @@ type Parts struct {
 	Body   []byte
 }
 
-// checker is an input that can tell by itself what is wrong with it.
-type checker interface{ Check() error }
-
 // Decode makes the operation's input of the parts of an HTTP request. Every
 // wrong field is reported at once; what the operation does not take is refused
 // by name.
 func (s *Spec) Decode(parts Parts) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
-	if s.HasBody() && (len(parts.Body) > 0 || !s.BodyOptional) {
-		if err := s.decodeObject(parts.Body, in.Elem(), &c, func(p Param) bool { return p.In == Body }); err != nil {
+	if len(parts.Body) > 0 || s.HasBody() && !s.BodyOptional {
+		if err := s.decodeObject(parts.Body, in.Elem(), &c, func(p Param) bool { return p.In == Body }, setJSON); err != nil {
 			return nil, err
 		}
 	}
@@ -63,16 +61,30 @@ func (s *Spec) Decode(parts Parts) (any, error) {
 }
 
 // DecodeArguments makes the operation's input of one JSON object that holds every
-// parameter, wherever HTTP would put it. A null is an argument that is not given.
+// parameter, wherever HTTP would put it. A null is an argument that is not given:
+// a model that fills in every argument of a tool must not empty a record by it.
 func (s *Spec) DecodeArguments(data []byte) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
 	if len(data) > 0 {
-		if err := s.decodeObject(data, in.Elem(), &c, func(Param) bool { return true }); err != nil {
+		if err := s.decodeObject(data, in.Elem(), &c, func(Param) bool { return true }, setArgument); err != nil {
 			return nil, err
 		}
 	}
+	for _, p := range s.Params {
+		// What a path always has, an object may lack.
+		if p.In == Path && in.Elem().FieldByIndex(p.index).IsZero() {
+			addNew(&c, warranty.FieldError{Field: p.Name, Code: "required", Message: "This field is required."})
+		}
+	}
 	return s.finish(in, &c)
+}
+
+// addNew notes that a field is wrong unless that is known already.
+func addNew(c *warranty.Checks, f warranty.FieldError) {
+	if !slices.ContainsFunc(c.Fields, func(have warranty.FieldError) bool { return have.Field == f.Field }) {
+		c.Fields = append(c.Fields, f)
+	}
 }
 
 // finish adds to the decoder's findings those of the input's own check, which an
@@ -81,19 +93,27 @@ func (s *Spec) finish(in reflect.Value, c *warranty.Checks) (any, error) {
 	if len(c.Fields) == 0 {
 		return in.Interface(), nil
 	}
-	if own, ok := in.Interface().(checker); ok {
-		if e, ok := own.Check().(*warranty.Error); ok {
-			for _, f := range e.Fields {
-				if !slices.ContainsFunc(c.Fields, func(have warranty.FieldError) bool { return have.Field == f.Field }) {
-					c.Fields = append(c.Fields, f)
-				}
-			}
+	var own *warranty.Error
+	if errors.As(check(in.Interface()), &own) {
+		for _, f := range own.Fields {
+			addNew(c, f)
 		}
 	}
 	return nil, c.Err()
 }
 
-func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, takes func(Param) bool) error {
+// check is what an input can tell by itself is wrong with it.
+func check(in any) error {
+	switch in := in.(type) {
+	case interface{ Check() error }:
+		return in.Check()
+	case interface{ CheckShape() error }: // its Check needs the clock and the server's limits
+		return in.CheckShape()
+	}
+	return nil
+}
+
+func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, takes func(Param) bool, assign func(reflect.Value, jsontext.Value) *wrong) error {
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
@@ -101,7 +121,7 @@ func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, t
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)
-		w := setJSON(field, value)
+		w := assign(field, value)
 		if w == nil {
 			w = outOfRange(s.Params[i], field, value.Kind() == 'n')
 		}

@@ -63,9 +63,9 @@ func readObject(data []byte, each func(name string, value jsontext.Value)) error
 func setJSON(field reflect.Value, value jsontext.Value) *wrong {
 	switch value.Kind() {
 	case 'n':
-		// null is "no value": an optional number is not given, a text is emptied.
+		// null is "no value": a text that can be empty is emptied, all else is not given.
 		if field.Kind() == reflect.Pointer && isText(field.Type().Elem()) {
-			field.Set(reflect.New(field.Type().Elem()))
+			_ = setText(field, "") // an instant can not be empty: it stays not given
 		}
 		return nil
 	case '"':
@@ -86,6 +86,14 @@ func setJSON(field reflect.Value, value jsontext.Value) *wrong {
 		}
 		return nil
 	}
+}
+
+// setArgument is setJSON for a tool's arguments, where null is "not given".
+func setArgument(field reflect.Value, value jsontext.Value) *wrong {
+	if value.Kind() == 'n' {
+		return nil
+	}
+	return setJSON(field, value)
 }
 
 // writeObject writes the named values as a JSON object.

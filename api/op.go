@@ -98,11 +98,11 @@ func (s *Spec) Paged() bool {
 
 // Refusals lists every code that the operation can answer with.
 func (s *Spec) Refusals() []warranty.Code {
-	list := []warranty.Code{warranty.NotAcceptable, warranty.IPThrottled, warranty.Internal, warranty.Unavailable}
+	list := []warranty.Code{warranty.MalformedRequest, warranty.NotAcceptable, warranty.ValidationFailed, warranty.IPThrottled, warranty.Internal, warranty.Unavailable}
 	add := func(codes ...warranty.Code) { list = append(list, codes...) }
 	if s.Auth != Public {
 		add(warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
-			warranty.SessionExpired, warranty.RateLimited, warranty.MalformedRequest)
+			warranty.SessionExpired, warranty.RateLimited)
 	}
 	if s.Auth == SessionOnly {
 		add(warranty.SessionRequired)
@@ -111,10 +111,7 @@ func (s *Spec) Refusals() []warranty.Code {
 		add(warranty.InsufficientScope)
 	}
 	if s.HasBody() {
-		add(warranty.BodyTooLarge, warranty.UnsupportedMediaType, warranty.MalformedRequest)
-	}
-	if len(s.Params) > 0 {
-		add(warranty.ValidationFailed)
+		add(warranty.BodyTooLarge, warranty.UnsupportedMediaType)
 	}
 	if strings.Contains(s.Path, "{") {
 		add(warranty.NotFound)

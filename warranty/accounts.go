@@ -75,13 +75,19 @@ type SignIn struct {
 func (in *SignIn) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
-	if in.Password == "" {
-		c.Add("password", "required", "This field is required.")
-	}
-	if utf8.RuneCountInString(in.Password) > MaxPassword {
-		c.Add("password", "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
-	}
+	c.oldPassword("password", in.Password)
 	return c.Err()
+}
+
+// oldPassword checks a password that is only compared: one that is too long is
+// no account's, and is not worth hashing.
+func (c *Checks) oldPassword(field, password string) {
+	switch n := utf8.RuneCountInString(password); {
+	case n == 0:
+		c.Add(field, "required", "This field is required.")
+	case n > MaxPassword:
+		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
+	}
 }
 
 // SignOut ends the session that asks.
@@ -141,9 +147,7 @@ type ChangePassword struct {
 // Check refuses a password that no account can have.
 func (in *ChangePassword) Check() error {
 	var c Checks
-	if in.CurrentPassword == "" {
-		c.Add("current_password", "required", "This field is required.")
-	}
+	c.oldPassword("current_password", in.CurrentPassword)
 	c.password("new_password", in.NewPassword, "")
 	return c.Err()
 }

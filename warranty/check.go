@@ -58,23 +58,25 @@ func (c *Checks) anyText(field, value string, least, most int, multiline bool) s
 
 // forbidden tells characters that have no place in a record: they could fool a
 // terminal, a log or a reader's eye, and PostgreSQL refuses NUL outright.
-// Joiners (U+200C, U+200D) stay, because Persian and emoji need them.
+// Of the invisible format characters (Cf) the joiners U+200C and U+200D stay,
+// because Persian and emoji need them, and so do soft hyphens, which come along
+// when a name is copied from a web page; the Arabic number signs are not invisible.
 func forbidden(r rune, multiline bool) bool {
 	switch {
+	case r >= ' ' && r <= '~':
+		return false
 	case r == '\n' || r == '\t' || r == '\r':
 		return !multiline
-	case unicode.IsControl(r):
-		return true
-	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200B, r == 0x2060, r == 0xFEFF, r == 0x2028, r == 0x2029:
-		return true
+	case r == 0x200C || r == 0x200D || r == 0xAD || unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return false
 	}
-	return false
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
 // email checks an address and lower-cases it. Addresses are ASCII: one spelling
 // each, so that no two accounts can look alike.
 func (c *Checks) email(field, value string, required bool) string {
-	value = strings.ToLower(strings.TrimSpace(value))
+	value = strings.TrimSpace(value)
 	if value == "" {
 		if required {
 			c.Add(field, "required", "This field is required.")
@@ -85,10 +87,12 @@ func (c *Checks) email(field, value string, required bool) string {
 		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxEmail))
 		return value
 	}
-	if !validEmail(value) {
+	lower := strings.ToLower(value)
+	// U+212A (Kelvin) and U+0130 are not ASCII, but their lower cases are: k and i.
+	if len(lower) != len(value) || !validEmail(lower) {
 		c.Add(field, "invalid_email", "This is not an e-mail address; write it like name@example.com, in ASCII letters.")
 	}
-	return value
+	return lower
 }
 
 func validEmail(s string) bool {

@@ -29,9 +29,9 @@ func wellKnown(password string) bool {
 	return knownPasswords()[p] || knownPasswords()[stem] || repeats(p) || runs(p)
 }
 
-// repeats tells whether s is one unit of at most 8 bytes said over and over.
+// repeats tells whether s is one unit of at most 10 bytes said over and over.
 func repeats(s string) bool {
-	for n := 1; n <= 8 && n <= len(s)/2; n++ {
+	for n := 1; n <= 10 && n <= len(s)/2; n++ {
 		if strings.HasPrefix(strings.Repeat(s[:n], len(s)/n+1), s) {
 			return true
 		}

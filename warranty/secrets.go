@@ -54,6 +54,9 @@ func ParseSecret(s string) (SecretKind, bool) {
 		return "", false
 	}
 	body := s[:secretLength-crcChars]
+	if strings.TrimLeft(body[len(kind):], base62) != "" {
+		return "", false
+	}
 	return kind, checksum(body) == s[secretLength-crcChars:]
 }
 

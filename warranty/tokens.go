@@ -95,8 +95,7 @@ type CreateToken struct {
 // Check refuses what no token can be, and fills in what was left out.
 func (in *CreateToken) Check(now time.Time, maxRate int) error {
 	var c Checks
-	in.Name = c.text("name", in.Name, 1, MaxTokenName)
-	checkScopes(&c, in.Scopes)
+	in.checkShape(&c)
 	if in.RateLimitPerMinute == nil {
 		rate := min(DefaultTokenRate, maxRate)
 		in.RateLimitPerMinute = &rate
@@ -115,6 +114,19 @@ func (in *CreateToken) Check(now time.Time, maxRate int) error {
 		c.Add("expires_at", "too_far", "A token lives at most 5 years.")
 	}
 	return c.Err()
+}
+
+// CheckShape is the part of Check that needs neither the clock nor the server's
+// limits, so that a decoder can report it along with its own findings.
+func (in *CreateToken) CheckShape() error {
+	var c Checks
+	in.checkShape(&c)
+	return c.Err()
+}
+
+func (in *CreateToken) checkShape(c *Checks) {
+	in.Name = c.text("name", in.Name, 1, MaxTokenName)
+	checkScopes(c, in.Scopes)
 }
 
 func checkScopes(c *Checks, scopes []string) {

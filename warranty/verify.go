@@ -8,7 +8,7 @@ import (
 
 // VerifyWarranty asks whether a reference number stands for a warranty.
 type VerifyWarranty struct {
-	Reference string `json:"reference" in:"path" required:"true" doc:"Reference number as printed; case, spaces and hyphens do not matter." example:"WR-7K2M-9QXT-4D8P-HV3E"`
+	Reference string `json:"reference" in:"path" required:"true" doc:"Reference number as printed; case, spaces and hyphens do not matter." example:"WR-7K2M-9QXT-4D8P-HV3A"`
 	Serial    string `json:"serial,omitzero" in:"query" max:"120" doc:"Serial number to compare with the record's; the answer only tells whether it matches."`
 }
 

@@ -17,6 +17,7 @@ const (
 	MaxEmail        = 254
 	MaxKey          = 255
 	MaxQuery        = 200
+	MaxIfMatch      = 1000
 )
 
 // Warranty is a record of cover for one product, as its reader sees it today.
@@ -282,6 +283,7 @@ func (in *UpdateWarranty) Check() error {
 	trim("product_name", in.ProductName, 1, MaxProductName)
 	trim("category", in.Category, 0, MaxCategory)
 	trim("supplier", in.Supplier, 0, MaxSupplier)
+	in.IfMatch = c.text("if_match", in.IfMatch, 0, MaxIfMatch)
 	if in.StartDate != nil && in.StartDate.IsZero() {
 		c.Add("start_date", "required", "A warranty always has this date; leave the field out to keep it.")
 	}
@@ -385,4 +387,11 @@ func Optional(s string) *string {
 type DeleteWarranty struct {
 	ID      ID     `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
 	IfMatch string `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only while its ETag is this one."`
+}
+
+// Check refuses what no entity tag can be.
+func (in *DeleteWarranty) Check() error {
+	var c Checks
+	in.IfMatch = c.text("if_match", in.IfMatch, 0, MaxIfMatch)
+	return c.Err()
 }

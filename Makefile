@@ -1,0 +1,82 @@
+# What ships is built without cgo, so that is what is tested and checked too.
+export CGO_ENABLED ?= 0
+
+VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  := -s -w -X main.version=$(VERSION)
+# The browser tag adds the tests of the pages, which want Chromium.
+TAGS     := browser
+PACKAGES ?= ./...
+FUZZTIME ?= 10s
+
+# Tools have a go.mod of their own: their versions are pinned there, and what they
+# import is no business of the service's.
+TOOL     := go tool -modfile=tools/go.mod
+SERVICES := scripts/test-services
+
+.PHONY: help
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build static binaries into bin/
+	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
+
+.PHONY: run
+run: build ## run the service with a believable demo in it
+	bin/svcd --demo
+
+.PHONY: test
+test: ## run every test, on SQLite, PostgreSQL, Redis and Chromium
+	$(SERVICES) go test -tags=$(TAGS) $(PACKAGES)
+
+.PHONY: race
+race: export CGO_ENABLED = 1
+race: ## look for data races where goroutines meet (needs a C compiler)
+	@command -v "$$(go env CC)" >/dev/null || { echo 'make race needs a C compiler: install gcc' >&2; exit 1; }
+	$(SERVICES) go test -race ./internal/limit ./internal/store ./internal/service
+
+.PHONY: cover
+cover: ## run every test and write coverage/index.html
+	mkdir -p coverage
+	$(SERVICES) go test -tags=$(TAGS) -coverpkg=./... -coverprofile=coverage/profile $(PACKAGES)
+	go tool cover -html=coverage/profile -o coverage/index.html
+	go tool cover -func=coverage/profile | tail -n 1
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (10s)
+	@set -e; grep -rHoE --include='*_test.go' --exclude-dir=bench '^func Fuzz\w+' . | sed 's/:func / /' | sort | \
+	while read -r file target; do \
+		echo "== $$target in $$(dirname "$$file")"; \
+		go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; \
+	done
+
+.PHONY: generate update-golden
+generate: ## rewrite the generated and golden files from the code (look at the diff)
+	@# only the packages whose tests define -update: the others would refuse it
+	$(SERVICES) go test -tags=$(TAGS) \
+		$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -n1 dirname | sort -u) -update
+update-golden: generate
+
+.PHONY: fmt
+fmt: ## format the code
+	gofmt -w .
+
+.PHONY: vet
+vet: ## go vet
+	go vet -tags=$(TAGS) ./...
+
+.PHONY: lint
+lint: ## golangci-lint, with the rules of .golangci.yml
+	$(TOOL) golangci-lint run ./...
+
+.PHONY: vuln
+vuln: ## look for known vulnerabilities (asks the Go vulnerability database)
+	$(TOOL) govulncheck ./...
+
+.PHONY: ci
+ci: ## everything that has to pass before a change lands
+	CI=true bash .ci/run
+
+.PHONY: clean
+clean: ## remove what the targets above made
+	rm -rf bin coverage

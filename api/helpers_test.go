@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// must is for values that the test itself makes.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+var (
+	someID = must(warranty.ParseID("01935b2e-7c4a-7def-8123-456789abcdef"))
+	now    = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+)
+
+const maxRate = 1000
+
+// operation finds an operation by its name.
+func operation(name string) *api.Spec {
+	i := slices.IndexFunc(api.Operations(), func(s *api.Spec) bool { return s.Name == name })
+	return api.Operations()[i]
+}
+
+// withBody are the operations that take a body.
+func withBody() []*api.Spec {
+	return slices.DeleteFunc(api.Operations(), func(s *api.Spec) bool { return !s.HasBody() })
+}
+
+// field is a parameter's field in an input, which is a pointer to the operation's In.
+func field(in any, p api.Param) reflect.Value {
+	v := reflect.ValueOf(in).Elem()
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == p.Name {
+			return v.FieldByIndex(f.Index)
+		}
+	}
+	panic("no field " + p.Name)
+}
+
+// isText tells parameters that are any text.
+func isText(p api.Param) bool { return base(p).Kind() == reflect.String }
+
+// base is a parameter's type without the pointer.
+func base(p api.Param) reflect.Type {
+	if p.Type.Kind() == reflect.Pointer {
+		return p.Type.Elem()
+	}
+	return p.Type
+}
+
+// setText sets a parameter that is any text.
+func setText(in any, p api.Param, text string) {
+	f := field(in, p)
+	if f.Kind() == reflect.Pointer {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
+	f.SetString(text)
+}
+
+// sample is an input with every required parameter, and no other, that passes its check.
+func sample(s *api.Spec) any {
+	in := reflect.New(s.In).Interface()
+	for _, p := range s.Params {
+		if !p.Required {
+			continue
+		}
+		f := field(in, p)
+		switch {
+		case p.Format == "email":
+			f.SetString("ada@shop.example")
+		case p.Format == "password":
+			f.SetString("correct horse battery")
+		case f.Kind() == reflect.String:
+			f.SetString("WR-7K2M-9QXT-4D8P-HV3A")
+		case f.Kind() == reflect.Slice:
+			f.Set(reflect.ValueOf([]string{"warranties:read"}))
+		case f.Type() == reflect.TypeFor[warranty.Date]():
+			f.Set(reflect.ValueOf(warranty.DateOf(now)))
+		case f.Type() == reflect.TypeFor[warranty.ID]():
+			f.Set(reflect.ValueOf(someID))
+		default:
+			panic("sample can not fill " + s.Name + " " + p.Name)
+		}
+	}
+	return in
+}
+
+// check does what the service does with an input before anything else.
+func check(in any) error {
+	switch in := in.(type) {
+	case interface{ Check() error }:
+		return in.Check()
+	case *warranty.CreateToken:
+		return in.Check(now, maxRate)
+	}
+	return nil
+}
+
+// parts are those of a request for some record with this body.
+func parts(body string) api.Parts {
+	return api.Parts{Path: func(string) string { return someID.String() }, Header: http.Header{}, Body: []byte(body)}
+}
+
+// decodeBody is what becomes of a body: the decoder's refusal or, when it has
+// none, the check's.
+func decodeBody(s *api.Spec, body string) (any, error) { return checked(s.Decode(parts(body))) }
+
+// decodeQuery is what becomes of a query.
+func decodeQuery(s *api.Spec, query string) (any, error) {
+	p := parts("")
+	p.Query = query
+	return checked(s.Decode(p))
+}
+
+// decodeArguments is what becomes of a tool's arguments.
+func decodeArguments(s *api.Spec, arguments string) (any, error) {
+	return checked(s.DecodeArguments([]byte(arguments)))
+}
+
+func checked(in any, err error) (any, error) {
+	if err == nil {
+		err = check(in)
+	}
+	return in, err
+}
+
+// refusal is the one error type, or the end of the test.
+func refusal(t *testing.T, err error) *warranty.Error {
+	t.Helper()
+	var e *warranty.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%T is not a *warranty.Error: %v", err, err)
+	}
+	return e
+}
+
+// expect holds a refusal to its code and its faults, each "field code"; no code is no refusal.
+func expect(t *testing.T, err error, code warranty.Code, want ...string) {
+	t.Helper()
+	if code == "" {
+		if err != nil {
+			t.Fatalf("refused: %v", err)
+		}
+		return
+	}
+	if err == nil {
+		t.Fatalf("accepted; want %s %q", code, want)
+	}
+	e := refusal(t, err)
+	var got []string
+	for _, f := range e.Fields {
+		got = append(got, f.Field+" "+f.Code)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if e.Code != code {
+		t.Errorf("refused with %s, want %s: %v", e.Code, code, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+	if strings.Contains(err.Error(), canary) {
+		t.Errorf("the refusal repeats what was sent: %v", err)
+	}
+}
+
+// canary is a value that no refusal may repeat.
+const canary = "cAnArY"
+
+// varied is a text of n characters without a pattern to it, the same on every run.
+func varied(n int, letters string) string {
+	source, runes := rand.NewChaCha8([32]byte{'a', 'p', 'i'}), []rune(letters)
+	var b strings.Builder
+	for range n {
+		b.WriteRune(runes[source.Uint64()%uint64(len(runes))])
+	}
+	return b.String()
+}

@@ -1,0 +1,390 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+var (
+	snakeCase = regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`)
+	braces    = regexp.MustCompile(`\{([^}]*)\}`)
+)
+
+func TestOperationsAreDescribed(t *testing.T) {
+	seen := make(map[string]string)
+	unique := func(t *testing.T, what, value, name string) {
+		if other, ok := seen[what+value]; ok && value != "" {
+			t.Errorf("the %s %s is also that of %s", what, value, other)
+		}
+		seen[what+value] = name
+	}
+	for _, s := range api.Operations() {
+		t.Run(s.Name, func(t *testing.T) {
+			unique(t, "name", s.Name, s.Name)
+			unique(t, "tool", s.Tool, s.Name)
+			unique(t, "route", s.Method+" "+s.Route(), s.Name)
+			if !regexp.MustCompile(`^[a-z]+\.[a-z_]+$`).MatchString(s.Name) {
+				t.Error("a name is noun.verb")
+			}
+			if s.Tool != "" && !snakeCase.MatchString(s.Tool) {
+				t.Errorf("the tool %s is not verb_noun", s.Tool)
+			}
+			if len(s.Summary) < 5 || !strings.HasSuffix(s.Summary, ".") {
+				t.Errorf("the summary %q is not a sentence", s.Summary)
+			}
+			if s.Base != api.V1 && s.Base != api.Host || !strings.HasPrefix(s.Path, "/") || s.Auth == 0 {
+				t.Errorf("base %q, path %q, auth %d", s.Base, s.Path, s.Auth)
+			}
+			if s.Scope != "" && (!warranty.AllScopes.Has(s.Scope) || s.Auth != api.Credential) {
+				t.Errorf("scope %q with auth %d", s.Scope, s.Auth)
+			}
+			bodyless := s.Method == http.MethodGet || s.Method == http.MethodDelete
+			if bodyless && s.HasBody() {
+				t.Errorf("%s takes a body", s.Method)
+			}
+			if noAnswer := s.Out == reflect.TypeFor[warranty.None](); noAnswer != (s.Status == 204 || s.Status == 202) {
+				t.Errorf("the answer %s has status %d", s.Out, s.Status)
+			}
+		})
+	}
+}
+
+func TestParametersAreDescribed(t *testing.T) {
+	for _, s := range api.Operations() {
+		var inPath []string
+		for _, match := range braces.FindAllStringSubmatch(s.Path, -1) {
+			inPath = append(inPath, match[1])
+		}
+		names := make(map[string]bool)
+		for _, p := range s.Params {
+			t.Run(s.Name+" "+p.Name, func(t *testing.T) {
+				if names[p.Name] {
+					t.Error("given twice")
+				}
+				names[p.Name] = true
+				if !snakeCase.MatchString(p.Name) {
+					t.Errorf("%q is not snake_case", p.Name)
+				}
+				if p.Doc == "" || !strings.HasSuffix(p.Doc, ".") {
+					t.Errorf("the description %q is not a sentence", p.Doc)
+				}
+				if !slices.Contains([]api.Where{api.Path, api.Query, api.Header, api.Body}, p.In) {
+					t.Errorf("comes in %q", p.In)
+				}
+				if slices.Contains(inPath, p.Name) != (p.In == api.Path) {
+					t.Errorf("comes in %s, but the path is %s", p.In, s.Path)
+				}
+				if p.In == api.Path && !p.Required {
+					t.Error("a parameter of the path is required")
+				}
+				if isText(p) && p.In != api.Path && p.Max == nil {
+					t.Error("a text needs a limit")
+				}
+			})
+			inPath = slices.DeleteFunc(inPath, func(name string) bool { return name == p.Name })
+		}
+		if len(inPath) > 0 {
+			t.Errorf("%s has no parameter for %v of its path", s.Name, inPath)
+		}
+	}
+}
+
+// TestSeedParameters holds the operations of interface.md to the parameters that
+// it lists; a star is "required". What the contract adds is in parentheses.
+func TestSeedParameters(t *testing.T) {
+	for route, want := range map[string]string{
+		"GET /api/v1/warranties": "page limit status category (role) (q) (expiring_within_days)",
+		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
+			"(idempotency_key)",
+		"GET /api/v1/warranties/{id}":         "id*",
+		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (if_match)",
+		"DELETE /api/v1/warranties/{id}":      "id* (if_match)",
+		"GET /api/v1/claims":                  "page limit status warranty_id",
+		"GET /api/v1/claims/{id}":             "id*",
+		"GET /api/v1/documents":               "page limit warranty_id q",
+		"GET /api/v1/documents/{id}":          "id*",
+		"POST /api/integration-tokens":        "name* scopes* rate_limit_per_minute (expires_at)",
+		"DELETE /api/integration-tokens/{id}": "id*",
+	} {
+		t.Run(route, func(t *testing.T) {
+			i := slices.IndexFunc(api.Operations(), func(s *api.Spec) bool { return s.Method+" "+s.Route() == route })
+			if i < 0 {
+				t.Fatal("there is no such operation")
+			}
+			var got []string
+			for _, p := range api.Operations()[i].Params {
+				name := p.Name
+				if p.Required {
+					name += "*"
+				}
+				got = append(got, name)
+			}
+			wanted := strings.Fields(strings.NewReplacer("(", "", ")", "").Replace(want))
+			slices.Sort(got)
+			slices.Sort(wanted)
+			if diff := cmp.Diff(wanted, got); diff != "" {
+				t.Errorf("parameters (-interface.md +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestTools holds the tools to the list of the contract, section 11.
+func TestTools(t *testing.T) {
+	want := strings.Fields("list_warranties create_warranty get_warranty update_warranty delete_warranty verify_warranty list_claims get_claim list_documents get_document")
+	var got []string
+	for _, s := range api.Operations() {
+		if s.Tool != "" {
+			got = append(got, s.Tool)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tools (-contract +got):\n%s", diff)
+	}
+}
+
+// TestRequiredIsRequired leaves each parameter out of a good input: those that
+// are declared as required, and no others, are missed.
+func TestRequiredIsRequired(t *testing.T) {
+	for _, s := range api.Operations() {
+		for _, p := range s.Params {
+			t.Run(s.Name+" without "+p.Name, func(t *testing.T) {
+				in := sample(s)
+				field(in, p).SetZero()
+				_, err := decodeArguments(s, arguments(s, in))
+				if p.Required {
+					expect(t, err, warranty.ValidationFailed, p.Name+" required")
+				} else {
+					expect(t, err, "")
+				}
+			})
+		}
+	}
+}
+
+// arguments is an input as a tool's arguments: one object with all that is given.
+func arguments(s *api.Spec, in any) string {
+	given := make(map[string]any)
+	for _, p := range s.Params {
+		if f := field(in, p); !f.IsZero() {
+			given[p.Name] = f.Interface()
+		}
+	}
+	return string(must(api.AppendJSON(nil, given)))
+}
+
+// textOf is a good text of n characters for a parameter.
+func textOf(p api.Param, n int) string {
+	switch {
+	case p.Format == "email":
+		const local = "a23456789012345678901234567890123456789012345678901234567890123@"
+		domain := strings.Repeat(strings.Repeat("d", 63)+".", 3) + "example"
+		return local + domain[len(domain)-(n-len(local)):]
+	case p.In == api.Header:
+		return varied(n, "abcdefghijklmnopqrstuvwxyz0123456789")
+	default: // characters are counted, not bytes
+		return varied(n, "abcdefghijklmnopqrstuvwxyzäöüß日本語保修🛠")
+	}
+}
+
+// TestTextLimits holds the check of every input to the limits that its
+// declaration tells the world.
+func TestTextLimits(t *testing.T) {
+	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
+		try := func(n int) error {
+			in, text := sample(s), textOf(p, n)
+			if got := utf8.RuneCountInString(text); got != n {
+				t.Fatalf("the test made %d characters for %d", got, n)
+			}
+			setText(in, p, text)
+			return check(in)
+		}
+		if err := try(int(*p.Max)); err != nil {
+			t.Errorf("%d characters: %v", *p.Max, err)
+		}
+		if err := try(int(*p.Max) + 1); err == nil || refusal(t, err).Fields[0].Field != p.Name {
+			t.Errorf("%d characters: %v", *p.Max+1, err)
+		}
+		if p.Min != nil {
+			if err := try(int(*p.Min)); err != nil {
+				t.Errorf("%d characters: %v", *p.Min, err)
+			}
+			if err := try(int(*p.Min) - 1); err == nil {
+				t.Errorf("%d characters are accepted", *p.Min-1)
+			}
+		}
+	})
+}
+
+// eachText runs a test for every text with a limit, of every operation.
+func eachText(t *testing.T, test func(t *testing.T, s *api.Spec, p api.Param)) {
+	for _, s := range api.Operations() {
+		for _, p := range s.Params {
+			if isText(p) && p.Max != nil {
+				t.Run(s.Name+" "+p.Name, func(t *testing.T) { test(t, s, p) })
+			}
+		}
+	}
+}
+
+func TestTextsHoldNoForbiddenCharacters(t *testing.T) {
+	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
+		if p.Format == "password" {
+			t.Skip("a password is never shown, and may hold anything but NUL: see package warranty")
+		}
+		for _, char := range []string{"\x00", "\x1b", "\x7f", "\u009b", "\u200b", "\u2060", "\ufeff", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\xff"} {
+			in := sample(s)
+			setText(in, p, "a"+char+"b")
+			if err := check(in); err == nil || refusal(t, err).Fields[0].Field != p.Name {
+				t.Errorf("%q is accepted, or refused under another name: %v", char, err)
+			}
+		}
+		for _, char := range []string{"\n", "\t"} {
+			in := sample(s)
+			setText(in, p, "a"+char+"b")
+			if err := check(in); (err == nil) != (p.Name == "description") {
+				t.Errorf("%q: %v", char, err)
+			}
+		}
+	})
+}
+
+// TestTextsAreTrimmed shows that a text is stored without the spaces around it.
+func TestTextsAreTrimmed(t *testing.T) {
+	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
+		if p.Format == "password" || p.Name == "code" {
+			t.Skip("a password is taken as it is, and reading a code ignores spaces")
+		}
+		in, plain := sample(s), sample(s)
+		text := textOf(p, int(*p.Max))
+		setText(plain, p, text)
+		setText(in, p, " \t\r\n"+text+" \n")
+		if err := check(in); err != nil {
+			t.Fatal(err)
+		}
+		if err := check(plain); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(plain, in); diff != "" {
+			t.Errorf("trimmed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestNumberLimits holds decoder and check to the bounds of every number.
+func TestNumberLimits(t *testing.T) {
+	for _, s := range api.Operations() {
+		for _, p := range s.Params {
+			if base(p).Kind() != reflect.Int {
+				continue
+			}
+			t.Run(s.Name+" "+p.Name, func(t *testing.T) {
+				most := int64(maxRate)
+				if p.Max != nil {
+					most = *p.Max
+				}
+				for n, code := range map[int64]warranty.Code{*p.Min: "", most: "", *p.Min - 1: warranty.ValidationFailed, most + 1: warranty.ValidationFailed} {
+					given := strings.TrimSuffix(arguments(s, sample(s)), "}")
+					if len(given) > 1 {
+						given += ","
+					}
+					_, err := decodeArguments(s, given+fmt.Sprintf(`"%s":%d}`, p.Name, n))
+					if code == "" {
+						expect(t, err, "")
+					} else {
+						expect(t, err, code, p.Name+" out_of_range")
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestExamplesAreGood puts every example of the documentation into an input.
+func TestExamplesAreGood(t *testing.T) {
+	for _, s := range api.Operations() {
+		in := sample(s)
+		given := make(map[string]any)
+		for _, p := range s.Params {
+			switch {
+			case p.Example == "":
+			case base(p).Kind() == reflect.Int:
+				given[p.Name] = must(strconv.Atoi(p.Example))
+			case base(p).Kind() == reflect.Slice:
+				given[p.Name] = []string{p.Example}
+			default:
+				given[p.Name] = p.Example
+			}
+			if _, ok := given[p.Name]; !ok && p.Required {
+				given[p.Name] = field(in, p).Interface()
+			}
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			_, err := decodeArguments(s, string(must(api.AppendJSON(nil, given))))
+			expect(t, err, "")
+			if r, ok := given["reference"].(string); ok {
+				if _, err := warranty.ParseReference(r); err != nil {
+					t.Errorf("the example %s is no reference: %v", r, err)
+				}
+			}
+		})
+	}
+}
+
+// TestRefusals shows that the codes an operation documents are known ones, in
+// the order of the table, each once.
+func TestRefusals(t *testing.T) {
+	place := make(map[warranty.Code]int)
+	for i, info := range warranty.Codes() {
+		place[info.Code] = i + 1
+	}
+	for _, s := range api.Operations() {
+		t.Run(s.Name, func(t *testing.T) {
+			got := s.Refusals()
+			for i, code := range got {
+				if place[code] == 0 || i > 0 && place[got[i-1]] >= place[code] {
+					t.Errorf("%v: %s is unknown or out of order", got, code)
+				}
+			}
+			for code, want := range map[warranty.Code]bool{
+				warranty.MissingCredential: s.Auth != api.Public,
+				warranty.SessionRequired:   s.Auth == api.SessionOnly,
+				warranty.InsufficientScope: s.Scope != "",
+				warranty.NotFound:          strings.Contains(s.Path, "{"),
+				warranty.BodyTooLarge:      s.HasBody(),
+				warranty.MalformedRequest:  true, // any operation can be asked with a query
+				warranty.ValidationFailed:  true, // that it does not take, or that is none
+				warranty.Internal:          true,
+			} {
+				if slices.Contains(got, code) != want {
+					t.Errorf("%s is documented: %t", code, !want)
+				}
+			}
+			for _, code := range s.Errors {
+				if !slices.Contains(got, code) {
+					t.Errorf("%s is declared but not documented", code)
+				}
+			}
+		})
+	}
+}
+
+func TestHeaderName(t *testing.T) {
+	for name, want := range map[string]string{"idempotency_key": "Idempotency-Key", "if_match": "If-Match"} {
+		if got := (api.Param{Name: name}).HeaderName(); got != want {
+			t.Errorf("HeaderName of %s = %s", name, got)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+// Command svcd is the warranty records service.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/demo"
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
+)
+
+// version is set when a release is built.
+var version = "0.1.0"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "svcd: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		var usage usageError
+		if errors.As(err, &usage) {
+			os.Exit(2)
+		}
+		os.Exit(1)
+	}
+}
+
+// usageError is one that the person who typed the command can mend.
+type usageError struct{ error }
+
+func command() *cobra.Command {
+	root := &cobra.Command{Use: "svcd", Short: "The warranty records service", Version: version, Args: noArguments,
+		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := load(cmd)
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), c)
+		}}
+	root.PersistentFlags().SortFlags = false
+	config.AddFlags(root.PersistentFlags())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w; see svcd --help", err)} })
+	root.AddCommand(userCommand())
+	return root
+}
+
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{fmt.Errorf("%q is not a command; see svcd --help", args[0])}
+	}
+	return nil
+}
+
+func load(cmd *cobra.Command) (config.Config, error) {
+	c, err := config.Load(cmd.Flags(), os.Getenv)
+	if err != nil {
+		return c, usageError{err}
+	}
+	return c, nil
+}
+
+// open opens the store and the service on it.
+func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Service, error) {
+	if !c.IsPostgres() {
+		if err := os.MkdirAll(filepath.Dir(c.Database), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	st, err := store.Open(ctx, c.Database)
+	if err != nil {
+		return nil, err
+	}
+	s := service.New(st, log)
+	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
+	if c.SMTP == "" {
+		return s, nil
+	}
+	sender, err := mail.NewSMTP(c.SMTP, c.MailFrom)
+	if err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	s.Mail = sender
+	return s, nil
+}
+
+// serve wires everything together and runs until it is told to stop.
+func serve(ctx context.Context, c config.Config) (err error) {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	proxies, err := limit.ParseProxies(c.TrustedProxies)
+	if err != nil {
+		return usageError{err}
+	}
+	listener, err := server.Listen(c.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() //nolint:errcheck // the server has closed it already when all went well
+	s, err := open(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Store.Close()) }()
+
+	limits, closeLimits, err := limiter(c, log, s)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, closeLimits()) }()
+
+	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version, PublicURL: c.PublicURL, Proxies: proxies,
+		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit}
+	if c.AdminListen != "" {
+		admin, err := net.Listen("tcp", c.AdminListen)
+		if err != nil {
+			return fmt.Errorf("--admin-listen: %w", err)
+		}
+		srv.Metrics = server.NewMetrics()
+		go server.Admin(ctx, admin, log, srv.Metrics.Handler())
+	}
+	if c.Demo {
+		d, err := demo.Fill(ctx, s)
+		if err != nil {
+			return err
+		}
+		if err := d.Print(os.Stdout, c.PublicURL); err != nil {
+			return err
+		}
+	}
+	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version)
+	return srv.Run(ctx, listener)
+}
+
+// limiter counts in memory, or in Redis when replicas share the limits.
+func limiter(c config.Config, log *slog.Logger, s *service.Service) (limit.Limiter, func() error, error) {
+	memory := limit.NewMemory(s.Now)
+	if c.Redis == "" {
+		return memory, func() error { return nil }, nil
+	}
+	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now)
+	if err != nil {
+		return nil, nil, err
+	}
+	return shared, shared.Close, nil
+}

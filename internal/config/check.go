@@ -1,0 +1,178 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/mail"
+	"net/netip"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// maxRate keeps the arithmetic of the limiters far from overflow.
+const maxRate = 1_000_000_000
+
+// text stores a string that check accepts.
+func text(check func(string) error, field func(*Config) *string) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if err := check(v); err != nil {
+			return err
+		}
+		*field(c) = v
+		return nil
+	}
+}
+
+// optional is text for a setting that may be absent.
+func optional(check func(string) error, field func(*Config) *string) func(*Config, string) error {
+	store := text(check, field)
+	return func(c *Config, v string) error {
+		if v == "" {
+			return nil
+		}
+		return store(c, v)
+	}
+}
+
+// whole stores a number that is at least lowest.
+func whole(lowest int, field func(*Config) *int) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < lowest || n > maxRate {
+			return fmt.Errorf("%s is not a whole number from %d to %d", shown(v), lowest, maxRate)
+		}
+		*field(c) = n
+		return nil
+	}
+}
+
+func setDemo(c *Config, v string) error {
+	switch strings.ToLower(v) {
+	case "true", "1", "yes":
+		c.Demo = true
+	case "false", "0", "no":
+		c.Demo = false
+	default:
+		return fmt.Errorf("%s is neither true nor false", shown(v))
+	}
+	return nil
+}
+
+func setSignup(c *Config, v string) error {
+	if v != "open" && v != "closed" {
+		return fmt.Errorf("%s is neither open nor closed", shown(v))
+	}
+	c.SignupClosed = v == "closed"
+	return nil
+}
+
+func checkListen(v string) error {
+	host, port, err := net.SplitHostPort(v)
+	if err != nil || !validPort(port, 0) {
+		return fmt.Errorf("%s is not host:port, such as 127.0.0.1:8080", shown(v))
+	}
+	if _, err := netip.ParseAddr(host); host != "" && err != nil && !validName(host) {
+		return fmt.Errorf("%s does not start with an IP address or a host name", shown(v))
+	}
+	return nil
+}
+
+// setAdminListen refuses what others could reach: metrics and profiles show the
+// inside of the process and ask nobody who they are.
+func setAdminListen(c *Config, v string) error {
+	if v == "" {
+		return nil
+	}
+	if err := checkListen(v); err != nil {
+		return err
+	}
+	host, port, _ := net.SplitHostPort(v)
+	if !isLoopback(host) {
+		return fmt.Errorf("%s is not a loopback address, such as 127.0.0.1:8081", shown(v))
+	}
+	if v == c.Listen && port != "0" {
+		return fmt.Errorf("%s is the address of --listen, give another port", shown(v))
+	}
+	c.AdminListen = v
+	return nil
+}
+
+func checkPath(v string) error {
+	if strings.ContainsFunc(v, unicode.IsControl) {
+		return errors.New("a path holds no control characters")
+	}
+	if strings.Contains(v, "://") {
+		return errors.New("is a URL where a path on this machine is needed")
+	}
+	return nil
+}
+
+func checkProxies(v string) error {
+	for item := range strings.SplitSeq(v, ",") {
+		item = strings.TrimSpace(item)
+		addr, addrErr := netip.ParseAddr(item)
+		_, prefixErr := netip.ParsePrefix(item)
+		if (addrErr != nil || addr.Zone() != "") && prefixErr != nil {
+			return fmt.Errorf("%s is neither an IP address nor a network such as 10.0.0.0/8", shown(item))
+		}
+	}
+	return nil
+}
+
+func checkMailFrom(v string) error {
+	if _, err := mail.ParseAddress(v); err != nil || strings.ContainsFunc(v, unicode.IsControl) {
+		return fmt.Errorf("%s is not a mail address, such as warranty@example.com", shown(v))
+	}
+	return nil
+}
+
+// validPort is whether port is a number from lowest up to the largest port.
+func validPort(port string, lowest uint64) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n >= lowest
+}
+
+// validName is whether host could be a name in the DNS. The stricter this is,
+// the less a URL made from it needs quoting anywhere.
+func validName(host string) bool {
+	if host == "" || len(host) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(strings.TrimSuffix(host, "."), ".") {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		for _, r := range label {
+			if r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '_' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// isIP is whether host is an IP address without a zone, which has a meaning on
+// one machine only.
+func isIP(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Zone() == ""
+}
+
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// shown quotes a value for an error: short, on one line, and not at all when it
+// could be a URL with a password that was put into the wrong setting.
+func shown(v string) string {
+	if strings.Contains(v, "@") || strings.Contains(v, "://") {
+		return "the value"
+	}
+	if r := []rune(v); len(r) > 60 {
+		v = string(r[:60]) + "…"
+	}
+	return strconv.Quote(v)
+}

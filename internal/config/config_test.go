@@ -1,0 +1,196 @@
+package config_test
+
+import (
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"warranty.example/svc/internal/config"
+)
+
+// load is Load after the command line args, with env as the environment.
+func load(t *testing.T, env map[string]string, args ...string) (config.Config, error) {
+	t.Helper()
+	fs := pflag.NewFlagSet("svcd", pflag.ContinueOnError)
+	config.AddFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatalf("parse %q: %v", args, err)
+	}
+	return config.Load(fs, func(name string) string { return env[name] })
+}
+
+// mustLoad is load where nothing is wrong.
+func mustLoad(t *testing.T, env map[string]string, args ...string) config.Config {
+	t.Helper()
+	c, err := load(t, env, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// samples are, for each setting, its field, its default, and two other values
+// with what they become.
+var samples = []struct {
+	flag, field  string
+	def          any
+	one, two     string
+	gotOne, got2 any // nil: the value as given
+}{
+	{flag: "listen", field: "Listen", def: "127.0.0.1:8080", one: ":80", two: "[::1]:9000"},
+	{flag: "public-url", field: "PublicURL", def: "http://127.0.0.1:8080", one: "https://W.example.com:443/", gotOne: "https://w.example.com", two: "http://[::1]:90"},
+	{flag: "data", field: "Data", def: "./data", one: "/srv/a", two: "b"},
+	{flag: "database", field: "Database", def: "data/svc.db", one: "/srv/x.db", two: "postgres://u:p@h1:1,h2:2/db"},
+	{flag: "redis", field: "Redis", def: "", one: "redis://:pw@localhost:6379/1", two: "rediss://cache"},
+	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
+	{flag: "trusted-proxies", field: "TrustedProxies", def: "", one: "10.0.0.0/8, ::1", two: "192.0.2.7"},
+	{flag: "smtp", field: "SMTP", def: "", one: "smtp://me@x.example:pw@mail.example:587", two: "smtps://mail.example"},
+	{flag: "mail-from", field: "MailFrom", def: "warranty@localhost", one: "a@b.example", two: "Warranty <a@b.example>"},
+	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
+	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
+	{flag: "max-token-rate", field: "MaxTokenRate", def: 1000, one: "1", gotOne: 1, two: "2", got2: 2},
+	{flag: "ip-rate-limit", field: "IPRateLimit", def: 600, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "verify-rate-limit", field: "VerifyRateLimit", def: 30, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "sign-in-rate-limit", field: "SignInRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "sign-up-rate-limit", field: "SignUpRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "admin-listen", field: "AdminListen", def: "", one: "127.0.0.1:9", two: "localhost:9"},
+}
+
+func TestEverySetting(t *testing.T) {
+	for _, s := range samples {
+		t.Run(s.flag, func(t *testing.T) {
+			field := func(c config.Config) any { return reflect.ValueOf(c).FieldByName(s.field).Interface() }
+			one, two := s.gotOne, s.got2
+			if one == nil {
+				one = s.one
+			}
+			if two == nil {
+				two = s.two
+			}
+			env := "SVC_" + strings.ToUpper(strings.ReplaceAll(s.flag, "-", "_"))
+			for _, c := range []struct {
+				what string
+				env  map[string]string
+				args []string
+				want any
+			}{
+				{"default", nil, nil, s.def},
+				{"empty variable", map[string]string{env: " "}, nil, s.def},
+				{"variable", map[string]string{env: s.one}, nil, one},
+				{"flag", nil, []string{"--" + s.flag + "=" + s.two}, two},
+				{"flag over variable", map[string]string{env: s.one}, []string{"--" + s.flag + "=" + s.two}, two},
+				{"flag over wrong variable", map[string]string{env: "\x00"}, []string{"--" + s.flag + "=" + s.two}, two},
+				{"empty flag over variable", map[string]string{env: s.one}, []string{"--" + s.flag + "="}, s.def},
+			} {
+				if got := field(mustLoad(t, c.env, c.args...)); got != c.want {
+					t.Errorf("%s: %v, want %v", c.what, got, c.want)
+				}
+			}
+		})
+	}
+}
+
+// TestTableIsComplete fails when a field of Config has no setting, a setting
+// changes no field, or a setting is missing from the samples above.
+func TestTableIsComplete(t *testing.T) {
+	fields := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Config]()) {
+		fields[f.Name] = true
+	}
+	table := config.Table()
+	if len(table) != len(samples) || len(table) != len(fields) {
+		t.Fatalf("%d settings, %d samples, %d fields", len(table), len(samples), len(fields))
+	}
+	base := reflect.ValueOf(mustLoad(t, nil))
+	for _, set := range table {
+		for _, s := range samples {
+			if s.flag != set.Flag {
+				continue
+			}
+			changed := reflect.ValueOf(mustLoad(t, map[string]string{set.Env: s.one}))
+			if reflect.DeepEqual(changed.FieldByName(s.field).Interface(), base.FieldByName(s.field).Interface()) {
+				t.Errorf("--%s changes nothing", s.flag)
+			}
+			delete(fields, s.field)
+		}
+		if set.Help == "" || !strings.HasPrefix(set.Env, "SVC_") {
+			t.Errorf("--%s is not described: %+v", set.Flag, set)
+		}
+	}
+	if len(fields) != 0 {
+		t.Errorf("no setting for %v", fields)
+	}
+}
+
+func TestHelpShowsDefaultAndVariable(t *testing.T) {
+	fs := pflag.NewFlagSet("svcd", pflag.ContinueOnError)
+	config.AddFlags(fs)
+	lines := strings.Split(fs.FlagUsages(), "\n")
+	for _, s := range config.Table() {
+		def := s.Default
+		if def == "" {
+			def = "none"
+		}
+		want := fmt.Sprintf("(default %s) [%s]", def, s.Env)
+		found := false
+		for _, line := range lines {
+			found = found || strings.HasPrefix(strings.TrimSpace(line), "--"+s.Flag+" ") && strings.HasSuffix(line, want)
+		}
+		if !found {
+			t.Errorf("no line for --%s ending in %q in:\n%s", s.Flag, want, fs.FlagUsages())
+		}
+	}
+}
+
+func TestDerivedDefaults(t *testing.T) {
+	for _, c := range []struct{ arg, field, want string }{
+		{"--listen=:8080", "PublicURL", "http://localhost:8080"},
+		{"--listen=0.0.0.0:80", "PublicURL", "http://localhost"},
+		{"--listen=[::]:8080", "PublicURL", "http://localhost:8080"},
+		{"--listen=[::ffff:0.0.0.0]:8080", "PublicURL", "http://localhost:8080"},
+		{"--listen=[::1]:8080", "PublicURL", "http://[::1]:8080"},
+		{"--listen=Box.lan:0", "PublicURL", "http://box.lan:0"},
+		{"--data=/srv/svc", "Database", "/srv/svc/svc.db"},
+		{"--public-url=https://w.example.com:8443", "MailFrom", "warranty@w.example.com"},
+		{"--public-url=http://[::1]:80", "MailFrom", "warranty@localhost"},
+		{"--demo", "Demo", "true"},
+	} {
+		got := reflect.ValueOf(mustLoad(t, nil, c.arg)).FieldByName(c.field)
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("%s: %s is %v, want %s", c.arg, c.field, got, c.want)
+		}
+	}
+}
+
+func TestIsPostgres(t *testing.T) {
+	for arg, want := range map[string]bool{
+		"--data=x":                          false,
+		"--database=postgres":               false,
+		"--database=postgres://h/db":        true,
+		"--database=postgresql:///?host=/s": true,
+	} {
+		if got := mustLoad(t, nil, arg).IsPostgres(); got != want {
+			t.Errorf("%s: %v", arg, got)
+		}
+	}
+}
+
+func TestPrintingHidesPasswords(t *testing.T) {
+	c := mustLoad(t, nil,
+		"--database=postgres://u:hunter2@h/db?password=hunter2", "--redis=redis://:hunter2@h", "--smtp=smtp://u:hunter2@h")
+	var log strings.Builder
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "config", c)
+	out := fmt.Sprintf("%v %+v %#v %s %v", c, c, c, c, &c) + log.String()
+	if strings.Contains(out, "hunter2") {
+		t.Errorf("a password is printed: %s", out)
+	}
+	for _, want := range []string{"postgres://h/db", "redis://h", "smtp://h", "127.0.0.1:8080"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+}

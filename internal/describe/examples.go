@@ -1,0 +1,148 @@
+package describe
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// The samples are values of the real types, and what the service derives is
+// derived here by the same rules: an example can not drift from what is answered.
+
+var sampleNow = time.Date(2026, time.June, 1, 9, 30, 0, 0, time.UTC)
+
+const (
+	sampleRequestID = "019e8267-5f40-7b1d-9c3a-64d0f2a81e57"
+	sampleReference = warranty.Reference("WR-7K2M-9QXT-4D8P-HV3A")
+	sampleClaim     = warranty.Reference("CL-3F9B-T6WZ-0QKN-58R5")
+	samplePassword  = "plum ladder quiet harbour"
+	sampleCode      = "7K2M-9QXT-4D8P-HV3E-2F6J"
+)
+
+// sampleID makes an id of its own for each record of the examples.
+func sampleID(last byte) warranty.ID {
+	return warranty.ID{0x01, 0x9c, 0xa9, 0x3e, 0x5b, 0x40, 0x7a, 0x1c, 0x8d, 0x02, 0x6f, 0x3b, 0x91, 0xc4, 0x20, last}
+}
+
+// sampleSecret has the length of a secret but not its checksum: it is no
+// credential anywhere, and scanners leave it alone.
+func sampleSecret(kind warranty.SecretKind) string { return string(kind) + strings.Repeat("x", 49) }
+
+// sampleRecords holds one believable record of each type.
+func sampleRecords(publicURL string) map[reflect.Type]any {
+	user := warranty.User{ID: sampleID(0x10), Name: "Ada Moreno", Email: "ada@shop.example", EmailVerified: true,
+		CreatedAt: sampleNow.AddDate(0, -5, 0)}
+	w := sampleWarranty(publicURL)
+	name := warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+	claimID := sampleID(2)
+	token := sampleToken()
+	fresh := token
+	fresh.CreatedAt, fresh.ExpiresAt, fresh.LastUsedAt, fresh.Usage = sampleNow, sampleNow.AddDate(0, 0, warranty.DefaultTokenDays), nil, []warranty.DayUsage{}
+	records := []any{
+		user, w, name, token,
+		warranty.Claim{ID: claimID, ClaimNumber: sampleClaim, WarrantyID: w.ID, Warranty: name, Type: warranty.Repair,
+			Description: "The drum no longer turns; the motor hums.", IncidentDate: warranty.NewDate(2026, time.May, 18), Status: warranty.UnderReview,
+			StatusReason: warranty.Optional("A technician will call within three days."),
+			CreatedAt:    sampleNow.AddDate(0, 0, -12), UpdatedAt: sampleNow.AddDate(0, 0, -11)},
+		warranty.Document{ID: sampleID(3), WarrantyID: w.ID, ClaimID: &claimID, Warranty: name, FileName: "motor.jpg", Type: warranty.ClaimEvidence,
+			ContentType: "image/jpeg", SizeBytes: 348_160, SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+			CreatedAt: sampleNow.AddDate(0, 0, -12)},
+		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
+		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
+		warranty.Session{AccessToken: sampleSecret(warranty.SessionSecret), ExpiresAt: sampleNow.Add(warranty.SessionLifetime), User: user},
+		warranty.AuthStatus{User: user, Credential: "token", Token: &warranty.TokenName{ID: token.ID, Name: token.Name}, Scopes: token.Scopes,
+			RateLimitPerMinute: token.RateLimitPerMinute, ExpiresAt: token.ExpiresAt},
+		warranty.TokenName{ID: token.ID, Name: token.Name},
+		w.Verified(user.Name, *w.SerialNumber, sampleNow),
+		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
+		sampleProblem(publicURL, warranty.ValidationFailed),
+		sampleProblem(publicURL, warranty.ValidationFailed).Errors[0],
+	}
+	byType := make(map[reflect.Type]any, len(records))
+	for _, r := range records {
+		byType[reflect.TypeOf(r)] = r
+	}
+	return byType
+}
+
+func sampleWarranty(publicURL string) warranty.Warranty {
+	w := warranty.Warranty{
+		ID: sampleID(1), ReferenceNumber: sampleReference, ProductName: "Bosch Serie 6 washing machine",
+		Description: warranty.Optional("Parts and labour; the drum motor is covered for ten years by its maker."), SerialNumber: warranty.Optional("WGG244A20-0017"),
+		Category: warranty.Optional("Appliances"), SellerName: warranty.Optional("Moreno Household"), SellerEmail: warranty.Optional("sales@moreno.example"),
+		StartDate: warranty.NewDate(2026, time.March, 1), EndDate: warranty.NewDate(2028, time.February, 29), Standing: warranty.Active,
+		Roles: warranty.Owner | warranty.Issuer, VerifyURL: publicURL + "/verify/" + string(sampleReference),
+		CreatedAt: sampleNow.AddDate(0, -3, 0), UpdatedAt: sampleNow.AddDate(0, 0, -14),
+	}
+	w.Show(warranty.DateOf(sampleNow))
+	return w
+}
+
+func sampleToken() warranty.Token {
+	used := sampleNow.Add(-40 * time.Second)
+	t := warranty.Token{ID: sampleID(4), Name: "ERP", Prefix: sampleSecret(warranty.TokenSecret)[:warranty.PrefixLength],
+		Scopes: warranty.Scopes{warranty.WarrantiesRead, warranty.WarrantiesWrite}, RateLimitPerMinute: warranty.DefaultTokenRate,
+		CreatedAt: sampleNow.AddDate(0, -2, 0), ExpiresAt: sampleNow.AddDate(0, -2, warranty.DefaultTokenDays), LastUsedAt: &used,
+		Usage: []warranty.DayUsage{{Date: warranty.DateOf(sampleNow) - 1, Requests: 1480}, {Date: warranty.DateOf(sampleNow), Requests: 214}}}
+	t.Show(sampleNow)
+	return t
+}
+
+// sampleInputs holds one believable input for each operation with a body.
+func sampleInputs() map[reflect.Type]any {
+	w, void := sampleWarranty(""), warranty.Void
+	rate, overlap := warranty.DefaultTokenRate, 3600
+	inputs := []any{
+		&warranty.CreateWarranty{ProductName: w.ProductName, StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: *w.SerialNumber,
+			Category: *w.Category, SellerName: *w.SellerName, SellerEmail: *w.SellerEmail},
+		&warranty.UpdateWarranty{Status: &void, Category: w.Category},
+		&warranty.CreateToken{Name: "ERP", Scopes: []string{string(warranty.WarrantiesRead), string(warranty.WarrantiesWrite)}, RateLimitPerMinute: &rate},
+		&warranty.RotateToken{OverlapSeconds: &overlap},
+		&warranty.Register{Name: "Ada Moreno", Email: "ada@shop.example", Password: samplePassword},
+		&warranty.SignIn{Email: "ada@shop.example", Password: samplePassword},
+		&warranty.VerifyEmail{Code: sampleCode},
+		&warranty.RequestPasswordReset{Email: "ada@shop.example"},
+		&warranty.ResetPassword{Code: sampleCode, Password: samplePassword},
+		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
+	}
+	byType := make(map[reflect.Type]any, len(inputs))
+	for _, in := range inputs {
+		byType[reflect.TypeOf(in).Elem()] = in
+	}
+	return byType
+}
+
+// sampleProblem is a refusal with the code. Where the rules can be made to
+// refuse, these are their words.
+func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
+	token := warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.Scopes{warranty.WarrantiesRead}}
+	w := sampleWarranty(publicURL)
+	active := warranty.Active
+	var err error
+	switch code {
+	case warranty.MissingCredential:
+		err = api.CreateWarranty.Allow(warranty.Principal{})
+	case warranty.InsufficientScope:
+		err = api.CreateWarranty.Allow(token)
+	case warranty.SessionRequired:
+		err = api.CreateToken.Allow(token)
+	case warranty.RoleNotAllowed:
+		err = warranty.Seller.May(warranty.Delete)
+	case warranty.NotFound:
+		err = warranty.ErrNotFound
+	case warranty.InvalidTransition:
+		w.Standing = warranty.Cancelled
+		_, err = warranty.UpdateWarranty{Status: &active}.Apply(w)
+	case warranty.ValidationFailed:
+		err = (&warranty.CreateWarranty{StartDate: w.EndDate, EndDate: w.StartDate}).Check()
+	}
+	var refusal *warranty.Error
+	if !errors.As(err, &refusal) {
+		refusal = warranty.Refuse(code, code.Info().Fix)
+	}
+	return refusal.Problem(publicURL, sampleRequestID)
+}

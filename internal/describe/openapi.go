@@ -1,0 +1,105 @@
+// Package describe writes the documents that describe the service to machines
+// and people. They are loops over the operation table, so they say what the
+// routes do.
+package describe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// Version is the version of the interface that OpenAPI describes. Whatever
+// changes docs/openapi.json for its readers raises it: the last number for words,
+// the middle one for additions; there is nothing else inside v1.
+const Version = "1.0.0"
+
+// OpenAPI is the OpenAPI 3.1 document of the service at publicURL. It is made of
+// the operation table and the table of codes alone, and is the same bytes each time.
+func OpenAPI(publicURL, version string) ([]byte, error) {
+	publicURL = strings.TrimSuffix(publicURL, "/")
+	b := &builder{
+		publicURL: publicURL, samples: sampleRecords(publicURL), inputs: sampleInputs(),
+		headers: map[string]bool{}, problems: map[string][]warranty.Code{},
+	}
+	b.doc = document{
+		OpenAPI: "3.1.0",
+		Info: info{
+			Title: "Warranty Records", Version: version, Summary: "Warranty records, claims and document metadata for systems and agents.",
+			Description: about(publicURL), Contact: contact{"Warranty Records", publicURL},
+		},
+		Servers: []server{{publicURL, "This service."}},
+	}
+	for _, s := range api.Operations() {
+		b.operation(s)
+	}
+	b.hostOperations()
+	b.finish()
+	if len(b.wrong) > 0 {
+		return nil, fmt.Errorf("describe: %w", errors.Join(b.wrong...))
+	}
+	line, err := api.AppendJSON(nil, b.doc)
+	if err != nil {
+		return nil, fmt.Errorf("describe: %w", err)
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, line, "", "  "); err != nil {
+		return nil, fmt.Errorf("describe: %w", err)
+	}
+	out.WriteByte('\n')
+	return out.Bytes(), nil
+}
+
+// builder gathers the document and what its parts refer to.
+type builder struct {
+	doc       document
+	publicURL string
+	samples   map[reflect.Type]any // a believable record of each type of answer
+	inputs    map[reflect.Type]any // a believable input of each operation with a body
+	headers   map[string]bool      // the headers that are referred to
+	problems  map[string][]warranty.Code
+	wrong     []error
+}
+
+func (b *builder) fail(message string) { b.wrong = append(b.wrong, errors.New(message)) }
+
+// add puts an operation under its path and method.
+func (b *builder) add(method, path string, op *operation) {
+	i := b.doc.Paths.index(path)
+	if i < 0 {
+		i = len(b.doc.Paths)
+		b.doc.Paths.add(path, nil)
+	}
+	b.doc.Paths[i].value.add(strings.ToLower(method), op)
+	if !slices.ContainsFunc(b.doc.Tags, func(t tag) bool { return t.Name == op.Tags[0] }) {
+		b.doc.Tags = append(b.doc.Tags, tag{op.Tags[0], tagTexts[op.Tags[0]]})
+	}
+}
+
+// finish adds the components that were referred to by name alone.
+func (b *builder) finish() {
+	c := &b.doc.Components
+	b.record(reflect.TypeFor[warranty.Problem]())
+	for _, m := range commonHeaders {
+		if b.headers[m.name] {
+			h := m.value
+			c.Headers.add(m.name, &h)
+		}
+	}
+	for _, info := range warranty.Codes() {
+		c.Examples.add(string(info.Code), &example{Summary: info.Title, Value: sampleProblem(b.publicURL, info.Code)})
+	}
+	c.SecuritySchemes = ordered[securityScheme]{
+		{"apiKey", securityScheme{Type: "apiKey", In: "header", Name: "x-api-key",
+			Description: "An integration token, which a signed-in person generates. Its secret begins with `svc_`."}},
+		{"bearer", securityScheme{Type: "http", Scheme: "bearer",
+			Description: "A session's `access_token`, which begins with `svs_`. An integration token is taken here too, for clients that know no other header."}},
+	}
+}

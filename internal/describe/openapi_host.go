@@ -1,0 +1,63 @@
+package describe
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// hostOperations describes the addresses outside /api/ that machines read. They
+// have no row in the operation table, because they are plain handlers.
+func (b *builder) hostOperations() {
+	b.publicVerify()
+	health := ordered[*mediaType]{{jsonType, &mediaType{
+		Schema: &schema{Type: "object", Required: []string{"status"}, Properties: ordered[*schema]{
+			{"status", &schema{Type: "string", Const: "ok", Description: "Always ok."}}}},
+		Example: ordered[any]{{"status", "ok"}},
+	}}}
+	b.hostGet("/healthz", "service.health", "Tell whether the process lives.", &response{Description: "It does.", Content: health})
+	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers and no shutdown is under way.",
+		&response{Description: "They can.", Content: health}, warranty.Unavailable)
+	b.hostGet("/openapi.json", "service.openapi", "Get this document.", &response{
+		Description: "The OpenAPI 3.1 document.",
+		Content:     ordered[*mediaType]{{jsonType, &mediaType{Schema: &schema{Type: "object"}}}},
+	})
+}
+
+// publicVerify describes the verification page in its JSON form: the operation
+// of the table without a credential, and without what only /api/ has.
+func (b *builder) publicVerify() {
+	s := *api.VerifyWarranty.Spec
+	s.Name, s.Auth, s.Base, s.Scope, s.Tool = "verification.get", api.Public, "", "", ""
+	s.Summary = "Verify a warranty by its reference number, without a credential."
+	s.Errors = []warranty.Code{warranty.MalformedRequest} // a query that can not be read
+	op := b.describe(&s)
+	op.Description += " With `Accept: application/json` the answer is JSON; a browser gets a page. Throttled per IP address."
+	page := &mediaType{Schema: &schema{Type: "string"}}
+	op.Responses.add(strconv.Itoa(s.Status), &response{
+		Description: "What anyone who has the reference may know.",
+		Headers:     b.headersOf("X-Request-Id"),
+		Content:     ordered[*mediaType]{{jsonType, b.answer(s.Out)}, {"text/html", page}},
+	})
+	for _, group := range byStatus(s.Refusals()) {
+		r := b.problem(group, "X-Request-Id")
+		r.Content.add("text/html", page)
+		op.Responses.add(strconv.Itoa(group[0].Info().Status), r)
+	}
+	b.add(s.Method, s.Route(), op)
+}
+
+// hostGet describes an address that is only read, needs nothing and can refuse little.
+func (b *builder) hostGet(path, name, summary string, success *response, refusals ...warranty.Code) {
+	s := &api.Spec{Name: name, Method: http.MethodGet, Path: path, Auth: api.Public, Summary: summary, In: reflect.TypeFor[struct{}]()}
+	op := b.describe(s)
+	success.Headers = b.headersOf("X-Request-Id")
+	op.Responses.add(strconv.Itoa(http.StatusOK), success)
+	for _, group := range byStatus(append(refusals, warranty.MethodNotAllowed)) {
+		op.Responses.add(strconv.Itoa(group[0].Info().Status), b.problem(group, "X-Request-Id"))
+	}
+	b.add(s.Method, path, op)
+}

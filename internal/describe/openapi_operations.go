@@ -1,0 +1,187 @@
+package describe
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+const (
+	jsonType    = "application/json"
+	problemType = "application/problem+json"
+)
+
+// operation describes an operation of the table.
+func (b *builder) operation(s *api.Spec) {
+	op := b.describe(s)
+	op.Responses.add(strconv.Itoa(s.Status), b.success(s))
+	for _, group := range byStatus(s.Refusals()) {
+		op.Responses.add(strconv.Itoa(group[0].Info().Status), b.refusal(group))
+	}
+	b.add(s.Method, s.Route(), op)
+}
+
+// describe writes all of an operation but its answers.
+func (b *builder) describe(s *api.Spec) *operation {
+	group, _, _ := strings.Cut(s.Name, ".")
+	op := &operation{OperationID: s.Name, Tags: []string{group}, Summary: s.Summary, Description: credentialText(s),
+		Security: security(s), Scope: string(s.Scope), Tool: s.Tool}
+	if s.Tool != "" {
+		op.Description += " Agents call it as the MCP tool `" + s.Tool + "`."
+	}
+	for _, p := range s.Params {
+		if p.In == api.Body {
+			continue
+		}
+		param := parameter{Name: p.Name, In: string(p.In), Required: p.Required, Description: p.Doc, Schema: b.paramSchema(p)}
+		if p.In == api.Header {
+			param.Name = p.HeaderName()
+		}
+		if p.Example != "" {
+			param.Example = typed(p.Type, p.Example)
+		}
+		op.Parameters = append(op.Parameters, param)
+	}
+	if s.HasBody() {
+		op.RequestBody = &requestBody{Required: !s.BodyOptional,
+			Content: ordered[*mediaType]{{jsonType, &mediaType{Schema: b.body(s), Example: b.bodyExample(s)}}}}
+	}
+	return op
+}
+
+// security lists the credentials of which the operation takes one. The scope has
+// a member of its own: many tools know scopes of OAuth alone.
+func security(s *api.Spec) []ordered[[]string] {
+	apiKey, bearer := ordered[[]string]{{"apiKey", []string{}}}, ordered[[]string]{{"bearer", []string{}}}
+	switch s.Auth {
+	case api.Credential:
+		return []ordered[[]string]{apiKey, bearer}
+	case api.SessionOnly:
+		return []ordered[[]string]{bearer}
+	}
+	return []ordered[[]string]{}
+}
+
+func credentialText(s *api.Spec) string {
+	switch {
+	case s.Auth == api.Public:
+		return "Takes no credential."
+	case s.Auth == api.SessionOnly:
+		return "Takes a signed-in session; integration tokens are refused with `session_required`."
+	case s.Scope != "":
+		return "Takes an integration token with the scope `" + string(s.Scope) + "`, or a signed-in session."
+	}
+	return "Takes an integration token of any scope, or a signed-in session."
+}
+
+// bodyExample is the body that a client would send: the sample input where there
+// is one, else what the tags give.
+func (b *builder) bodyExample(s *api.Spec) any {
+	if in, ok := b.inputs[s.In]; ok {
+		request, err := s.Request(in)
+		if err != nil {
+			b.fail(s.Name + ": " + err.Error())
+		}
+		return json.RawMessage(request.Body)
+	}
+	var object ordered[any]
+	for _, p := range s.Params {
+		if p.In == api.Body && p.Example != "" {
+			object.add(p.Name, typed(p.Type, p.Example))
+		}
+	}
+	return object
+}
+
+// success is the answer of an operation that did what it was asked for.
+func (b *builder) success(s *api.Spec) *response {
+	r := &response{Headers: b.headersOf(apiHeaders...)}
+	add := func(names ...string) { r.Headers = append(r.Headers, b.headersOf(names...)...) }
+	if s.Location != "" {
+		add("Location")
+	}
+	if s.Out.Implements(reflect.TypeFor[interface{ ETag() string }]()) {
+		add("ETag")
+	}
+	if s.Out.Implements(reflect.TypeFor[interface{ Replayed() bool }]()) && takesKey(s) {
+		add("Idempotent-Replayed")
+	}
+	if s.Paged() {
+		add("Link")
+	}
+	switch {
+	case s.Status == http.StatusAccepted:
+		r.Description = "Accepted; there is no body."
+	case s.Out == reflect.TypeFor[warranty.None]():
+		r.Description = "Done; there is no body."
+	case s.Paged():
+		r.Description = "One page of the list."
+	case s.Status == http.StatusCreated:
+		r.Description = "Created; the body is the new record."
+	default:
+		r.Description = "The record."
+	}
+	if s.Out != reflect.TypeFor[warranty.None]() {
+		r.Content.add(jsonType, b.answer(s.Out))
+	}
+	return r
+}
+
+func takesKey(s *api.Spec) bool {
+	for _, p := range s.Params {
+		if p.In == api.Header && p.HeaderName() == "Idempotency-Key" {
+			return true
+		}
+	}
+	return false
+}
+
+// answer is the body that holds a record or a page of records, with an example.
+func (b *builder) answer(t reflect.Type) *mediaType {
+	record, list := t, false
+	if data, ok := t.FieldByName("Data"); ok && t.Implements(reflect.TypeFor[interface{ Paged() warranty.Pagination }]()) {
+		record, list = data.Type.Elem(), true
+	}
+	name := record.Name() + "Answer"
+	if list {
+		name = record.Name() + "Page"
+	}
+	media := &mediaType{Schema: &schema{Ref: "#/components/schemas/" + name}}
+	if sample, ok := b.samples[record]; ok {
+		media.Examples.add("example", &example{Ref: "#/components/examples/" + name})
+		if b.doc.Components.Examples.index(name) < 0 {
+			b.doc.Components.Examples.add(name, &example{Summary: "An answer.", Value: envelope(sample, list)})
+		}
+	}
+	if b.doc.Components.Schemas.index(name) >= 0 {
+		return media
+	}
+	s := &schema{Type: "object", Required: []string{"data"}}
+	b.doc.Components.Schemas.add(name, s)
+	if !list {
+		data := b.record(record)
+		data.Description = "The record."
+		s.Properties.add("data", data)
+		return media
+	}
+	s.Required = append(s.Required, "pagination")
+	s.Properties.add("data", &schema{Type: "array", Description: "The records of this page; never null.", Items: b.record(record)})
+	pagination := b.record(reflect.TypeFor[warranty.Pagination]())
+	pagination.Description = "Where this page stands in the whole list."
+	s.Properties.add("pagination", pagination)
+	return media
+}
+
+// envelope is a sample record in its answer.
+func envelope(sample any, list bool) any {
+	if !list {
+		return ordered[any]{{"data", sample}}
+	}
+	pagination := warranty.PageOf[any](nil, warranty.Paging{Page: 1, Limit: warranty.DefaultLimit}, 1).Pagination
+	return ordered[any]{{"data", []any{sample}}, {"pagination", pagination}}
+}

@@ -1,0 +1,246 @@
+package describe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/openapitest"
+	"warranty.example/svc/warranty"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+const goldenURL = "https://warranty.example.com"
+
+func generate(t testing.TB) []byte {
+	t.Helper()
+	doc, err := OpenAPI(goldenURL, Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestOpenAPIIsWhatIsPublished(t *testing.T) {
+	doc := generate(t)
+	golden := filepath.Join("..", "..", "docs", "openapi.json")
+	if *update {
+		if err := os.WriteFile(golden, doc, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	published, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(doc, published) {
+		t.Error("docs/openapi.json is not what the operations say now. If the change is meant, raise Version and run: go test ./internal/describe -update")
+	}
+	if !bytes.Equal(doc, generate(t)) {
+		t.Error("a second document differs from the first")
+	}
+}
+
+func load(t testing.TB) *openapi3.T {
+	t.Helper()
+	doc, err := openapi3.NewLoader().LoadFromData(generate(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestOpenAPIIsValid(t *testing.T) {
+	if err := load(t).Validate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestExamplesFitTheirSchemas(t *testing.T) {
+	openapitest.New(t, generate(t)).CheckExamples(t)
+}
+
+// TestSamplesAreValid holds the sample inputs to the rules that the service has for them.
+func TestSamplesAreValid(t *testing.T) {
+	for kind, in := range sampleInputs() {
+		var err error
+		switch in := in.(type) {
+		case interface{ Check() error }:
+			err = in.Check()
+		case interface{ Check(time.Time, int) error }:
+			err = in.Check(sampleNow, warranty.DefaultTokenRate)
+		}
+		if err != nil {
+			t.Errorf("%v: %v", kind, err)
+		}
+	}
+	if _, err := warranty.ParseReference(string(sampleReference)); err != nil {
+		t.Errorf("sampleReference: %v", err)
+	}
+	if _, ok := warranty.ParseSecret(sampleSecret(warranty.TokenSecret)); ok {
+		t.Error("the sample secret looks like a real one")
+	}
+	for _, info := range warranty.Codes() {
+		if p := sampleProblem(goldenURL, info.Code); p.Code != info.Code {
+			t.Errorf("the sample of %s is a %s", info.Code, p.Code)
+		}
+	}
+}
+
+// TestEveryOperationIsDescribed holds the document to the operation table.
+func TestEveryOperationIsDescribed(t *testing.T) {
+	doc := load(t)
+	samples, inputs := sampleRecords(goldenURL), sampleInputs()
+	for _, s := range api.Operations() {
+		op := doc.Paths.Value(s.Route()).GetOperation(s.Method)
+		if op == nil {
+			t.Errorf("%s is missing", s.Name)
+			continue
+		}
+		var codes []string
+		for status, response := range op.Responses.Map() {
+			media := response.Value.Content["application/problem+json"]
+			if status[0] < '4' || media == nil {
+				continue
+			}
+			for code := range media.Examples {
+				if fmt.Sprint(warranty.Code(code).Info().Status) != status {
+					t.Errorf("%s: %s stands under %s", s.Name, code, status)
+				}
+				codes = append(codes, code)
+			}
+		}
+		var want []string
+		for _, code := range s.Refusals() {
+			want = append(want, string(code))
+		}
+		slices.Sort(codes)
+		slices.Sort(want)
+		if !slices.Equal(codes, want) {
+			t.Errorf("%s: the codes are %v, want %v", s.Name, codes, want)
+		}
+		if s.HasBody() && inputs[s.In] == nil {
+			t.Errorf("%s: add a sample of %v to sampleInputs", s.Name, s.In)
+		}
+		if s.Out.Kind() == reflect.Struct && s.Out.NumField() > 0 && !s.Paged() && samples[s.Out] == nil {
+			t.Errorf("%s: add a sample of %v to sampleRecords", s.Name, s.Out)
+		}
+	}
+}
+
+func TestEverythingHasWords(t *testing.T) {
+	doc := load(t)
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			if op.Summary == "" || op.Description == "" {
+				t.Errorf("%s %s has no summary or no description", method, path)
+			}
+			for _, p := range op.Parameters {
+				if p.Value.Description == "" {
+					t.Errorf("%s %s: the parameter %s has no description", method, path, p.Value.Name)
+				}
+			}
+		}
+	}
+	for name, s := range doc.Components.Schemas {
+		for field, property := range s.Value.Properties {
+			if property.Value.Description == "" {
+				t.Errorf("%s.%s has no description", name, field)
+			}
+		}
+	}
+	for name, h := range doc.Components.Headers {
+		if h.Value.Description == "" {
+			t.Errorf("the header %s has no description", name)
+		}
+	}
+	for _, tag := range doc.Tags {
+		if tag.Description == "" {
+			t.Errorf("add %s to tagTexts", tag.Name)
+		}
+	}
+}
+
+// TestEveryCodeCanBeMet finds each code in the answers of some operation.
+func TestEveryCodeCanBeMet(t *testing.T) {
+	met := map[string]bool{}
+	for _, item := range load(t).Paths.Map() {
+		for _, op := range item.Operations() {
+			for _, response := range op.Responses.Map() {
+				for _, media := range response.Value.Content {
+					for name := range media.Examples {
+						met[name] = true
+					}
+				}
+			}
+		}
+	}
+	for _, info := range warranty.Codes() {
+		if !met[string(info.Code)] {
+			t.Errorf("no operation lists %s", info.Code)
+		}
+	}
+}
+
+// TestSchemas pins the forms that the types of the vocabulary take.
+func TestSchemas(t *testing.T) {
+	schemas := load(t).Components.Schemas
+	for field, want := range map[string]string{
+		"Warranty.id":               `{"type":"string","format":"uuid","description":"Identifier of the warranty."}`,
+		"Warranty.category":         `{"type":["string","null"],"description":"Kind of product, in your own words."}`,
+		"Warranty.start_date":       `{"type":"string","format":"date","description":"First day of cover."}`,
+		"Warranty.roles":            `{"type":"array","uniqueItems":true,"items":{"type":"string","enum":["owner","seller","issuer"]},"description":"What you are to this warranty."}`,
+		"Claim.resolution":          `{"type":["string","null"],"enum":["repaired","replaced","refunded","store_credit","other",null],"description":"How the claim was resolved."}`,
+		"Claim.resolved_at":         `{"type":["string","null"],"format":"date-time","description":"When the claim was resolved."}`,
+		"AuthStatus.token":          `{"anyOf":[{"$ref":"#/components/schemas/TokenName"},{"type":"null"}],"description":"The integration token in short; null for a session."}`,
+		"CreateToken.scopes":        `{"type":"array","uniqueItems":true,"minItems":1,"items":{"type":"string","enum":["warranties:read","warranties:write","claims:read","documents:read"]},"description":"What the token may do.","examples":[["warranties:read"]]}`,
+		"CreateToken.expires_at":    `{"type":"string","format":"date-time","description":"When the token stops working; 365 days from now when left out, at most 5 years."}`,
+		"CreateWarranty.start_date": `{"type":"string","format":"date","description":"First day of cover.","examples":["2026-03-01"]}`,
+		"Register.password":         `{"type":"string","format":"password","minLength":12,"maxLength":256,"description":"12 to 256 characters; any will do, but not a well-known one."}`,
+	} {
+		record, name, _ := strings.Cut(field, ".")
+		got, err := json.Marshal(schemas[record].Value.Properties[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !sameJSON(t, string(got), want) {
+			t.Errorf("%s is\n%s, want\n%s", field, got, want)
+		}
+	}
+	if s := schemas["NewToken"].Value; s.Properties["secret"] == nil || s.Properties["scopes"] == nil || len(s.Required) != len(s.Properties) {
+		t.Error("NewToken does not hold the fields of Token and the secret, all required")
+	}
+	if s := schemas["UpdateWarranty"].Value; s.Properties["id"] != nil || s.Properties["if_match"] != nil || len(s.Required) != 0 {
+		t.Error("the body of UpdateWarranty holds more than its body's fields")
+	}
+	for _, body := range []string{"CreateWarranty", "UpdateWarranty"} {
+		if has := schemas[body].Value.AdditionalProperties.Has; has == nil || *has {
+			t.Errorf("%s is not closed", body)
+		}
+	}
+	if schemas["Warranty"].Value.AdditionalProperties.Has != nil {
+		t.Error("Warranty is closed; records must stay open to new fields")
+	}
+}
+
+func sameJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {
+		t.Fatal(err)
+	}
+	return reflect.DeepEqual(x, y)
+}

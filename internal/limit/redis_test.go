@@ -1,0 +1,329 @@
+package limit
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// unavailable skips a test that lacks something, but not where all must run.
+func unavailable(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what)
+	}
+	t.Skip(what)
+}
+
+func redisURL(t *testing.T) string {
+	t.Helper()
+	url := os.Getenv("SVC_TEST_REDIS")
+	if url == "" {
+		unavailable(t, "SVC_TEST_REDIS is not set (a redis:// URL): the Redis limiter is not tested")
+	}
+	return url
+}
+
+// logBuffer collects log lines from several goroutines.
+type logBuffer struct {
+	mu    sync.Mutex
+	bytes bytes.Buffer
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.Write(p)
+}
+
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.bytes.String()
+}
+
+func (b *logBuffer) lines() int { return strings.Count(b.String(), "\n") }
+
+// openRedis is a limiter with patience enough for a busy machine: a test that
+// counts in Redis must not end up in memory because the scheduler was late.
+func openRedis(t *testing.T, url string, now func() time.Time) (*Redis, *logBuffer) {
+	t.Helper()
+	logged := new(logBuffer)
+	r, err := newRedis(url, NewMemory(now), slog.New(slog.NewTextHandler(logged, nil)), now, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close() })
+	return r, logged
+}
+
+func TestRedisIsExactAcrossServers(t *testing.T) {
+	url := redisURL(t)
+	var servers []Limiter
+	var logs []*logBuffer
+	for range 3 {
+		r, logged := openRedis(t, url, time.Now)
+		servers, logs = append(servers, r), append(logs, logged)
+	}
+	for round := range 20 {
+		if got := allowed(t, "test:"+rand.Text(), 100, 300, servers...); got != 100 {
+			t.Errorf("round %d: %d of 300 passed, want 100", round, got)
+		}
+	}
+	for _, logged := range logs {
+		if logged.lines() != 0 {
+			t.Errorf("logged: %s", logged)
+		}
+	}
+}
+
+func TestRedisCountsDownAndResets(t *testing.T) {
+	r, logged := openRedis(t, redisURL(t), time.Now)
+	const period = 600 * time.Millisecond // Redis's own clock cannot be faked
+	key := "test:" + rand.Text()
+	next := func() Window { return r.Take(context.Background(), key, 3, period) }
+	first := next()
+	if left := time.Until(first.Until); left <= 0 || left > period {
+		t.Errorf("the window closes in %v", left)
+	}
+	for want := 2; want >= -2; want-- {
+		w := first
+		if want < 2 {
+			w = next()
+		}
+		if w.Allowed != (want >= 0) || w.Remaining != max(want, 0) || w.Limit != 3 || !w.Reset.Equal(first.Reset) {
+			t.Errorf("want %d remaining: %+v", want, w)
+		}
+	}
+	time.Sleep(time.Until(first.Until) + 2*time.Millisecond)
+	if w := next(); !w.Allowed || w.Remaining != 2 || !w.Reset.After(first.Reset) {
+		t.Errorf("after the reset: %+v", w)
+	}
+	if ttl := r.client.PTTL(t.Context(), redisPrefix+key).Val(); ttl <= 0 || ttl > period {
+		t.Errorf("the key lives for another %v", ttl)
+	}
+	if logged.lines() != 0 {
+		t.Errorf("logged: %s", logged)
+	}
+}
+
+// What a Redis clock that was set back leaves behind is a window far ahead.
+func TestRedisWindowFromTheFuture(t *testing.T) {
+	r, _ := openRedis(t, redisURL(t), time.Now)
+	key := "test:" + rand.Text()
+	ahead := time.Now().Add(time.Hour)
+	r.client.HSet(t.Context(), redisPrefix+key, "n", 100, "r", ahead.UnixMilli())
+	r.client.PExpireAt(t.Context(), redisPrefix+key, ahead)
+	w := take(r, key, 100)
+	if left := time.Until(w.Until); w.Allowed || left > time.Minute {
+		t.Errorf("%+v closes in %v, want refused for a minute at most", w, left)
+	}
+	if ttl := r.client.PTTL(t.Context(), redisPrefix+key).Val(); ttl > time.Minute {
+		t.Errorf("the key lives for another %v", ttl)
+	}
+}
+
+// A window is over in the very millisecond of its reset, when its key still lives.
+func TestRedisWindowThatIsOver(t *testing.T) {
+	r, _ := openRedis(t, redisURL(t), time.Now)
+	key := "test:" + rand.Text()
+	r.client.HSet(t.Context(), redisPrefix+key, "n", 100, "r", time.Now().UnixMilli())
+	if w := take(r, key, 100); !w.Allowed || w.Remaining != 99 {
+		t.Errorf("%+v", w)
+	}
+	if ttl := r.client.PTTL(t.Context(), redisPrefix+key).Val(); ttl <= 0 {
+		t.Error("the key lives for ever")
+	}
+}
+
+func TestRedisCountsRequestsThatHungUp(t *testing.T) {
+	r, logged := openRedis(t, redisURL(t), time.Now)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	key := "test:" + rand.Text()
+	r.Take(ctx, key, 10, time.Minute)
+	if w := take(r, key, 10); w.Remaining != 8 || logged.lines() != 0 {
+		t.Errorf("%+v, logged: %s", w, logged)
+	}
+}
+
+func TestRedisURLErrorsHideThePassword(t *testing.T) {
+	for _, url := range []string{
+		"redis://user:hunter2@host:port", "redis://:hunter2/x@host", "redis://:hunter2%zz@host:6379", "redis://:hunter2 @host",
+		"redis://host/hunter2", "http://:hunter2@host", "redis://host:6379/0?hunter2=1", "hunter2", "",
+	} {
+		_, err := NewRedis(url, nil, nil, nil)
+		if err == nil {
+			t.Errorf("%q: accepted", url)
+			continue
+		}
+		if strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "redis[s]://") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// startRedis runs a Redis of its own on a loopback port and returns how to kill it.
+func startRedis(t *testing.T, addr string) (kill func()) {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(addr)
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	if err := cmd.Start(); err != nil {
+		unavailable(t, "no redis-server to start: "+err.Error())
+	}
+	kill = sync.OnceFunc(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	t.Cleanup(kill)
+	client := redis.NewClient(&redis.Options{Addr: addr})
+	defer func() { _ = client.Close() }()
+	for deadline := time.Now().Add(20 * time.Second); client.Ping(t.Context()).Err() != nil; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("redis-server did not start")
+		}
+	}
+	return kill
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func TestRedisDownAndBack(t *testing.T) {
+	addr, c := freeAddr(t), &clock{t: time.Now()}
+	kill := startRedis(t, addr)
+	r, logged := openRedis(t, "redis://"+addr, c.now)
+	if got := allowed(t, "token:a", 100, 60, r); got != 60 || logged.lines() != 0 {
+		t.Fatalf("%d of 60 passed, logged: %s", got, logged)
+	}
+
+	kill()
+	if got := allowed(t, "token:b", 100, 300, r); got != 100 {
+		t.Errorf("without Redis: %d of 300 passed, want 100", got)
+	}
+	if logged.lines() != 1 || !strings.Contains(logged.String(), "level=WARN") {
+		t.Errorf("want one line that Redis is down, got: %s", logged)
+	}
+	for range 5 { // probes that fail log nothing more
+		c.advance(probeEvery)
+		take(r, "token:b", 100)
+	}
+	if logged.lines() != 1 {
+		t.Errorf("logged again while down: %s", logged)
+	}
+
+	startRedis(t, addr)
+	if take(r, "token:b", 100).Allowed {
+		t.Error("Redis was asked before the next probe")
+	}
+	for deadline := time.Now().Add(20 * time.Second); logged.lines() == 1 && time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		c.advance(probeEvery)
+		take(r, "token:probe", 100)
+	}
+	if logged.lines() != 2 || !strings.Contains(logged.String(), "level=INFO") {
+		t.Errorf("want one more line that Redis is back, got: %s", logged)
+	}
+	if got := allowed(t, "token:c", 100, 300, r); got != 100 {
+		t.Errorf("with Redis back: %d of 300 passed, want 100", got)
+	}
+	if n := r.client.HGet(t.Context(), redisPrefix+"token:c", "n").Val(); n != "300" || logged.lines() != 2 {
+		t.Errorf("Redis counted %s of 300, logged: %s", n, logged)
+	}
+}
+
+// deaf is a Redis that takes connections and never answers; it counts them.
+func deaf(t *testing.T) (addr string, dials *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	dials = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			dials.Add(1)
+			defer func() { _ = conn.Close() }()
+		}
+	}()
+	return l.Addr().String(), dials
+}
+
+func TestRedisSlowIsNotWaitedForTwice(t *testing.T) {
+	const bound = 2 * time.Second // of which a request that waits takes 200 ms
+	addr, dials := deaf(t)
+	c, logged := &clock{t: time.Now()}, new(logBuffer)
+	r, err := NewRedis("redis://:hunter2@"+addr, NewMemory(c.now), slog.New(slog.NewTextHandler(logged, nil)), c.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	begin := time.Now()
+	take(r, "token:a", 100)
+	if took := time.Since(begin); took > bound {
+		t.Errorf("the first request waited %v", took)
+	}
+	for probes := range int64(3) {
+		begin = time.Now()
+		for range 1000 {
+			take(r, "token:a", 100)
+			if took := time.Since(begin); took > bound {
+				t.Fatalf("requests between two probes waited %v", took)
+			}
+		}
+		if got := dials.Load(); got != probes+1 {
+			t.Fatalf("%d connections after %d probes", got, probes)
+		}
+		c.advance(probeEvery)
+		allowed(t, "token:"+rand.Text(), 10, 20, r) // one of them is the probe
+	}
+	if logged.lines() != 1 || strings.Contains(logged.String(), "hunter2") {
+		t.Errorf("logged: %s", logged)
+	}
+}
+
+func TestRedisIsNotBackForALateAnswer(t *testing.T) {
+	r, logged := openRedis(t, "redis://"+freeAddr(t), newClock().now)
+	r.heard(t.Context(), false, context.DeadlineExceeded)
+	r.heard(t.Context(), false, nil) // sent before Redis went down
+	if ask, _ := r.ask(); ask || logged.lines() != 1 {
+		t.Errorf("asked: %v, logged: %s", ask, logged)
+	}
+}
+
+func BenchmarkRedis(b *testing.B) {
+	url := os.Getenv("SVC_TEST_REDIS")
+	if url == "" {
+		b.Skip("SVC_TEST_REDIS is not set")
+	}
+	r, err := NewRedis(url, NewMemory(time.Now), slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	key := "test:" + rand.Text()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			take(r, key, 100)
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// Edge is what the REST handlers share.
+type Edge struct {
+	PublicURL string
+	Log       *slog.Logger
+}
+
+// Refuse answers with the problem that an error is. What is not a refusal is a
+// fault of ours: it is logged whole and shown as nothing.
+func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	caller := api.CallerOf(r.Context())
+	refusal := AsRefusal(err)
+	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+		e.Log.ErrorContext(r.Context(), "request failed", "request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
+	}
+	h := w.Header()
+	status := refusal.Code.Info().Status
+	if status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", challenge(refusal.Code))
+	}
+	if refusal.Wait > 0 {
+		// Rounded up: whoever waits for it never comes too early.
+		h.Set("Retry-After", strconv.FormatInt(int64((refusal.Wait+time.Second-1)/time.Second), 10))
+	}
+	body, err := api.AppendJSON(nil, refusal.Problem(e.PublicURL, caller.RequestID))
+	if err != nil {
+		http.Error(w, "", http.StatusInternalServerError)
+		return
+	}
+	h.Del("ETag")
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+}
+
+// AsRefusal finds the refusal in an error, or makes one of it.
+func AsRefusal(err error) *warranty.Error {
+	var refusal *warranty.Error
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.As(err, &tooLarge):
+		return warranty.Refuse(warranty.BodyTooLarge, "The body has more than 1 MiB; send less.")
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		return &warranty.Error{Code: warranty.Unavailable, Wait: time.Second, Message: "The request took too long and was given up; try again."}
+	}
+	return warranty.Refuse(warranty.Internal, "Something went wrong on our side; it was logged under this request_id.")
+}
+
+// challenge tells how to authenticate. The header x-api-key has no registered
+// scheme, and tokens are taken as Bearer too, so that is what is named.
+func challenge(code warranty.Code) string {
+	if code == warranty.MissingCredential {
+		return `Bearer realm="svc"`
+	}
+	return `Bearer realm="svc", error="invalid_token"`
+}

@@ -1,0 +1,156 @@
+// Package rest serves the operations as JSON over HTTP.
+package rest
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// MaxBody is the most that a JSON body may have.
+const MaxBody = 1 << 20
+
+// Handler serves one operation.
+func (e *Edge) Handler(op api.Bound) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := e.serve(w, r, op); err != nil {
+			e.Refuse(w, r, err)
+		}
+	})
+}
+
+// serve is the order in which a request is looked at: scope, form, content, work.
+func (e *Edge) serve(w http.ResponseWriter, r *http.Request, op api.Bound) error {
+	caller := api.CallerOf(r.Context())
+	if err := op.Allow(caller.Principal); err != nil {
+		return err
+	}
+	if !Accepts(r, "application/json") {
+		return warranty.Refuse(warranty.NotAcceptable, "This operation answers with application/json; accept it.")
+	}
+	parts := api.Parts{Path: r.PathValue, Query: r.URL.RawQuery, Header: r.Header}
+	if op.HasBody() {
+		var err error
+		if parts.Body, err = readBody(w, r, op.BodyOptional); err != nil {
+			return err
+		}
+	}
+	in, err := op.Decode(parts)
+	if err != nil {
+		return err
+	}
+	out, err := op.Do(r.Context(), caller.Principal, in)
+	if err != nil {
+		return err
+	}
+	return e.answer(w, r, op, out)
+}
+
+func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, error) {
+	if optional && r.ContentLength == 0 {
+		return nil, nil
+	}
+	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		return nil, warranty.Refuse(warranty.UnsupportedMediaType, "Send the body as JSON, with Content-Type: application/json.")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+	var tooLarge *http.MaxBytesError
+	if err != nil && !errors.As(err, &tooLarge) {
+		return nil, warranty.Refuse(warranty.MalformedRequest, "The body could not be read to its end.")
+	}
+	return body, err
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
+
+// answer writes what an operation returned.
+func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out any) error {
+	if _, ok := out.(warranty.None); ok {
+		w.WriteHeader(op.Status)
+		return nil
+	}
+	buffer := buffers.Get().(*[]byte)
+	defer buffers.Put(buffer)
+	body, err := Envelope((*buffer)[:0], out)
+	if err != nil {
+		return err
+	}
+	*buffer = body
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
+		e.paginate(h, r, page.Paged())
+	}
+	if tagged, ok := out.(interface{ ETag() string }); ok {
+		h.Set("ETag", tagged.ETag())
+	}
+	if again, ok := out.(interface{ Replayed() bool }); ok && again.Replayed() {
+		h.Set("Idempotent-Replayed", "true")
+	}
+	if made, ok := out.(interface{ RecordID() warranty.ID }); ok && op.Location != "" {
+		h.Set("Location", e.PublicURL+string(op.Base)+strings.Replace(op.Location, "{id}", made.RecordID().String(), 1))
+	}
+	w.WriteHeader(op.Status)
+	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	return nil
+}
+
+// Envelope appends an answer as it goes over the wire: a page as it is, one
+// record inside "data".
+func Envelope(b []byte, out any) ([]byte, error) {
+	if _, ok := out.(interface{ Paged() warranty.Pagination }); ok {
+		return api.AppendJSON(b, out)
+	}
+	b, err := api.AppendJSON(append(b, `{"data":`...), out)
+	return append(b, '}'), err
+}
+
+// paginate tells where the other pages are.
+func (e *Edge) paginate(h http.Header, r *http.Request, p warranty.Pagination) {
+	query := r.URL.Query()
+	var links []string
+	link := func(rel string, page int64) {
+		query.Set("page", strconv.FormatInt(page, 10))
+		query.Set("limit", strconv.Itoa(p.Limit))
+		links = append(links, "<"+e.PublicURL+(&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()+`>; rel="`+rel+`"`)
+	}
+	last := max(p.TotalPages, 1)
+	link("first", 1)
+	if p.Page > 1 {
+		link("prev", min(int64(p.Page)-1, last))
+	}
+	if int64(p.Page) < last {
+		link("next", int64(p.Page)+1)
+	}
+	link("last", last)
+	h.Set("Link", strings.Join(links, ", "))
+	h.Set("X-Total-Count", strconv.FormatInt(p.Total, 10))
+}
+
+// Accepts tells whether the request takes an answer of the media type.
+func Accepts(r *http.Request, media string) bool {
+	values := r.Header.Values("Accept")
+	if len(values) == 0 {
+		return true
+	}
+	group, _, _ := strings.Cut(media, "/")
+	for item := range strings.SplitSeq(strings.Join(values, ","), ",") {
+		kind, params, err := mime.ParseMediaType(strings.TrimSpace(item))
+		if err != nil || params["q"] == "0" {
+			continue
+		}
+		if kind == "*/*" || kind == group+"/*" || kind == media || kind == "application/problem+json" && media == "application/json" {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+}
+
+// WriteHeader remembers the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write counts the bytes.
+func (r *recorder) Write(b []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	n, err := r.ResponseWriter.Write(b)
+	r.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap gives http.ResponseController the writer underneath.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// requestAttrs is what the log says of a request: who and what, never a secret.
+func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) []slog.Attr {
+	attrs := []slog.Attr{
+		slog.String("request_id", c.RequestID), slog.String("method", r.Method), slog.String("route", routeOf(r)), slog.Int("status", rec.status),
+		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", rec.bytes), slog.String("ip", c.Address), slog.String("door", c.Door.String()),
+	}
+	if c.Credential != warranty.Anonymous {
+		attrs = append(attrs, slog.String("user", c.User.ID.String()))
+	}
+	if c.Credential == warranty.ByToken {
+		attrs = append(attrs, slog.String("token", c.CredentialID.String()))
+	}
+	return attrs
+}
+
+// routeOf is the pattern that took the request; what no route takes has none.
+func routeOf(r *http.Request) string {
+	if r.Pattern == "" || r.Pattern == "/" {
+		return "-"
+	}
+	return r.Pattern
+}
+
+func levelOf(status int) slog.Level {
+	if status >= http.StatusInternalServerError {
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}

@@ -1,0 +1,228 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// observed gives the request its id and its deadline, and writes its one log
+// line: the route and not the address, because an address may hold a reference.
+func (s *Server) observed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		start := time.Now()
+		caller := &api.Caller{RequestID: s.requestID(r)}
+		caller.Address = limit.Key(s.Proxies.ClientIP(r.RemoteAddr, r.Header.Values("X-Forwarded-For")))
+		caller.Door = doorOf(r)
+		ctx, cancel := context.WithTimeout(api.WithCaller(r.Context(), caller), requestTimeout)
+		defer cancel()
+		r = r.WithContext(ctx)
+		recorder := &recorder{ResponseWriter: w}
+		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
+		w.Header().Set("X-Request-Id", caller.RequestID)
+		next.ServeHTTP(recorder, r)
+		took := time.Since(start)
+		s.Log.LogAttrs(ctx, levelOf(recorder.status), "request", requestAttrs(r, caller, recorder, took)...)
+		if s.Metrics != nil {
+			s.Metrics.observe(routeOf(r), recorder.status, took)
+		}
+	})
+}
+
+func secureHeaders(h http.Header, https bool) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	if https {
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// requestID keeps a well-formed id that was sent, so that callers can follow a
+// request through their own logs.
+func (s *Server) requestID(r *http.Request) string {
+	sent := r.Header.Get("X-Request-Id")
+	if len(sent) >= 8 && len(sent) <= 64 && !strings.ContainsFunc(sent, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.'
+	}) {
+		return sent
+	}
+	return s.Service.NewID().String()
+}
+
+func doorOf(r *http.Request) warranty.Door {
+	agent := r.UserAgent()
+	switch {
+	case strings.HasPrefix(agent, "svc-mcp/"):
+		return warranty.DoorMCP
+	case strings.HasPrefix(agent, "svc/"):
+		return warranty.DoorCLI
+	}
+	return warranty.DoorAPI
+}
+
+// recovered turns a panic into an answer, and keeps the server going.
+func (s *Server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			p := recover()
+			if p == nil {
+				return
+			}
+			if p == http.ErrAbortHandler {
+				panic(p)
+			}
+			s.edge.Refuse(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limited counts the request against the caller's network.
+func (s *Server) limited(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api := strings.HasPrefix(r.URL.Path, "/api/")
+		if api {
+			w.Header().Set("Cache-Control", "no-store")
+			w.Header().Set("Vary", "Authorization, x-api-key")
+		}
+		if s.IPRate > 0 {
+			window := s.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)
+			if api || !window.Allowed {
+				showWindow(w.Header(), "ip", window)
+			}
+			if !window.Allowed {
+				s.edge.Refuse(w, r, s.tooMany(warranty.IPThrottled, window))
+				return
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// authenticated finds out who asks and counts the request against their
+// credential. What is used up is remembered, so that refusing it again costs no
+// look into the database.
+func (s *Server) authenticated(next *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, pattern := next.Handler(r); s.public[pattern] {
+			next.ServeHTTP(w, r)
+			return
+		}
+		secret, asKey, err := credential(r)
+		if err != nil {
+			s.edge.Refuse(w, r, err)
+			return
+		}
+		hash := warranty.HashSecret(secret)
+		if window, ok := s.refused.Get(hash); ok {
+			showWindow(w.Header(), "credential", window)
+			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
+			return
+		}
+		principal, err := s.Service.Authenticate(r.Context(), secret, asKey)
+		if err != nil {
+			s.edge.Refuse(w, r, err)
+			return
+		}
+		window := s.Limits.Take(r.Context(), windowKey(principal), principal.RateLimit, time.Minute)
+		showWindow(w.Header(), "credential", window)
+		if !window.Allowed {
+			s.refused.Put(hash, window)
+			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
+			return
+		}
+		caller := callerOf(r)
+		principal.Address, principal.Door = caller.Address, caller.Door
+		caller.Principal = principal
+		s.Service.Used(principal)
+		next.ServeHTTP(w, r)
+	})
+}
+
+func callerOf(r *http.Request) *api.Caller { return api.CallerOf(r.Context()) }
+
+// windowKey is what is counted together: one token, or all sessions of a person.
+func windowKey(p warranty.Principal) string {
+	if p.Credential == warranty.ByToken {
+		return "token:" + p.CredentialID.String()
+	}
+	return "user:" + p.User.ID.String()
+}
+
+// credential takes the one secret that a request shows. Cookies and addresses
+// are never looked at.
+func credential(r *http.Request) (secret string, asKey bool, err error) {
+	var found []string
+	for _, value := range r.Header.Values("X-Api-Key") {
+		if value = strings.TrimSpace(value); value != "" {
+			found, asKey = append(found, value), true
+		}
+	}
+	for _, value := range r.Header.Values("Authorization") {
+		scheme, value, _ := strings.Cut(value, " ")
+		if !strings.EqualFold(scheme, "Bearer") {
+			return "", false, warranty.Refuse(warranty.InvalidCredential, "Send an integration token in the x-api-key header, or a session as Authorization: Bearer.")
+		}
+		found = append(found, strings.TrimSpace(value))
+	}
+	if len(found) == 0 {
+		return "", false, warranty.Refuse(warranty.MissingCredential, "Send an integration token in the x-api-key header.")
+	}
+	for _, value := range found[1:] {
+		if value != found[0] {
+			return "", false, warranty.Refuse(warranty.MalformedRequest, "The request has two different credentials; send one.")
+		}
+	}
+	return found[0], asKey, nil
+}
+
+// showWindow writes the figures of a window: the usual headers, and those of the IETF's draft.
+func showWindow(h http.Header, policy string, w limit.Window) {
+	reset := w.Reset.Unix()
+	if w.Reset.Nanosecond() > 0 {
+		reset++
+	}
+	left := max(0, reset-time.Now().Unix())
+	h.Set("X-RateLimit-Limit", strconv.Itoa(w.Limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(w.Remaining))
+	h.Set("X-RateLimit-Reset", strconv.FormatInt(reset, 10))
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%d;w=60`, policy, w.Limit))
+	h.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, policy, w.Remaining, left))
+}
+
+// tooMany is the refusal of a window that is used up.
+func (s *Server) tooMany(code warranty.Code, w limit.Window) error {
+	message := fmt.Sprintf("The limit is %d requests a minute; wait for the seconds in Retry-After.", w.Limit)
+	if code == warranty.IPThrottled {
+		message = "There were too many requests from your network; wait for the seconds in Retry-After."
+	}
+	return &warranty.Error{Code: code, Message: message, Wait: max(time.Second, w.Reset.Sub(s.Service.Now()))}
+}
+
+// throttle counts the attempts that have limits of their own.
+func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
+	rate, period := s.VerifyRate, time.Minute
+	switch what {
+	case service.SignInAttempts:
+		rate = s.SignInRate
+	case service.SignUpAttempts:
+		rate, period = s.SignUpRate, time.Hour
+	}
+	if rate <= 0 {
+		return nil
+	}
+	if window := s.Limits.Take(ctx, string(what)+":"+whom, rate, period); !window.Allowed {
+		return s.tooMany(warranty.IPThrottled, window)
+	}
+	return nil
+}

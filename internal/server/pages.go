@@ -1,0 +1,86 @@
+package server
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strconv"
+
+	"warranty.example/svc/internal/rest"
+	"warranty.example/svc/warranty"
+)
+
+// verify answers the public question whether a reference stands for a warranty.
+func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	in := warranty.VerifyWarranty{Reference: r.PathValue("reference"), Serial: r.URL.Query().Get("serial")}
+	v, err := s.Service.VerifyPublicly(r.Context(), callerOf(r).Principal, in)
+	if err != nil {
+		s.edge.Refuse(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, v)
+}
+
+func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+	body, err := rest.Envelope(nil, v)
+	if err != nil {
+		s.edge.Refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+}
+
+// health tells that the process lives.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) { alive(w) }
+
+// readiness tells whether requests should be sent here: not while the database
+// is away, and not any more once the process is about to end.
+func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
+	err := s.Service.Store.Ping(r.Context())
+	if s.stopped.Load() {
+		err = &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: stopTimeout}
+	}
+	if err != nil {
+		s.edge.Refuse(w, r, err)
+		return
+	}
+	alive(w)
+}
+
+func alive(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte(`{"status":"ok"}`)) // a caller that has gone away has nothing to be told
+}
+
+// index tells a visitor of the bare address where things are.
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	s.writeJSON(w, r, map[string]string{
+		"service": "Warranty Records", "version": s.Version,
+		"api": s.PublicURL + "/api/v1", "openapi": s.PublicURL + "/openapi.json", "verify": s.PublicURL + "/verify/{reference}",
+	})
+}
+
+// document serves a text that stays the same while the process runs.
+func document(mediaType string, body []byte) http.Handler {
+	sum := sha256.Sum256(body)
+	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("ETag", etag)
+		h.Set("Cache-Control", "public, max-age=3600")
+		h.Set("Access-Control-Allow-Origin", "*")
+		if r.Header.Get("If-None-Match") == etag {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		h.Set("Content-Type", mediaType)
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+		_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	})
+}

@@ -1,0 +1,111 @@
+// Package server puts the edges together: routes, middleware, start and stop.
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/rest"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// Server answers HTTP.
+type Server struct {
+	Service *service.Service
+	Limits  limit.Limiter
+	Log     *slog.Logger
+	Metrics *Metrics // nil when nobody looks at them
+	Version string
+
+	PublicURL string
+	Proxies   limit.Proxies
+	// IPRate, VerifyRate and SignInRate are requests a minute, SignUpRate an hour; 0 is without limit.
+	IPRate, VerifyRate, SignInRate, SignUpRate int
+
+	edge    *rest.Edge
+	refused *limit.Refused
+	public  map[string]bool // patterns that need no credential
+	stopped atomic.Bool     // the process is about to end
+}
+
+// Handler is everything that the service answers.
+func (s *Server) Handler() (http.Handler, error) {
+	openAPI, err := describe.OpenAPI(s.PublicURL, s.Version)
+	if err != nil {
+		return nil, err
+	}
+	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log}
+	s.refused = limit.NewRefused(s.Service.Now)
+	s.public = map[string]bool{}
+	s.Service.Throttle = s.throttle
+
+	operations := http.NewServeMux()
+	s.operations(operations)
+
+	mux := http.NewServeMux()
+	mux.Handle("/api/", s.limited(s.authenticated(operations)))
+	mux.Handle("GET /verify/{reference}", s.limited(http.HandlerFunc(s.verify)))
+	mux.Handle("GET /openapi.json", s.limited(document("application/json", openAPI)))
+	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
+	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
+	mux.Handle("GET /{$}", s.limited(http.HandlerFunc(s.index)))
+	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
+	for _, path := range []string{"/verify/{reference}", "/openapi.json", "/healthz", "/readyz", "/{$}"} {
+		mux.Handle(path, s.limited(s.wrongMethod("GET, HEAD")))
+	}
+	return s.observed(s.recovered(mux)), nil
+}
+
+// operations registers every operation, and for each path the answer to other methods.
+func (s *Server) operations(mux *http.ServeMux) {
+	allowed := map[string]string{}
+	var paths []string
+	for _, op := range s.Service.Operations() {
+		pattern := op.Method + " " + op.Route()
+		mux.Handle(pattern, s.edge.Handler(op))
+		s.public[pattern] = op.Auth == api.Public
+		methods := op.Method
+		if op.Method == http.MethodGet {
+			methods += ", " + http.MethodHead
+		}
+		if have := allowed[op.Route()]; have != "" {
+			methods = have + ", " + methods
+		} else {
+			paths = append(paths, op.Route())
+		}
+		allowed[op.Route()] = methods
+	}
+	for _, path := range paths {
+		mux.Handle(path, s.wrongMethod(allowed[path]))
+	}
+	mux.Handle("/", http.HandlerFunc(s.notFound))
+}
+
+func (s *Server) wrongMethod(allow string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Allow", allow)
+		s.edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "This address takes: "+allow+"."))
+	})
+}
+
+func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	s.edge.Refuse(w, r, warranty.ErrNotFound)
+}
+
+// Timeouts and sizes of the server.
+const (
+	readHeaderTimeout = 5 * time.Second
+	readTimeout       = 30 * time.Second
+	writeTimeout      = 60 * time.Second
+	idleTimeout       = 2 * time.Minute
+	requestTimeout    = 20 * time.Second
+	stopTimeout       = 10 * time.Second
+	maxHeaderBytes    = 32 << 10
+	maxConnections    = 10_000
+)

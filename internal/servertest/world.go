@@ -1,0 +1,315 @@
+// Package servertest gives tests the whole service behind its real HTTP door, on
+// a fresh database of either kind, with a clock that can be moved. Every answer
+// is checked against the OpenAPI document on its way.
+package servertest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/openapitest"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+// PublicURL is the address that the service under test thinks it has.
+const PublicURL = "https://warranty.example.com"
+
+// World is one service with one database.
+type World struct {
+	T        testing.TB
+	Database string
+	Store    *store.Store
+	Service  *service.Service
+	Server   *server.Server
+	HTTP     *httptest.Server
+	Client   *http.Client
+	Clock    *Clock
+	Log      *Buffer
+}
+
+// Clock is the real clock, moved.
+type Clock struct {
+	mu     sync.Mutex
+	offset time.Duration
+}
+
+// Now is the moved time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.offset)
+}
+
+// Advance moves the clock.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset += d
+}
+
+// Buffer is a log that tests can read while it is written.
+type Buffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+// Write appends to the log.
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// String is the log so far.
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Each runs a test on both databases.
+func Each(t *testing.T, test func(t *testing.T, w *World)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, New(t, SQLite(t))) })
+	t.Run("postgres", func(t *testing.T) { test(t, New(t, testenv.Postgres(t))) })
+}
+
+// SQLite is the path of a fresh file.
+func SQLite(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }
+
+// New opens a database and serves it. Several worlds on one PostgreSQL database
+// are replicas. Options may change the server before it starts; throttles by
+// network are off unless an option sets them, because all tests come from one.
+func New(t testing.TB, database string, options ...func(*server.Server)) *World {
+	t.Helper()
+	st, err := store.Open(context.Background(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Errorf("close the store: %v", err)
+		}
+	})
+	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}}
+	log := slog.New(slog.NewJSONHandler(w.Log, nil))
+	w.Service = service.New(st, log)
+	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
+	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000}
+	for _, option := range options {
+		option(w.Server)
+	}
+	handler, err := w.Server.Handler()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.HTTP = httptest.NewServer(handler)
+	t.Cleanup(w.HTTP.Close)
+	w.Client = &http.Client{Transport: document(t).RoundTripper(http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	return w
+}
+
+func document(t testing.TB) *openapitest.Checker {
+	doc, err := describe.OpenAPI(PublicURL, describe.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openapitest.New(t, doc)
+}
+
+// Answer is what came back.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Code is the problem's code, if the answer is one.
+func (a Answer) Code() string {
+	var p struct{ Code string }
+	_ = json.Unmarshal([]byte(a.Body), &p) // not a problem: no code
+	return p.Code
+}
+
+// Into decodes the answer's data.
+func (a Answer) Into(t testing.TB, v any) {
+	t.Helper()
+	var envelope struct{ Data json.RawMessage }
+	if err := json.Unmarshal([]byte(a.Body), &envelope); err != nil {
+		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+	}
+	if err := json.Unmarshal(envelope.Data, v); err != nil {
+		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+	}
+}
+
+// Request is one to send. Body is sent as it is when it is a string, else as JSON.
+type Request struct {
+	Method, Path string
+	Secret       string // an integration token, or a session
+	Body         any
+	Header       map[string]string
+}
+
+// Do sends a request and reads its answer.
+func (w *World) Do(r Request) Answer {
+	w.T.Helper()
+	a, err := w.Try(r)
+	if err != nil {
+		w.T.Fatalf("%s %s: %v", r.Method, r.Path, err)
+	}
+	return a
+}
+
+// Try is Do for goroutines, which may not end a test.
+func (w *World) Try(r Request) (Answer, error) {
+	var body io.Reader
+	switch b := r.Body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			return Answer{}, err
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequest(r.Method, w.HTTP.URL+r.Path, body)
+	if err != nil {
+		return Answer{}, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case strings.HasPrefix(r.Secret, string(warranty.TokenSecret)):
+		req.Header.Set("X-Api-Key", r.Secret)
+	case r.Secret != "":
+		req.Header.Set("Authorization", "Bearer "+r.Secret)
+	}
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
+	resp, err := w.Client.Do(req)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // nothing is left to be read
+	text, err := io.ReadAll(resp.Body)
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}, err
+}
+
+// Must is Do for a request that is expected to get this status.
+func (w *World) Must(status int, r Request) Answer {
+	w.T.Helper()
+	a := w.Do(r)
+	if a.Status != status {
+		w.T.Fatalf("%s %s: got %d, want %d: %s", r.Method, r.Path, a.Status, status, a.Body)
+	}
+	return a
+}
+
+// Person is somebody with an account and a session.
+type Person struct {
+	ID, Name, Email, Password, Session string
+}
+
+// Password is the one of everybody in a world, so that tests are quick to write.
+const Password = "correct horse battery staple"
+
+// Person registers somebody and signs them in. Their address is not verified.
+func (w *World) Person(name string) Person {
+	w.T.Helper()
+	p := Person{Name: name, Email: strings.ToLower(name) + "@people.example", Password: Password}
+	var session struct {
+		AccessToken string `json:"access_token"`
+		User        struct{ ID string }
+	}
+	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/auth/register", Body: map[string]string{"name": name, "email": p.Email, "password": Password}}).Into(w.T, &session)
+	p.ID, p.Session = session.User.ID, session.AccessToken
+	return p
+}
+
+// Verified is Person with a verified address.
+func (w *World) Verified(name string) Person {
+	w.T.Helper()
+	p := w.Person(name)
+	w.Must(http.StatusOK, Request{Method: "POST", Path: "/api/auth/verify-email", Body: map[string]string{"code": w.MailedCode(p.Email)}})
+	return p
+}
+
+// MailedCode sends what waits and returns the last code that was mailed to the address.
+func (w *World) MailedCode(email string) string {
+	w.T.Helper()
+	if err := w.Service.SendMail(context.Background()); err != nil {
+		w.T.Fatal(err)
+	}
+	code := ""
+	for line := range strings.Lines(w.Log.String()) {
+		var mail struct{ Msg, To, Code string }
+		if json.Unmarshal([]byte(line), &mail) == nil && mail.Msg == "mail" && mail.To == email {
+			code = mail.Code
+		}
+	}
+	if code == "" {
+		w.T.Fatalf("no code was mailed to %s", email)
+	}
+	return code
+}
+
+// Token makes an integration token for a person; all scopes when none is named.
+func (w *World) Token(p Person, scopes ...warranty.Scope) (secret, id string) {
+	w.T.Helper()
+	if len(scopes) == 0 {
+		scopes = warranty.AllScopes
+	}
+	var token struct{ ID, Secret string }
+	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/integration-tokens", Secret: p.Session, Body: map[string]any{
+		"name": fmt.Sprintf("token %s", w.Service.NewID()), "scopes": scopes, "rate_limit_per_minute": 1000}}).Into(w.T, &token)
+	return token.Secret, token.ID
+}
+
+// Record is a warranty as a caller reads it.
+type Record struct {
+	ID, Status      string
+	ReferenceNumber string   `json:"reference_number"`
+	ProductName     string   `json:"product_name"`
+	Category        *string  `json:"category"`
+	Supplier        *string  `json:"supplier"`
+	SellerEmail     *string  `json:"seller_email"`
+	StartDate       string   `json:"start_date"`
+	EndDate         string   `json:"end_date"`
+	DaysRemaining   *int     `json:"days_remaining"`
+	Roles           []string `json:"roles"`
+}
+
+// Warranty makes a warranty with a person's session; fields are added to a valid one or replace its own.
+func (w *World) Warranty(secret string, fields map[string]any) Record {
+	w.T.Helper()
+	body := map[string]any{"product_name": "Kettle", "start_date": "2020-01-01", "end_date": "2099-12-31"}
+	maps.Copy(body, fields)
+	var r Record
+	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/v1/warranties", Secret: secret, Body: body}).Into(w.T, &r)
+	return r
+}

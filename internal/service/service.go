@@ -1,0 +1,112 @@
+// Package service performs the operations: it decides who may, keeps each change
+// in one transaction, and answers a repeated request with its first answer.
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// Service performs the operations on a store.
+type Service struct {
+	Store *store.Store
+	Log   *slog.Logger
+	Mail  mail.Sender
+	// Throttle counts one attempt and refuses it when there were too many.
+	Throttle func(ctx context.Context, what Throttle, whom string) error
+
+	// PublicURL is the address that people and machines see, without a slash at its end.
+	PublicURL string
+	// SignupClosed lets only the first account register.
+	SignupClosed bool
+	// RateLimit is a signed-in person's requests a minute; MaxTokenRate is the most a token may be given.
+	RateLimit, MaxTokenRate int
+
+	// Now, NewID and Random are the clock, the id maker and the source of secrets.
+	Now    func() time.Time
+	NewID  func() warranty.ID
+	Random io.Reader
+
+	passwords *passwords
+	usage     *usage
+	mailNow   chan struct{}
+}
+
+// Throttle is a kind of attempt that is counted apart from ordinary requests.
+type Throttle string
+
+// The throttles.
+const (
+	SignInAttempts Throttle = "sign-in"
+	SignUpAttempts Throttle = "sign-up"
+	VerifyAttempts Throttle = "verify"
+)
+
+// New makes a service on a store with the real clock, ids and randomness. Fields
+// may be changed until its first use.
+func New(st *store.Store, log *slog.Logger) *Service {
+	return &Service{
+		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
+		RateLimit: 100, MaxTokenRate: 1000,
+		Now: time.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader,
+		passwords: newPasswords(), usage: newUsage(), mailNow: make(chan struct{}, 1),
+	}
+}
+
+// Operations are all operations, bound to this service.
+func (s *Service) Operations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.ListWarranties, s.ListWarranties),
+		api.Bind(api.CreateWarranty, s.CreateWarranty),
+		api.Bind(api.GetWarranty, s.GetWarranty),
+		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
+		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
+		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
+		api.Bind(api.ListClaims, s.ListClaims),
+		api.Bind(api.GetClaim, s.GetClaim),
+		api.Bind(api.ListDocuments, s.ListDocuments),
+		api.Bind(api.GetDocument, s.GetDocument),
+		api.Bind(api.GetAuthStatus, s.GetAuthStatus),
+		api.Bind(api.CreateToken, s.CreateToken),
+		api.Bind(api.ListTokens, s.ListTokens),
+		api.Bind(api.GetToken, s.GetToken),
+		api.Bind(api.RotateToken, s.RotateToken),
+		api.Bind(api.RevokeToken, s.RevokeToken),
+		api.Bind(api.Register, s.Register),
+		api.Bind(api.SignIn, s.SignIn),
+		api.Bind(api.SignOut, s.SignOut),
+		api.Bind(api.VerifyEmail, s.VerifyEmail),
+		api.Bind(api.SendVerification, s.SendVerification),
+		api.Bind(api.RequestPasswordReset, s.RequestPasswordReset),
+		api.Bind(api.ResetPassword, s.ResetPassword),
+		api.Bind(api.ChangePassword, s.ChangePassword),
+	}
+}
+
+// now is the time as records keep it: UTC, to the microsecond.
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// today is the UTC day.
+func (s *Service) today() warranty.Date { return warranty.DateOf(s.Now()) }
+
+// writeAs runs a transaction for a principal whose credential is alive until it
+// is durable.
+func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*store.Tx) error) error {
+	now := s.now()
+	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.HoldCredential(p, now); err != nil {
+			return err
+		}
+		return fn(tx)
+	})
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// CreateToken makes an integration token. The user's row is locked while the
+// active ones are counted, so that the cap holds for any number of requests at once.
+func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warranty.CreateToken) (warranty.NewToken, error) {
+	now := s.now()
+	if err := in.Check(now, s.MaxTokenRate); err != nil {
+		return warranty.NewToken{}, err
+	}
+	secret, err := warranty.NewSecret(warranty.TokenSecret, s.Random)
+	if err != nil {
+		return warranty.NewToken{}, err
+	}
+	token := warranty.Token{ID: s.NewID(), Name: in.Name, Prefix: secret[:warranty.PrefixLength], Scopes: in.ScopeSet(),
+		RateLimitPerMinute: *in.RateLimitPerMinute, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, Usage: []warranty.DayUsage{}}
+	token.Show(now)
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		if _, err := tx.LockUser(p.User.ID); err != nil {
+			return err
+		}
+		count, named, err := tx.ActiveTokens(p.User.ID, token.Name, now)
+		switch {
+		case err != nil:
+			return err
+		case named > 0:
+			return warranty.Refuse(warranty.AlreadyExists, "You have an active token of this name; choose another name.")
+		case count >= warranty.MaxActiveTokens:
+			return warranty.Refuse(warranty.TokenLimitReached, fmt.Sprintf("You have %d active tokens, which is the most; revoke one that is no longer used.", count))
+		}
+		return tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret))
+	})
+	return warranty.NewToken{Token: token, Secret: secret}, err
+}
+
+// ListTokens lists the principal's tokens.
+func (s *Service) ListTokens(ctx context.Context, p warranty.Principal, in warranty.ListTokens) (warranty.Page[warranty.Token], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Token]{}, err
+	}
+	list, total, err := s.Store.Tokens(ctx, p.User.ID, in.Paging, s.today()-warranty.UsageDays)
+	for i := range list {
+		list[i].Show(s.now())
+	}
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// GetToken gets one of the principal's tokens.
+func (s *Service) GetToken(ctx context.Context, p warranty.Principal, in warranty.GetToken) (warranty.Token, error) {
+	token, err := s.Store.Token(ctx, p.User.ID, in.ID, s.today()-warranty.UsageDays)
+	token.Show(s.now())
+	return token, err
+}
+
+// RotateToken gives a token a new secret.
+func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warranty.RotateToken) (warranty.NewToken, error) {
+	if err := in.Check(); err != nil {
+		return warranty.NewToken{}, err
+	}
+	secret, err := warranty.NewSecret(warranty.TokenSecret, s.Random)
+	if err != nil {
+		return warranty.NewToken{}, err
+	}
+	now := s.now()
+	oldEnds := now
+	if in.OverlapSeconds != nil {
+		oldEnds = now.Add(time.Duration(*in.OverlapSeconds) * time.Second)
+	}
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		token, err := tx.LockToken(p.User.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if token.Show(now); token.Status != warranty.TokenIsActive {
+			return warranty.Refuse(warranty.InvalidTransition, "This token is "+token.Status.String()+" and can not be rotated; create a new one.")
+		}
+		token.Prefix = secret[:warranty.PrefixLength]
+		return tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds)
+	})
+	if err != nil {
+		return warranty.NewToken{}, err
+	}
+	token, err := s.GetToken(ctx, p, warranty.GetToken{ID: in.ID})
+	return warranty.NewToken{Token: token, Secret: secret}, err
+}
+
+// RevokeToken ends a token. When it returns, no replica accepts the token: each
+// looks it up for every request.
+func (s *Service) RevokeToken(ctx context.Context, p warranty.Principal, in warranty.RevokeToken) (warranty.None, error) {
+	now := s.now()
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		if _, err := tx.LockToken(p.User.ID, in.ID); err != nil {
+			return err
+		}
+		return tx.RevokeToken(in.ID, now)
+	})
+}

@@ -1,0 +1,166 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"reflect"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// ListWarranties lists what the principal may see.
+func (s *Service) ListWarranties(ctx context.Context, p warranty.Principal, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Warranty]{}, err
+	}
+	list, total, err := s.Store.Warranties(ctx, p.User.ID, in, s.today())
+	for i := range list {
+		s.show(&list[i])
+	}
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// GetWarranty gets one warranty that the principal may see.
+func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
+	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)
+	s.show(&w)
+	return w, err
+}
+
+// show adds to a stored warranty what is derived when it is read.
+func (s *Service) show(w *warranty.Warranty) {
+	w.Show(s.today())
+	w.VerifyURL = s.PublicURL + "/verify/" + string(w.ReferenceNumber)
+}
+
+// CreateWarranty makes a warranty, or repeats the answer that the same key got before.
+func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Warranty{}, err
+	}
+	w, err := s.newWarranty(p, in)
+	if err != nil {
+		return w, err
+	}
+	kept, err := s.answerToKeep(p, in, w)
+	if err != nil {
+		return w, err
+	}
+	var earlier *store.Kept
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		if kept != nil {
+			if earlier, err = tx.KeepAnswer(*kept); err != nil || earlier != nil {
+				return err
+			}
+		}
+		return s.insertWarranty(tx, p, w)
+	})
+	if err != nil || earlier == nil {
+		return w, err
+	}
+	return replay(*kept, *earlier)
+}
+
+func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
+	reference, err := warranty.NewReference(warranty.WarrantyPrefix, s.Random)
+	now := s.now()
+	w := warranty.Warranty{ID: s.NewID(), ReferenceNumber: reference, ProductName: in.ProductName, Description: warranty.Optional(in.Description),
+		SerialNumber: warranty.Optional(in.SerialNumber), Category: warranty.Optional(in.Category), Supplier: warranty.Optional(in.Supplier),
+		SellerName: warranty.Optional(in.SellerName), SellerEmail: warranty.Optional(in.SellerEmail), StartDate: in.StartDate, EndDate: in.EndDate,
+		Standing: warranty.Active, Version: 1, CreatedAt: now, UpdatedAt: now, Roles: warranty.Owner | warranty.Issuer}
+	if p.User.EmailVerified && in.SellerEmail == p.User.Email {
+		w.Roles |= warranty.Seller
+	}
+	s.show(&w)
+	return w, err
+}
+
+// insertWarranty writes the record and links its seller. The answer was made
+// before, so it can not tell whether there is one.
+func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.Warranty) error {
+	if err := tx.InsertWarranty(w, p.User.ID); err != nil {
+		return err
+	}
+	if w.SellerEmail == nil {
+		return nil
+	}
+	seller, found, err := tx.VerifiedUser(*w.SellerEmail)
+	if err != nil || !found {
+		return err
+	}
+	return tx.AddSeller(w, seller)
+}
+
+// answerToKeep is what a repetition of the request will be answered with; nil without a key.
+func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty) (*store.Kept, error) {
+	if in.IdempotencyKey == nil {
+		return nil, nil
+	}
+	key := *in.IdempotencyKey
+	in.IdempotencyKey = nil
+	request, err := api.AppendJSON(nil, in)
+	if err != nil {
+		return nil, err
+	}
+	response, err := api.AppendJSON(nil, w)
+	return &store.Kept{User: p.User.ID, Operation: api.CreateWarranty.Name, Key: key,
+		Fingerprint: sha256.Sum256(request), Response: string(response), At: w.CreatedAt}, err
+}
+
+func replay(now, earlier store.Kept) (warranty.Warranty, error) {
+	var w warranty.Warranty
+	if now.Fingerprint != earlier.Fingerprint {
+		return w, warranty.Refuse(warranty.IdempotencyKeyReused,
+			"This Idempotency-Key was used for another request within 24 hours; nothing was made. Use a new key for a new record.")
+	}
+	err := api.ReadJSON([]byte(earlier.Response), &w)
+	w.Version, w.Replay = 1, true
+	return w, err
+}
+
+// UpdateWarranty changes the fields that are given.
+func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty) (warranty.Warranty, error) {
+	var changed warranty.Warranty
+	if err := in.Check(); err != nil {
+		return changed, err
+	}
+	now := s.now()
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.User.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if !w.Matches(in.IfMatch) {
+			return errChanged
+		}
+		if changed, err = in.Apply(w); err != nil || reflect.DeepEqual(w, changed) {
+			return err
+		}
+		changed.Version, changed.UpdatedAt = w.Version+1, now
+		return tx.UpdateWarranty(changed, w.Version)
+	})
+	s.show(&changed)
+	return changed, err
+}
+
+var errChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has changed since you read it. Read it again and use its new ETag.")
+
+// DeleteWarranty takes a warranty from everybody's sight.
+func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty) (warranty.None, error) {
+	now := s.now()
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.User.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if !w.Matches(in.IfMatch) {
+			return errChanged
+		}
+		if err := w.Roles.May(warranty.Delete); err != nil {
+			return err
+		}
+		return tx.DeleteWarranty(w, now)
+	})
+}

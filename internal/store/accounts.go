@@ -1,0 +1,142 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Account is a user with what only the store and the service may know.
+type Account struct {
+	warranty.User
+	PasswordHash string
+	Disabled     bool
+}
+
+const userColumns = `u.id, u.name, u.email, u.verified_at, u.created_at`
+
+func readUser(r Row, i int) warranty.User {
+	return warranty.User{ID: r.ID(i), Name: r.Text(i + 1), Email: r.Text(i + 2), EmailVerified: !r.Null(i + 3), CreatedAt: instant(r, i+4)}
+}
+
+func readAccount(r Row, a *Account) {
+	a.User, a.PasswordHash, a.Disabled = readUser(r, 0), r.Text(5), !r.Null(6)
+}
+
+// AccountByEmail finds an account by its normalised address.
+func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
+	var a Account
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at FROM users u WHERE u.email = $1`,
+		func(r Row) { readAccount(r, &a) }, email)
+	return a, err
+}
+
+// Account finds an account by its id.
+func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
+	var a Account
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at FROM users u WHERE u.id = $1`,
+		func(r Row) { readAccount(r, &a) }, id)
+	return a, err
+}
+
+// HasUsers tells whether anybody has registered.
+func (s *Store) HasUsers(ctx context.Context) (bool, error) {
+	found := false
+	err := s.engine.query(ctx, `SELECT 1 FROM users LIMIT 1`, func(Row) error { found = true; return nil })
+	return found, err
+}
+
+// ReachMilestone notes that something happened for the first time, and tells
+// whether it did. Of two transactions at once one waits, and then hears no.
+func (t *Tx) ReachMilestone(name string, now time.Time) (bool, error) {
+	n, err := t.exec(`INSERT INTO milestones (name, reached_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, now)
+	return n == 1, err
+}
+
+// InsertUser adds an account. A duplicate is one whose address is taken.
+func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
+	var verified *time.Time
+	if u.EmailVerified {
+		verified = &u.CreatedAt
+	}
+	_, err := t.exec(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		u.ID, u.Email, u.Name, passwordHash, verified, u.CreatedAt)
+	return err
+}
+
+// LockUser locks an account until the transaction ends: whatever must be counted
+// or changed for one user at a time begins with it.
+func (t *Tx) LockUser(id warranty.ID) (warranty.User, error) {
+	var u warranty.User
+	err := one(t.ctx, t.tx, `SELECT `+userColumns+` FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
+		func(r Row) { u = readUser(r, 0) }, id)
+	return u, err
+}
+
+// VerifyUser marks the address as the user's own.
+func (t *Tx) VerifyUser(id warranty.ID, now time.Time) error {
+	return t.exactlyOne(`UPDATE users SET verified_at = COALESCE(verified_at, $2) WHERE id = $1`, id, now)
+}
+
+// SetPassword replaces the password.
+func (t *Tx) SetPassword(id warranty.ID, passwordHash string) error {
+	return t.exactlyOne(`UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash)
+}
+
+// DisableUser shuts an account out, with every credential it has.
+func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
+	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2) WHERE id = $1`, id, now)
+}
+
+// VerifiedUser finds who has shown the address to be theirs. It holds the row, so
+// that a verification that is under way waits and then sees this transaction's record.
+func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
+	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
+		id, found = r.ID(0), !r.Null(1)
+		return nil
+	}, email)
+	return id, found, err
+}
+
+// InsertSession adds a session by the hash of its secret.
+func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expires time.Time) error {
+	return t.later(`INSERT INTO sessions (id, secret_hash, user_id, expires_at, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		id, secret, user, expires, now)
+}
+
+// DeleteSession ends one session.
+func (t *Tx) DeleteSession(id warranty.ID) error {
+	return t.exactlyOne(`DELETE FROM sessions WHERE id = $1`, id)
+}
+
+// DeleteSessions ends all sessions of a user.
+func (t *Tx) DeleteSessions(user warranty.ID) error {
+	return t.later(`DELETE FROM sessions WHERE user_id = $1`, user)
+}
+
+// Purpose is what a one-time code is for.
+type Purpose uint8
+
+// The purposes.
+const (
+	ForVerification Purpose = iota + 1
+	ForReset
+)
+
+// InsertCode replaces a user's codes for a purpose by a new one.
+func (t *Tx) InsertCode(code warranty.Hash, purpose Purpose, user warranty.ID, expires time.Time) error {
+	if err := t.later(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, user, purpose); err != nil {
+		return err
+	}
+	return t.later(`INSERT INTO one_time_codes (code_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)`, code, purpose, user, expires)
+}
+
+// UseCode takes a code that is still good, so that it can not be used again, and
+// tells whose it was.
+func (t *Tx) UseCode(code warranty.Hash, purpose Purpose, now time.Time) (warranty.ID, error) {
+	var user warranty.ID
+	err := one(t.ctx, t.tx, `DELETE FROM one_time_codes WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
+		func(r Row) { user = r.ID(0) }, code, purpose, now)
+	return user, err
+}

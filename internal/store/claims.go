@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+
+	"warranty.example/svc/warranty"
+)
+
+const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description, c.incident_date, c.status, c.status_reason,
+	c.resolution, c.resolution_note, c.replacement_serial_number, c.created_at, c.updated_at, c.resolved_at`
+
+func readClaim(r Row, i int) warranty.Claim {
+	c := warranty.Claim{ID: r.ID(i), ClaimNumber: warranty.Reference(r.Text(i + 1)), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2),
+		Type: warranty.ClaimType(r.Int(i + 5)), Description: r.Text(i + 6), IncidentDate: date(r, i+7), Status: warranty.ClaimStatus(r.Int(i + 8)),
+		StatusReason: optionalText(r, i+9), ResolutionNote: optionalText(r, i+11), ReplacementSerialNumber: optionalText(r, i+12),
+		CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14), ResolvedAt: optionalInstant(r, i+15)}
+	if !r.Null(i + 10) {
+		resolution := warranty.Resolution(r.Int(i + 10))
+		c.Resolution = &resolution
+	}
+	return c
+}
+
+// readName reads a warranty in short from its id, reference and product name.
+func readName(r Row, i int) warranty.WarrantyName {
+	return warranty.WarrantyName{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2)}
+}
+
+// Claim finds a claim that the user may see.
+func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim, error) {
+	var c warranty.Claim
+	err := one(ctx, s.engine, `SELECT `+claimColumns+` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r Row) { c = readClaim(r, 0) }, user, id)
+	return c, err
+}
+
+// Claims lists the claims that the user may see and that fit the question, and counts them all.
+func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
+	l := listOf(user, ofClaim)
+	if in.Status != 0 {
+		l.and(`a.status = ?`, in.Status)
+	}
+	if !in.WarrantyID.IsZero() {
+		l.and(`a.parent_id = ?`, in.WarrantyID)
+	}
+	var list []warranty.Claim
+	total, err := l.page(ctx, s.engine, claimColumns, `LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging,
+		func(r Row, i int) { list = append(list, readClaim(r, i)) })
+	return list, total, err
+}

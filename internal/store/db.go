@@ -1,0 +1,124 @@
+// Package store is the only one that knows SQL. It keeps the records on SQLite,
+// inside the process, or on PostgreSQL, with one text for both.
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// The seam between the SQL and the two engines is these three small types.
+// database/sql would be a fourth, at two to three times the CPU.
+
+// Row is one row of a result; columns are read by their position.
+type Row interface {
+	Null(i int) bool
+	Int(i int) int64
+	Text(i int) string
+	Bytes(i int) []byte
+	ID(i int) warranty.ID
+}
+
+// querier reads rows. The SQL has $n placeholders and /*pg: … */ and /*sqlite: … */
+// comments for the few words that are one engine's alone.
+type querier interface {
+	query(ctx context.Context, sql string, each func(Row) error, args ...any) error
+}
+
+// engineTx is a transaction of an engine.
+type engineTx interface {
+	querier
+	// exec runs a statement and counts the rows that it changed.
+	exec(ctx context.Context, sql string, args ...any) (int64, error)
+	// later is exec for statements whose count does not matter: the engine may
+	// send it together with what follows. Its error comes with what follows, too.
+	later(ctx context.Context, sql string, args ...any) error
+}
+
+// engine is a database that is open.
+type engine interface {
+	querier
+	// write runs fn in a transaction and returns once it is durable. fn may be run
+	// again from its start when the engine lost a race.
+	write(ctx context.Context, fn func(engineTx) error) error
+	ping(ctx context.Context) error
+	// isDuplicate tells whether an error says that a key is taken already.
+	isDuplicate(err error) bool
+	close() error
+}
+
+// plain turns an argument into what both engines take: nil, int64, string, []byte or ID.
+func plain(v any) any {
+	switch v := v.(type) {
+	case nil, int64, string, []byte, warranty.ID:
+		return v
+	case int:
+		return int64(v)
+	case *string:
+		if v == nil {
+			return nil
+		}
+		return *v
+	case *warranty.ID:
+		if v == nil {
+			return nil
+		}
+		return *v
+	case warranty.Hash:
+		return v[:]
+	case warranty.Date:
+		return v.EpochDay()
+	case time.Time:
+		return v.UnixMicro()
+	case *time.Time:
+		if v == nil {
+			return nil
+		}
+		return v.UnixMicro()
+	case warranty.Reference:
+		return string(v)
+	case warranty.Status:
+		return int64(v)
+	case warranty.Roles:
+		return int64(v)
+	case warranty.ClaimStatus:
+		return int64(v)
+	case warranty.ClaimType:
+		return int64(v)
+	case *warranty.Resolution:
+		if v == nil {
+			return nil
+		}
+		return int64(*v)
+	case warranty.DocumentType:
+		return int64(v)
+	case kind:
+		return int64(v)
+	case Purpose:
+		return int64(v)
+	}
+	panic(fmt.Sprintf("store: an argument of type %T", v))
+}
+
+func optionalText(r Row, i int) *string {
+	if r.Null(i) {
+		return nil
+	}
+	s := r.Text(i)
+	return &s
+}
+
+func date(r Row, i int) warranty.Date { return warranty.FromEpochDay(r.Int(i)) }
+
+func instant(r Row, i int) time.Time { return time.UnixMicro(r.Int(i)).UTC() }
+
+func optionalInstant(r Row, i int) *time.Time {
+	if r.Null(i) {
+		return nil
+	}
+	t := instant(r, i)
+	return &t
+}

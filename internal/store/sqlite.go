@@ -1,0 +1,234 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"warranty.example/svc/warranty"
+)
+
+// sqliteEngine is SQLite in this process: a few connections that read, and one
+// that writes for everybody.
+type sqliteEngine struct {
+	dialect *dialect
+	readers chan *sqliteConn
+	opened  []*sqliteConn
+	units   chan *writeUnit // without a buffer: what was sent is in the writer's hands
+	stop    chan struct{}   // closed to end the writer
+	done    chan struct{}   // closed when the writer has ended
+	closing sync.Once
+	failed  chan struct{} // closed when the disk can not be trusted any more
+	failure sync.Once
+}
+
+const (
+	busyTimeout = 5 * time.Second
+	// maxGroup bounds the units that share one commit, and with it the memory of one.
+	maxGroup = 128
+)
+
+// openSQLite opens the file, which only its owner may read.
+func openSQLite(path string) (*sqliteEngine, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
+		return nil, err
+	}
+	count := max(4, runtime.GOMAXPROCS(0))
+	e := &sqliteEngine{dialect: sqliteDialect(), readers: make(chan *sqliteConn, count), units: make(chan *writeUnit),
+		stop: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
+	writer, err := e.connect(path)
+	if err != nil {
+		return nil, err
+	}
+	for range count {
+		reader, err := e.connect(path)
+		if err == nil {
+			err = reader.Exec(`PRAGMA query_only = ON`)
+		}
+		if err != nil {
+			e.closeAll()
+			return nil, err
+		}
+		e.readers <- reader
+	}
+	go e.run(writer)
+	return e, nil
+}
+
+func (e *sqliteEngine) connect(path string) (*sqliteConn, error) {
+	c, err := sqlite3.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	conn := &sqliteConn{Conn: c, dialect: e.dialect, statements: map[string]*sqlite3.Stmt{}}
+	e.opened = append(e.opened, conn)
+	return conn, configure(c)
+}
+
+// configure sets up a connection: with FULL, what was acknowledged survives a power cut.
+func configure(c *sqlite3.Conn) error {
+	for _, pragma := range []string{
+		fmt.Sprintf(`PRAGMA busy_timeout = %d`, busyTimeout.Milliseconds()),
+		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA cache_size = -8000`,
+	} {
+		if err := c.Exec(pragma); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+	var conn *sqliteConn
+	select {
+	case conn = <-e.readers:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { e.readers <- conn }()
+	conn.SetInterrupt(ctx)
+	return e.explain(conn.query(ctx, sql, each, args...))
+}
+
+func (e *sqliteEngine) ping(ctx context.Context) error {
+	select {
+	case <-e.failed:
+		return errFailed
+	default:
+		return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
+	}
+}
+
+func (e *sqliteEngine) isDuplicate(err error) bool {
+	return errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) || errors.Is(err, sqlite3.CONSTRAINT_UNIQUE)
+}
+
+// explain turns what a caller can only wait for into the error that says so.
+func (e *sqliteEngine) explain(err error) error {
+	for _, code := range []sqlite3.ErrorCode{sqlite3.BUSY, sqlite3.LOCKED, sqlite3.FULL, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.READONLY, sqlite3.INTERRUPT} {
+		if errors.Is(err, code) {
+			return unavailable(err)
+		}
+	}
+	return err
+}
+
+func (e *sqliteEngine) close() error {
+	e.closing.Do(func() { close(e.stop) })
+	<-e.done
+	for range cap(e.readers) {
+		<-e.readers // each comes back when its query ends
+	}
+	return e.closeAll()
+}
+
+func (e *sqliteEngine) closeAll() error {
+	var err error
+	for _, c := range e.opened {
+		err = errors.Join(err, c.close())
+	}
+	return err
+}
+
+// sqliteConn is one connection with the statements that it has prepared.
+type sqliteConn struct {
+	*sqlite3.Conn
+	dialect    *dialect
+	statements map[string]*sqlite3.Stmt
+}
+
+func (c *sqliteConn) statement(sql string) (*sqlite3.Stmt, error) {
+	if stmt, ok := c.statements[sql]; ok {
+		return stmt, nil
+	}
+	stmt, _, err := c.PrepareFlags(c.dialect.sql(sql), sqlite3.PREPARE_PERSISTENT)
+	if err != nil {
+		return nil, fmt.Errorf("prepare %q: %w", sql, err)
+	}
+	c.statements[sql] = stmt
+	return stmt, nil
+}
+
+func (c *sqliteConn) query(_ context.Context, sql string, each func(Row) error, args ...any) error {
+	stmt, err := c.statement(sql)
+	if err != nil {
+		return err
+	}
+	defer stmt.Reset() //nolint:errcheck // it repeats the error of the last step, which is returned below
+	if err := bind(stmt, args); err != nil {
+		return err
+	}
+	for stmt.Step() {
+		if err := each(sqliteRow{stmt}); err != nil {
+			return err
+		}
+	}
+	return stmt.Err()
+}
+
+func (c *sqliteConn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+	before := c.TotalChanges()
+	err := c.query(ctx, sql, func(Row) error { return nil }, args...)
+	return c.TotalChanges() - before, err
+}
+
+func (c *sqliteConn) later(ctx context.Context, sql string, args ...any) error {
+	_, err := c.exec(ctx, sql, args...)
+	return err
+}
+
+func (c *sqliteConn) close() error {
+	var err error
+	for _, stmt := range c.statements {
+		err = errors.Join(err, stmt.Close())
+	}
+	return errors.Join(err, c.Conn.Close())
+}
+
+func bind(stmt *sqlite3.Stmt, args []any) error {
+	for i, arg := range args {
+		var err error
+		switch v := plain(arg).(type) {
+		case nil:
+			err = stmt.BindNull(i + 1)
+		case int64:
+			err = stmt.BindInt64(i+1, v)
+		case string:
+			err = stmt.BindText(i+1, v)
+		case []byte:
+			err = stmt.BindBlob(i+1, v)
+		case warranty.ID:
+			err = stmt.BindBlob(i+1, v[:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type sqliteRow struct{ stmt *sqlite3.Stmt }
+
+func (r sqliteRow) Null(i int) bool    { return r.stmt.ColumnType(i) == sqlite3.NULL }
+func (r sqliteRow) Int(i int) int64    { return r.stmt.ColumnInt64(i) }
+func (r sqliteRow) Text(i int) string  { return r.stmt.ColumnText(i) }
+func (r sqliteRow) Bytes(i int) []byte { return r.stmt.ColumnBlob(i, nil) }
+func (r sqliteRow) ID(i int) warranty.ID {
+	var id warranty.ID
+	copy(id[:], r.stmt.ColumnRawBlob(i))
+	return id
+}

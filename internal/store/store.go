@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Store holds everything that the service remembers.
+type Store struct{ engine engine }
+
+// Open opens a PostgreSQL database by its address, or else a SQLite file by its
+// path, and brings its schema up to date.
+func Open(ctx context.Context, database string) (*Store, error) {
+	if strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://") {
+		e, err := openPostgres(ctx, database)
+		if err != nil {
+			return nil, err
+		}
+		return opened(e, migratePostgres(ctx, e))
+	}
+	e, err := openSQLite(database)
+	if err != nil {
+		return nil, err
+	}
+	return opened(e, migrateSQLite(ctx, database, e.dialect))
+}
+
+func opened(e engine, err error) (*Store, error) {
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return &Store{engine: e}, nil
+}
+
+// Close ends what is under way and closes the database.
+func (s *Store) Close() error { return s.engine.close() }
+
+// Ping tells whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return s.engine.ping(ctx) }
+
+// Failed is closed when the disk can not be trusted any more and the process should end.
+func (s *Store) Failed() <-chan struct{} {
+	if e, ok := s.engine.(*sqliteEngine); ok {
+		return e.failed
+	}
+	return nil
+}
+
+// Tx is a transaction. Its methods are the writes, and the reads that lock.
+type Tx struct {
+	ctx    context.Context
+	engine engine
+	tx     engineTx
+}
+
+// Write runs fn in one transaction. All of it is durable when Write returns nil,
+// and none of it is there otherwise. fn may be run more than once, so it makes no
+// ids, reads no clock and keeps nothing from a run that failed.
+func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
+	return s.engine.write(ctx, func(tx engineTx) error { return fn(&Tx{ctx: ctx, engine: s.engine, tx: tx}) })
+}
+
+// IsDuplicate tells whether an error says that a key is taken already.
+func (s *Store) IsDuplicate(err error) bool { return s.engine.isDuplicate(err) }
+
+// later sends a write whose count is known beforehand.
+func (t *Tx) later(sql string, args ...any) error { return t.tx.later(t.ctx, sql, args...) }
+
+// exec sends a write and counts the rows that it changed.
+func (t *Tx) exec(sql string, args ...any) (int64, error) { return t.tx.exec(t.ctx, sql, args...) }
+
+// exactlyOne is a write that is an error unless it changes one row: zero rows is
+// an answer, not a success.
+func (t *Tx) exactlyOne(sql string, args ...any) error {
+	n, err := t.exec(sql, args...)
+	if err == nil && n != 1 {
+		err = warranty.ErrNotFound
+	}
+	return err
+}
+
+// one reads the only row of a result, or says that there is none.
+func one(ctx context.Context, q querier, sql string, read func(Row), args ...any) error {
+	found := false
+	err := q.query(ctx, sql, func(r Row) error {
+		found = true
+		read(r)
+		return nil
+	}, args...)
+	if err == nil && !found {
+		err = warranty.ErrNotFound
+	}
+	return err
+}
+
+// outage is an Unavailable that remembers its cause for the log.
+type outage struct {
+	refusal *warranty.Error
+	cause   error
+}
+
+// Error is the refusal and its cause in one line, for the log.
+func (o outage) Error() string { return o.refusal.Error() + ": " + o.cause.Error() }
+
+// Unwrap gives both.
+func (o outage) Unwrap() []error { return []error{o.refusal, o.cause} }
+
+func unavailable(cause error) error {
+	return outage{cause: cause, refusal: &warranty.Error{Code: warranty.Unavailable, Wait: 2 * time.Second,
+		Message: "The service can not reach its database right now. Try again in a moment; with an Idempotency-Key nothing is made twice."}}
+}
+
+// like is a pattern that finds text anywhere; % and _ in it are plain characters.
+func like(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(warranty.Fold(text)) + "%"
+}

@@ -1,0 +1,193 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Credential is what the store knows of a secret that a caller showed.
+type Credential struct {
+	ID            warranty.ID // of the token or the session
+	Hash          warranty.Hash
+	User          warranty.User
+	Disabled      bool
+	TokenName     string
+	Scopes        warranty.Scopes
+	RateLimit     int
+	ExpiresAt     time.Time
+	RevokedAt     *time.Time
+	SecretExpires *time.Time // an older secret of a rotated token
+}
+
+// TokenBySecret finds an integration token by the hash of one of its secrets.
+func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
+	var c Credential
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash
+		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
+		func(r Row) {
+			c = Credential{User: readUser(r, 0), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
+				RateLimit: int(r.Int(9)), ExpiresAt: instant(r, 10), RevokedAt: optionalInstant(r, 11), SecretExpires: optionalInstant(r, 12),
+				Hash: warranty.Hash(r.Bytes(13))}
+		}, secret)
+	return c, err
+}
+
+// SessionBySecret finds a session by the hash of its secret.
+func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
+	var c Credential
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
+		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
+		func(r Row) {
+			c = Credential{User: readUser(r, 0), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
+		}, secret)
+	return c, err
+}
+
+// HoldCredential looks again, inside a transaction, whether the caller's
+// credential is alive, and keeps it so until the end: nothing is written for a
+// token whose revocation has been acknowledged.
+func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
+	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
+		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
+	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
+	if p.Credential == warranty.BySession {
+		sql = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
+			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
+		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
+	}
+	alive := false
+	err := t.tx.query(t.ctx, sql, func(Row) error { alive = true; return nil }, p.CredentialID, now)
+	if err == nil && !alive {
+		err = gone
+	}
+	return err
+}
+
+const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,
+	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
+
+func readToken(r Row, i int) warranty.Token {
+	return warranty.Token{ID: r.ID(i), Name: r.Text(i + 1), Prefix: r.Text(i + 2), Scopes: warranty.ScopesOf(r.Int(i + 3)), RateLimitPerMinute: int(r.Int(i + 4)),
+		ExpiresAt: instant(r, i+5), RevokedAt: optionalInstant(r, i+6), CreatedAt: instant(r, i+7), LastUsedAt: optionalInstant(r, i+8), Usage: []warranty.DayUsage{}}
+}
+
+// Token finds a user's token.
+func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.Date) (warranty.Token, error) {
+	var token warranty.Token
+	err := one(ctx, s.engine, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
+		func(r Row) { token = readToken(r, 0) }, id, user)
+	if err != nil {
+		return token, err
+	}
+	tokens := []warranty.Token{token}
+	err = s.addUsage(ctx, tokens, since)
+	return tokens[0], err
+}
+
+// Tokens lists a user's tokens, newest first, and counts them all.
+func (s *Store) Tokens(ctx context.Context, user warranty.ID, p warranty.Paging, since warranty.Date) ([]warranty.Token, int64, error) {
+	var tokens []warranty.Token
+	var total int64
+	err := s.engine.query(ctx, `SELECT c.n, `+tokenColumns+`
+		FROM (SELECT count(*) AS n FROM tokens WHERE user_id = $1) c
+		LEFT JOIN (SELECT id FROM tokens WHERE user_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3) p ON 1 = 1
+		LEFT JOIN tokens t ON t.id = p.id ORDER BY t.id DESC`,
+		func(r Row) error {
+			total = r.Int(0)
+			if !r.Null(1) {
+				tokens = append(tokens, readToken(r, 1))
+			}
+			return nil
+		}, user, p.Limit, p.Offset())
+	if err != nil {
+		return nil, 0, err
+	}
+	return tokens, total, s.addUsage(ctx, tokens, since)
+}
+
+// addUsage fills in the daily counts since a day, one query for each of at most a page of tokens.
+func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since warranty.Date) error {
+	for i := range tokens {
+		err := s.engine.query(ctx, `SELECT day, requests FROM token_usage WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r Row) error {
+			tokens[i].Usage = append(tokens[i].Usage, warranty.DayUsage{Date: date(r, 0), Requests: r.Int(1)})
+			return nil
+		}, tokens[i].ID, since)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ActiveTokens counts a user's tokens that work, and those of them that have the name.
+func (t *Tx) ActiveTokens(user warranty.ID, name string, now time.Time) (count, named int64, err error) {
+	err = one(t.ctx, t.tx, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
+		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
+		func(r Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
+	return count, named, err
+}
+
+// InsertToken adds a token with its first secret.
+func (t *Tx) InsertToken(user warranty.ID, token warranty.Token, secret warranty.Hash) error {
+	if err := t.later(`INSERT INTO tokens (id, user_id, name, prefix, scopes, rate_limit, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		token.ID, user, token.Name, token.Prefix, token.Scopes.Mask(), token.RateLimitPerMinute, token.ExpiresAt, token.CreatedAt); err != nil {
+		return err
+	}
+	return t.insertSecret(token.ID, secret)
+}
+
+func (t *Tx) insertSecret(token warranty.ID, secret warranty.Hash) error {
+	return t.later(`INSERT INTO token_secrets (secret_hash, token_id) VALUES ($1, $2)`, secret, token)
+}
+
+// LockToken finds a user's token and locks it until the transaction ends.
+func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
+	var token warranty.Token
+	err := one(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR UPDATE OF t */`,
+		func(r Row) { token = readToken(r, 0) }, id, user)
+	return token, err
+}
+
+// RotateToken gives a token a new secret; its older ones end at the given time
+// or earlier, and those that had ended before are forgotten.
+func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnds time.Time) error {
+	if err := t.later(`DELETE FROM token_secrets WHERE token_id = $1 AND expires_at < $2`, token.ID, now); err != nil {
+		return err
+	}
+	if err := t.later(`UPDATE token_secrets SET expires_at = $2 WHERE token_id = $1 AND (expires_at IS NULL OR expires_at > $2)`, token.ID, oldEnds); err != nil {
+		return err
+	}
+	if err := t.insertSecret(token.ID, secret); err != nil {
+		return err
+	}
+	return t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix)
+}
+
+// RevokeToken ends a token for good.
+func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
+	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now)
+}
+
+// TokenUse counts the uses of a token since they were last written.
+type TokenUse struct {
+	Token    warranty.ID
+	Day      warranty.Date
+	Requests int64
+	Last     time.Time
+}
+
+// AddUsage adds uses to what was counted before.
+func (t *Tx) AddUsage(uses []TokenUse) error {
+	for _, u := range uses {
+		err := t.later(`INSERT INTO token_usage (token_id, day, requests, last_used_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (token_id, day) DO UPDATE SET requests = token_usage.requests + excluded.requests,
+			last_used_at = CASE WHEN excluded.last_used_at > token_usage.last_used_at THEN excluded.last_used_at ELSE token_usage.last_used_at END`,
+			u.Token, u.Day, u.Requests, u.Last)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

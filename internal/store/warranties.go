@@ -1,0 +1,140 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier, w.seller_name, w.seller_email,
+	w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at`
+
+func readWarranty(r Row, i int) warranty.Warranty {
+	return warranty.Warranty{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2),
+		Description: optionalText(r, i+3), SerialNumber: optionalText(r, i+4), Category: optionalText(r, i+5), Supplier: optionalText(r, i+6),
+		SellerName: optionalText(r, i+7), SellerEmail: optionalText(r, i+8), StartDate: date(r, i+9), EndDate: date(r, i+10),
+		Standing: warranty.Status(r.Int(i + 11)), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14)}
+}
+
+// readMine reads a warranty with the reader's roles on it in the column behind.
+func readMine(r Row, i int) warranty.Warranty {
+	w := readWarranty(r, i)
+	w.Roles = warranty.Roles(r.Int(i + 15))
+	return w
+}
+
+const mine = `SELECT ` + warrantyColumns + `, a.roles FROM access a JOIN warranties w ON w.id = a.item_id
+	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL`
+
+// Warranty finds a warranty that the user may see.
+func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Warranty, error) {
+	var w warranty.Warranty
+	err := one(ctx, s.engine, mine, func(r Row) { w = readMine(r, 0) }, user, id)
+	return w, err
+}
+
+// Warranties lists the warranties that the user may see and that fit the
+// question, as of today, and counts them all.
+func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date) ([]warranty.Warranty, int64, error) {
+	l := listOf(user, ofWarranty)
+	switch in.Status {
+	case warranty.Active:
+		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ?`, warranty.Active, today, today)
+	case warranty.Upcoming:
+		l.and(`a.status = ? AND a.start_date > ?`, warranty.Active, today)
+	case warranty.Expired:
+		l.and(`a.status = ? AND a.end_date < ?`, warranty.Active, today)
+	case warranty.Void, warranty.Cancelled:
+		l.and(`a.status = ?`, in.Status)
+	}
+	if in.ExpiringWithinDays != nil {
+		last := min(today+warranty.Date(*in.ExpiringWithinDays), warranty.Lifetime-1)
+		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ? AND a.end_date <= ?`, warranty.Active, today, today, last)
+	}
+	if in.Category != "" {
+		l.and(`a.category = ?`, warranty.Fold(in.Category))
+	}
+	if in.Role != 0 {
+		l.and(`a.roles & ? <> 0`, in.Role.Roles())
+	}
+	if in.Q != "" {
+		l.table = `JOIN warranties w ON w.id = a.item_id`
+		l.and(`w.search LIKE ? ESCAPE '\'`, like(in.Q))
+	}
+	var list []warranty.Warranty
+	total, err := l.page(ctx, s.engine, warrantyColumns+`, a.roles`, `LEFT JOIN warranties w ON w.id = a.item_id`, in.Paging,
+		func(r Row, i int) { list = append(list, readMine(r, i)) })
+	return list, total, err
+}
+
+// WarrantyByReference finds a warranty by its reference, whoever it belongs to,
+// and the name of its issuer.
+func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (w warranty.Warranty, issuer string, err error) {
+	err = one(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
+		WHERE w.reference = $1 AND w.deleted_at IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(15) }, reference)
+	return w, issuer, err
+}
+
+// InsertWarranty adds a warranty whose creator is its owner and issuer.
+func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
+	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number, category, folded_category, supplier,
+			seller_name, seller_email, start_date, end_date, standing, search, version, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber, w.Category, foldedCategory(w), w.Supplier,
+		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing, searchText(w), w.Version, w.CreatedAt, w.UpdatedAt); err != nil {
+		return err
+	}
+	return t.grantNew(creator, w, warranty.Owner|warranty.Issuer)
+}
+
+// AddSeller makes a person the seller of a warranty that has just been inserted.
+func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
+	return t.grantNew(seller, w, warranty.Seller)
+}
+
+// LockWarranty finds a warranty that the user may see and keeps it from being
+// changed by others until the transaction ends.
+func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
+	// The lock is taken on the record alone and the access row is read after it.
+	// Locking both would make two people who change one record wait for each other.
+	var w warranty.Warranty
+	if err := one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN warranties w ON w.id = a.item_id
+		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+		return w, err
+	}
+	err := one(t.ctx, t.tx, mine, func(r Row) { w = readMine(r, 0) }, user, id)
+	return w, err
+}
+
+// UpdateWarranty writes what may change of a locked warranty. The version must
+// still be the one that was read.
+func (t *Tx) UpdateWarranty(w warranty.Warranty, readVersion int64) error {
+	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6, start_date = $7, end_date = $8,
+			standing = $9, search = $10, version = $11, updated_at = $12 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
+		w.ID, readVersion, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
+		w.Standing, searchText(w), w.Version, w.UpdatedAt); err != nil {
+		return err
+	}
+	return t.syncAccess(w)
+}
+
+// DeleteWarranty takes a locked warranty from everybody's sight. Its row stays,
+// for the history.
+func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
+	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
+		w.ID, w.Version, now); err != nil {
+		return err
+	}
+	return t.dropAccess(w.ID)
+}
+
+// searchText is what q looks through, a line each.
+func searchText(w warranty.Warranty) string {
+	parts := []string{w.ProductName, string(w.ReferenceNumber), strings.ReplaceAll(string(w.ReferenceNumber), "-", "")}
+	if w.SerialNumber != nil {
+		parts = append(parts, *w.SerialNumber)
+	}
+	return warranty.Fold(strings.Join(parts, "\n"))
+}

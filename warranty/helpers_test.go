@@ -1,0 +1,76 @@
+package warranty_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/warranty"
+)
+
+// random is a stream of bytes that is the same on every run, so that no test is
+// right by luck.
+func random() *rand.ChaCha8 { return rand.NewChaCha8([32]byte{'w', 'a', 'r', 'r', 'a', 'n', 't', 'y'}) }
+
+// must is for values that the test itself makes.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// codeOf is the code of a refusal; "" is no error.
+func codeOf(t *testing.T, err error) warranty.Code {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	var e *warranty.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%T is not a *warranty.Error: %v", err, err)
+	}
+	return e.Code
+}
+
+// faults lists what a check found as "field code", in order.
+func faults(t *testing.T, err error) []string {
+	t.Helper()
+	if err == nil {
+		return nil
+	}
+	var e *warranty.Error
+	if !errors.As(err, &e) || e.Code != warranty.ValidationFailed {
+		t.Fatalf("a check gave no validation error: %v", err)
+	}
+	var list []string
+	for _, f := range e.Fields {
+		if f.Message == "" {
+			t.Errorf("%s %s has no message", f.Field, f.Code)
+		}
+		list = append(list, f.Field+" "+f.Code)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// expectFaults compares what a check found with what it should have.
+func expectFaults(t *testing.T, err error, want ...string) {
+	t.Helper()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, faults(t, err)); diff != "" {
+		t.Errorf("faults (-want +got):\n%s", diff)
+	}
+}
+
+// roleSets are the eight sets of roles that a person can have.
+func roleSets() []warranty.Roles {
+	var sets []warranty.Roles
+	for r := range warranty.Owner | warranty.Seller | warranty.Issuer + 1 {
+		sets = append(sets, r)
+	}
+	return sets
+}

@@ -1,0 +1,110 @@
+package warranty_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/warranty"
+)
+
+// roleTable is the table of the contract, section 4: who may do what. (That an
+// issuer who is also the owner may not decide while a seller is linked is a
+// rule of claims, beyond this table.)
+var roleTable = []struct {
+	name                  string
+	verb                  warranty.Verb
+	owner, issuer, seller bool
+}{
+	{"update fields", warranty.UpdateFields, true, true, false},
+	{"void / reinstate", warranty.VoidOrReinstate, true, true, true},
+	{"cancel", warranty.Cancel, true, true, false},
+	{"delete", warranty.Delete, true, true, false},
+	{"transfer", warranty.Transfer, true, false, false},
+	{"file a claim", warranty.FileClaim, true, false, false},
+	{"decide a claim", warranty.DecideClaim, false, true, true},
+	{"upload a document", warranty.Upload, true, true, true},
+}
+
+// allows tells whether the contract's table lets one with these roles do it.
+func allows(verb warranty.Verb, r warranty.Roles) bool {
+	for _, row := range roleTable {
+		if row.verb == verb {
+			return row.owner && r.Has(warranty.Owner) || row.issuer && r.Has(warranty.Issuer) || row.seller && r.Has(warranty.Seller)
+		}
+	}
+	panic("no such verb in the contract")
+}
+
+func TestRolesMay(t *testing.T) {
+	for _, row := range roleTable {
+		for _, r := range roleSets() {
+			t.Run(row.name+" as "+strings.Join(r.Names(), "+"), func(t *testing.T) {
+				want := warranty.RoleNotAllowed
+				if allows(row.verb, r) {
+					want = ""
+				}
+				if got := codeOf(t, r.May(row.verb)); got != want {
+					t.Errorf("May = %q, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestRoleRefusalNamesWhoMay(t *testing.T) {
+	err := warranty.Seller.May(warranty.Cancel)
+	for _, word := range []string{"owner", "issuer", "cancel", "you are its seller"} {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%q does not say %q", err, word)
+		}
+	}
+}
+
+func TestRolesJSON(t *testing.T) {
+	want := []string{`[]`, `["owner"]`, `["seller"]`, `["owner","seller"]`, `["issuer"]`, `["owner","issuer"]`, `["seller","issuer"]`, `["owner","seller","issuer"]`}
+	for i, r := range roleSets() {
+		b := must(json.Marshal(r))
+		if string(b) != want[i] {
+			t.Errorf("roles %d are written %s, want %s", r, b, want[i])
+		}
+		again := warranty.Owner | warranty.Seller | warranty.Issuer
+		if err := json.Unmarshal(b, &again); err != nil || again != r {
+			t.Errorf("%s is read as %v, %v", b, again.Names(), err)
+		}
+	}
+}
+
+func TestRoleFilter(t *testing.T) {
+	want := map[string]warranty.Roles{"": 0, "owner": warranty.Owner, "seller": warranty.Seller, "issuer": warranty.Issuer}
+	got := map[string]warranty.Roles{}
+	for name := range want {
+		var r warranty.Role
+		if err := r.UnmarshalText([]byte(name)); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
+		got[r.String()] = r.Roles()
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("roles of the filter (-want +got):\n%s", diff)
+	}
+}
+
+func TestScopesMask(t *testing.T) {
+	for mask := range int64(16) {
+		s := warranty.ScopesOf(mask)
+		if s == nil || s.Mask() != mask {
+			t.Errorf("%d is read as %q and stored as %d", mask, s, s.Mask())
+		}
+		for i, scope := range warranty.AllScopes {
+			if s.Has(scope) != (mask&(1<<i) != 0) {
+				t.Errorf("%d has %s: %t", mask, scope, s.Has(scope))
+			}
+		}
+	}
+	if warranty.AllScopes.Has("") || warranty.AllScopes.Has("warranties") {
+		t.Error("a set holds what is no scope")
+	}
+}
