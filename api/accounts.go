@@ -45,4 +45,12 @@ var (
 		Name: "auth.status", Method: http.MethodGet, Base: V1, Path: "/auth/status", Auth: Credential,
 		Summary: "Tell who the credential is and what it may do.",
 	})
+	GetAccount = define[warranty.GetAccount, warranty.Account](Spec{
+		Name: "account.get", Method: http.MethodGet, Base: Host, Path: "/account", Auth: SessionOnly,
+		Summary: "Get your account.",
+	})
+	UpdateAccount = define[warranty.UpdateAccount, warranty.Account](Spec{
+		Name: "account.update", Method: http.MethodPut, Base: Host, Path: "/account", Auth: SessionOnly,
+		Summary: "Change your name and which mails you get; what is not given stays.",
+	})
 )

@@ -16,4 +16,14 @@ var (
 		Name: "claims.get", Method: http.MethodGet, Base: V1, Path: "/claims/{id}", Auth: Credential, Scope: warranty.ClaimsRead,
 		Tool: "get_claim", Summary: "Get one claim.",
 	})
+	FileClaim = define[warranty.FileClaim, warranty.Claim](Spec{
+		Name: "claims.file", Method: http.MethodPost, Base: Host, Path: "/claims", Auth: SessionOnly,
+		Summary: "File a claim on a warranty that you own.",
+		Status:  http.StatusCreated, Location: "/v1/claims/{id}", Errors: []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed},
+	})
+	MoveClaim = define[warranty.MoveClaim, warranty.Claim](Spec{
+		Name: "claims.move", Method: http.MethodPost, Base: Host, Path: "/claims/{id}/status", Auth: SessionOnly,
+		Summary: "Move a claim: review, ask, approve, reject, resolve, answer, withdraw or appeal.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
+	})
 )

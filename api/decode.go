@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -71,20 +70,14 @@ func (s *Spec) DecodeArguments(data []byte) (any, error) {
 			return nil, err
 		}
 	}
+	var missing warranty.Checks // what a path always has, an object may lack
 	for _, p := range s.Params {
-		// What a path always has, an object may lack.
 		if p.In == Path && in.Elem().FieldByIndex(p.index).IsZero() {
-			addNew(&c, warranty.FieldError{Field: p.Name, Code: "required", Message: "This field is required."})
+			missing.Add(p.Name, "required", "This field is required.")
 		}
 	}
+	c.Merge(missing.Err())
 	return s.finish(in, &c)
-}
-
-// addNew notes that a field is wrong unless that is known already.
-func addNew(c *warranty.Checks, f warranty.FieldError) {
-	if !slices.ContainsFunc(c.Fields, func(have warranty.FieldError) bool { return have.Field == f.Field }) {
-		c.Fields = append(c.Fields, f)
-	}
 }
 
 // finish adds to the decoder's findings those of the input's own check, which an
@@ -93,12 +86,7 @@ func (s *Spec) finish(in reflect.Value, c *warranty.Checks) (any, error) {
 	if len(c.Fields) == 0 {
 		return in.Interface(), nil
 	}
-	var own *warranty.Error
-	if errors.As(check(in.Interface()), &own) {
-		for _, f := range own.Fields {
-			addNew(c, f)
-		}
-	}
+	c.Merge(check(in.Interface()))
 	return nil, c.Err()
 }
 
@@ -117,7 +105,7 @@ func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, t
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
-			c.Add(sayable(name), "unknown_field", "This operation does not take this field; it takes: "+s.names(takes)+".")
+			c.Add(Sayable(name), "unknown_field", "This operation does not take this field; it takes: "+s.names(takes)+".")
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)
@@ -151,7 +139,7 @@ func (s *Spec) decodeQuery(raw string, in reflect.Value, c *warranty.Checks) err
 		case secretNames[strings.ToLower(name)]:
 			return warranty.Refuse(warranty.MalformedRequest, "A credential in an address ends up in logs and is never read there; send it as a header, and rotate this one.")
 		case !ok || !takes(s.Params[i]):
-			c.Add(sayable(name), "unknown_parameter", "This operation does not take this parameter; it takes: "+s.names(takes)+".")
+			c.Add(Sayable(name), "unknown_parameter", "This operation does not take this parameter; it takes: "+s.names(takes)+".")
 		case len(query[name]) > 1:
 			c.Add(name, "duplicate", "This parameter is given more than once.")
 		case query[name][0] == "":
@@ -179,8 +167,8 @@ func (s *Spec) names(takes func(Param) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// sayable is a name from outside that is fit to be said again.
-func sayable(name string) string {
+// Sayable is a name from outside that is fit to be said again.
+func Sayable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

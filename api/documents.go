@@ -16,4 +16,9 @@ var (
 		Name: "documents.get", Method: http.MethodGet, Base: V1, Path: "/documents/{id}", Auth: Credential, Scope: warranty.DocumentsRead,
 		Tool: "get_document", Summary: "Get the metadata of one document.",
 	})
+	DeleteDocument = define[warranty.DeleteDocument, warranty.None](Spec{
+		Name: "documents.delete", Method: http.MethodDelete, Base: Host, Path: "/documents/{id}", Auth: SessionOnly,
+		Summary: "Remove a document that you uploaded, or one of a warranty that you own.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
 )

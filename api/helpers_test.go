@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -95,12 +96,29 @@ func sample(s *api.Spec) any {
 			f.Set(reflect.ValueOf(warranty.DateOf(now)))
 		case f.Type() == reflect.TypeFor[warranty.ID]():
 			f.Set(reflect.ValueOf(someID))
+		case p.Enum != nil:
+			if err := f.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(p.Example)); err != nil {
+				panic(err)
+			}
 		default:
 			panic("sample can not fill " + s.Name + " " + p.Name)
 		}
 	}
 	return in
 }
+
+// roomy is a sample in which every text is welcome: a claim takes those about its
+// resolution only when it is resolved.
+func roomy(s *api.Spec) any {
+	in := sample(s)
+	if move, ok := in.(*warranty.MoveClaim); ok {
+		move.Status, move.Resolution = warranty.Resolved, warranty.Repaired
+	}
+	return in
+}
+
+// manyLines are the texts that may hold line breaks.
+var manyLines = []string{"description", "reason", "resolution_note"}
 
 // check does what the service does with an input before anything else.
 func check(in any) error {

@@ -56,6 +56,8 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	switch f.Kind() {
 	case reflect.String:
 		f.SetString(anyText(p).Draw(t, p.Name))
+	case reflect.Bool:
+		f.SetBool(rapid.Bool().Draw(t, p.Name))
 	case reflect.Int:
 		f.SetInt(anyNumber(p).Draw(t, p.Name))
 	case reflect.Uint8: // an enumeration
@@ -72,15 +74,15 @@ func reflectValues(f reflect.Value) int {
 }
 
 // anyText is any text that can be sent where the parameter goes. A header is one
-// line without spaces around it, and no path has an empty segment, "." or "..":
-// clients and servers resolve these before they look further.
+// line without spaces around it, and no path has an empty segment, ".", ".." or
+// "/": clients and servers resolve these before they look further.
 func anyText(p api.Param) *rapid.Generator[string] {
 	switch p.In {
 	case api.Header:
 		return rapid.StringMatching(`([!-~]([ -~]*[!-~])?)?`)
 	case api.Path:
 		return rapid.OneOf(rapid.String(), rapid.StringMatching(`[./%?#;&=+ a-z\\]{1,12}`)).
-			Filter(func(s string) bool { return s != "" && s != "." && s != ".." })
+			Filter(func(s string) bool { return s != "" && s != "." && s != ".." && s != "/" })
 	}
 	return rapid.OneOf(rapid.String(), rapid.StringMatching(`[./%?#;&=+ a-z\\"]{0,12}`))
 }

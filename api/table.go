@@ -5,11 +5,12 @@ func Operations() []*Spec {
 	return []*Spec{
 		ListWarranties.Spec, CreateWarranty.Spec, GetWarranty.Spec, UpdateWarranty.Spec, DeleteWarranty.Spec,
 		VerifyWarranty.Spec,
-		ListClaims.Spec, GetClaim.Spec,
-		ListDocuments.Spec, GetDocument.Spec,
+		ListClaims.Spec, GetClaim.Spec, FileClaim.Spec, MoveClaim.Spec,
+		ListDocuments.Spec, GetDocument.Spec, DeleteDocument.Spec,
+		OfferTransfer.Spec, CancelTransfer.Spec, AcceptTransfer.Spec, ListHistory.Spec,
 		GetAuthStatus.Spec,
-		CreateToken.Spec, ListTokens.Spec, GetToken.Spec, RotateToken.Spec, RevokeToken.Spec,
+		CreateToken.Spec, ListTokens.Spec, GetToken.Spec, RotateToken.Spec, RevokeToken.Spec, ListTokenHistory.Spec,
 		Register.Spec, SignIn.Spec, SignOut.Spec, VerifyEmail.Spec, SendVerification.Spec,
-		RequestPasswordReset.Spec, ResetPassword.Spec, ChangePassword.Spec,
+		RequestPasswordReset.Spec, ResetPassword.Spec, ChangePassword.Spec, GetAccount.Spec, UpdateAccount.Spec,
 	}
 }

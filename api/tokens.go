@@ -30,4 +30,8 @@ var (
 		Name: "tokens.revoke", Method: http.MethodDelete, Base: Host, Path: "/integration-tokens/{id}", Auth: SessionOnly,
 		Summary: "Revoke a token; it stops working at once, everywhere.",
 	})
+	ListTokenHistory = define[warranty.ListTokenHistory, warranty.Page[warranty.Event]](Spec{
+		Name: "tokens.history", Method: http.MethodGet, Base: Host, Path: "/integration-tokens/{id}/history", Auth: SessionOnly,
+		Summary: "List what was done to a token, newest first.",
+	})
 )

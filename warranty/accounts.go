@@ -21,7 +21,7 @@ const (
 type User struct {
 	ID            ID        `json:"id" doc:"Identifier of the user."`
 	Name          string    `json:"name" doc:"Name shown to others."`
-	Email         string    `json:"email" doc:"E-mail address."`
+	Email         string    `json:"email" format:"email" doc:"E-mail address."`
 	EmailVerified bool      `json:"email_verified" doc:"Whether the address was shown to be theirs."`
 	CreatedAt     time.Time `json:"created_at" doc:"When the account was made."`
 }
@@ -158,7 +158,7 @@ type GetAuthStatus struct{}
 // AuthStatus says who a credential resolves to and what it may do.
 type AuthStatus struct {
 	User               User       `json:"user" doc:"Whose credential it is."`
-	Credential         string     `json:"credential" doc:"token or session."`
+	Credential         string     `json:"credential" enum:"token,session" doc:"token or session."`
 	Token              *TokenName `json:"token" doc:"The integration token in short; null for a session."`
 	Scopes             Scopes     `json:"scopes" doc:"What the credential may do."`
 	RateLimitPerMinute int        `json:"rate_limit_per_minute" doc:"Requests a minute that it may make."`
@@ -169,4 +169,46 @@ type AuthStatus struct {
 type TokenName struct {
 	ID   ID     `json:"id" doc:"Identifier of the token."`
 	Name string `json:"name" doc:"Label of the token."`
+}
+
+// GetAccount asks for the caller's own account.
+type GetAccount struct{}
+
+// Account is what a person keeps about themselves.
+type Account struct {
+	User
+	Mails MailChoices `json:"mails" doc:"Which mails they want; codes that they ask for always come."`
+}
+
+// MailChoices are the mails that a person may switch off.
+type MailChoices struct {
+	WarrantyEnd bool `json:"warranty_end" doc:"A warranty ends in 30 and in 7 days."`
+	Claims      bool `json:"claims" doc:"A claim is filed or moves."`
+	TokenExpiry bool `json:"token_expiry" doc:"An integration token expires in 7 days."`
+}
+
+// UpdateAccount changes what is given and leaves the rest.
+type UpdateAccount struct {
+	Name            *string `json:"name,omitempty" max:"120" doc:"Name shown to others."`
+	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to be told that a warranty ends in 30 and in 7 days."`
+	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to be told that a claim is filed or moves."`
+	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to be told that an integration token expires in 7 days."`
+}
+
+// Check refuses a name that no account can have.
+func (in *UpdateAccount) Check() error {
+	var c Checks
+	if in.Name != nil {
+		*in.Name = c.text("name", *in.Name, 1, MaxUserName)
+	}
+	return c.Err()
+}
+
+// Apply makes the change.
+func (in UpdateAccount) Apply(a Account) Account {
+	set(&a.Name, in.Name)
+	set(&a.Mails.WarrantyEnd, in.MailWarrantyEnd)
+	set(&a.Mails.Claims, in.MailClaims)
+	set(&a.Mails.TokenExpiry, in.MailTokenExpiry)
+	return a
 }

@@ -1,7 +1,9 @@
 package warranty
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,6 +29,19 @@ func (c *Checks) Err() error {
 	}
 	return &Error{Code: ValidationFailed, Fields: c.Fields,
 		Message: "Nothing was changed. Mend what errors says of: " + strings.Join(names, ", ") + "."}
+}
+
+// Merge takes over the fields of another check that are not found wrong already.
+func (c *Checks) Merge(err error) {
+	var other *Error
+	if !errors.As(err, &other) {
+		return
+	}
+	for _, f := range other.Fields {
+		if !slices.ContainsFunc(c.Fields, func(have FieldError) bool { return have.Field == f.Field }) {
+			c.Fields = append(c.Fields, f)
+		}
+	}
 }
 
 // text trims a single-line text and checks its length in characters.

@@ -1,6 +1,11 @@
 package warranty
 
-import "time"
+import (
+	"path"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
 
 // Document is what is known of a file; the file itself has no address here.
 type Document struct {
@@ -66,4 +71,70 @@ func (in *ListDocuments) Check() error {
 // GetDocument asks for the metadata of one document.
 type GetDocument struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
+}
+
+// DeleteDocument removes a document and its file.
+type DeleteDocument struct {
+	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
+}
+
+// Bounds of documents.
+const (
+	MaxFileSize = 20 << 20
+	MaxFileName = 200
+)
+
+// UploadDocument is a file that somebody adds to a warranty. The file itself is
+// streamed beside it.
+type UploadDocument struct {
+	WarrantyID ID
+	ClaimID    ID // of a claim on the same warranty, or none
+	Type       DocumentType
+	FileName   string
+}
+
+// Check refuses what no document can be. Names are refused rather than mended:
+// a name with tricks in it was not chosen by the person who uploads.
+func (in *UploadDocument) Check() error {
+	var c Checks
+	if in.WarrantyID.IsZero() {
+		c.Add("warranty_id", "required", "This field is required.")
+	}
+	if in.Type == 0 {
+		c.Add("type", "required", "This field is required; write one of: "+strings.Join(documentTypeNames, ", ")+".")
+	}
+	in.FileName = c.text("file", in.FileName, 1, MaxFileName)
+	if strings.ContainsAny(in.FileName, `/\:*?"<>|`) || strings.Trim(in.FileName, ". ") != in.FileName {
+		c.Add("file", "invalid_name", "The file's name can not hold a path, quotation marks or wildcards, nor begin or end with a dot.")
+	}
+	return c.Err()
+}
+
+// extensions says how files of each media type may be named, the usual one first.
+var extensions = map[string][]string{
+	"application/pdf": {".pdf"},
+	"image/jpeg":      {".jpg", ".jpeg"},
+	"image/png":       {".png"},
+	"image/webp":      {".webp"},
+	"text/plain":      {".txt", ".text", ".md", ".log"},
+}
+
+// NameFor makes the name fit what was found in the file: one without an ending
+// gets the usual one, and one whose ending says something else is refused, so
+// that nobody is handed a program as a receipt.
+func (in *UploadDocument) NameFor(mediaType string) error {
+	usual := extensions[mediaType]
+	extension := strings.ToLower(path.Ext(in.FileName))
+	if extension == "" || utf8.RuneCountInString(extension) > 6 {
+		in.FileName += usual[0]
+		return nil
+	}
+	for _, e := range usual {
+		if e == extension {
+			return nil
+		}
+	}
+	var c Checks
+	c.Add("file", "wrong_ending", "The file is "+mediaType+", so its name should end in "+usual[0]+".")
+	return c.Err()
 }

@@ -133,7 +133,7 @@ var ErrNotFound = Refuse(NotFound, "There is nothing here that you may see. Chec
 // Problem is an Error as RFC 9457 writes it: REST answers, MCP results and the
 // command line's stderr all show this object.
 type Problem struct {
-	Type      string       `json:"type" doc:"Address of this code's documentation."`
+	Type      string       `json:"type" format:"uri" doc:"Address of this code's documentation."`
 	Title     string       `json:"title" doc:"The kind of problem in a few words."`
 	Status    int          `json:"status" doc:"The HTTP status."`
 	Code      Code         `json:"code" doc:"Stable name of the kind of problem."`

@@ -60,8 +60,17 @@ const (
 
 var doorNames = []string{"web", "api", "cli", "mcp"}
 
+// Values lists the names a Door may have.
+func (Door) Values() []string { return doorNames }
+
 // String is the door's name.
 func (d Door) String() string { return enumName(doorNames, d) }
+
+// MarshalText writes the door's name.
+func (d Door) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads the door's name.
+func (d *Door) UnmarshalText(b []byte) error { return enumValue(doorNames, b, d) }
 
 // CredentialKind is what a caller showed to be let in.
 type CredentialKind uint8

@@ -86,7 +86,7 @@ const (
 	Cancel
 	Delete
 	Transfer
-	FileClaim
+	FileAClaim
 	DecideClaim
 	Upload
 )
@@ -101,7 +101,7 @@ var verbs = [...]struct {
 	Cancel:          {Owner | Issuer, "cancel a warranty"},
 	Delete:          {Owner | Issuer, "delete a warranty"},
 	Transfer:        {Owner, "transfer a warranty"},
-	FileClaim:       {Owner, "file, answer or withdraw a claim"},
+	FileAClaim:      {Owner, "file, answer or withdraw a claim"},
 	DecideClaim:     {Issuer | Seller, "decide a claim"},
 	Upload:          {Owner | Issuer | Seller, "upload a document"},
 }
@@ -113,4 +113,13 @@ func (r Roles) May(v Verb) error {
 	}
 	return Refuse(RoleNotAllowed, "Only the "+strings.Join(verbs[v].allowed.Names(), " or ")+" may "+verbs[v].what+
 		"; you are its "+strings.Join(r.Names(), " and ")+".")
+}
+
+// MayDecide is May(DecideClaim) with its further rule: an issuer who is also the
+// owner would decide a claim of their own, so a linked seller does it for them.
+func (r Roles) MayDecide(sellerLinked bool) error {
+	if r.Has(Owner|Issuer) && !r.Has(Seller) && sellerLinked {
+		return Refuse(RoleNotAllowed, "You own this warranty, so its seller decides the claim.")
+	}
+	return r.May(DecideClaim)
 }

@@ -23,7 +23,7 @@ var roleTable = []struct {
 	{"cancel", warranty.Cancel, true, true, false},
 	{"delete", warranty.Delete, true, true, false},
 	{"transfer", warranty.Transfer, true, false, false},
-	{"file a claim", warranty.FileClaim, true, false, false},
+	{"file a claim", warranty.FileAClaim, true, false, false},
 	{"decide a claim", warranty.DecideClaim, false, true, true},
 	{"upload a document", warranty.Upload, true, true, true},
 }

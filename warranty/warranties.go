@@ -30,13 +30,13 @@ type Warranty struct {
 	Category        *string   `json:"category" doc:"Kind of product, in your own words."`
 	Supplier        *string   `json:"supplier" doc:"Who supplied the product."`
 	SellerName      *string   `json:"seller_name" doc:"Who sold the product."`
-	SellerEmail     *string   `json:"seller_email" doc:"The seller's e-mail address; the account that verified it sees the record."`
+	SellerEmail     *string   `json:"seller_email" format:"email" doc:"The seller's e-mail address; the account that verified it sees the record."`
 	StartDate       Date      `json:"start_date" doc:"First day of cover."`
 	EndDate         Date      `json:"end_date" doc:"Last day of cover, inclusive; 9999-12-31 means for life."`
 	Status          Status    `json:"status" doc:"What was set, except that an active warranty shows as upcoming before its start and expired after its end."`
 	DaysRemaining   *int      `json:"days_remaining" doc:"Whole days of cover left after today; null unless active, and for life."`
 	Roles           Roles     `json:"roles" doc:"What you are to this warranty."`
-	VerifyURL       string    `json:"verify_url" doc:"Public page that verifies this warranty."`
+	VerifyURL       string    `json:"verify_url" format:"uri" doc:"Public page that verifies this warranty."`
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was made."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
 

@@ -12,11 +12,13 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/demo"
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/server"
@@ -31,7 +33,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "svcd: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+		fmt.Fprintln(os.Stderr, "svcd: "+oneLine.Replace(err.Error()))
 		var usage usageError
 		if errors.As(err, &usage) {
 			os.Exit(2)
@@ -39,6 +41,9 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// oneLine makes a line of an error that is a list.
+var oneLine = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ")
 
 // usageError is one that the person who typed the command can mend.
 type usageError struct{ error }
@@ -53,7 +58,7 @@ func command() *cobra.Command {
 			}
 			return serve(cmd.Context(), c)
 		}}
-	root.PersistentFlags().SortFlags = false
+	root.Flags().SortFlags, root.PersistentFlags().SortFlags = false, false
 	config.AddFlags(root.PersistentFlags())
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w; see svcd --help", err)} })
 	root.AddCommand(userCommand())
@@ -77,12 +82,10 @@ func load(cmd *cobra.Command) (config.Config, error) {
 
 // open opens the store and the service on it.
 func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Service, error) {
-	if !c.IsPostgres() {
-		if err := os.MkdirAll(filepath.Dir(c.Database), 0o700); err != nil {
-			return nil, err
-		}
-	}
 	st, err := store.Open(ctx, c.Database)
+	if err != nil && !c.IsPostgres() { // an address may hold a password
+		err = fmt.Errorf("open %s: %w", c.Database, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -116,6 +119,13 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Store.Close()) }()
+	if s.Files, err = files.Open(filepath.Join(c.Data, "files")); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Files.Close()) }()
+	if err := s.SweepFiles(ctx, youngest(c)); err != nil {
+		return err
+	}
 
 	limits, closeLimits, err := limiter(c, log, s)
 	if err != nil {
@@ -144,6 +154,15 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version)
 	return srv.Run(ctx, listener)
+}
+
+// youngest is how old a file without a record must be to be a leftover. Nobody
+// else uploads beside a SQLite file; replicas that share a folder may.
+func youngest(c config.Config) time.Duration {
+	if c.IsPostgres() {
+		return time.Hour
+	}
+	return 0
 }
 
 // limiter counts in memory, or in Redis when replicas share the limits.

@@ -17,7 +17,9 @@ import (
 // userCommand is what the operator does with accounts, beside a running server or without one.
 func userCommand() *cobra.Command {
 	user := &cobra.Command{Use: "user", Short: "Add, disable or give a new password to an account",
-		RunE: func(*cobra.Command, []string) error { return usageError{errors.New("say add, disable or password; see svcd user --help")} }}
+		RunE: func(*cobra.Command, []string) error {
+			return usageError{errors.New("say add, disable or password; see svcd user --help")}
+		}}
 	var name string
 	add := &cobra.Command{Use: "add EMAIL", Short: "Add an account whose address counts as verified; the password is read from standard input", Args: oneEmail,
 		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {

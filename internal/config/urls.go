@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // None of these checks repeats the value or url.Parse's error, which does: all
@@ -65,6 +67,9 @@ func checkDatabase(v string) error {
 	}
 	if u.Host == "" && u.Query().Get("host") == "" {
 		return errors.New("names no host")
+	}
+	if _, err := pgxpool.ParseConfig(v); err != nil {
+		return errors.New("is not an address that PostgreSQL's driver understands; look at what stands behind the ?")
 	}
 	return nil
 }

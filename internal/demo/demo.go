@@ -8,11 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -57,12 +59,28 @@ func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 			return d, err
 		}
 	}
-	for i, p := range d.People {
-		if err := signedIn(ctx, s, p, func(who warranty.Principal) error { return keepRecords(ctx, s, who, i) }); err != nil {
-			return d, err
-		}
+	if err := fill(ctx, s, d.People); err != nil {
+		return d, err
 	}
 	return finish(ctx, s, d)
+}
+
+// fill makes everybody's records and what happened to them since.
+func fill(ctx context.Context, s *service.Service, people []Person) error {
+	story := &story{s: s, now: s.Now(), made: map[string]warranty.Warranty{}}
+	defer story.signOut(ctx)
+	for _, p := range people {
+		if err := story.signIn(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := story.tell(ctx); err != nil {
+		return err
+	}
+	// What the story would have mailed at the time is nothing to mail now.
+	quiet := *s
+	quiet.Mail = mail.NewLog(slog.New(slog.DiscardHandler))
+	return quiet.SendAllMail(ctx)
 }
 
 func withPasswords() (Demo, error) {
@@ -128,15 +146,10 @@ func finish(ctx context.Context, s *service.Service, d Demo) (Demo, error) {
 
 // signedIn does something as a person, in a session that ends with it.
 func signedIn(ctx context.Context, s *service.Service, p Person, do func(warranty.Principal) error) error {
-	session, err := s.SignIn(ctx, warranty.Principal{}, warranty.SignIn{Email: p.Email, Password: p.Password})
+	who, err := signIn(ctx, s, p)
 	if err != nil {
 		return err
 	}
-	who, err := s.Authenticate(ctx, session.AccessToken, false)
-	if err != nil {
-		return err
-	}
-	who.Door = warranty.DoorWeb
 	if err := do(who); err != nil {
 		return err
 	}
@@ -144,26 +157,14 @@ func signedIn(ctx context.Context, s *service.Service, p Person, do func(warrant
 	return err
 }
 
-// keepRecords makes a person's records, each on a day of its own.
-func keepRecords(ctx context.Context, s *service.Service, who warranty.Principal, person int) error {
-	now := s.Now()
-	for i, r := range records {
-		if r.by != person {
-			continue
-		}
-		in := r.create(warranty.DateOf(now))
-		made, err := at(s, r.made(now, i)).CreateWarranty(ctx, who, in)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.product, err)
-		}
-		if r.standing == warranty.Active {
-			continue
-		}
-		if _, err := at(s, r.made(now, i).Add(36*time.Hour)).UpdateWarranty(ctx, who, warranty.UpdateWarranty{ID: made.ID, Status: &r.standing}); err != nil {
-			return fmt.Errorf("%s: %w", r.product, err)
-		}
+func signIn(ctx context.Context, s *service.Service, p Person) (warranty.Principal, error) {
+	session, err := s.SignIn(ctx, warranty.Principal{}, warranty.SignIn{Email: p.Email, Password: p.Password})
+	if err != nil {
+		return warranty.Principal{}, err
 	}
-	return nil
+	who, err := s.Authenticate(ctx, session.AccessToken, false)
+	who.Door = warranty.DoorWeb
+	return who, err
 }
 
 // at is the service as it would have been at another time.

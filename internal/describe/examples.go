@@ -21,6 +21,8 @@ const (
 	sampleClaim     = warranty.Reference("CL-3F9B-T6WZ-0QKN-58R5")
 	samplePassword  = "plum ladder quiet harbour"
 	sampleCode      = "7K2M-9QXT-4D8P-HV3E-2F6J"
+	sampleHeir      = "kim@people.example"
+	sampleSHA256    = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 )
 
 // sampleID makes an id of its own for each record of the examples.
@@ -37,20 +39,24 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 	user := warranty.User{ID: sampleID(0x10), Name: "Ada Moreno", Email: "ada@shop.example", EmailVerified: true,
 		CreatedAt: sampleNow.AddDate(0, -5, 0)}
 	w := sampleWarranty(publicURL)
-	name := warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-	claimID := sampleID(2)
+	name := nameOf(w)
+	claim := sampleClaimOn(w)
 	token := sampleToken()
 	fresh := token
 	fresh.CreatedAt, fresh.ExpiresAt, fresh.LastUsedAt, fresh.Usage = sampleNow, sampleNow.AddDate(0, 0, warranty.DefaultTokenDays), nil, []warranty.DayUsage{}
+	before := w
+	before.Category = nil
+	updated := warranty.Event{ID: sampleID(5), At: w.UpdatedAt, Actor: user.Name, Door: warranty.DoorAPI, TokenName: &token.Name,
+		Action: warranty.WarrantyUpdated, SubjectID: w.ID, Changes: warranty.Differences(before, w)}
+	mails := warranty.MailChoices{WarrantyEnd: true, Claims: true}
 	records := []any{
-		user, w, name, token,
-		warranty.Claim{ID: claimID, ClaimNumber: sampleClaim, WarrantyID: w.ID, Warranty: name, Type: warranty.Repair,
-			Description: "The drum no longer turns; the motor hums.", IncidentDate: warranty.NewDate(2026, time.May, 18), Status: warranty.UnderReview,
-			StatusReason: warranty.Optional("A technician will call within three days."),
-			CreatedAt:    sampleNow.AddDate(0, 0, -12), UpdatedAt: sampleNow.AddDate(0, 0, -11)},
-		warranty.Document{ID: sampleID(3), WarrantyID: w.ID, ClaimID: &claimID, Warranty: name, FileName: "motor.jpg", Type: warranty.ClaimEvidence,
-			ContentType: "image/jpeg", SizeBytes: 348_160, SHA256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		user, w, claim, name, token,
+		warranty.Document{ID: sampleID(3), WarrantyID: w.ID, ClaimID: &claim.ID, Warranty: name, FileName: "motor.jpg", Type: warranty.ClaimEvidence,
+			ContentType: "image/jpeg", SizeBytes: 348_160, SHA256: sampleSHA256,
 			CreatedAt: sampleNow.AddDate(0, 0, -12)},
+		warranty.TransferOffer{WarrantyID: w.ID, Email: sampleHeir, Code: sampleCode, ExpiresAt: sampleNow.Add(warranty.TransferLifetime)},
+		updated, updated.Changes[0],
+		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
 		warranty.Session{AccessToken: sampleSecret(warranty.SessionSecret), ExpiresAt: sampleNow.Add(warranty.SessionLifetime), User: user},
@@ -82,6 +88,17 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 	return w
 }
 
+func nameOf(w warranty.Warranty) warranty.WarrantyName {
+	return warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+}
+
+func sampleClaimOn(w warranty.Warranty) warranty.Claim {
+	return warranty.Claim{ID: sampleID(2), ClaimNumber: sampleClaim, WarrantyID: w.ID, Warranty: nameOf(w), Type: warranty.Repair,
+		Description: "The drum no longer turns; the motor hums.", IncidentDate: warranty.NewDate(2026, time.May, 18), Status: warranty.UnderReview,
+		StatusReason: warranty.Optional("A technician will call within three days."),
+		CreatedAt:    sampleNow.AddDate(0, 0, -12), UpdatedAt: sampleNow.AddDate(0, 0, -11)}
+}
+
 func sampleToken() warranty.Token {
 	used := sampleNow.Add(-40 * time.Second)
 	t := warranty.Token{ID: sampleID(4), Name: "ERP", Prefix: sampleSecret(warranty.TokenSecret)[:warranty.PrefixLength],
@@ -95,11 +112,17 @@ func sampleToken() warranty.Token {
 // sampleInputs holds one believable input for each operation with a body.
 func sampleInputs() map[reflect.Type]any {
 	w, void := sampleWarranty(""), warranty.Void
-	rate, overlap := warranty.DefaultTokenRate, 3600
+	claim := sampleClaimOn(w)
+	rate, overlap, name, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", false
 	inputs := []any{
 		&warranty.CreateWarranty{ProductName: w.ProductName, StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: *w.SerialNumber,
 			Category: *w.Category, SellerName: *w.SellerName, SellerEmail: *w.SellerEmail},
 		&warranty.UpdateWarranty{Status: &void, Category: w.Category},
+		&warranty.FileClaim{WarrantyID: w.ID, Type: claim.Type, Description: claim.Description, IncidentDate: claim.IncidentDate},
+		&warranty.MoveClaim{ID: claim.ID, Status: claim.Status, Reason: *claim.StatusReason},
+		&warranty.OfferTransfer{ID: w.ID, Email: sampleHeir},
+		&warranty.AcceptTransfer{Code: sampleCode},
+		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{Name: "ERP", Scopes: []string{string(warranty.WarrantiesRead), string(warranty.WarrantiesWrite)}, RateLimitPerMinute: &rate},
 		&warranty.RotateToken{OverlapSeconds: &overlap},
 		&warranty.Register{Name: "Ada Moreno", Email: "ada@shop.example", Password: samplePassword},

@@ -33,13 +33,14 @@ func OpenAPI(publicURL, version string) ([]byte, error) {
 		OpenAPI: "3.1.0",
 		Info: info{
 			Title: "Warranty Records", Version: version, Summary: "Warranty records, claims and document metadata for systems and agents.",
-			Description: about(publicURL), Contact: contact{"Warranty Records", publicURL},
+			Description: about(publicURL), Contact: contact{"Warranty Records", publicURL}, License: license{"Apache-2.0", "Apache-2.0"},
 		},
 		Servers: []server{{publicURL, "This service."}},
 	}
 	for _, s := range api.Operations() {
 		b.operation(s)
 	}
+	b.documentFiles()
 	b.hostOperations()
 	b.finish()
 	if len(b.wrong) > 0 {

@@ -24,11 +24,18 @@ type info struct {
 	Summary     string  `json:"summary"`
 	Description string  `json:"description"`
 	Contact     contact `json:"contact"`
+	License     license `json:"license"`
 }
 
 type contact struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+}
+
+// license names a license and its SPDX identifier.
+type license struct {
+	Name       string `json:"name"`
+	Identifier string `json:"identifier"`
 }
 
 type server struct {
@@ -75,6 +82,12 @@ type mediaType struct {
 	Schema   *schema           `json:"schema"`
 	Example  any               `json:"example,omitzero"`
 	Examples ordered[*example] `json:"examples,omitzero"`
+	Encoding ordered[encoding] `json:"encoding,omitzero"`
+}
+
+// encoding says how a part of a form is sent.
+type encoding struct {
+	ContentType string `json:"contentType"`
 }
 
 type response struct {

@@ -20,10 +20,15 @@ const (
 func (b *builder) operation(s *api.Spec) {
 	op := b.describe(s)
 	op.Responses.add(strconv.Itoa(s.Status), b.success(s))
-	for _, group := range byStatus(s.Refusals()) {
+	b.refusals(op, s.Refusals())
+	b.add(s.Method, s.Route(), op)
+}
+
+// refusals adds the answers under /api/ with these codes.
+func (b *builder) refusals(op *operation, codes []warranty.Code) {
+	for _, group := range byStatus(codes) {
 		op.Responses.add(strconv.Itoa(group[0].Info().Status), b.refusal(group))
 	}
-	b.add(s.Method, s.Route(), op)
 }
 
 // describe writes all of an operation but its answers.

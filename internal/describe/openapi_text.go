@@ -12,7 +12,9 @@ import (
 var tagTexts = map[string]string{
 	"warranties":   "Records of cover. You see those that you own, sold or issued.",
 	"claims":       "Claims on your warranties. Signed-in people file and decide them; tokens read them.",
-	"documents":    "Metadata of your warranties' documents. No answer holds an address of the file.",
+	"documents":    "Documents of your warranties. Tokens read their metadata; signed-in people upload, download and remove the files. No answer holds an address of a file.",
+	"transfers":    "Giving a warranty to a new owner. An offer makes a code; whoever is signed in and has it becomes the owner.",
+	"account":      "What you keep about yourself: your name, and which mails you get.",
 	"auth":         "Accounts, sessions, and who a credential is.",
 	"tokens":       "Integration tokens. They need a signed-in session: a token can not manage tokens.",
 	"verification": "The public check of a reference number.",
@@ -31,6 +33,7 @@ func about(publicURL string) string {
 		"{hours}", fmt.Sprint(warranty.SessionLifetime.Hours()),
 		"{limit}", fmt.Sprint(warranty.DefaultLimit),
 		"{most}", fmt.Sprint(warranty.MaxLimit),
+		"{file}", fmt.Sprint(warranty.MaxFileSize>>20),
 		"{codes}", strings.TrimSuffix(codes.String(), "\n"),
 		"{url}", publicURL,
 		"'", "`",
@@ -55,7 +58,7 @@ Tokens are taken as Bearer too. Send one credential only. A credential in an add
 
 ## Conventions
 
-JSON in UTF-8, in snake_case; a body has 'Content-Type: application/json' and at most 1 MiB. Days are 'YYYY-MM-DD', instants are RFC 3339 in UTC, ids are UUIDs.
+JSON in UTF-8, in snake_case; a body has 'Content-Type: application/json' and at most 1 MiB. Only an upload is 'multipart/form-data', with a file of at most {file} MiB. Days are 'YYYY-MM-DD', instants are RFC 3339 in UTC, ids are UUIDs.
 One record is '{"data": {…}}'. A list is '{"data": […], "pagination": {…}}' with a 'Link' header; 'page' starts at 1 and 'limit' is {limit} unless given, at most {most}.
 An absent value is 'null', a list is never 'null'. PUT changes the fields that are given and leaves the others.
 A field or parameter that an operation does not take is refused by name. HEAD works wherever GET does.

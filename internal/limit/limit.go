@@ -14,8 +14,8 @@ import (
 type Window struct {
 	Limit, Remaining int
 
-	// Reset is the wall-clock instant at which the window closes. It is stored
-	// when the window opens, so every answer of one window shows the same one.
+	// Reset is the wall-clock instant at which the window closes. It is fixed when
+	// the window opens, so that every answer of one window shows the same one.
 	Reset time.Time
 
 	// Until is that instant on this process's own clock: the one to wait by

@@ -41,24 +41,22 @@ func (m *Memory) Take(_ context.Context, key string, limit int, period time.Dura
 	// a window that another one opened. Durations since start are monotonic.
 	now := m.now()
 	at := now.Sub(m.start)
+	s.follow(now.Round(0).Sub(m.start.Round(0)) - at)
 	e := s.entry(hash, at)
 	if e.until <= at {
-		e.n, e.until, e.reset = 0, at+period, now.Add(period).UnixNano()
+		e.n, e.until = 0, at+period
 	}
-	if e.until > at+period {
-		// Only a clock without a monotonic reading that was set back gets here:
-		// the window keeps its count, and nobody waits longer than one period.
-		e.until, e.reset = at+period, now.Add(period).UnixNano()
-	}
+	// Only a clock without a monotonic reading that was set back has windows
+	// further away: they keep their count, and nobody waits longer than one period.
+	e.until = min(e.until, at+period)
 	e.n++
-	return window(int(e.n), limit, time.Unix(0, e.reset), now.Add(e.until-at))
+	return window(int(e.n), limit, m.start.Round(0).Add(e.until+s.step), now.Add(e.until-at))
 }
 
 // entry is one window. It holds no pointer, so the collector never looks inside.
 type entry struct {
 	hash  uint64        // of the key, under the limiter's random seed
 	until time.Duration // since the limiter's start, when the window closes
-	reset int64         // the same instant in wall time, as Unix nanoseconds
 	n     uint32
 	next  int32 // the entry after this one in its chain, as in shard.heads
 }
@@ -70,6 +68,18 @@ type shard struct {
 	heads   []int32 // by hash: one more than the index of a chain's first entry
 	entries []entry
 	hand    int // where the search for an entry to reuse goes on
+
+	// step is how far the wall clock was set since the start. It turns until into
+	// the Reset that is shown, for eight bytes a shard instead of a window.
+	step time.Duration
+}
+
+// follow notes that the wall clock was set. It ignores the slow corrections that
+// all clocks get, under which the Reset of one window would wobble.
+func (s *shard) follow(step time.Duration) {
+	if (step - s.step).Abs() >= time.Second {
+		s.step = step
+	}
 }
 
 // head is where the chain of hash begins. The low bits have chosen the shard.
@@ -108,6 +118,10 @@ func (s *shard) free(at time.Duration) int {
 	}
 	if len(s.entries) == shardSize {
 		return s.unlink(least)
+	}
+	if len(s.entries) == cap(s.entries) { // append would go beyond shardSize
+		room := min(max(2*len(s.entries), lookahead), shardSize)
+		s.entries = append(make([]entry, 0, room), s.entries...)
 	}
 	s.entries = append(s.entries, entry{})
 	return len(s.entries) - 1

@@ -15,8 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// clock is a clock that a test moves. Set to time.Now() it carries a monotonic
-// reading as the real one does.
+// clock is a clock that a test moves.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -36,13 +35,20 @@ func (c *clock) advance(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// step sets the wall clock and leaves the monotonic one alone, as an operator or
-// NTP does. The time package offers no way to build such a Time.
-func (c *clock) step(t *testing.T, seconds int64) {
+// monotonicClock is a clock as the real one is, at the start of a second.
+func monotonicClock() *clock {
+	now := time.Now()
+	return &clock{t: now.Add(-time.Duration(now.Nanosecond()))}
+}
+
+// step sets the wall clock of a monotonicClock and leaves the monotonic reading
+// alone, as an operator or NTP does. The time package cannot build such a Time:
+// its first word holds the seconds above 30 bits of nanoseconds.
+func (c *clock) step(t *testing.T, d time.Duration) {
 	t.Helper()
 	before := c.t
-	*(*uint64)(unsafe.Pointer(&c.t)) += uint64(seconds) << 30
-	if c.t.Sub(before) != 0 || c.t.Unix()-before.Unix() != seconds {
+	*(*uint64)(unsafe.Pointer(&c.t)) += uint64(d/time.Second)<<30 + uint64(d%time.Second)
+	if c.t.Sub(before) != 0 || c.t.Round(0).Sub(before.Round(0)) != d {
 		t.Fatal("this Go keeps time.Time otherwise; the clock could not be stepped")
 	}
 }
@@ -88,7 +94,10 @@ func allowed(t *testing.T, key string, limit, total int, limiters ...Limiter) in
 }
 
 func TestMemoryIsExactUnderConcurrency(t *testing.T) {
-	m := NewMemory(time.Now)
+	m := NewMemory(func() time.Time {
+		defer runtime.Gosched() // others overtake between the clock and the count, if they can
+		return time.Now()
+	})
 	for round := range 20 {
 		if got := allowed(t, fmt.Sprint("token:", round), 100, 300, m); got != 100 {
 			t.Errorf("round %d: %d of 300 passed, want 100", round, got)
@@ -132,29 +141,42 @@ func TestMemoryWithoutLimitAllowsAll(t *testing.T) {
 }
 
 func TestMemorySurvivesSteppedClock(t *testing.T) {
-	for _, hours := range []int64{-1, 1} {
-		t.Run(fmt.Sprintf("%+dh", hours), func(t *testing.T) {
-			c := &clock{t: time.Now()}
+	for _, step := range []time.Duration{-time.Hour, time.Hour} {
+		t.Run(step.String(), func(t *testing.T) {
+			c := monotonicClock()
 			m, r := NewMemory(c.now), NewRefused(c.now)
 			first := take(m, "token:a", 1)
 			r.Put([32]byte{1}, first)
-			c.step(t, hours*3600)
+			c.step(t, step)
 			c.advance(time.Minute - 1)
 			w := take(m, "token:a", 1)
-			if w.Allowed || !w.Reset.Equal(first.Reset) || w.Until.Sub(c.now()) != 1 {
+			if w.Allowed || !w.Reset.Equal(first.Reset.Add(step)) || w.Until.Sub(c.now()) != 1 {
 				t.Errorf("within the window: %+v", w)
 			}
 			if _, ok := r.Get([32]byte{1}); !ok {
 				t.Error("the memo lost the window to the step")
 			}
 			c.advance(1)
-			if w := take(m, "token:a", 1); !w.Allowed || !w.Reset.Equal(c.now().Add(time.Minute)) {
+			if w := take(m, "token:a", 1); !w.Allowed || !w.Reset.Equal(c.now().Round(0).Add(time.Minute)) {
 				t.Errorf("after the window: %+v", w)
 			}
 			if _, ok := r.Get([32]byte{1}); ok {
 				t.Error("the memo outlived the window")
 			}
 		})
+	}
+}
+
+func TestMemoryResetDoesNotWobble(t *testing.T) {
+	c := monotonicClock()
+	m := NewMemory(c.now)
+	first := take(m, "token:a", 100)
+	for range 50 { // NTP corrects the wall clock by a millisecond at a time
+		c.advance(time.Second)
+		c.step(t, time.Millisecond)
+		if w := take(m, "token:a", 100); !w.Reset.Equal(first.Reset) {
+			t.Fatalf("reset %v became %v", first.Reset, w.Reset)
+		}
 	}
 }
 

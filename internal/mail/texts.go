@@ -3,7 +3,10 @@ package mail
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
+
+	"warranty.example/svc/warranty"
 )
 
 // VerifyEmail is the mail to someone who registered, with the code that proves
@@ -53,17 +56,92 @@ it is. Give the code to nobody, also not to someone who claims to be us.
 `, greeting(name), publicURL, code)}
 }
 
+// TransferOffered is the mail to somebody who may become the owner of a
+// warranty, with the code that makes them so. It goes to an address that another
+// person chose, so it says nothing that this person could use for advertising.
+func TransferOffered(to, from, product, code, publicURL string) Message {
+	return Message{To: to, Code: code, Subject: "A warranty is offered to you", Text: fmt.Sprintf(`Hello,
+
+%s offers you the ownership of %s at
+%s
+
+To accept it, sign in or create an account, and enter this code:
+
+    %s
+
+on this page:
+
+    %[3]s/transfers/accept
+
+The code is valid for 7 days and works once. If you do not want it,
+ignore this mail: nothing changes.
+`, plainOr(from, "Somebody"), plainOr(product, "a warranty"), publicURL, code)}
+}
+
+// ClaimMoved is the mail to people on a warranty when a claim is filed or moves.
+func ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
+	what := "is now " + strings.ReplaceAll(c.Status.String(), "_", " ")
+	if c.Status == warranty.Submitted {
+		what = "was filed"
+	}
+	return Message{To: to, Subject: fmt.Sprintf("Claim %s %s", c.ClaimNumber, what), Text: fmt.Sprintf(`%s
+
+The claim %s on %s (%s) %s.
+
+See what it says and what you can do:
+
+    %s/claims/%s
+
+You get this mail because you have a role on this warranty. You can
+switch such mails off in your profile.
+`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what, publicURL, c.ID)}
+}
+
+// WarrantyEnds is the mail to an owner some days before the cover ends.
+func WarrantyEnds(to, name, product string, reference warranty.Reference, last time.Time, publicURL string) Message {
+	return Message{To: to, Subject: "A warranty of yours ends on " + last.Format(time.DateOnly), Text: fmt.Sprintf(`%s
+
+The cover of %s (%s) ends on %s. If something is wrong
+with it, this is the time to file a claim:
+
+    %s/warranties
+
+You can switch such mails off in your profile.
+`, greeting(name), plainOr(product, "your product"), reference, last.Format(time.DateOnly), publicURL)}
+}
+
+// TokenExpires is the mail to somebody whose integration token expires soon.
+func TokenExpires(to, name, token string, at time.Time, publicURL string) Message {
+	return Message{To: to, Subject: "An integration token of yours expires soon", Text: fmt.Sprintf(`%s
+
+Your integration token "%s" stops working on %s.
+Whatever uses it will be refused from then on. Generate a new one in time:
+
+    %s/settings/api
+
+You can switch such mails off in your profile.
+`, greeting(name), plainOr(token, "(unnamed)"), at.UTC().Format("2006-01-02 15:04 UTC"), publicURL)}
+}
+
 // greeting addresses the reader by name, unless the name looks like a message
 // or a link. Anyone can register a stranger's address under any name, and the
 // service must not carry their advertising.
 func greeting(name string) string {
-	name = strings.TrimSpace(name)
-	tooLong := len([]rune(name)) > 60
-	notPrintable := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
-	if name == "" || tooLong || notPrintable || strings.ContainsAny(name, "/:@<>") || hasInnerDot(name) {
+	if name = plainOr(name, ""); name == "" {
 		return "Hello,"
 	}
 	return "Hello " + name + ","
+}
+
+// plainOr is a text of somebody's that is fit for a mail, or else the other.
+func plainOr(text, otherwise string) string {
+	text = strings.TrimSpace(text)
+	tooLong := len([]rune(text)) > 60
+	notPrintable := strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
+	if text == "" || tooLong || notPrintable || strings.ContainsAny(text, "/:@<>") || hasInnerDot(text) {
+		return otherwise
+	}
+	return text
 }
 
 // hasInnerDot is whether a dot stands between two other characters, as in the

@@ -145,8 +145,8 @@ func Accepts(r *http.Request, media string) bool {
 	group, _, _ := strings.Cut(media, "/")
 	for item := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		kind, params, err := mime.ParseMediaType(strings.TrimSpace(item))
-		if err != nil || params["q"] == "0" {
-			continue
+		if err != nil || strings.Trim(params["q"], "0.") == "" && params["q"] != "" {
+			continue // q=0, q=0.0: anything but this
 		}
 		if kind == "*/*" || kind == group+"/*" || kind == media || kind == "application/problem+json" && media == "application/json" {
 			return true

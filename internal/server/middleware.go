@@ -98,7 +98,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		if s.IPRate > 0 {
 			window := s.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)
 			if api || !window.Allowed {
-				showWindow(w.Header(), "ip", window)
+				s.showWindow(w.Header(), "ip", window)
 			}
 			if !window.Allowed {
 				s.edge.Refuse(w, r, s.tooMany(warranty.IPThrottled, window))
@@ -125,7 +125,7 @@ func (s *Server) authenticated(next *http.ServeMux) http.Handler {
 		}
 		hash := warranty.HashSecret(secret)
 		if window, ok := s.refused.Get(hash); ok {
-			showWindow(w.Header(), "credential", window)
+			s.showWindow(w.Header(), "credential", window)
 			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
 			return
 		}
@@ -135,7 +135,7 @@ func (s *Server) authenticated(next *http.ServeMux) http.Handler {
 			return
 		}
 		window := s.Limits.Take(r.Context(), windowKey(principal), principal.RateLimit, time.Minute)
-		showWindow(w.Header(), "credential", window)
+		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
 			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
@@ -187,12 +187,12 @@ func credential(r *http.Request) (secret string, asKey bool, err error) {
 }
 
 // showWindow writes the figures of a window: the usual headers, and those of the IETF's draft.
-func showWindow(h http.Header, policy string, w limit.Window) {
+func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	reset := w.Reset.Unix()
 	if w.Reset.Nanosecond() > 0 {
 		reset++
 	}
-	left := max(0, reset-time.Now().Unix())
+	left := max(0, (w.Until.Sub(s.Service.Now())+time.Second-1)/time.Second)
 	h.Set("X-RateLimit-Limit", strconv.Itoa(w.Limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(w.Remaining))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(reset, 10))
@@ -206,14 +206,14 @@ func (s *Server) tooMany(code warranty.Code, w limit.Window) error {
 	if code == warranty.IPThrottled {
 		message = "There were too many requests from your network; wait for the seconds in Retry-After."
 	}
-	return &warranty.Error{Code: code, Message: message, Wait: max(time.Second, w.Reset.Sub(s.Service.Now()))}
+	return &warranty.Error{Code: code, Message: message, Wait: max(time.Second, w.Until.Sub(s.Service.Now()))}
 }
 
 // throttle counts the attempts that have limits of their own.
 func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
 	rate, period := s.VerifyRate, time.Minute
 	switch what {
-	case service.SignInAttempts:
+	case service.SignInAttempts, service.MailsToOthers:
 		rate = s.SignInRate
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour

@@ -21,10 +21,10 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 		s.edge.Refuse(w, r, err)
 		return
 	}
-	s.writeJSON(w, r, v)
+	s.writeJSON(w, r, http.StatusOK, v)
 }
 
-func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
+func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	body, err := rest.Envelope(nil, v)
 	if err != nil {
 		s.edge.Refuse(w, r, err)
@@ -32,6 +32,7 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
 }
 
@@ -60,7 +61,7 @@ func alive(w http.ResponseWriter) {
 
 // index tells a visitor of the bare address where things are.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
-	s.writeJSON(w, r, map[string]string{
+	s.writeJSON(w, r, http.StatusOK, map[string]string{
 		"service": "Warranty Records", "version": s.Version,
 		"api": s.PublicURL + "/api/v1", "openapi": s.PublicURL + "/openapi.json", "verify": s.PublicURL + "/verify/{reference}",
 	})

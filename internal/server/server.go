@@ -4,6 +4,7 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"path"
 	"sync/atomic"
 	"time"
 
@@ -59,28 +60,34 @@ func (s *Server) Handler() (http.Handler, error) {
 	for _, path := range []string{"/verify/{reference}", "/openapi.json", "/healthz", "/readyz", "/{$}"} {
 		mux.Handle(path, s.limited(s.wrongMethod("GET, HEAD")))
 	}
-	return s.observed(s.recovered(mux)), nil
+	return s.observed(s.recovered(s.plain(mux))), nil
 }
 
 // operations registers every operation, and for each path the answer to other methods.
 func (s *Server) operations(mux *http.ServeMux) {
 	allowed := map[string]string{}
 	var paths []string
-	for _, op := range s.Service.Operations() {
-		pattern := op.Method + " " + op.Route()
-		mux.Handle(pattern, s.edge.Handler(op))
-		s.public[pattern] = op.Auth == api.Public
-		methods := op.Method
-		if op.Method == http.MethodGet {
-			methods += ", " + http.MethodHead
+	handle := func(method, route string, h http.Handler) {
+		mux.Handle(method+" "+route, h)
+		if method == http.MethodGet {
+			method += ", " + http.MethodHead
 		}
-		if have := allowed[op.Route()]; have != "" {
-			methods = have + ", " + methods
+		if have := allowed[route]; have != "" {
+			method = have + ", " + method
 		} else {
-			paths = append(paths, op.Route())
+			paths = append(paths, route)
 		}
-		allowed[op.Route()] = methods
+		allowed[route] = method
 	}
+	for _, op := range s.Service.Operations() {
+		handle(op.Method, op.Route(), s.edge.Handler(op))
+		if op.Auth == api.Public {
+			// Also for other methods on its path: who may sign in need not do so to hear how.
+			s.public[op.Method+" "+op.Route()], s.public[op.Route()] = true, true
+		}
+	}
+	handle(http.MethodPost, "/api/documents", s.sessionOnly(s.upload))
+	handle(http.MethodGet, "/api/documents/{id}/file", s.sessionOnly(s.download))
 	for _, path := range paths {
 		mux.Handle(path, s.wrongMethod(allowed[path]))
 	}
@@ -91,6 +98,21 @@ func (s *Server) wrongMethod(allow string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
 		s.edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "This address takes: "+allow+"."))
+	})
+}
+
+// plain answers an address that is not in its plain form (a//b, a/../b) as any
+// other that does not exist. The mux would send its caller on to the plain form,
+// past the limits and without the headers.
+func (s *Server) plain(next http.Handler) http.Handler {
+	missing := s.limited(http.HandlerFunc(s.notFound))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		address := r.URL.EscapedPath()
+		if clean := path.Clean(address); clean != address && clean+"/" != address {
+			missing.ServeHTTP(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/openapitest"
 	"warranty.example/svc/internal/server"
@@ -113,6 +114,10 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
+	if w.Service.Files, err = files.Open(filepath.Join(t.TempDir(), "files")); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Service.Files.Close() }) // a folder handle holds nothing back
 	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000}
 	for _, option := range options {
 		option(w.Server)

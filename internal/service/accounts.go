@@ -94,7 +94,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		if err := tx.InsertUser(user, hash); err != nil {
 			return err
 		}
-		return tx.LinkSeller(user.ID, user.Email)
+		return s.linkSeller(tx, user, user.CreatedAt)
 	})
 	if s.Store.IsDuplicate(err) {
 		err = warranty.Refuse(warranty.AlreadyExists, "This address has an account already.")
@@ -200,12 +200,30 @@ func (s *Service) VerifyEmail(ctx context.Context, _ warranty.Principal, in warr
 		if err := tx.VerifyUser(id, now); err != nil {
 			return err
 		}
-		if user, err = tx.LockUser(id); err != nil {
+		account, err := tx.LockUser(id)
+		if err != nil {
 			return err
 		}
-		return tx.LinkSeller(user.ID, user.Email)
+		user = account.User
+		return s.linkSeller(tx, user, now)
 	})
 	return user, err
+}
+
+// linkSeller shows a person the records that name their address, and tells so in
+// the history of each.
+func (s *Service) linkSeller(tx *store.Tx, user warranty.User, now time.Time) error {
+	linked, err := tx.LinkSeller(user.ID, user.Email)
+	if err != nil {
+		return err
+	}
+	for _, id := range linked {
+		e := s.event(warranty.Principal{User: user, Door: warranty.DoorAPI}, warranty.SellerLinked, id, now)
+		if err := tx.InsertEvent(id, e, user.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func badCode(err error) error {
@@ -350,7 +368,12 @@ func (s *Service) newCode(purpose store.Purpose, user warranty.User, lifetime ti
 		message = mail.ResetPassword(user.Email, user.Name, code, s.PublicURL)
 	}
 	return newCode{hash: warranty.HashCode(code), purpose: purpose, user: user.ID, expires: s.now().Add(lifetime),
-		mail: &store.Mail{ID: s.NewID(), To: message.To, Subject: message.Subject, Text: message.Text, Code: message.Code}}, err
+		mail: new(s.outgoing(message))}, err
+}
+
+// outgoing is a message as it waits in the out-tray.
+func (s *Service) outgoing(m mail.Message) store.Mail {
+	return store.Mail{ID: s.NewID(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
 }
 
 func (n newCode) insert(tx *store.Tx) error {
@@ -358,4 +381,27 @@ func (n newCode) insert(tx *store.Tx) error {
 		return err
 	}
 	return tx.InsertMail(*n.mail)
+}
+
+// GetAccount gets the principal's own account.
+func (s *Service) GetAccount(ctx context.Context, p warranty.Principal, _ warranty.GetAccount) (warranty.Account, error) {
+	a, err := s.Store.Account(ctx, p.User.ID)
+	return warranty.Account{User: a.User, Mails: a.Mails}, err
+}
+
+// UpdateAccount changes the principal's name and choice of mails.
+func (s *Service) UpdateAccount(ctx context.Context, p warranty.Principal, in warranty.UpdateAccount) (warranty.Account, error) {
+	var changed warranty.Account
+	if err := in.Check(); err != nil {
+		return changed, err
+	}
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		a, err := tx.LockUser(p.User.ID)
+		if err != nil {
+			return err
+		}
+		changed = in.Apply(warranty.Account{User: a.User, Mails: a.Mails})
+		return tx.UpdateAccount(changed)
+	})
+	return changed, err
 }

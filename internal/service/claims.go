@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -18,4 +20,92 @@ func (s *Service) ListClaims(ctx context.Context, p warranty.Principal, in warra
 // GetClaim gets one claim that the principal may see.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
 	return s.Store.Claim(ctx, p.User.ID, in.ID)
+}
+
+// FileClaim files a claim on a warranty that the principal owns.
+func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Claim{}, err
+	}
+	number, err := warranty.NewReference(warranty.ClaimPrefix, s.Random)
+	if err != nil {
+		return warranty.Claim{}, err
+	}
+	now := s.now()
+	c := warranty.Claim{ID: s.NewID(), ClaimNumber: number, WarrantyID: in.WarrantyID, Type: in.Type, Description: in.Description,
+		IncidentDate: in.IncidentDate, Status: warranty.Submitted, CreatedAt: now, UpdatedAt: now}
+	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
+		if err != nil {
+			return err
+		}
+		if err := w.Roles.May(warranty.FileAClaim); err != nil {
+			return err
+		}
+		if err := in.Judge(w, warranty.DateOf(now)); err != nil {
+			return err
+		}
+		c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+		if err := tx.InsertClaim(c); err != nil {
+			return err
+		}
+		if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
+			return err
+		}
+		return s.mailClaim(tx, p, c)
+	})
+	s.wakeMail()
+	return c, err
+}
+
+// MoveClaim moves a claim. The claim is locked while it is decided, so that of
+// two who decide at once the second finds it moved.
+func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warranty.MoveClaim) (warranty.Claim, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Claim{}, err
+	}
+	now := s.now()
+	moved := s.event(p, warranty.ClaimMoved, in.ID, now)
+	var after warranty.Claim
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		c, roles, sellerLinked, err := tx.LockClaim(p.User.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if after, err = in.Apply(c, roles, sellerLinked, now); err != nil {
+			return err
+		}
+		if err := tx.UpdateClaim(after, c.Status); err != nil {
+			return err
+		}
+		moved.Changes = []warranty.Change{{Field: "status", From: warranty.Optional(c.Status.String()), To: warranty.Optional(after.Status.String())}}
+		if after.StatusReason != nil {
+			moved.Changes = append(moved.Changes, warranty.Change{Field: "status_reason", To: after.StatusReason})
+		}
+		if err := tx.InsertEvent(c.WarrantyID, moved, p.User.ID); err != nil {
+			return err
+		}
+		return s.mailClaim(tx, p, after)
+	})
+	s.wakeMail()
+	return after, err
+}
+
+// mailClaim tells everybody on the warranty but the one who acts where a claim
+// stands now. Only addresses that were verified are written to.
+func (s *Service) mailClaim(tx *store.Tx, p warranty.Principal, c warranty.Claim) error {
+	people, err := tx.People(c.WarrantyID)
+	if err != nil {
+		return err
+	}
+	for _, to := range people {
+		if to.ID == p.User.ID || !to.Verified || !to.Mails.Claims {
+			continue
+		}
+		if err := tx.InsertMail(s.outgoing(mail.ClaimMoved(to.Email, to.Name, c, s.PublicURL))); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,7 +2,12 @@ package service
 
 import (
 	"context"
+	"errors"
+	"io"
+	"time"
 
+	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -18,4 +23,134 @@ func (s *Service) ListDocuments(ctx context.Context, p warranty.Principal, in wa
 // GetDocument gets the metadata of one document that the principal may see.
 func (s *Service) GetDocument(ctx context.Context, p warranty.Principal, in warranty.GetDocument) (warranty.Document, error) {
 	return s.Store.Document(ctx, p.User.ID, in.ID)
+}
+
+// UploadDocument stores a file and adds it to a warranty. The file is whole and
+// durable before the record speaks of it; what a crash leaves in between is swept
+// at the next start.
+func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument) (d warranty.Document, err error) {
+	defer func() {
+		if err != nil {
+			err = also(err, s.Files.Delete(stored.key))
+		}
+	}()
+	if err := in.Check(); err != nil {
+		return d, err
+	}
+	if err := in.NameFor(stored.ContentType); err != nil {
+		return d, err
+	}
+	now := s.now()
+	d = warranty.Document{ID: s.NewID(), WarrantyID: in.WarrantyID, FileName: in.FileName, Type: in.Type, ContentType: stored.ContentType,
+		SizeBytes: stored.Size, SHA256: stored.SHA256, CreatedAt: now}
+	if !in.ClaimID.IsZero() {
+		d.ClaimID = &in.ClaimID
+	}
+	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
+		if err != nil {
+			return err
+		}
+		if err := w.Roles.May(warranty.Upload); err != nil {
+			return err
+		}
+		if d.ClaimID != nil {
+			if err := tx.ClaimOf(*d.ClaimID, w.ID); err != nil {
+				return err
+			}
+		}
+		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+		if err := tx.InsertDocument(d, p.User.ID, stored.key); err != nil {
+			return err
+		}
+		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
+	})
+	return d, err
+}
+
+// also adds a second error to a first without wrapping where there is but one.
+func also(err, second error) error {
+	if second == nil {
+		return err
+	}
+	return errors.Join(err, second)
+}
+
+// StoredFile is a file that has arrived and belongs to no document yet.
+type StoredFile struct {
+	key         string
+	ContentType string
+	Size        int64
+	SHA256      string
+}
+
+// StoreFile takes a file from a stream. Whoever gets it either makes a document
+// of it or forgets it.
+func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
+	key, err := files.NewKey(s.Random)
+	if err != nil {
+		return StoredFile{}, err
+	}
+	scanner := files.NewScanner(from)
+	if err := s.Files.Put(key, scanner); err != nil {
+		if scanner.Err() != nil {
+			return StoredFile{}, scanner.Err()
+		}
+		s.Log.Error("a file could not be stored", "error", err.Error())
+		return StoredFile{}, &warranty.Error{Code: warranty.Unavailable, Wait: time.Minute, Message: "The file could not be stored right now; try again later."}
+	}
+	return StoredFile{key: key, ContentType: scanner.Kind(), Size: scanner.Size(), SHA256: scanner.SHA256()}, nil
+}
+
+// ForgetFile removes a file of which no document was made.
+func (s *Service) ForgetFile(stored StoredFile) error { return s.Files.Delete(stored.key) }
+
+// OpenDocument opens the file of a document that the principal may see.
+func (s *Service) OpenDocument(ctx context.Context, p warranty.Principal, in warranty.GetDocument) (warranty.Document, io.ReadSeekCloser, error) {
+	f, err := s.Store.File(ctx, p.User.ID, in.ID)
+	if err != nil {
+		return warranty.Document{}, nil, err
+	}
+	content, err := s.Files.Get(f.StorageKey)
+	return f.Document, content, err
+}
+
+// DeleteDocument removes a document: its uploader and the warranty's owner may.
+func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in warranty.DeleteDocument) (warranty.None, error) {
+	now := s.now()
+	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
+	key := ""
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		f, err := tx.LockFile(p.User.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if f.Uploader != p.User.ID && !f.Roles.Has(warranty.Owner) {
+			return warranty.Refuse(warranty.RoleNotAllowed, "Only who uploaded a document, or the owner of the warranty, may remove it.")
+		}
+		key, deleted.Changes = f.StorageKey, []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
+		if err := tx.DeleteDocument(f.Document); err != nil {
+			return err
+		}
+		return tx.InsertEvent(f.Document.WarrantyID, deleted, p.User.ID)
+	})
+	if err != nil {
+		return warranty.None{}, err
+	}
+	if err := s.Files.Delete(key); err != nil {
+		// The record is gone and durable; the sweep at the next start removes the file.
+		s.Log.Error("a deleted document's file stayed behind", "document", in.ID.String(), "error", err.Error())
+	}
+	return warranty.None{}, nil
+}
+
+// SweepFiles removes what a crash left of uploads and deletions. age is how young
+// a file may be and still be under way in another process.
+func (s *Service) SweepFiles(ctx context.Context, age time.Duration) error {
+	removed, err := s.Files.Sweep(ctx, age, s.Store.HasFile)
+	if removed > 0 {
+		s.Log.Info("removed files that no document speaks of", "count", removed)
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -22,6 +23,8 @@ type Service struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Mail  mail.Sender
+	// Files holds what people upload.
+	Files *files.Dir
 	// Throttle counts one attempt and refuses it when there were too many.
 	Throttle func(ctx context.Context, what Throttle, whom string) error
 
@@ -50,6 +53,7 @@ const (
 	SignInAttempts Throttle = "sign-in"
 	SignUpAttempts Throttle = "sign-up"
 	VerifyAttempts Throttle = "verify"
+	MailsToOthers  Throttle = "mail"
 )
 
 // New makes a service on a store with the real clock, ids and randomness. Fields
@@ -74,14 +78,22 @@ func (s *Service) Operations() []api.Bound {
 		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
 		api.Bind(api.ListClaims, s.ListClaims),
 		api.Bind(api.GetClaim, s.GetClaim),
+		api.Bind(api.FileClaim, s.FileClaim),
+		api.Bind(api.MoveClaim, s.MoveClaim),
 		api.Bind(api.ListDocuments, s.ListDocuments),
 		api.Bind(api.GetDocument, s.GetDocument),
+		api.Bind(api.DeleteDocument, s.DeleteDocument),
+		api.Bind(api.OfferTransfer, s.OfferTransfer),
+		api.Bind(api.CancelTransfer, s.CancelTransfer),
+		api.Bind(api.AcceptTransfer, s.AcceptTransfer),
+		api.Bind(api.ListHistory, s.ListHistory),
 		api.Bind(api.GetAuthStatus, s.GetAuthStatus),
 		api.Bind(api.CreateToken, s.CreateToken),
 		api.Bind(api.ListTokens, s.ListTokens),
 		api.Bind(api.GetToken, s.GetToken),
 		api.Bind(api.RotateToken, s.RotateToken),
 		api.Bind(api.RevokeToken, s.RevokeToken),
+		api.Bind(api.ListTokenHistory, s.ListTokenHistory),
 		api.Bind(api.Register, s.Register),
 		api.Bind(api.SignIn, s.SignIn),
 		api.Bind(api.SignOut, s.SignOut),
@@ -90,6 +102,8 @@ func (s *Service) Operations() []api.Bound {
 		api.Bind(api.RequestPasswordReset, s.RequestPasswordReset),
 		api.Bind(api.ResetPassword, s.ResetPassword),
 		api.Bind(api.ChangePassword, s.ChangePassword),
+		api.Bind(api.GetAccount, s.GetAccount),
+		api.Bind(api.UpdateAccount, s.UpdateAccount),
 	}
 }
 

@@ -23,6 +23,7 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 	token := warranty.Token{ID: s.NewID(), Name: in.Name, Prefix: secret[:warranty.PrefixLength], Scopes: in.ScopeSet(),
 		RateLimitPerMinute: *in.RateLimitPerMinute, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, Usage: []warranty.DayUsage{}}
 	token.Show(now)
+	created := s.event(p, warranty.TokenCreated, token.ID, now, warranty.Change{Field: "name", To: &token.Name})
 	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
 		if _, err := tx.LockUser(p.User.ID); err != nil {
 			return err
@@ -36,7 +37,10 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		case count >= warranty.MaxActiveTokens:
 			return warranty.Refuse(warranty.TokenLimitReached, fmt.Sprintf("You have %d active tokens, which is the most; revoke one that is no longer used.", count))
 		}
-		return tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret))
+		if err := tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret)); err != nil {
+			return err
+		}
+		return tx.InsertEvent(token.ID, created, p.User.ID)
 	})
 	return warranty.NewToken{Token: token, Secret: secret}, err
 }
@@ -74,6 +78,7 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 	if in.OverlapSeconds != nil {
 		oldEnds = now.Add(time.Duration(*in.OverlapSeconds) * time.Second)
 	}
+	rotated := s.event(p, warranty.TokenRotated, in.ID, now)
 	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
 		token, err := tx.LockToken(p.User.ID, in.ID)
 		if err != nil {
@@ -83,7 +88,10 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 			return warranty.Refuse(warranty.InvalidTransition, "This token is "+token.Status.String()+" and can not be rotated; create a new one.")
 		}
 		token.Prefix = secret[:warranty.PrefixLength]
-		return tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds)
+		if err := tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds); err != nil {
+			return err
+		}
+		return tx.InsertEvent(token.ID, rotated, p.User.ID)
 	})
 	if err != nil {
 		return warranty.NewToken{}, err
@@ -96,10 +104,15 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 // looks it up for every request.
 func (s *Service) RevokeToken(ctx context.Context, p warranty.Principal, in warranty.RevokeToken) (warranty.None, error) {
 	now := s.now()
+	revoked := s.event(p, warranty.TokenWasRevoked, in.ID, now)
 	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
-		if _, err := tx.LockToken(p.User.ID, in.ID); err != nil {
+		token, err := tx.LockToken(p.User.ID, in.ID)
+		if err != nil || token.RevokedAt != nil {
 			return err
 		}
-		return tx.RevokeToken(in.ID, now)
+		if err := tx.RevokeToken(in.ID, now); err != nil {
+			return err
+		}
+		return tx.InsertEvent(in.ID, revoked, p.User.ID)
 	})
 }

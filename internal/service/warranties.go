@@ -48,6 +48,7 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return w, err
 	}
+	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
 	var earlier *store.Kept
 	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
 		if kept != nil {
@@ -55,7 +56,10 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 				return err
 			}
 		}
-		return s.insertWarranty(tx, p, w)
+		if err := s.insertWarranty(tx, p, w); err != nil {
+			return err
+		}
+		return tx.InsertEvent(w.ID, created, p.User.ID)
 	})
 	if err != nil || earlier == nil {
 		return w, err
@@ -127,6 +131,7 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 		return changed, err
 	}
 	now := s.now()
+	updated := s.event(p, warranty.WarrantyUpdated, in.ID, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
@@ -139,7 +144,11 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 			return err
 		}
 		changed.Version, changed.UpdatedAt = w.Version+1, now
-		return tx.UpdateWarranty(changed, w.Version)
+		if err := tx.UpdateWarranty(changed, w.Version); err != nil {
+			return err
+		}
+		updated.Changes = warranty.Differences(w, changed)
+		return tx.InsertEvent(w.ID, updated, p.User.ID)
 	})
 	s.show(&changed)
 	return changed, err
@@ -150,6 +159,7 @@ var errChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has 
 // DeleteWarranty takes a warranty from everybody's sight.
 func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty) (warranty.None, error) {
 	now := s.now()
+	deleted := s.event(p, warranty.WarrantyDeleted, in.ID, now)
 	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
@@ -161,6 +171,9 @@ func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in w
 		if err := w.Roles.May(warranty.Delete); err != nil {
 			return err
 		}
-		return tx.DeleteWarranty(w, now)
+		if err := tx.DeleteWarranty(w, now); err != nil {
+			return err
+		}
+		return tx.InsertEvent(w.ID, deleted, p.User.ID)
 	})
 }

@@ -12,9 +12,10 @@ import (
 
 // How often the worker does what.
 const (
-	usageEvery = 3 * time.Second
-	mailEvery  = 2 * time.Second
-	sweepEvery = time.Hour
+	usageEvery  = 3 * time.Second
+	mailEvery   = 2 * time.Second
+	sweepEvery  = time.Hour
+	remindEvery = 10 * time.Minute
 
 	mailClaim    = 2 * time.Minute
 	mailBatch    = 20
@@ -24,10 +25,12 @@ const (
 // Run does what no request should wait for, until the context ends: it writes
 // usage, sends mail and removes what is too old. Every replica may run it.
 func (s *Service) Run(ctx context.Context) {
-	usage, mails, sweep := time.NewTicker(usageEvery), time.NewTicker(mailEvery), time.NewTicker(sweepEvery)
+	usage, mails, sweep, remind := time.NewTicker(usageEvery), time.NewTicker(mailEvery), time.NewTicker(sweepEvery), time.NewTicker(remindEvery)
 	defer usage.Stop()
 	defer mails.Stop()
 	defer sweep.Stop()
+	defer remind.Stop()
+	s.attempt("remind", func() error { return s.Remind(ctx) })
 	for {
 		select {
 		case <-ctx.Done():
@@ -38,6 +41,8 @@ func (s *Service) Run(ctx context.Context) {
 			s.attempt("send mail", func() error { return s.SendMail(ctx) })
 		case <-s.mailNow:
 			s.attempt("send mail", func() error { return s.SendMail(ctx) })
+		case <-remind.C:
+			s.attempt("remind", func() error { return s.Remind(ctx) })
 		case <-sweep.C:
 			s.attempt("sweep", func() error { return s.Store.Sweep(ctx, s.now()) })
 		}
@@ -64,13 +69,28 @@ func (s *Service) wakeMail() {
 	}
 }
 
+// SendAllMail sends until nothing waits.
+func (s *Service) SendAllMail(ctx context.Context) error {
+	for {
+		sent, err := s.sendSome(ctx)
+		if err != nil || sent == 0 {
+			return err
+		}
+	}
+}
+
 // SendMail sends what waits. A mail is claimed before it is sent, so that of
 // several replicas one sends it; it is removed after, so that a crash in between
 // sends it again rather than never.
 func (s *Service) SendMail(ctx context.Context) error {
+	_, err := s.sendSome(ctx)
+	return err
+}
+
+func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 	now := s.now()
 	var claimed []store.Mail
-	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		claimed, err = tx.ClaimMails(now, now.Add(mailClaim), mailBatch)
 		return err
 	})
@@ -85,5 +105,5 @@ func (s *Service) SendMail(ctx context.Context) error {
 		}
 		err = errors.Join(err, s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteMail(m.ID) }))
 	}
-	return err
+	return len(claimed), err
 }

@@ -30,26 +30,62 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 }
 
 // LinkSeller makes a person the seller of every warranty that names their
-// address, and of everything that belongs to it.
-func (t *Tx) LinkSeller(user warranty.ID, email string) error {
+// address, and of everything that belongs to it. It returns the warranties.
+func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
+	var ids []warranty.ID
+	// Each is locked first: a claim that is being filed on it is either here
+	// already, or will find the new seller's row.
+	err := t.tx.query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL ORDER BY id /*pg: FOR UPDATE */`,
+		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, email)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	return ids, t.grantAll(`w.seller_email = $2`, user, email, warranty.Seller)
+}
+
+// grant gives a person a role on a locked warranty and everything that belongs to it.
+func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
+	return t.grantAll(`w.id = $2`, user, id, role)
+}
+
+func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Roles) error {
 	const into = `INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category) `
-	const from = ` WHERE w.seller_email = $2 AND w.deleted_at IS NULL`
 	for _, rows := range []string{
 		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category FROM warranties w`,
 		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
 		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
 	} {
-		if err := t.later(into+rows+from+addRoles, user, email, warranty.Seller); err != nil {
+		if err := t.later(into+rows+` WHERE `+which+` AND w.deleted_at IS NULL`+addRoles, user, arg, role); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// grantChild shows a new claim or document to everybody who sees its locked warranty.
+func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
+	return t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`, k, item, parent, status)
+}
+
+// takeRole takes a role on a locked warranty from whoever has it; who has no
+// other is left without access.
+func (t *Tx) takeRole(id warranty.ID, role warranty.Roles) error {
+	if err := t.later(`UPDATE access SET roles = roles - $2 WHERE parent_id = $1 AND roles & $2 = $2`, id, role); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
+}
+
 // syncAccess copies what lists filter on from a warranty that has changed.
 func (t *Tx) syncAccess(w warranty.Warranty) error {
 	return t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6 WHERE parent_id = $1 AND kind = $2`,
 		w.ID, ofWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
+}
+
+// syncClaim copies what lists filter on from a claim that has moved.
+func (t *Tx) syncClaim(c warranty.Claim) error {
+	return t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`, c.WarrantyID, c.ID, c.Status, ofClaim)
 }
 
 // dropAccess takes a warranty and all that belongs to it from everybody's sight.

@@ -12,22 +12,51 @@ type Account struct {
 	warranty.User
 	PasswordHash string
 	Disabled     bool
+	Mails        warranty.MailChoices
 }
 
 const userColumns = `u.id, u.name, u.email, u.verified_at, u.created_at`
 
-func readUser(r Row, i int) warranty.User {
-	return warranty.User{ID: r.ID(i), Name: r.Text(i + 1), Email: r.Text(i + 2), EmailVerified: !r.Null(i + 3), CreatedAt: instant(r, i+4)}
+func readUser(r Row) warranty.User {
+	return warranty.User{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), EmailVerified: !r.Null(3), CreatedAt: instant(r, 4)}
 }
 
 func readAccount(r Row, a *Account) {
-	a.User, a.PasswordHash, a.Disabled = readUser(r, 0), r.Text(5), !r.Null(6)
+	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(5), !r.Null(6), readChoices(r.Int(7))
+}
+
+// The bits of a person's choice of mails.
+const (
+	wantsWarrantyEnd = 1 << iota
+	wantsClaims
+	wantsTokenExpiry
+)
+
+func readChoices(bits int64) warranty.MailChoices {
+	return warranty.MailChoices{WarrantyEnd: bits&wantsWarrantyEnd != 0, Claims: bits&wantsClaims != 0, TokenExpiry: bits&wantsTokenExpiry != 0}
+}
+
+func choiceBits(c warranty.MailChoices) (bits int) {
+	for _, choice := range []struct {
+		wanted bool
+		bit    int
+	}{{c.WarrantyEnd, wantsWarrantyEnd}, {c.Claims, wantsClaims}, {c.TokenExpiry, wantsTokenExpiry}} {
+		if choice.wanted {
+			bits |= choice.bit
+		}
+	}
+	return bits
+}
+
+// UpdateAccount writes a locked account's name and choice of mails.
+func (t *Tx) UpdateAccount(a warranty.Account) error {
+	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3 WHERE id = $1`, a.ID, a.Name, choiceBits(a.Mails))
 }
 
 // AccountByEmail finds an account by its normalised address.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at FROM users u WHERE u.email = $1`,
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.email = $1`,
 		func(r Row) { readAccount(r, &a) }, email)
 	return a, err
 }
@@ -35,7 +64,7 @@ func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, erro
 // Account finds an account by its id.
 func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
 	var a Account
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at FROM users u WHERE u.id = $1`,
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.id = $1`,
 		func(r Row) { readAccount(r, &a) }, id)
 	return a, err
 }
@@ -67,11 +96,11 @@ func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 
 // LockUser locks an account until the transaction ends: whatever must be counted
 // or changed for one user at a time begins with it.
-func (t *Tx) LockUser(id warranty.ID) (warranty.User, error) {
-	var u warranty.User
-	err := one(t.ctx, t.tx, `SELECT `+userColumns+` FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
-		func(r Row) { u = readUser(r, 0) }, id)
-	return u, err
+func (t *Tx) LockUser(id warranty.ID) (Account, error) {
+	var a Account
+	err := one(t.ctx, t.tx, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
+		func(r Row) { readAccount(r, &a) }, id)
+	return a, err
 }
 
 // VerifyUser marks the address as the user's own.

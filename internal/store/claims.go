@@ -48,3 +48,38 @@ func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListCl
 		func(r Row, i int) { list = append(list, readClaim(r, i)) })
 	return list, total, err
 }
+
+// InsertClaim adds a claim on a locked warranty and shows it to all who see that.
+func (t *Tx) InsertClaim(c warranty.Claim) error {
+	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status, c.CreatedAt, c.UpdatedAt); err != nil {
+		return err
+	}
+	return t.grantChild(ofClaim, c.ID, c.WarrantyID, int(c.Status))
+}
+
+// LockClaim finds a claim that the user may see, with the user's roles on its
+// warranty and whether a seller is linked to it, and keeps both from being
+// changed by others until the transaction ends.
+func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
+	if err = one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+		return c, 0, false, err
+	}
+	err = one(t.ctx, t.tx, `SELECT `+claimColumns+`, a.roles, (SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
+		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
+		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.Roles(r.Int(16)), r.Int(17) > 0 }, user, id)
+	return c, roles, sellerLinked, err
+}
+
+// UpdateClaim writes what a move changes of a locked claim.
+func (t *Tx) UpdateClaim(c warranty.Claim, from warranty.ClaimStatus) error {
+	if err := t.exactlyOne(`UPDATE claims SET status = $3, status_reason = $4, resolution = $5, resolution_note = $6, replacement_serial_number = $7,
+			updated_at = $8, resolved_at = $9 WHERE id = $1 AND status = $2`,
+		c.ID, from, c.Status, c.StatusReason, c.Resolution, c.ResolutionNote, c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt); err != nil {
+		return err
+	}
+	return t.syncClaim(c)
+}

@@ -42,3 +42,74 @@ func (s *Store) Documents(ctx context.Context, user warranty.ID, in warranty.Lis
 		func(r Row, i int) { list = append(list, readDocument(r, i)) })
 	return list, total, err
 }
+
+// File says where a document's file is and who put it there. It never leaves the service.
+type File struct {
+	Document   warranty.Document
+	StorageKey string
+	Uploader   warranty.ID
+	Roles      warranty.Roles // the asking user's, on the warranty
+}
+
+// File finds the file of a document that the user may see.
+func (s *Store) File(ctx context.Context, user, id warranty.ID) (File, error) {
+	var f File
+	err := one(ctx, s.engine, fileOf, func(r Row) { f = readFile(r) }, user, id)
+	return f, err
+}
+
+const fileOf = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id, a.roles
+	FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
+
+func readFile(r Row) File {
+	return File{Document: readDocument(r, 0), StorageKey: r.Text(11), Uploader: r.ID(12), Roles: warranty.Roles(r.Int(13))}
+}
+
+// InsertDocument adds the metadata of a file that is stored already, to a locked
+// warranty, and shows it to all who see that.
+func (t *Tx) InsertDocument(d warranty.Document, uploader warranty.ID, storageKey string) error {
+	sum, err := hex.DecodeString(d.SHA256)
+	if err != nil {
+		return err
+	}
+	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type, size_bytes, sha256, storage_key, search, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
+		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt); err != nil {
+		return err
+	}
+	return t.grantChild(ofDocument, d.ID, d.WarrantyID, 0)
+}
+
+// ClaimOf tells whether a claim is on the warranty.
+func (t *Tx) ClaimOf(claim, parent warranty.ID) error {
+	return one(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)
+}
+
+// LockFile finds the file of a document that the user may see and keeps its
+// warranty from being changed by others until the transaction ends.
+func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
+	var f File
+	if err := one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+		return f, err
+	}
+	err := one(t.ctx, t.tx, fileOf, func(r Row) { f = readFile(r) }, user, id)
+	return f, err
+}
+
+// DeleteDocument removes a document's metadata; its file is the caller's to remove after.
+func (t *Tx) DeleteDocument(d warranty.Document) error {
+	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, d.WarrantyID, ofDocument, d.ID)
+}
+
+// HasFile tells whether a stored file belongs to a document.
+func (s *Store) HasFile(ctx context.Context, storageKey string) (bool, error) {
+	found := false
+	err := s.engine.query(ctx, `SELECT 1 FROM documents WHERE storage_key = $1`, func(Row) error { found = true; return nil }, storageKey)
+	return found, err
+}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -69,8 +68,8 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 
 // migrateSQLite brings the file's schema up to date. Each step is a transaction,
 // begun as a writer: a second process waits, and then finds nothing left to do.
-func migrateSQLite(ctx context.Context, file string, d *dialect) error {
-	db, err := driver.Open("file:"+(&url.URL{Path: file}).EscapedPath()+"?_txlock=immediate", configure)
+func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
+	db, err := driver.Open(f.uri(), f.configure)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -35,12 +37,27 @@ const (
 	maxGroup = 128
 )
 
+// sqliteFile is a database file and how it is opened. Tests put a disk under it
+// that fails, and sync less; the zero values are the real disk and FULL.
+type sqliteFile struct {
+	path, vfs, synchronous string
+}
+
+// uri is the file's name as SQLite takes it.
+func (f sqliteFile) uri() string {
+	uri := "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?_txlock=immediate"
+	if f.vfs != "" {
+		uri += "&vfs=" + f.vfs
+	}
+	return uri
+}
+
 // openSQLite opens the file, which only its owner may read.
-func openSQLite(path string) (*sqliteEngine, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+func openSQLite(f sqliteFile) (*sqliteEngine, error) {
+	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +67,12 @@ func openSQLite(path string) (*sqliteEngine, error) {
 	count := max(4, runtime.GOMAXPROCS(0))
 	e := &sqliteEngine{dialect: sqliteDialect(), readers: make(chan *sqliteConn, count), units: make(chan *writeUnit),
 		stop: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
-	writer, err := e.connect(path)
+	writer, err := e.connect(f)
 	if err != nil {
 		return nil, err
 	}
 	for range count {
-		reader, err := e.connect(path)
+		reader, err := e.connect(f)
 		if err == nil {
 			err = reader.Exec(`PRAGMA query_only = ON`)
 		}
@@ -69,24 +86,29 @@ func openSQLite(path string) (*sqliteEngine, error) {
 	return e, nil
 }
 
-func (e *sqliteEngine) connect(path string) (*sqliteConn, error) {
-	c, err := sqlite3.Open(path)
+func (e *sqliteEngine) connect(f sqliteFile) (*sqliteConn, error) {
+	c, err := sqlite3.Open(f.uri())
 	if err != nil {
 		return nil, err
 	}
 	conn := &sqliteConn{Conn: c, dialect: e.dialect, statements: map[string]*sqlite3.Stmt{}}
 	e.opened = append(e.opened, conn)
-	return conn, configure(c)
+	return conn, f.configure(c)
 }
 
 // configure sets up a connection: with FULL, what was acknowledged survives a power cut.
-func configure(c *sqlite3.Conn) error {
+func (f sqliteFile) configure(c *sqlite3.Conn) error {
 	for _, pragma := range []string{
 		fmt.Sprintf(`PRAGMA busy_timeout = %d`, busyTimeout.Milliseconds()),
-		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA cache_size = -8000`,
+		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"), `PRAGMA cache_size = -8000`,
 	} {
-		if err := c.Exec(pragma); err != nil {
-			return err
+		err := c.Exec(pragma)
+		// SQLite does not wait for another process that turns the same new file to WAL.
+		for start := time.Now(); errors.Is(err, sqlite3.BUSY) && time.Since(start) < busyTimeout; err = c.Exec(pragma) {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", pragma, err)
 		}
 	}
 	return nil

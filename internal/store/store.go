@@ -22,11 +22,15 @@ func Open(ctx context.Context, database string) (*Store, error) {
 		}
 		return opened(e, migratePostgres(ctx, e))
 	}
-	e, err := openSQLite(database)
+	return openFile(ctx, sqliteFile{path: database})
+}
+
+func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
+	e, err := openSQLite(f)
 	if err != nil {
 		return nil, err
 	}
-	return opened(e, migrateSQLite(ctx, database, e.dialect))
+	return opened(e, migrateSQLite(ctx, f, e.dialect))
 }
 
 func opened(e engine, err error) (*Store, error) {
@@ -58,8 +62,8 @@ type Tx struct {
 }
 
 // Write runs fn in one transaction. All of it is durable when Write returns nil,
-// and none of it is there otherwise. fn may be run more than once, so it makes no
-// ids, reads no clock and keeps nothing from a run that failed.
+// and none of it is there otherwise. fn may be run more than once, so it keeps
+// nothing from a run that failed.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	return s.engine.write(ctx, func(tx engineTx) error { return fn(&Tx{ctx: ctx, engine: s.engine, tx: tx}) })
 }

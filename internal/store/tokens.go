@@ -27,7 +27,7 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
 		func(r Row) {
-			c = Credential{User: readUser(r, 0), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
+			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
 				RateLimit: int(r.Int(9)), ExpiresAt: instant(r, 10), RevokedAt: optionalInstant(r, 11), SecretExpires: optionalInstant(r, 12),
 				Hash: warranty.Hash(r.Bytes(13))}
 		}, secret)
@@ -40,7 +40,7 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
 		func(r Row) {
-			c = Credential{User: readUser(r, 0), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
+			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
 		}, secret)
 	return c, err
 }

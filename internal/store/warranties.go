@@ -89,6 +89,27 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 	return t.grantNew(creator, w, warranty.Owner|warranty.Issuer)
 }
 
+// People lists who has which roles on a warranty.
+func (t *Tx) People(id warranty.ID) ([]Party, error) {
+	var list []Party
+	err := t.tx.query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles FROM access a JOIN users u ON u.id = a.user_id
+		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
+		func(r Row) error {
+			list = append(list, Party{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), Verified: !r.Null(3), Mails: readChoices(r.Int(4)), Roles: warranty.Roles(r.Int(5))})
+			return nil
+		}, id)
+	return list, err
+}
+
+// Party is a person with roles on a warranty, as somebody to write to.
+type Party struct {
+	ID          warranty.ID
+	Name, Email string
+	Verified    bool
+	Mails       warranty.MailChoices
+	Roles       warranty.Roles
+}
+
 // AddSeller makes a person the seller of a warranty that has just been inserted.
 func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
 	return t.grantNew(seller, w, warranty.Seller)
@@ -125,6 +146,9 @@ func (t *Tx) UpdateWarranty(w warranty.Warranty, readVersion int64) error {
 func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, w.Version, now); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, w.ID); err != nil {
 		return err
 	}
 	return t.dropAccess(w.ID)

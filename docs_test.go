@@ -1,0 +1,370 @@
+package svc_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/warranty"
+)
+
+var update = flag.Bool("update", false, "rewrite the tables that are made from the code")
+
+// --- tables that are made from the code ------------------------------------------
+
+// checkTable compares the part of a document between two comments with what the
+// code says now, or with -update rewrites it.
+func checkTable(t *testing.T, file, name string, rows [][]string) {
+	t.Helper()
+	begin, end := "<!-- from the code: "+name+" -->\n", "<!-- end: "+name+" -->"
+	text := read(t, file)
+	before, rest, found := strings.Cut(text, begin)
+	have, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		t.Fatalf("%s has no %q and %q", file, strings.TrimSpace(begin), end)
+	}
+	want := "\n" + table(rows) + "\n"
+	if have == want {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Errorf("the table of %s in %s is not what the code says now; run make generate and look at the diff. It should be:\n%s", name, file, want)
+}
+
+// table writes rows as Markdown; the first is the head.
+func table(rows [][]string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	return b.String()
+}
+
+func TestSettingsAreDocumented(t *testing.T) {
+	rows := [][]string{{"flag", "environment variable", "default", "what it is"}}
+	for _, s := range config.Table() {
+		def := "none"
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		rows = append(rows, []string{"`--" + s.Flag + "`", "`" + s.Env + "`", def, s.Help})
+	}
+	checkTable(t, "README.md", "settings", rows)
+}
+
+func TestOperationsAreDocumented(t *testing.T) {
+	credentials := map[api.Auth]string{api.Credential: "token or session", api.SessionOnly: "session", api.Public: "none"}
+	rows := [][]string{{"call", "credential", "scope of a token", "what it does"}}
+	for _, s := range api.Operations() {
+		scope := "–"
+		switch {
+		case s.Scope != "":
+			scope = "`" + string(s.Scope) + "`"
+		case s.Auth == api.Credential:
+			scope = "any"
+		}
+		rows = append(rows, []string{"`" + s.Method + " " + s.Route() + "`", credentials[s.Auth], scope, s.Summary})
+	}
+	checkTable(t, "docs/api.md", "operations", rows)
+}
+
+func TestCodesAreDocumented(t *testing.T) {
+	rows := [][]string{{"status", "code", "what to do"}}
+	for _, c := range warranty.Codes() {
+		rows = append(rows, []string{fmt.Sprint(c.Status), "`" + string(c.Code) + "`", c.Fix})
+	}
+	checkTable(t, "docs/api.md", "errors", rows)
+}
+
+// --- names and links -------------------------------------------------------------
+
+// documents are all Markdown files of the project.
+func documents(t *testing.T) []string { return files(t, ".md") }
+
+// files are the project's files with this ending.
+func files(t *testing.T, ending string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"bin", "coverage", "data", "node_modules", "testdata"}, d.Name())) {
+			return fs.SkipDir
+		}
+		if err == nil && strings.HasSuffix(path, ending) {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestNamedTestsExist keeps a promise from naming a test that is not there.
+func TestNamedTestsExist(t *testing.T) {
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	have := map[string]bool{}
+	for _, file := range files(t, "_test.go") {
+		for _, m := range declared.FindAllStringSubmatch(read(t, file), -1) {
+			have[m[1]] = true
+		}
+	}
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
+	for _, file := range documents(t) {
+		for _, name := range named.FindAllString(read(t, file), -1) {
+			if !have[name] {
+				t.Errorf("%s names %s, which does not exist", file, name)
+			}
+		}
+	}
+	if !named.MatchString(read(t, "SECURITY.md")) {
+		t.Error("SECURITY.md names no test")
+	}
+}
+
+// TestLinksLead checks the links between the documents, to their headings too.
+func TestLinksLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, file := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(withoutCode(read(t, file)), -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := file
+			if target != "" {
+				path = filepath.Join(filepath.Dir(file), target)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%s links to %s, which does not exist", file, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(read(t, path)), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", file, m[1])
+			}
+		}
+	}
+}
+
+var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+
+func withoutCode(markdown string) string { return fenced.ReplaceAllString(markdown, "") }
+
+// anchors are the headings of a document as addresses write them.
+func anchors(markdown string) []string {
+	var list []string
+	for line := range strings.Lines(withoutCode(markdown)) {
+		title, ok := strings.CutPrefix(strings.TrimLeft(line, "#"), " ")
+		if !ok || line[0] != '#' {
+			continue
+		}
+		list = append(list, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127:
+				return r
+			}
+			return -1
+		}, strings.ToLower(strings.TrimSpace(title))))
+	}
+	return list
+}
+
+// TestThirdPartyIsComplete wants a line for every module that is required directly.
+func TestThirdPartyIsComplete(t *testing.T) {
+	out, err := exec.Command("go", "mod", "edit", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod struct {
+		Require []struct {
+			Path     string
+			Indirect bool
+		}
+	}
+	if err := json.Unmarshal(out, &mod); err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, "THIRD_PARTY.md")
+	for _, r := range mod.Require {
+		if !r.Indirect && !strings.Contains(text, "| `"+r.Path+"` |") {
+			t.Errorf("THIRD_PARTY.md has no line for %s", r.Path)
+		}
+	}
+}
+
+// --- commands that are run -------------------------------------------------------
+
+// TestDocumentsRun runs what the documents tell people to type. Each document is
+// one script against a svcd of its own; its parts stand between <!-- run --> and
+// <!-- end of run -->.
+func TestDocumentsRun(t *testing.T) {
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin, "./cmd/svcd").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, doc := range []struct {
+		file  string
+		needs string   // a program that not every machine has
+		shows []string // what the answers hold
+	}{
+		{"README.md", "curl", []string{`"credential":"token"`, `"pagination":`, "HTTP/1.1 201 Created", "Idempotent-Replayed: true", `"supplier":"Foto Berg"`,
+			`"issuer":"Nora Lindqvist"`, `"code":"validation_failed"`}},
+		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`}},
+		{"docs/operations.md", "sqlite3", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "ok\n"}},
+	} {
+		t.Run(doc.file, func(t *testing.T) {
+			if _, err := exec.LookPath(doc.needs); err != nil {
+				t.Skipf("no %s on this machine", doc.needs)
+			}
+			demo := startDemo(t, bin)
+			out := demo.run(t, bin, script(t, doc.file))
+			for _, want := range doc.shows {
+				if !strings.Contains(out, want) {
+					t.Errorf("the commands do not show %q but:\n%s", want, out)
+				}
+			}
+			for line := range strings.Lines(out) {
+				if strings.HasPrefix(line, "{") && !json.Valid([]byte(line)) {
+					t.Errorf("an answer is not JSON: %s", line)
+				}
+			}
+		})
+	}
+}
+
+var (
+	runnable = regexp.MustCompile(`(?s)<!-- run -->(.*?)<!-- end of run -->`)
+	shBlock  = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+)
+
+// script is what a document tells people to type, in its order.
+func script(t *testing.T, file string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, part := range runnable.FindAllStringSubmatch(read(t, file), -1) {
+		for _, block := range shBlock.FindAllStringSubmatch(part[1], -1) {
+			b.WriteString(block[1])
+		}
+	}
+	if b.Len() == 0 {
+		t.Fatalf("%s has nothing to run", file)
+	}
+	return b.String()
+}
+
+// demo is a svcd with the demo in it.
+type demo struct {
+	folder, url, token, password string
+}
+
+// startDemo starts svcd in a folder of its own and stops it when the test ends.
+func startDemo(t *testing.T, bin string) demo {
+	t.Helper()
+	d := demo{folder: t.TempDir()}
+	cmd := exec.Command(filepath.Join(bin, "svcd"), "--demo", "--listen=127.0.0.1:0")
+	cmd.Dir, cmd.Env = d.folder, clean(os.Environ())
+	// A file, not a pipe: what was printed before svcd says that it listens is there.
+	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer printed.Close()
+	cmd.Stdout = printed
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	listening := make(chan string, 1)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for lines := bufio.NewScanner(log); lines.Scan(); {
+			var line struct{ Msg, Address string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
+				listening <- line.Address
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("svcd: %v", err)
+		}
+	})
+	select {
+	case address := <-listening:
+		d.url = "http://" + address
+	case <-ended:
+		t.Fatal("svcd ended before it listened")
+	case <-time.After(time.Minute):
+		t.Fatal("svcd does not listen after a minute")
+	}
+	welcome := read(t, printed.Name())
+	m := regexp.MustCompile(`(?s)owner@demo\.example +password (\S+).*export SVC_API_KEY=(\S+)`).FindStringSubmatch(welcome)
+	if m == nil {
+		t.Fatalf("the demo printed no password or no token:\n%s", welcome)
+	}
+	d.password, d.token = m[1], m[2]
+	return d
+}
+
+// clean is an environment without settings of svcd, so that the defaults are tested.
+func clean(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "SVC_") })
+}
+
+// run runs a script as somebody would who has just started the demo.
+func (d demo) run(t *testing.T, bin, script string) string {
+	t.Helper()
+	const printed = "http://127.0.0.1:8080"
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(script, printed, d.url))
+	cmd.Dir = d.folder
+	cmd.Env = append(clean(os.Environ()), "SVC_API_KEY="+d.token, "DEMO_PASSWORD="+d.password, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.WaitDelay = time.Minute
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("%v\n%s\n%s", err, out, exit.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

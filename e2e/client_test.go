@@ -1,0 +1,181 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// call is one request. Its secret goes where its kind belongs; its body is sent
+// as it is when it is a string, else as JSON.
+type call struct {
+	method, path string
+	secret       string
+	body         any
+	header       map[string]string
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// at is the value at a path such as data.0.id of a JSON body; length is how many there are.
+func (a answer) at(path string) (string, error) {
+	var v any
+	decoder := json.NewDecoder(strings.NewReader(a.body))
+	decoder.UseNumber()
+	if err := decoder.Decode(&v); err != nil {
+		return "", fmt.Errorf("no JSON: %q", a.body)
+	}
+	for step := range strings.SplitSeq(path, ".") {
+		switch have := v.(type) {
+		case map[string]any:
+			inner, ok := have[step]
+			if !ok {
+				return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+			}
+			v = inner
+		case []any:
+			var i int
+			if step == "length" {
+				v = json.Number(fmt.Sprint(len(have)))
+			} else if _, err := fmt.Sscan(step, &i); err != nil || i < 0 || i >= len(have) {
+				return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+			} else {
+				v = have[i]
+			}
+		default:
+			return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+		}
+	}
+	if text, ok := v.(string); ok {
+		return text, nil
+	}
+	encoded, err := json.Marshal(v)
+	return string(encoded), err
+}
+
+// must is at for a path that has to be there.
+func (a answer) must(t testing.TB, path string) string {
+	t.Helper()
+	v, err := a.at(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// try sends a request. It ends no test, so goroutines may use it.
+func (p *process) try(c call) (answer, error) {
+	var body io.Reader
+	switch b := c.body.(type) {
+	case nil:
+	case string:
+		body = strings.NewReader(b)
+	default:
+		encoded, err := json.Marshal(b)
+		if err != nil {
+			return answer{}, err
+		}
+		body = bytes.NewReader(encoded)
+	}
+	req, err := http.NewRequest(c.method, p.url+c.path, body)
+	if err != nil {
+		return answer{}, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	switch {
+	case strings.HasPrefix(c.secret, "svc_"):
+		req.Header.Set("x-api-key", c.secret)
+	case c.secret != "":
+		req.Header.Set("Authorization", "Bearer "+c.secret)
+	}
+	for name, value := range c.header {
+		if name == "Host" {
+			req.Host = value
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return answer{status: resp.StatusCode, header: resp.Header, body: string(text)}, err
+}
+
+// want sends a request that must get this status.
+func (p *process) want(t testing.TB, status int, c call) answer {
+	t.Helper()
+	a, err := p.try(c)
+	if err != nil {
+		t.Fatalf("%s %s: %v", c.method, c.path, err)
+	}
+	if a.status != status {
+		t.Fatalf("%s %s: got %d, want %d: %s", c.method, c.path, a.status, status, a.body)
+	}
+	return a
+}
+
+// password is everybody's.
+const password = "correct horse battery staple"
+
+// register makes an account and returns its session.
+func (p *process) register(t testing.TB, name string) string {
+	t.Helper()
+	return p.want(t, 201, call{method: "POST", path: "/api/auth/register",
+		body: map[string]string{"name": name, "email": name + "@people.example", "password": password}}).must(t, "data.access_token")
+}
+
+// token makes an integration token with all scopes.
+func (p *process) token(t testing.TB, session, name string, rate int) (secret, id string) {
+	t.Helper()
+	a := p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session, body: map[string]any{"name": name,
+		"scopes": []string{"warranties:read", "warranties:write", "claims:read", "documents:read"}, "rate_limit_per_minute": rate}})
+	return a.must(t, "data.secret"), a.must(t, "data.id")
+}
+
+// create is the call that makes a warranty; with a key it can be repeated.
+func create(secret, product, key string) call {
+	c := call{method: "POST", path: "/api/v1/warranties", secret: secret,
+		body: map[string]string{"product_name": product, "start_date": "2020-01-01", "end_date": "2099-12-31"}}
+	if key != "" {
+		c.header = map[string]string{"Idempotency-Key": key}
+	}
+	return c
+}
+
+// products counts the caller's warranties by their product name.
+func (p *process) products(t testing.TB, secret string) map[string]int {
+	t.Helper()
+	counts := map[string]int{}
+	for page := 1; page <= 1000; page++ {
+		a := p.want(t, 200, call{method: "GET", path: fmt.Sprintf("/api/v1/warranties?limit=100&page=%d", page), secret: secret})
+		var list struct {
+			Data []struct {
+				ProductName string `json:"product_name"`
+			}
+		}
+		if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range list.Data {
+			counts[w.ProductName]++
+		}
+		if len(list.Data) < 100 {
+			return counts
+		}
+	}
+	t.Fatal("the list does not end")
+	return nil
+}

@@ -1,0 +1,38 @@
+// Package e2e runs the real svcd as a process and looks at it from outside. A
+// script in testdata is named after what it promises; what needs goroutines or a
+// stopwatch is a Go test.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// binaries is the folder of the programs under test.
+var binaries string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+// run builds what ships, as it ships, and then runs the tests.
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "svc-e2e")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binaries = dir
+	build := exec.Command("go", "build", "-o", dir, "warranty.example/svc/cmd/svcd")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// svcd is the path of the server.
+func svcd() string { return filepath.Join(binaries, "svcd") }

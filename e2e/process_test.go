@@ -1,0 +1,217 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startPatience = 15 * time.Second
+	// stopPatience is what a stop may take: ten seconds for requests under way, and a little.
+	stopPatience = 12 * time.Second
+)
+
+// process is one svcd that runs.
+type process struct {
+	url    string // where it answers
+	dir    string // its working folder, with its output in server.out and server.log
+	took   time.Duration
+	client *http.Client
+
+	cmd    *exec.Cmd
+	exited chan struct{}
+	err    error // what Wait said, once exited is closed
+}
+
+// launch starts a command that becomes svcd, and waits until it is ready. The
+// environment is what is given and nothing else.
+func launch(dir string, env []string, command ...string) (*process, error) {
+	p := &process{dir: dir, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...),
+		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	p.cmd.Dir, p.cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	out, err := os.Create(filepath.Join(dir, "server.out"))
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close()
+	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	p.cmd.Stdout, p.cmd.Stderr = out, log
+	started := time.Now()
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.exited) }()
+	if err := p.awaitReady(); err != nil {
+		p.kill()
+		return nil, err
+	}
+	p.took = time.Since(started)
+	return p, nil
+}
+
+// awaitReady learns the address from the log and asks there until it is told yes.
+func (p *process) awaitReady() error {
+	for deadline := time.Now().Add(startPatience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		select {
+		case <-p.exited:
+			return fmt.Errorf("svcd ended instead of starting: %v\n%s", p.err, p.log())
+		default:
+		}
+		if p.url == "" {
+			for _, line := range p.logged("listening") {
+				p.url = "http://" + line["address"].(string)
+			}
+			continue
+		}
+		if a, err := p.try(call{method: "GET", path: "/readyz"}); err == nil && a.status == http.StatusOK {
+			return nil
+		}
+	}
+	return fmt.Errorf("svcd is not ready after %v:\n%s", startPatience, p.log())
+}
+
+// start runs svcd until the test ends, on a free port and with a data folder of
+// its own unless the arguments say otherwise.
+func start(t testing.TB, args ...string) *process {
+	t.Helper()
+	return startIn(t, t.TempDir(), args...)
+}
+
+// startIn is start in a folder where an earlier one has been.
+func startIn(t testing.TB, dir string, args ...string) *process {
+	t.Helper()
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--listen") }) {
+		args = append(args, "--listen="+freeAddress(t))
+	}
+	p, err := launch(dir, nil, append([]string{svcd()}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+// unthrottled are the settings of a server that a test floods from one address.
+var unthrottled = []string{"--ip-rate-limit=0", "--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0",
+	"--rate-limit=1000000", "--max-token-rate=1000000"}
+
+// freeAddress is a loopback address that nobody listens on. It is below the
+// ports that the kernel hands out to clients, which a flood of them could take
+// between the look and the use.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	for range 100 {
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(10_000))
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+	t.Fatal("there is no free port")
+	return ""
+}
+
+// stop asks the server to end, as an init system does, and says what is wrong
+// with how it did.
+func (p *process) stop() error {
+	asked := time.Now()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(stopPatience):
+		p.kill()
+		return fmt.Errorf("svcd still ran %v after SIGTERM:\n%s", time.Since(asked), p.log())
+	}
+	p.client.CloseIdleConnections()
+	if p.err != nil {
+		return fmt.Errorf("after SIGTERM: %w\n%s", p.err, p.log())
+	}
+	return nil
+}
+
+// mustStop is stop for a test that relies on it.
+func (p *process) mustStop(t testing.TB) {
+	t.Helper()
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill ends the process without asking it, if it still runs.
+func (p *process) kill() {
+	select {
+	case <-p.exited:
+	default:
+		_ = p.cmd.Process.Kill() // it may have ended by itself since
+		<-p.exited
+	}
+	p.client.CloseIdleConnections()
+}
+
+// output is what the process has printed so far.
+func (p *process) output() string { return p.read("server.out") }
+
+// log is what the process has logged so far.
+func (p *process) log() string { return p.read("server.log") }
+
+func (p *process) read(name string) string {
+	text, err := os.ReadFile(filepath.Join(p.dir, name))
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// logged are the log lines with this message.
+func (p *process) logged(message string) []map[string]any {
+	var found []map[string]any
+	for line := range strings.Lines(p.log()) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) == nil && fields["msg"] == message {
+			found = append(found, fields)
+		}
+	}
+	return found
+}
+
+// mailed waits for the code that was mailed to an address, in the log of a
+// server without SMTP.
+func (p *process) mailed(email string) (string, error) {
+	for range 200 {
+		lines := p.logged("mail")
+		for _, line := range slices.Backward(lines) {
+			if code, ok := line["code"].(string); ok && line["to"] == email {
+				return code, nil
+			}
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return "", fmt.Errorf("no code was mailed to %s", email)
+}
+
+// eventually waits until something holds.
+func eventually(t testing.TB, what string, patience time.Duration, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"warranty.example/svc/internal/config"
+)
+
+// TestScripts runs testdata/*.txtar. Beside testscript's own commands they have:
+//
+//	serve [flags]           starts svcd in $WORK on $url and waits until it is ready;
+//	                        it writes server.out and server.log
+//	terminate               SIGTERM; it must end with status 0
+//	crash                   kill -9
+//	exits N command…        runs a command that must end with status N
+//	http STATUS METHOD PATH [Header:value…] [JSON]
+//	                        calls the service; stdout is the body, stderr the headers.
+//	                        $names in the JSON are filled in.
+//	want PATH VALUE         compares a value of the last body: want data.0.status active
+//	save NAME PATH          keeps a value of the last body as $NAME
+//	capture NAME REGEXP FILE  keeps what the first group finds in a file
+//	mailed NAME EMAIL       keeps the code that was mailed to an address
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
+		Setup: func(env *testscript.Env) error {
+			tb := env.T().(testing.TB)
+			address := freeAddress(tb)
+			env.Setenv("PATH", binaries+string(os.PathListSeparator)+os.Getenv("PATH"))
+			env.Setenv("SVC_LISTEN", address)
+			env.Setenv("url", "http://"+address)
+			s := &script{dir: env.WorkDir}
+			env.Values[scriptKey{}] = s
+			env.Defer(s.end)
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"serve":     command(serve),
+			"terminate": command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).stop()) }),
+			"crash":     command(func(ts *testscript.TestScript, s *script, _ []string) { s.running(ts).kill() }),
+			"exits":     command(exits),
+			"http":      command(request),
+			"want":      command(want),
+			"save":      command(save),
+			"capture":   command(capture),
+			"mailed":    command(mailed),
+		}})
+}
+
+// script is what the commands of one script share.
+type script struct {
+	dir    string
+	server *process
+	last   answer
+}
+
+type scriptKey struct{}
+
+func command(do func(*testscript.TestScript, *script, []string)) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg {
+			ts.Fatalf("this command can not be negated")
+		}
+		do(ts, ts.Value(scriptKey{}).(*script), args)
+	}
+}
+
+func (s *script) end() {
+	if s.server != nil {
+		s.server.kill()
+	}
+}
+
+func (s *script) running(ts *testscript.TestScript) *process {
+	if s.server == nil {
+		ts.Fatalf("no server was started")
+	}
+	return s.server
+}
+
+func serve(ts *testscript.TestScript, s *script, args []string) {
+	s.end()
+	var env []string
+	for _, setting := range config.Table() {
+		if v := ts.Getenv(setting.Env); v != "" {
+			env = append(env, setting.Env+"="+v)
+		}
+	}
+	var err error
+	s.server, err = launch(s.dir, env, append([]string{svcd()}, args...)...)
+	ts.Check(err)
+}
+
+func exits(ts *testscript.TestScript, _ *script, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: exits N command…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("it ended with status %d, not %s", code, args[0])
+	}
+}
+
+func request(ts *testscript.TestScript, s *script, args []string) {
+	if len(args) < 3 {
+		ts.Fatalf("usage: http STATUS METHOD PATH [Header:value…] [JSON]")
+	}
+	c := call{method: args[1], path: args[2], header: map[string]string{}}
+	for _, arg := range args[3:] {
+		if strings.HasPrefix(arg, "{") {
+			c.body = os.Expand(arg, ts.Getenv)
+			continue
+		}
+		name, value, ok := strings.Cut(arg, ":")
+		if !ok {
+			ts.Fatalf("%q is neither a header nor JSON", arg)
+		}
+		c.header[name] = strings.TrimSpace(value)
+	}
+	var err error
+	s.last, err = s.running(ts).try(c)
+	ts.Check(err)
+	fmt.Fprintln(ts.Stdout(), s.last.body)
+	writeHeader(ts, s.last.header)
+	if strconv.Itoa(s.last.status) != args[0] {
+		ts.Fatalf("the answer is %d, not %s", s.last.status, args[0])
+	}
+}
+
+func writeHeader(ts *testscript.TestScript, h http.Header) {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, value := range h[name] {
+			fmt.Fprintf(ts.Stderr(), "%s: %s\n", name, value)
+		}
+	}
+}
+
+func want(ts *testscript.TestScript, s *script, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: want PATH VALUE")
+	}
+	got, err := s.last.at(args[0])
+	ts.Check(err)
+	if got != args[1] {
+		ts.Fatalf("%s is %q, not %q", args[0], got, args[1])
+	}
+}
+
+func save(ts *testscript.TestScript, s *script, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: save NAME PATH")
+	}
+	v, err := s.last.at(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], v)
+}
+
+func capture(ts *testscript.TestScript, _ *script, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: capture NAME REGEXP FILE")
+	}
+	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[2]))
+	if len(found) != 2 {
+		ts.Fatalf("%s has no %s", args[2], args[1])
+	}
+	ts.Setenv(args[0], found[1])
+}
+
+func mailed(ts *testscript.TestScript, s *script, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: mailed NAME EMAIL")
+	}
+	code, err := s.running(ts).mailed(args[1])
+	ts.Check(err)
+	ts.Setenv(args[0], code)
+}

@@ -1,0 +1,198 @@
+package demo
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// story tells what the people of the demo did, through the same operations that
+// everybody uses, at the times when they would have done it.
+type story struct {
+	s    *service.Service
+	now  time.Time
+	who  []warranty.Principal // in the order of people
+	made map[string]warranty.Warranty
+}
+
+// Who is who among the people.
+const (
+	owner = iota
+	seller
+	issuer
+)
+
+func (t *story) signIn(ctx context.Context, p Person) error {
+	who, err := signIn(ctx, t.s, p)
+	t.who = append(t.who, who)
+	return err
+}
+
+func (t *story) signOut(ctx context.Context) {
+	for _, who := range t.who {
+		if _, err := t.s.SignOut(ctx, who, warranty.SignOut{}); err != nil {
+			t.s.Log.Warn("a session of the demo stays open", "error", err.Error())
+		}
+	}
+}
+
+func (t *story) tell(ctx context.Context) error {
+	for _, part := range []func(context.Context) error{t.records, t.transfers, t.documents, t.claims} {
+		if err := part(ctx); err != nil {
+			return fmt.Errorf("make the demo: %w", err)
+		}
+	}
+	return nil
+}
+
+// daysAgo is the service some days ago.
+func (t *story) daysAgo(days int) *service.Service {
+	return at(t.s, t.now.AddDate(0, 0, -days).Add(-3*time.Hour))
+}
+
+func (t *story) records(ctx context.Context) error {
+	for i, r := range records {
+		when := r.made(t.now, i)
+		w, err := at(t.s, when).CreateWarranty(ctx, t.who[r.by], r.create(warranty.DateOf(t.now)))
+		if err != nil {
+			return fmt.Errorf("%s: %w", r.product, err)
+		}
+		t.made[r.product] = w
+		if r.standing == warranty.Active {
+			continue
+		}
+		change := warranty.UpdateWarranty{ID: w.ID, Status: &r.standing}
+		if _, err := at(t.s, when.Add(36*time.Hour)).UpdateWarranty(ctx, t.who[r.by], change); err != nil {
+			return fmt.Errorf("%s: %w", r.product, err)
+		}
+	}
+	return nil
+}
+
+// transfers makes the owner own what the issuer issued.
+func (t *story) transfers(ctx context.Context) error {
+	for _, give := range []struct {
+		product string
+		ago     int
+	}{{"Brandt refrigerator BFC8610NX", 325}, {"Brandt dishwasher DWJ148DS", 276}, {"Brandt induction hob TI364B", 680}, {"Brandt built-in oven BOP7537LX", 1085}, {"Brandt wine cooler WB1V45", 55}} {
+		offer, err := t.daysAgo(give.ago).OfferTransfer(ctx, t.who[issuer], warranty.OfferTransfer{ID: t.made[give.product].ID, Email: t.who[owner].User.Email})
+		if err != nil {
+			return fmt.Errorf("%s: %w", give.product, err)
+		}
+		if _, err := t.daysAgo(give.ago-1).AcceptTransfer(ctx, t.who[owner], warranty.AcceptTransfer{Code: offer.Code}); err != nil {
+			return fmt.Errorf("%s: %w", give.product, err)
+		}
+	}
+	return nil
+}
+
+func (t *story) documents(ctx context.Context) error {
+	for i, d := range []struct {
+		by      int
+		product string
+		kind    warranty.DocumentType
+		name    string
+		ago     int
+	}{
+		{owner, "Bosch Serie 6 washing machine WGG244A20", warranty.Receipt, "receipt-bosch.pdf", 1008},
+		{owner, "Lenovo ThinkPad X1 Carbon Gen 11", warranty.Invoice, "invoice-2025-1182.pdf", 418},
+		{owner, "LG OLED55C4 television", warranty.Receipt, "receipt-lg.pdf", 299},
+		{owner, "IKEA Metod kitchen", warranty.Invoice, "ikea-invoice.pdf", 1390},
+		{seller, "Bosch Serie 6 washing machine WGG244A20", warranty.Terms, "extended-cover-terms.txt", 1007},
+		{issuer, "Brandt refrigerator BFC8610NX", warranty.Certificate, "certificate-BFC8610NX.pdf", 328},
+		{issuer, "Brandt dishwasher DWJ148DS", warranty.Manual, "manual-DWJ148DS.txt", 279},
+		{owner, "Brandt refrigerator BFC8610NX", warranty.Photo, "serial-plate.png", 120},
+	} {
+		w := t.made[d.product]
+		if _, err := t.upload(ctx, t.daysAgo(d.ago), d.by, warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}, i, w); err != nil {
+			return fmt.Errorf("%s: %w", d.name, err)
+		}
+	}
+	return nil
+}
+
+func (t *story) upload(ctx context.Context, s *service.Service, by int, in warranty.UploadDocument, seed int, w warranty.Warranty) (warranty.Document, error) {
+	content, err := sample(in.FileName, seed, w)
+	if err != nil {
+		return warranty.Document{}, err
+	}
+	stored, err := s.StoreFile(bytes.NewReader(content))
+	if err != nil {
+		return warranty.Document{}, err
+	}
+	return s.UploadDocument(ctx, t.who[by], stored, in)
+}
+
+// claimStory is one claim and how it went.
+type claimStory struct {
+	product     string
+	kind        warranty.ClaimType
+	description string
+	ago         int // days since it was filed
+	moves       []warranty.MoveClaim
+	photo       string // evidence that came with it
+}
+
+// claimStories end in every status there is.
+var claimStories = []claimStory{
+	{"LG OLED55C4 television", warranty.Repair, "A vertical line of dead pixels at the left edge.", 2, nil, "dead-pixels.jpg"},
+	{"Canon EOS R8 camera body", warranty.Inspection, "The shutter sometimes stays open after a burst.", 9, []warranty.MoveClaim{
+		{Status: warranty.UnderReview, Reason: "Sent to the workshop for a look."}}, ""},
+	{"Brandt refrigerator BFC8610NX", warranty.Repair, "It hums loudly since last week and the freezer compartment is not cold.", 12, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.InfoRequested, Reason: "Please send a photo of the serial plate."}}, ""},
+	{"Lenovo ThinkPad X1 Carbon Gen 11", warranty.Repair, "The left hinge is broken.", 20, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.Approved, Reason: "A technician comes on the next working day."}}, "hinge.jpg"},
+	{"Bosch Serie 6 washing machine WGG244A20", warranty.Repair, "The drum does not turn any more.", 26, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.Approved}, {Status: warranty.InProgress, Reason: "The motor is on order."}}, ""},
+	{"Miele Complete C3 vacuum cleaner", warranty.Replacement, "It lost suction within a month.", 210, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.Rejected, Reason: "The filter was never changed; that is not a defect."}}, ""},
+	{"Sony WH-1000XM5 headphones", warranty.Replacement, "The right side is silent.", 160, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.Approved},
+		{Status: warranty.Resolved, Resolution: warranty.Replaced, ResolutionNote: "New pair handed over in the shop.", ReplacementSerialNumber: "S01-7720016"}}, ""},
+	{"De'Longhi Magnifica Evo coffee machine", warranty.Refund, "It leaks from below.", 400, []warranty.MoveClaim{
+		{Status: warranty.Withdrawn, Reason: "It was the water tank, which was not closed."}}, ""},
+	{"Makita DHP486 cordless drill", warranty.Repair, "The chuck does not hold bits.", 380, []warranty.MoveClaim{
+		{Status: warranty.UnderReview}, {Status: warranty.Rejected, Reason: "We found no defect."}, {Status: warranty.UnderReview, Reason: "I enclose a film of it."},
+		{Status: warranty.Approved}, {Status: warranty.InProgress}, {Status: warranty.Resolved, Resolution: warranty.Repaired}}, ""},
+}
+
+func (t *story) claims(ctx context.Context) error {
+	for i, c := range claimStories {
+		if err := t.claim(ctx, i, c); err != nil {
+			return fmt.Errorf("claim on %s: %w", c.product, err)
+		}
+	}
+	return nil
+}
+
+func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
+	w := t.made[c.product]
+	then := t.daysAgo(c.ago)
+	// What happened, happened while there was cover, and before it was told.
+	incident := min(warranty.DateOf(then.Now())-3, w.EndDate)
+	filed, err := then.FileClaim(ctx, t.who[owner], warranty.FileClaim{WarrantyID: w.ID, Type: c.kind, Description: c.description, IncidentDate: incident})
+	if err != nil {
+		return err
+	}
+	if c.photo != "" {
+		in := warranty.UploadDocument{WarrantyID: w.ID, ClaimID: filed.ID, Type: warranty.ClaimEvidence, FileName: c.photo}
+		if _, err := t.upload(ctx, at(t.s, then.Now().Add(10*time.Minute)), owner, in, 100+seed, w); err != nil {
+			return err
+		}
+	}
+	for i, move := range c.moves {
+		move.ID = filed.ID
+		by := seller
+		if move.Status == warranty.Withdrawn || move.Status == warranty.UnderReview && i > 0 {
+			by = owner // who withdraws, answers and appeals
+		}
+		if _, err := at(t.s, then.Now().Add(time.Duration(i+1)*7*time.Hour)).MoveClaim(ctx, t.who[by], move); err != nil {
+			return fmt.Errorf("%s: %w", move.Status, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,502 @@
+package server_test
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	_ "github.com/jackc/pgx/v5/stdlib"       // the second connection to PostgreSQL
+	_ "github.com/ncruces/go-sqlite3/driver" // the second connection to SQLite
+
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+type (
+	request = servertest.Request
+	answer  = servertest.Answer
+	option  = func(*server.Server)
+	fields  = map[string]any
+)
+
+// world is a service with a second connection to its database, past the service.
+type world struct {
+	*servertest.World
+	db *sql.DB
+}
+
+// each runs a test on both databases, side by side.
+func each(t *testing.T, test func(t *testing.T, w *world), options ...option) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t, servertest.SQLite(t), options...))
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, newWorld(t, testenv.Postgres(t), options...))
+	})
+}
+
+// eachReplicas runs a test on one server on SQLite, and on three on one PostgreSQL database.
+func eachReplicas(t *testing.T, test func(t *testing.T, worlds []*world), options ...option) {
+	t.Helper()
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, []*world{newWorld(t, servertest.SQLite(t), options...)})
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		database := testenv.Postgres(t)
+		var worlds []*world
+		for range 3 {
+			worlds = append(worlds, newWorld(t, database, options...))
+		}
+		test(t, worlds)
+	})
+}
+
+// newWorld serves a database. Whatever a test does with it, no secret and no
+// password may show in the log, nor a secret in an answer that does not make one.
+func newWorld(t *testing.T, database string, options ...option) *world {
+	t.Helper()
+	w := &world{World: servertest.New(t, database, options...), db: direct(t, database)}
+	w.Client.Transport = secretsWatch{t, w.Client.Transport}
+	t.Cleanup(func() {
+		if found := wholeSecret.FindString(w.Log.String()); found != "" {
+			t.Errorf("the log holds the secret %s", found)
+		}
+		if strings.Contains(w.Log.String(), servertest.Password) || strings.Contains(w.Log.String(), passwordCanary) {
+			t.Error("the log holds a password")
+		}
+	})
+	return w
+}
+
+// passwordCanary is part of every password that a test makes up.
+const passwordCanary = "canary in the coal mine"
+
+// wholeSecret finds more of a secret than the prefix that is shown to tell tokens apart.
+var wholeSecret = regexp.MustCompile(`sv[cs]_[0-9A-Za-z]{12,}`)
+
+// secretsWatch fails a test when an answer holds a secret that it does not make.
+type secretsWatch struct {
+	t    testing.TB
+	base http.RoundTripper
+}
+
+var makesSecret = regexp.MustCompile(`^POST /api/(integration-tokens|integration-tokens/[^/]+/rotate|auth/(register|sessions|password))$`)
+
+func (s secretsWatch) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := s.base.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	said := r.Method + " " + r.URL.Path
+	if makesSecret.MatchString(said) && resp.StatusCode < 300 || r.URL.Path == "/openapi.json" { // which has examples
+		return resp, nil
+	}
+	if wholeSecret.Match(body) || wholeSecret.MatchString(fmt.Sprint(resp.Header)) {
+		s.t.Errorf("%s: the answer %d shows a secret", said, resp.StatusCode)
+	}
+	return resp, nil
+}
+
+// busy gives people the requests that a test of something else needs.
+func busy(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
+
+// stoppedClock is a clock that only moves when it is told to.
+type stoppedClock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+// stopClock is an option that makes the server read the clock, and the clock.
+func stopClock() (*stoppedClock, option) {
+	c := &stoppedClock{at: time.Now().UTC().Truncate(time.Second)}
+	return c, func(s *server.Server) {
+		s.Service.Now = c.now
+		s.Limits = limit.NewMemory(c.now)
+	}
+}
+
+func (c *stoppedClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *stoppedClock) set(at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = at
+}
+
+// send sends a request; headers are names and values in turn.
+func (w *world) send(method, path, secret string, body any, headers ...string) answer {
+	w.T.Helper()
+	return w.Do(made(method, path, secret, body, headers...))
+}
+
+func (w *world) get(path, secret string, headers ...string) answer {
+	w.T.Helper()
+	return w.send("GET", path, secret, nil, headers...)
+}
+
+func made(method, path, secret string, body any, headers ...string) request {
+	r := request{Method: method, Path: path, Secret: secret, Body: body, Header: map[string]string{}}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header[headers[i]] = headers[i+1]
+	}
+	return r
+}
+
+// want fails the test unless the answer has the status, and the code if it is a refusal.
+func want(t testing.TB, what string, a answer, status int, code warranty.Code) {
+	t.Helper()
+	if a.Status != status || a.Code() != string(code) {
+		t.Errorf("%s: got %d %s, want %d %s: %s", what, a.Status, a.Code(), status, code, a.Body)
+	}
+}
+
+// refused is want with the status that belongs to the code.
+func refused(t testing.TB, what string, a answer, code warranty.Code) {
+	t.Helper()
+	want(t, what, a, code.Info().Status, code)
+}
+
+// problemOf reads a refusal.
+func problemOf(t testing.TB, a answer) warranty.Problem {
+	t.Helper()
+	var p warranty.Problem
+	if err := json.Unmarshal([]byte(a.Body), &p); err != nil {
+		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+	}
+	return p
+}
+
+// wrongFields lists the fields of a validation error and what is wrong with each: "end_date before_start".
+func wrongFields(t testing.TB, a answer) []string {
+	t.Helper()
+	var list []string
+	for _, f := range problemOf(t, a).Errors {
+		list = append(list, f.Field+" "+f.Code)
+	}
+	return list
+}
+
+// number reads a header that is a whole number.
+func number(t testing.TB, h http.Header, name string) int64 {
+	t.Helper()
+	n, err := strconv.ParseInt(h.Get(name), 10, 64)
+	if err != nil {
+		t.Errorf("header %s is %q, not a number", name, h.Get(name))
+	}
+	return n
+}
+
+func equal(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := gocmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// together runs n functions that all begin at the same moment.
+func together(n int, do func(i int)) {
+	start := make(chan struct{})
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { <-start; do(i) })
+	}
+	close(start)
+	running.Wait()
+}
+
+// outcome is an answer in short: "201", or "409 already_exists".
+func outcome(a answer) string {
+	return strings.TrimSpace(strconv.Itoa(a.Status) + " " + a.Code())
+}
+
+// flood sends n requests at once, over the worlds in turn, and counts the outcomes.
+func flood(t testing.TB, worlds []*world, n int, make func(i int) request) (map[string]int, []answer) {
+	t.Helper()
+	answers := slices.Repeat([]answer{{}}, n)
+	together(n, func(i int) {
+		a, err := worlds[i%len(worlds)].Try(make(i))
+		if err != nil {
+			t.Errorf("request %d: %v", i, err)
+		}
+		answers[i] = a
+	})
+	count := map[string]int{}
+	for _, a := range answers {
+		count[outcome(a)]++
+	}
+	return count, answers
+}
+
+// hold sends a request whose body stays behind, and returns once the server has
+// let the caller in and waits for it. The function that it returns sends the body.
+func (w *world) hold(r request) (release func() answer) {
+	w.T.Helper()
+	body := &heldBody{asked: make(chan struct{}), send: make(chan struct{})}
+	encoded, err := json.Marshal(r.Body)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	body.text.Write(encoded)
+	req, err := http.NewRequest(r.Method, w.HTTP.URL+r.Path, body)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	req.ContentLength = int64(len(encoded))
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Expect", "100-continue") // the server asks for the body when its handler reads it
+	req.Header.Set("Authorization", "Bearer "+r.Secret)
+	got := make(chan answer, 1)
+	go func() {
+		resp, err := w.Client.Do(req)
+		if err != nil {
+			w.T.Errorf("%s %s: %v", r.Method, r.Path, err)
+			got <- answer{}
+			return
+		}
+		defer resp.Body.Close() //nolint:errcheck // it is in memory already
+		text, _ := io.ReadAll(resp.Body)
+		got <- answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
+	}()
+	select {
+	case <-body.asked:
+	case a := <-got:
+		w.T.Fatalf("%s %s was answered before its body was sent: %d %s", r.Method, r.Path, a.Status, a.Body)
+	}
+	return func() answer { close(body.send); return <-got }
+}
+
+type heldBody struct {
+	asked, send chan struct{}
+	once        sync.Once
+	text        bytes.Buffer
+}
+
+func (b *heldBody) Read(p []byte) (int, error) {
+	b.once.Do(func() { close(b.asked) })
+	<-b.send
+	return b.text.Read(p)
+}
+
+// direct opens a connection to a database, past the service.
+func direct(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	driver, source := "sqlite3", "file:"+database+"?_pragma=busy_timeout(10000)"
+	if strings.HasPrefix(database, "postgres") {
+		driver, source = "pgx", database
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(2)
+	t.Cleanup(func() { _ = db.Close() }) // it only reads, or its test has looked at what it wrote
+	return db
+}
+
+// exec changes the database past the service.
+func (w *world) exec(statement string, args ...any) {
+	w.T.Helper()
+	if _, err := w.db.Exec(statement, args...); err != nil {
+		w.T.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// count asks the database for a number, past the service.
+func (w *world) count(query string, args ...any) int {
+	w.T.Helper()
+	var n int
+	if err := w.db.QueryRow(query, args...).Scan(&n); err != nil {
+		w.T.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+// isPostgres tells which database this world has.
+func (w *world) isPostgres() bool { return strings.HasPrefix(w.Database, "postgres") }
+
+// contents is a hash of each table's rows, but for those of mails and usage,
+// which change by themselves.
+func (w *world) contents() map[string]string {
+	w.T.Helper()
+	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
+	if w.isPostgres() {
+		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
+	}
+	sums := map[string]string{}
+	for _, row := range w.rows(tables) {
+		if table := row; table != "mails" && table != "token_usage" && !strings.HasPrefix(table, "goose") {
+			rows := w.rows(`SELECT * FROM ` + table)
+			slices.Sort(rows)
+			sums[table] = fmt.Sprintf("%d rows, %x", len(rows), sha256.Sum256([]byte(strings.Join(rows, "\n"))))
+		}
+	}
+	if len(sums) < 8 {
+		w.T.Fatalf("only these tables were found: %v", slices.Collect(maps.Keys(sums)))
+	}
+	return sums
+}
+
+// rows reads every row of a query as one text.
+func (w *world) rows(query string) []string {
+	w.T.Helper()
+	rows, err := w.db.Query(query)
+	if err != nil {
+		w.T.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err is looked at
+	columns, err := rows.Columns()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	var list []string
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(sql.NullString)
+		}
+		if err := rows.Scan(values...); err != nil {
+			w.T.Fatalf("%s: %v", query, err)
+		}
+		texts := make([]string, len(values))
+		for i, v := range values {
+			s := v.(*sql.NullString)
+			texts[i] = s.String
+			if !s.Valid {
+				texts[i] = "NULL"
+			}
+		}
+		list = append(list, strings.Join(texts, " | "))
+	}
+	if err := rows.Err(); err != nil {
+		w.T.Fatalf("%s: %v", query, err)
+	}
+	return list
+}
+
+// unchanged fails the test when what do does changes the database.
+func (w *world) unchanged(t testing.TB, what string, do func()) {
+	t.Helper()
+	before := w.contents()
+	do()
+	equal(t, what+" changed the database", w.contents(), before)
+}
+
+// cable is the way to a PostgreSQL server, which can be cut.
+type cable struct {
+	listener net.Listener
+	mu       sync.Mutex
+	open     []net.Conn
+	isCut    bool
+}
+
+// throughCable is the address of the same database, over a cable.
+func throughCable(t *testing.T, database string) (string, *cable) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := u.Host
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cable{listener: listener}
+	t.Cleanup(c.cut)
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil || !c.keep(near, far) {
+				_ = near.Close() // whoever dialled sees it at once
+				continue
+			}
+			go pump(near, far)
+			go pump(far, near)
+		}
+	}()
+	u.Host = listener.Addr().String()
+	return u.String(), c
+}
+
+func pump(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // ends when either is closed
+	_ = to.Close()
+}
+
+func (c *cable) keep(conns ...net.Conn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open = append(c.open, conns...)
+	return !c.isCut
+}
+
+// cut ends every connection and takes no new one.
+func (c *cable) cut() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isCut = true
+	_ = c.listener.Close()
+	for _, conn := range c.open {
+		_ = conn.Close()
+	}
+}
+
+// ids lists the ids of the records in an answer, in its order.
+func ids(t testing.TB, a answer) []string {
+	t.Helper()
+	var list []servertest.Record
+	a.Into(t, &list)
+	out := []string{}
+	for _, r := range list {
+		out = append(out, r.ID)
+	}
+	return out
+}
+
+// newest sorts ids as lists show them: a later id is a greater one.
+func newest(list ...string) []string {
+	out := slices.Clone(list)
+	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(b, a) })
+	return out
+}
+
+const unknownID = "01935b2e-7c4a-7def-8123-456789abcdef"

@@ -1,0 +1,35 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// event is what the history will say of something that the principal does.
+func (s *Service) event(p warranty.Principal, action warranty.Action, subject warranty.ID, now time.Time, changes ...warranty.Change) warranty.Event {
+	if changes == nil {
+		changes = []warranty.Change{}
+	}
+	return warranty.Event{ID: s.NewID(), At: now, Actor: p.User.Name, Door: p.Door, TokenName: warranty.Optional(p.TokenName),
+		Action: action, SubjectID: subject, Changes: changes}
+}
+
+// ListHistory lists what was done to a warranty that the principal may see.
+func (s *Service) ListHistory(ctx context.Context, p warranty.Principal, in warranty.ListHistory) (warranty.Page[warranty.Event], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Event]{}, err
+	}
+	list, total, err := s.Store.WarrantyHistory(ctx, p.User.ID, in.ID, in.Paging)
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// ListTokenHistory lists what was done to one of the principal's tokens.
+func (s *Service) ListTokenHistory(ctx context.Context, p warranty.Principal, in warranty.ListTokenHistory) (warranty.Page[warranty.Event], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Event]{}, err
+	}
+	list, total, err := s.Store.TokenHistory(ctx, p.User.ID, in.ID, in.Paging)
+	return warranty.PageOf(list, in.Paging, total), err
+}

@@ -1,0 +1,81 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// When people are told that something ends, in days before. Who comes into the
+// service with less time left is told at the nearer stage only.
+const (
+	firstStage = 30
+	lastStage  = 7
+	remindPage = 200
+)
+
+// Remind tells people what ends soon: once a day, by one of the replicas. A day
+// on which none was running is made up for by the next, because a reminder is due
+// until it was given.
+func (s *Service) Remind(ctx context.Context) error {
+	now := s.now()
+	today := warranty.DateOf(now)
+	mine := false
+	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		mine, err = tx.ReachMilestone(fmt.Sprintf("reminders of %s", today), now)
+		return err
+	})
+	if err != nil || !mine {
+		return err
+	}
+	warranties := func(first, last warranty.Date, stage int) func(context.Context, warranty.ID) ([]store.Due, error) {
+		return func(ctx context.Context, after warranty.ID) ([]store.Due, error) {
+			return s.Store.WarrantiesEnding(ctx, first, last, stage, after, remindPage)
+		}
+	}
+	if err := s.remindAll(ctx, firstStage, warranties(today+lastStage+1, today+firstStage, firstStage), s.endingMail); err != nil {
+		return err
+	}
+	if err := s.remindAll(ctx, lastStage, warranties(today, today+lastStage, lastStage), s.endingMail); err != nil {
+		return err
+	}
+	tokens := func(ctx context.Context, after warranty.ID) ([]store.Due, error) {
+		return s.Store.TokensExpiring(ctx, now, now.Add(lastStage*24*time.Hour), lastStage, after, remindPage)
+	}
+	return s.remindAll(ctx, lastStage, tokens, func(d store.Due) mail.Message {
+		return mail.TokenExpires(d.Email, d.Person, d.Name, d.Ends, s.PublicURL)
+	})
+}
+
+func (s *Service) endingMail(d store.Due) mail.Message {
+	return mail.WarrantyEnds(d.Email, d.Person, d.Name, d.Reference, d.Ends, s.PublicURL)
+}
+
+// remindAll goes through what is due, a page at a time, each in a transaction of its own.
+func (s *Service) remindAll(ctx context.Context, stage int, due func(context.Context, warranty.ID) ([]store.Due, error), message func(store.Due) mail.Message) error {
+	var after warranty.ID
+	for {
+		page, err := due(ctx, after)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		now := s.now()
+		err = s.Store.Write(ctx, func(tx *store.Tx) error {
+			for _, d := range page {
+				if err := tx.Remind(d, stage, s.outgoing(message(d)), now); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		after = page[len(page)-1].Subject
+		s.wakeMail()
+	}
+}

@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// OfferTransfer offers a warranty that the principal owns to somebody.
+func (s *Service) OfferTransfer(ctx context.Context, p warranty.Principal, in warranty.OfferTransfer) (warranty.TransferOffer, error) {
+	if err := in.Check(); err != nil {
+		return warranty.TransferOffer{}, err
+	}
+	// Each offer is a mail to an address of the caller's choice.
+	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
+		return warranty.TransferOffer{}, err
+	}
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return warranty.TransferOffer{}, err
+	}
+	now := s.now()
+	offer := warranty.TransferOffer{WarrantyID: in.ID, Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
+	offered := s.event(p, warranty.TransferOffered, in.ID, now)
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := lockToTransfer(tx, p, in.ID)
+		if err != nil {
+			return err
+		}
+		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt); err != nil {
+			return err
+		}
+		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil {
+			return err
+		}
+		return tx.InsertMail(s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)))
+	})
+	s.wakeMail()
+	return offer, err
+}
+
+func lockToTransfer(tx *store.Tx, p warranty.Principal, id warranty.ID) (warranty.Warranty, error) {
+	w, err := tx.LockWarranty(p.User.ID, id)
+	if err != nil {
+		return w, err
+	}
+	return w, w.Roles.May(warranty.Transfer)
+}
+
+// CancelTransfer calls an offer off.
+func (s *Service) CancelTransfer(ctx context.Context, p warranty.Principal, in warranty.CancelTransfer) (warranty.None, error) {
+	now := s.now()
+	cancelled := s.event(p, warranty.TransferCancelled, in.ID, now)
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := lockToTransfer(tx, p, in.ID)
+		if err != nil {
+			return err
+		}
+		if err := tx.CancelTransfer(w.ID, now); err != nil {
+			return err
+		}
+		return tx.InsertEvent(w.ID, cancelled, p.User.ID)
+	})
+}
+
+// AcceptTransfer makes the principal the owner by the code of an offer. The
+// issuer stays, and so does what else the old owner is.
+func (s *Service) AcceptTransfer(ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer) (warranty.Warranty, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Warranty{}, err
+	}
+	now := s.now()
+	accepted := s.event(p, warranty.TransferAccepted, warranty.ID{}, now)
+	var w warranty.Warranty
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		id, err := tx.AcceptTransfer(warranty.HashCode(in.Code), p.User.ID, now)
+		if errors.Is(err, warranty.ErrNotFound) {
+			return badCode(err)
+		}
+		if err != nil {
+			return err
+		}
+		accepted.SubjectID = id
+		if err := tx.InsertEvent(id, accepted, p.User.ID); err != nil {
+			return err
+		}
+		w, err = tx.LockWarranty(p.User.ID, id)
+		return err
+	})
+	s.show(&w)
+	return w, err
+}

@@ -1,0 +1,204 @@
+package store
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+// children are what this test binary does instead of testing when it is started
+// again by a test: some faults need a process of their own, to be killed.
+var children = map[string]func(database string) error{
+	"open":  childOpens,
+	"write": childWrites,
+	"modes": childShowsModes,
+}
+
+const childVariable = "SVC_STORE_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if what := os.Getenv(childVariable); what != "" {
+		name, database, _ := strings.Cut(what, " ")
+		if err := children[name](database); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// child is this test binary, started again.
+type child struct {
+	*exec.Cmd
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	stderr strings.Builder
+}
+
+// startChild starts a child and waits until it stands at its starting line.
+func startChild(t testing.TB, what, database string) *child {
+	t.Helper()
+	c := &child{Cmd: exec.Command(os.Args[0])}
+	c.Env = append(os.Environ(), childVariable+"="+what+" "+database)
+	c.Stderr = &c.stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c.in, c.out = in, bufio.NewScanner(out)
+	t.Cleanup(func() { _ = c.Process.Kill() }) // it has usually ended
+	if !c.out.Scan() || c.out.Text() != "ready" {
+		t.Fatalf("the child did not get ready: %s", &c.stderr)
+	}
+	return c
+}
+
+// release lets a child go from its starting line.
+func (c *child) release() { _, _ = io.WriteString(c.in, "go\n") } // a child that is gone shows at its end
+
+// kill ends a child as a power cut or the kernel would: without a word.
+func (c *child) kill() {
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+// startingLine is where a child waits for its release.
+func startingLine() {
+	fmt.Println("ready")
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+}
+
+// eachDatabase runs a test on a new empty database of either kind.
+func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, newFile(t)) })
+	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres(t)) })
+}
+
+// each is eachDatabase with the database opened.
+func each(t *testing.T, test func(t *testing.T, s *Store)) {
+	t.Helper()
+	eachDatabase(t, func(t *testing.T, database string) { test(t, open(t, database)) })
+}
+
+func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }
+
+func open(t testing.TB, database string) *Store {
+	t.Helper()
+	s, err := Open(context.Background(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+// ids makes ids that sort in the order in which they were made.
+var ids atomic.Uint64
+
+func newID() (id warranty.ID) {
+	n := ids.Add(1)
+	for i := range 8 {
+		id[15-i] = byte(n >> (8 * i))
+	}
+	return id
+}
+
+// scratch is a table of the tests' own: k is its key.
+const scratch = `CREATE TABLE scratch (k BIGINT NOT NULL PRIMARY KEY, v TEXT, b BYTEA, u UUID)`
+
+// withScratch adds the scratch table.
+func withScratch(t testing.TB, s *Store) *Store {
+	t.Helper()
+	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.later(scratch) }); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// put is a unit of work that adds a row to the scratch table.
+func put(k int, v string) func(*Tx) error {
+	return func(tx *Tx) error { return tx.later(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, k, v) }
+}
+
+// values reads the scratch table.
+func values(t testing.TB, s *Store) map[int64]string {
+	t.Helper()
+	rows := map[int64]string{}
+	err := s.engine.query(context.Background(), `SELECT k, v FROM scratch`, func(r Row) error {
+		rows[r.Int(0)] = r.Text(1)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// number reads a single number.
+func number(t testing.TB, s *Store, sql string, args ...any) (n int64) {
+	t.Helper()
+	if err := one(context.Background(), s.engine, sql, func(r Row) { n = r.Int(0) }, args...); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// isUnavailable tells the one error that an outage may show itself by.
+func isUnavailable(err error) bool {
+	var refusal *warranty.Error
+	return errors.As(err, &refusal) && refusal.Code == warranty.Unavailable && refusal.Wait > 0
+}
+
+// together runs fn n times at once and waits for all.
+func together(n int, fn func(i int)) {
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// upTo is a random time up to most.
+func upTo(most time.Duration) time.Duration { return rand.N(most) }
+
+// childOpens opens the database, and so migrates it.
+func childOpens(database string) error {
+	startingLine()
+	s, err := Open(context.Background(), database)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/ncruces/go-sqlite3/driver"
+	"github.com/pressly/goose/v3"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// schema describes all tables, columns and indexes, a line each, and who has migrated them.
+func schema(t testing.TB, s *Store) string {
+	t.Helper()
+	questions := []string{`SELECT coalesce(sql, name) FROM sqlite_master`}
+	if _, ok := s.engine.(*postgresEngine); ok {
+		questions = []string{
+			`SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, collation_name, column_default)
+				FROM information_schema.columns WHERE table_schema = current_schema()`,
+			`SELECT replace(indexdef, current_schema() || '.', '') FROM pg_indexes WHERE schemaname = current_schema()`,
+		}
+	}
+	lines := []string{}
+	for _, question := range append(questions, `SELECT concat('applied ', version_id) FROM goose_db_version`) {
+		err := s.engine.query(context.Background(), question, func(r Row) error {
+			lines = append(lines, strings.Join(strings.Fields(r.Text(0)), " "))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	sort.Strings(lines)
+	return strings.Join(lines, "\n")
+}
+
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// appliedOnce fails unless each step was applied, once.
+func appliedOnce(t testing.TB, s *Store) {
+	t.Helper()
+	steps, err := migrationFiles.ReadDir("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := number(t, s, `SELECT count(*) FROM goose_db_version WHERE version_id > 0`)
+	versions := number(t, s, `SELECT count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`)
+	if rows != int64(len(steps)) || versions != rows {
+		t.Errorf("%d steps are noted %d times, as %d versions", len(steps), rows, versions)
+	}
+}
+
+func TestAFreshDatabaseIsMigrated(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		s := open(t, database)
+		appliedOnce(t, s)
+		before := schema(t, s)
+		again := open(t, database)
+		if after := schema(t, again); after != before {
+			t.Errorf("opening again changed the schema from\n%s\nto\n%s", before, after)
+		}
+		for _, table := range []string{"users", "warranties", "access", "claims", "documents", "idempotency", "mails"} {
+			if !strings.Contains(before, table) {
+				t.Errorf("there is no table %s", table)
+			}
+		}
+	})
+}
+
+func TestThreeMigrateAtOnce(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		for range 3 {
+			t.Run("round", func(t *testing.T) {
+				if !strings.HasPrefix(database, "postgres") {
+					database = newFile(t)
+				} else {
+					database = testenv.Postgres(t)
+				}
+				children := make([]*child, 3)
+				for i := range children {
+					children[i] = startChild(t, "open", database)
+				}
+				for _, c := range children {
+					c.release()
+				}
+				for i, c := range children {
+					if err := c.Wait(); err != nil {
+						t.Errorf("process %d: %v: %s", i, err, &c.stderr)
+					}
+				}
+				appliedOnce(t, open(t, database))
+			})
+		}
+	})
+}
+
+// TestAKilledMigrationIsFinished kills a process at random moments of its
+// migration. On PostgreSQL the next one waits until the killed one's lease ends,
+// so the rounds run side by side.
+func TestAKilledMigrationIsFinished(t *testing.T) {
+	const rounds = 10
+	eachDatabase(t, func(t *testing.T, database string) {
+		start := time.Now()
+		want := schema(t, open(t, database))
+		usual := time.Since(start)
+		isFile := !strings.HasPrefix(database, "postgres")
+		var all sync.WaitGroup
+		for range rounds {
+			fresh := newFile(t)
+			if !isFile {
+				fresh = testenv.Postgres(t)
+			}
+			round := func() {
+				c := startChild(t, "open", fresh)
+				c.release()
+				time.Sleep(upTo(2 * usual)) // the moment is the point
+				c.kill()
+				s, err := Open(context.Background(), fresh)
+				if err != nil {
+					t.Errorf("after the kill: %v", err)
+					return
+				}
+				defer s.Close()
+				if got := schema(t, s); got != want {
+					t.Errorf("schema %s, a fresh one is %s; it is\n%s", hash(got), hash(want), got)
+				}
+			}
+			all.Go(round)
+			if isFile {
+				all.Wait() // one at a time, so that the kill hits and not the scheduler
+			}
+		}
+		all.Wait()
+	})
+}
+
+func TestAnOlderBinaryRefusesANewerSchema(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		s := open(t, database)
+		if err := s.Write(context.Background(), func(tx *Tx) error {
+			return tx.later(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, /*pg: true *//*sqlite: 1 */)`, 9000)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		newer, err := Open(context.Background(), database)
+		if err == nil {
+			newer.Close()
+			t.Fatal("an older binary opened a newer schema")
+		}
+		if !strings.Contains(err.Error(), "newer version of svcd") || !strings.Contains(err.Error(), "schema 9000") {
+			t.Errorf("the error does not say what to do: %v", err)
+		}
+		if took := time.Since(start); took > 3*time.Second {
+			t.Errorf("the refusal took %v", took)
+		}
+	})
+}
+
+func TestMigrationsGoDownAgain(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		s := open(t, database)
+		before := schema(t, s)
+		kind, d := goose.DialectSQLite3, sqliteDialect()
+		var db *sql.DB
+		if e, ok := s.engine.(*postgresEngine); ok {
+			kind, d, db = goose.DialectPostgres, e.dialect, stdlib.OpenDBFromPool(e.pool)
+		} else {
+			var err error
+			if db, err = driver.Open(sqliteFile{path: database}.uri()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer db.Close()
+		files, err := migrationFS(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		provider, err := goose.NewProvider(kind, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := provider.DownTo(context.Background(), 0); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.SplitSeq(schema(t, s), "\n") {
+			if !strings.Contains(line, "goose") && !strings.Contains(line, "sqlite_") && line != "applied 0" {
+				t.Errorf("left behind: %s", line)
+			}
+		}
+		if _, err := provider.Up(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if after := schema(t, s); after != before {
+			t.Errorf("down and up again is not the same schema:\n%s\nwas\n%s", after, before)
+		}
+	})
+}
+
+func Example_translation() {
+	const text = `SELECT $2, $1 /*pg: FOR UPDATE *//*sqlite: LIMIT 1 */`
+	fmt.Println(strings.TrimSpace(postgresDialect().sql(text)))
+	fmt.Println(strings.TrimSpace(sqliteDialect().sql(text)))
+	// Output:
+	// SELECT $2, $1  FOR UPDATE
+	// SELECT ?2, ?1  LIMIT 1
+}

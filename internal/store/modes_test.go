@@ -1,0 +1,54 @@
+//go:build unix
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// childShowsModes opens a database under the most generous umask and prints what
+// everybody may do with each file, in a folder of its own making.
+func childShowsModes(path string) error {
+	syscall.Umask(0)
+	s, err := Open(context.Background(), path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if err := s.Sweep(context.Background(), time.Now()); err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	for _, file := range []string{filepath.Dir(path), path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(file)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s %o\n", filepath.Base(file), info.Mode().Perm())
+	}
+	return nil
+}
+
+func TestOnlyTheOwnerReadsTheFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data", "svc.db")
+	for range 2 { // the second time the files are there
+		c := startChild(t, "modes", path)
+		var got []string
+		for c.out.Scan() {
+			got = append(got, c.out.Text())
+		}
+		if err := c.Wait(); err != nil {
+			t.Fatalf("%v: %s", err, &c.stderr)
+		}
+		if want := "data 700, svc.db 600, svc.db-wal 600, svc.db-shm 600"; strings.Join(got, ", ") != want {
+			t.Errorf("modes are %s, want %s", strings.Join(got, ", "), want)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// OfferTransfer makes the code of a locked warranty's offer; an earlier one stops working.
+func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time) error {
+	return t.later(`INSERT INTO transfers (warranty_id, code_hash, expires_at) VALUES ($1, $2, $3)
+		ON CONFLICT (warranty_id) DO UPDATE SET code_hash = excluded.code_hash, expires_at = excluded.expires_at`, id, code, expires)
+}
+
+// CancelTransfer removes the offer of a locked warranty.
+func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
+	return t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND expires_at > $2`, id, now)
+}
+
+// AcceptTransfer takes the offer that a code belongs to, so that it can not be
+// taken again, and gives the warranty to its new owner. The old one keeps what
+// other roles they have.
+func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.Time) (warranty.ID, error) {
+	var id warranty.ID
+	// The warranty is locked before its offer, as everybody else does.
+	if err := one(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
+		WHERE o.code_hash = $1 AND o.expires_at > $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
+		func(r Row) { id = r.ID(0) }, code, now); err != nil {
+		return id, err
+	}
+	if err := t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`, id, code, now); err != nil {
+		return id, err
+	}
+	if err := t.takeRole(id, warranty.Owner); err != nil {
+		return id, err
+	}
+	return id, t.grant(newOwner, id, warranty.Owner)
+}

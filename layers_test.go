@@ -1,0 +1,201 @@
+// Package svc_test holds the tests of the module as a whole: which package may
+// import which, and that the documents say what the code does.
+package svc_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "warranty.example/svc"
+
+// arrows say which packages of this module a package may import; they only go
+// down. A package that is not here fails the test: give it a line, and a
+// sentence in ARCHITECTURE.md. Lines for packages that do not exist yet are
+// decisions made beforehand.
+var arrows = map[string]string{
+	"warranty": "",
+	"api":      "warranty",
+	"client":   "api warranty",
+
+	"internal/config":   "",
+	"internal/limit":    "",
+	"internal/mail":     "warranty",
+	"internal/files":    "warranty",
+	"internal/store":    "warranty",
+	"internal/service":  "api internal/files internal/mail internal/store warranty",
+	"internal/rest":     "api warranty",
+	"internal/mcp":      "api warranty",
+	"internal/cli":      "api warranty",
+	"internal/describe": "api warranty",
+	"internal/web":      "internal/service warranty",
+	"internal/server":   "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/web warranty",
+	"internal/demo":     "internal/mail internal/service warranty",
+
+	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store warranty",
+	"cmd/svc":     "client internal/cli",
+	"cmd/svc-mcp": "client internal/mcp",
+
+	// What only tests use. That no other package imports them follows from the lines above.
+	"internal/testenv":     "",
+	"internal/openapitest": "",
+	"internal/servertest":  "internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
+}
+
+// homes say where what comes from outside may be imported. A name stands for
+// everything below it.
+var homes = map[string]string{
+	"database/sql":                        "internal/store",                                  // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/config internal/store internal/testenv", // config asks the driver whether it understands an address
+	"github.com/ncruces/go-sqlite3":       "internal/store",
+	"github.com/pressly/goose/v3":         "internal/store",
+	"github.com/redis/go-redis/v9":        "internal/limit",
+	"github.com/go-json-experiment":       "api",
+	"github.com/wneessen/go-mail":         "internal/mail",
+	"github.com/getkin/kin-openapi":       "",
+	"github.com/google/go-cmp":            "",
+	"github.com/rogpeppe/go-internal":     "",
+	"pgregory.net/rapid":                  "",
+	"github.com/santhosh-tekuri":          "internal/openapitest",
+	"github.com/modelcontextprotocol":     "internal/mcp",
+	"github.com/prometheus/client_golang": "internal/server",
+}
+
+// noDatabase are the programs that talk to the service over HTTP, and what they must not link.
+var (
+	noDatabase = []string{"cmd/svc", "cmd/svc-mcp"}
+	databases  = []string{"database/sql", "github.com/jackc", "github.com/ncruces", "github.com/pressly/goose", "modernc.org", "zombiezen.com", module + "/internal/store"}
+)
+
+// listed is a package as go list shows it.
+type listed struct {
+	ImportPath string
+	Standard   bool
+	GoFiles    []string
+	Imports    []string
+	Deps       []string
+}
+
+// list asks go list for packages of the module, by their path inside it.
+func list(t *testing.T, flags ...string) map[string]listed {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,GoFiles,Imports,Deps"}, flags...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	packages := map[string]listed{}
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return packages
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages[inside(p.ImportPath)] = p
+	}
+}
+
+// inside is a package's path inside the module; that of another one stays whole.
+func inside(importPath string) string {
+	if importPath == module {
+		return "."
+	}
+	return strings.TrimPrefix(importPath, module+"/")
+}
+
+// below tells whether a package is the named one or lies under it.
+func below(importPath, name string) bool {
+	return importPath == name || strings.HasPrefix(importPath, name+"/")
+}
+
+func TestImportsGoDown(t *testing.T) {
+	for name, p := range list(t, "./...") {
+		if len(p.GoFiles) == 0 { // tests alone, such as this package: they may import what they test
+			continue
+		}
+		allowed, known := arrows[name]
+		if !known {
+			t.Errorf("%s has no line in arrows", name)
+			continue
+		}
+		for _, imported := range p.Imports {
+			if below(imported, module) && !slices.Contains(strings.Fields(allowed), inside(imported)) {
+				t.Errorf("%s imports %s; it may import: %s", name, inside(imported), allowed)
+			}
+		}
+	}
+}
+
+// TestArrowsHaveNoCircle looks at the table itself: go would refuse a circle of
+// packages that exist, but not of lines that were written beforehand.
+func TestArrowsHaveNoCircle(t *testing.T) {
+	left := maps.Clone(arrows)
+	for removed := true; removed; {
+		removed = false
+		for name, allowed := range left {
+			if !slices.ContainsFunc(strings.Fields(allowed), func(to string) bool { _, ok := left[to]; return ok }) {
+				delete(left, name)
+				removed = true
+			}
+		}
+	}
+	for name, allowed := range left {
+		t.Errorf("%s is in a circle, or above one: it may import %s", name, allowed)
+	}
+	for name, allowed := range arrows {
+		for _, to := range strings.Fields(allowed) {
+			if _, ok := arrows[to]; !ok {
+				t.Errorf("%s may import %s, which has no line of its own", name, to)
+			}
+		}
+	}
+}
+
+func TestLibrariesStayAtHome(t *testing.T) {
+	for name, p := range list(t, "./...") {
+		for _, imported := range p.Imports {
+			for library, home := range homes {
+				if below(imported, library) && !slices.Contains(strings.Fields(home), name) {
+					t.Errorf("%s imports %s, which is for: %s", name, imported, home)
+				}
+			}
+		}
+	}
+}
+
+func TestVocabularyUsesTheStandardLibraryAlone(t *testing.T) {
+	for name, p := range list(t, "-deps", "./warranty") {
+		if name != "warranty" && !p.Standard {
+			t.Errorf("warranty depends on %s", name)
+		}
+	}
+}
+
+func TestClientsLinkNoDatabase(t *testing.T) {
+	for _, program := range noDatabase {
+		if _, err := os.Stat(path.Join(program, "main.go")); errors.Is(err, os.ErrNotExist) {
+			continue // not written yet
+		}
+		for _, dependency := range list(t, "./"+program)[program].Deps {
+			for _, database := range databases {
+				if below(dependency, database) {
+					t.Errorf("%s links %s", program, dependency)
+				}
+			}
+		}
+	}
+	// The same question has another answer for the server: the test sees databases.
+	if !slices.ContainsFunc(list(t, "./cmd/svcd")["cmd/svcd"].Deps, func(d string) bool { return below(d, databases[0]) }) {
+		t.Error("svcd links no database: the test looks at nothing")
+	}
+}
