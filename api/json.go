@@ -23,6 +23,33 @@ func AppendJSON(b []byte, v any) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
+// WithoutNulls is a JSON value without the members of objects that are null.
+func WithoutNulls(value []byte) ([]byte, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(value))
+	var out bytes.Buffer
+	e := jsontext.NewEncoder(&out)
+	for {
+		token, err := d.ReadToken()
+		if errors.Is(err, io.EOF) {
+			return bytes.TrimSpace(out.Bytes()), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		token = token.Clone() // the next look would take its memory
+		// A name is followed by its value: skip both when that is null.
+		if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 && d.PeekKind() == 'n' {
+			if err := d.SkipValue(); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := e.WriteToken(token); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // ReadJSON reads one JSON value and nothing behind it into v.
 func ReadJSON(data []byte, v any) error { return json.Unmarshal(data, v) }
 

@@ -215,6 +215,19 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
+func TestBooleans(t *testing.T) {
+	for value, want := range map[string]*bool{"true": new(true), "false": new(false), "null": nil} {
+		in, err := decodeBody(api.UpdateAccount.Spec, `{"mail_claims":`+value+`}`)
+		if diff := cmp.Diff(any(&warranty.UpdateAccount{MailClaims: want}), in); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", value, err, diff)
+		}
+	}
+	for _, value := range []string{`"true"`, `""`, `1`, `0`, `[]`, `{}`, `"` + canary + `"`} {
+		_, err := decodeBody(api.UpdateAccount.Spec, `{"mail_claims":`+value+`}`)
+		expect(t, err, warranty.ValidationFailed, "mail_claims wrong_type")
+	}
+}
+
 func TestTokenBodies(t *testing.T) {
 	for name, tc := range map[string]struct {
 		body string
@@ -261,7 +274,8 @@ func TestNull(t *testing.T) {
 			`{` + goodWarranty + `,"description":null,"serial_number":null,"category":null,"supplier":null,"seller_name":null,"seller_email":null}`, created, nil},
 		"create a token": {asBody, api.CreateToken.Spec, `{"name":"a","scopes":["claims:read"],"rate_limit_per_minute":null,"expires_at":null}`,
 			&warranty.CreateToken{Name: "a", Scopes: []string{"claims:read"}}, nil},
-		"rotate": {asBody, api.RotateToken.Spec, `{"overlap_seconds":null}`, &warranty.RotateToken{ID: someID}, nil},
+		"update of an account": {asBody, api.UpdateAccount.Spec, `{"name":null}`, nil, []string{"name required"}},
+		"rotate":               {asBody, api.RotateToken.Spec, `{"overlap_seconds":null}`, &warranty.RotateToken{ID: someID}, nil},
 		"update optional texts": {asBody, api.UpdateWarranty.Spec, `{"category":null,"supplier":null}`,
 			&warranty.UpdateWarranty{ID: someID, Category: new(""), Supplier: new("")}, nil},
 		"update what must be": {asBody, api.UpdateWarranty.Spec, `{"product_name":null,"start_date":null,"end_date":null,"status":null}`, nil,

@@ -381,6 +381,45 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestPaged(t *testing.T) {
+	for _, s := range api.Operations() {
+		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history"); s.Paged() != want {
+			t.Errorf("%s is paged: %t", s.Name, s.Paged())
+		}
+		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" })
+		if takesPages != s.Paged() {
+			t.Errorf("%s takes a page: %t", s.Name, takesPages)
+		}
+	}
+}
+
+// TestLocation shows that what is created can be read where its Location says.
+func TestLocation(t *testing.T) {
+	for _, s := range api.Operations() {
+		if s.Location == "" {
+			continue
+		}
+		if !slices.ContainsFunc(api.Operations(), func(get *api.Spec) bool {
+			return get.Method == http.MethodGet && get.Route() == string(s.Base)+s.Location
+		}) {
+			t.Errorf("%s creates at %s, where nothing can be read", s.Name, string(s.Base)+s.Location)
+		}
+		if _, ok := reflect.Zero(s.Out).Interface().(interface{ RecordID() warranty.ID }); !ok {
+			t.Errorf("%s answers with %s, which has no id", s.Name, s.Out)
+		}
+	}
+}
+
+func TestCaller(t *testing.T) {
+	if got := api.CallerOf(t.Context()); got.Credential != warranty.Anonymous {
+		t.Errorf("nobody is %+v", got)
+	}
+	caller := &api.Caller{RequestID: "r1"}
+	if got := api.CallerOf(api.WithCaller(t.Context(), caller)); got != caller {
+		t.Errorf("the caller is %+v", got)
+	}
+}
+
 func TestHeaderName(t *testing.T) {
 	for name, want := range map[string]string{"idempotency_key": "Idempotency-Key", "if_match": "If-Match"} {
 		if got := (api.Param{Name: name}).HeaderName(); got != want {

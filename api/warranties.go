@@ -38,3 +38,10 @@ var VerifyWarranty = define[warranty.VerifyWarranty, warranty.Verification](Spec
 	Name: "warranties.verify", Method: http.MethodGet, Base: V1, Path: "/verify/{reference}", Auth: Credential, Scope: warranty.WarrantiesRead,
 	Tool: "verify_warranty", Summary: "Verify a warranty by its reference number, whoever it belongs to.",
 })
+
+// VerifyPublicly is VerifyWarranty at the public address, for callers without a
+// credential. The server's page answers there, so it is no row of the table.
+var VerifyPublicly = define[warranty.VerifyWarranty, warranty.Verification](Spec{
+	Name: "verification.get", Method: http.MethodGet, Base: "", Path: "/verify/{reference}", Auth: Public,
+	Summary: "Verify a warranty by its reference number, without a credential.",
+})

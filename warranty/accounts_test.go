@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+
 	"warranty.example/svc/warranty"
 )
 
@@ -127,8 +129,35 @@ func TestAccountChecks(t *testing.T) {
 		"change":                         {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: good}, nil},
 		"change, nothing given":          {&warranty.ChangePassword{}, []string{"current_password required", "new_password required"}},
 		"change to a well-known one":     {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: "passwordpassword"}, []string{"new_password well_known"}},
+		"account, nothing given":         {&warranty.UpdateAccount{}, nil},
+		"account, emptied name":          {&warranty.UpdateAccount{Name: new(" ")}, []string{"name required"}},
+		"transfer, nothing given":        {&warranty.OfferTransfer{}, []string{"email required"}},
+		"accept, nothing given":          {&warranty.AcceptTransfer{}, []string{"code required"}},
 		"change with too long a current": {&warranty.ChangePassword{CurrentPassword: long, NewPassword: good}, []string{"current_password too_long"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })
 	}
+}
+
+func TestUpdateAccountApply(t *testing.T) {
+	before := warranty.Account{User: warranty.User{Name: "Ada", Email: "ada@shop.example"}, Mails: warranty.MailChoices{WarrantyEnd: true, Claims: true}}
+	want := before
+	want.Name, want.Mails = "Ada Moreno", warranty.MailChoices{WarrantyEnd: true, TokenExpiry: true}
+	got := warranty.UpdateAccount{Name: new("Ada Moreno"), MailClaims: new(false), MailTokenExpiry: new(true)}.Apply(before)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, (warranty.UpdateAccount{}).Apply(before)); diff != "" {
+		t.Errorf("nothing given changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestMergeKeepsTheFirstWord(t *testing.T) {
+	var c, other warranty.Checks
+	c.Add("a", "first", "First.")
+	other.Add("a", "second", "Second.")
+	other.Add("b", "third", "Third.")
+	c.Merge(other.Err())
+	c.Merge(nil)
+	expectFaults(t, c.Err(), "a first", "b third")
 }

@@ -123,18 +123,18 @@ var extensions = map[string][]string{
 // gets the usual one, and one whose ending says something else is refused, so
 // that nobody is handed a program as a receipt.
 func (in *UploadDocument) NameFor(mediaType string) error {
+	var c Checks
 	usual := extensions[mediaType]
 	extension := strings.ToLower(path.Ext(in.FileName))
 	if extension == "" || utf8.RuneCountInString(extension) > 6 {
-		in.FileName += usual[0]
-		return nil
+		in.FileName = c.text("file", in.FileName+usual[0], 1, MaxFileName)
+		return c.Err()
 	}
 	for _, e := range usual {
 		if e == extension {
 			return nil
 		}
 	}
-	var c Checks
 	c.Add("file", "wrong_ending", "The file is "+mediaType+", so its name should end in "+usual[0]+".")
 	return c.Err()
 }

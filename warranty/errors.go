@@ -1,6 +1,8 @@
 package warranty
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"time"
@@ -63,8 +65,8 @@ var codes = []CodeInfo{
 	{InvalidTransition, http.StatusConflict, "Invalid transition", "Move to one of the statuses named in the detail."},
 	{AlreadyExists, http.StatusConflict, "Already exists", "Choose another value, or use the one that exists."},
 	{PreconditionFailed, http.StatusPreconditionFailed, "Precondition failed", "Read the record again and repeat the change with its new ETag."},
-	{BodyTooLarge, http.StatusRequestEntityTooLarge, "Body too large", "Send less: a JSON body has at most 1 MiB."},
-	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "Send Content-Type: application/json."},
+	{BodyTooLarge, http.StatusRequestEntityTooLarge, "Body too large", "Send less: a JSON body has at most 1 MiB, a file at most 20 MiB."},
+	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "Send Content-Type: application/json, or multipart/form-data for an upload."},
 	{ValidationFailed, http.StatusUnprocessableEntity, "Validation failed", "Mend every field listed in errors; nothing was changed."},
 	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "Idempotency key reused", "Use a new Idempotency-Key for a new request."},
 	{RateLimited, http.StatusTooManyRequests, "Rate limited", "Wait for the seconds in Retry-After."},
@@ -126,6 +128,19 @@ func (e *Error) Error() string {
 
 // Refuse makes an Error of a code and a message.
 func Refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }
+
+// AsError finds the refusal in an error, or makes one of it: a deadline that has
+// passed is no fault, and all else is ours and shows nothing.
+func AsError(err error) *Error {
+	var refusal *Error
+	switch {
+	case errors.As(err, &refusal):
+		return refusal
+	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
+		return &Error{Code: Unavailable, Wait: time.Second, Message: "The request took too long and was given up; try again."}
+	}
+	return Refuse(Internal, "Something went wrong on our side; it was logged under this request_id.")
+}
 
 // ErrNotFound is the one answer for what does not exist and for what is not the caller's.
 var ErrNotFound = Refuse(NotFound, "There is nothing here that you may see. Check the address and the id.")

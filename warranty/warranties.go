@@ -2,6 +2,7 @@ package warranty
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -56,6 +57,16 @@ func (w Warranty) ETag() string { return fmt.Sprintf(`"%d"`, w.Version) }
 
 // Replayed tells whether this is the stored answer of an earlier request.
 func (w Warranty) Replayed() bool { return w.Replay }
+
+// SetETag puts the version back that an ETag says; a client reads it there.
+func (w *Warranty) SetETag(tag string) {
+	if n, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64); err == nil {
+		w.Version = n
+	}
+}
+
+// SetReplayed puts back whether this is the stored answer of an earlier request.
+func (w *Warranty) SetReplayed(replayed bool) { w.Replay = replayed }
 
 // Matches tells whether an If-Match value names this version of the record. An
 // empty one matches; a weak tag never does.

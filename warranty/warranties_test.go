@@ -484,3 +484,19 @@ func keys(t *testing.T, v any) []string {
 	}
 	return slices.Sorted(maps.Keys(object))
 }
+
+// TestETagRoundTrip reads back what a record's answer says of it.
+func TestETagRoundTrip(t *testing.T) {
+	want := warranty.Warranty{Version: 42, Replay: true}
+	var got warranty.Warranty
+	got.SetETag(want.ETag())
+	got.SetReplayed(want.Replayed())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("read back (-want +got):\n%s", diff)
+	}
+	for _, tag := range []string{"", `W/"7"`, `"x"`, "*"} {
+		if got.SetETag(tag); got.Version != 42 {
+			t.Errorf("%s is read as version %d", tag, got.Version)
+		}
+	}
+}

@@ -30,11 +30,8 @@ func (b *builder) hostOperations() {
 // publicVerify describes the verification page in its JSON form: the operation
 // of the table without a credential, and without what only /api/ has.
 func (b *builder) publicVerify() {
-	s := *api.VerifyWarranty.Spec
-	s.Name, s.Auth, s.Base, s.Scope, s.Tool = "verification.get", api.Public, "", "", ""
-	s.Summary = "Verify a warranty by its reference number, without a credential."
-	s.Errors = []warranty.Code{warranty.MalformedRequest} // a query that can not be read
-	op := b.describe(&s)
+	s := api.VerifyPublicly.Spec
+	op := b.describe(s)
 	op.Description += " With `Accept: application/json` the answer is JSON; a browser gets a page. Throttled per IP address."
 	page := &mediaType{Schema: &schema{Type: "string"}}
 	op.Responses.add(strconv.Itoa(s.Status), &response{

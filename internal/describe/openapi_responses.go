@@ -36,7 +36,7 @@ var commonHeaders = ordered[header]{
 	{"Location", header{Required: true, Schema: &schema{Type: "string", Format: "uri-reference"}, Example: "/api/v1/warranties/" + sampleID(1).String(),
 		Description: "Address of the new record."}},
 	{"ETag", header{Required: true, Schema: &schema{Type: "string", Pattern: `^"[^"]+"$`}, Example: `"3"`,
-		Description: "Version of the record, to send back as If-Match. A file's never changes."}},
+		Description: "Version of the record, to send back as If-Match; of a file, its SHA-256."}},
 	{"Content-Disposition", header{Required: true, Schema: &schema{Type: "string", Pattern: `^attachment; filename\*=UTF-8''.+$`}, Example: "attachment; filename*=UTF-8''motor.jpg",
 		Description: "The file is to be saved, under this name."}},
 	{"Last-Modified", header{Required: true, Schema: &schema{Type: "string"}, Example: sampleNow.AddDate(0, 0, -12).Format(http.TimeFormat),

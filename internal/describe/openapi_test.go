@@ -83,6 +83,9 @@ func TestSamplesAreValid(t *testing.T) {
 		case interface{ Check(time.Time, int) error }:
 			err = in.Check(sampleNow, warranty.DefaultTokenRate)
 		}
+		if filed, ok := in.(*warranty.FileClaim); ok {
+			err = errors.Join(err, filed.Judge(sampleWarranty(goldenURL), warranty.DateOf(sampleNow)))
+		}
 		if err != nil {
 			t.Errorf("%v: %v", kind, err)
 		}
@@ -137,6 +140,39 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		}
 		if s.Out.Kind() == reflect.Struct && s.Out.NumField() > 0 && !s.Paged() && samples[s.Out] == nil {
 			t.Errorf("%s: add a sample of %v to sampleRecords", s.Name, s.Out)
+		}
+	}
+}
+
+// TestFilesAreDescribed looks at the upload and the download, which are in no table.
+func TestFilesAreDescribed(t *testing.T) {
+	doc := load(t)
+	upload := doc.Paths.Value("/api/documents").GetOperation("POST")
+	form := upload.RequestBody.Value.Content["multipart/form-data"]
+	if form == nil || !upload.RequestBody.Value.Required {
+		t.Fatal("an upload is no form, or may have no body")
+	}
+	if want := []string{"file", "warranty_id", "type"}; !slices.Equal(form.Schema.Value.Required, want) || len(form.Schema.Value.Properties) != 4 {
+		t.Errorf("the form needs %v, want %v and claim_id", form.Schema.Value.Required, want)
+	}
+	if location := upload.Responses.Value("201").Value.Headers["Location"]; location == nil {
+		t.Error("an upload has no Location")
+	}
+	download := doc.Paths.Value("/api/documents/{id}/file").GetOperation("GET")
+	for status, types := range map[string]int{"200": 5, "206": 6, "304": 0, "412": 0, "416": 1} {
+		if r := download.Responses.Value(status); r == nil || len(r.Value.Content) != types {
+			t.Errorf("a download with the status %s has not %d types", status, types)
+		}
+	}
+	for _, kind := range fileTypes {
+		in := warranty.UploadDocument{FileName: "x"}
+		if err := in.NameFor(kind); err != nil || in.FileName == "x" {
+			t.Errorf("files of the type %s are not taken: %v", kind, err)
+		}
+	}
+	for _, op := range []*openapi3.Operation{upload, download} {
+		if len(*op.Security) != 1 || (*op.Security)[0]["bearer"] == nil {
+			t.Errorf("%s takes %v, not a session alone", op.OperationID, *op.Security)
 		}
 	}
 }
@@ -206,6 +242,12 @@ func TestSchemas(t *testing.T) {
 		"Claim.resolution":          `{"type":["string","null"],"enum":["repaired","replaced","refunded","store_credit","other",null],"description":"How the claim was resolved."}`,
 		"Claim.resolved_at":         `{"type":["string","null"],"format":"date-time","description":"When the claim was resolved."}`,
 		"AuthStatus.token":          `{"anyOf":[{"$ref":"#/components/schemas/TokenName"},{"type":"null"}],"description":"The integration token in short; null for a session."}`,
+		"AuthStatus.credential":     `{"type":"string","enum":["token","session"],"description":"token or session."}`,
+		"Problem.type":              `{"type":"string","format":"uri","description":"Address of this code's documentation."}`,
+		"Warranty.seller_email":     `{"type":["string","null"],"format":"email","description":"The seller's e-mail address; the account that verified it sees the record."}`,
+		"Account.email":             `{"type":"string","format":"email","description":"E-mail address."}`,
+		"UpdateAccount.mail_claims": `{"type":"boolean","description":"Whether to be told that a claim is filed or moves."}`,
+		"UploadDocument.file":       `{"type":"string","format":"binary","maxLength":20971520,"description":"The file, with its name: at most 200 characters, without a path, and with an ending that fits what is in it; without an ending it gets the usual one."}`,
 		"CreateToken.scopes":        `{"type":"array","uniqueItems":true,"minItems":1,"items":{"type":"string","enum":["warranties:read","warranties:write","claims:read","documents:read"]},"description":"What the token may do.","examples":[["warranties:read"]]}`,
 		"CreateToken.expires_at":    `{"type":"string","format":"date-time","description":"When the token stops working; 365 days from now when left out, at most 5 years."}`,
 		"CreateWarranty.start_date": `{"type":"string","format":"date","description":"First day of cover.","examples":["2026-03-01"]}`,

@@ -68,7 +68,10 @@ func (d *Dir) Put(key string, from io.Reader) (err error) {
 	if err != nil {
 		return errors.Join(err, ignoreMissing(d.root.Remove(temporary)))
 	}
-	return d.sync(complete)
+	if err := d.sync(complete); err != nil {
+		return errors.Join(err, d.Delete(key))
+	}
+	return nil
 }
 
 // sync makes the names in a folder durable.

@@ -93,7 +93,7 @@ func kindOf(head []byte) string {
 		return "image/webp"
 	}
 	// Markup of any kind (HTML, SVG, XML) begins with "<", and is a program to a browser.
-	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), " \t\r\n")
+	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), " \t\r\n\f")
 	if len(text) == 0 || text[0] == '<' {
 		return ""
 	}

@@ -44,8 +44,8 @@ type headerRule struct {
 }
 
 type media struct {
-	schema *jsonschema.Schema
-	codes  map[string]bool // the codes that a problem may have here
+	schema *jsonschema.Schema // nil when the body is not JSON
+	codes  map[string]bool    // the codes that a problem may have here
 }
 
 // exampleAt is an example of the document with the schema that it must fit.
@@ -197,12 +197,14 @@ func (r reader) answer(c *contract, response map[string]any, at string) (answer,
 	}
 	content, _ := response["content"].(map[string]any)
 	for name, value := range content {
-		schema, err := r.compile(at + "/content/" + escape(name) + "/schema")
-		if err != nil {
-			return a, err
-		}
-		m := media{schema: schema, codes: map[string]bool{}}
+		m := media{codes: map[string]bool{}}
 		object, _ := value.(map[string]any)
+		if isJSON(name) { // of other bodies, only the type is checked
+			var err error
+			if m.schema, err = r.compile(at + "/content/" + escape(name) + "/schema"); err != nil {
+				return a, err
+			}
+		}
 		examples, _ := object["examples"].(map[string]any)
 		for code, value := range examples {
 			m.codes[code] = true

@@ -17,6 +17,10 @@ const problemType = "application/problem+json"
 // apiHeaders must be on every answer under /api/, whatever a document says.
 var apiHeaders = []string{"X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Cache-Control", "Vary"}
 
+func isJSON(mediaType string) bool {
+	return mediaType == "application/json" || mediaType == problemType
+}
+
 // unroutedStatuses are what a request that belongs to no operation can be
 // answered with: it may be refused before its address is looked at.
 var unroutedStatuses = []int{
@@ -37,7 +41,7 @@ func (l *list) add(format string, args ...any) {
 func (c *contract) faults(req *http.Request, resp *http.Response, body []byte) []string {
 	var found list
 	if strings.HasPrefix(req.URL.Path, "/api/") {
-		found.apiHeaders(resp.Header)
+		found.apiHeaders(resp)
 	}
 	if req.Method == http.MethodHead && len(body) > 0 {
 		found.add("an answer to HEAD has a body")
@@ -115,8 +119,14 @@ func (c *contract) unrouted(found *list, req *http.Request, resp *http.Response,
 	c.body(found, answer{content: map[string]media{problemType: {schema: c.problem, codes: codes}}}, req, resp, body)
 }
 
-func (l *list) apiHeaders(h http.Header) {
+func (l *list) apiHeaders(resp *http.Response) {
+	h := resp.Header
 	for _, name := range apiHeaders {
+		// http.ServeContent takes Cache-Control away when it refuses a range; no
+		// cache keeps a 416 unless it is told to.
+		if name == "Cache-Control" && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+			continue
+		}
 		if len(h.Values(name)) == 0 {
 			l.add("the header %s is missing", name)
 		}
@@ -167,7 +177,7 @@ func (c *contract) body(found *list, a answer, req *http.Request, resp *http.Res
 		found.add("the Content-Type %q is not listed", resp.Header.Get("Content-Type"))
 		return
 	}
-	if req.Method == http.MethodHead || name != "application/json" && name != problemType {
+	if req.Method == http.MethodHead || m.schema == nil {
 		return
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))

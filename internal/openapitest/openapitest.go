@@ -3,7 +3,8 @@
 //
 // It is stricter than the document. A client must ignore fields that it does not
 // know; here a field that no schema names is a fault. A refusal must carry one of
-// the codes that its operation lists.
+// the codes that its operation lists. Of a body that is not JSON, such as a file,
+// only the type is checked.
 package openapitest
 
 import (
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 // Checker knows a document. It is safe for concurrent use.
@@ -101,6 +103,9 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func shortened(body []byte) string {
 	const most = 2000
+	if !utf8.Valid(body) {
+		return fmt.Sprintf("%d bytes that are no text", len(body))
+	}
 	if len(body) > most {
 		return string(body[:most]) + "…"
 	}

@@ -74,6 +74,21 @@ func refused(method, path string, status int, code string, more ...string) excha
 		fmt.Sprintf(`{"type":"https://w.example/docs/errors#%s","title":"T","status":%d,"code":"%s","detail":"D","request_id":"r1"}`, code, status, code)}
 }
 
+const filePath = "/api/documents/019ca93e-5b40-7a1c-8d02-6f3b91c42003/file"
+
+// file is an answer with a file, or a part of one.
+func file(method string, status int, kind string, more ...string) exchange {
+	return exchange{method, filePath, status, apiHeader(append([]string{"Content-Type", kind, "Content-Disposition", "attachment; filename*=UTF-8''a.pdf",
+		"ETag", `"9f86"`, "Last-Modified", "Wed, 20 May 2026 09:30:00 GMT", "Accept-Ranges", "bytes"}, more...)...), "%PDF-\xff"}
+}
+
+// noRange is how http.ServeContent refuses a range.
+func noRange(method, body string) exchange {
+	e := exchange{method, filePath, 416, apiHeader("Content-Type", "text/plain; charset=utf-8", "Content-Range", "bytes */7"), body}
+	e.header.Del("Cache-Control")
+	return e
+}
+
 func (e exchange) check(c *Checker, t testing.TB) {
 	req := httptest.NewRequest(e.method, "http://w.example"+e.path, nil)
 	c.Check(t, req, &http.Response{StatusCode: e.status, Header: e.header}, []byte(e.body))
@@ -84,12 +99,32 @@ func TestCheckAccepts(t *testing.T) {
 	page := `{"data":[` + record + `],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`
 	head := oneWarranty()
 	head.method, head.body = "HEAD", ""
+	fileHead, partHead := file("HEAD", 200, "image/webp"), file("HEAD", 206, "image/png", "Content-Range", "bytes 0-1/7")
+	fileHead.body, partHead.body = "", ""
+	document := `{"data":{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42003","warranty_id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","claim_id":null,
+"warranty":{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle"},"file_name":"a.pdf",
+"type":"receipt","content_type":"application/pdf","size_bytes":7,"sha256":"9f86","created_at":"2026-03-01T09:30:00Z"}}`
 	for name, e := range map[string]exchange{
 		"record":             oneWarranty(),
 		"head":               head,
 		"page":               {"GET", "/api/v1/warranties?page=1", 200, apiHeader("Content-Type", "application/json", "Link", `<x>; rel="first"`), page},
 		"nothing":            {"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""},
 		"accepted":           {"POST", "/api/auth/password-reset", 202, apiHeader(), ""},
+		"file":               file("GET", 200, "application/pdf"),
+		"text file":          file("GET", 200, "text/plain"),
+		"head of a file":     fileHead,
+		"part":               file("GET", 206, "image/jpeg", "Content-Range", "bytes 0-1/7"),
+		"head of a part":     partHead,
+		"parts":              file("GET", 206, "multipart/byteranges; boundary=x"),
+		"file known already": {"GET", filePath, 304, apiHeader("ETag", `"9f86"`), ""},
+		"head, known":        {"HEAD", filePath, 304, apiHeader("ETag", `"9f86"`), ""},
+		"another file":       {"GET", filePath, 412, apiHeader("ETag", `"9f86"`, "Content-Type", "application/pdf"), ""},
+		"no such part":       noRange("GET", "invalid range: failed to overlap\n"),
+		"head, no such part": noRange("HEAD", ""),
+		"no such file":       refused("GET", filePath, 404, "not_found"),
+		"upload":             {"POST", "/api/documents", 201, apiHeader("Content-Type", "application/json", "Location", "https://w.example/api/v1/documents/x"), document},
+		"upload too large":   refused("POST", "/api/documents", 413, "body_too_large"),
+		"upload for others":  refused("POST", "/api/documents", 403, "role_not_allowed"),
 		"not found":          refused("GET", "/api/v1/warranties/x", 404, "not_found"),
 		"unknown path":       refused("GET", "/api/v1/nothing", 404, "not_found"),
 		"unknown, throttled": refused("GET", "/api/v1/nothing", 429, "ip_throttled", "Retry-After", "3"),
@@ -142,6 +177,20 @@ func TestCheckRefuses(t *testing.T) {
 		{"unknown path in plain text", refused("GET", "/api/nothing", 404, "not_found"), with("Content-Type", "text/plain"), "Content-Type"},
 		{"405 without Allow", refused("PATCH", "/api/v1/claims", 405, "method_not_allowed", "Allow", "GET"), without("Allow"), "Allow is missing"},
 		{"body of nothing", exchange{"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""}, func(e *exchange) { e.body = "{}" }, "there is a body"},
+		{"file to be shown", file("GET", 200, "application/pdf"), with("Content-Disposition", "inline"), "Content-Disposition"},
+		{"file without a name", file("GET", 200, "application/pdf"), without("Content-Disposition"), "Content-Disposition is missing"},
+		{"file without an ETag", file("GET", 200, "application/pdf"), without("ETag"), "Etag is missing"},
+		{"file of another type", file("GET", 200, "application/pdf"), with("Content-Type", "text/html"), "Content-Type"},
+		{"file without a type", file("GET", 200, "application/pdf"), without("Content-Type"), "Content-Type"},
+		{"file stored by caches", file("GET", 200, "application/pdf"), without("Cache-Control"), "Cache-Control is missing"},
+		{"file without a request id", file("GET", 206, "application/pdf"), without("X-Request-Id"), "X-Request-Id is missing"},
+		{"HEAD of a file with a body", file("GET", 200, "application/pdf"), func(e *exchange) { e.method = "HEAD" }, "HEAD"},
+		{"part of nothing", file("GET", 206, "application/pdf"), with("Content-Range", "all"), "Content-Range"},
+		{"known file with a body", exchange{"GET", filePath, 304, apiHeader("ETag", `"9f86"`), "x"}, func(*exchange) {}, "there is a body"},
+		{"refused range in another type", noRange("GET", "x"), with("Content-Type", "text/html"), "Content-Type"},
+		{"refused range stored by caches", noRange("GET", "x"), with("Cache-Control", "public"), "Cache-Control"},
+		{"parts of a record", oneWarranty(), func(e *exchange) { e.status = 206 }, "status 206 is not listed"},
+		{"code not listed for files", refused("GET", filePath, 404, "not_found"), replaced(`"code":"not_found"`, `"code":"role_not_allowed"`), "not listed for this operation"},
 		{"429 without Retry-After", refused("GET", "/api/v1/claims", 429, "rate_limited"), func(*exchange) {}, "Retry-After is missing"},
 		{"401 without a challenge", refused("GET", "/api/v1/claims", 401, "token_expired"), func(*exchange) {}, "Www-Authenticate is missing"},
 	} {

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -16,6 +15,9 @@ import (
 type Edge struct {
 	PublicURL string
 	Log       *slog.Logger
+	// Speaks writes a problem in another language where a request wants one; a nil
+	// body means that it does not.
+	Speaks func(r *http.Request, p warranty.Problem) (mediaType string, body []byte)
 }
 
 // Refuse answers with the problem that an error is. What is not a refusal is a
@@ -35,31 +37,31 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		// Rounded up: whoever waits for it never comes too early.
 		h.Set("Retry-After", strconv.FormatInt(int64((refusal.Wait+time.Second-1)/time.Second), 10))
 	}
-	body, err := api.AppendJSON(nil, refusal.Problem(e.PublicURL, caller.RequestID))
-	if err != nil {
-		http.Error(w, "", http.StatusInternalServerError)
-		return
+	problem := refusal.Problem(e.PublicURL, caller.RequestID)
+	mediaType, body := "application/problem+json", []byte(nil)
+	if e.Speaks != nil {
+		mediaType, body = e.Speaks(r, problem)
+	}
+	if body == nil {
+		if body, err = api.AppendJSON(nil, problem); err != nil {
+			http.Error(w, "", http.StatusInternalServerError)
+			return
+		}
 	}
 	h.Del("ETag")
-	h.Set("Content-Type", "application/problem+json")
+	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
 }
 
-// AsRefusal finds the refusal in an error, or makes one of it.
+// AsRefusal is warranty.AsError for what HTTP adds to it.
 func AsRefusal(err error) *warranty.Error {
-	var refusal *warranty.Error
 	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &refusal):
-		return refusal
-	case errors.As(err, &tooLarge):
+	if errors.As(err, &tooLarge) {
 		return warranty.Refuse(warranty.BodyTooLarge, "The body has more than 1 MiB; send less.")
-	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
-		return &warranty.Error{Code: warranty.Unavailable, Wait: time.Second, Message: "The request took too long and was given up; try again."}
 	}
-	return warranty.Refuse(warranty.Internal, "Something went wrong on our side; it was logged under this request_id.")
+	return warranty.AsError(err)
 }
 
 // challenge tells how to authenticate. The header x-api-key has no registered

@@ -62,7 +62,7 @@ func (s *Server) requestID(r *http.Request) string {
 func doorOf(r *http.Request) warranty.Door {
 	agent := r.UserAgent()
 	switch {
-	case strings.HasPrefix(agent, "svc-mcp/"):
+	case r.URL.Path == "/api/mcp", strings.HasPrefix(agent, "svc-mcp/"):
 		return warranty.DoorMCP
 	case strings.HasPrefix(agent, "svc/"):
 		return warranty.DoorCLI

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/rest"
 	"warranty.example/svc/warranty"
 )
@@ -67,21 +68,22 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// document serves a text that stays the same while the process runs.
-func document(mediaType string, body []byte) http.Handler {
-	sum := sha256.Sum256(body)
+// document serves one of the documents of discovery.
+func document(d describe.Document, link string) http.Handler {
+	sum := sha256.Sum256(d.Body)
 	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("ETag", etag)
 		h.Set("Cache-Control", "public, max-age=3600")
 		h.Set("Access-Control-Allow-Origin", "*")
+		h.Set("Link", link)
 		if r.Header.Get("If-None-Match") == etag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		h.Set("Content-Type", mediaType)
-		h.Set("Content-Length", strconv.Itoa(len(body)))
-		_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+		h.Set("Content-Type", d.MediaType)
+		h.Set("Content-Length", strconv.Itoa(len(d.Body)))
+		_, _ = w.Write(d.Body) // a caller that has gone away has nothing to be told
 	})
 }

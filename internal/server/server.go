@@ -8,9 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/mcp"
 	"warranty.example/svc/internal/rest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -37,11 +40,11 @@ type Server struct {
 
 // Handler is everything that the service answers.
 func (s *Server) Handler() (http.Handler, error) {
-	openAPI, err := describe.OpenAPI(s.PublicURL, s.Version)
+	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions())
 	if err != nil {
 		return nil, err
 	}
-	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log}
+	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Speaks: speaks}
 	s.refused = limit.NewRefused(s.Service.Now)
 	s.public = map[string]bool{}
 	s.Service.Throttle = s.throttle
@@ -51,13 +54,22 @@ func (s *Server) Handler() (http.Handler, error) {
 
 	mux := http.NewServeMux()
 	mux.Handle("/api/", s.limited(s.authenticated(operations)))
+	agents, err := s.agents()
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/api/mcp", s.limited(agents))
 	mux.Handle("GET /verify/{reference}", s.limited(http.HandlerFunc(s.verify)))
-	mux.Handle("GET /openapi.json", s.limited(document("application/json", openAPI)))
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
 	mux.Handle("GET /{$}", s.limited(http.HandlerFunc(s.index)))
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
-	for _, path := range []string{"/verify/{reference}", "/openapi.json", "/healthz", "/readyz", "/{$}"} {
+	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
+	for _, d := range documents {
+		mux.Handle("GET "+d.Path, s.limited(document(d, describe.CatalogLink(s.PublicURL))))
+		readOnly = append(readOnly, d.Path)
+	}
+	for _, path := range readOnly {
 		mux.Handle(path, s.limited(s.wrongMethod("GET, HEAD")))
 	}
 	return s.observed(s.recovered(s.plain(mux))), nil
@@ -94,6 +106,20 @@ func (s *Server) operations(mux *http.ServeMux) {
 	mux.Handle("/", http.HandlerFunc(s.notFound))
 }
 
+// agents is the hosted MCP endpoint: behind the same credential, limits, headers
+// and log as everything else, and answering in JSON-RPC whatever happens.
+func (s *Server) agents() (http.Handler, error) {
+	server, err := mcp.New(mcp.Config{Operations: s.Service.Operations(), Caller: mcp.HostedCaller, Schemas: describe.ToolSchemas,
+		PublicURL: s.PublicURL, Version: s.Version, Log: s.Log})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/mcp", mcp.NewEndpoint(server))
+	mux.Handle("/api/mcp", s.wrongMethod("POST"))
+	return mcp.Guard(s.PublicURL, s.authenticated(mux))
+}
+
 func (s *Server) wrongMethod(allow string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
@@ -118,6 +144,14 @@ func (s *Server) plain(next http.Handler) http.Handler {
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 	s.edge.Refuse(w, r, warranty.ErrNotFound)
+}
+
+// speaks answers agents in JSON-RPC, also where the request never gets to MCP.
+func speaks(r *http.Request, p warranty.Problem) (string, []byte) {
+	if r.URL.Path == "/api/mcp" {
+		return "application/json", mcp.Problem(p)
+	}
+	return "application/problem+json", nil
 }
 
 // Timeouts and sizes of the server.

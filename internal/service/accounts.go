@@ -279,8 +279,12 @@ func (s *Service) RequestPasswordReset(ctx context.Context, p warranty.Principal
 }
 
 // ResetPassword sets a new password by a mailed code and ends every session.
-func (s *Service) ResetPassword(ctx context.Context, _ warranty.Principal, in warranty.ResetPassword) (warranty.None, error) {
+func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in warranty.ResetPassword) (warranty.None, error) {
 	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
+	// Whoever asks has shown nothing yet, and a password is costly to hash.
+	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil {
 		return warranty.None{}, err
 	}
 	hash, err := s.passwords.hash(ctx, in.Password, s.Random)

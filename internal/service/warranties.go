@@ -158,6 +158,9 @@ var errChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has 
 
 // DeleteWarranty takes a warranty from everybody's sight.
 func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty) (warranty.None, error) {
+	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
 	now := s.now()
 	deleted := s.event(p, warranty.WarrantyDeleted, in.ID, now)
 	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"warranty.example/svc/warranty"
 )
 
 // writers is how many people write at once: enough for groups to form.
@@ -262,26 +260,4 @@ func TestAFullDiskIsSurvived(t *testing.T) {
 		t.Errorf("the table holds %d rows", len(rows))
 	}
 	checkIntegrity(t, s)
-}
-
-// TestABrokenReadIsAnOutage has the disk refuse everything: reads too are told
-// apart from what a caller did wrong.
-func TestABrokenReadIsAnOutage(t *testing.T) {
-	ctx := context.Background()
-	d, path := newDisk(t), newFile(t)
-	s, err := openFile(ctx, sqliteFile{path: path, vfs: d.name})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	withScratch(t, s)
-	d.mu.Lock()
-	d.isCut = true
-	d.mu.Unlock()
-	if _, err := s.Warranty(ctx, newID(), newID()); err != nil && !isUnavailable(err) && err != warranty.ErrNotFound {
-		t.Errorf("a read on a dead disk: %v", err)
-	}
-	if err := s.Write(ctx, put(1, "x")); !isUnavailable(err) {
-		t.Errorf("a write on a dead disk: %v", err)
-	}
 }

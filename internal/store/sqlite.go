@@ -43,9 +43,9 @@ type sqliteFile struct {
 	path, vfs, synchronous string
 }
 
-// uri is the file's name as SQLite takes it.
+// uri is the file's name as SQLite takes it. The files beside it get its mode.
 func (f sqliteFile) uri() string {
-	uri := "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?_txlock=immediate"
+	uri := "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?_txlock=immediate&modeof=" + url.PathEscape(f.path)
 	if f.vfs != "" {
 		uri += "&vfs=" + f.vfs
 	}
@@ -57,12 +57,11 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(f.path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := errors.Join(file.Chmod(0o600), file.Close()); err != nil {
-		return nil, err
+	// The index of the WAL takes its mode from the umask, unless it is there already.
+	for _, path := range []string{f.path, f.path + "-shm"} {
+		if err := ownerOnly(path); err != nil {
+			return nil, err
+		}
 	}
 	count := max(4, runtime.GOMAXPROCS(0))
 	e := &sqliteEngine{dialect: sqliteDialect(), readers: make(chan *sqliteConn, count), units: make(chan *writeUnit),
@@ -84,6 +83,15 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 	}
 	go e.run(writer)
 	return e, nil
+}
+
+// ownerOnly makes a file, if need be, that nobody but its owner may read.
+func ownerOnly(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Chmod(0o600), file.Close())
 }
 
 func (e *sqliteEngine) connect(f sqliteFile) (*sqliteConn, error) {
@@ -118,6 +126,8 @@ func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) err
 	var conn *sqliteConn
 	select {
 	case conn = <-e.readers:
+	case <-e.stop:
+		return unavailable(errClosed)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -129,7 +139,7 @@ func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) err
 func (e *sqliteEngine) ping(ctx context.Context) error {
 	select {
 	case <-e.failed:
-		return errFailed
+		return unavailable(errFailed)
 	default:
 		return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 	}
@@ -149,13 +159,16 @@ func (e *sqliteEngine) explain(err error) error {
 	return err
 }
 
-func (e *sqliteEngine) close() error {
-	e.closing.Do(func() { close(e.stop) })
-	<-e.done
-	for range cap(e.readers) {
-		<-e.readers // each comes back when its query ends
-	}
-	return e.closeAll()
+func (e *sqliteEngine) close() (err error) {
+	e.closing.Do(func() {
+		close(e.stop)
+		<-e.done
+		for range cap(e.readers) {
+			<-e.readers // each comes back when its query ends
+		}
+		err = e.closeAll()
+	})
+	return err
 }
 
 func (e *sqliteEngine) closeAll() error {

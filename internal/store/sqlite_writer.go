@@ -83,7 +83,7 @@ func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
 	select {
 	case <-e.failed:
-		return errFailed
+		return unavailable(errFailed)
 	default:
 	}
 	ctx := context.Background()

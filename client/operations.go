@@ -1,0 +1,92 @@
+package client
+
+import (
+	"context"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// ListWarranties lists the warranties that the credential may see, newest first.
+func (c *Client) ListWarranties(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+	return Call(ctx, c, api.ListWarranties, in)
+}
+
+// GetWarranty gets one warranty.
+func (c *Client) GetWarranty(ctx context.Context, in warranty.GetWarranty) (warranty.Warranty, error) {
+	return Call(ctx, c, api.GetWarranty, in)
+}
+
+// CreateWarranty makes a warranty. Without a key of the caller's it gets one, so
+// that a retry after a lost answer makes no second record.
+func (c *Client) CreateWarranty(ctx context.Context, in warranty.CreateWarranty) (warranty.Warranty, error) {
+	if in.IdempotencyKey == nil {
+		key := NewKey()
+		in.IdempotencyKey = &key
+	}
+	return Call(ctx, c, api.CreateWarranty, in)
+}
+
+// UpdateWarranty changes the fields that are given.
+func (c *Client) UpdateWarranty(ctx context.Context, in warranty.UpdateWarranty) (warranty.Warranty, error) {
+	return Call(ctx, c, api.UpdateWarranty, in)
+}
+
+// DeleteWarranty deletes a warranty.
+func (c *Client) DeleteWarranty(ctx context.Context, in warranty.DeleteWarranty) error {
+	_, err := Call(ctx, c, api.DeleteWarranty, in)
+	return err
+}
+
+// VerifyWarranty verifies a warranty by its reference number.
+func (c *Client) VerifyWarranty(ctx context.Context, in warranty.VerifyWarranty) (warranty.Verification, error) {
+	return Call(ctx, c, api.VerifyWarranty, in)
+}
+
+// VerifyPublicly verifies a warranty without a credential.
+func (c *Client) VerifyPublicly(ctx context.Context, in warranty.VerifyWarranty) (warranty.Verification, error) {
+	return Call(ctx, c, api.VerifyPublicly, in)
+}
+
+// ListClaims lists the claims that the credential may see, newest first.
+func (c *Client) ListClaims(ctx context.Context, in warranty.ListClaims) (warranty.Page[warranty.Claim], error) {
+	return Call(ctx, c, api.ListClaims, in)
+}
+
+// GetClaim gets one claim.
+func (c *Client) GetClaim(ctx context.Context, in warranty.GetClaim) (warranty.Claim, error) {
+	return Call(ctx, c, api.GetClaim, in)
+}
+
+// ListDocuments lists the metadata of the documents that the credential may see, newest first.
+func (c *Client) ListDocuments(ctx context.Context, in warranty.ListDocuments) (warranty.Page[warranty.Document], error) {
+	return Call(ctx, c, api.ListDocuments, in)
+}
+
+// GetDocument gets the metadata of one document.
+func (c *Client) GetDocument(ctx context.Context, in warranty.GetDocument) (warranty.Document, error) {
+	return Call(ctx, c, api.GetDocument, in)
+}
+
+// AuthStatus tells who the credential is.
+func (c *Client) AuthStatus(ctx context.Context) (warranty.AuthStatus, error) {
+	return Call(ctx, c, api.GetAuthStatus, warranty.GetAuthStatus{})
+}
+
+// Operations are the operations of an integration, bound to this client: what
+// the command line and the MCP server over stdio are loops over.
+func (c *Client) Operations() []api.Bound {
+	return []api.Bound{
+		remote(c, api.ListWarranties), api.Bind(api.CreateWarranty, func(ctx context.Context, _ warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
+			return c.CreateWarranty(ctx, in)
+		}),
+		remote(c, api.GetWarranty), remote(c, api.UpdateWarranty), remote(c, api.DeleteWarranty), remote(c, api.VerifyWarranty),
+		remote(c, api.ListClaims), remote(c, api.GetClaim),
+		remote(c, api.ListDocuments), remote(c, api.GetDocument),
+		remote(c, api.GetAuthStatus),
+	}
+}
+
+func remote[In, Out any](c *Client, op api.Op[In, Out]) api.Bound {
+	return api.Bind(op, func(ctx context.Context, _ warranty.Principal, in In) (Out, error) { return Call(ctx, c, op, in) })
+}

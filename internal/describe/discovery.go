@@ -1,0 +1,155 @@
+package describe
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// Document is one that machines read to find their way. It stays the same while
+// the process runs.
+type Document struct {
+	Path, MediaType string
+	Body            []byte
+}
+
+const (
+	serviceTitle = "Warranty Records"
+	serviceText  = "List, read, create, update, delete and verify warranties; read claims and document metadata."
+	mcpPath      = "/api/mcp"
+	catalogPath  = "/.well-known/api-catalog"
+	cardPath     = "/.well-known/mcp.json"
+	agentPath    = "/.well-known/agent-card.json"
+	cardType     = "application/mcp-server-card+json"
+)
+
+// Discovery makes every document of discovery from the operation table, with
+// addresses below the public one alone. protocols are the versions of MCP that
+// the endpoint speaks, newest first.
+func Discovery(publicURL, version string, protocols []string) ([]Document, error) {
+	openAPI, err := OpenAPI(publicURL, version)
+	if err != nil {
+		return nil, err
+	}
+	d := discovery{url: publicURL, version: version, protocols: protocols}
+	documents := []Document{
+		{"/openapi.json", "application/vnd.oai.openapi+json;version=3.1", openAPI},
+		{"/llms.txt", "text/plain; charset=utf-8", []byte(d.llms())},
+	}
+	for _, made := range []struct {
+		path, mediaType string
+		value           any
+	}{
+		{cardPath, cardType, d.serverCard()},
+		{mcpPath + "/server-card", cardType, d.serverCard()},
+		{agentPath, "application/json", d.agentCard()},
+		{catalogPath, `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`, d.catalog()},
+	} {
+		body, err := api.AppendJSON(nil, made.value)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, Document{made.path, made.mediaType, body})
+	}
+	return documents, nil
+}
+
+// CatalogLink is the header by which a HEAD of the catalogue names itself.
+func CatalogLink(publicURL string) string {
+	return "<" + publicURL + catalogPath + `>; rel="api-catalog"`
+}
+
+type discovery struct {
+	url, version string
+	protocols    []string
+}
+
+// object is a JSON object in the order in which it was written.
+type object = ordered[any]
+
+// serverCard is the draft of MCP's server card.
+func (d discovery) serverCard() object {
+	return object{
+		{"$schema", "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"},
+		{"name", "example.warranty/svc-mcp"}, {"version", d.version}, {"title", serviceTitle}, {"description", serviceText}, {"websiteUrl", d.url + "/"},
+		{"remotes", []object{{
+			{"type", "streamable-http"}, {"url", d.url + mcpPath},
+			{"headers", []object{{{"name", "x-api-key"}, {"description", "Integration token, generated in Settings, API / CLI / MCP."}, {"isRequired", true}, {"isSecret", true}}}},
+			{"supportedProtocolVersions", d.protocols},
+		}}},
+	}
+}
+
+// agentCard is A2A's card. The service answers no A2A operation, so it claims no
+// interface; the card says where agents can go instead.
+func (d discovery) agentCard() object {
+	return object{
+		{"name", serviceTitle},
+		{"description", serviceText + " This is not an A2A agent and offers no A2A interface: agents connect over MCP at " + d.url + mcpPath +
+			" with an integration token in the header x-api-key; see " + d.url + cardPath + "."},
+		{"version", d.version}, {"supportedInterfaces", []object{}}, {"provider", object{{"organization", serviceTitle}, {"url", d.url + "/"}}},
+		{"documentationUrl", d.url + "/llms.txt"},
+		{"capabilities", object{{"streaming", false}, {"pushNotifications", false}, {"extendedAgentCard", false}}},
+		{"securitySchemes", object{{"integrationToken", object{{"apiKeySecurityScheme", object{
+			{"location", "header"}, {"name", "x-api-key"}, {"description", "Scoped integration token."}}}}}}},
+		{"defaultInputModes", []string{"application/json"}}, {"defaultOutputModes", []string{"application/json"}},
+		{"skills", skills()},
+	}
+}
+
+// skills are the tools, grouped by the scope that they need.
+func skills() []object {
+	var list []object
+	for _, scope := range warranty.AllScopes {
+		noun, verb, _ := strings.Cut(string(scope), ":")
+		var tools []string
+		for _, op := range api.Operations() {
+			if op.Tool != "" && op.Scope == scope {
+				tools = append(tools, op.Tool)
+			}
+		}
+		list = append(list, object{
+			{"id", verb + "-" + noun}, {"name", strings.ToUpper(verb[:1]) + verb[1:] + " " + noun},
+			{"description", "MCP tools with the scope " + string(scope) + ": " + strings.Join(tools, ", ") + "."}, {"tags", []string{noun, verb}},
+		})
+	}
+	return list
+}
+
+// catalog is RFC 9727's set of links.
+func (d discovery) catalog() object {
+	link := func(href, mediaType string) []object { return []object{{{"href", d.url + href}, {"type", mediaType}}} }
+	return object{{"linkset", []object{
+		{{"anchor", d.url + catalogPath}, {"item", []object{
+			{{"href", d.url + string(api.V1)}, {"title", serviceTitle + " REST API v1"}},
+			{{"href", d.url + mcpPath}, {"title", serviceTitle + " MCP endpoint"}}}}},
+		{{"anchor", d.url + string(api.V1)}, {"service-desc", link("/openapi.json", "application/vnd.oai.openapi+json;version=3.1")},
+			{"service-doc", link("/llms.txt", "text/plain")}, {"status", link("/healthz", "application/json")}},
+		{{"anchor", d.url + mcpPath}, {"service-desc", link(cardPath, cardType)}, {"service-meta", link(agentPath, "application/json")}},
+	}}}
+}
+
+// llms is the guide for language models.
+func (d discovery) llms() string {
+	var b strings.Builder
+	scopes := make([]string, 0, len(warranty.AllScopes))
+	for _, s := range warranty.AllScopes {
+		scopes = append(scopes, string(s))
+	}
+	fmt.Fprintf(&b, "# %s\n\n> %s Over REST, a command line and MCP; every call needs an integration token in the x-api-key header.\n\n", serviceTitle, serviceText)
+	fmt.Fprintf(&b, "Base address: %s%s. Scopes: %s. Limit: %d requests a minute for a token unless it was given another; see the X-RateLimit headers. "+
+		"Records are limited to those that the token's user owns, sold or issued. Errors are application/problem+json and say how to mend what is wrong. "+
+		"Creates should carry an Idempotency-Key. Addresses of private files are never returned.\n\n", d.url, api.V1, strings.Join(scopes, ", "), warranty.DefaultTokenRate)
+	fmt.Fprintf(&b, "## API\n\n- [OpenAPI description](%s/openapi.json): every path, parameter, schema and error\n- [API catalogue](%s%s): RFC 9727 linkset\n", d.url, d.url, catalogPath)
+	for _, op := range api.Operations() {
+		if op.Base == api.V1 && op.Method == http.MethodGet && !strings.Contains(op.Path, "{") {
+			fmt.Fprintf(&b, "- [GET %s](%s%s): %s\n", op.Route(), d.url, op.Route(), op.Summary)
+		}
+	}
+	fmt.Fprintf(&b, "\n## Agents\n\n- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with x-api-key\n- [MCP server card](%s%s): endpoint, header and protocol versions\n- [Agent card](%s%s): skills; no A2A interface is offered\n",
+		d.url, mcpPath, d.url, cardPath, d.url, agentPath)
+	return b.String()
+}

@@ -1,0 +1,84 @@
+package describe
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// ToolSchemas are the input and the output schema of an operation as an MCP
+// tool: every parameter in one object, wherever HTTP would put it, and nothing
+// that refers elsewhere or may be null. What has no value is left out instead.
+func ToolSchemas(s *api.Spec) (in, out []byte, err error) {
+	b := &builder{}
+	in, err = api.AppendJSON(nil, b.arguments(s))
+	if err != nil {
+		return nil, nil, err
+	}
+	out, err = api.AppendJSON(nil, b.result(s))
+	return in, out, errors.Join(append(b.wrong, err)...)
+}
+
+// arguments is the object of all parameters.
+func (b *builder) arguments(s *api.Spec) *schema {
+	closed := false
+	object := &schema{Type: "object", AdditionalProperties: &closed}
+	for _, p := range s.Params {
+		field := b.paramSchema(p)
+		field.Description = p.Doc
+		object.Properties.add(p.Name, field)
+		if p.Required {
+			object.Required = append(object.Required, p.Name)
+		}
+	}
+	if object.Properties == nil {
+		object.Properties = ordered[*schema]{}
+	}
+	return object
+}
+
+// result is the answer in its envelope.
+func (b *builder) result(s *api.Spec) *schema {
+	if s.Out == reflect.TypeFor[warranty.None]() {
+		return &schema{Type: "object", Required: []string{"done"}, Properties: ordered[*schema]{{"done", &schema{Type: "boolean", Description: "Always true: it was done."}}}}
+	}
+	if s.Paged() {
+		return b.inline(s.Out)
+	}
+	return &schema{Type: "object", Required: []string{"data"}, Properties: ordered[*schema]{{"data", b.inline(s.Out)}}}
+}
+
+// inline is a type's schema written out in place, without null.
+func (b *builder) inline(t reflect.Type) *schema {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return b.inline(t.Elem())
+	case t.Kind() == reflect.Slice:
+		list := listOf(b.inline(t.Elem()))
+		return &list
+	case t.Kind() != reflect.Struct || isPlain(t):
+		return b.schemaOf(t)
+	}
+	object := &schema{Type: "object"}
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "-" {
+			continue
+		}
+		field := b.inline(f.Type)
+		field.Description = f.Tag.Get("doc")
+		object.Properties.add(name, field)
+		if f.Type.Kind() != reflect.Pointer && options == "" {
+			object.Required = append(object.Required, name)
+		}
+	}
+	return object
+}
+
+func isPlain(t reflect.Type) bool {
+	_, ok := plain[t]
+	return ok
+}

@@ -1,0 +1,73 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// addTool serves an operation as a tool.
+func (s *server) addTool(op api.Bound) error {
+	in, out, err := s.Schemas(op.Spec)
+	if err != nil {
+		return err
+	}
+	title := strings.ReplaceAll(op.Tool, "_", " ")
+	title = strings.ToUpper(title[:1]) + title[1:]
+	closed, changes := false, op.Method == http.MethodPut || op.Method == http.MethodDelete
+	s.scopes[op.Tool] = op.Scope
+	s.sdk.AddTool(&sdk.Tool{
+		Name: op.Tool, Title: title, Description: op.Summary, InputSchema: json.RawMessage(in), OutputSchema: json.RawMessage(out),
+		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: op.Method == http.MethodGet, DestructiveHint: &changes,
+			IdempotentHint: op.Method != http.MethodPost, OpenWorldHint: &closed},
+	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		result, err := s.do(ctx, op, req.Params.Arguments)
+		if err != nil {
+			return s.refusal(ctx, err), nil
+		}
+		return answer(result)
+	})
+	return nil
+}
+
+// answer is an operation's answer as structured content, and as the same text
+// for clients that know no other.
+func answer(result any) (*sdk.CallToolResult, error) {
+	body, err := content(result)
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil
+}
+
+// content is an answer as JSON, in the same envelope as REST's but without the
+// members that are null: a schema with null types is more than many clients read.
+func content(result any) ([]byte, error) {
+	if _, ok := result.(warranty.None); ok {
+		return []byte(`{"done":true}`), nil
+	}
+	body, err := api.AppendJSON(nil, result)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := result.(interface{ Paged() warranty.Pagination }); !ok {
+		body = append(append([]byte(`{"data":`), body...), '}')
+	}
+	return api.WithoutNulls(body)
+}
+
+// refusal is an error as the model gets to see it: the same problem object that
+// REST would have answered with.
+func (s *server) refusal(ctx context.Context, err error) *sdk.CallToolResult {
+	body, encoding := api.AppendJSON(nil, s.problem(ctx, err))
+	if encoding != nil {
+		body = []byte(`{"code":"internal"}`)
+	}
+	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}
+}

@@ -1,0 +1,439 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// TestPlaceholdersBindByNumber has SQLite's trap in it: its $n are counted by
+// their first appearance, and "$2, $1" binds the wrong way round without a word.
+func TestPlaceholdersBindByNumber(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		ctx := context.Background()
+		if err := s.Write(ctx, func(tx *Tx) error {
+			if err := tx.later(`INSERT INTO scratch (v, k) VALUES ($2, $1)`, 1, "one"); err != nil {
+				return err
+			}
+			n, err := tx.exec(`UPDATE scratch SET v = $3 WHERE v = $2 AND k = $1`, 1, "one", "eins")
+			if err == nil && n != 1 {
+				err = fmt.Errorf("%d rows changed", n)
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		err := s.engine.query(ctx, `SELECT v, k FROM scratch WHERE v = $2 AND k = $1 AND k < $10 AND k + $9 = $3 AND $4 = $5 AND $6 = $7 AND $8 <> ''`, func(r Row) error {
+			if r.Text(0) != "eins" || r.Int(1) != 1 {
+				t.Errorf("read %s, %d", r.Text(0), r.Int(1))
+			}
+			return errFound
+		}, 1, "eins", 3, "a", "a", "b", "b", "c", 2, 10)
+		if !errors.Is(err, errFound) {
+			t.Errorf("nothing was found, or: %v", err)
+		}
+	})
+}
+
+var errFound = errors.New("found")
+
+// TestValuesComeBackAsTheyWent sends the values that engines differ about.
+func TestValuesComeBackAsTheyWent(t *testing.T) {
+	text := func(s string) *string { return &s }
+	values := []struct {
+		name string
+		v    *string
+		b    []byte
+		u    *warranty.ID
+	}{
+		{name: "nothing"},
+		{name: "empty", v: text(""), b: []byte{}, u: &warranty.ID{}},
+		{name: "zero bytes", v: text("a"), b: []byte{0, 1, 0, 0xFF, 0}, u: &warranty.ID{15: 1}},
+		{name: "only a zero byte", v: text(" "), b: []byte{0}, u: &warranty.ID{0: 0xFF}},
+		{name: "quotes", v: text(`'"\%_;--$1?1`), b: []byte(`'"\`)},
+		{name: "unicode", v: text("ſß Ünïcødé \u0301 日本語 🧰 İı K"), b: []byte("日本語")},
+		{name: "line breaks", v: text("a\r\n\tb\n"), b: []byte("\n")},
+		{name: "long", v: text(strings.Repeat("é", 100_000)), b: bytes.Repeat([]byte{0, 1}, 100_000)},
+	}
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		for i, want := range values {
+			if err := s.Write(context.Background(), func(tx *Tx) error {
+				var b any
+				if want.b != nil {
+					b = want.b
+				}
+				return tx.later(`INSERT INTO scratch (k, v, b, u) VALUES ($1, $2, $3, $4)`, i, want.v, b, want.u)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			err := one(context.Background(), s.engine, `SELECT v, b, u, k FROM scratch WHERE k = $1`, func(r Row) {
+				if got := optionalText(r, 0); (got == nil) != (want.v == nil) || got != nil && *got != *want.v {
+					t.Errorf("%s: text came back as %v", want.name, got)
+				}
+				if r.Null(1) != (want.b == nil) || !bytes.Equal(r.Bytes(1), want.b) {
+					t.Errorf("%s: bytes came back as %v, null %v", want.name, r.Bytes(1), r.Null(1))
+				}
+				if r.Null(2) != (want.u == nil) || want.u != nil && r.ID(2) != *want.u {
+					t.Errorf("%s: id came back as %v", want.name, r.ID(2))
+				}
+				if r.Int(3) != int64(i) {
+					t.Errorf("%s: key came back as %d", want.name, r.Int(3))
+				}
+			}, i)
+			if err != nil {
+				t.Errorf("%s: %v", want.name, err)
+			}
+		}
+	})
+}
+
+func TestNumbersComeBackAsTheyWent(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		if err := s.Write(context.Background(), func(tx *Tx) error {
+			return tx.later(`CREATE TABLE numbers (small SMALLINT, middle INTEGER, big BIGINT)`)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range [][3]int64{{0, 0, 0}, {-1, -1, -1}, {32767, 1<<31 - 1, 1<<63 - 1}, {-32768, -1 << 31, -1 << 63}} {
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				return one(tx.ctx, tx.tx, `INSERT INTO numbers (small, middle, big) VALUES ($1, $2, $3) RETURNING small, middle, big`, func(r Row) {
+					if got := [3]int64{r.Int(0), r.Int(1), r.Int(2)}; got != want {
+						t.Errorf("%v came back as %v", want, got)
+					}
+				}, want[0], want[1], want[2])
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+func TestDuplicatesAreRecognised(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		withScratch(t, s)
+		if err := s.Write(ctx, put(1, "a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Write(ctx, put(1, "b")); !s.IsDuplicate(err) {
+			t.Errorf("a key that is taken: %v", err)
+		}
+		if err := s.Write(ctx, func(tx *Tx) error { _, err := tx.exec(`INSERT INTO scratch (k) VALUES ($1)`, 1); return err }); !s.IsDuplicate(err) {
+			t.Errorf("a key that is taken, counted: %v", err)
+		}
+		user := warranty.User{ID: newID(), Email: "a@a.example", CreatedAt: time.Unix(1, 0)}
+		insert := func(u warranty.User) error { return s.Write(ctx, func(tx *Tx) error { return tx.InsertUser(u, "") }) }
+		if err := insert(user); err != nil {
+			t.Fatal(err)
+		}
+		user.ID = newID()
+		if err := insert(user); !s.IsDuplicate(err) {
+			t.Errorf("an address that is taken: %v", err)
+		}
+		if err := s.Write(ctx, func(tx *Tx) error { return tx.later(`INSERT INTO scratch (k) VALUES ($1)`, nil) }); err == nil || s.IsDuplicate(err) {
+			t.Errorf("no key at all: %v", err)
+		}
+		if s.IsDuplicate(nil) || s.IsDuplicate(warranty.ErrNotFound) {
+			t.Error("these are no duplicates")
+		}
+	})
+}
+
+func TestAFailedWriteLeavesNothing(t *testing.T) {
+	boom := errors.New("boom")
+	each(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		withScratch(t, s)
+		fails := map[string]func(tx *Tx) error{
+			"an error at the end": func(*Tx) error { return boom },
+			"a panic":             func(*Tx) error { panic(boom) },
+			"a bad statement":     func(tx *Tx) error { return tx.later(`INSERT INTO nowhere (k) VALUES ($1)`, 1) },
+			"a duplicate":         put(1, "again"),
+			"a row too few": func(tx *Tx) error {
+				return tx.exactlyOne(`UPDATE scratch SET v = $1 WHERE k = $2`, "x", 77)
+			},
+			"a caller who has gone": func(tx *Tx) error { return context.Canceled },
+		}
+		for name, fail := range fails {
+			err := s.Write(ctx, func(tx *Tx) error {
+				if err := put(1, "one")(tx); err != nil {
+					return err
+				}
+				if _, err := tx.exec(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, 2, "two"); err != nil {
+					return err
+				}
+				if err := put(3, "three")(tx); err != nil {
+					return err
+				}
+				return fail(tx)
+			})
+			if err == nil {
+				t.Errorf("%s: was written", name)
+			}
+			if rows := values(t, s); len(rows) > 0 {
+				t.Errorf("%s: left %v", name, rows)
+			}
+		}
+		// And the store goes on.
+		if err := s.Write(ctx, put(1, "one")); err != nil {
+			t.Error(err)
+		}
+		if err := s.Ping(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestAUnitFailsAlone: on SQLite units share a transaction, and one that fails
+// must take nothing from its neighbours nor leave anything of its own.
+func TestAUnitFailsAlone(t *testing.T) {
+	const units = 64
+	boom := errors.New("boom")
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		for round := range 5 {
+			base := 1000 * round
+			together(units, func(i int) {
+				err := s.Write(context.Background(), func(tx *Tx) error {
+					if err := put(base+2*i, "first")(tx); err != nil {
+						return err
+					}
+					if err := put(base+2*i+1, "second")(tx); err != nil {
+						return err
+					}
+					switch i % 9 {
+					case 0:
+						return boom
+					case 3:
+						panic(boom)
+					case 6:
+						return tx.later(`INSERT INTO scratch (k) VALUES ($1)`, base+2*i) // taken, by itself
+					}
+					return nil
+				})
+				if (err != nil) != (i%3 == 0) {
+					t.Errorf("unit %d: %v", i, err)
+				}
+			})
+			rows := values(t, s)
+			for i := range units {
+				_, first := rows[int64(base+2*i)]
+				_, second := rows[int64(base+2*i+1)]
+				if want := i%3 != 0; first != want || second != want {
+					t.Errorf("unit %d: its rows are there: %v, %v; should be: %v", i, first, second, want)
+				}
+			}
+		}
+	})
+}
+
+// TestReadsSeeWhatWasAcknowledged: who was told that a write is done finds it.
+func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		together(16, func(i int) {
+			for n := range 20 {
+				k := i*1000 + n
+				if err := s.Write(context.Background(), put(k, "x")); err != nil {
+					t.Error(err)
+					return
+				}
+				found := false
+				err := s.engine.query(context.Background(), `SELECT 1 FROM scratch WHERE k = $1`, func(Row) error { found = true; return nil }, k)
+				if err != nil || !found {
+					t.Errorf("%d is not there, or: %v", k, err)
+				}
+			}
+		})
+	})
+}
+
+// TestReadsDoNotSeeWhatIsUnderWay: what was not committed is nobody's business.
+func TestReadsDoNotSeeWhatIsUnderWay(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		err := s.Write(context.Background(), func(tx *Tx) error {
+			if _, err := tx.exec(`INSERT INTO scratch (k) VALUES ($1)`, 1); err != nil {
+				return err
+			}
+			if rows := values(t, s); len(rows) != 0 {
+				t.Errorf("read %v before it was committed", rows)
+			}
+			return one(tx.ctx, tx.tx, `SELECT 1 FROM scratch WHERE k = $1`, func(Row) {}, 1) // but the writer sees its own
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestACancelledCallerWritesNothing(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		if err := s.Write(cancelled, put(1, "x")); !errors.Is(err, context.Canceled) {
+			t.Errorf("a write that was cancelled before: %v", err)
+		}
+		if err := s.engine.query(cancelled, `SELECT 1`, func(Row) error { return nil }); err == nil {
+			t.Error("a read that was cancelled before found something")
+		}
+		if rows := values(t, s); len(rows) != 0 {
+			t.Errorf("wrote %v", rows)
+		}
+	})
+}
+
+// TestACallerMayGoWhileWaiting fills every connection and the writer, and has
+// somebody wait behind them who gives up.
+func TestACallerMayGoWhileWaiting(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		ctx := context.Background()
+		release, holders := make(chan struct{}), 0
+		done := make(chan error)
+		hold := func() {
+			entered := make(chan struct{})
+			holders++
+			go func() {
+				done <- s.Write(ctx, func(tx *Tx) error {
+					if _, err := tx.exec(`UPDATE scratch SET k = 0 WHERE k < 0`); err != nil {
+						return err
+					}
+					close(entered)
+					<-release
+					return nil
+				})
+			}()
+			<-entered
+		}
+		hold()
+		if e, ok := s.engine.(*postgresEngine); ok {
+			for int32(holders) < e.pool.Config().MaxConns {
+				hold()
+			}
+		}
+		waiting, giveUp := context.WithCancel(ctx)
+		refused := make(chan error)
+		var ran atomic.Bool
+		go func() {
+			refused <- s.Write(waiting, func(tx *Tx) error { ran.Store(true); return put(1, "x")(tx) })
+		}()
+		giveUp()
+		select {
+		case err := <-refused:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("who gave up was told: %v", err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("who gave up is still waiting")
+		}
+		close(release)
+		for range holders {
+			if err := <-done; err != nil {
+				t.Errorf("who did not: %v", err)
+			}
+		}
+		if rows := values(t, s); len(rows) != 0 || ran.Load() {
+			t.Errorf("who gave up wrote %v", rows)
+		}
+	})
+}
+
+// TestCloseLosesNothing closes the store under load: each write was acknowledged
+// and is there, or was refused as an outage and is not.
+func TestCloseLosesNothing(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		for round := range 5 {
+			s, err := Open(context.Background(), database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if round == 0 {
+				withScratch(t, s)
+			}
+			var acknowledged atomic.Int64
+			base := 100_000 * round
+			enough := make(chan struct{})
+			closed := make(chan error)
+			go func() {
+				<-enough
+				closed <- s.Close()
+			}()
+			fate := make([][]bool, 16)
+			together(len(fate), func(i int) {
+				for n := 0; ; n++ {
+					err := s.Write(context.Background(), put(base+1000*i+n, "x"))
+					fate[i] = append(fate[i], err == nil)
+					if err != nil {
+						if !isUnavailable(err) {
+							t.Errorf("while it closes: %v", err)
+						}
+						return
+					}
+					if acknowledged.Add(1) == 100 {
+						close(enough)
+					}
+				}
+			})
+			if err := <-closed; err != nil {
+				t.Errorf("close: %v", err)
+			}
+			if err := s.Close(); err != nil {
+				t.Errorf("close again: %v", err)
+			}
+			if err := s.engine.query(context.Background(), `SELECT 1`, func(Row) error { return nil }); !isUnavailable(err) {
+				t.Errorf("a read after close: %v", err)
+			}
+			if err := s.Ping(context.Background()); !isUnavailable(err) {
+				t.Errorf("ping after close: %v", err)
+			}
+			rows := values(t, open(t, database))
+			for i := range fate {
+				for n, was := range fate[i] {
+					if _, is := rows[int64(base+1000*i+n)]; is != was {
+						t.Errorf("write %d of %d was acknowledged: %v, is there: %v", n, i, was, is)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestLikeFindsWhatIsWritten: % and _ and \ are plain characters, on both.
+func TestLikeFindsWhatIsWritten(t *testing.T) {
+	texts := []string{"100% cotton", "100 cotton", `back\slash`, "under_score", "underXscore", "ÄPFEL", "äpfel", "日本語", "straße", "STRASSE", "%", "_", `\`, ""}
+	each(t, func(t *testing.T, s *Store) {
+		withScratch(t, s)
+		for i, text := range texts {
+			if err := s.Write(context.Background(), put(i, warranty.Fold(text))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, q := range texts {
+			found := map[int64]bool{}
+			err := s.engine.query(context.Background(), `SELECT k FROM scratch WHERE v LIKE $1 ESCAPE '\'`, func(r Row) error {
+				found[r.Int(0)] = true
+				return nil
+			}, like(q))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, text := range texts {
+				if want := strings.Contains(warranty.Fold(text), warranty.Fold(q)); found[int64(i)] != want {
+					t.Errorf("%q finds %q: %v", q, text, !want)
+				}
+			}
+		}
+	})
+}
