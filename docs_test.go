@@ -122,6 +122,16 @@ func files(t *testing.T, ending string) []string {
 	return list
 }
 
+// scripts are those of package e2e.
+func scripts(t *testing.T) []string {
+	t.Helper()
+	list, err := filepath.Glob("e2e/testdata/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 func read(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -131,7 +141,7 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-// TestNamedTestsExist keeps a promise from naming a test that is not there.
+// TestNamedTestsExist keeps a promise from naming a test or a script that is not there.
 func TestNamedTestsExist(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	have := map[string]bool{}
@@ -140,7 +150,10 @@ func TestNamedTestsExist(t *testing.T) {
 			have[m[1]] = true
 		}
 	}
-	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*`)
+	for _, file := range scripts(t) {
+		have[filepath.Base(file)] = true
+	}
+	named := regexp.MustCompile(`\b(?:Test|Fuzz)[A-Z]\w*|[\w-]+\.txtar\b`)
 	for _, file := range documents(t) {
 		for _, name := range named.FindAllString(read(t, file), -1) {
 			if !have[name] {
@@ -241,8 +254,9 @@ func TestDocumentsRun(t *testing.T) {
 		shows []string // what the answers hold
 	}{
 		{"README.md", "curl", []string{`"credential":"token"`, `"pagination":`, "HTTP/1.1 201 Created", "Idempotent-Replayed: true", `"supplier":"Foto Berg"`,
-			`"issuer":"Nora Lindqvist"`, `"code":"validation_failed"`}},
-		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`}},
+			`"issuer":"Nora Lindqvist"`, `"code":"validation_failed"`, `"name":"list_warranties"`}},
+		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`,
+			`"status":"submitted"`, `"file_name":"receipt.txt"`, `"content_type":"text/plain`, `"structuredContent":{`}},
 		{"docs/operations.md", "sqlite3", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "ok\n"}},
 	} {
 		t.Run(doc.file, func(t *testing.T) {

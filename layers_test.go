@@ -36,13 +36,14 @@ var arrows = map[string]string{
 	"internal/mcp":      "api warranty",
 	"internal/cli":      "api warranty",
 	"internal/describe": "api warranty",
-	"internal/web":      "internal/service warranty",
-	"internal/server":   "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/web warranty",
+	"internal/upload":   "api internal/service warranty",
+	"internal/web":      "api internal/service internal/upload warranty",
+	"internal/server":   "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":     "internal/mail internal/service warranty",
 
 	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store warranty",
 	"cmd/svc":     "client internal/cli",
-	"cmd/svc-mcp": "client internal/mcp",
+	"cmd/svc-mcp": "api client internal/describe internal/mcp warranty", // describe makes the tools' schemas
 
 	// What only tests use. That no other package imports them follows from the lines above.
 	"internal/testenv":     "",
@@ -65,7 +66,7 @@ var homes = map[string]string{
 	"github.com/rogpeppe/go-internal":     "",
 	"pgregory.net/rapid":                  "",
 	"github.com/santhosh-tekuri":          "internal/openapitest",
-	"github.com/modelcontextprotocol":     "internal/mcp",
+	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
 }
 

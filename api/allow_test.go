@@ -24,7 +24,7 @@ var grants = map[warranty.Scope]string{
 // Of the rest, these need any credential, a session, or none.
 const (
 	anyCredential = "auth.status"
-	sessionOnly   = "tokens.create tokens.list tokens.get tokens.rotate tokens.revoke tokens.history " +
+	sessionOnly   = "tokens.create tokens.list tokens.get tokens.rotate tokens.revoke tokens.history tokens.requests " +
 		"claims.file claims.move documents.delete transfers.offer transfers.cancel transfers.accept warranties.history " +
 		"auth.sign_out auth.send_verification auth.change_password account.get account.update"
 	public = "auth.register auth.sign_in auth.verify_email auth.request_password_reset auth.reset_password"

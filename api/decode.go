@@ -80,6 +80,30 @@ func (s *Spec) DecodeArguments(data []byte) (any, error) {
 	return s.finish(in, &c)
 }
 
+// DecodeForm makes the operation's input of the fields of a form, wherever HTTP
+// would put them. A field that was left empty is not given, except where the
+// operation takes an empty text for "no value".
+func (s *Spec) DecodeForm(values url.Values) (any, error) {
+	in := reflect.New(s.In)
+	var c warranty.Checks
+	for _, p := range s.Params {
+		given, ok := values[p.Name]
+		field := in.Elem().FieldByIndex(p.index)
+		switch {
+		case !ok || len(given) == 0:
+		case field.Kind() == reflect.Slice:
+			field.Set(reflect.ValueOf(given))
+		case given[0] == "" && !isText(deref(p.Type)):
+		case deref(p.Type).Kind() == reflect.Bool:
+			on := given[len(given)-1] == "true"
+			field.Set(reflect.ValueOf(&on))
+		default:
+			set(&c, in.Elem(), p, given[0])
+		}
+	}
+	return s.finish(in, &c)
+}
+
 // finish adds to the decoder's findings those of the input's own check, which an
 // input that decoded well will meet in the service anyway.
 func (s *Spec) finish(in reflect.Value, c *warranty.Checks) (any, error) {

@@ -32,12 +32,6 @@ var (
 
 const maxRate = 1000
 
-// operation finds an operation by its name.
-func operation(name string) *api.Spec {
-	i := slices.IndexFunc(api.Operations(), func(s *api.Spec) bool { return s.Name == name })
-	return api.Operations()[i]
-}
-
 // withBody are the operations that take a body.
 func withBody() []*api.Spec {
 	return slices.DeleteFunc(api.Operations(), func(s *api.Spec) bool { return !s.HasBody() })

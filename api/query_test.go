@@ -169,3 +169,15 @@ func TestHeaders(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsDecodedIsText keeps invalid UTF-8 out of every input, whether or not
+// its check would find it.
+func TestWhatIsDecodedIsText(t *testing.T) {
+	p := parts("")
+	p.Query = "serial=%ff"
+	_, err := api.VerifyWarranty.Decode(p)
+	expect(t, err, warranty.ValidationFailed, "serial invalid")
+	p.Query, p.Path = "", func(string) string { return canary + "\xff" }
+	_, err = api.VerifyWarranty.Decode(p)
+	expect(t, err, warranty.NotFound)
+}

@@ -34,4 +34,8 @@ var (
 		Name: "tokens.history", Method: http.MethodGet, Base: Host, Path: "/integration-tokens/{id}/history", Auth: SessionOnly,
 		Summary: "List what was done to a token, newest first.",
 	})
+	ListTokenRequests = define[warranty.ListTokenRequests, warranty.Page[warranty.RequestRecord]](Spec{
+		Name: "tokens.requests", Method: http.MethodGet, Base: Host, Path: "/integration-tokens/{id}/requests", Auth: SessionOnly,
+		Summary: "List the latest requests made with a token, newest first: at most 30 days and 10,000 of all your tokens.",
+	})
 )

@@ -47,13 +47,7 @@ func (c *Client) once(ctx context.Context, r api.Request) (Answer, error) {
 	if r.Body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	switch {
-	case c.secret.value == "":
-	case c.secret.kind == warranty.SessionSecret:
-		request.Header.Set("Authorization", "Bearer "+c.secret.value)
-	default:
-		request.Header.Set("X-Api-Key", c.secret.value)
-	}
+	c.authorize(request.Header)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return Answer{}, &NetworkError{err}

@@ -12,8 +12,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -30,27 +28,14 @@ const DefaultBaseURL = "http://127.0.0.1:8080/api/v1"
 // Client calls one service with one credential. It may be used by several
 // goroutines at once.
 type Client struct {
-	root      string // address before /api/v1
-	host      string // of root: no request goes anywhere else
-	secret    secret
+	root      string            // address before /api/v1
+	host      string            // of root: no request goes anywhere else
+	authorize func(http.Header) // a function: no way of printing a client shows the secret
 	userAgent string
 	http      *http.Client
 	attempts  int
 	maxWait   time.Duration
 	observe   func(Attempt)
-}
-
-// secret is a credential that no way of printing shows.
-type secret struct {
-	value string
-	kind  warranty.SecretKind
-}
-
-// Format prints that there is a secret, and not which.
-func (s secret) Format(f fmt.State, _ rune) {
-	if s.value != "" {
-		_, _ = io.WriteString(f, "(secret)") // fmt ignores it as well
-	}
 }
 
 // Option changes how a client behaves.
@@ -93,13 +78,27 @@ func New(baseURL, credential string, options ...Option) (*Client, error) {
 	if !ok {
 		return nil, errors.New("the base address must end in /api/v1")
 	}
-	kind, _ := warranty.ParseSecret(credential) // what is no secret of ours, the service refuses as a token
-	c := &Client{root: u.Scheme + "://" + u.Host + (&url.URL{Path: path}).EscapedPath(), host: u.Host, secret: secret{credential, kind}, userAgent: "svc-go",
+	c := &Client{root: u.Scheme + "://" + u.Host + (&url.URL{Path: path}).EscapedPath(), host: u.Host, authorize: authorizer(credential), userAgent: "svc-go",
 		attempts: 4, maxWait: 70 * time.Second, http: &http.Client{Timeout: time.Minute, CheckRedirect: stay}}
 	for _, option := range options {
 		option(c)
 	}
 	return c, nil
+}
+
+// authorizer sends a credential where its kind belongs. What is no secret of
+// ours, the service refuses as a token.
+func authorizer(credential string) func(http.Header) {
+	kind, _ := warranty.ParseSecret(credential)
+	return func(h http.Header) {
+		switch {
+		case credential == "":
+		case kind == warranty.SessionSecret:
+			h.Set("Authorization", "Bearer "+credential)
+		default:
+			h.Set("X-Api-Key", credential)
+		}
+	}
 }
 
 // stay follows no redirect: it would take the credential to an address that nobody chose.

@@ -14,6 +14,9 @@ import (
 // binaries is the folder of the programs under test.
 var binaries string
 
+// atExit is what ends when all tests have: what they share outlives each of them.
+var atExit []func()
+
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // run builds what ships, as it ships, and then runs the tests.
@@ -25,7 +28,12 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binaries = dir
-	build := exec.Command("go", "build", "-o", dir, "warranty.example/svc/cmd/svcd")
+	defer func() {
+		for _, end := range atExit {
+			end()
+		}
+	}()
+	build := exec.Command("go", "build", "-o", dir, "warranty.example/svc/cmd/svcd", "warranty.example/svc/cmd/svc")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)

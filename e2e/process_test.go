@@ -191,19 +191,18 @@ func (p *process) logged(message string) []map[string]any {
 	return found
 }
 
-// mailed waits for the code that was mailed to an address, in the log of a
-// server without SMTP.
-func (p *process) mailed(email string) (string, error) {
+// mailed waits for the code in a mail to an address, in the log of a server
+// without SMTP.
+func (p *process) mailed(email, subject string) (string, error) {
 	for range 200 {
-		lines := p.logged("mail")
-		for _, line := range slices.Backward(lines) {
-			if code, ok := line["code"].(string); ok && line["to"] == email {
+		for _, line := range p.logged("mail") {
+			if code, ok := line["code"].(string); ok && line["to"] == email && line["subject"] == subject {
 				return code, nil
 			}
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return "", fmt.Errorf("no code was mailed to %s", email)
+	return "", fmt.Errorf("nothing was mailed to %s under %q", email, subject)
 }
 
 // eventually waits until something holds.

@@ -25,13 +25,17 @@ import (
 //	terminate               SIGTERM; it must end with status 0
 //	crash                   kill -9
 //	exits N command…        runs a command that must end with status N
-//	http STATUS METHOD PATH [Header:value…] [JSON]
+//	http STATUS METHOD PATH [Header:value…] [JSON or @FILE]
 //	                        calls the service; stdout is the body, stderr the headers.
-//	                        $names in the JSON are filled in.
+//	                        $names in what is sent are filled in.
 //	want PATH VALUE         compares a value of the last body: want data.0.status active
 //	save NAME PATH          keeps a value of the last body as $NAME
 //	capture NAME REGEXP FILE  keeps what the first group finds in a file
-//	mailed NAME EMAIL       keeps the code that was mailed to an address
+//	mailed NAME EMAIL SUBJECT  keeps the code that was mailed to an address
+//	parses [json|ndjson|csv] [FILE]  wants the last stdout, or a file, to be of this form;
+//	                        JSON, on one line, is the body for want and save
+//	pretend STATUS MEDIA-TYPE FILE   starts a service on $pretend that answers so
+//	terminal N [-cols=C] [-after=REGEXP -type=FILE] command…  is exits at a terminal
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -55,6 +59,9 @@ func TestScripts(t *testing.T) {
 			"save":      command(save),
 			"capture":   command(capture),
 			"mailed":    command(mailed),
+			"parses":    command(parses),
+			"pretend":   command(pretend),
+			"terminal":  command(terminal),
 		}})
 }
 
@@ -120,19 +127,22 @@ func exits(ts *testscript.TestScript, _ *script, args []string) {
 
 func request(ts *testscript.TestScript, s *script, args []string) {
 	if len(args) < 3 {
-		ts.Fatalf("usage: http STATUS METHOD PATH [Header:value…] [JSON]")
+		ts.Fatalf("usage: http STATUS METHOD PATH [Header:value…] [JSON or @FILE]")
 	}
 	c := call{method: args[1], path: args[2], header: map[string]string{}}
 	for _, arg := range args[3:] {
-		if strings.HasPrefix(arg, "{") {
+		file, isFile := strings.CutPrefix(arg, "@")
+		name, value, isHeader := strings.Cut(arg, ":")
+		switch {
+		case isFile:
+			c.body = os.Expand(ts.ReadFile(file), ts.Getenv)
+		case strings.HasPrefix(arg, "{"):
 			c.body = os.Expand(arg, ts.Getenv)
-			continue
+		case isHeader:
+			c.header[name] = strings.TrimSpace(value)
+		default:
+			ts.Fatalf("%q is neither a header, nor JSON, nor a file", arg)
 		}
-		name, value, ok := strings.Cut(arg, ":")
-		if !ok {
-			ts.Fatalf("%q is neither a header nor JSON", arg)
-		}
-		c.header[name] = strings.TrimSpace(value)
 	}
 	var err error
 	s.last, err = s.running(ts).try(c)
@@ -184,10 +194,10 @@ func capture(ts *testscript.TestScript, _ *script, args []string) {
 }
 
 func mailed(ts *testscript.TestScript, s *script, args []string) {
-	if len(args) != 2 {
-		ts.Fatalf("usage: mailed NAME EMAIL")
+	if len(args) != 3 {
+		ts.Fatalf("usage: mailed NAME EMAIL SUBJECT")
 	}
-	code, err := s.running(ts).mailed(args[1])
+	code, err := s.running(ts).mailed(args[1], args[2])
 	ts.Check(err)
 	ts.Setenv(args[0], code)
 }

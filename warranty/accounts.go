@@ -13,8 +13,10 @@ const (
 	MinPassword     = 12
 	MaxPassword     = 256
 	SessionLifetime = 12 * time.Hour
-	ResetLifetime   = 30 * time.Minute
-	VerifyLifetime  = 24 * time.Hour
+	// WebSessionLifetime is for people, who do not sign in every morning.
+	WebSessionLifetime = 30 * 24 * time.Hour
+	ResetLifetime      = 30 * time.Minute
+	VerifyLifetime     = 24 * time.Hour
 )
 
 // User is a registered person, as they see themselves.

@@ -163,12 +163,13 @@ func (in *FileClaim) Check() error {
 // happened and never on another.
 func (in FileClaim) Judge(w Warranty, today Date) error {
 	var c Checks
+	if w.Standing != Active {
+		c.Add("warranty_id", "not_covered", "The warranty is "+w.Standing.String()+", so it covers nothing.")
+	}
 	switch {
 	case in.IncidentDate > today:
 		c.Add("incident_date", "in_the_future", "This day has not come yet.")
-	case w.Standing != Active:
-		c.Add("warranty_id", "not_covered", "The warranty is "+w.Standing.String()+", so it covers nothing.")
-	case !w.Covers(in.IncidentDate):
+	case w.Standing == Active && !w.Covers(in.IncidentDate):
 		c.Add("incident_date", "not_covered", "The warranty covers "+w.StartDate.String()+" to "+w.EndDate.String()+", and this day is outside.")
 	}
 	return c.Err()

@@ -52,7 +52,7 @@ var codes = []CodeInfo{
 	{MalformedRequest, http.StatusBadRequest, "Malformed request", "Send one well-formed JSON object with each name once, and one credential only."},
 	{MissingCredential, http.StatusUnauthorized, "Missing credential", "Send an integration token in the x-api-key header, or a session as Authorization: Bearer."},
 	{InvalidCredential, http.StatusUnauthorized, "Invalid credential", "Check that the whole secret was copied; an integration token begins with svc_, a session with svs_."},
-	{TokenExpired, http.StatusUnauthorized, "Token expired", "Generate a new integration token, or rotate one before its expires_at."},
+	{TokenExpired, http.StatusUnauthorized, "Token expired", "Generate a new integration token; rotating one does not make it last longer."},
 	{TokenRevoked, http.StatusUnauthorized, "Token revoked", "Generate a new integration token and replace this one where it is used."},
 	{SessionExpired, http.StatusUnauthorized, "Session expired", "Sign in again."},
 	{InsufficientScope, http.StatusForbidden, "Insufficient scope", "Use a token that has the scope named in the detail."},

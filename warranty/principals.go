@@ -86,8 +86,10 @@ const (
 type Principal struct {
 	User       User
 	Credential CredentialKind
-	// CredentialID is the token's or the session's id.
+	// CredentialID is the token's or the session's id, and SecretHash is of the
+	// secret that was shown: a token may have two while it is rotated.
 	CredentialID ID
+	SecretHash   Hash
 	TokenName    string
 	Scopes       Scopes
 	RateLimit    int

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -34,8 +35,9 @@ It is started by the agent's program and reads two environment variables:
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "svc-mcp: "+err.Error())
 		os.Exit(1)
 	}
@@ -67,15 +69,15 @@ func run(ctx context.Context, args []string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	who := &whoami{client: c}
-	if _, err := who.caller(ctx); err != nil {
+	if err := who.greet(ctx); err != nil {
 		var refusal *client.Error
-		if errors.As(err, &refusal) && refusal.Status == 401 {
+		if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
 			return fmt.Errorf("SVC_API_KEY is refused: %s", refusal.Detail)
 		}
 		log.Warn("the service does not answer yet; calls will be tried when they come", "error", err.Error())
 	}
-	server, err := mcp.New(mcp.Config{Operations: c.Operations(), Caller: who.caller, Schemas: describe.ToolSchemas,
-		PublicURL: strings.TrimSuffix(base, string(api.V1)), Version: version, Log: log})
+	server, err := mcp.New(mcp.Config{Operations: c.Operations(), Caller: who.caller, Remote: who.problem, Schemas: describe.ToolSchemas,
+		PublicURL: c.Root(), Version: version, Log: log})
 	if err != nil {
 		return err
 	}
@@ -91,7 +93,19 @@ type whoami struct {
 	until  time.Time
 }
 
-const knownFor = time.Minute
+const (
+	knownFor = time.Minute
+	// greetPatience is what the agent's program can be kept waiting for at the start.
+	greetPatience = 5 * time.Second
+)
+
+// greet asks once, in a short time.
+func (w *whoami) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, greetPatience)
+	defer cancel()
+	_, err := w.caller(ctx)
+	return err
+}
 
 func (w *whoami) caller(ctx context.Context) (api.Caller, error) {
 	w.mu.Lock()
@@ -106,4 +120,18 @@ func (w *whoami) caller(ctx context.Context) (api.Caller, error) {
 	w.known = &api.Caller{Principal: warranty.Principal{User: status.User, Credential: warranty.ByToken, Scopes: status.Scopes}}
 	w.until = time.Now().Add(knownFor)
 	return *w.known, nil
+}
+
+// problem is what the service answered, or that it did not.
+func (w *whoami) problem(err error) (warranty.Problem, bool) {
+	var refusal *client.Error
+	if errors.As(err, &refusal) {
+		return refusal.Problem, true
+	}
+	var network *client.NetworkError
+	if errors.As(err, &network) {
+		away := warranty.Refuse(warranty.Unavailable, "The service does not answer; look whether it runs, and at SVC_BASE_URL. What happened: "+network.Err.Error())
+		return away.Problem(w.client.Root(), ""), true
+	}
+	return warranty.Problem{}, false
 }

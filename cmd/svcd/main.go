@@ -29,17 +29,23 @@ import (
 // version is set when a release is built.
 var version = "0.1.0"
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run is main with an exit code: 2 for what the person who typed can mend.
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "svcd: "+oneLine.Replace(err.Error()))
-		var usage usageError
-		if errors.As(err, &usage) {
-			os.Exit(2)
-		}
-		os.Exit(1)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	err := command().ExecuteContext(ctx)
+	if err == nil {
+		return 0
 	}
+	fmt.Fprintln(os.Stderr, "svcd: "+oneLine.Replace(err.Error()))
+	var usage usageError
+	if errors.As(err, &usage) {
+		return 2
+	}
+	return 1
 }
 
 // oneLine makes a line of an error that is a list.
@@ -104,6 +110,11 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 
 // serve wires everything together and runs until it is told to stop.
 func serve(ctx context.Context, c config.Config) (err error) {
+	defer func() {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = nil // it was told to stop before it was ready
+		}
+	}()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	proxies, err := limit.ParseProxies(c.TrustedProxies)
 	if err != nil {
@@ -113,7 +124,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer listener.Close() //nolint:errcheck // the server has closed it already when all went well
+	defer listener.Close()
 	s, err := open(ctx, c, log)
 	if err != nil {
 		return err

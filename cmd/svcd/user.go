@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -71,6 +72,9 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		c, err := load(cmd)
 		if err != nil {
 			return err
+		}
+		if _, err := os.Stat(c.Database); !c.IsPostgres() && cmd.Name() != "add" && errors.Is(err, fs.ErrNotExist) {
+			return usageError{fmt.Errorf("there is no database at %s; name its folder with --data", c.Database)}
 		}
 		s, err := open(cmd.Context(), c, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {

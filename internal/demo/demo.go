@@ -16,6 +16,7 @@ import (
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -48,7 +49,11 @@ func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 		return Demo{}, err
 	}
 	if has {
-		return reopen(ctx, s)
+		// What a start that was cut short has left is made anew.
+		cleared, err := s.Store.ClearUnfinished(ctx, milestone, emails())
+		if err != nil || !cleared {
+			return reopen(ctx, s, err)
+		}
 	}
 	d, err := withPasswords()
 	if err != nil {
@@ -62,7 +67,25 @@ func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	if err := fill(ctx, s, d.People); err != nil {
 		return d, err
 	}
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.ReachMilestone(milestone, s.Now())
+		return err
+	})
+	if err != nil {
+		return d, err
+	}
 	return finish(ctx, s, d)
+}
+
+// milestone tells a demo that is whole.
+const milestone = "demo"
+
+func emails() []string {
+	list := make([]string, 0, len(people))
+	for _, p := range people {
+		list = append(list, p.Email)
+	}
+	return list
 }
 
 // fill makes everybody's records and what happened to them since.
@@ -96,7 +119,10 @@ func withPasswords() (Demo, error) {
 }
 
 // reopen gives the people of an existing demo new passwords.
-func reopen(ctx context.Context, s *service.Service) (Demo, error) {
+func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
+	if err != nil {
+		return Demo{}, err
+	}
 	d, err := withPasswords()
 	if err != nil {
 		return d, err

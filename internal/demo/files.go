@@ -78,7 +78,7 @@ func picture(seed int) image.Image {
 	m := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
 		for x := range width {
-			shade := uint8(120 + (x*3+y*seed)%90) //nolint:gosec // below 210
+			shade := uint8(120 + (x*3+y*seed)%90)
 			m.Set(x, y, color.RGBA{R: shade, G: 200 - shade/2, B: uint8(90 + seed%60), A: 255})
 		}
 	}

@@ -108,23 +108,24 @@ func (t *story) documents(ctx context.Context) error {
 		{owner, "Brandt refrigerator BFC8610NX", warranty.Photo, "serial-plate.png", 120},
 	} {
 		w := t.made[d.product]
-		if _, err := t.upload(ctx, t.daysAgo(d.ago), d.by, warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}, i, w); err != nil {
+		if err := t.upload(ctx, t.daysAgo(d.ago), d.by, warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}, i, w); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
 	}
 	return nil
 }
 
-func (t *story) upload(ctx context.Context, s *service.Service, by int, in warranty.UploadDocument, seed int, w warranty.Warranty) (warranty.Document, error) {
+func (t *story) upload(ctx context.Context, s *service.Service, by int, in warranty.UploadDocument, seed int, w warranty.Warranty) error {
 	content, err := sample(in.FileName, seed, w)
 	if err != nil {
-		return warranty.Document{}, err
+		return err
 	}
 	stored, err := s.StoreFile(bytes.NewReader(content))
 	if err != nil {
-		return warranty.Document{}, err
+		return err
 	}
-	return s.UploadDocument(ctx, t.who[by], stored, in)
+	_, err = s.UploadDocument(ctx, t.who[by], stored, in)
+	return err
 }
 
 // claimStory is one claim and how it went.
@@ -180,7 +181,7 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 	}
 	if c.photo != "" {
 		in := warranty.UploadDocument{WarrantyID: w.ID, ClaimID: filed.ID, Type: warranty.ClaimEvidence, FileName: c.photo}
-		if _, err := t.upload(ctx, at(t.s, then.Now().Add(10*time.Minute)), owner, in, 100+seed, w); err != nil {
+		if err := t.upload(ctx, at(t.s, then.Now().Add(10*time.Minute)), owner, in, 100+seed, w); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ const (
 // addresses below the public one alone. protocols are the versions of MCP that
 // the endpoint speaks, newest first.
 func Discovery(publicURL, version string, protocols []string) ([]Document, error) {
-	openAPI, err := OpenAPI(publicURL, version)
+	openAPI, err := OpenAPI(publicURL, Version)
 	if err != nil {
 		return nil, err
 	}

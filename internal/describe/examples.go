@@ -63,6 +63,8 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.AuthStatus{User: user, Credential: "token", Token: &warranty.TokenName{ID: token.ID, Name: token.Name}, Scopes: token.Scopes,
 			RateLimitPerMinute: token.RateLimitPerMinute, ExpiresAt: token.ExpiresAt},
 		warranty.TokenName{ID: token.ID, Name: token.Name},
+		warranty.RequestRecord{ID: sampleID(6), Token: warranty.TokenName{ID: token.ID, Name: token.Name}, At: *token.LastUsedAt, Method: "GET",
+			Route: api.ListWarranties.Route(), Status: 200, Ms: 4, RequestID: sampleRequestID, Address: "203.0.113.7", Client: "svc/0.1.0", Door: warranty.DoorCLI},
 		w.Verified(user.Name, *w.SerialNumber, sampleNow),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),

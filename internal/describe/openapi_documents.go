@@ -87,8 +87,8 @@ func (b *builder) download() {
 	add(http.StatusPartialContent, "The parts of the file that were asked for; several come as `multipart/byteranges`.",
 		files("multipart/byteranges"), apiHeaders, "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges", "Content-Range")
 	add(http.StatusNotModified, "The file is the one that you have; there is no body.", nil, apiHeaders, "ETag")
-	// It looks at neither Accept nor the query.
-	b.refusals(op, slices.DeleteFunc(s.Refusals(), func(c warranty.Code) bool { return c == warranty.NotAcceptable || c == warranty.ValidationFailed }))
+	// It does not look at Accept.
+	b.refusals(op, slices.DeleteFunc(s.Refusals(), func(c warranty.Code) bool { return c == warranty.NotAcceptable }))
 	add(http.StatusPreconditionFailed, "The file is not the one of your If-Match or If-Unmodified-Since; there is no body.", nil, apiHeaders)
 	// The standard library answers, and takes Cache-Control away.
 	add(http.StatusRequestedRangeNotSatisfiable, "The file has no such parts; the body says so in plain text.",

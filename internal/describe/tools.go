@@ -46,9 +46,20 @@ func (b *builder) result(s *api.Spec) *schema {
 		return &schema{Type: "object", Required: []string{"done"}, Properties: ordered[*schema]{{"done", &schema{Type: "boolean", Description: "Always true: it was done."}}}}
 	}
 	if s.Paged() {
-		return b.inline(s.Out)
+		page := b.inline(s.Out)
+		for i, text := range []string{"The records of this page.", "Where this page stands in the whole list."} {
+			page.Properties[i].value.Description = text
+		}
+		return page
 	}
-	return &schema{Type: "object", Required: []string{"data"}, Properties: ordered[*schema]{{"data", b.inline(s.Out)}}}
+	data := b.inline(s.Out)
+	data.Description = "The record."
+	object := &schema{Type: "object", Required: []string{"data"}, Properties: ordered[*schema]{{"data", data}}}
+	if _, ok := reflect.Zero(s.Out).Interface().(interface{ ETag() string }); ok {
+		object.Required = append(object.Required, "etag")
+		object.Properties.add("etag", &schema{Type: "string", Description: "Version of the record, for if_match of a tool that changes it."})
+	}
+	return object
 }
 
 // inline is a type's schema written out in place, without null.
@@ -69,7 +80,10 @@ func (b *builder) inline(t reflect.Type) *schema {
 			continue
 		}
 		field := b.inline(f.Type)
-		field.Description = f.Tag.Get("doc")
+		field.Description = strings.ReplaceAll(f.Tag.Get("doc"), "null", "left out")
+		if format := f.Tag.Get("format"); format != "" {
+			field.Format = format
+		}
 		object.Properties.add(name, field)
 		if f.Type.Kind() != reflect.Pointer && options == "" {
 			object.Required = append(object.Required, name)

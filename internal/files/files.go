@@ -53,7 +53,7 @@ func (d *Dir) Put(key string, from io.Reader) (err error) {
 	temporary, final := filepath.Join(arriving, key), filepath.Join(complete, key)
 	file, err := d.root.OpenFile(temporary, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return err
+		return nameless(err)
 	}
 	_, err = io.Copy(file, from)
 	if err == nil {
@@ -66,7 +66,7 @@ func (d *Dir) Put(key string, from io.Reader) (err error) {
 		err = d.root.Rename(temporary, final)
 	}
 	if err != nil {
-		return errors.Join(err, ignoreMissing(d.root.Remove(temporary)))
+		return errors.Join(nameless(err), nameless(ignoreMissing(d.root.Remove(temporary))))
 	}
 	if err := d.sync(complete); err != nil {
 		return errors.Join(err, d.Delete(key))
@@ -85,12 +85,26 @@ func (d *Dir) sync(name string) error {
 
 // Get opens the file of a key.
 func (d *Dir) Get(key string) (io.ReadSeekCloser, error) {
-	return d.root.Open(filepath.Join(complete, key))
+	file, err := d.root.Open(filepath.Join(complete, key))
+	return file, nameless(err)
 }
 
 // Delete removes the file of a key; one that is not there is no error.
 func (d *Dir) Delete(key string) error {
-	return ignoreMissing(d.root.Remove(filepath.Join(complete, key)))
+	return nameless(ignoreMissing(d.root.Remove(filepath.Join(complete, key))))
+}
+
+// nameless is an error of a file without the file's name, which has no place in a log.
+func nameless(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s a file: %w", path.Op, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s a file: %w", link.Op, link.Err)
+	}
+	return err
 }
 
 func ignoreMissing(err error) error {

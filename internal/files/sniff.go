@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"hash"
 	"io"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ const headLength = 512
 // Read passes the file on while nothing is wrong with it.
 func (s *Scanner) Read(b []byte) (int, error) {
 	n, err := s.read(b)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		s.err = err
 	}
 	return n, err

@@ -3,10 +3,10 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -16,19 +16,39 @@ import (
 // has made it already; what is no refusal is a fault of ours, which is logged
 // and not shown.
 func (s *server) problem(ctx context.Context, err error) warranty.Problem {
-	var remote interface{ AsProblem() warranty.Problem }
-	if errors.As(err, &remote) {
-		return remote.AsProblem()
+	if s.Remote != nil {
+		if p, ok := s.Remote(err); ok {
+			return p
+		}
 	}
 	refusal := warranty.AsError(err)
-	requestID := ""
-	if caller, err := s.Caller(ctx); err == nil {
-		requestID = caller.RequestID
-	}
+	requestID := api.CallerOf(ctx).RequestID
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
-		s.Log.ErrorContext(ctx, "tool failed", "request_id", requestID, "code", string(refusal.Code), "error", err.Error())
+		s.Log.ErrorContext(ctx, "request failed", "request_id", requestID, "code", string(refusal.Code), "error", err.Error())
 	}
 	return refusal.Problem(s.PublicURL, requestID)
+}
+
+// fault is an error outside of a tool as JSON-RPC writes it: the problem's words,
+// and the whole of it as data.
+func (s *server) fault(ctx context.Context, err error) error {
+	p := s.problem(ctx, err)
+	data, err := api.AppendJSON(nil, p)
+	if err != nil {
+		data = nil
+	}
+	return &jsonrpc.Error{Code: int64(rpcCode(p.Status)), Message: p.Detail, Data: data}
+}
+
+// notFound is the protocol's error for a resource that is not there. The SDK's
+// own breaks the connection when the address has characters that Go quotes in
+// another way than JSON does.
+func notFound(uri string) error {
+	data, err := api.AppendJSON(nil, map[string]string{"uri": uri})
+	if err != nil {
+		data = nil // not even UTF-8: it is not said again
+	}
+	return &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Message: "Resource not found", Data: data}
 }
 
 // rpcError is a JSON-RPC error on its own, for what ends before or outside of a tool.

@@ -17,6 +17,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
 )
 
 // maxBody is the most that one message may have.
@@ -32,6 +33,7 @@ type Endpoint struct {
 // NewEndpoint serves an MCP server over HTTP. It keeps no sessions: every
 // request stands for itself, whichever replica it reaches.
 func NewEndpoint(server *sdk.Server) *Endpoint {
+	server.AddReceivingMiddleware(bounded)
 	get := func(*http.Request) *sdk.Server { return server }
 	// The SDK's guard against rebinding looks at the socket and would refuse every
 	// reverse proxy on this host; Guard looks at the public address instead.
@@ -39,6 +41,23 @@ func NewEndpoint(server *sdk.Server) *Endpoint {
 	streaming := options
 	streaming.JSONResponse = false
 	return &Endpoint{plain: sdk.NewStreamableHTTPHandler(get, &options), stream: sdk.NewStreamableHTTPHandler(get, &streaming)}
+}
+
+type requestKey struct{}
+
+// bounded ends a handler's work with the request that it is for. The SDK takes
+// the deadline away from those of older protocol versions, and they would go on
+// for a caller who has gone.
+func bounded(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
+			bound, cancel := context.WithCancel(ctx)
+			defer cancel()
+			defer context.AfterFunc(request, cancel)()
+			ctx = bound
+		}
+		return next(ctx, method, req)
+	}
 }
 
 // HostedCaller is who asks over HTTP: the server has put them into the context.
@@ -86,26 +105,9 @@ func loopback(host string) bool {
 // legacyMethods are those of protocol versions before 2026-07-28, where an
 // unknown one is an ordinary answer and not a missing page.
 var legacyMethods = []string{"initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read",
-	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover", "subscriptions/listen"}
+	"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover"}
 
 const firstModern = "2026-07-28"
-
-// message is what the wrapper looks at before the SDK does.
-type message struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  json.RawMessage `json:"params"`
-}
-
-func (m message) wantsProgress() bool {
-	var params struct {
-		Meta struct {
-			Token json.RawMessage `json:"progressToken"`
-		} `json:"_meta"`
-	}
-	return json.Unmarshal(m.Params, &params) == nil && params.Meta.Token != nil
-}
 
 // ServeHTTP answers one message.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -119,57 +121,40 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	handler := e.plain
-	streams := strings.Contains(r.Header.Get("Accept"), "text/event-stream")
-	if streams && m.wantsProgress() {
+	if takesJSON, takesEvents := accepted(r); takesEvents && (m.wantsProgress() || !takesJSON) {
 		handler = e.stream
 	}
-	r = r.Clone(r.Context())
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	if !streams {
-		// The documented request says nothing of what it accepts; the SDK insists.
-		r.Header.Set("Accept", "application/json, text/event-stream")
-	}
 	shaped := &shaper{ResponseWriter: w, id: m.ID, noStore: w.Header().Get("Cache-Control")}
+	r = r.Clone(context.WithValue(r.Context(), requestKey{}, r.Context()))
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	// The documented request says nothing of what it accepts; the SDK insists.
+	r.Header.Set("Accept", "application/json, text/event-stream")
 	handler.ServeHTTP(shaped, r)
-	shaped.finish()
+	shaped.finish(r.Context())
 }
 
-// refusedMessage is why a message never reaches the SDK.
-type refusedMessage struct {
-	status, code int
-	message      string
+// accepted tells the forms of an answer that the request asks for by name. One
+// that names neither gets JSON.
+func accepted(r *http.Request) (takesJSON, takesEvents bool) {
+	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	events := strings.Contains(accept, "text/event-stream")
+	return !events || strings.Contains(accept, "application/") || strings.Contains(accept, "*/*"), events
 }
 
 func read(w http.ResponseWriter, r *http.Request) ([]byte, message, *refusedMessage) {
-	var m message
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, m, &refusedMessage{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Send the message as JSON, with Content-Type: application/json."}
+		return nil, message{}, &refusedMessage{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Send the message as JSON, with Content-Type: application/json."}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, m, &refusedMessage{http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "The message has more than 1 MiB; send less."}
+		return nil, message{}, &refusedMessage{http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "The message has more than 1 MiB; send less."}
 	case err != nil:
-		return nil, m, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeParseError, "The message could not be read to its end."}
+		return nil, message{}, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeParseError, "The message could not be read to its end."}
 	}
-	if batch := bytes.TrimLeft(body, " \t\r\n"); len(batch) > 0 && batch[0] == '[' {
-		return nil, m, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "Batches are not taken; send one message a request."}
-	}
-	if err := api.ReadJSON(body, &m); err != nil {
-		return nil, message{}, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeParseError, "The message is not one well-formed JSON object, with each name once."}
-	}
-	if m.Version != "2.0" || m.Method == "" || m.ID != nil && !validID(m.ID) {
-		m.ID = nil
-		return nil, m, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeInvalidRequest, `A message has "jsonrpc": "2.0", a method, and an id that is a text or a whole number.`}
-	}
-	return body, m, nil
-}
-
-// validID tells ids that come back as they were sent: the SDK would cut a fraction off.
-func validID(id json.RawMessage) bool {
-	text := strings.TrimSpace(string(id))
-	return strings.HasPrefix(text, `"`) || text != "null" && strings.Trim(text, "-0123456789") == ""
+	m, refused := parse(body)
+	return body, m, refused
 }
 
 func write(w http.ResponseWriter, status int, body []byte) {
@@ -223,10 +208,23 @@ func (s *shaper) Flush() {
 // Unwrap gives http.ResponseController the writer underneath.
 func (s *shaper) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-func (s *shaper) finish() {
-	if s.text == nil {
-		return
+func (s *shaper) finish(ctx context.Context) {
+	switch {
+	case s.text != nil:
+		s.Header().Del("Content-Length")
+		write(s.ResponseWriter, s.status, encodeError(s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.text.String()), nil))
+	case s.status != 0:
+	case ctx.Err() != nil:
+		late := warranty.AsError(ctx.Err())
+		s.Header().Set("Retry-After", "1")
+		s.refuse(http.StatusServiceUnavailable, rpcCode(http.StatusServiceUnavailable), late.Message)
+	default:
+		s.refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong on our side.")
 	}
-	s.Header().Del("Content-Length")
-	write(s.ResponseWriter, s.status, encodeError(s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.text.String()), nil))
+}
+
+// refuse answers where the SDK has said nothing at all.
+func (s *shaper) refuse(status, code int, message string) {
+	s.Header().Set("Cache-Control", s.noStore)
+	write(s.ResponseWriter, status, encodeError(s.id, code, message, nil))
 }

@@ -4,6 +4,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -22,7 +23,10 @@ type Config struct {
 	// Caller is who asks, and by which request.
 	Caller func(ctx context.Context) (api.Caller, error)
 	// Schemas are a tool's input and output schema.
-	Schemas   func(*api.Spec) (in, out []byte, err error)
+	Schemas func(*api.Spec) (in, out []byte, err error)
+	// Remote is the problem that a service elsewhere answered with, or that it did
+	// not answer; nil where the operations are performed in this process.
+	Remote    func(error) (warranty.Problem, bool)
 	PublicURL string // of the pages that explain errors
 	Version   string
 	Log       *slog.Logger
@@ -64,7 +68,7 @@ func New(c Config) (*sdk.Server, error) {
 		return nil, err
 	}
 	s.addPrompts()
-	s.sdk.AddReceivingMiddleware(s.recovered, s.onlyAllowed)
+	s.sdk.AddReceivingMiddleware(sayable, s.recovered, s.onlyAllowed)
 	return s.sdk, nil
 }
 
@@ -73,12 +77,37 @@ func New(c Config) (*sdk.Server, error) {
 func (s *server) recovered(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (result sdk.Result, err error) {
 		defer func() {
-			if p := recover(); p != nil {
-				s.Log.ErrorContext(ctx, "an MCP handler panicked", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "Something went wrong on our side; it was logged."}
+			p := recover()
+			if p == nil {
+				return
 			}
+			panicked := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			if method == "tools/call" {
+				result, err = s.refusal(ctx, panicked), nil
+				return
+			}
+			result, err = nil, s.fault(ctx, panicked)
 		}()
 		return next(ctx, method, req)
+	}
+}
+
+// sayable mends the SDK's own refusals: some have the code 0, and one has data
+// that can not be written. Ours are mended already where they are made.
+func sayable(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		result, err := next(ctx, method, req)
+		var said *jsonrpc.Error
+		switch known := errors.As(err, &said); {
+		case err == nil:
+		case !known:
+			err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
+		case said.Code == sdk.CodeResourceNotFound:
+			if read, ok := req.(*sdk.ReadResourceRequest); ok {
+				err = notFound(read.Params.URI)
+			}
+		}
+		return result, err
 	}
 }
 
@@ -87,7 +116,7 @@ func (s *server) onlyAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
 		if err != nil {
-			return result, err
+			return nil, err
 		}
 		// The lists belong to this answer alone, but the SDK may share what they point to: filter, never change.
 		switch list := result.(type) {
@@ -98,14 +127,17 @@ func (s *server) onlyAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.ListPromptsResult:
 			list.Prompts, err = allowed(ctx, s, list.Prompts, func(p *sdk.Prompt) string { return p.Name })
 		}
-		return result, err
+		if err != nil {
+			return nil, err
+		}
+		return result, nil
 	}
 }
 
 func allowed[T any](ctx context.Context, s *server, list []T, name func(T) string) ([]T, error) {
 	caller, err := s.Caller(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.fault(ctx, err)
 	}
 	kept := slices.Clone(list)
 	return slices.DeleteFunc(kept, func(item T) bool { return !caller.Scopes.Has(s.scopes[name(item)]) }), nil
@@ -120,6 +152,9 @@ func (s *server) do(ctx context.Context, op api.Bound, arguments []byte) (any, e
 	// Before the arguments are looked at, as in REST.
 	if err := op.Allow(caller.Principal); err != nil {
 		return nil, err
+	}
+	if string(arguments) == "null" {
+		arguments = nil // as good as none
 	}
 	in, err := op.DecodeArguments(arguments)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
 )
 
@@ -36,11 +37,11 @@ func (s *server) addPrompts() {
 		s.sdk.AddPrompt(&sdk.Prompt{Name: p.name, Title: p.title, Description: p.description, Arguments: []*sdk.PromptArgument{&p.argument}},
 			func(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 				caller, err := s.Caller(ctx)
-				if err != nil {
-					return nil, err
+				if err == nil {
+					err = (&api.Spec{Auth: api.Credential, Scope: p.scope}).Allow(caller.Principal)
 				}
-				if !caller.Scopes.Has(p.scope) {
-					return nil, invalid("This token lacks the scope " + string(p.scope) + "; generate one that has it.")
+				if err != nil {
+					return nil, s.fault(ctx, err)
 				}
 				text, err := p.text(strings.TrimSpace(req.Params.Arguments[p.argument.Name]))
 				if err != nil {

@@ -2,8 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,20 +47,18 @@ func (s *server) addResources() error {
 }
 
 func (s *server) read(ctx context.Context, op api.Bound, uri, id string) (*sdk.ReadResourceResult, error) {
-	arguments, err := json.Marshal(map[string]string{"id": id})
+	arguments, err := api.AppendJSON(nil, map[string]string{"id": id})
 	if err != nil {
-		return nil, err
+		return nil, notFound(uri) // no UTF-8, so no id
 	}
-	result, err := s.do(ctx, op, arguments)
+	body, err := s.answer(ctx, op, arguments)
 	if err != nil {
-		p := s.problem(ctx, err)
-		if p.Code == warranty.NotFound || p.Code == warranty.ValidationFailed {
-			return nil, sdk.ResourceNotFoundError(uri)
+		if code := warranty.AsError(err).Code; code == warranty.NotFound || code == warranty.ValidationFailed {
+			return nil, notFound(uri)
 		}
-		return nil, errors.New(string(p.Code) + ": " + p.Detail)
+		return nil, s.fault(ctx, err)
 	}
-	body, err := content(result)
-	return contents(uri, jsonType, body), err
+	return contents(uri, jsonType, body), nil
 }
 
 func contents(uri, mediaType string, body []byte) *sdk.ReadResourceResult {
@@ -78,11 +74,17 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	if req.Params.Argument.Name != "id" {
 		return none, nil
 	}
-	list := api.ListWarranties.Spec // what a prompt's id is of
+	var list *api.Spec
+	if req.Params.Ref.Type == "ref/prompt" {
+		list = api.ListWarranties.Spec // what a prompt's id is of
+	}
 	for _, t := range templates {
 		if req.Params.Ref.URI == t.uri {
 			list = t.list
 		}
+	}
+	if list == nil {
+		return none, nil
 	}
 	result, err := s.do(ctx, s.byName[list.Name], []byte(`{"limit":100}`))
 	if err != nil {

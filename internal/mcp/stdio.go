@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,14 +16,22 @@ import (
 // maxLine is the most that one message over stdio may have.
 const maxLine = 4 << 20
 
-// ServeStdio serves an MCP server over a pair of streams until the input ends. A
-// line that is no message is answered with an error and nothing else: the SDK
-// alone would end the process.
+// lastAnswers is how long the calls under way may take once the input has ended.
+const lastAnswers = 30 * time.Second
+
+// ServeStdio serves an MCP server over a pair of streams until the input ends and
+// all of it is answered. A line that is no message is answered with an error and
+// nothing else: the SDK alone would end the process.
 func ServeStdio(ctx context.Context, server *sdk.Server, in io.Reader, out io.Writer) error {
-	writer := &lockedWriter{out: out}
+	answers := &answerWriter{out: out, done: make(chan struct{}, 1)}
 	messages, feed := io.Pipe()
-	go func() { feed.CloseWithError(filter(in, feed, writer)) }()
-	err := server.Run(ctx, &sdk.IOTransport{Reader: messages, Writer: writer, MaxLineLength: -1})
+	go func() {
+		err := filter(in, feed, answers)
+		// The SDK drops what it has not answered when its input ends.
+		answers.wait(lastAnswers)
+		feed.CloseWithError(err)
+	}()
+	err := server.Run(ctx, &sdk.IOTransport{Reader: messages, Writer: answers, MaxLineLength: -1})
 	if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -30,13 +39,13 @@ func ServeStdio(ctx context.Context, server *sdk.Server, in io.Reader, out io.Wr
 }
 
 // filter passes well-formed messages on and answers the rest.
-func filter(in io.Reader, messages io.Writer, answers io.Writer) error {
+func filter(in io.Reader, messages io.Writer, answers *answerWriter) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, tooLong, err := readLine(lines)
 		switch {
 		case tooLong:
-			if err := say(answers, jsonrpc.CodeInvalidRequest, "The message is longer than 4 MiB."); err != nil {
+			if err := answers.refuse(&refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "The message is longer than 4 MiB."}); err != nil {
 				return err
 			}
 		case len(line) > 0:
@@ -50,19 +59,22 @@ func filter(in io.Reader, messages io.Writer, answers io.Writer) error {
 	}
 }
 
-func pass(line []byte, messages, answers io.Writer) error {
-	if line[0] == '[' {
-		return say(answers, jsonrpc.CodeInvalidRequest, "Batches are not taken; send one message a line.")
+func pass(line []byte, messages io.Writer, answers *answerWriter) error {
+	m, refused := parse(line)
+	decoded, err := jsonrpc.DecodeMessage(line)
+	if response, ok := decoded.(*jsonrpc.Response); ok && (response.Result != nil || response.Error != nil) {
+		return nil // an answer, to a question that this server never asks
 	}
-	if _, err := jsonrpc.DecodeMessage(line); err != nil {
-		return say(answers, jsonrpc.CodeParseError, "The line is not a JSON-RPC 2.0 message.")
+	if refused == nil && err != nil {
+		refused = &refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "The message can not be read: " + err.Error() + "."}
 	}
-	_, err := messages.Write(append(line, '\n'))
-	return err
-}
-
-func say(answers io.Writer, code int, message string) error {
-	_, err := answers.Write(append(encodeError(nil, code, message, nil), '\n'))
+	if refused != nil {
+		return answers.refuse(refused)
+	}
+	if m.ID != nil {
+		answers.expect(1)
+	}
+	_, err = messages.Write(append(line, '\n'))
 	return err
 }
 
@@ -83,18 +95,64 @@ func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// lockedWriter lets the SDK and the filter share one output, a message at a time.
-type lockedWriter struct {
-	mu  sync.Mutex
-	out io.Writer
+// answerWriter lets the SDK and the filter share one output, a message at a time,
+// and counts the calls that have no answer yet.
+type answerWriter struct {
+	mu   sync.Mutex
+	out  io.Writer
+	open int
+	done chan struct{} // told when open has become 0
 }
 
-// Write writes one message.
-func (w *lockedWriter) Write(b []byte) (int, error) {
+// Write writes one message of the SDK.
+func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.out.Write(b)
+	n, err := w.out.Write(b)
+	w.mu.Unlock()
+	if message, decoding := jsonrpc.DecodeMessage(b); decoding == nil {
+		if _, ok := message.(*jsonrpc.Response); ok {
+			w.expect(-1)
+		}
+	}
+	return n, err
 }
 
 // Close leaves the output open: it is the process's.
-func (w *lockedWriter) Close() error { return nil }
+func (w *answerWriter) Close() error { return nil }
+
+func (w *answerWriter) refuse(r *refusedMessage) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.out.Write(append(encodeError(nil, r.code, r.message, nil), '\n'))
+	return err
+}
+
+func (w *answerWriter) expect(answers int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.open += answers
+	if w.open == 0 {
+		select {
+		case w.done <- struct{}{}:
+		default: // told already
+		}
+	}
+}
+
+// wait returns when every call is answered, or after a time.
+func (w *answerWriter) wait(patience time.Duration) {
+	late := time.After(patience)
+	for {
+		w.mu.Lock()
+		open := w.open
+		w.mu.Unlock()
+		if open <= 0 {
+			return
+		}
+		select {
+		case <-w.done:
+		case <-late:
+			return
+		}
+	}
+}

@@ -27,37 +27,46 @@ func (s *server) addTool(op api.Bound) error {
 		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: op.Method == http.MethodGet, DestructiveHint: &changes,
 			IdempotentHint: op.Method != http.MethodPost, OpenWorldHint: &closed},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		result, err := s.do(ctx, op, req.Params.Arguments)
+		body, err := s.answer(ctx, op, req.Params.Arguments)
 		if err != nil {
 			return s.refusal(ctx, err), nil
 		}
-		return answer(result)
+		// Once more as text, for clients that know no other.
+		return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil
 	})
 	return nil
 }
 
-// answer is an operation's answer as structured content, and as the same text
-// for clients that know no other.
-func answer(result any) (*sdk.CallToolResult, error) {
-	body, err := content(result)
+// answer performs an operation and writes its answer as JSON.
+func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) ([]byte, error) {
+	result, err := s.do(ctx, op, arguments)
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil
+	return content(result)
 }
 
-// content is an answer as JSON, in the same envelope as REST's but without the
-// members that are null: a schema with null types is more than many clients read.
+// content is an answer as JSON, in the same envelope as REST's, with the ETag
+// that REST has in a header, and without the members that are null: a schema with
+// null types is more than many clients read.
 func content(result any) ([]byte, error) {
-	if _, ok := result.(warranty.None); ok {
+	switch v := result.(type) {
+	case warranty.None:
 		return []byte(`{"done":true}`), nil
+	case interface{ Paged() warranty.Pagination }:
+	case interface{ ETag() string }:
+		result = struct {
+			Data any    `json:"data"`
+			ETag string `json:"etag"`
+		}{v, v.ETag()}
+	default:
+		result = struct {
+			Data any `json:"data"`
+		}{v}
 	}
 	body, err := api.AppendJSON(nil, result)
 	if err != nil {
 		return nil, err
-	}
-	if _, ok := result.(interface{ Paged() warranty.Pagination }); !ok {
-		body = append(append([]byte(`{"data":`), body...), '}')
 	}
 	return api.WithoutNulls(body)
 }

@@ -1,39 +1,26 @@
 package server
 
 import (
-	"context"
-	"errors"
-	"io"
-	"mime"
-	"mime/multipart"
 	"net/http"
-	"net/url"
-	"strconv"
-	"strings"
-	"time"
+	"reflect"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/rest"
-	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
 
 // Uploads and downloads are streams, so they are handlers of their own.
 
-const (
-	// transferTimeout is for people with slow lines: 20 MiB at about 70 KiB a second.
-	transferTimeout = 5 * time.Minute
-	// maxUpload leaves room for the form around a file.
-	maxUpload = warranty.MaxFileSize + 64<<10
-	maxField  = 1 << 10
-)
-
-// sessionOnly guards a handler as api.SessionOnly guards an operation.
+// sessionOnly guards a handler as api.SessionOnly guards an operation that takes no query.
 func (s *Server) sessionOnly(serve func(http.ResponseWriter, *http.Request, warranty.Principal) error) http.Handler {
-	guard := api.Spec{Auth: api.SessionOnly}
+	guard := api.Spec{Auth: api.SessionOnly, In: reflect.TypeFor[warranty.None]()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := callerOf(r).Principal
 		err := guard.Allow(p)
+		if err == nil {
+			_, err = guard.Decode(api.Parts{Query: r.URL.RawQuery})
+		}
 		if err == nil {
 			err = serve(w, r, p)
 		}
@@ -43,45 +30,12 @@ func (s *Server) sessionOnly(serve func(http.ResponseWriter, *http.Request, warr
 	})
 }
 
-// slow gives a transfer the time it needs, where other requests have less.
-func slow(w http.ResponseWriter) error {
-	control, until := http.NewResponseController(w), time.Now().Add(transferTimeout)
-	return errors.Join(control.SetReadDeadline(until), control.SetWriteDeadline(until))
-}
-
-// upload takes a document as a multipart form: file, warranty_id, type and
-// perhaps claim_id, in any order. The file goes straight to the disk.
+// upload takes a document.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Principal) error {
 	if !rest.Accepts(r, "application/json") {
 		return warranty.Refuse(warranty.NotAcceptable, "This operation answers with application/json; accept it.")
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
-		return warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
-	}
-	if r.URL.RawQuery != "" {
-		var c warranty.Checks
-		c.Add("query", "unknown_parameter", "An upload takes no query; send the fields in the form.")
-		return c.Err()
-	}
-	if err := slow(w); err != nil {
-		return err
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
-	form, err := r.MultipartReader()
-	if err != nil {
-		return errForm
-	}
-	in, stored, err := s.readForm(form)
-	if err != nil {
-		if stored != nil {
-			err = errors.Join(err, s.Service.ForgetFile(*stored))
-		}
-		return err
-	}
-	// The transfer may have taken longer than a request has; the work after it has its own time.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), requestTimeout)
-	defer cancel()
-	d, err := s.Service.UploadDocument(ctx, p, *stored, in)
+	d, err := upload.Receive(w, r, s.Service, p)
 	if err != nil {
 		return err
 	}
@@ -90,116 +44,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Princ
 	return nil
 }
 
-var errForm = warranty.Refuse(warranty.MalformedRequest, "The form is not well-formed multipart/form-data, or ends too early.")
-
-// readForm reads the parts as they come and stores the file. On an error it
-// returns the file, if one was stored, for the caller to forget.
-func (s *Server) readForm(form *multipart.Reader) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
-	var c warranty.Checks
-	seen := map[string]bool{}
-	for {
-		part, err := form.NextRawPart()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return in, stored, formError(err)
-		}
-		name, fileName := disposition(part)
-		if seen[name] {
-			c.Add(name, "duplicate", "This field is given more than once.")
-			continue
-		}
-		seen[name] = true
-		if name == "file" {
-			in.FileName = fileName
-			got, err := s.Service.StoreFile(part)
-			if err != nil {
-				return in, nil, formError(err)
-			}
-			stored = &got
-			continue
-		}
-		value, err := io.ReadAll(io.LimitReader(part, maxField))
-		if err != nil {
-			return in, stored, formError(err)
-		}
-		setField(&c, &in, name, string(value))
-	}
-	if stored == nil {
-		c.Add("file", "required", "Send the file as the part named file, with its name.")
-	}
-	if err := in.Check(); len(c.Fields) > 0 {
-		c.Merge(err)
-		return in, stored, c.Err()
-	} else if err != nil {
-		return in, stored, err
-	}
-	return in, stored, nil
-}
-
-func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value string) {
-	var err error
-	switch name {
-	case "warranty_id":
-		err = in.WarrantyID.UnmarshalText([]byte(value))
-	case "claim_id":
-		err = in.ClaimID.UnmarshalText([]byte(value))
-	case "type":
-		err = in.Type.UnmarshalText([]byte(value))
-	default:
-		c.Add(api.Sayable(name), "unknown_field", "An upload takes: file, warranty_id, type, claim_id.")
-		return
-	}
-	if err != nil {
-		c.Add(name, "invalid", strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".")
-	}
-}
-
-// disposition reads a part's name and its file's name as they were sent. The
-// standard library's FileName would quietly cut a path off, and with it the
-// evidence of a trick.
-func disposition(part *multipart.Part) (name, fileName string) {
-	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
-	if err != nil {
-		return "", ""
-	}
-	return params["name"], params["filename"]
-}
-
-// formError keeps refusals; all else that ends a form early is the sender's or the line's.
-func formError(err error) error {
-	var refusal *warranty.Error
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &refusal):
-		return refusal
-	case errors.As(err, &tooLarge):
-		return warranty.Refuse(warranty.BodyTooLarge, "A file has at most 20 MiB.")
-	}
-	return errForm
-}
-
-// download gives out a file, always to be saved and never to be shown: it came
-// from somebody else.
+// download gives out a document's file.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, p warranty.Principal) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	d, content, err := s.Service.OpenDocument(r.Context(), p, warranty.GetDocument{ID: id})
-	if err != nil {
-		return err
-	}
-	defer content.Close() //nolint:errcheck // it was only read
-	if err := slow(w); err != nil {
-		return err
-	}
-	h := w.Header()
-	h.Set("Content-Type", d.ContentType)
-	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	h.Set("Content-Disposition", "attachment; filename*=UTF-8''"+strings.ReplaceAll(url.PathEscape(d.FileName), "'", "%27"))
-	h.Set("ETag", strconv.Quote(d.SHA256))
-	http.ServeContent(w, r, "", d.CreatedAt, content)
-	return nil
+	return upload.Send(w, r, s.Service, p)
 }

@@ -44,37 +44,51 @@ type world struct {
 	db *sql.DB
 }
 
+var databases = []struct {
+	name string
+	open func(testing.TB) string
+}{{"sqlite", servertest.SQLite}, {"postgres", testenv.Postgres}}
+
 // each runs a test on both databases, side by side.
 func each(t *testing.T, test func(t *testing.T, w *world), options ...option) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, newWorld(t, servertest.SQLite(t), options...))
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		test(t, newWorld(t, testenv.Postgres(t), options...))
-	})
+	for _, database := range databases {
+		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, database.open(t), options...))
+		})
+	}
+}
+
+// eachStopped is each with a clock that only moves when it is told to.
+func eachStopped(t *testing.T, test func(t *testing.T, w *world, clock *stoppedClock), options ...option) {
+	t.Helper()
+	t.Parallel()
+	for _, database := range databases {
+		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
+			clock := &stoppedClock{at: time.Now().UTC().Truncate(time.Second)}
+			test(t, newWorld(t, database.open(t), append(options, clock.drive)...), clock)
+		})
+	}
 }
 
 // eachReplicas runs a test on one server on SQLite, and on three on one PostgreSQL database.
 func eachReplicas(t *testing.T, test func(t *testing.T, worlds []*world), options ...option) {
 	t.Helper()
 	t.Parallel()
-	t.Run("sqlite", func(t *testing.T) {
-		t.Parallel()
-		test(t, []*world{newWorld(t, servertest.SQLite(t), options...)})
-	})
-	t.Run("postgres", func(t *testing.T) {
-		t.Parallel()
-		database := testenv.Postgres(t)
-		var worlds []*world
-		for range 3 {
-			worlds = append(worlds, newWorld(t, database, options...))
-		}
-		test(t, worlds)
-	})
+	for i, database := range databases {
+		t.Run(database.name, func(t *testing.T) {
+			t.Parallel()
+			address := database.open(t)
+			var worlds []*world
+			for range 1 + 2*i {
+				worlds = append(worlds, newWorld(t, address, options...))
+			}
+			test(t, worlds)
+		})
+	}
 }
 
 // newWorld serves a database. Whatever a test does with it, no secret and no
@@ -137,13 +151,10 @@ type stoppedClock struct {
 	at time.Time
 }
 
-// stopClock is an option that makes the server read the clock, and the clock.
-func stopClock() (*stoppedClock, option) {
-	c := &stoppedClock{at: time.Now().UTC().Truncate(time.Second)}
-	return c, func(s *server.Server) {
-		s.Service.Now = c.now
-		s.Limits = limit.NewMemory(c.now)
-	}
+// drive is an option that makes the server read the clock.
+func (c *stoppedClock) drive(s *server.Server) {
+	s.Service.Now = c.now
+	s.Limits = limit.NewMemory(c.now)
 }
 
 func (c *stoppedClock) now() time.Time {
@@ -156,6 +167,16 @@ func (c *stoppedClock) set(at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.at = at
+}
+
+// setTo is set with the instant as RFC 3339 writes it.
+func (c *stoppedClock) setTo(t testing.TB, text string) {
+	t.Helper()
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.set(at)
 }
 
 // send sends a request; headers are names and values in turn.
@@ -171,6 +192,9 @@ func (w *world) get(path, secret string, headers ...string) answer {
 
 func made(method, path, secret string, body any, headers ...string) request {
 	r := request{Method: method, Path: path, Secret: secret, Body: body, Header: map[string]string{}}
+	if !strings.HasPrefix(path, "/api/") {
+		r.Header["Accept"] = "application/json" // where a browser would get a page
+	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header[headers[i]] = headers[i+1]
 	}
@@ -262,6 +286,22 @@ func flood(t testing.TB, worlds []*world, n int, make func(i int) request) (map[
 	return count, answers
 }
 
+// roundTrip sends a request that request can not describe.
+func (w *world) roundTrip(req *http.Request) answer {
+	w.T.Helper()
+	resp, err := w.Client.Do(req)
+	if err != nil {
+		w.T.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
+		return answer{}
+	}
+	defer resp.Body.Close() //nolint:errcheck // it is in memory already
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.T.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
+	}
+	return answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
+}
+
 // hold sends a request whose body stays behind, and returns once the server has
 // let the caller in and waits for it. The function that it returns sends the body.
 func (w *world) hold(r request) (release func() answer) {
@@ -281,17 +321,7 @@ func (w *world) hold(r request) (release func() answer) {
 	req.Header.Set("Expect", "100-continue") // the server asks for the body when its handler reads it
 	req.Header.Set("Authorization", "Bearer "+r.Secret)
 	got := make(chan answer, 1)
-	go func() {
-		resp, err := w.Client.Do(req)
-		if err != nil {
-			w.T.Errorf("%s %s: %v", r.Method, r.Path, err)
-			got <- answer{}
-			return
-		}
-		defer resp.Body.Close() //nolint:errcheck // it is in memory already
-		text, _ := io.ReadAll(resp.Body)
-		got <- answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
-	}()
+	go func() { got <- w.roundTrip(req) }()
 	select {
 	case <-body.asked:
 	case a := <-got:
@@ -494,7 +524,7 @@ func ids(t testing.TB, a answer) []string {
 
 // newest sorts ids as lists show them: a later id is a greater one.
 func newest(list ...string) []string {
-	out := slices.Clone(list)
+	out := append([]string{}, list...)
 	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(b, a) })
 	return out
 }

@@ -3,9 +3,11 @@ package server
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -50,6 +52,19 @@ func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Durat
 		attrs = append(attrs, slog.String("token", c.CredentialID.String()))
 	}
 	return attrs
+}
+
+// answered is what a token's owner may later read of a request.
+func answered(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) service.Answered {
+	route := routeOf(r)
+	if _, path, hasMethod := strings.Cut(route, " "); hasMethod {
+		route = path
+	}
+	status := rec.status
+	if status == 0 {
+		status = http.StatusOK // nothing was written, which means this
+	}
+	return service.Answered{Method: r.Method, Route: route, Status: status, Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
 }
 
 // routeOf is the pattern that took the request; what no route takes has none.

@@ -35,6 +35,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		if s.Metrics != nil {
 			s.Metrics.observe(routeOf(r), recorder.status, took)
 		}
+		s.Service.Record(caller.Principal, answered(r, caller, recorder, took))
 	})
 }
 
@@ -78,7 +79,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if p == nil {
 				return
 			}
-			if p == http.ErrAbortHandler {
+			if p == http.ErrAbortHandler { //nolint:errorlint // it is never wrapped: net/http compares it so, too
 				panic(p)
 			}
 			s.edge.Refuse(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -114,7 +115,8 @@ func (s *Server) limited(next http.Handler) http.Handler {
 // look into the database.
 func (s *Server) authenticated(next *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, pattern := next.Handler(r); s.public[pattern] {
+		_, pattern := next.Handler(r)
+		if s.public[pattern] {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -134,16 +136,17 @@ func (s *Server) authenticated(next *http.ServeMux) http.Handler {
 			s.edge.Refuse(w, r, err)
 			return
 		}
+		caller := callerOf(r)
+		principal.Address, principal.Door = caller.Address, caller.Door
+		caller.Principal = principal
 		window := s.Limits.Take(r.Context(), windowKey(principal), principal.RateLimit, time.Minute)
 		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
+			r.Pattern = pattern // for what is recorded of it: it will not get to its route
 			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
 			return
 		}
-		caller := callerOf(r)
-		principal.Address, principal.Door = caller.Address, caller.Door
-		caller.Principal = principal
 		s.Service.Used(principal)
 		next.ServeHTTP(w, r)
 	})

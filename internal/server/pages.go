@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -43,7 +44,9 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) { alive(w) }
 // readiness tells whether requests should be sent here: not while the database
 // is away, and not any more once the process is about to end.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
-	err := s.Service.Store.Ping(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
+	defer cancel()
+	err := s.Service.Store.Ping(ctx)
 	if s.stopped.Load() {
 		err = &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: stopTimeout}
 	}

@@ -36,10 +36,12 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	s.Log.Info("stopping")
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
-	err = errors.Join(err, httpServer.Shutdown(stop))
+	if stopping := httpServer.Shutdown(stop); stopping != nil {
+		err = errors.Join(err, fmt.Errorf("requests that took longer than %s to end were cut off: %w", stopTimeout, stopping))
+	}
 	stopWorker()
 	<-worked
-	return errors.Join(err, s.Service.FlushUsage(stop))
+	return errors.Join(err, s.Service.FlushUsage(context.WithoutCancel(ctx)))
 }
 
 // newHTTPServer bounds what one connection may take of time and memory.

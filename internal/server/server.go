@@ -16,6 +16,7 @@ import (
 	"warranty.example/svc/internal/mcp"
 	"warranty.example/svc/internal/rest"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/web"
 	"warranty.example/svc/warranty"
 )
 
@@ -59,11 +60,19 @@ func (s *Server) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	mux.Handle("/api/mcp", s.limited(agents))
-	mux.Handle("GET /verify/{reference}", s.limited(http.HandlerFunc(s.verify)))
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
-	mux.Handle("GET /{$}", s.limited(http.HandlerFunc(s.index)))
-	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
+	pages := &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify}
+	if err := pages.Register(mux); err != nil {
+		return nil, err
+	}
+	mux.Handle("/", s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if web.WantsHTML(r) {
+			pages.NotFound(w, r)
+			return
+		}
+		s.notFound(w, r)
+	})))
 	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
 	for _, d := range documents {
 		mux.Handle("GET "+d.Path, s.limited(document(d, describe.CatalogLink(s.PublicURL))))
@@ -162,6 +171,7 @@ const (
 	idleTimeout       = 2 * time.Minute
 	requestTimeout    = 20 * time.Second
 	stopTimeout       = 10 * time.Second
+	readyTimeout      = 2 * time.Second
 	maxHeaderBytes    = 32 << 10
 	maxConnections    = 10_000
 )

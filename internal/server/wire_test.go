@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"warranty.example/svc/api"
@@ -132,7 +133,7 @@ func somewhere(route string) string {
 func TestMethods(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t), busy)
 	owner := w.Person("Olga")
-	allowed := map[string][]string{"/healthz": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/verify/WR-0": {"GET", "HEAD"}}
+	allowed := map[string][]string{"/api/documents": {"POST"}, "/api/documents/" + unknownID + "/file": {"GET", "HEAD"}, "/healthz": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/verify/WR-0": {"GET", "HEAD"}}
 	public := map[string]bool{}
 	for _, op := range api.Operations() {
 		path := somewhere(op.Route())
@@ -173,7 +174,7 @@ func TestHeadIsGet(t *testing.T) {
 		record := w.Warranty(owner.Session, nil)
 		_, token := w.Token(owner)
 		replace := strings.NewReplacer("{reference}", record.ReferenceNumber, "/warranties/{id}", "/warranties/"+record.ID, "-tokens/{id}", "-tokens/"+token, "{id}", unknownID)
-		paths := []string{"/healthz", "/readyz", "/openapi.json", "/verify/" + record.ReferenceNumber, "/verify/nothing", "/nowhere", "/api/v1/nowhere"}
+		paths := []string{"/healthz", "/readyz", "/verify/" + record.ReferenceNumber, "/verify/nothing", "/nowhere", "/api/v1/nowhere"}
 		for _, op := range api.Operations() {
 			if op.Method == http.MethodGet {
 				paths = append(paths, replace.Replace(op.Route()))
@@ -288,6 +289,35 @@ func TestBodies(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestEndlessBody sends more than anybody would read, without saying how much.
+func TestEndlessBody(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		key, _ := w.Token(w.Person("Olga"))
+		body := &endless{}
+		req, err := http.NewRequest("POST", w.HTTP.URL+"/api/v1/warranties", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("X-Api-Key", key)
+		w.unchanged(t, "an endless body", func() { refused(t, "an endless body", w.roundTrip(req), warranty.BodyTooLarge) })
+		if sent := body.sent.Load(); sent > 64<<20 {
+			t.Errorf("%d MiB were taken before the refusal", sent>>20)
+		}
+	})
+}
+
+// endless is spaces without an end.
+type endless struct{ sent atomic.Int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	e.sent.Add(int64(len(p)))
+	return len(p), nil
 }
 
 // TestWhatIsNotTakenIsRefusedByName sends each field to each operation that must not take it.

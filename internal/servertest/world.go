@@ -44,6 +44,7 @@ type World struct {
 	Client   *http.Client
 	Clock    *Clock
 	Log      *Buffer
+	Folder   string // where the files of documents are
 }
 
 // Clock is the real clock, moved.
@@ -110,11 +111,11 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 			t.Errorf("close the store: %v", err)
 		}
 	})
-	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}}
+	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}, Folder: filepath.Join(t.TempDir(), "files")}
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
-	if w.Service.Files, err = files.Open(filepath.Join(t.TempDir(), "files")); err != nil {
+	if w.Service.Files, err = files.Open(w.Folder); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Service.Files.Close() }) // a folder handle holds nothing back
@@ -220,7 +221,7 @@ func (w *World) Try(r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // nothing is left to be read
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}, err
 }

@@ -26,7 +26,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		return warranty.Session{}, err
 	}
 	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, CreatedAt: s.now()}
-	session, err := s.newSession(user)
+	session, err := s.newSession(user, p.Door)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -77,69 +77,6 @@ func either(err, otherwise error) error {
 	return otherwise
 }
 
-// AddUser is how the operator makes an account: its address counts as verified.
-func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.User, error) {
-	if err := in.Check(); err != nil {
-		return warranty.User{}, err
-	}
-	hash, err := s.passwords.hash(ctx, in.Password, s.Random)
-	if err != nil {
-		return warranty.User{}, err
-	}
-	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, EmailVerified: true, CreatedAt: s.now()}
-	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.ReachMilestone("first account", user.CreatedAt); err != nil {
-			return err
-		}
-		if err := tx.InsertUser(user, hash); err != nil {
-			return err
-		}
-		return s.linkSeller(tx, user, user.CreatedAt)
-	})
-	if s.Store.IsDuplicate(err) {
-		err = warranty.Refuse(warranty.AlreadyExists, "This address has an account already.")
-	}
-	return user, err
-}
-
-// DisableUser is how the operator shuts an account out: every credential of it
-// is refused from now on.
-func (s *Service) DisableUser(ctx context.Context, email string) error {
-	account, err := s.Store.AccountByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
-	now := s.now()
-	return s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.DisableUser(account.ID, now); err != nil {
-			return err
-		}
-		return tx.DeleteSessions(account.ID)
-	})
-}
-
-// SetPassword is how the operator sets a forgotten password; every session ends.
-func (s *Service) SetPassword(ctx context.Context, email, password string) error {
-	in := warranty.ResetPassword{Code: "operator", Password: password}
-	if err := in.Check(); err != nil {
-		return err
-	}
-	account, err := s.Store.AccountByEmail(ctx, email)
-	if err != nil {
-		return err
-	}
-	hash, err := s.passwords.hash(ctx, password, s.Random)
-	if err != nil {
-		return err
-	}
-	return s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.SetPassword(account.ID, hash); err != nil {
-			return err
-		}
-		return tx.DeleteSessions(account.ID)
-	})
-}
-
 var errSignIn = warranty.Refuse(warranty.InvalidCredential, "The e-mail address or the password is wrong.")
 
 // SignIn opens a session. An unknown address costs the same work as a wrong
@@ -162,11 +99,11 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	if !right || account.Disabled {
 		return warranty.Session{}, errSignIn
 	}
-	session, err := s.newSession(account.User)
+	session, err := s.newSession(account.User, p.Door)
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	return session.Session, s.Store.Write(ctx, func(tx *store.Tx) error { return session.insert(tx) })
+	return session.Session, s.Store.Write(ctx, session.insert)
 }
 
 // throttleAccount counts an attempt against the caller's network and against the account.
@@ -179,7 +116,16 @@ func (s *Service) throttleAccount(ctx context.Context, p warranty.Principal, ema
 
 // SignOut ends the session that asks.
 func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.SignOut) (warranty.None, error) {
-	return warranty.None{}, s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
+	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
+	if errors.Is(err, warranty.ErrNotFound) {
+		err = nil // it ended while this request was under way, which is all that is asked for
+	}
+	return warranty.None{}, err
+}
+
+// SignOutEverywhere ends every session of the principal, also the one that asks.
+func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
+	return s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.DeleteSessions(p.User.ID) })
 }
 
 // VerifyEmail takes a mailed code, and shows the person every record that names
@@ -323,7 +269,7 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	session, err := s.newSession(account.User)
+	session, err := s.newSession(account.User, p.Door)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -345,11 +291,16 @@ type newSession struct {
 	created time.Time
 }
 
-func (s *Service) newSession(user warranty.User) (newSession, error) {
+// newSession makes a session; in a browser it lasts longer than in a script.
+func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession, error) {
+	lifetime := warranty.SessionLifetime
+	if door == warranty.DoorWeb {
+		lifetime = warranty.WebSessionLifetime
+	}
 	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
 	now := s.now()
 	return newSession{id: s.NewID(), created: now,
-		Session: warranty.Session{AccessToken: secret, ExpiresAt: now.Add(warranty.SessionLifetime), User: user}}, err
+		Session: warranty.Session{AccessToken: secret, ExpiresAt: now.Add(lifetime), User: user}}, err
 }
 
 func (n newSession) insert(tx *store.Tx) error {

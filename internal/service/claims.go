@@ -109,3 +109,10 @@ func (s *Service) mailClaim(tx *store.Tx, p warranty.Principal, c warranty.Claim
 	}
 	return nil
 }
+
+// ClaimMoves gets a claim that the principal may see, with the statuses that
+// they may move it to.
+func (s *Service) ClaimMoves(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.Claim, []warranty.ClaimStatus, error) {
+	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, id)
+	return c, c.Moves(roles, sellerLinked), err
+}

@@ -42,7 +42,7 @@ func (s *Service) authenticateToken(ctx context.Context, hash warranty.Hash) (wa
 	case c.SecretExpires != nil && !now.Before(*c.SecretExpires):
 		return warranty.Principal{}, warranty.Refuse(warranty.TokenExpired, "This token was rotated and its old secret has ended; use the new one.")
 	}
-	return warranty.Principal{User: c.User, Credential: warranty.ByToken, CredentialID: c.ID, TokenName: c.TokenName, Scopes: c.Scopes,
+	return warranty.Principal{User: c.User, Credential: warranty.ByToken, CredentialID: c.ID, SecretHash: hash, TokenName: c.TokenName, Scopes: c.Scopes,
 		RateLimit: c.RateLimit, ExpiresAt: earliest(c.ExpiresAt, c.SecretExpires)}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"time"
 
 	"warranty.example/svc/internal/files"
@@ -30,7 +31,9 @@ func (s *Service) GetDocument(ctx context.Context, p warranty.Principal, in warr
 // at the next start.
 func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument) (d warranty.Document, err error) {
 	defer func() {
-		if err != nil {
+		// Only a refusal is sure to have written nothing. When the database's answer to
+		// the commit was lost, the record may be there, and then so must its file.
+		if isRefusal(err) {
 			err = also(err, s.Files.Delete(stored.key))
 		}
 	}()
@@ -67,6 +70,11 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
 	})
 	return d, err
+}
+
+func isRefusal(err error) bool {
+	var refusal *warranty.Error
+	return errors.As(err, &refusal) && refusal.Code != warranty.Unavailable
 }
 
 // also adds a second error to a first without wrapping where there is but one.
@@ -113,6 +121,12 @@ func (s *Service) OpenDocument(ctx context.Context, p warranty.Principal, in war
 		return warranty.Document{}, nil, err
 	}
 	content, err := s.Files.Get(f.StorageKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		// Somebody may have removed the document since; if not, the file was lost.
+		if _, gone := s.Store.Document(ctx, p.User.ID, in.ID); gone != nil {
+			err = gone
+		}
+	}
 	return f.Document, content, err
 }
 

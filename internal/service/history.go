@@ -33,3 +33,8 @@ func (s *Service) ListTokenHistory(ctx context.Context, p warranty.Principal, in
 	list, total, err := s.Store.TokenHistory(ctx, p.User.ID, in.ID, in.Paging)
 	return warranty.PageOf(list, in.Paging, total), err
 }
+
+// Activity lists what happened last to the principal's newest records.
+func (s *Service) Activity(ctx context.Context, p warranty.Principal, most int) ([]warranty.Event, error) {
+	return s.Store.Activity(ctx, p.User.ID, most)
+}

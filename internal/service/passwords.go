@@ -88,7 +88,7 @@ func (p *passwords) verify(ctx context.Context, hash, password string) (bool, er
 		return false, err
 	}
 	defer leave()
-	got := argon2.IDKey([]byte(password), salt, cost.time, cost.memory, cost.threads, uint32(len(want))) //nolint:gosec // a stored key is short
+	got := argon2.IDKey([]byte(password), salt, cost.time, cost.memory, cost.threads, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1 && exists, nil
 }
 

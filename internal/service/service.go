@@ -42,6 +42,7 @@ type Service struct {
 
 	passwords *passwords
 	usage     *usage
+	requests  *requestLog
 	mailNow   chan struct{}
 }
 
@@ -56,14 +57,14 @@ const (
 	MailsToOthers  Throttle = "mail"
 )
 
-// New makes a service on a store with the real clock, ids and randomness. Fields
+// New makes a service on a store with the database's clock, real ids and randomness. Fields
 // may be changed until its first use.
 func New(st *store.Store, log *slog.Logger) *Service {
 	return &Service{
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
 		RateLimit: 100, MaxTokenRate: 1000,
-		Now: time.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader,
-		passwords: newPasswords(), usage: newUsage(), mailNow: make(chan struct{}, 1),
+		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader,
+		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1),
 	}
 }
 
@@ -94,6 +95,7 @@ func (s *Service) Operations() []api.Bound {
 		api.Bind(api.RotateToken, s.RotateToken),
 		api.Bind(api.RevokeToken, s.RevokeToken),
 		api.Bind(api.ListTokenHistory, s.ListTokenHistory),
+		api.Bind(api.ListTokenRequests, s.ListTokenRequests),
 		api.Bind(api.Register, s.Register),
 		api.Bind(api.SignIn, s.SignIn),
 		api.Bind(api.SignOut, s.SignOut),

@@ -57,6 +57,12 @@ func (s *Service) ListTokens(ctx context.Context, p warranty.Principal, in warra
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
+// CountActiveTokens counts the principal's tokens that work, for the pages.
+func (s *Service) CountActiveTokens(ctx context.Context, p warranty.Principal) (int, error) {
+	n, err := s.Store.ActiveTokens(ctx, p.User.ID, s.now())
+	return int(n), err
+}
+
 // GetToken gets one of the principal's tokens.
 func (s *Service) GetToken(ctx context.Context, p warranty.Principal, in warranty.GetToken) (warranty.Token, error) {
 	token, err := s.Store.Token(ctx, p.User.ID, in.ID, s.today()-warranty.UsageDays)

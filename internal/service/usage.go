@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -58,14 +59,18 @@ func (s *Service) Used(p warranty.Principal) {
 	s.usage.add(store.TokenUse{Token: p.CredentialID, Day: warranty.DateOf(now), Requests: 1, Last: now})
 }
 
-// FlushUsage writes what was counted. What can not be written is kept for the next time.
+// FlushUsage writes what was counted and recorded. What can not be written is kept for the next time.
 func (s *Service) FlushUsage(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return errors.Join(s.flushUses(ctx), s.flushRequests(ctx))
+}
+
+func (s *Service) flushUses(ctx context.Context) error {
 	uses := s.usage.take()
 	if len(uses) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
 	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUsage(uses) })
 	if err != nil {
 		for _, use := range uses {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"warranty.example/svc/internal/mail"
@@ -16,37 +17,46 @@ const (
 	mailEvery   = 2 * time.Second
 	sweepEvery  = time.Hour
 	remindEvery = 10 * time.Minute
+	clockEvery  = time.Minute
 
 	mailClaim    = 2 * time.Minute
+	mailTime     = 30 * time.Second // more than a mail server gets for one
 	mailBatch    = 20
 	mailAttempts = 20
 )
 
-// Run does what no request should wait for, until the context ends: it writes
-// usage, sends mail and removes what is too old. Every replica may run it.
+// Run does what no request should wait for, until the context ends. Each piece of
+// work has a goroutine of its own, so that a slow mail server holds nothing else
+// up. Every replica may run it.
 func (s *Service) Run(ctx context.Context) {
-	usage, mails, sweep, remind := time.NewTicker(usageEvery), time.NewTicker(mailEvery), time.NewTicker(sweepEvery), time.NewTicker(remindEvery)
-	defer usage.Stop()
-	defer mails.Stop()
-	defer sweep.Stop()
-	defer remind.Stop()
-	s.attempt("remind", func() error { return s.Remind(ctx) })
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-usage.C:
-			s.attempt("write usage", func() error { return s.FlushUsage(ctx) })
-		case <-mails.C:
-			s.attempt("send mail", func() error { return s.SendMail(ctx) })
-		case <-s.mailNow:
-			s.attempt("send mail", func() error { return s.SendMail(ctx) })
-		case <-remind.C:
-			s.attempt("remind", func() error { return s.Remind(ctx) })
-		case <-sweep.C:
-			s.attempt("sweep", func() error { return s.Store.Sweep(ctx, s.now()) })
-		}
+	var running sync.WaitGroup
+	for _, work := range []struct {
+		what  string
+		every time.Duration
+		do    func(context.Context) error
+		wake  chan struct{} // does it now; nil for work that can wait
+	}{
+		{"write usage", usageEvery, s.FlushUsage, nil},
+		{"send mail", mailEvery, s.SendMail, s.mailNow},
+		{"remind", remindEvery, s.Remind, nil},
+		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
+		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
+		{"sweep requests", sweepEvery, s.SweepRequests, nil},
+	} {
+		running.Go(func() {
+			tick := time.NewTicker(work.every)
+			defer tick.Stop()
+			for ctx.Err() == nil {
+				s.attempt(work.what, func() error { return work.do(ctx) })
+				select {
+				case <-ctx.Done():
+				case <-tick.C:
+				case <-work.wake:
+				}
+			}
+		})
 	}
+	running.Wait()
 }
 
 // attempt does one piece of the worker's work. Neither an error nor a panic ends the worker.
@@ -89,12 +99,16 @@ func (s *Service) SendMail(ctx context.Context) error {
 
 func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 	now := s.now()
+	until := now.Add(mailClaim)
 	var claimed []store.Mail
 	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		claimed, err = tx.ClaimMails(now, now.Add(mailClaim), mailBatch)
+		claimed, err = tx.ClaimMails(now, until, mailBatch)
 		return err
 	})
 	for _, m := range claimed {
+		if s.now().Add(mailTime).After(until) {
+			break // the mail server is slow; soon the rest is anybody's
+		}
 		sent := s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
 		if sent != nil && m.Attempts < mailAttempts {
 			err = errors.Join(err, fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, sent))
@@ -103,7 +117,8 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 		if sent != nil {
 			s.Log.Error("a mail was given up", "mail", m.ID.String(), "attempts", m.Attempts, "error", sent.Error())
 		}
-		err = errors.Join(err, s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteMail(m.ID) }))
+		// It was sent, also when the service was told to stop meanwhile.
+		err = errors.Join(err, s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.DeleteMail(m.ID) }))
 	}
 	return len(claimed), err
 }

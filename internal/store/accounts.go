@@ -128,6 +128,14 @@ func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) 
 	return id, found, err
 }
 
+// HoldWarranties waits for every write to a warranty that is under way, and makes
+// the next ones wait. A record that is being made for an address without an
+// account finds no row that it could hold: who adds one that is verified from its
+// first moment begins with this. On SQLite there is one writer at a time anyhow.
+func (t *Tx) HoldWarranties() error {
+	return t.later(`/*pg: LOCK TABLE warranties IN EXCLUSIVE MODE *//*sqlite: SELECT 1 */`)
+}
+
 // InsertSession adds a session by the hash of its secret.
 func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expires time.Time) error {
 	return t.later(`INSERT INTO sessions (id, secret_hash, user_id, expires_at, created_at) VALUES ($1, $2, $3, $4, $5)`,

@@ -67,7 +67,17 @@ func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.R
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
 		return c, 0, false, err
 	}
-	err = one(t.ctx, t.tx, `SELECT `+claimColumns+`, a.roles, (SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
+	return claimWithRoles(t.ctx, t.tx, user, id)
+}
+
+// ClaimWithRoles finds a claim that the user may see, with the user's roles on
+// its warranty and whether a seller is linked to it.
+func (s *Store) ClaimWithRoles(ctx context.Context, user, id warranty.ID) (warranty.Claim, warranty.Roles, bool, error) {
+	return claimWithRoles(ctx, s.engine, user, id)
+}
+
+func claimWithRoles(ctx context.Context, q querier, user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
+	err = one(ctx, q, `SELECT `+claimColumns+`, a.roles, (SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
 		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.Roles(r.Int(16)), r.Int(17) > 0 }, user, id)

@@ -45,6 +45,8 @@ type engine interface {
 	// again from its start when the engine lost a race.
 	write(ctx context.Context, fn func(engineTx) error) error
 	ping(ctx context.Context) error
+	// now is the time by the clock that all users of the database share.
+	now(ctx context.Context) (time.Time, error)
 	// isDuplicate tells whether an error says that a key is taken already.
 	isDuplicate(err error) bool
 	close() error

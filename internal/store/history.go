@@ -19,6 +19,31 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 		thread, e.ID, e.At, actor, e.Actor, int(e.Door), e.TokenName, int(e.Action), e.SubjectID, string(changes))
 }
 
+const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
+
+func readEvent(r Row, i int) (warranty.Event, error) {
+	e := warranty.Event{ID: r.ID(i), At: instant(r, i+1), Actor: r.Text(i + 2), Door: warranty.Door(r.Int(i + 3)), TokenName: optionalText(r, i+4),
+		Action: warranty.Action(r.Int(i + 5)), SubjectID: r.ID(i + 6)}
+	return e, json.Unmarshal([]byte(r.Text(i+7)), &e.Changes)
+}
+
+// newestRecords bounds how many records the activity is gathered from, so that
+// somebody with a million has it as fast as somebody with ten.
+const newestRecords = 200
+
+// Activity lists the last events of the user's newest warranties.
+func (s *Store) Activity(ctx context.Context, user warranty.ID, most int) ([]warranty.Event, error) {
+	var list []warranty.Event
+	err := s.engine.query(ctx, `SELECT `+eventColumns+` FROM history h
+		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
+		ORDER BY h.id DESC LIMIT $3`, func(r Row) error {
+		e, err := readEvent(r, 0)
+		list = append(list, e)
+		return err
+	}, user, newestRecords, most)
+	return list, err
+}
+
 // WarrantyHistory lists the events of a warranty that the user may see, and counts them all.
 func (s *Store) WarrantyHistory(ctx context.Context, user, id warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
 	return s.history(ctx, `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2)`, user, id, p)
@@ -33,7 +58,7 @@ func (s *Store) TokenHistory(ctx context.Context, user, id warranty.ID, p warran
 func (s *Store) history(ctx context.Context, allowed string, user, thread warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
 	var list []warranty.Event
 	total, found := int64(0), false
-	err := s.engine.query(ctx, `SELECT n.total, h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes
+	err := s.engine.query(ctx, `SELECT n.total, `+eventColumns+`
 		FROM (SELECT count(*) AS total FROM history WHERE thread_id = $2) n
 		LEFT JOIN (SELECT * FROM history WHERE thread_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
 		WHERE `+allowed+` ORDER BY h.id DESC`,
@@ -42,10 +67,9 @@ func (s *Store) history(ctx context.Context, allowed string, user, thread warran
 			if r.Null(1) {
 				return nil
 			}
-			e := warranty.Event{ID: r.ID(1), At: instant(r, 2), Actor: r.Text(3), Door: warranty.Door(r.Int(4)), TokenName: optionalText(r, 5),
-				Action: warranty.Action(r.Int(6)), SubjectID: r.ID(7)}
+			e, err := readEvent(r, 1)
 			list = append(list, e)
-			return json.Unmarshal([]byte(r.Text(8)), &list[len(list)-1].Changes)
+			return err
 		}, user, thread, p.Limit, p.Offset())
 	if err == nil && !found {
 		err = warranty.ErrNotFound

@@ -62,7 +62,8 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 	if err != nil {
 		return err
 	}
-	db := stdlib.OpenDBFromPool(e.pool)
+	// Not from the pool: the lock and the work need connections at the same time, and a pool may have but one.
+	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
 	return errors.Join(migrate(ctx, goose.DialectPostgres, db, e.dialect, goose.WithLocker(locker)), db.Close())
 }
 

@@ -145,8 +145,10 @@ func lostConnection(err error) bool {
 	var connect *pgconn.ConnectError
 	state := sqlState(err)
 	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") || state == "25006" || pgconn.SafeToRetry(err) ||
-		errors.As(err, &network) || errors.As(err, &connect) || strings.Contains(fmt.Sprint(err), "conn closed") ||
-		strings.Contains(fmt.Sprint(err), "unexpected EOF")
+		errors.As(err, &network) || errors.As(err, &connect) ||
+		slices.ContainsFunc([]string{"conn closed", "closed pool", "unexpected EOF"}, func(gone string) bool {
+			return strings.Contains(fmt.Sprint(err), gone)
+		})
 }
 
 func explainPostgres(err error) error {
@@ -265,11 +267,11 @@ func (r *postgresRow) Null(i int) bool { return r.values[i] == nil }
 func (r *postgresRow) Int(i int) int64 {
 	switch v := r.values[i]; len(v) {
 	case 8:
-		return int64(binary.BigEndian.Uint64(v)) //nolint:gosec // two's complement on the wire
+		return int64(binary.BigEndian.Uint64(v))
 	case 4:
-		return int64(int32(binary.BigEndian.Uint32(v))) //nolint:gosec // as above
+		return int64(int32(binary.BigEndian.Uint32(v)))
 	case 2:
-		return int64(int16(binary.BigEndian.Uint16(v))) //nolint:gosec // as above
+		return int64(int16(binary.BigEndian.Uint16(v)))
 	}
 	return 0
 }

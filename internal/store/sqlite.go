@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -28,6 +29,7 @@ type sqliteEngine struct {
 	done    chan struct{}   // closed when the writer has ended
 	closing sync.Once
 	failed  chan struct{} // closed when the disk can not be trusted any more
+	trouble atomic.Int64  // when a write last failed for want of the disk, in Unix nanoseconds
 	failure sync.Once
 }
 
@@ -35,6 +37,8 @@ const (
 	busyTimeout = 5 * time.Second
 	// maxGroup bounds the units that share one commit, and with it the memory of one.
 	maxGroup = 128
+	// troubleLasts is how long after a write that the disk refused no traffic is asked for.
+	troubleLasts = 10 * time.Second
 )
 
 // sqliteFile is a database file and how it is opened. Tests put a disk under it
@@ -76,8 +80,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 			err = reader.Exec(`PRAGMA query_only = ON`)
 		}
 		if err != nil {
-			e.closeAll()
-			return nil, err
+			return nil, also(err, e.closeAll())
 		}
 		e.readers <- reader
 	}
@@ -141,8 +144,11 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 	case <-e.failed:
 		return unavailable(errFailed)
 	default:
-		return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 	}
+	if time.Since(time.Unix(0, e.trouble.Load())) < troubleLasts {
+		return unavailable(errDisk)
+	}
+	return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 }
 
 func (e *sqliteEngine) isDuplicate(err error) bool {

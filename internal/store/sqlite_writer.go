@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -19,6 +20,7 @@ type writeUnit struct {
 
 var (
 	errClosed = errors.New("the database is closed")
+	errDisk   = errors.New("the disk has just refused a write: it is full or failing")
 	errFailed = errors.New("the disk failed to make a write durable; restart after it is mended")
 )
 
@@ -73,6 +75,9 @@ func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 	for _, u := range group {
 		if u.err == nil {
 			u.err = err
+		}
+		if errors.Is(u.err, sqlite3.FULL) || errors.Is(u.err, sqlite3.IOERR) {
+			e.trouble.Store(time.Now().UnixNano())
 		}
 		u.result <- u.err
 	}

@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"warranty.example/svc/warranty"
 )
 
 // Store holds everything that the service remembers.
-type Store struct{ engine engine }
+type Store struct {
+	engine engine
+	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
+}
 
 // Open opens a PostgreSQL database by its address, or else a SQLite file by its
 // path, and brings its schema up to date.
@@ -20,7 +24,7 @@ func Open(ctx context.Context, database string) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		return opened(e, migratePostgres(ctx, e))
+		return opened(ctx, e, migratePostgres(ctx, e))
 	}
 	return openFile(ctx, sqliteFile{path: database})
 }
@@ -30,14 +34,18 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opened(e, migrateSQLite(ctx, f, e.dialect))
+	return opened(ctx, e, migrateSQLite(ctx, f, e.dialect))
 }
 
-func opened(e engine, err error) (*Store, error) {
+func opened(ctx context.Context, e engine, err error) (*Store, error) {
+	s := &Store{engine: e}
+	if err == nil {
+		err = s.SyncClock(ctx)
+	}
 	if err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	return &Store{engine: e}, nil
+	return s, nil
 }
 
 // Close ends what is under way and closes the database.
@@ -115,7 +123,7 @@ func (o outage) Unwrap() []error { return []error{o.refusal, o.cause} }
 
 func unavailable(cause error) error {
 	return outage{cause: cause, refusal: &warranty.Error{Code: warranty.Unavailable, Wait: 2 * time.Second,
-		Message: "The service can not reach its database right now. Try again in a moment; with an Idempotency-Key nothing is made twice."}}
+		Message: "The service can not use its database right now. Try again in a moment; with an Idempotency-Key nothing is made twice."}}
 }
 
 // like is a pattern that finds text anywhere; % and _ in it are plain characters.

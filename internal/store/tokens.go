@@ -49,16 +49,18 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 // credential is alive, and keeps it so until the end: nothing is written for a
 // token whose revocation has been acknowledged.
 func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
-	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
-		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
+	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
+		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) /*pg: FOR SHARE OF c, s */`
+	args := []any{p.CredentialID, now, p.SecretHash}
 	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
 	if p.Credential == warranty.BySession {
+		args = args[:2]
 		sql = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
 			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
 		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
 	}
 	alive := false
-	err := t.tx.query(t.ctx, sql, func(Row) error { alive = true; return nil }, p.CredentialID, now)
+	err := t.tx.query(t.ctx, sql, func(Row) error { alive = true; return nil }, args...)
 	if err == nil && !alive {
 		err = gone
 	}
@@ -123,7 +125,17 @@ func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since war
 
 // ActiveTokens counts a user's tokens that work, and those of them that have the name.
 func (t *Tx) ActiveTokens(user warranty.ID, name string, now time.Time) (count, named int64, err error) {
-	err = one(t.ctx, t.tx, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
+	return activeTokens(t.ctx, t.tx, user, name, now)
+}
+
+// ActiveTokens counts a user's tokens that work.
+func (s *Store) ActiveTokens(ctx context.Context, user warranty.ID, now time.Time) (int64, error) {
+	count, _, err := activeTokens(ctx, s.engine, user, "", now)
+	return count, err
+}
+
+func activeTokens(ctx context.Context, q querier, user warranty.ID, name string, now time.Time) (count, named int64, err error) {
+	err = one(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
 		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
 		func(r Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
 	return count, named, err
@@ -168,6 +180,11 @@ func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnd
 // RevokeToken ends a token for good.
 func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now)
+}
+
+// RevokeTokens ends all tokens of a user for good.
+func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
+	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
 }
 
 // TokenUse counts the uses of a token since they were last written.

@@ -1,0 +1,39 @@
+// Command svc is the command-line client of the warranty records service.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"time"
+
+	"warranty.example/svc/client"
+	"warranty.example/svc/internal/cli"
+)
+
+// version is set when a release is built.
+var version = "0.1.0"
+
+// patience is how long a command may take to end after Ctrl-C; a read from a
+// terminal or a pipe can not be called off.
+const patience = 2 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, func() {
+		stop() // the next Ctrl-C ends the program at once
+		time.AfterFunc(patience, func() { os.Exit(130) })
+	})
+	p := cli.OnThisMachine()
+	p.Version, p.BaseURL, p.Connect = version, client.DefaultBaseURL, connect
+	os.Exit(p.Execute(ctx, os.Args[1:]))
+}
+
+func connect(c cli.Connection) (cli.Remote, error) {
+	k, err := client.New(c.BaseURL, c.Key, client.WithUserAgent(c.UserAgent), client.WithAttempts(c.Attempts), client.WithMaxWait(c.MaxWait),
+		client.WithObserver(func(a client.Attempt) { c.Observe(cli.Attempt(a)) }))
+	if err != nil {
+		return cli.Remote{}, err
+	}
+	return cli.RemoteOf(k.Do, k.Send), nil
+}

@@ -1,0 +1,150 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestSlowClientsAreSentAway opens 200 connections that never finish their
+// header, and looks at how the others fare.
+func TestSlowClientsAreSentAway(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	const clients = 200
+	closed := make(chan time.Duration, clients)
+	for range clients {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+		opened := time.Now()
+		conn.SetReadDeadline(opened.Add(10 * time.Second))
+		go func() {
+			_, err := io.Copy(io.Discard, conn)
+			if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
+				closed <- 0
+				return
+			}
+			closed <- time.Since(opened)
+		}()
+	}
+	var slowest, latest time.Duration
+	for left := clients; left > 0; {
+		select {
+		case took := <-closed:
+			if left--; took == 0 {
+				t.Fatal("a connection with half a header is still open after 10 s")
+			}
+			latest = max(latest, took)
+		default:
+			asked := time.Now()
+			p.want(t, 200, call{method: "GET", path: "/healthz"})
+			slowest = max(slowest, time.Since(asked))
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	t.Logf("the last one was closed after %v, the slowest health check took %v", latest.Round(time.Millisecond), slowest.Round(time.Millisecond))
+	if latest > 7*time.Second || slowest > time.Second {
+		t.Errorf("closed after %v, health check in %v; want 6 s and at once", latest, slowest)
+	}
+}
+
+// TestLargeRequestsAreRefused sends more than there is room for: a body that
+// says its size, one that does not, and a header.
+func TestLargeRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	session := p.register(t, "olga")
+	large := strings.Repeat(" ", 2<<20)
+	c := call{method: "POST", path: "/api/v1/warranties", secret: session, body: large}
+	if code := p.want(t, 413, c).must(t, "code"); code != "body_too_large" {
+		t.Errorf("refused with %s", code)
+	}
+	req, err := http.NewRequest("POST", p.url+c.path, struct{ io.Reader }{strings.NewReader(large)}) // chunked
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+session)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := p.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 413 {
+		t.Errorf("chunked: got %d, want 413", resp.StatusCode)
+	}
+	// The connection is reset once the answer is written, so only its status counts.
+	a, err := p.try(call{method: "GET", path: "/healthz", header: map[string]string{"X-Large": strings.Repeat("x", 100<<10)}})
+	if a.status != 431 {
+		t.Errorf("header: got %d, want 431: %v", a.status, err)
+	}
+	p.want(t, 201, create(session, strings.Repeat("x", 200), ""))
+}
+
+// TestInsidesAreShownOnTheAdminPortAlone walks what tells of the process's inside.
+func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
+	t.Parallel()
+	admin := freeAddress(t)
+	p := start(t, "--admin-listen="+admin)
+	p.want(t, 404, call{method: "GET", path: "/nowhere"})
+	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap", "/debug/pprof/symbol"} {
+		p.want(t, 404, call{method: "GET", path: path})
+		if answering(path, admin) == "" {
+			t.Errorf("%s is not on the admin port", path)
+		}
+	}
+	p.want(t, 404, call{method: "GET", path: "/debug/vars"})
+	if answering("/api/v1/warranties", admin)+answering("/healthz", admin) != "" {
+		t.Error("the admin port answers what is the public one's")
+	}
+	inside := (&process{url: "http://" + admin, client: p.client}).want(t, 200, call{method: "GET", path: "/metrics"}).body
+	if !strings.Contains(inside, `svc_request_seconds_count{route="-",status="404"}`) || !strings.Contains(inside, "go_goroutines") {
+		t.Errorf("the metrics lack the requests or the runtime:\n%.2000s", inside)
+	}
+}
+
+// TestRequestUnderWayIsAnswered holds back half a body over the server's end.
+func TestRequestUnderWayIsAnswered(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	session := p.register(t, "olga")
+	reader, writer := io.Pipe()
+	req, err := http.NewRequest("POST", p.url+"/api/v1/warranties", reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+session)
+	req.Header.Set("Content-Type", "application/json")
+	var wg sync.WaitGroup
+	status := 0
+	wg.Go(func() {
+		resp, err := p.client.Do(req)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		resp.Body.Close()
+		status = resp.StatusCode
+	})
+	io.WriteString(writer, `{"product_name": "Kettle", "start_date": "2020-01-01", `)
+	time.Sleep(200 * time.Millisecond)
+	var stopped error
+	wg.Go(func() { stopped = p.stop() })
+	eventually(t, "stopping", 5*time.Second, func() bool { return len(p.logged("stopping")) == 1 })
+	time.Sleep(time.Second)
+	io.WriteString(writer, `"end_date": "2099-12-31"}`)
+	writer.Close()
+	wg.Wait()
+	if status != 201 || stopped != nil {
+		t.Errorf("the request under way got %d; %v", status, stopped)
+	}
+}

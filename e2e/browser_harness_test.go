@@ -1,0 +1,379 @@
+//go:build browser
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// pagePatience is what one step on a page may take. The machine may be busy with
+// other tests; a step that works takes a fraction of a second.
+const pagePatience = 60 * time.Second
+
+// The people of the demo.
+const (
+	nora   = "owner@demo.example"
+	halden = "seller@demo.example"
+	brandt = "issuer@demo.example"
+)
+
+// site is the demo with a browser in front of it. The tests of the pages share
+// one, because both take a while to start: a test makes what it changes itself.
+type site struct {
+	*process
+	passwords map[string]string // of the demo's people
+	browser   context.Context
+}
+
+var shared struct {
+	once sync.Once
+	site *site
+	err  error
+}
+
+// openSite starts the demo and the browser, or returns those that run.
+func openSite(t testing.TB) *site {
+	t.Helper()
+	chromium := testenv.Chromium(t)
+	shared.once.Do(func() { shared.site, shared.err = newSite(t, chromium) })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	return shared.site
+}
+
+func newSite(t testing.TB, chromium string) (*site, error) {
+	dir, err := os.MkdirTemp(binaries, "site")
+	if err != nil {
+		return nil, err
+	}
+	p, err := launch(dir, nil, append([]string{svcd(), "--demo", "--listen=" + freeAddress(t)}, unthrottled...)...)
+	if err != nil {
+		return nil, err
+	}
+	atExit = append(atExit, p.kill)
+	s := &site{process: p, passwords: map[string]string{}}
+	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.output(), -1) {
+		s.passwords[m[1]] = m[2]
+	}
+	if len(s.passwords) != 3 {
+		return nil, fmt.Errorf("the demo printed no sign-ins:\n%s", p.output())
+	}
+	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(chromium), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoFirstRun,
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true)})
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	browser, closeBrowser := chromedp.NewContext(allocator)
+	atExit = append(atExit, func() { closeBrowser(); stop() })
+	s.browser = browser
+	return s, chromedp.Do(browser)
+}
+
+// tab is a page that somebody looks at, and what it has complained about.
+type tab struct {
+	site *site
+	ctx  context.Context
+
+	mu         sync.Mutex
+	complaints []string
+	marks      map[string]bool
+}
+
+// visitor is somebody new: a browser that knows nobody's cookies.
+func (s *site) visitor(t testing.TB) *tab {
+	t.Helper()
+	return s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
+}
+
+// person is somebody of the demo, signed in.
+func (s *site) person(t testing.TB, email string) *tab {
+	t.Helper()
+	b := s.visitor(t)
+	b.signIn(t, email, s.passwords[email])
+	return b
+}
+
+// another is a second tab of the same person.
+func (b *tab) another(t testing.TB) *tab {
+	t.Helper()
+	return b.site.newTab(t, b.ctx)
+}
+
+// watchScript tells the console about what the policy of a page has refused.
+const watchScript = `addEventListener("securitypolicyviolation", e => console.error("refused by the policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample))`
+
+func (s *site) newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOption) *tab {
+	t.Helper()
+	ctx, closeTab := chromedp.NewContext(parent, options...)
+	t.Cleanup(closeTab)
+	b := &tab{site: s, ctx: ctx, marks: map[string]bool{}}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	console, dialogs := chromedp.Console(ctx), chromedp.Events(ctx, page.JavascriptDialogOpening)
+	go func() {
+		for message, err := range console {
+			if err != nil {
+				return
+			}
+			b.heard(message)
+		}
+	}()
+	go func() {
+		for dialog, err := range dialogs {
+			if err != nil {
+				return
+			}
+			b.complain("a dialog opened: " + dialog.Message)
+			_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) // else the page hangs
+		}
+	}()
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchScript}); err != nil {
+		t.Fatal(err)
+	}
+	b.look(t, "light", 1280)
+	return b
+}
+
+func (b *tab) complain(what string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = append(b.complaints, what)
+}
+
+func (b *tab) heard(message chromedp.ConsoleMessage) {
+	switch {
+	case message.Type == chromedp.ConsoleError || message.IsException():
+		b.complain(message.String() + " (" + message.URL + ")")
+	case strings.HasPrefix(message.Text, "mark "):
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.marks[message.Text] = true
+	}
+}
+
+// noise is what the page has complained about since it was asked last. What it
+// wrote before the question has been heard: a mark in the console follows it.
+func (b *tab) noise(t testing.TB) []string {
+	t.Helper()
+	mark := fmt.Sprint("mark ", time.Now().UnixNano())
+	eval[chromedp.Void](t, b, fmt.Sprintf("console.debug(%q)", mark))
+	var complaints []string
+	eventually(t, "the console is heard", pagePatience, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if !b.marks[mark] {
+			return false
+		}
+		complaints, b.complaints = b.complaints, nil
+		delete(b.marks, mark)
+		return true
+	})
+	return complaints
+}
+
+// mustBeQuiet fails when the page has complained. That a page was answered with
+// an error that the test asked for is no complaint.
+func (b *tab) mustBeQuiet(t testing.TB, expected ...int) {
+	t.Helper()
+	for _, complaint := range b.noise(t) {
+		if !slices.ContainsFunc(expected, func(status int) bool {
+			return strings.Contains(complaint, fmt.Sprintf("the server responded with a status of %d", status))
+		}) {
+			t.Errorf("%s: %s", b.path(t), complaint)
+		}
+	}
+}
+
+// do takes steps, which have to succeed.
+func (b *tab) do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatalf("%v\n%s", err, b.describe())
+	}
+}
+
+// describe says where the tab is and what it shows, for a test that fails.
+func (b *tab) describe() string {
+	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	defer cancel()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 1500)`))
+	if err != nil {
+		return err.Error()
+	}
+	return text
+}
+
+// eval is the value of an expression on the page.
+func eval[T any](t testing.TB, b *tab, expression string, options ...chromedp.EvaluateOption) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", shorten(expression), err, b.describe())
+	}
+	return v
+}
+
+func shorten(s string) string {
+	if len(s) > 200 {
+		return s[:200] + "…"
+	}
+	return s
+}
+
+// until waits for an expression to be true, also across pages.
+func (b *tab) until(t testing.TB, expression string) {
+	t.Helper()
+	for deadline := time.Now().Add(pagePatience); ; time.Sleep(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
+		cancel()
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("never true: %s (%v)\n%s", expression, err, b.describe())
+		}
+	}
+}
+
+// open goes to a path and returns the status of the answer.
+func (b *tab) open(t testing.TB, path string) int {
+	t.Helper()
+	return b.leads(t, chromedp.Navigate(b.site.url+path))
+}
+
+// mustOpen is open for a page that is there.
+func (b *tab) mustOpen(t testing.TB, path string) {
+	t.Helper()
+	if status := b.open(t, path); status != http.StatusOK {
+		t.Fatalf("%s: %d\n%s", path, status, b.describe())
+	}
+}
+
+// leads takes steps that lead to another page, waits for it, and returns its status.
+func (b *tab) leads(t testing.TB, steps ...chromedp.Action[chromedp.Void]) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
+	defer cancel()
+	response, err := chromedp.RunResponse(ctx, steps...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, b.describe())
+	}
+	return int(response.Status)
+}
+
+// click clicks what leads to another page: a link, or the button of a form.
+func (b *tab) click(t testing.TB, selector string) int {
+	t.Helper()
+	return b.leads(t, chromedp.Click(chromedp.CSS(selector)))
+}
+
+// press is click for a button that has this text.
+func (b *tab) press(t testing.TB, text string) int {
+	t.Helper()
+	return b.leads(t, chromedp.Click(fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, text), chromedp.NodeVisible))
+}
+
+// fill fills the fields of the page in: pairs of a selector and what is typed,
+// chosen or, for a box, whether it is ticked.
+func (b *tab) fill(t testing.TB, pairs ...string) {
+	t.Helper()
+	for i := 0; i+1 < len(pairs); i += 2 {
+		kind := eval[string](t, b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); e.focus(); e.select?.(); return e.type })()`, pairs[i]))
+		switch kind {
+		case "date", "number", "select-one":
+			b.do(t, chromedp.SetValue(chromedp.CSS(pairs[i]), pairs[i+1]))
+		case "checkbox", "radio":
+			if fmt.Sprint(eval[bool](t, b, fmt.Sprintf("document.querySelector(%q).checked", pairs[i]))) != pairs[i+1] {
+				b.do(t, chromedp.Click(chromedp.CSS(pairs[i])))
+			}
+		case "file":
+			b.do(t, chromedp.SetUploadFiles(chromedp.CSS(pairs[i]), []string{pairs[i+1]}))
+		default:
+			ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
+			_, err := chromedp.Call(ctx, input.InsertText, input.InsertTextParams{Text: pairs[i+1]})
+			cancel()
+			if err != nil {
+				t.Fatalf("%s: %v", pairs[i], err)
+			}
+		}
+	}
+}
+
+// signIn signs in where a page asks for it.
+func (b *tab) signIn(t testing.TB, email, password string) {
+	t.Helper()
+	b.mustOpen(t, "/sign-in")
+	b.fill(t, "#email", email, "#password", password)
+	if status := b.press(t, "Sign in"); status != http.StatusOK || b.path(t) != "/" {
+		t.Fatalf("%s can not sign in: %d\n%s", email, status, b.describe())
+	}
+}
+
+// path is where the tab is.
+func (b *tab) path(t testing.TB) string {
+	t.Helper()
+	return eval[string](t, b, "location.pathname + location.search")
+}
+
+// text is all that the page shows.
+func (b *tab) text(t testing.TB) string {
+	t.Helper()
+	return eval[string](t, b, "document.body.innerText")
+}
+
+// mustShow fails unless the page shows all of these texts.
+func (b *tab) mustShow(t testing.TB, wanted ...string) {
+	t.Helper()
+	text := b.text(t)
+	for _, want := range wanted {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s does not show %q:\n%s", b.path(t), want, text)
+		}
+	}
+}
+
+// links are the paths of the links that a selector finds.
+func (b *tab) links(t testing.TB, selector string) []string {
+	t.Helper()
+	return eval[[]string](t, b, fmt.Sprintf("[...document.querySelectorAll(%q)].map(a => a.pathname + a.search)", selector))
+}
+
+// look is how the tab shows pages: light or dark, and how wide.
+func (b *tab) look(t testing.TB, scheme string, width int64) {
+	t.Helper()
+	height := int64(860)
+	if width < 500 {
+		height = 700
+	}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}
+	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
+		t.Fatal(err)
+	}
+	b.do(t, chromedp.EmulateViewport(width, height))
+}

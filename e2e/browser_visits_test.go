@@ -1,0 +1,226 @@
+//go:build browser
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// visit is one page to look at, as somebody.
+type visit struct {
+	who    string
+	path   string
+	by     func(t testing.TB, b *tab) int // leads there, when an address alone does not
+	status int                            // of the answer, when it is not 200
+}
+
+func (v visit) String() string {
+	return strings.Trim(strings.TrimSuffix(v.who, ".example")+v.path, "/")
+}
+
+// Who looks at pages, beside the people of the demo.
+const (
+	stranger = ""         // not signed in
+	newcomer = "newcomer" // has an account and nothing else
+	tinkerer = "tinkerer" // has a record, and makes mistakes
+)
+
+// company are the people who look at pages, each with a browser.
+func company(t testing.TB, s *site) map[string]*tab {
+	t.Helper()
+	people := map[string]*tab{stranger: s.visitor(t), nora: s.person(t, nora), halden: s.person(t, halden)}
+	for _, who := range []string{newcomer, tinkerer} {
+		people[who] = s.stranger(t, who)
+	}
+	return people
+}
+
+// stranger is somebody with a new account, signed in.
+func (s *site) stranger(t testing.TB, name string) *tab {
+	t.Helper()
+	name = fmt.Sprint(name, time.Now().UnixNano())
+	s.register(t, name)
+	b := s.visitor(t)
+	b.signIn(t, name+"@people.example", password)
+	return b
+}
+
+// visits are all pages there are: every address, the statuses that look
+// different, the pages that only a form leads to, and forms with mistakes.
+func visits(t testing.TB, s *site, people map[string]*tab) []visit {
+	t.Helper()
+	var all []visit
+	add := func(who string, paths ...string) {
+		for _, path := range paths {
+			all = append(all, visit{who: who, path: path})
+		}
+	}
+	first := func(who, list, selector string) string {
+		t.Helper()
+		b := people[who]
+		b.mustOpen(t, list)
+		links := b.links(t, selector)
+		if len(links) == 0 {
+			t.Fatalf("%s has no link %s\n%s", list, selector, b.describe())
+		}
+		return links[0]
+	}
+
+	add(stranger, "/sign-in", "/register", "/verify-email", "/reset-password", "/reset-password/confirm?done=mailed", "/verify", "/docs", "/docs/errors", "/sign-in?done=password")
+	all = append(all, visit{who: stranger, path: "/nowhere", status: http.StatusNotFound}, visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
+		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound}, visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
+
+	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/transfers/accept",
+		"/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/calendar", "/docs")
+	const record, claim, token = `td a[href^="/warranties/"]`, `td a[href^="/claims/"]`, `td a[href^="/settings/api/tokens/"]`
+	for _, status := range []string{"active", "ending", "upcoming", "expired", "void", "cancelled"} {
+		path := first(nora, "/warranties?status="+status, record)
+		verify := first(nora, path, `a[href^="/verify/"]`)
+		add(nora, path)
+		add(stranger, verify)
+		if status == "active" {
+			add(nora, path+"/edit", path+"/label", path+"?done=updated")
+			add(stranger, verify+"?serial=wrong")
+		}
+	}
+	for _, status := range []string{"submitted", "under_review", "approved", "rejected", "resolved"} {
+		add(halden, first(halden, "/claims?status="+status, claim))
+	}
+	add(nora, first(nora, "/claims", claim))
+	add(halden, "/", first(halden, "/warranties", record))
+	tokenPath := first(nora, "/settings/api", token)
+	add(nora, tokenPath, tokenPath+"/first")
+
+	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api", "/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
+	return append(all, byForms(t)...)
+}
+
+// byForms are the pages that are the answer to a form.
+func byForms(t testing.TB) []visit {
+	t.Helper()
+	notADocument := filepath.Join(t.TempDir(), "program.pdf")
+	if err := os.WriteFile(notADocument, []byte("\x7fELF\x02\x01\x01"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	create := func(t testing.TB, b *tab) int {
+		b.mustOpen(t, "/warranties/new")
+		b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
+		return b.press(t, "Create warranty")
+	}
+	generate := func(name string) func(t testing.TB, b *tab) int {
+		return func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/api/new")
+			b.fill(t, `input[name="name"]`, name)
+			return b.press(t, "Generate token")
+		}
+	}
+	// They are visited in this order, by one person: later ones build on earlier ones.
+	return []visit{
+		{who: stranger, path: "/sign-in, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/sign-in")
+			b.fill(t, "#email", nora, "#password", "not this one")
+			return b.press(t, "Sign in")
+		}},
+		{who: stranger, path: "/register, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/register")
+			b.fill(t, "#name", "Ada", "#email", "ada@people.example", "#password", "password")
+			return b.press(t, "Create account")
+		}},
+		{who: tinkerer, path: "/warranties, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/warranties/new")
+			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2023-01-01")
+			return b.press(t, "Create warranty")
+		}},
+		{who: tinkerer, path: "/warranties, created", by: create},
+		{who: tinkerer, path: "/claims, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/claims/new")
+			b.fill(t, "#incident_date", "2001-01-01", "#description", "It leaks.")
+			return b.press(t, "File claim")
+		}},
+		{who: tinkerer, path: "/documents, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/documents/new")
+			b.fill(t, "#file", notADocument)
+			return b.press(t, "Upload")
+		}},
+		{who: tinkerer, path: "/transfers, offered", by: func(t testing.TB, b *tab) int {
+			create(t, b)
+			b.click(t, `a[href*="/warranties/"][href$="/edit"]`)
+			b.press(t, "Cancel")
+			return b.offer(t, "somebody@people.example")
+		}},
+		{who: tinkerer, path: "/transfers/accept, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/transfers/accept")
+			b.fill(t, "#code", "ABCD-EFGH")
+			return b.press(t, "Accept a warranty")
+		}},
+		{who: tinkerer, path: "/settings/api, generated", by: generate("Nightly")},
+		{who: tinkerer, path: "/settings/api, mistaken", status: 422, by: generate("Nightly")},
+		{who: tinkerer, path: "/settings/api, rotated", by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/api")
+			b.click(t, `td a[href^="/settings/api/tokens/"]`)
+			return b.press(t, "Rotate")
+		}},
+		{who: tinkerer, path: "/settings/profile, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/profile")
+			b.fill(t, "#current_password", "not this one", "#new_password", "another long password")
+			return b.press(t, "Change password")
+		}},
+		{who: tinkerer, path: "/settings/calendar, made", by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/calendar")
+			return b.press(t, "Make an address")
+		}},
+	}
+}
+
+// offer offers the warranty on the page to somebody.
+func (b *tab) offer(t testing.TB, email string) int {
+	t.Helper()
+	eval[bool](t, b, `(document.querySelector("#transfer-email").closest("details").open = true)`)
+	b.fill(t, "#transfer-email", email)
+	return b.press(t, "Offer")
+}
+
+// notPages are addresses that answer with a file or lead elsewhere.
+var notPages = map[string]bool{
+	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /export.csv": true,
+	"GET /settings": true, "GET /settings/api/tokens": true, "GET /settings/api/tokens/{id}/rotate": true,
+}
+
+// TestVisitsLeaveNothingOut compares what is visited with the table of routes.
+func TestVisitsLeaveNothingOut(t *testing.T) {
+	s := openSite(t)
+	table, err := os.ReadFile("../internal/web/web.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux, visited := http.NewServeMux(), map[string]bool{}
+	for _, m := range regexp.MustCompile(`\{"(GET /[^"]*)"`).FindAllStringSubmatch(string(table), -1) {
+		mux.HandleFunc(m[1], http.NotFound)
+		visited[m[1]] = notPages[m[1]]
+	}
+	if len(visited) < 30 {
+		t.Fatalf("the table has only %d addresses", len(visited))
+	}
+	for _, v := range visits(t, s, company(t, s)) {
+		if v.by == nil {
+			request, err := http.NewRequest(http.MethodGet, v.path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, pattern := mux.Handler(request)
+			visited[pattern] = true
+		}
+	}
+	for pattern, ok := range visited {
+		if !ok {
+			t.Errorf("no test looks at %s", pattern)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+package e2e
+
+import (
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// behindProxy starts svcd on a PostgreSQL that the test can take away.
+func behindProxy(t *testing.T) (*process, *proxy) {
+	t.Helper()
+	u, err := url.Parse(testenv.Postgres(t))
+	if err != nil {
+		t.Fatal("SVC_TEST_POSTGRES is not a URL")
+	}
+	database := newProxy(t, u.Host)
+	u.Host = database.address
+	return start(t, append(unthrottled, "--database="+u.String())...), database
+}
+
+// TestDatabaseGoesAndComesBack cuts PostgreSQL off for two seconds under load.
+// Requests are told to come again, the process stays alive and says that it is
+// not ready, and afterwards all is as it was.
+func TestDatabaseGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	p, database := behindProxy(t)
+	secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+	l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
+	go func() { defer close(done); l.run(p, secret, "load", 4, 20_000, stop) }()
+	reads := watch(p, stop, call{method: "GET", path: "/api/v1/warranties", secret: secret})
+	eventually(t, "load", 10*time.Second, func() bool { return l.progress() > 50 })
+
+	database.setCut(true)
+	for cut := time.Now(); time.Since(cut) < 2*time.Second; time.Sleep(50 * time.Millisecond) {
+		asked := time.Now()
+		p.want(t, 200, call{method: "GET", path: "/healthz"})
+		a := p.want(t, 503, call{method: "GET", path: "/readyz"})
+		if took := time.Since(asked); took > time.Second {
+			t.Errorf("the health checks took %v", took)
+		}
+		unavailable(t, a)
+	}
+	database.setCut(false)
+	healed := time.Now()
+	eventually(t, "ready again", 5*time.Second, func() bool {
+		a, err := p.try(call{method: "GET", path: "/readyz"})
+		return err == nil && a.status == 200
+	})
+	back := time.Since(healed)
+	before := l.progress()
+	eventually(t, "load again", 5*time.Second, func() bool { return l.progress() > before+50 })
+	close(stop)
+	<-done
+
+	for status, answers := range reads() {
+		if status != 200 && status != 503 {
+			t.Errorf("reads: %d times %d: %s", len(answers), status, answers[0].body)
+		}
+	}
+	for status, answers := range l.refused {
+		if status != 503 {
+			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].body)
+		}
+		for _, a := range answers {
+			unavailable(t, a)
+		}
+	}
+	t.Logf("ready %v after the database was back; %d creates acknowledged, %d times 503", back.Round(time.Millisecond), len(l.acknowledged), len(l.refused[503]))
+	if len(l.refused[503]) == 0 {
+		t.Error("nothing was refused while the database was away")
+	}
+	retry(t, p, secret, l)
+}
+
+// TestDatabaseHangs lets PostgreSQL fall silent, as behind a network that drops
+// everything, which no error tells of.
+func TestDatabaseHangs(t *testing.T) {
+	t.Parallel()
+	p, database := behindProxy(t)
+	secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+	l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
+	go func() { defer close(done); l.run(p, secret, "load", 4, 20_000, stop) }()
+	eventually(t, "load", 10*time.Second, func() bool { return l.progress() > 50 })
+	database.stalled.Store(true)
+	time.Sleep(2 * time.Second)
+	p.want(t, 200, call{method: "GET", path: "/healthz"})
+	database.stalled.Store(false)
+	before := l.progress()
+	eventually(t, "load again", 10*time.Second, func() bool { return l.progress() > before+50 })
+	close(stop)
+	<-done
+	for status, answers := range l.refused {
+		if status != 503 {
+			t.Errorf("creates: %d times %d: %s", len(answers), status, answers[0].body)
+		}
+	}
+	retry(t, p, secret, l)
+}
+
+// retry repeats what was not answered, and then expects one record a key.
+func retry(t *testing.T, p *process, secret string, l *load) {
+	t.Helper()
+	for key := range l.unanswered {
+		p.want(t, 201, create(secret, key, key))
+		l.acknowledged[key] = true
+	}
+	have := p.products(t, secret)
+	for key := range l.acknowledged {
+		if have[key] != 1 {
+			t.Errorf("%s is there %d times", key, have[key])
+		}
+	}
+	if len(have) != len(l.acknowledged) {
+		t.Errorf("%d records, want %d", len(have), len(l.acknowledged))
+	}
+}
+
+// unavailable expects the problem that says when to come again.
+func unavailable(t *testing.T, a answer) {
+	t.Helper()
+	if code, err := a.at("code"); err != nil || code != "unavailable" || a.header.Get("Retry-After") == "" ||
+		a.header.Get("Content-Type") != "application/problem+json" {
+		t.Errorf("not the problem of an outage: %v %s", a.header, a.body)
+	}
+}
+
+// watch repeats a call until stop is closed, and gives the answers by status.
+func watch(p *process, stop <-chan struct{}, c call) func() map[int][]answer {
+	answers := map[int][]answer{}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 20_000 {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			a, err := p.try(c)
+			if err != nil {
+				a.body = err.Error()
+			}
+			answers[a.status] = append(answers[a.status], a)
+		}
+	})
+	return func() map[int][]answer { wg.Wait(); return answers }
+}

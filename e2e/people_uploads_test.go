@@ -1,0 +1,256 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// formAround is what stands before and after the file in an upload.
+func formAround(warranty, name string) (before, after string) {
+	const boundary = "boundary"
+	for _, field := range [][2]string{{"warranty_id", warranty}, {"type", "receipt"}} {
+		before += "--" + boundary + "\r\nContent-Disposition: form-data; name=\"" + field[0] + "\"\r\n\r\n" + field[1] + "\r\n"
+	}
+	return before + "--" + boundary + "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n", "\r\n--" + boundary + "--\r\n"
+}
+
+// upload streams a file of this size; its content follows from its seed.
+func (p *process) upload(session, warranty string, seed uint64, size int64) (answer, error) {
+	before, after := formAround(warranty, fmt.Sprintf("%d.pdf", seed))
+	req, err := http.NewRequest("POST", p.url+"/api/documents", io.MultiReader(strings.NewReader(before), content(seed, size), strings.NewReader(after)))
+	if err != nil {
+		return answer{}, err
+	}
+	req.ContentLength = int64(len(before)+len(after)) + size
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=boundary")
+	req.Header.Set("Authorization", "Bearer "+session)
+	resp, err := p.client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return answer{status: resp.StatusCode, header: resp.Header, body: string(text)}, err
+}
+
+// content is a PDF as far as anybody looks.
+func content(seed uint64, size int64) io.Reader {
+	var key [32]byte
+	copy(key[:], strconv.FormatUint(seed, 10))
+	return io.LimitReader(io.MultiReader(strings.NewReader("%PDF-1.7\n"), rand.NewChaCha8(key)), size)
+}
+
+func sumOf(r io.Reader) (string, error) {
+	hash := sha256.New()
+	_, err := io.Copy(hash, r)
+	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// documents lists everything that a person sees, by its id: the sum of each.
+func (p *process) documents(t *testing.T, session string) map[string]string {
+	t.Helper()
+	sums := map[string]string{}
+	for page := 1; page <= 1000; page++ {
+		a := p.want(t, 200, call{method: "GET", path: fmt.Sprintf("/api/v1/documents?limit=100&page=%d", page), secret: session})
+		var list struct{ Data []struct{ ID, SHA256 string } }
+		if err := json.Unmarshal([]byte(a.body), &list); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list.Data {
+			sums[d.ID] = d.SHA256
+		}
+		if len(list.Data) < 100 {
+			return sums
+		}
+	}
+	t.Fatal("the list does not end")
+	return nil
+}
+
+// filesIn counts the files in one of the two folders of a data folder.
+func filesIn(t *testing.T, dir, folder string) int {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, "data", "files", folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// TestPeopleFilesSurviveKills uploads and removes documents while the server is
+// killed again and again. After each restart there is no file without a record,
+// no record without its file, and nothing is missing that was acknowledged.
+func TestPeopleFilesSurviveKills(t *testing.T) {
+	t.Parallel()
+	const rounds, uploaders = 8, 4
+	dir := t.TempDir()
+	p := startIn(t, dir, unthrottled...)
+	session := p.register(t, "olga")
+	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+	var mu sync.Mutex
+	var seed atomic.Uint64
+	acknowledged, removed, attempted := map[string]string{}, map[string]bool{}, map[string]bool{} // by id
+	leftover := 0
+	for round := range rounds {
+		var running sync.WaitGroup
+		for i := range uploaders {
+			running.Go(func() {
+				for n := 0; ; n++ {
+					seed := seed.Add(1)
+					size := int64(20_000 + 150_000*(seed%5))
+					a, err := p.upload(session, record, seed, size)
+					if err != nil {
+						return // it was killed
+					}
+					var d struct{ Data struct{ ID, SHA256 string } }
+					if err := json.Unmarshal([]byte(a.body), &d); err != nil || a.status != http.StatusCreated {
+						t.Errorf("upload: %d %s", a.status, a.body)
+						return
+					}
+					mu.Lock()
+					acknowledged[d.Data.ID] = d.Data.SHA256
+					mu.Unlock()
+					if want, _ := sumOf(content(seed, size)); d.Data.SHA256 != want {
+						t.Errorf("the sum of file %d is %s, want %s", seed, d.Data.SHA256, want)
+					}
+					if (n+i)%3 != 0 {
+						continue
+					}
+					mu.Lock()
+					attempted[d.Data.ID] = true
+					mu.Unlock()
+					a, err = p.try(call{method: "DELETE", path: "/api/documents/" + d.Data.ID, secret: session})
+					if err != nil {
+						return
+					}
+					if a.status != http.StatusNoContent {
+						t.Errorf("delete: %d %s", a.status, a.body)
+					}
+					mu.Lock()
+					removed[d.Data.ID] = true
+					mu.Unlock()
+				}
+			})
+		}
+		time.Sleep(time.Duration(150+rand.IntN(250)) * time.Millisecond)
+		p.kill()
+		running.Wait()
+		before := filesIn(t, dir, "complete") + filesIn(t, dir, "arriving")
+		p = startIn(t, dir, unthrottled...)
+		have := p.documents(t, session)
+		leftover += before - len(have)
+		if n := filesIn(t, dir, "arriving"); n != 0 {
+			t.Errorf("round %d: %d files are still arriving", round, n)
+		}
+		if n := filesIn(t, dir, "complete"); n != len(have) {
+			t.Errorf("round %d: %d files for %d records", round, n, len(have))
+		}
+		for id, sum := range acknowledged {
+			if have[id] == "" && !attempted[id] || have[id] != "" && (removed[id] || have[id] != sum) {
+				t.Errorf("round %d: document %s was acknowledged, removal %t: have %q", round, id, removed[id], have[id])
+			}
+		}
+	}
+	have := p.documents(t, session)
+	for id, sum := range have {
+		a := p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+		if got, _ := sumOf(strings.NewReader(a.body)); got != sum {
+			t.Errorf("the file of %s has the sum %s, its record says %s", id, got, sum)
+		}
+	}
+	t.Logf("%d kills: %d uploads and %d removals acknowledged, %d documents at the end, %d leftovers swept", rounds, len(acknowledged), len(removed), len(have), leftover)
+	if len(acknowledged) < 5*rounds || leftover == 0 {
+		t.Errorf("too little was under way to show anything: %d uploads, %d leftovers", len(acknowledged), leftover)
+	}
+}
+
+// TestPeopleUploadInLittleMemory lets 16 people upload 20 MiB each at the same
+// moment, and download it. The server never holds a file in memory.
+func TestPeopleUploadInLittleMemory(t *testing.T) {
+	const people, size, most = 16, 20 << 20, 150 << 10 // KiB
+	p := start(t, unthrottled...)
+	var sessions, records [people]string
+	for i := range people {
+		sessions[i] = p.register(t, fmt.Sprintf("person%d", i))
+		records[i] = p.want(t, 201, create(sessions[i], "Kettle", "")).must(t, "data.id")
+	}
+	idle := p.peak(t)
+	began := time.Now()
+	var ids [people]string
+	var running sync.WaitGroup
+	for i := range people {
+		running.Go(func() {
+			a, err := p.upload(sessions[i], records[i], uint64(i), size)
+			if err != nil || a.status != http.StatusCreated {
+				t.Errorf("upload %d: %d %s %v", i, a.status, a.body, err)
+				return
+			}
+			ids[i], _ = a.at("data.id")
+		})
+	}
+	running.Wait()
+	took, uploads := time.Since(began), p.peak(t)
+	if t.Failed() {
+		return
+	}
+	for i := range people {
+		running.Go(func() {
+			req, err := http.NewRequest("GET", p.url+"/api/documents/"+ids[i]+"/file", nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.Header.Set("Authorization", "Bearer "+sessions[i])
+			resp, err := p.client.Do(req)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer resp.Body.Close()
+			got, err := sumOf(resp.Body)
+			if want, _ := sumOf(content(uint64(i), size)); err != nil || got != want {
+				t.Errorf("download %d: %s, want %s, %v", i, got, want, err)
+			}
+		})
+	}
+	running.Wait()
+	downloads := p.peak(t)
+	t.Logf("peak memory: %d MiB before, %d MiB with %d uploads of 20 MiB at once (%v), %d MiB with the downloads", idle>>10, uploads>>10, people, took.Round(time.Millisecond), downloads>>10)
+	if uploads > most || downloads > most {
+		t.Errorf("the server took %d KiB to upload and %d KiB to download, at most %d are allowed", uploads, downloads, most)
+	}
+}
+
+// peak is the most memory that the process has had until now, in KiB.
+func (p *process) peak(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(status) {
+		if rest, found := bytes.CutPrefix(line, []byte("VmHWM:")); found {
+			kib, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(string(rest)), " kB"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib
+		}
+	}
+	t.Fatal("the kernel does not tell")
+	return 0
+}

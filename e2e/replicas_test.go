@@ -1,0 +1,155 @@
+package e2e
+
+import (
+	"fmt"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// replicas starts two servers on one PostgreSQL database and one Redis.
+func replicas(t *testing.T) [2]*process {
+	t.Helper()
+	args := append(unthrottled, "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t))
+	return [2]*process{start(t, args...), start(t, args...)}
+}
+
+// TestRevokedTokenIsRefusedEverywhere revokes tokens through one replica and
+// uses them on the other right after the answer.
+func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
+	both := replicas(t)
+	session := both[0].register(t, "olga")
+	list := call{method: "GET", path: "/api/v1/warranties"}
+	for i := range 200 {
+		here, there := both[i%2], both[(i+1)%2]
+		secret, id := here.token(t, session, fmt.Sprint("token ", i), 1000)
+		list.secret = secret
+		there.want(t, 200, list)
+		here.want(t, 204, call{method: "DELETE", path: "/api/integration-tokens/" + id, secret: session})
+		if code := there.want(t, 401, list).must(t, "code"); code != "token_revoked" {
+			t.Fatalf("refused with %s", code)
+		}
+	}
+}
+
+// TestNothingIsWrittenAfterARevocation revokes a token through one replica while
+// it writes through the other: from the answer on, no record appears, also none
+// of a request that was let in before.
+func TestNothingIsWrittenAfterARevocation(t *testing.T) {
+	both := replicas(t)
+	session := both[0].register(t, "olga")
+	total := func() string {
+		return both[0].want(t, 200, call{method: "GET", path: "/api/v1/warranties?limit=1", secret: session}).must(t, "pagination.total")
+	}
+	for round := range 20 {
+		secret, id := both[0].token(t, session, fmt.Sprint("round ", round), 1_000_000)
+		l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
+		go func() { defer close(done); l.run(both[1], secret, fmt.Sprint("round", round), 6, 1000, stop) }()
+		eventually(t, "load", 10*time.Second, func() bool { return l.progress() >= 10 })
+		both[0].want(t, 204, call{method: "DELETE", path: "/api/integration-tokens/" + id, secret: session})
+		before := total()
+		eventually(t, "refusals", 10*time.Second, func() bool { return l.refusals(401) >= 6 })
+		close(stop)
+		<-done
+		if after := total(); after != before {
+			t.Fatalf("round %d: %s records when the revocation was answered, %s later", round, before, after)
+		}
+	}
+}
+
+// TestReplicasShareALimitExactly floods two replicas at once with one token.
+func TestReplicasShareALimitExactly(t *testing.T) {
+	const limit, requests, rounds = 50, 150, 5
+	both := replicas(t)
+	session := both[0].register(t, "olga")
+	away := func() int { return len(both[0].logged(redisAway)) + len(both[1].logged(redisAway)) }
+	exact := 0
+	for round := 0; exact < rounds && round < 2*rounds; round++ {
+		before := away()
+		secret, _ := both[0].token(t, session, fmt.Sprint("round ", round), limit)
+		allowed, refused, remaining := flood(t, both, secret, requests)
+		if away() > before {
+			// Redis was not heard in time, and then each replica counts for itself.
+			t.Log("this machine is very busy: round void")
+			time.Sleep(1500 * time.Millisecond)
+			continue
+		}
+		exact++
+		if allowed != limit || refused != requests-limit || remaining != limit {
+			t.Errorf("%d allowed with %d different figures of what remains, %d refused; want %d and %d", allowed, remaining, refused, limit, requests-limit)
+		}
+	}
+	if exact == 0 {
+		t.Error("Redis was never heard in time")
+	}
+}
+
+const (
+	redisAway = "rate limits: Redis does not answer, counting in memory"
+	redisBack = "rate limits: Redis answers again, counting there"
+)
+
+// flood sends requests to both replicas in turn, from ten clients.
+func flood(t *testing.T, both [2]*process, secret string, requests int) (allowed, refused, remaining int) {
+	t.Helper()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	figures := map[string]bool{}
+	for client := range 10 {
+		wg.Go(func() {
+			for i := range requests / 10 {
+				a, err := both[(client+i)%2].try(call{method: "GET", path: "/api/v1/auth/status", secret: secret})
+				mu.Lock()
+				switch {
+				case err != nil:
+					t.Error(err)
+				case a.status == 200:
+					allowed++
+					figures[a.header.Get("X-RateLimit-Remaining")] = true
+				case a.status == 429:
+					refused++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return allowed, refused, len(figures)
+}
+
+// TestRedisGoesAndComesBack takes Redis away: the service goes on, counts in
+// memory, and says so once.
+func TestRedisGoesAndComesBack(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(testenv.Redis(t))
+	if err != nil {
+		t.Fatal("SVC_TEST_REDIS is not a URL")
+	}
+	redis := newProxy(t, u.Host)
+	u.Host = redis.address
+	p := start(t, append(unthrottled, "--redis="+u.String())...)
+	session := p.register(t, "olga")
+	secret, _ := p.token(t, session, "ERP", 20)
+	list := call{method: "GET", path: "/api/v1/warranties", secret: secret}
+	p.want(t, 200, list)
+	before := len(p.logged(redisAway)) // some, on a machine that is very busy
+
+	redis.setCut(true)
+	for range 20 { // long enough for two probes of a Redis that is away
+		p.want(t, 200, list)
+		time.Sleep(120 * time.Millisecond)
+	}
+	p.want(t, 429, list) // the limit holds without Redis, too
+
+	redis.setCut(false)
+	eventually(t, "Redis is used again", 5*time.Second, func() bool {
+		p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session})
+		return len(p.logged(redisBack)) > before
+	})
+	if n := len(p.logged(redisAway)); n != before+1 {
+		t.Errorf("%d lines say that Redis is away, want %d", n, before+1)
+	}
+}

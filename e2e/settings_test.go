@@ -1,0 +1,270 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/config"
+)
+
+// effect is how a setting shows from outside. Its two values must show
+// differently: a control that is written but not wired shows both the same.
+type effect struct {
+	one, other string
+	shows      [2]string // what the two show as, where not as themselves
+	wrong      string    // a value that is refused
+	with       []string  // other flags that it needs to show
+	see        func(t *testing.T, p *process) string
+}
+
+// effects has a row for every setting of config.Table.
+func effects(t *testing.T) map[string]effect {
+	dir := t.TempDir()
+	one, other := freeAddress(t), freeAddress(t)
+	box, otherBox := newMailbox(t), newMailbox(t)
+	redis, seen := silent(t)
+	otherRedis, otherSeen := silent(t)
+	return map[string]effect{
+		"listen": {one: one, other: other, wrong: "8080",
+			see: func(*testing.T, *process) string { return answering("/healthz", one, other) }},
+		"public-url": {one: "https://one.example", other: "http://other.example:8443", wrong: "one.example",
+			see: publicURL},
+		"data": {one: dir + "/one", other: dir + "/other", shows: [2]string{"true false", "true true"}, wrong: "http://folder",
+			see: func(*testing.T, *process) string {
+				return fmt.Sprint(exists(dir+"/one/svc.db"), exists(dir+"/other/svc.db"))
+			}},
+		"database": {one: dir + "/one.db", other: dir + "/other.db", shows: [2]string{"true false", "true true"}, wrong: "mysql://localhost/svc",
+			see: func(*testing.T, *process) string { return fmt.Sprint(exists(dir+"/one.db"), exists(dir+"/other.db")) }},
+		"redis": {one: "redis://" + redis, other: "redis://" + otherRedis, shows: [2]string{"true false", "true true"}, wrong: "localhost:6379",
+			see: func(t *testing.T, p *process) string {
+				p.want(t, 401, call{method: "GET", path: "/api/v1/warranties"})
+				return fmt.Sprint(seen.Load() > 0, otherSeen.Load() > 0)
+			}},
+		"demo": {one: "true", other: "false", wrong: "perhaps",
+			see: func(_ *testing.T, p *process) string {
+				return fmt.Sprint(strings.Contains(p.output(), "The demo is ready"))
+			}},
+		"trusted-proxies": {one: "127.0.0.0/8, ::1", other: "10.0.0.0/8", shows: [2]string{"5", "2"}, wrong: "127.0.0.1:80", with: []string{"--ip-rate-limit=2"},
+			see: func(t *testing.T, p *process) string {
+				return count(t, p, 5, func(i int) call {
+					return call{method: "GET", path: "/", header: map[string]string{"X-Forwarded-For": fmt.Sprintf("203.0.113.%d", i)}}
+				})
+			}},
+		"smtp": {one: "smtp://" + box.address, other: "smtp://" + otherBox.address, shows: [2]string{"true false", "false true"}, wrong: "localhost:25",
+			see: func(t *testing.T, p *process) string {
+				p.register(t, "olga")
+				first, second := box.takeMail(t, otherBox)
+				return fmt.Sprint(strings.Contains(first, "MAIL FROM"), strings.Contains(second, "MAIL FROM"))
+			}},
+		"mail-from": {one: "Desk <desk@one.example>", other: "desk@other.example", wrong: "desk", with: []string{"--smtp=smtp://" + box.address},
+			shows: [2]string{"MAIL FROM:<desk@one.example>", "MAIL FROM:<desk@other.example>"},
+			see: func(t *testing.T, p *process) string {
+				p.register(t, "olga")
+				mail, _ := box.takeMail(t, otherBox)
+				return regexp.MustCompile(`(?m)^MAIL FROM:<.*?>`).FindString(mail)
+			}},
+		"signup": {one: "closed", other: "open", shows: [2]string{"1", "3"}, wrong: "ajar",
+			see: func(t *testing.T, p *process) string { return registrations(t, p, 3) }},
+		"rate-limit": {one: "7", other: "8", wrong: "0",
+			see: func(t *testing.T, p *process) string {
+				return p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: p.register(t, "olga")}).header.Get("X-RateLimit-Limit")
+			}},
+		"max-token-rate": {one: "7", other: "8", wrong: "1.5",
+			see: func(t *testing.T, p *process) string {
+				session := p.register(t, "olga")
+				return count(t, p, 12, func(i int) call {
+					return call{method: "POST", path: "/api/integration-tokens", secret: session,
+						body: map[string]any{"name": fmt.Sprint(i), "scopes": []string{"claims:read"}, "rate_limit_per_minute": i}}
+				})
+			}},
+		"ip-rate-limit": {one: "7", other: "8", wrong: "-1",
+			see: func(t *testing.T, p *process) string {
+				return count(t, p, 12, func(int) call { return call{method: "GET", path: "/openapi.json"} })
+			}},
+		"verify-rate-limit": {one: "2", other: "3", wrong: "many",
+			see: func(t *testing.T, p *process) string {
+				return count(t, p, 6, func(int) call { return call{method: "GET", path: "/verify/WR-0000-0000-0000-0000"} })
+			}},
+		"sign-in-rate-limit": {one: "2", other: "3", wrong: "1e3",
+			see: func(t *testing.T, p *process) string {
+				return count(t, p, 6, func(i int) call {
+					return call{method: "POST", path: "/api/auth/sessions",
+						body: map[string]string{"email": fmt.Sprintf("nobody%d@people.example", i), "password": password}}
+				})
+			}},
+		"sign-up-rate-limit": {one: "2", other: "3", wrong: "1000000001",
+			see: func(t *testing.T, p *process) string { return registrations(t, p, 6) }},
+		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
+			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
+	}
+}
+
+func publicURL(t *testing.T, p *process) string {
+	a := p.want(t, 201, create(p.register(t, "olga"), "Kettle", ""))
+	found := map[string]bool{}
+	for _, absolute := range []string{a.header.Get("Location"), a.must(t, "data.verify_url")} {
+		found[regexp.MustCompile(`^https?://[^/]*`).FindString(absolute)] = true
+	}
+	return strings.Join(slices.Sorted(maps.Keys(found)), " and ")
+}
+
+// answering is which addresses answer a GET with 200.
+func answering(path string, addresses ...string) string {
+	var found []string
+	for _, address := range addresses {
+		resp, err := http.Get("http://" + address + path)
+		if err != nil {
+			continue
+		}
+		resp.Body.Close()
+		if resp.StatusCode == http.StatusOK {
+			found = append(found, address)
+		}
+	}
+	return strings.Join(found, " and ")
+}
+
+// count is how many of some calls, numbered from 1, are neither throttled nor refused.
+func count(t *testing.T, p *process, calls int, next func(i int) call) string {
+	t.Helper()
+	n := 0
+	for i := 1; i <= calls; i++ {
+		a, err := p.try(next(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status != http.StatusTooManyRequests && a.status != http.StatusUnprocessableEntity && a.status != http.StatusForbidden {
+			n++
+		}
+	}
+	return fmt.Sprint(n)
+}
+
+func registrations(t *testing.T, p *process, calls int) string {
+	t.Helper()
+	return count(t, p, calls, func(i int) call {
+		name := fmt.Sprintf("person%d", i)
+		return call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": name, "email": name + "@people.example", "password": password}}
+	})
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
+
+// TestEverySettingHasAnEffect gives each setting as a flag, with another value
+// in the environment that must lose, and then in the environment alone.
+func TestEverySettingHasAnEffect(t *testing.T) {
+	rows := effects(t)
+	for _, setting := range config.Table() {
+		row, ok := rows[setting.Flag]
+		if !ok {
+			t.Errorf("--%s has no row in effects: show what it does", setting.Flag)
+			continue
+		}
+		delete(rows, setting.Flag)
+		t.Run(setting.Flag, func(t *testing.T) {
+			if row.shows == [2]string{} {
+				row.shows = [2]string{row.one, row.other}
+			}
+			row.look(t, row.shows[0], []string{setting.Env + "=" + row.other}, "--"+setting.Flag+"="+row.one)
+			row.look(t, row.shows[1], []string{setting.Env + "=" + row.other})
+		})
+	}
+	for flag := range rows {
+		t.Errorf("effects has a row for --%s, which is no setting", flag)
+	}
+}
+
+// look starts svcd with a setting and compares what shows.
+func (row effect) look(t *testing.T, want string, env []string, args ...string) {
+	t.Helper()
+	if !strings.Contains(fmt.Sprint(env), "SVC_LISTEN") {
+		args = append(args, "--listen="+freeAddress(t))
+	}
+	p, err := launch(t.TempDir(), env, append(append([]string{svcd()}, args...), row.with...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	if got := row.see(t, p); got != want {
+		t.Errorf("%s %s: saw %q, want %q", env, args, got, want)
+	}
+}
+
+// TestWrongSettingIsOneLine refuses a wrong value of each setting, as flag and in
+// the environment, with exit status 2 and one line that names where it came from.
+func TestWrongSettingIsOneLine(t *testing.T) {
+	for flag, row := range effects(t) {
+		env := "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+		refused(t, "--"+flag, nil, "--"+flag+"="+row.wrong)
+		refused(t, env, []string{env + "=" + row.wrong})
+	}
+	refused(t, "--colour", nil, "--colour=red")
+	refused(t, "--database", nil, "--database=mysql://svc:canary@localhost/svc")
+	refused(t, "SVC_REDIS", []string{"SVC_REDIS=http://svc:canary@localhost"})
+	refused(t, "--smtp", nil, "--smtp=smtp://svc:can%ary@localhost")
+}
+
+// refused runs svcd, which must not start.
+func refused(t *testing.T, source string, env []string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(svcd(), args...)
+	var stdout, stderr bytes.Buffer
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = t.TempDir(), env, &stdout, &stderr, 10*time.Second
+	err := cmd.Start()
+	if err == nil {
+		timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		err = cmd.Wait()
+		timer.Stop()
+	}
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 {
+		t.Errorf("%s %s: %v, want exit status 2", env, args, err)
+	}
+	line := stderr.String()
+	if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "svcd: ") || !strings.Contains(line, source) {
+		t.Errorf("%s %s: not one line that names %s: %q", env, args, source, line)
+	}
+	if stdout.Len() > 0 || strings.Contains(line, "can") && strings.Contains(fmt.Sprint(env, args), "svc:can") {
+		t.Errorf("%s %s: said too much: %q %q", env, args, stdout.String(), line)
+	}
+	if files, _ := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(files) > 0 {
+		t.Errorf("%s %s: left %s behind", env, args, files)
+	}
+}
+
+// TestHelpListsEverySetting compares the help with the table: a flag that one of
+// them lacks was not declared there.
+func TestHelpListsEverySetting(t *testing.T) {
+	out, err := exec.Command(svcd(), "--help").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, s := range config.Table() {
+		want = append(want, s.Flag)
+		if line := regexp.MustCompile(`(?m)^ +--` + s.Flag + ` .*$`).FindString(string(out)); !strings.Contains(line, s.Help) ||
+			!strings.Contains(line, "["+s.Env+"]") || !strings.Contains(line, "(default ") {
+			t.Errorf("the help of --%s lacks its phrase, default or variable: %q", s.Flag, line)
+		}
+	}
+	var got []string
+	for _, found := range regexp.MustCompile(`(?m)^ .*?--([a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
+		if found[1] != "help" && found[1] != "version" {
+			got = append(got, found[1])
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the help lists %q, the table %q", got, want)
+	}
+}

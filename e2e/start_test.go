@@ -1,0 +1,204 @@
+package e2e
+
+import (
+	"debug/elf"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3/driver"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+func TestBinaryIsStatic(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems have other formats")
+	}
+	file, err := elf.Open(svcd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for _, part := range file.Progs {
+		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
+			t.Errorf("the binary has a %v part: it needs something beside itself", part.Type)
+		}
+	}
+}
+
+// TestStartIsQuick measures the start on a database that has records.
+func TestStartIsQuick(t *testing.T) {
+	dir := t.TempDir()
+	startIn(t, dir, "--demo").mustStop(t)
+	for range 3 {
+		p := startIn(t, dir)
+		t.Logf("ready after %v", p.took.Round(time.Millisecond))
+		if p.took > 3*time.Second {
+			t.Errorf("svcd was ready after %v, want within 3 s", p.took)
+		}
+		p.mustStop(t)
+	}
+}
+
+// TestFilesAreTheOwnersAlone starts with the most generous umask there is.
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	dir := t.TempDir()
+	p, err := launch(dir, nil, "sh", "-c", `umask 000; exec "$0" "$@"`, svcd(), "--listen="+freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	p.register(t, "olga") // so that the write-ahead log is there, too
+	seen := 0
+	err = filepath.WalkDir(filepath.Join(dir, "data"), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		seen++
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v: others can look into it", path, info.Mode())
+		}
+		return nil
+	})
+	if err != nil || seen < 2 {
+		t.Errorf("saw %d files: %v", seen, err)
+	}
+}
+
+// TestOldBinaryRefusesANewerDatabase plants a schema version of the future.
+func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
+	dir := t.TempDir()
+	startIn(t, dir).mustStop(t)
+	file := filepath.Join(dir, "data", "svc.db")
+	db, err := driver.Open("file:" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.Exec(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)`); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	if p, err := launch(dir, nil, svcd(), "--listen="+freeAddress(t)); err == nil {
+		p.kill()
+		t.Error("svcd started")
+	} else if !strings.Contains(err.Error(), "exit status 1") || !strings.Contains(err.Error(), "newer version of svcd") {
+		t.Error(err)
+	}
+}
+
+// TestReplicasStartTogether lets three processes migrate one empty database at once.
+func TestReplicasStartTogether(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) { startTogether(t, filepath.Join(t.TempDir(), "svc.db")) })
+	t.Run("postgres", func(t *testing.T) { startTogether(t, testenv.Postgres(t)) })
+}
+
+func startTogether(t *testing.T, database string) {
+	replicas := make([]*process, 3)
+	errs := make([]error, len(replicas))
+	var wg sync.WaitGroup
+	for i := range replicas {
+		dir, listen := t.TempDir(), "--listen="+freeAddress(t)
+		wg.Go(func() { replicas[i], errs[i] = launch(dir, nil, svcd(), listen, "--database="+database) })
+	}
+	wg.Wait()
+	for i, p := range replicas {
+		if errs[i] != nil {
+			t.Fatal(errs[i])
+		}
+		defer p.kill()
+		if log := p.log(); strings.Contains(log, `"level":"ERROR"`) {
+			t.Errorf("replica %d: %s", i, log)
+		}
+	}
+	session := replicas[0].register(t, "olga")
+	for i, p := range replicas {
+		p.want(t, 201, create(session, fmt.Sprint("Kettle ", i), ""))
+	}
+	if got := len(replicas[2].products(t, session)); got != len(replicas) {
+		t.Errorf("%d records, want %d", got, len(replicas))
+	}
+	for _, p := range replicas {
+		p.mustStop(t)
+	}
+}
+
+// TestStartIsCutShort ends svcd at different moments of its first start, by
+// SIGTERM, which is no failure, and by kill -9: the next start goes on from there.
+func TestStartIsCutShort(t *testing.T) {
+	t.Parallel()
+	eachDatabase(t, func(t *testing.T, database string) {
+		for i, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL, syscall.SIGTERM, syscall.SIGKILL} {
+			cmd := exec.Command(svcd(), "--listen="+freeAddress(t), database)
+			var log strings.Builder
+			cmd.Dir, cmd.Stderr = t.TempDir(), &log
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(10+15*i) * time.Millisecond)
+			cmd.Process.Signal(signal)
+			ended := cmd.Wait()
+			// Before it listens to signals, SIGTERM ends any process.
+			if signal == syscall.SIGTERM && ended != nil && ended.Error() != "signal: terminated" {
+				t.Errorf("after SIGTERM: %v: %s", ended, log.String())
+			}
+		}
+		p := start(t, database)
+		p.want(t, 201, create(p.register(t, "olga"), "Kettle", ""))
+	})
+}
+
+// TestDiskFull gives the database a limit on its size: what is acknowledged is
+// there afterwards, and what can not be written is answered as such.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	startIn(t, dir, unthrottled...).mustStop(t)
+	args := append([]string{"sh", "-c", `ulimit -f 4000; exec "$0" "$@"`, svcd(), "--listen=" + freeAddress(t)}, unthrottled...)
+	p, err := launch(dir, nil, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	session := p.register(t, "olga")
+	acknowledged := map[string]bool{}
+	refusals := 0
+	for i := 0; i < 3000 && refusals < 20; i++ {
+		product := fmt.Sprint("Kettle ", i)
+		a, err := p.try(create(session, product, ""))
+		switch {
+		case err != nil:
+			refusals = 20 // it may have ended by itself: that is an answer, too
+		case a.status == 201:
+			acknowledged[product] = true
+		case a.status == 503 && a.header.Get("Retry-After") != "":
+			refusals++
+		default:
+			t.Fatalf("%d: %s", a.status, a.body)
+		}
+	}
+	if refusals == 0 {
+		t.Fatal("the disk never was full")
+	}
+	t.Logf("%d records until the disk was full", len(acknowledged))
+	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}) // what is there can be read
+	p.kill()
+	again := startIn(t, dir, unthrottled...)
+	have := again.products(t, session)
+	for product := range acknowledged {
+		if have[product] != 1 {
+			t.Errorf("%s was acknowledged and is there %d times", product, have[product])
+		}
+	}
+	again.want(t, 201, create(session, "after", ""))
+}

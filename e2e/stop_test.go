@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// eachDatabase runs a test on both, with a folder and the flag that names the database.
+func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
+	t.Run("sqlite", func(t *testing.T) { test(t, "--database="+filepath.Join(t.TempDir(), "svc.db")) })
+	t.Run("postgres", func(t *testing.T) { test(t, "--database="+testenv.Postgres(t)) })
+}
+
+// TestStopUnderLoad asks a busy server to end: what it took, it answers; what it
+// acknowledged is there.
+func TestStopUnderLoad(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		p := start(t, append(unthrottled, database)...)
+		session := p.register(t, "olga")
+		secret, id := p.token(t, session, "load", 1_000_000)
+		l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
+		go func() { defer close(done); l.run(p, secret, "load", 8, 5000, stop) }()
+		eventually(t, "load", 10*time.Second, func() bool { return l.progress() > 200 })
+		asked := time.Now()
+		p.mustStop(t)
+		took := time.Since(asked)
+		close(stop)
+		<-done
+		t.Logf("stopped in %v after %d creates", took.Round(time.Millisecond), len(l.acknowledged))
+
+		handled := 0
+		for _, line := range p.logged("request") {
+			if line["route"] == "POST /api/v1/warranties" && line["status"] == 201.0 {
+				handled++
+			}
+		}
+		if handled != len(l.acknowledged) {
+			t.Errorf("the server made %d records and told its clients of %d", handled, len(l.acknowledged))
+		}
+		for key, err := range l.unanswered {
+			if !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("%s: %v", key, err)
+				break
+			}
+		}
+		for status, answers := range l.refused {
+			if status != 503 {
+				t.Errorf("%d times %d: %s", len(answers), status, answers[0].body)
+			}
+		}
+
+		p = start(t, append(unthrottled, database)...)
+		have := p.products(t, secret)
+		if len(have) != handled {
+			t.Errorf("%d records are there, %d were made", len(have), handled)
+		}
+		for key := range l.acknowledged {
+			if have[key] != 1 {
+				t.Errorf("%s was acknowledged and is there %d times", key, have[key])
+			}
+		}
+		// What was only counted in memory was written before the end.
+		if got := p.want(t, 200, call{method: "GET", path: "/api/integration-tokens/" + id, secret: session}).must(t, "data.usage.0.requests"); got != fmt.Sprint(handled) {
+			t.Errorf("%s requests of the token were counted, want %d", got, handled)
+		}
+	})
+}
+
+// TestCrashUnderLoad kills a busy server again and again. Clients repeat what
+// was not answered under the same key: nothing is lost and nothing made twice.
+func TestCrashUnderLoad(t *testing.T) {
+	const rounds = 10
+	eachDatabase(t, func(t *testing.T, database string) {
+		args := append(unthrottled, database)
+		p := start(t, args...)
+		secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
+		l, unanswered, replayed := newLoad(), 0, 0
+		for round := range rounds {
+			before := l.progress()
+			stop, done := make(chan struct{}), make(chan struct{})
+			go func() { defer close(done); l.run(p, secret, fmt.Sprint("round", round), 8, 1000, stop) }()
+			eventually(t, "load", 10*time.Second, func() bool { return l.progress() >= before+30+7*round })
+			p.kill()
+			close(stop)
+			<-done
+			unanswered += len(l.unanswered)
+
+			p = start(t, args...)
+			for key := range l.unanswered {
+				a := p.want(t, 201, create(secret, key, key))
+				if a.header.Get("Idempotent-Replayed") == "true" {
+					replayed++
+				}
+				l.acknowledged[key] = true
+			}
+			clear(l.unanswered)
+		}
+		have := p.products(t, secret)
+		t.Logf("%d creates, %d unanswered at a kill, of which %d had been made", len(l.acknowledged), unanswered, replayed)
+		for key := range l.acknowledged {
+			if have[key] != 1 {
+				t.Errorf("%s is there %d times", key, have[key])
+			}
+		}
+		if len(have) != len(l.acknowledged) {
+			t.Errorf("%d records, want %d", len(have), len(l.acknowledged))
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"encoding/csv"
+	"io"
+	"strings"
+)
+
+// csvWriter writes rows whose cells no spreadsheet takes for formulas.
+type csvWriter struct {
+	w   *csv.Writer
+	row []string
+	err error
+}
+
+func newCSVWriter(w io.Writer) *csvWriter { return &csvWriter{w: csv.NewWriter(w)} }
+
+func (c *csvWriter) write(cells []string) {
+	c.row = c.row[:0]
+	for _, cell := range cells {
+		c.row = append(c.row, defuse(cell))
+	}
+	if err := c.w.Write(c.row); err != nil && c.err == nil {
+		c.err = err
+	}
+}
+
+func (c *csvWriter) flush() error {
+	c.w.Flush()
+	if c.err != nil {
+		return c.err
+	}
+	return c.w.Error()
+}
+
+// triggers are the characters with which a cell begins that is more than text to
+// a spreadsheet; the wide forms are those of Japanese ones.
+const triggers = "=+-@\t\r\n\x00＝＋－＠"
+
+// risky tells whether a cell, but for apostrophes before it, begins with a
+// trigger. The apostrophes count so that defusing can be undone without doubt.
+func risky(cell string) bool {
+	bare := strings.TrimLeft(cell, "'")
+	return bare != "" && strings.IndexAny(bare, triggers) == 0
+}
+
+// defuse puts an apostrophe, which makes it text, before a cell that a
+// spreadsheet would run.
+func defuse(cell string) string {
+	if risky(cell) {
+		return "'" + cell
+	}
+	return cell
+}
+
+// fuse undoes defuse.
+func fuse(cell string) string {
+	if strings.HasPrefix(cell, "'") && risky(cell) {
+		return cell[1:]
+	}
+	return cell
+}

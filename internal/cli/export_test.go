@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// shifting is a service whose list changes between the pages. Records are
+// numbers; the highest is the newest.
+type shifting struct {
+	records []int // newest first
+	change  func(request int, s *shifting)
+	n       int
+}
+
+func numbered(n int) string { return fmt.Sprintf("01935b2e-7c4a-7def-8123-%012d", n) }
+
+// ServeHTTP lists a page, then changes the list.
+func (s *shifting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+	from := min((page-1)*limit, len(s.records))
+	var list []string
+	for _, n := range s.records[from:min(from+limit, len(s.records))] {
+		list = append(list, strings.ReplaceAll(record(fmt.Sprintf(`"product %d"`, n)), id, numbered(n)))
+	}
+	text := fmt.Sprintf(`{"data":[%s],"pagination":{"page":%d,"limit":%d,"total":%d,"total_pages":%d}}`, strings.Join(list, ","), page, limit, len(s.records), (len(s.records)+limit-1)/limit)
+	answers(200, text).ServeHTTP(w, r)
+	s.n++
+	if s.change != nil {
+		s.change(s.n, s)
+	}
+}
+
+func sequence(from, to int) (list []int) {
+	for n := to; n >= from; n-- {
+		list = append(list, n)
+	}
+	return list
+}
+
+// TestExportMissesNothing changes the list while it is exported: what is there
+// from beginning to end is written exactly once.
+func TestExportMissesNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		total := rapid.IntRange(0, 450).Draw(rt, "records")
+		s := &shifting{records: sequence(1, total)}
+		stays := map[int]bool{}
+		for _, n := range s.records {
+			stays[n] = true
+		}
+		next := total
+		s.change = func(request int, s *shifting) {
+			if request > 6 {
+				return
+			}
+			for range rapid.IntRange(0, 150).Draw(rt, "gone") {
+				if len(s.records) > 0 {
+					i := rapid.IntRange(0, len(s.records)-1).Draw(rt, "which")
+					delete(stays, s.records[i])
+					s.records = slices.Delete(slices.Clone(s.records), i, i+1)
+				}
+			}
+			for range rapid.IntRange(0, 150).Draw(rt, "new") {
+				next++
+				s.records = slices.Insert(slices.Clone(s.records), 0, next)
+			}
+		}
+		d := newDesk(t, s)
+		if code := d.svc("warranties", "export", "-o", "ndjson"); code != 0 {
+			rt.Fatalf("exit code %d: %s", code, d.stderr)
+		}
+		seen := map[string]int{}
+		for line := range strings.Lines(d.stdout) {
+			var r struct{ ID string }
+			if err := json.Unmarshal([]byte(line), &r); err != nil {
+				rt.Fatalf("%v: %s", err, line)
+			}
+			if seen[r.ID]++; seen[r.ID] > 1 {
+				rt.Fatalf("%s is there twice", r.ID)
+			}
+		}
+		for n := range stays {
+			if seen[numbered(n)] != 1 {
+				rt.Fatalf("record %d of %d slipped through", n, total)
+			}
+		}
+	})
+}
+
+func TestExportForms(t *testing.T) {
+	d := newDesk(t, &shifting{records: sequence(1, 250)})
+	d.want(0, "warranties", "export")
+	rows, err := csv.NewReader(strings.NewReader(d.stdout)).ReadAll()
+	if err != nil || len(rows) != 251 || rows[0][2] != "product_name" || rows[1][2] != "product 250" || rows[250][2] != "product 1" {
+		t.Errorf("csv: %d rows, %v", len(rows), err)
+	}
+	for _, args := range [][]string{{"-o", "json"}, {"--pretty"}} {
+		d.want(0, append([]string{"warranties", "export"}, args...)...)
+		var list struct{ Data []json.RawMessage }
+		if err := json.Unmarshal([]byte(d.stdout), &list); err != nil || len(list.Data) != 250 {
+			t.Errorf("%v: %d records, %v", args, len(list.Data), err)
+		}
+		if lines := strings.Count(d.stdout, "\n"); (lines == 1) != (args[0] == "-o") {
+			t.Errorf("%v: %d lines", args, lines)
+		}
+	}
+	d.handler = &shifting{}
+	d.want(0, "warranties", "export", "-o", "json")
+	if d.stdout != "{\"data\":[]}\n" {
+		t.Errorf("%q", d.stdout)
+	}
+	d.want(0, "warranties", "export")
+	if !strings.HasPrefix(d.stdout, "id,reference_number,") || strings.Count(d.stdout, "\n") != 1 {
+		t.Errorf("%q", d.stdout)
+	}
+	d.want(2, "warranties", "export", "--status", "broken")
+	d.want(2, "warranties", "export", "--page", "2")
+}

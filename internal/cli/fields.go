@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// This file reads records by the names that their JSON has, so that a new field
+// appears in tables and CSV by itself.
+
+// listOf is the records of an answer: those of a page, or the one that there is.
+func listOf(out any) reflect.Value {
+	v := reflect.ValueOf(out)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if data := dataOf(v); data.IsValid() {
+		return data
+	}
+	one := reflect.MakeSlice(reflect.SliceOf(v.Type()), 0, 1)
+	return reflect.Append(one, v)
+}
+
+// dataOf is the Data of a page.
+func dataOf(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Struct || !v.FieldByName("Pagination").IsValid() {
+		return reflect.Value{}
+	}
+	return v.FieldByName("Data")
+}
+
+// namesOf lists the columns of a type of record; those of a record inside it
+// follow its own name and a dot.
+func namesOf(t reflect.Type) []string {
+	var names []string
+	eachField(t, func(name string, f reflect.StructField) {
+		if inner := plainStruct(f.Type); inner != nil {
+			for _, n := range namesOf(inner) {
+				names = append(names, name+"."+n)
+			}
+			return
+		}
+		names = append(names, name)
+	})
+	return names
+}
+
+// valuesOf lists the values under namesOf.
+func valuesOf(v reflect.Value) []string {
+	var values []string
+	eachField(v.Type(), func(_ string, f reflect.StructField) {
+		field := v.FieldByIndex(f.Index)
+		inner := plainStruct(f.Type)
+		switch {
+		case inner == nil:
+			values = append(values, textOf(field))
+		case field.Kind() == reflect.Pointer && field.IsNil():
+			values = append(values, make([]string, len(namesOf(inner)))...)
+		default:
+			values = append(values, valuesOf(reflect.Indirect(field))...)
+		}
+	})
+	return values
+}
+
+func eachField(t reflect.Type, do func(name string, f reflect.StructField)) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "" || name == "-" {
+			continue
+		}
+		do(name, f)
+	}
+}
+
+// plainStruct is the type of a record inside a record, else nil.
+func plainStruct(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return nil
+	}
+	return t
+}
+
+// textOf is a value as a text: what JSON has between the quotation marks, empty
+// for null, lists with spaces between.
+func textOf(v reflect.Value) string {
+	if v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return ""
+		}
+		v = v.Elem()
+	}
+	switch value := v.Interface().(type) {
+	case time.Time:
+		return value.UTC().Format(time.RFC3339)
+	case interface{ Names() []string }:
+		return strings.Join(value.Names(), " ")
+	case encoding.TextMarshaler:
+		if b, err := value.MarshalText(); err == nil {
+			return string(b)
+		}
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return v.String()
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return strconv.FormatInt(v.Int(), 10)
+	case reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case reflect.Slice:
+		parts := make([]string, v.Len())
+		for i := range parts {
+			parts[i] = textOf(v.Index(i))
+		}
+		return strings.Join(parts, " ")
+	case reflect.Map:
+		return strings.TrimPrefix(fmt.Sprint(v.Interface()), "map") // keys are sorted
+	}
+	return fmt.Sprint(v.Interface())
+}

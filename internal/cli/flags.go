@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// flagName is a parameter's name on the command line.
+func flagName(param string) string {
+	if param == "q" {
+		return "query"
+	}
+	return strings.ReplaceAll(param, "_", "-")
+}
+
+// normal lets a flag be written as the API names its parameter: --q, --start_date.
+func normal(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	return pflag.NormalizedName(flagName(name))
+}
+
+// text is a flag that takes any text: what is wrong with it is for the
+// operation to say.
+type text struct{ value, kind string }
+
+// Set keeps the text.
+func (t *text) Set(s string) error { t.value = s; return nil }
+
+// String is the text.
+func (t *text) String() string { return t.value }
+
+// Type is the word for the value in the help.
+func (t *text) Type() string { return t.kind }
+
+// addParams gives a command a flag for each parameter of the operation that is
+// no part of its path.
+func addParams(cmd *cobra.Command, op *api.Spec, omit ...string) {
+	cmd.Flags().SortFlags = false
+	cmd.Flags().SetNormalizeFunc(normal)
+	for _, p := range op.Params {
+		if p.In == api.Path || slices.Contains(omit, p.Name) {
+			continue
+		}
+		help := strings.ToLower(p.Doc[:1]) + strings.TrimSuffix(p.Doc[1:], ".")
+		switch {
+		case len(p.Enum) > 0:
+			help += " (" + strings.Join(p.Enum, ", ") + ")"
+		case p.Default != "":
+			help += " (default " + p.Default + ")"
+		}
+		if p.Required {
+			help += " (required)"
+		}
+		cmd.Flags().Var(&text{kind: kindOf(p)}, p.Name, help)
+		complete(cmd, flagName(p.Name), p.Enum)
+	}
+}
+
+func kindOf(p api.Param) string {
+	t := p.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[warranty.Date]():
+		return "YYYY-MM-DD"
+	case t == reflect.TypeFor[warranty.ID]():
+		return "id"
+	case t.Kind() == reflect.Int:
+		return "number"
+	case p.Format == "email":
+		return "address"
+	case len(p.Enum) > 0:
+		return p.Name
+	}
+	return "text"
+}
+
+// input makes the operation's input of flags and arguments. The text goes through
+// the same decoder as a request at the service, so that what is wrong is said in
+// the same words, before anything is sent.
+func input(cmd *cobra.Command, op *api.Spec, args []string) (any, error) {
+	path := map[string]string{}
+	query, header, body := url.Values{}, http.Header{}, map[string]any{}
+	for _, p := range op.Params {
+		if p.In == api.Path {
+			path[p.Name], args = args[0], args[1:]
+			continue
+		}
+		flag := cmd.Flags().Lookup(p.Name)
+		if flag == nil || !flag.Changed {
+			continue
+		}
+		switch value := flag.Value.String(); p.In {
+		case api.Query:
+			query.Set(p.Name, value)
+		case api.Header:
+			header.Set(p.HeaderName(), headerValue(p, value))
+		case api.Body:
+			body[p.Name] = bodyValue(p, value)
+		}
+	}
+	parts := api.Parts{Path: func(name string) string { return path[name] }, Query: query.Encode(), Header: header}
+	if op.HasBody() {
+		var err error
+		if parts.Body, err = api.AppendJSON(nil, body); err != nil {
+			return nil, usage("A value is not valid UTF-8 text.", "Check the encoding of the terminal.")
+		}
+	}
+	return checked(op.Decode(parts))
+}
+
+// headerValue is a flag's value as a header has it. The shell eats the quotation
+// marks of an ETag, so a bare number gets them back.
+func headerValue(p api.Param, value string) string {
+	if p.Name == "if_match" && value != "" && strings.Trim(value, "0123456789") == "" {
+		return strconv.Quote(value)
+	}
+	return value
+}
+
+// checked adds to the decoder's findings those of the input itself, as the service does.
+func checked(in any, err error) (any, error) {
+	if err != nil {
+		return nil, err
+	}
+	if c, ok := in.(interface{ Check() error }); ok {
+		err = c.Check()
+	}
+	return in, err
+}
+
+// bodyValue is a flag's value as JSON has it.
+func bodyValue(p api.Param, value string) any {
+	t := p.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Int:
+		if n, err := strconv.Atoi(value); err == nil {
+			return n
+		}
+	case reflect.Bool:
+		if b, err := strconv.ParseBool(value); err == nil {
+			return b
+		}
+	case reflect.Slice:
+		return strings.Split(value, ",")
+	}
+	return value
+}

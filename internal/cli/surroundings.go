@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// OnThisMachine is a Program at the real terminal, files and clock. It still
+// needs Connect, BaseURL and Version.
+func OnThisMachine() *Program {
+	return &Program{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdinTerminal: isTerminal(os.Stdin), StdoutTerminal: isTerminal(os.Stdout), StderrTerminal: isTerminal(os.Stderr),
+		Width: terminalWidth, ReadSecret: readSecret,
+		Getenv: os.Getenv, ConfigDir: os.UserConfigDir, FindMCP: findMCP, Now: time.Now,
+	}
+}
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
+
+func terminalWidth() int {
+	for _, f := range []*os.File{os.Stdout, os.Stderr, os.Stdin} {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// readSecret reads a line without echo. When it is interrupted the terminal gets
+// its echo back.
+func readSecret(ctx context.Context) (string, error) {
+	fd := int(os.Stdin.Fd())
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", err
+	}
+	return interruptible(ctx, func() (string, error) {
+		line, err := term.ReadPassword(fd)
+		return string(line), err
+	}, func() { _ = term.Restore(fd, before) }) // there is nobody to tell
+}
+
+// readLine reads one line of at most a few thousand bytes.
+func (r *run) readLine(ctx context.Context) (string, error) {
+	return interruptible(ctx, func() (string, error) {
+		line, err := bufio.NewReader(io.LimitReader(r.Stdin, maxKeyFile)).ReadString('\n')
+		if err == io.EOF {
+			err = nil
+		}
+		return strings.TrimSpace(line), err
+	}, func() {})
+}
+
+// interruptible waits for a read that can not be stopped, or for the end of the context.
+func interruptible(ctx context.Context, read func() (string, error), undo func()) (string, error) {
+	type result struct {
+		text string
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		text, err := read()
+		done <- result{text, err}
+	}()
+	select {
+	case got := <-done:
+		return got.text, got.err
+	case <-ctx.Done():
+		undo()
+		return "", ctx.Err()
+	}
+}
+
+// findMCP looks for svc-mcp beside this program, then where the shell would.
+func findMCP() (string, bool) {
+	if self, err := os.Executable(); err == nil {
+		beside := filepath.Join(filepath.Dir(self), "svc-mcp"+filepath.Ext(self))
+		if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() {
+			return beside, true
+		}
+	}
+	path, err := exec.LookPath("svc-mcp")
+	return path, err == nil
+}

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// This file keeps text that comes from elsewhere from doing anything to the
+// terminal but being read on it.
+
+// dangerous tells characters that a terminal acts on or that change how their
+// neighbours read: control characters (C0, DEL, C1) and invisible format
+// characters, direction changes among them. The joiners that Persian and emoji
+// need, and soft hyphens, do no harm.
+func dangerous(r rune) bool {
+	switch {
+	case r >= ' ' && r <= '~':
+		return false
+	case r == 0x200C || r == 0x200D || r == 0xAD:
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+}
+
+// line is a text as one line that can be shown: line breaks and tabs become
+// spaces, and what is dangerous is spelled out.
+func line(s string) string {
+	return shown(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s), false)
+}
+
+// lines is a text that may have several lines.
+func lines(s string) string {
+	return shown(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s), true)
+}
+
+func shown(s string, multiline bool) string {
+	clean := func(r rune) bool { return !dangerous(r) || multiline && r == '\n' }
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !clean(r) }) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case clean(r):
+			b.WriteRune(r)
+		case r < 0x80:
+			fmt.Fprintf(&b, `\x%02x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}
+
+// plainJSON is a JSON text with every dangerous character written as JSON's own
+// escape, which means the same. In JSON such characters can only stand in
+// strings, but for line breaks, which the callers take care of.
+func plainJSON(b []byte) []byte {
+	bad := func(r rune) bool { return r >= 0x7F && dangerous(r) }
+	if bytes.IndexFunc(b, bad) < 0 {
+		return b
+	}
+	var out bytes.Buffer
+	for _, r := range string(b) {
+		switch {
+		case !bad(r):
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	return out.Bytes()
+}
+
+// quote is something a person typed, fit to be said again.
+func quote(s string) string {
+	if s = line(s); utf8.RuneCountInString(s) > 60 {
+		s = string([]rune(s)[:60]) + "…"
+	}
+	return `"` + s + `"`
+}
+
+// sentence makes a sentence of an error of another library.
+func sentence(s string) string {
+	if s = line(s); s == "" {
+		return s
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:] + "."
+}
+
+var secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{12,}`)
+
+// scrub takes the key, and whatever else looks like one, out of a text for
+// standard error: people paste keys where they do not belong.
+func (r *run) scrub(s string) string {
+	if len(r.key) >= 8 {
+		s = strings.ReplaceAll(s, r.key, "(secret)")
+	}
+	return secrets.ReplaceAllString(s, "${1}…")
+}
+
+// width is how many columns a text takes.
+func width(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeWidth(r)
+	}
+	return n
+}
+
+func runeWidth(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
+
+// wide are the characters that take two columns: East Asian scripts and emoji.
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x1100, 0x115F, 1}, {0x231A, 0x231B, 1}, {0x23E9, 0x23EC, 1}, {0x25FD, 0x25FE, 1}, {0x2614, 0x2615, 1}, {0x2648, 0x2653, 1}, {0x26A1, 0x26A1, 1},
+		{0x26BD, 0x26BE, 1}, {0x2705, 0x2705, 1}, {0x270A, 0x270B, 1}, {0x2728, 0x2728, 1}, {0x274C, 0x274C, 1}, {0x2E80, 0x303E, 1}, {0x3041, 0xA4CF, 1}, {0xA960, 0xA97F, 1},
+		{0xAC00, 0xD7A3, 1}, {0xF900, 0xFAFF, 1}, {0xFE30, 0xFE6F, 1}, {0xFF00, 0xFF60, 1}, {0xFFE0, 0xFFE6, 1}},
+	R32: []unicode.Range32{{0x16FE0, 0x18AFF, 1}, {0x1B000, 0x1B2FF, 1}, {0x1F004, 0x1F004, 1}, {0x1F18E, 0x1F19A, 1}, {0x1F200, 0x1F265, 1}, {0x1F300, 0x1F64F, 1},
+		{0x1F680, 0x1F6FF, 1}, {0x1F7E0, 0x1F7EB, 1}, {0x1F900, 0x1FAFF, 1}, {0x20000, 0x3FFFD, 1}},
+}
+
+// fit is the text in exactly so many columns: filled up, or cut with an ellipsis.
+func fit(s string, columns int) string {
+	if w := width(s); w <= columns {
+		return s + strings.Repeat(" ", columns-w)
+	}
+	var b strings.Builder
+	used := 0
+	for _, r := range s {
+		w := runeWidth(r)
+		if used+w > columns-1 {
+			break
+		}
+		used += w
+		b.WriteRune(r)
+	}
+	if columns > 0 {
+		b.WriteString("…")
+		used++
+	}
+	return b.String() + strings.Repeat(" ", max(0, columns-used))
+}

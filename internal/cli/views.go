@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// showTable writes an answer for people.
+func (r *run) showTable(op *api.Spec, out any) error {
+	text := ""
+	switch v := out.(type) {
+	case *warranty.Page[warranty.Warranty]:
+		text = r.table(warrantyColumns(v.Data, r.today(), r.outStyle()))
+	case *warranty.Page[warranty.Claim]:
+		text = r.table(claimColumns(v.Data, r.outStyle()))
+	case *warranty.Page[warranty.Document]:
+		text = r.table(documentColumns(v.Data))
+	case *warranty.Warranty:
+		c := cover{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
+		text = r.headed(v.ProductName, c, append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()}))
+	case *warranty.Verification:
+		text = r.verdict(v)
+	default:
+		if op.Paged() {
+			text = r.table(anyColumns(listOf(out)))
+		} else {
+			text = listing(pairsOf(reflect.Indirect(reflect.ValueOf(out)).Interface()), r.outStyle())
+		}
+	}
+	if err := r.write([]byte(text)); err != nil {
+		return err
+	}
+	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
+		r.footer(page.Paged())
+	}
+	return nil
+}
+
+func (r *run) today() warranty.Date { return warranty.DateOf(r.Now()) }
+
+func (r *run) table(columns []*column) string {
+	if len(columns[0].cells) == 0 {
+		return ""
+	}
+	return layout(columns, r.columns(), r.outStyle())
+}
+
+// columns is how wide the output may be.
+func (r *run) columns() int {
+	if !r.StdoutTerminal {
+		return 0
+	}
+	if w := r.Width(); w > 0 {
+		return w
+	}
+	return 80
+}
+
+func (r *run) footer(p warranty.Pagination) {
+	switch {
+	case p.Total == 0:
+		r.note("There is nothing to show.")
+	case p.TotalPages == 1:
+		r.note("%d of %d.", p.Total, p.Total)
+	case int64(p.Page) < p.TotalPages:
+		r.note("Page %d of %d, %d in all; --page %d shows the next.", p.Page, p.TotalPages, p.Total, p.Page+1)
+	default:
+		r.note("Page %d of %d, %d in all.", p.Page, p.TotalPages, p.Total)
+	}
+}
+
+const barColumns = 12
+
+func warrantyColumns(list []warranty.Warranty, today warranty.Date, s style) []*column {
+	covers := make([]cover, len(list))
+	paint := func(row int, text string) string { return s.status(covers[row].mood(), text) }
+	product, reference, status := &column{title: "PRODUCT", flex: true}, &column{title: "REFERENCE"}, &column{title: "STATUS", paint: paint}
+	bar, ends, id := &column{title: "COVER", paint: paint, drop: 2}, &column{title: "ENDS"}, &column{title: "ID", drop: 4}
+	left := &column{title: "DAYS", right: true, drop: 3}
+	for i, w := range list {
+		covers[i] = cover{w.StartDate, w.EndDate, w.Status, w.DaysRemaining}
+		product.add(w.ProductName)
+		reference.add(string(w.ReferenceNumber))
+		status.add(w.Status.String())
+		bar.add(covers[i].bar(barColumns, today))
+		ends.add(covers[i].ends())
+		days := ""
+		if w.DaysRemaining != nil {
+			days = strconv.Itoa(*w.DaysRemaining)
+		}
+		left.add(days)
+		id.add(w.ID.String())
+	}
+	return []*column{product, reference, status, bar, ends, left, id}
+}
+
+func claimColumns(list []warranty.Claim, s style) []*column {
+	product, status, kind := &column{title: "PRODUCT", flex: true}, &column{title: "STATUS"}, &column{title: "TYPE", drop: 2}
+	incident, number, id := &column{title: "HAPPENED", drop: 1}, &column{title: "CLAIM", drop: 3}, &column{title: "ID"}
+	status.paint = func(row int, text string) string { return s.status(list[row].Status.String(), text) }
+	for _, c := range list {
+		product.add(c.Warranty.ProductName)
+		status.add(c.Status.String())
+		kind.add(c.Type.String())
+		incident.add(c.IncidentDate.String())
+		number.add(string(c.ClaimNumber))
+		id.add(c.ID.String())
+	}
+	return []*column{product, status, kind, incident, number, id}
+}
+
+func documentColumns(list []warranty.Document) []*column {
+	file, kind, size := &column{title: "FILE", flex: true}, &column{title: "TYPE"}, &column{title: "SIZE", right: true, drop: 2}
+	product, added, id := &column{title: "PRODUCT", drop: 3}, &column{title: "ADDED", drop: 1}, &column{title: "ID"}
+	for _, d := range list {
+		file.add(d.FileName)
+		kind.add(d.Type.String())
+		size.add(bytesText(d.SizeBytes))
+		product.add(fit(line(d.Warranty.ProductName), min(28, width(line(d.Warranty.ProductName)))))
+		added.add(warranty.DateOf(d.CreatedAt).String())
+		id.add(d.ID.String())
+	}
+	return []*column{file, kind, size, product, added, id}
+}
+
+// anyColumns is a table of records that this package does not know.
+func anyColumns(list reflect.Value) []*column {
+	var columns []*column
+	for i, name := range namesOf(list.Type().Elem()) {
+		columns = append(columns, &column{title: strings.ToUpper(name), flex: i == 1, drop: i})
+	}
+	for i := range list.Len() {
+		for k, value := range valuesOf(list.Index(i)) {
+			columns[k].add(value)
+		}
+	}
+	return columns
+}
+
+func (c *column) add(cell string) { c.cells = append(c.cells, line(cell)) }
+
+func bytesText(n int64) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+}
+
+// pairsOf lists the fields of a record by their names, but for some.
+func pairsOf(record any, but ...string) []pair {
+	v := reflect.ValueOf(record)
+	values := valuesOf(v)
+	var pairs []pair
+	for i, name := range namesOf(v.Type()) {
+		if !slices.Contains(but, name) {
+			pairs = append(pairs, pair{strings.NewReplacer("_", " ", ".", " ").Replace(name), values[i]})
+		}
+	}
+	return pairs
+}
+
+// headed is a record below its name and its coverage line.
+func (r *run) headed(title string, c cover, pairs []pair) string {
+	s := r.outStyle()
+	return s.strong(line(title)) + "\n" + s.status(c.mood(), c.bar(2*barColumns, r.today())) + "  " + c.words() + "\n\n" + listing(pairs, s)
+}
+
+// verdict says first whether the warranty is in force.
+func (r *run) verdict(v *warranty.Verification) string {
+	s := r.outStyle()
+	c := cover{v.StartDate, v.EndDate, v.Status, nil}
+	if v.Status == warranty.Active && v.EndDate != warranty.Lifetime {
+		days := int(v.EndDate - r.today())
+		c.days = &days
+	}
+	verdict := s.status("active", "✓ In force")
+	switch {
+	case v.SerialMatches != nil && !*v.SerialMatches:
+		verdict = s.bad("✗ The serial number is another one")
+	case v.Status != warranty.Active:
+		verdict = s.bad("✗ Not in force: " + v.Status.String())
+	}
+	return verdict + "\n\n" + r.headed(v.ProductName, c, pairsOf(*v, "product_name", "status"))
+}

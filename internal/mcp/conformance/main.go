@@ -1,0 +1,109 @@
+//go:build mcpconformance
+
+// Command conformance serves what the official conformance suite of MCP calls by
+// name, behind the same wrapper as the service's own tools: what it proves is the
+// endpoint. scripts/mcp-conformance builds and runs it; it is in no release.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"warranty.example/svc/internal/mcp"
+)
+
+func main() {
+	listen := flag.String("listen", "127.0.0.1:0", "address to listen on")
+	forward := flag.String("forward", "", "serve no fixtures, but pass everything on to the service at this address, with SVC_API_KEY: the suite can send no key")
+	flag.Parse()
+	if err := run(*listen, *forward); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+// run prints the endpoint's address and serves it until the process is ended.
+func run(address, forward string) error {
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	public := "http://" + listener.Addr().String()
+	handler, err := fixtures(public)
+	if forward != "" {
+		handler, err = proxy(forward)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(public + "/api/mcp")
+	return (&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}).Serve(listener)
+}
+
+// fixtures serves them as the service serves its tools.
+func fixtures(public string) (http.Handler, error) {
+	guarded, err := mcp.Guard(public, mcp.NewEndpoint(newServer()))
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("POST /api/mcp", headed(guarded))
+	mux.Handle("/api/mcp", headed(http.HandlerFunc(onlyPost)))
+	return mux, nil
+}
+
+// proxy adds the key and leaves the rest of a request as it is.
+func proxy(forward string) (http.Handler, error) {
+	target, err := url.Parse(forward)
+	if err != nil {
+		return nil, err
+	}
+	key := os.Getenv("SVC_API_KEY")
+	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(target)
+		r.Out.Host = r.In.Host
+		r.Out.Header.Set("X-Api-Key", key)
+	}}, nil
+}
+
+// headed sets what the service's middleware would have set by now.
+func headed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		next.ServeHTTP(w, r)
+	})
+}
+
+func onlyPost(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", http.MethodPost)
+	w.WriteHeader(http.StatusMethodNotAllowed)
+}
+
+func newServer() *sdk.Server {
+	server := sdk.NewServer(&sdk.Implementation{Name: "conformance-fixtures", Version: "1.0.0"}, &sdk.ServerOptions{
+		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 60_000, "private" },
+		CompletionHandler:  complete,
+		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+	})
+	addContent(server)
+	addNotifying(server)
+	addAsking(server)
+	addInputRequired(server)
+	addResources(server)
+	addPrompts(server)
+	return server
+}
+
+func complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{req.Params.Argument.Value + "is"}, Total: 1}}, nil
+}

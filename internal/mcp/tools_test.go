@@ -1,0 +1,316 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/tools.json")
+
+// tools is the answer to tools/list, as it came.
+func (a agent) tools() json.RawMessage {
+	a.t.Helper()
+	var list struct{ Tools json.RawMessage }
+	a.result("tools/list", fields{}, &list)
+	return list.Tools
+}
+
+// TestToolsAreTheGoldenOnes keeps every tool's name, words, hints and schemas: an
+// agent's program may have asked its user to allow exactly these.
+func TestToolsAreTheGoldenOnes(t *testing.T) {
+	w := onSQLite(t)
+	var got bytes.Buffer
+	if err := json.Indent(&got, agentOf(w, w.Person("Ada")).tools(), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	got.WriteByte('\n')
+	golden := filepath.Join("testdata", "tools.json")
+	if *update {
+		if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "tools/list; if it is meant, run make generate and look at the diff", got.String(), string(want))
+}
+
+// hints are what the contract says of each tool: reads nothing but, destroys, may be repeated.
+var hints = map[string][3]bool{
+	"list_warranties": {true, false, true}, "get_warranty": {true, false, true}, "verify_warranty": {true, false, true},
+	"create_warranty": {false, false, false}, "update_warranty": {false, true, true}, "delete_warranty": {false, true, true},
+	"list_claims": {true, false, true}, "get_claim": {true, false, true},
+	"list_documents": {true, false, true}, "get_document": {true, false, true},
+}
+
+// TestToolsAreComplete holds the list to the operation table and the contract: no
+// tool without an operation, no operation's tool left out, every hint said.
+func TestToolsAreComplete(t *testing.T) {
+	w := onSQLite(t)
+	var tools []struct {
+		Name, Title, Description string
+		Annotations              struct {
+			Title                                                        string
+			ReadOnlyHint, DestructiveHint, IdempotentHint, OpenWorldHint *bool
+		}
+		InputSchema, OutputSchema map[string]any
+	}
+	decode(t, agentOf(w, w.Person("Ada")).tools(), &tools)
+	seen := map[string]bool{}
+	for _, tool := range tools {
+		seen[tool.Name] = true
+		want, known := hints[tool.Name]
+		a := tool.Annotations
+		if !known || a.ReadOnlyHint == nil || a.DestructiveHint == nil || a.IdempotentHint == nil || a.OpenWorldHint == nil {
+			t.Errorf("%s is not in the contract, or does not say all its hints", tool.Name)
+			continue
+		}
+		if got := [3]bool{*a.ReadOnlyHint, *a.DestructiveHint, *a.IdempotentHint}; got != want || *a.OpenWorldHint {
+			t.Errorf("%s has the hints %v, not %v", tool.Name, got, want)
+		}
+		if tool.Title == "" || a.Title != tool.Title || !strings.HasSuffix(tool.Description, ".") {
+			t.Errorf("%s has the titles %q and %q and says %q", tool.Name, tool.Title, a.Title, tool.Description)
+		}
+		if tool.InputSchema["additionalProperties"] != false {
+			t.Errorf("%s takes what it does not name", tool.Name)
+		}
+		for _, schema := range []map[string]any{tool.InputSchema, tool.OutputSchema} {
+			if schema["type"] != "object" {
+				t.Errorf("%s: a schema is of the type %v", tool.Name, schema["type"])
+			}
+			checkSchema(t, tool.Name, schema)
+		}
+	}
+	for _, op := range api.Operations() {
+		if op.Tool != "" && !seen[op.Tool] {
+			t.Errorf("%s is not listed", op.Tool)
+		}
+	}
+	equal(t, "number of tools", len(seen), len(hints))
+}
+
+var secretName = regexp.MustCompile(`(?i)secret|password|token|api_?key|credential`)
+
+// checkSchema wants a schema that every client can read: no null, nothing that
+// refers elsewhere, and words for every property, none of which is a credential.
+func checkSchema(t testing.TB, at string, schema map[string]any) {
+	t.Helper()
+	for _, no := range []string{"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "nullable"} {
+		if _, ok := schema[no]; ok {
+			t.Errorf("%s has %s", at, no)
+		}
+	}
+	if kind, ok := schema["type"].(string); !ok || kind == "null" {
+		t.Errorf("%s is of the type %v", at, schema["type"])
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, value := range properties {
+		property := value.(map[string]any)
+		if text, _ := property["description"].(string); text == "" || strings.Contains(text, "null") {
+			t.Errorf("%s.%s is described as %q", at, name, text)
+		}
+		if secretName.MatchString(name) {
+			t.Errorf("%s.%s looks like a credential", at, name)
+		}
+		checkSchema(t, at+"."+name, property)
+	}
+	if items, ok := schema["items"].(map[string]any); ok {
+		checkSchema(t, at+"[]", items)
+	}
+}
+
+// validators are the output schemas of all tools.
+func validators(t testing.TB, list json.RawMessage) map[string]*jsonschema.Schema {
+	t.Helper()
+	var tools []struct {
+		Name         string
+		OutputSchema json.RawMessage
+	}
+	decode(t, list, &tools)
+	out := map[string]*jsonschema.Schema{}
+	for _, tool := range tools {
+		out[tool.Name] = compile(t, tool.OutputSchema)
+	}
+	return out
+}
+
+func compile(t testing.TB, schema []byte) *jsonschema.Schema {
+	t.Helper()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("schema.json", document); err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+// TestEveryToolAnswersAsItsSchemaSays calls each tool on records with and without
+// their optional fields, and compares with what REST answers.
+func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
+	each(t, func(t *testing.T, w *servertest.World) {
+		ada := w.Person("Ada")
+		a := agentOf(w, ada)
+		schemas := validators(t, a.tools())
+		full := w.Warranty(ada.Session, fields{"description": "Two\nlines", "serial_number": "SN-12345678", "category": "Kitchen", "supplier": "Berg",
+			"seller_name": "Ben", "seller_email": "ben@people.example"})
+		bare := w.Warranty(ada.Session, nil)
+		claimID, documentID := claim(w, ada.Session, full.ID, "It leaks"), document(w, ada.Session, full.ID, "receipt.txt")
+		seen := map[string]bool{}
+		for _, c := range []struct {
+			tool      string
+			arguments fields
+			rest      string // the same over REST
+		}{
+			{"list_warranties", nil, "/warranties"},
+			{"list_warranties", fields{"limit": 1, "page": 2, "status": "active", "q": "Kettle"}, "/warranties?limit=1&page=2&status=active&q=Kettle"},
+			{"list_warranties", fields{"page": 1000}, "/warranties?page=1000"},
+			{"get_warranty", fields{"id": full.ID}, "/warranties/" + full.ID},
+			{"get_warranty", fields{"id": bare.ID}, "/warranties/" + bare.ID},
+			{"create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "9999-12-31"}, ""},
+			{"update_warranty", fields{"id": bare.ID, "category": "Light"}, "/warranties/" + bare.ID},
+			{"verify_warranty", fields{"reference": full.ReferenceNumber, "serial": "SN-12345678"}, ""},
+			{"verify_warranty", fields{"reference": strings.ToLower(bare.ReferenceNumber)}, ""},
+			{"list_claims", fields{"warranty_id": full.ID, "status": "submitted"}, "/claims?status=submitted&warranty_id=" + full.ID},
+			{"get_claim", fields{"id": claimID}, "/claims/" + claimID},
+			{"list_documents", fields{"q": "receipt"}, "/documents?q=receipt"},
+			{"get_document", fields{"id": documentID}, "/documents/" + documentID},
+			{"delete_warranty", fields{"id": bare.ID}, ""},
+		} {
+			seen[c.tool] = true
+			r := a.call(c.tool, c.arguments)
+			if r.IsError || r.StructuredContent == nil {
+				t.Errorf("%s %v: %s", c.tool, c.arguments, r.Content[0].Text)
+				continue
+			}
+			equal(t, c.tool+": text and structured content", r.Content[0].Text, string(r.StructuredContent))
+			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.StructuredContent))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := schemas[c.tool].Validate(value); err != nil {
+				t.Errorf("%s: %v\n%s", c.tool, err, r.StructuredContent)
+			}
+			if c.rest != "" {
+				sameAsREST(t, w, a, c.tool, c.rest, r.StructuredContent)
+			}
+		}
+		equal(t, "tools that were called", len(seen), len(hints))
+	})
+}
+
+// sameAsREST compares a tool's answer with REST's: no value is left out instead
+// of null, and the ETag stands beside the data.
+func sameAsREST(t testing.TB, w *servertest.World, a agent, tool, path string, structured json.RawMessage) {
+	t.Helper()
+	answer := w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1" + path, Secret: a.secret})
+	var got, want any
+	decode(t, structured, &got)
+	decode(t, []byte(answer.Body), &want)
+	want = withoutNulls(want)
+	if tag := answer.Header.Get("ETag"); tag != "" {
+		want.(map[string]any)["etag"] = tag
+	}
+	equal(t, tool+" and REST", got, want)
+}
+
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if member == nil {
+				delete(v, name)
+				continue
+			}
+			v[name] = withoutNulls(member)
+		}
+	case []any:
+		for i := range v {
+			v[i] = withoutNulls(v[i])
+		}
+	}
+	return v
+}
+
+// TestETagsOfToolsAreHonoured uses what one answer says in the next call.
+func TestETagsOfToolsAreHonoured(t *testing.T) {
+	each(t, func(t *testing.T, w *servertest.World) {
+		a := agentOf(w, w.Person("Ada"))
+		var first, second record
+		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}, &first)
+		a.must("update_warranty", fields{"id": first.Data.ID, "category": "Light", "if_match": first.ETag}, &second)
+		equal(t, "late change", a.refused("update_warranty", fields{"id": first.Data.ID, "category": "Dark", "if_match": first.ETag}).Code, warranty.PreconditionFailed)
+		equal(t, "late delete", a.refused("delete_warranty", fields{"id": first.Data.ID, "if_match": first.ETag}).Code, warranty.PreconditionFailed)
+		a.must("delete_warranty", fields{"id": first.Data.ID, "if_match": second.ETag}, new(any))
+	})
+}
+
+// TestCreateToolTakesAKey makes one record of a repeated call, whichever door it
+// comes through.
+func TestCreateToolTakesAKey(t *testing.T) {
+	each(t, func(t *testing.T, w *servertest.World) {
+		a := agentOf(w, w.Person("Ada"))
+		body := fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}
+		keyed := fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01", "idempotency_key": "one"}
+		var first, again record
+		a.must("create_warranty", keyed, &first)
+		a.must("create_warranty", keyed, &again)
+		equal(t, "second answer", again, first)
+		var rest servertest.Record
+		answer := w.Must(201, servertest.Request{Method: "POST", Path: "/api/v1/warranties", Secret: a.secret, Body: body, Header: map[string]string{"Idempotency-Key": "one"}})
+		answer.Into(t, &rest)
+		equal(t, "REST's answer to the same key", rest.ID, first.Data.ID)
+		equal(t, "replayed", answer.Header.Get("Idempotent-Replayed"), "true")
+		keyed["product_name"] = "Other lamp"
+		equal(t, "other body", a.refused("create_warranty", keyed).Code, warranty.IdempotencyKeyReused)
+		var list struct{ Pagination struct{ Total int } }
+		a.must("list_warranties", nil, &list)
+		equal(t, "records", list.Pagination.Total, 1)
+		delete(keyed, "idempotency_key")
+		a.must("create_warranty", keyed, &again)
+		if again.Data.ID == first.Data.ID {
+			t.Error("without a key, a second call made no second record")
+		}
+	})
+}
+
+// TestArgumentsThatAreNull take an argument for left out: models like to fill in all of them.
+func TestArgumentsThatAreNull(t *testing.T) {
+	w := onSQLite(t)
+	a := agentOf(w, w.Person("Ada"))
+	var made record
+	a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01", "category": "Light", "supplier": nil, "idempotency_key": nil}, &made)
+	a.must("update_warranty", fields{"id": made.Data.ID, "category": nil, "status": nil, "if_match": nil, "supplier": "Berg"}, &made)
+	if made.Data.Category == nil || *made.Data.Category != "Light" {
+		t.Errorf("null emptied a field: %+v", made.Data)
+	}
+	for _, arguments := range []string{"null", "{}"} {
+		r := a.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_warranties","arguments":`+arguments+`}}`)
+		if !strings.Contains(r.body, `"structuredContent"`) {
+			t.Errorf("arguments %s: %s", arguments, r.body)
+		}
+	}
+	equal(t, "arguments that are a list", a.refused("list_warranties", []int{1}).Code, warranty.MalformedRequest)
+}

@@ -1,0 +1,370 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+// session is what signing in gives.
+type session struct {
+	AccessToken string    `json:"access_token"`
+	ExpiresAt   time.Time `json:"expires_at"`
+	User        struct {
+		ID, Name, Email string
+		EmailVerified   bool `json:"email_verified"`
+	}
+}
+
+func (w *world) alive(t testing.TB, what, secret string, yes bool) {
+	t.Helper()
+	a := w.get("/api/v1/auth/status", secret)
+	if yes {
+		want(t, what, a, 200, "")
+		return
+	}
+	if a.Status != 401 {
+		t.Errorf("%s still works: %d", what, a.Status)
+	}
+}
+
+// TestRegister makes an account, and looks at what it is and at what none can be made of.
+func TestRegister(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		a := w.Must(201, made("POST", "/api/auth/register", "", fields{"name": " Olga ", "email": " Olga@Example.COM ", "password": " " + passwordCanary + " "}))
+		var got session
+		a.Into(t, &got)
+		if got.User.Name != "Olga" || got.User.Email != "olga@example.com" || got.User.EmailVerified || !got.ExpiresAt.Equal(clock.now().Add(12*time.Hour)) {
+			t.Errorf("registered as %+v", got)
+		}
+		if kind, ok := warranty.ParseSecret(got.AccessToken); !ok || kind != warranty.SessionSecret {
+			t.Errorf("the session %s is not well formed", got.AccessToken)
+		}
+		w.alive(t, "the first session", got.AccessToken, true)
+		w.signIn("OLGA@example.com", " "+passwordCanary+" ")
+		refused(t, "the password without its spaces", w.send("POST", "/api/auth/sessions", "", fields{"email": "olga@example.com", "password": passwordCanary}), warranty.InvalidCredential)
+		for _, email := range []string{"olga@example.com", "OLGA@EXAMPLE.COM", " olga@Example.com"} {
+			w.unchanged(t, "the same address", func() {
+				refused(t, email, w.send("POST", "/api/auth/register", "", fields{"name": "O", "email": email, "password": passwordCanary}), warranty.AlreadyExists)
+			})
+		}
+		for name, c := range map[string]struct {
+			body  fields
+			wrong []string
+		}{
+			"nothing":               {fields{}, []string{"name required", "email required", "password required"}},
+			"no address":            {fields{"name": "a", "email": "olga", "password": passwordCanary}, []string{"email invalid_email"}},
+			"a letter like a k":     {fields{"name": "a", "email": "\u212Aate@example.com", "password": passwordCanary}, []string{"email invalid_email"}},
+			"letters beyond ASCII":  {fields{"name": "a", "email": "ölga@example.com", "password": passwordCanary}, []string{"email invalid_email"}},
+			"two lines":             {fields{"name": "a\r\nBcc: x", "email": "a@example.com", "password": passwordCanary}, []string{"name forbidden_character"}},
+			"11 characters":         {fields{"name": "a", "email": "a@example.com", "password": "canary coal"}, []string{"password too_short"}},
+			"257 characters":        {fields{"name": "a", "email": "a@example.com", "password": strings.Repeat("ä", 257)}, []string{"password too_long"}},
+			"a well-known one":      {fields{"name": "a", "email": "a@example.com", "password": "Password12345!"}, []string{"password well_known"}},
+			"the address itself":    {fields{"name": "a", "email": "canary.coal@example.com", "password": "Canary.Coal@example.com"}, []string{"password well_known"}},
+			"a verified address":    {fields{"name": "a", "email": "a@example.com", "password": passwordCanary, "email_verified": true}, []string{"email_verified unknown_field"}},
+			"an account of its own": {fields{"name": "a", "email": "a@example.com", "password": passwordCanary, "id": unknownID, "role": "admin"}, []string{"id unknown_field", "role unknown_field"}},
+		} {
+			w.unchanged(t, name, func() {
+				a := w.send("POST", "/api/auth/register", "", c.body)
+				refused(t, name, a, warranty.ValidationFailed)
+				wrong := wrongFields(t, a)
+				slices.Sort(wrong)
+				slices.Sort(c.wrong)
+				equal(t, name, wrong, c.wrong)
+				if strings.Contains(a.Body, "canary") {
+					t.Errorf("%s: the answer repeats what was sent: %s", name, a.Body)
+				}
+			})
+		}
+		for i, password := range []string{"12 caracteré", strings.Repeat("ä", 250) + "canary"} {
+			w.Must(201, made("POST", "/api/auth/register", "", fields{"name": "a", "email": fmt.Sprintf("%d@example.com", i), "password": password}))
+			w.signIn(fmt.Sprintf("%d@example.com", i), password)
+			refused(t, "all but the last character", w.send("POST", "/api/auth/sessions", "", fields{"email": fmt.Sprintf("%d@example.com", i), "password": password[:len(password)-2]}), warranty.InvalidCredential)
+		}
+		outcomes, _ := flood(t, []*world{w}, 8, func(i int) request {
+			return made("POST", "/api/auth/register", "", fields{"name": "a", "email": []string{"race@example.com", "RACE@example.com"}[i%2], "password": passwordCanary})
+		})
+		equal(t, "eight at once", outcomes, map[string]int{"201": 1, "409 already_exists": 7})
+	})
+}
+
+// TestSignInDoesNotTellWhoIsHere compares what is answered to an unknown address and to a wrong password.
+func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		known := w.Person("Olga").Email
+		attempt := func(email string) (answer, time.Duration) {
+			start := time.Now()
+			a := w.send("POST", "/api/auth/sessions", "", fields{"email": email, "password": passwordCanary})
+			return a, time.Since(start)
+		}
+		best := map[string]time.Duration{}
+		var answers []answer
+		for range 5 {
+			for _, email := range []string{known, "nobody@people.example"} {
+				a, took := attempt(email)
+				answers = append(answers, anonymised(t, a))
+				if best[email] == 0 || took < best[email] {
+					best[email] = took
+				}
+			}
+		}
+		for _, a := range answers[1:] {
+			equal(t, "the answers", a, answers[0])
+		}
+		refused(t, "the answer", answers[0], warranty.InvalidCredential)
+		// Without the work of a hash an unknown address would be tens of times quicker.
+		if a, b := best[known], best["nobody@people.example"]; a > 3*b || b > 3*a {
+			t.Errorf("a known address takes %v, an unknown one %v", a, b)
+		}
+
+		reset := func(email string) answer {
+			return w.send("POST", "/api/auth/password-reset", "", fields{"email": email})
+		}
+		first, second := reset(known), reset("nobody@people.example")
+		equal(t, "a reset", first.Status, 202)
+		first.Body, second.Body = first.Body+"{}", second.Body+"{}"
+		equal(t, "a reset", anonymised(t, first), anonymised(t, second))
+
+		// Nor does a record that names an address as its seller's.
+		w.Verified("Sami")
+		create := func(email string) string {
+			a := w.Must(201, made("POST", "/api/v1/warranties", w.signIn(known, servertest.Password), fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01", "seller_email": email}))
+			return regexp.MustCompile(`"(id|reference_number|verify_url|created_at|updated_at|seller_email)":"[^"]*"`).ReplaceAllString(a.Body, "")
+		}
+		equal(t, "a record with a seller", create("sami@people.example"), create("nobody@people.example"))
+	})
+}
+
+// TestSessions end when they should, and only then.
+func TestSessions(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga, zoe := w.Person("Olga"), w.Person("Zoe")
+		second := w.signIn(olga.Email, olga.Password)
+		if second == olga.Session {
+			t.Error("the second session is the first")
+		}
+		w.Must(204, made("DELETE", "/api/auth/sessions/current", olga.Session, nil))
+		w.alive(t, "the session that signed out", olga.Session, false)
+		w.alive(t, "the other session", second, true)
+		refused(t, "signing out again", w.send("DELETE", "/api/auth/sessions/current", olga.Session, nil), warranty.InvalidCredential)
+
+		outcomes, _ := flood(t, []*world{w}, 8, func(int) request { return made("DELETE", "/api/auth/sessions/current", second, nil) })
+		for what := range outcomes {
+			if what != "204" && what != "401 invalid_credential" {
+				t.Errorf("signing out eight times at once: %v", outcomes)
+			}
+		}
+		w.alive(t, "the session that signed out", second, false)
+
+		start := clock.now()
+		third := w.signIn(olga.Email, olga.Password)
+		clock.set(start.Add(12*time.Hour - time.Microsecond))
+		w.alive(t, "a session a microsecond before its end", third, true)
+		clock.set(start.Add(12 * time.Hour))
+		refused(t, "a session at its end", w.get(list, third), warranty.SessionExpired)
+		refused(t, "somebody else's at its end", w.get(list, zoe.Session), warranty.SessionExpired)
+		refused(t, "a token at the end of a session", w.send("POST", tokens, third, fields{}), warranty.SessionExpired)
+	})
+}
+
+// TestPasswordChange ends every session and begins a new one; tokens go on.
+func TestPasswordChange(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		olga, zoe := w.Person("Olga"), w.Person("Zoe")
+		other := w.signIn(olga.Email, olga.Password)
+		token, _ := w.Token(olga)
+		const changed = passwordCanary + ", changed"
+		for what, r := range map[string]request{
+			"a wrong password":   made("POST", "/api/auth/password", olga.Session, fields{"current_password": passwordCanary, "new_password": changed}),
+			"a short one":        made("POST", "/api/auth/password", olga.Session, fields{"current_password": olga.Password, "new_password": "short"}),
+			"a token":            made("POST", "/api/auth/password", token, fields{"current_password": olga.Password, "new_password": changed}),
+			"somebody else":      made("POST", "/api/auth/password", zoe.Session, fields{"current_password": passwordCanary, "new_password": changed}),
+			"without a password": made("POST", "/api/auth/password", olga.Session, fields{"new_password": changed}),
+		} {
+			w.unchanged(t, what, func() {
+				if a := w.Do(r); a.Status < 400 {
+					t.Errorf("%s: got %d", what, a.Status)
+				}
+			})
+		}
+		var got session
+		w.Must(200, made("POST", "/api/auth/password", olga.Session, fields{"current_password": olga.Password, "new_password": changed})).Into(t, &got)
+		for _, w := range worlds {
+			w.alive(t, "the session that asked", olga.Session, false)
+			w.alive(t, "another session", other, false)
+			w.alive(t, "the new session", got.AccessToken, true)
+			w.alive(t, "the token", token, true)
+			w.alive(t, "somebody else", zoe.Session, true)
+			refused(t, "the old password", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password}), warranty.InvalidCredential)
+		}
+		w.signIn(olga.Email, changed)
+
+		// Of two changes at once by one session, one is made.
+		outcomes, _ := flood(t, worlds, 2, func(i int) request {
+			return made("POST", "/api/auth/password", got.AccessToken, fields{"current_password": changed, "new_password": fmt.Sprint(passwordCanary, i)})
+		})
+		if outcomes["200"] != 1 || outcomes["401 session_expired"]+outcomes["401 invalid_credential"] != 1 {
+			t.Errorf("two changes at once: %v", outcomes)
+		}
+	})
+}
+
+// TestPasswordReset goes by mail, once, within half an hour, and ends every session.
+func TestPasswordReset(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga := w.Person("Olga")
+		ask := func() string {
+			t.Helper()
+			w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": strings.ToUpper(olga.Email)}))
+			return w.MailedCode(olga.Email)
+		}
+		confirm := func(code string, n int) answer {
+			return w.send("POST", "/api/auth/password-reset/confirm", "", fields{"code": code, "password": fmt.Sprint(passwordCanary, n)})
+		}
+		verification := w.MailedCode(olga.Email)
+		refused(t, "a code for something else", confirm(verification, 0), warranty.ValidationFailed)
+		code := ask()
+		refused(t, "a code for something else", w.send("POST", "/api/auth/verify-email", "", fields{"code": code}), warranty.ValidationFailed)
+		w.unchanged(t, "a bad password", func() {
+			refused(t, "a bad password", w.send("POST", "/api/auth/password-reset/confirm", "", fields{"code": code, "password": "short"}), warranty.ValidationFailed)
+		})
+
+		want(t, "the code", confirm(strings.ToLower(strings.ReplaceAll(code, "-", " ")), 1), 204, "")
+		w.alive(t, "the session from before", olga.Session, false)
+		refused(t, "the old password", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password}), warranty.InvalidCredential)
+		w.signIn(olga.Email, passwordCanary+"1")
+		w.unchanged(t, "the code again", func() { refused(t, "the code again", confirm(code, 2), warranty.ValidationFailed) })
+
+		older, newer := ask(), ask()
+		refused(t, "an older code", confirm(older, 3), warranty.ValidationFailed)
+		clock.set(clock.now().Add(30*time.Minute - time.Microsecond))
+		want(t, "a code a microsecond before its end", confirm(newer, 4), 204, "")
+		late := ask()
+		clock.set(clock.now().Add(30 * time.Minute))
+		w.unchanged(t, "a code at its end", func() { refused(t, "a code at its end", confirm(late, 5), warranty.ValidationFailed) })
+		equal(t, "the sweep was not needed", w.count(`SELECT count(*) FROM one_time_codes WHERE purpose = 2`), 1)
+		w.signIn(olga.Email, passwordCanary+"4")
+	})
+}
+
+// TestVerifyEmail takes a mailed code, once, within a day.
+func TestVerifyEmail(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		verify := func(code string) answer {
+			return w.send("POST", "/api/auth/verify-email", "", fields{"code": code})
+		}
+		verified := func(p servertest.Person) bool {
+			t.Helper()
+			var got session
+			w.Must(200, made("GET", "/api/v1/auth/status", p.Session, nil)).Into(t, &got)
+			return got.User.EmailVerified
+		}
+		olga, zoe := w.Person("Olga"), w.Person("Zoe")
+		first := w.MailedCode(olga.Email)
+		w.Must(202, made("POST", "/api/auth/verify-email/resend", olga.Session, nil))
+		code := w.MailedCode(olga.Email)
+		if first == code {
+			t.Error("the same code was mailed again")
+		}
+		refused(t, "a code that another has replaced", verify(first), warranty.ValidationFailed)
+		equal(t, "verified", verified(olga), false)
+		want(t, "the code", verify(code), 200, "")
+		equal(t, "verified", verified(olga), true)
+		equal(t, "somebody else", verified(zoe), false)
+		refused(t, "the code again", verify(code), warranty.ValidationFailed)
+		w.Must(202, made("POST", "/api/auth/verify-email/resend", olga.Session, nil))
+		if err := w.Service.SendMail(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "no mail to who is verified", w.MailedCode(olga.Email), code)
+
+		late := w.MailedCode(zoe.Email)
+		w.exec(`UPDATE sessions SET expires_at = 9000000000000000`)
+		clock.set(clock.now().Add(24 * time.Hour))
+		refused(t, "a code at its end", verify(late), warranty.ValidationFailed)
+		equal(t, "verified", verified(zoe), false)
+		w.Must(202, made("POST", "/api/auth/verify-email/resend", zoe.Session, nil))
+		want(t, "a new code", verify(w.MailedCode(zoe.Email)), 200, "")
+		for _, bad := range []string{"", " ", strings.Repeat("0", 101), "0000-0000-0000-0000-0000", "\u202e"} {
+			refused(t, "the code "+bad, verify(bad), warranty.ValidationFailed)
+		}
+	})
+}
+
+// TestCodesWorkOnce uses one code many times at once.
+func TestCodesWorkOnce(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		for round := range 4 {
+			olga := w.Person(fmt.Sprintf("Olga%d", round))
+			code := w.MailedCode(olga.Email)
+			outcomes, _ := flood(t, worlds, 32, func(int) request { return made("POST", "/api/auth/verify-email", "", fields{"code": code}) })
+			equal(t, "32 verifications at once", outcomes, map[string]int{"200": 1, "422 validation_failed": 31})
+		}
+		zoe := w.Person("Zoe")
+		w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": zoe.Email}))
+		code := w.MailedCode(zoe.Email)
+		outcomes, answers := flood(t, worlds, 32, func(i int) request {
+			return made("POST", "/api/auth/password-reset/confirm", "", fields{"code": code, "password": fmt.Sprint(passwordCanary, i)})
+		})
+		equal(t, "32 resets at once", outcomes, map[string]int{"204": 1, "422 validation_failed": 31})
+		won := slices.IndexFunc(answers, func(a answer) bool { return a.Status == 204 })
+		w.signIn(zoe.Email, fmt.Sprint(passwordCanary, won))
+	})
+}
+
+// TestSignupClosed lets the first account in and nobody after it.
+func TestSignupClosed(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		register := func(i int) request {
+			return made("POST", "/api/auth/register", "", fields{"name": "First", "email": fmt.Sprintf("%d@people.example", i), "password": passwordCanary})
+		}
+		outcomes, answers := flood(t, worlds, 6, register)
+		equal(t, "the first accounts at once", outcomes, map[string]int{"201": 1, "403 role_not_allowed": 5})
+		w.unchanged(t, "one more", func() { refused(t, "one more", w.Do(register(9)), warranty.RoleNotAllowed) })
+		won := slices.IndexFunc(answers, func(a answer) bool { return a.Status == 201 })
+		refused(t, "who is here is not told either", w.Do(register(won)), warranty.RoleNotAllowed)
+		equal(t, "the accounts", w.count(`SELECT count(*) FROM users`), 1)
+		if _, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "Added", Email: "added@people.example", Password: passwordCanary}); err != nil {
+			t.Fatal(err)
+		}
+		w.signIn("added@people.example", passwordCanary)
+	}, func(s *server.Server) { s.Service.SignupClosed = true })
+}
+
+// TestSignInFlood sends more at once than can be hashed or wait: the others hear
+// so at once, and whoever does not sign in is served all the while.
+func TestSignInFlood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, servertest.SQLite(t), busy) // no database has a part in it
+	olga := w.Person("Olga")
+	done := make(chan map[string]int, 1)
+	go func() {
+		outcomes, _ := flood(t, []*world{w}, 60, func(int) request {
+			return made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": passwordCanary})
+		})
+		done <- outcomes
+	}()
+	for {
+		select {
+		case outcomes := <-done:
+			if outcomes["401 invalid_credential"] < 30 || outcomes["503 unavailable"] < 10 || outcomes["401 invalid_credential"]+outcomes["503 unavailable"] != 60 {
+				t.Errorf("sixty at once: %v", outcomes)
+			}
+			w.signIn(olga.Email, olga.Password)
+			return
+		default:
+			w.alive(t, "somebody who is signed in", olga.Session, true)
+		}
+	}
+}

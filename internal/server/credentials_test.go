@@ -1,0 +1,246 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// TestCredentialForms tries every place in which a credential may and may not stand.
+func TestCredentialForms(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Person("Olga")
+		token, _ := w.Token(owner)
+		second, _ := w.Token(owner)
+		session := owner.Session
+		for _, c := range []struct {
+			name    string
+			headers http.Header
+			query   string
+			status  int
+			code    warranty.Code
+		}{
+			{name: "token as key", headers: http.Header{"X-Api-Key": {token}}, status: 200},
+			{name: "token as Bearer", headers: http.Header{"Authorization": {"Bearer " + token}}, status: 200},
+			{name: "token as bearer", headers: http.Header{"Authorization": {"bearer  " + token + " "}}, status: 200},
+			{name: "token as both", headers: http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer " + token}}, status: 200},
+			{name: "token with an empty key", headers: http.Header{"X-Api-Key": {""}, "Authorization": {"Bearer " + token}}, status: 200},
+			{name: "session as Bearer", headers: http.Header{"Authorization": {"Bearer " + session}}, status: 200},
+
+			{name: "session as key", headers: http.Header{"X-Api-Key": {session}}, status: 401, code: warranty.InvalidCredential},
+			{name: "session as both", headers: http.Header{"X-Api-Key": {session}, "Authorization": {"Bearer " + session}}, status: 401, code: warranty.InvalidCredential},
+			{name: "an empty key", headers: http.Header{"X-Api-Key": {""}}, status: 401, code: warranty.MissingCredential},
+			{name: "an empty Bearer", headers: http.Header{"Authorization": {"Bearer "}}, status: 401, code: warranty.InvalidCredential},
+			{name: "without a scheme", headers: http.Header{"Authorization": {token}}, status: 401, code: warranty.InvalidCredential},
+			{name: "another scheme", headers: http.Header{"Authorization": {"Token " + token}}, status: 401, code: warranty.InvalidCredential},
+			{name: "a good key beside another scheme", headers: http.Header{"X-Api-Key": {token}, "Authorization": {"Basic b2xnYTpwdw=="}}, status: 401, code: warranty.InvalidCredential},
+			{name: "other case", headers: http.Header{"X-Api-Key": {strings.ToUpper(token)}}, status: 401, code: warranty.InvalidCredential},
+			{name: "cut off", headers: http.Header{"X-Api-Key": {token[:len(token)-1]}}, status: 401, code: warranty.InvalidCredential},
+			{name: "the prefix alone", headers: http.Header{"X-Api-Key": {token[:10]}}, status: 401, code: warranty.InvalidCredential},
+			{name: "token with the session's prefix", headers: http.Header{"Authorization": {"Bearer svs_" + token[4:]}}, status: 401, code: warranty.InvalidCredential},
+
+			{name: "two tokens", headers: http.Header{"X-Api-Key": {token, second}}, status: 400, code: warranty.MalformedRequest},
+			{name: "token and session", headers: http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer " + session}}, status: 400, code: warranty.MalformedRequest},
+			{name: "token and another token", headers: http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer " + second}}, status: 400, code: warranty.MalformedRequest},
+			{name: "a good and a bad one", headers: http.Header{"X-Api-Key": {token}, "Authorization": {"Bearer nonsense"}}, status: 400, code: warranty.MalformedRequest},
+
+			{name: "cookies", headers: http.Header{"Cookie": {"session=" + session + "; __Host-session=" + session + "; token=" + token + "; x-api-key=" + token}}, status: 401, code: warranty.MissingCredential},
+			{name: "other headers", headers: http.Header{"Api-Key": {token}, "X-Auth-Token": {token}, "Proxy-Authorization": {"Bearer " + token}}, status: 401, code: warranty.MissingCredential},
+			{name: "in the address", query: "?api_key=" + token + "&token=" + token + "&access_token=" + session + "&x-api-key=" + token, status: 401, code: warranty.MissingCredential},
+			{name: "in the address too", headers: http.Header{"X-Api-Key": {token}}, query: "?access_token=" + session, status: 400, code: warranty.MalformedRequest},
+		} {
+			req, err := http.NewRequest("GET", w.HTTP.URL+"/api/v1/warranties"+c.query, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, values := range c.headers {
+				req.Header[name] = values
+			}
+			want(t, c.name, w.roundTrip(req), c.status, c.code)
+		}
+		for _, name := range []string{"api_key", "apikey", "API_KEY", "key", "token", "access_token", "x-api-key"} {
+			refused(t, name+" in the address", w.get("/api/v1/warranties?"+name+"="+second, token), warranty.MalformedRequest)
+		}
+	})
+}
+
+// TestAuthStatus tells a credential what it is.
+func TestAuthStatus(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Verified("Olga")
+		secret := w.secretOf(owner, fields{"name": "ERP", "scopes": []string{"documents:read", "claims:read"}, "rate_limit_per_minute": 7, "expires_at": "2027-01-31T12:00:00+01:00"})
+		type status struct {
+			User struct {
+				Email         string
+				EmailVerified bool `json:"email_verified"`
+			}
+			Credential         string
+			Token              *struct{ Name string }
+			Scopes             []string
+			RateLimitPerMinute int       `json:"rate_limit_per_minute"`
+			ExpiresAt          time.Time `json:"expires_at"`
+		}
+		var got status
+		w.Must(200, made("GET", "/api/v1/auth/status", secret, nil)).Into(t, &got)
+		if got.User.Email != owner.Email || !got.User.EmailVerified || got.Credential != "token" || got.Token == nil || got.Token.Name != "ERP" ||
+			!slices.Equal(got.Scopes, []string{"claims:read", "documents:read"}) || got.RateLimitPerMinute != 7 || got.ExpiresAt.Format(time.RFC3339) != "2027-01-31T11:00:00Z" {
+			t.Errorf("a token is told %+v", got)
+		}
+		got = status{}
+		w.Must(200, made("GET", "/api/v1/auth/status", owner.Session, nil)).Into(t, &got)
+		if got.Credential != "session" || got.Token != nil || len(got.Scopes) != 4 || got.RateLimitPerMinute != 100 || got.ExpiresAt.Sub(w.Clock.Now()).Round(time.Minute) != 12*time.Hour {
+			t.Errorf("a session is told %+v", got)
+		}
+	})
+}
+
+// TestScopesGrantWhatTheInterfaceSays lets a token of each scope alone try every
+// operation. What it may do is written here as interface.md has it.
+func TestScopesGrantWhatTheInterfaceSays(t *testing.T) {
+	grants := map[warranty.Scope][]string{
+		warranty.WarrantiesRead:  {"warranties.list", "warranties.get", "warranties.verify"},
+		warranty.WarrantiesWrite: {"warranties.create", "warranties.update", "warranties.delete"},
+		warranty.ClaimsRead:      {"claims.list", "claims.get"},
+		warranty.DocumentsRead:   {"documents.list", "documents.get"},
+	}
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Person("Olga")
+		for scope, granted := range grants {
+			token, _ := w.Token(owner, scope)
+			record := w.Warranty(owner.Session, nil)
+			replace := strings.NewReplacer("/warranties/{id}", "/warranties/"+record.ID, "{reference}", record.ReferenceNumber, "{id}", unknownID)
+			for _, op := range api.Operations() {
+				if op.Auth == api.Public {
+					continue
+				}
+				r := made(op.Method, replace.Replace(op.Route()), token, nil)
+				if op.HasBody() {
+					r.Body = fields{}
+				}
+				may := slices.Contains(granted, op.Name) || op.Name == "auth.status"
+				what := string(scope) + " on " + op.Name
+				if may {
+					if a := w.Do(r); a.Status == 401 || a.Status == 403 {
+						t.Errorf("%s: refused with %d %s", what, a.Status, a.Code())
+					}
+					continue
+				}
+				w.unchanged(t, what, func() {
+					a := w.Do(r)
+					if op.Auth == api.SessionOnly {
+						refused(t, what, a, warranty.SessionRequired)
+						return
+					}
+					refused(t, what, a, warranty.InsufficientScope)
+					if !strings.Contains(problemOf(t, a).Detail, string(op.Scope)) {
+						t.Errorf("%s: %q does not name %s", what, problemOf(t, a).Detail, op.Scope)
+					}
+				})
+			}
+		}
+	}, busy)
+}
+
+// TestNothingWithoutACredential asks for every operation without one.
+func TestNothingWithoutACredential(t *testing.T) {
+	public := []string{"auth.register", "auth.sign_in", "auth.verify_email", "auth.request_password_reset", "auth.reset_password"}
+	each(t, func(t *testing.T, w *world) {
+		for _, op := range api.Operations() {
+			equal(t, op.Name+" is public", op.Auth == api.Public, slices.Contains(public, op.Name))
+			if op.Auth != api.Public {
+				refused(t, op.Name, w.send(op.Method, somewhere(op.Route()), "", nil), warranty.MissingCredential)
+			}
+		}
+	})
+}
+
+// TestDisabledIsOut shuts an account out: none of its credentials works any more.
+func TestDisabledIsOut(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		owner := w.Verified("Olga")
+		token, _ := w.Token(owner)
+		record := w.Warranty(token, nil)
+		other := w.Person("Zoe")
+		if err := w.Service.DisableUser(context.Background(), owner.Email); err != nil {
+			t.Fatal(err)
+		}
+		before := w.contents()
+		for _, w := range worlds {
+			for name, r := range map[string]request{
+				"the token":           made("GET", "/api/v1/warranties", token, nil),
+				"the token as Bearer": made("GET", "/api/v1/warranties", "", nil, "Authorization", "Bearer "+token),
+				"the session":         made("GET", "/api/v1/warranties", owner.Session, nil),
+				"a write":             made("DELETE", "/api/v1/warranties/"+record.ID, token, nil),
+				"the password":        made("POST", "/api/auth/sessions", "", fields{"email": owner.Email, "password": owner.Password}),
+			} {
+				refused(t, name, w.Do(r), warranty.InvalidCredential)
+			}
+			w.Must(200, made("GET", "/api/v1/warranties", other.Session, nil))
+		}
+		equal(t, "the database", w.contents(), before)
+		mailed := func() int { return strings.Count(w.Log.String(), `"to":"`+owner.Email) }
+		mails := mailed()
+		w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": owner.Email}))
+		if err := w.Service.SendMail(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "mails to somebody who is out", mailed(), mails)
+	})
+}
+
+// TestNothingIsWrittenForWhoIsGone ends a credential while a request of it is
+// under way: let in before, and with its body still to come.
+func TestNothingIsWrittenForWhoIsGone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		body := fields{"product_name": "late", "start_date": "2026-01-01", "end_date": "2026-01-01"}
+		for _, c := range []struct {
+			name  string
+			token bool
+			end   func(name string, session string, tokenID string)
+			code  warranty.Code
+		}{
+			{"revoked", true, func(_, session, id string) {
+				w.Must(204, made("DELETE", "/api/integration-tokens/"+id, session, nil))
+			}, warranty.TokenRevoked},
+			{"disabled", true, func(name, _, _ string) {
+				if err := w.Service.DisableUser(context.Background(), strings.ToLower(name)+"@people.example"); err != nil {
+					t.Fatal(err)
+				}
+			}, warranty.TokenRevoked},
+			{"signed out", false, func(_, session, _ string) {
+				w.Must(204, made("DELETE", "/api/auth/sessions/current", session, nil))
+			}, warranty.SessionExpired},
+			{"another password", false, func(_, session, _ string) {
+				w.Must(200, made("POST", "/api/auth/password", session, fields{"current_password": "correct horse battery staple", "new_password": passwordCanary}))
+			}, warranty.SessionExpired},
+			{"a password reset", false, func(name, _, _ string) {
+				email := strings.ToLower(name) + "@people.example"
+				w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": email}))
+				w.Must(204, made("POST", "/api/auth/password-reset/confirm", "", fields{"code": w.MailedCode(email), "password": passwordCanary}))
+			}, warranty.SessionExpired},
+		} {
+			person := w.Person(strings.ReplaceAll(c.name, " ", ""))
+			token, id := w.Token(person)
+			secret := person.Session
+			if c.token {
+				secret = token
+			}
+			record := w.Warranty(secret, nil)
+			path := "/api/v1/warranties/" + record.ID
+			create := w.hold(made("POST", "/api/v1/warranties", secret, body))
+			update := w.hold(made("PUT", path, secret, fields{"status": "void"}))
+			c.end(person.Name, person.Session, id)
+			w.unchanged(t, c.name, func() {
+				refused(t, c.name+": a create", create(), c.code)
+				refused(t, c.name+": an update", update(), c.code)
+			})
+		}
+	})
+}

@@ -1,0 +1,409 @@
+package server_test
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+const list = "/api/v1/warranties"
+
+// limited is a new token that may make so many requests a minute.
+func (w *world) limited(p servertest.Person, rate int) string {
+	w.T.Helper()
+	return w.newToken(p, fields{"name": w.Service.NewID().String(), "scopes": warranty.AllScopes, "rate_limit_per_minute": rate}).Secret
+}
+
+// exactly sends more requests at once than a window of n lets through, and tells
+// what is wrong with any figure of the answers.
+func exactly(t *testing.T, worlds []*world, n, extra int, secret string) (wrong []string) {
+	t.Helper()
+	// All that a credential asks for counts, whatever comes of it.
+	kinds := []request{made("GET", list, secret, nil), made("HEAD", list, secret, nil), made("GET", list+"/"+unknownID, secret, nil), made("PATCH", list, secret, nil),
+		made("GET", "/api/nowhere", secret, nil), made("POST", list, secret, "{"), made("GET", "/api/v1/auth/status", secret, nil)}
+	outcomes, answers := flood(t, worlds, n+extra, func(i int) request { return kinds[i%len(kinds)] })
+	left := map[int64]int{}
+	for _, a := range answers {
+		remaining := number(t, a.Header, "X-Ratelimit-Remaining")
+		if a.Header.Get("X-Ratelimit-Limit") != strconv.Itoa(n) || a.Header.Get("X-Ratelimit-Reset") != answers[0].Header.Get("X-Ratelimit-Reset") {
+			wrong = append(wrong, fmt.Sprintf("the window is shown as %v", a.Header))
+		}
+		if a.Status != 429 {
+			left[remaining]++
+		} else if wait := number(t, a.Header, "Retry-After"); remaining != 0 || wait < 1 || wait > 60 {
+			wrong = append(wrong, fmt.Sprintf("a refusal leaves %d and asks to wait %d seconds", remaining, wait))
+		}
+		if seconds := regexp.MustCompile(`;t=(\d+)$`).FindStringSubmatch(a.Header.Get("Ratelimit")); len(seconds) != 2 || len(seconds[1]) > 2 {
+			wrong = append(wrong, "the header RateLimit is "+a.Header.Get("Ratelimit"))
+		}
+	}
+	for i := range int64(n) {
+		if left[i] != 1 {
+			wrong = append(wrong, fmt.Sprintf("%d answers say that %d are left", left[i], i))
+		}
+	}
+	if refused := outcomes["429 rate_limited"] + outcomes["429"]; refused != extra { // HEAD has no code
+		wrong = append(wrong, fmt.Sprintf("%d of %d were let through, the limit is %d", n+extra-refused, n+extra, n))
+	}
+	return wrong
+}
+
+// TestLimitIsExact sends more at once than a limit allows.
+func TestLimitIsExact(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Person("Olga")
+		for range 5 {
+			equal(t, "what is wrong", exactly(t, []*world{w}, 20, 30, w.limited(owner, 20)), []string(nil))
+		}
+		equal(t, "what is wrong", exactly(t, []*world{w}, 1, 9, w.limited(owner, 1)), []string(nil))
+	})
+}
+
+// TestLimitIsSharedByReplicas spreads the requests over three servers that count
+// in one Redis, and whose clocks do not agree.
+func TestLimitIsSharedByReplicas(t *testing.T) {
+	t.Parallel()
+	database := testenv.Postgres(t)
+	var worlds []*world
+	for _, off := range []time.Duration{0, -time.Hour, time.Hour} {
+		worlds = append(worlds, newWorld(t, database, onRedis(t, off)))
+	}
+	owner := worlds[0].Person("Olga")
+	// On a busy machine Redis may answer too late, and each server then counts for
+	// itself. That is as it should be, but no test of this: such a round is repeated.
+	const down, up = "Redis does not answer", "Redis answers again"
+	said := func(what string) (n int) {
+		for _, w := range worlds {
+			n += strings.Count(w.Log.String(), what)
+		}
+		return n
+	}
+	for rounds, tries := 0, 0; rounds < 5; tries++ {
+		before := said(down)
+		wrong := exactly(t, worlds, 20, 40, worlds[0].limited(owner, 20))
+		if before == said(down) && before == said(up) {
+			equal(t, "what is wrong", wrong, []string(nil))
+			rounds++
+		} else if tries < 20 {
+			time.Sleep(time.Second) // the servers try Redis once a second
+		} else {
+			t.Fatal("Redis did not answer in time, so nothing was tested")
+		}
+	}
+}
+
+// onRedis is an option that counts in the shared Redis, and tells the time by a clock that is off.
+func onRedis(t *testing.T, off time.Duration) option {
+	t.Helper()
+	url := testenv.Redis(t)
+	return func(s *server.Server) {
+		now := func() time.Time { return time.Now().Add(off) }
+		shared, err := limit.NewRedis(url, limit.NewMemory(now), s.Log, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := shared.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		s.Service.Now, s.Limits = now, shared
+	}
+}
+
+// TestWindow goes through one window and into the next, by the clock.
+func TestWindow(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner := w.Person("Olga")
+		secret := w.limited(owner, 3)
+		start := clock.now()
+		figures := func(a answer) string {
+			h := a.Header
+			return strings.Join([]string{outcome(a), h.Get("X-Ratelimit-Limit"), h.Get("X-Ratelimit-Remaining"), h.Get("X-Ratelimit-Reset"), h.Get("Ratelimit"), h.Get("Retry-After")}, " ")
+		}
+		reset := func(d time.Duration) int64 { return start.Add(d).Unix() }
+		for _, c := range []struct {
+			at   time.Duration
+			want string
+		}{
+			{0, fmt.Sprintf(`200 3 2 %d "credential";r=2;t=60 `, reset(time.Minute))},
+			{10 * time.Second, fmt.Sprintf(`200 3 1 %d "credential";r=1;t=50 `, reset(time.Minute))},
+			{20*time.Second + 1, fmt.Sprintf(`200 3 0 %d "credential";r=0;t=40 `, reset(time.Minute))},
+			{20*time.Second + 1, fmt.Sprintf(`429 rate_limited 3 0 %d "credential";r=0;t=40 40`, reset(time.Minute))},
+			{time.Minute - 1, fmt.Sprintf(`429 rate_limited 3 0 %d "credential";r=0;t=1 1`, reset(time.Minute))},
+			{time.Minute, fmt.Sprintf(`200 3 2 %d "credential";r=2;t=60 `, reset(2*time.Minute))},
+			{90 * time.Second, fmt.Sprintf(`200 3 1 %d "credential";r=1;t=30 `, reset(2*time.Minute))},
+			{10 * time.Minute, fmt.Sprintf(`200 3 2 %d "credential";r=2;t=60 `, reset(11*time.Minute))},
+		} {
+			clock.set(start.Add(c.at))
+			equal(t, c.at.String(), figures(w.get(list, secret)), c.want)
+		}
+		equal(t, "the policy", w.get(list, secret).Header.Get("Ratelimit-Policy"), `"credential";q=3;w=60`)
+	})
+}
+
+// TestWhatSharesAWindow tells what is counted together and what apart.
+func TestWhatSharesAWindow(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
+		owner, other := w.Person("Olga"), w.Person("Zoe")
+		again := w.signIn(owner.Email, owner.Password)
+		left := func(what, secret string, n int64) {
+			t.Helper()
+			equal(t, what, number(t, w.get(list, secret).Header, "X-Ratelimit-Remaining"), n)
+		}
+		left("a session", owner.Session, 9)
+		left("another session of the same person", again, 8)
+		first := w.newToken(owner, fields{"name": "1", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
+		second := w.newToken(owner, fields{"name": "2", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
+		left("a token", first.Secret, 4)
+		left("another token of the same person", second.Secret, 4)
+		var rotated token
+		w.Must(200, made("POST", tokens+"/"+first.ID+"/rotate", owner.Session, fields{"overlap_seconds": 60})).Into(t, &rotated)
+		left("the new secret of the first token", rotated.Secret, 3)
+		left("the old secret of the first token", first.Secret, 2)
+		left("the session after two creates and a rotation", again, 4)
+		left("somebody else", other.Session, 9)
+	}, func(s *server.Server) { s.Service.RateLimit = 10 })
+}
+
+// signIn opens a session.
+func (w *world) signIn(email, password string) string {
+	w.T.Helper()
+	var session struct {
+		AccessToken string `json:"access_token"`
+	}
+	w.Must(201, made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})).Into(w.T, &session)
+	return session.AccessToken
+}
+
+// TestARefusalCostsNoDatabaseWork takes the tables away that a credential is looked up in.
+func TestARefusalCostsNoDatabaseWork(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, other := w.Person("Olga"), w.Person("Zoe")
+		spent, fresh := w.limited(owner, 2), w.limited(other, 2)
+		for range 10 {
+			w.get(list, spent)
+			w.get(list, owner.Session)
+		}
+		for _, table := range []string{"users", "sessions", "tokens", "token_secrets"} {
+			w.exec(`ALTER TABLE ` + table + ` RENAME TO ` + table + `_gone`)
+		}
+		for range 3 {
+			refused(t, "a token that is used up", w.get(list, spent), warranty.RateLimited)
+			refused(t, "a token that is used up, as Bearer", w.get(list, "", "Authorization", "Bearer "+spent), warranty.RateLimited)
+			refused(t, "a session that is used up", w.send("POST", tokens, owner.Session, fields{}), warranty.RateLimited)
+			refused(t, "a typing error", w.get(list, fresh[:52]+"!"), warranty.InvalidCredential)
+			refused(t, "a mistyped reference", w.get("/verify/WR-0000-0000-0000-0001", ""), warranty.NotFound)
+		}
+		refused(t, "a token that is not used up needs the database", w.get(list, fresh), warranty.Internal)
+		refused(t, "a session that is not used up needs the database", w.get(list, other.Session), warranty.Internal)
+	}, func(s *server.Server) { s.Service.RateLimit = 5 })
+}
+
+// TestIPThrottle counts everything that comes from one network, but for the probes.
+func TestIPThrottle(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner := w.Person("Olga")
+		good, gone := w.newToken(owner, fields{"name": "good", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7}), w.newToken(owner, fields{"name": "gone", "scopes": []string{"warranties:read"}})
+		w.Must(204, made("DELETE", tokens+"/"+gone.ID, owner.Session, nil))
+		clock.set(clock.now().Add(time.Minute))
+
+		// Each refused credential takes one from the network, and from nobody else.
+		left := int64(8)
+		for _, r := range []request{
+			made("GET", list, "", nil), made("GET", list, "nonsense", nil), made("GET", list, newSecret(t, warranty.TokenSecret), nil),
+			made("GET", list, gone.Secret, nil), made("POST", "/api/auth/sessions", "", "{"), made("GET", list, good.Secret, nil, "Authorization", "Bearer "+owner.Session),
+		} {
+			a := w.Do(r)
+			left--
+			equal(t, "the network's limit", a.Header.Get("X-Ratelimit-Limit"), "8")
+			equal(t, "what is left to the network", number(t, a.Header, "X-Ratelimit-Remaining"), left)
+			equal(t, "the policy", a.Header.Get("Ratelimit-Policy"), `"ip";q=8;w=60`)
+		}
+		a := w.get(list, good.Secret)
+		want(t, "a good token", a, 200, "")
+		equal(t, "the token's own limit", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "7 6")
+		w.get("/verify/nothing", "")
+
+		for _, r := range []request{
+			made("GET", list, good.Secret, nil), made("GET", list, owner.Session, nil), made("POST", "/api/auth/sessions", "", "{}"), made("GET", "/api/nowhere", "", nil),
+			made("GET", "/verify/nothing", "", nil), made("GET", "/nowhere", "", nil), made("PATCH", "/healthz", "", nil), made("GET", "/api//v1", "", nil),
+		} {
+			a := w.Do(r)
+			refused(t, r.Method+" "+r.Path, a, warranty.IPThrottled)
+			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
+			equal(t, "what is left", a.Header.Get("X-Ratelimit-Remaining"), "0")
+		}
+		w.Must(200, made("GET", "/healthz", "", nil))
+		w.Must(200, made("GET", "/readyz", "", nil))
+		clock.set(clock.now().Add(time.Minute))
+		a = w.get(list, good.Secret)
+		want(t, "a minute later", a, 200, "")
+	}, func(s *server.Server) { s.IPRate = 8 })
+}
+
+// TestForwardedForIsNotBelieved sends many forged addresses from one network.
+func TestForwardedForIsNotBelieved(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		outcomes, _ := flood(t, []*world{w}, 50, func(i int) request {
+			forged := fmt.Sprintf("203.0.113.%d", i)
+			return made("GET", list, "", nil, "X-Forwarded-For", forged, "X-Real-Ip", forged, "Forwarded", "for="+forged, "True-Client-Ip", forged, "Cf-Connecting-Ip", forged)
+		})
+		equal(t, "fifty forged addresses", outcomes, map[string]int{"401 missing_credential": 5, "429 ip_throttled": 45})
+	}, func(s *server.Server) { s.IPRate = 5 })
+}
+
+// behindProxy trusts the test's own address as a proxy.
+func behindProxy(t testing.TB) option {
+	t.Helper()
+	proxies, err := limit.ParseProxies("127.0.0.0/8, ::1, 10.0.0.0/8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(s *server.Server) { s.Proxies = proxies }
+}
+
+// TestForwardedForOfAProxy tells who a request is counted for behind a trusted proxy.
+func TestForwardedForOfAProxy(t *testing.T) {
+	const rate = 3
+	each(t, func(t *testing.T, w *world) {
+		counted := map[string]int{}
+		for range 2 {
+			for _, c := range []struct{ header, who string }{
+				{"203.0.113.1", "A"}, {"203.0.113.2", "B"}, {"198.51.100.7, 203.0.113.1", "A"}, {"203.0.113.1, 10.1.2.3", "A"}, {"203.0.113.1:4711", "A"},
+				{"::ffff:203.0.113.1", "A"}, {"unknown, 203.0.113.2", "B"}, {"203.0.113.2, 203.0.113.1", "A"},
+				{"2001:db8::1", "C"}, {"[2001:db8::ffff:ffff:ffff:ffff]:443", "C"}, {"2001:db8:0:1::1", "D"}, {"2001:db8::2", "C"}, {"2001:db8::3%eth0", "C"}, {"2001:db8:0:1:ffff::", "D"},
+				{"nonsense", "proxy"}, {"203.0.113.1, nonsense", "proxy"}, {"203.0.113.1,", "proxy"}, {"10.9.9.9", "10.9.9.9"},
+			} {
+				counted[c.who]++
+				a := w.get(list, "", "X-Forwarded-For", c.header)
+				if counted[c.who] > rate {
+					refused(t, c.header, a, warranty.IPThrottled)
+					continue
+				}
+				refused(t, c.header, a, warranty.MissingCredential)
+				equal(t, c.header+": left", number(t, a.Header, "X-Ratelimit-Remaining"), int64(rate-counted[c.who]))
+			}
+		}
+		for i := range 500 { // one customer of an IPv6 provider, who has these and 2^64 more
+			a := w.get(list, "", "X-Forwarded-For", fmt.Sprintf("2001:db8:7:7:%x:%x::%x", i*131, i*7, i))
+			if (i < rate) != (a.Status == 401) {
+				t.Fatalf("address %d of one /64: got %d", i, a.Status)
+			}
+		}
+	}, behindProxy(t), func(s *server.Server) { s.IPRate = rate })
+}
+
+// from is the header that makes a request come from an address.
+func (w *world) from(address string, r request) answer {
+	w.T.Helper()
+	r.Header["X-Forwarded-For"] = address
+	return w.Do(r)
+}
+
+// TestSignInThrottle counts attempts by network and by address of the account.
+func TestSignInThrottle(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga, zoe := w.Person("Olga"), w.Person("Zoe")
+		attempt := func(email, password string) request {
+			return made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})
+		}
+		minute := func() { clock.set(clock.now().Add(time.Minute)) }
+		minute()
+
+		// By network: three tries, for whomever.
+		for i := range 3 {
+			refused(t, "a guess", w.from("198.51.100.1", attempt(fmt.Sprintf("nobody%d@people.example", i), passwordCanary)), warranty.InvalidCredential)
+		}
+		w.unchanged(t, "the fourth", func() {
+			a := w.from("198.51.100.1", attempt(olga.Email, olga.Password))
+			refused(t, "the fourth, though right", a, warranty.IPThrottled)
+			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
+		})
+		want(t, "from elsewhere", w.from("198.51.100.2", attempt(olga.Email, olga.Password)), 201, "")
+		minute()
+		want(t, "a minute later", w.from("198.51.100.1", attempt(olga.Email, olga.Password)), 201, "")
+		minute()
+
+		// By account: three tries, from wherever. An unknown address gives no other answer.
+		for _, email := range []string{olga.Email, "unknown@people.example"} {
+			for i := range 3 {
+				refused(t, "a guess", w.from(fmt.Sprintf("198.51.100.%d", i), attempt(email, passwordCanary)), warranty.InvalidCredential)
+			}
+			refused(t, "the fourth, though right", w.from("198.51.100.9", attempt(email, olga.Password)), warranty.IPThrottled)
+			refused(t, "in other case", w.from("198.51.100.9", attempt(strings.ToUpper(email), olga.Password)), warranty.IPThrottled)
+			minute()
+		}
+		want(t, "another account", w.from("198.51.100.9", attempt(zoe.Email, zoe.Password)), 201, "")
+		want(t, "a minute later", w.from("198.51.100.9", attempt(olga.Email, olga.Password)), 201, "")
+
+		// What else can be guessed, mailed or made to hash has the same bounds.
+		for what, r := range map[string]request{
+			"reset codes":      made("POST", "/api/auth/password-reset/confirm", "", fields{"code": "0000-0000", "password": passwordCanary}),
+			"reset mails":      made("POST", "/api/auth/password-reset", "", fields{"email": "new@people.example"}),
+			"verifying mails":  made("POST", "/api/auth/verify-email/resend", zoe.Session, nil),
+			"current password": made("POST", "/api/auth/password", zoe.Session, fields{"current_password": passwordCanary, "new_password": passwordCanary + "!"}),
+		} {
+			minute()
+			for i := range 3 {
+				if a := w.from("203.0.113.5", r); a.Status == 429 {
+					t.Errorf("%s: attempt %d is throttled", what, i+1)
+				}
+			}
+			refused(t, what, w.from("203.0.113.5", r), warranty.IPThrottled)
+		}
+	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 3 })
+}
+
+// TestSignUpThrottle counts registrations by the hour.
+func TestSignUpThrottle(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		register := func(name string) request {
+			return made("POST", "/api/auth/register", "", fields{"name": name, "email": name + "@people.example", "password": passwordCanary})
+		}
+		for _, name := range []string{"a", "b"} {
+			want(t, name, w.from("198.51.100.1", register(name)), 201, "")
+		}
+		clock.set(clock.now().Add(10 * time.Minute))
+		w.unchanged(t, "the third", func() {
+			a := w.from("198.51.100.1", register("c"))
+			refused(t, "the third", a, warranty.IPThrottled)
+			equal(t, "Retry-After", a.Header.Get("Retry-After"), "3000")
+			refused(t, "one that is taken, so that nobody can ask who is here", w.from("198.51.100.1", register("a")), warranty.IPThrottled)
+		})
+		want(t, "from elsewhere", w.from("198.51.100.2", register("c")), 201, "")
+		clock.set(clock.now().Add(50 * time.Minute))
+		want(t, "an hour later", w.from("198.51.100.1", register("d")), 201, "")
+	}, behindProxy(t), func(s *server.Server) { s.SignUpRate = 2 })
+}
+
+// TestVerifyThrottle counts public verifications, found or not.
+func TestVerifyThrottle(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner := w.Person("Olga")
+		reference := w.Warranty(owner.Session, nil).ReferenceNumber
+		for _, path := range []string{"/verify/" + reference, "/verify/WR-0000-0000-0000-0000", "/verify/nonsense"} {
+			if a := w.from("198.51.100.1", made("GET", path, "", nil)); a.Status == 429 {
+				t.Errorf("%s is throttled", path)
+			}
+		}
+		for _, path := range []string{"/verify/" + reference, "/verify/nonsense"} {
+			a := w.from("198.51.100.1", made("GET", path, "", nil))
+			refused(t, path, a, warranty.IPThrottled)
+			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
+		}
+		want(t, "by a session", w.from("198.51.100.1", made("GET", "/api/v1/verify/"+reference, owner.Session, nil)), 200, "")
+		want(t, "from elsewhere", w.from("198.51.100.2", made("GET", "/verify/"+reference, "", nil)), 200, "")
+		clock.set(clock.now().Add(time.Minute))
+		want(t, "a minute later", w.from("198.51.100.1", made("GET", "/verify/"+reference, "", nil)), 200, "")
+	}, behindProxy(t), func(s *server.Server) { s.VerifyRate = 3 })
+}

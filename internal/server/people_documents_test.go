@@ -1,0 +1,575 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+// mebibytes is a PDF of this many.
+func mebibytes(n int) string { return pdf + strings.Repeat("\x00", n<<20-len(pdf)) }
+
+// TestPeopleUploadDocuments uploads every kind that is taken, in forms of every
+// order, and reads back what was said and what was kept.
+func TestPeopleUploadDocuments(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Verified("Olga")
+		record := w.Warranty(owner.Session, nil)
+		claim := w.claim(owner.Session, record.ID)
+		id, kind, of := field("warranty_id", record.ID), field("type", "invoice"), field("claim_id", claim)
+		var all []string
+		for _, c := range []struct {
+			what        string
+			parts       []part
+			contentType string
+			fileName    string
+		}{
+			{"a PDF", []part{id, kind, file("receipt.pdf", pdf)}, "application/pdf", "receipt.pdf"},
+			{"the file first", []part{file("receipt.PDF", pdf), id, kind}, "application/pdf", "receipt.PDF"},
+			{"the file in the middle", []part{kind, file("photo.jpeg", jpeg), id}, "image/jpeg", "photo.jpeg"},
+			{"of a claim", []part{of, file("photo.jpg", jpeg), kind, id}, "image/jpeg", "photo.jpg"},
+			{"a PNG", []part{id, kind, file("scan.png", png)}, "image/png", "scan.png"},
+			{"a WebP", []part{id, kind, file("scan.webp", webp)}, "image/webp", "scan.webp"},
+			{"text", []part{id, kind, file("terms.txt", text)}, "text/plain", "terms.txt"},
+			{"a name without an ending", []part{id, kind, file("terms", text)}, "text/plain", "terms.txt"},
+			{"a name with a dot and no ending", []part{id, kind, file("Mr. Smith's receipt", png)}, "image/png", "Mr. Smith's receipt.png"},
+			{"a name in another alphabet", []part{id, kind, file("保証書 – März.pdf", pdf)}, "application/pdf", "保証書 – März.pdf"},
+			{"an encoded name", []part{id, kind, {disposition: `form-data; name="file"; filename*=UTF-8''R%C3%BCckgabe.pdf`, value: pdf}}, "application/pdf", "Rückgabe.pdf"},
+			{"a name with blanks around", []part{id, kind, file(" a.pdf ", pdf)}, "application/pdf", "a.pdf"},
+			{"text that is split inside its characters", []part{id, kind, file("a.txt", strings.Repeat("x", 511)+strings.Repeat("€", 40_000))}, "text/plain", "a.txt"},
+			{"what claims to be another type", []part{id, kind, {disposition: "form-data; name=\"file\"; filename=\"a.pdf\"\r\nContent-Type: text/html", value: pdf}}, "application/pdf", "a.pdf"},
+			{"a file that holds the boundary, nearly", []part{id, kind, file("a.txt", "x\r\n--"+boundary[:len(boundary)-1]+"?\r\n")}, "text/plain", "a.txt"},
+			{"the longest name", []part{id, kind, file(strings.Repeat("é", 196)+".pdf", pdf)}, "application/pdf", strings.Repeat("é", 196) + ".pdf"},
+			{"20 MiB", []part{id, kind, file("big.pdf", mebibytes(20))}, "application/pdf", "big.pdf"},
+		} {
+			content := c.parts[slices.IndexFunc(c.parts, func(p part) bool { return p.name == "file" || strings.Contains(p.disposition, `"file"`) })].value
+			a := w.Do(uploading(owner.Session, c.parts...))
+			want(t, c.what, a, 201, "")
+			var got uploaded
+			a.Into(t, &got)
+			wanted := uploaded{ID: got.ID, WarrantyID: record.ID, Type: "invoice", FileName: c.fileName, ContentType: c.contentType, SizeBytes: int64(len(content)), SHA256: sum(content)}
+			if slices.Contains(c.parts, of) {
+				wanted.ClaimID = &claim
+			}
+			equal(t, c.what, got, wanted)
+			equal(t, c.what+": Location", a.Header.Get("Location"), servertest.PublicURL+"/api/v1/documents/"+got.ID)
+			equal(t, c.what+", read", w.get("/api/v1/documents/"+got.ID, owner.Session).Body, a.Body)
+			if body := w.get("/api/documents/"+got.ID+"/file", owner.Session).Body; body != content {
+				t.Errorf("%s: the file has %d bytes with the sum %s, want %d bytes with the sum %s", c.what, len(body), sum(body), len(content), sum(content))
+			}
+			all = append(all, got.ID)
+		}
+		equal(t, "the list", ids(t, w.get("/api/v1/documents?limit=100&warranty_id="+record.ID, owner.Session)), newest(all...))
+		equal(t, "found by name", len(ids(t, w.get("/api/v1/documents?limit=100&q=RECEIPT", owner.Session))), 3)
+		equal(t, "found by type", len(ids(t, w.get("/api/v1/documents?limit=100&q=invoice", owner.Session))), len(all))
+		equal(t, "a wildcard is none", len(ids(t, w.get("/api/v1/documents?limit=100&q=%25", owner.Session))), 0)
+		equal(t, "files on the disk", len(w.stored()), len(all))
+	}, busy)
+}
+
+// uploadRefusal is an upload that must leave nothing behind.
+type uploadRefusal struct {
+	what    string
+	code    warranty.Code
+	wrong   []string
+	request request
+}
+
+func uploadRefusals(w *world, me servertest.Person, record, claim, otherClaim, foreign, foreignClaim, deleted string) []uploadRefusal {
+	id, kind, good := field("warranty_id", record), field("type", "receipt"), file("a.pdf", pdf)
+	send := func(parts ...part) request { return uploading(me.Session, parts...) }
+	raw := func(body, contentType string) request {
+		return made("POST", "/api/documents", me.Session, body, "Content-Type", contentType)
+	}
+	const formData = "multipart/form-data; boundary=" + boundary
+	with := func(r request, headers ...string) request {
+		for i := 0; i < len(headers); i += 2 {
+			r.Header[headers[i]] = headers[i+1]
+		}
+		return r
+	}
+	whole := form(id, kind, good)
+	list := []uploadRefusal{
+		{"no file", warranty.ValidationFailed, []string{"file required"}, send(id, kind)},
+		{"no warranty", warranty.ValidationFailed, []string{"warranty_id required"}, send(kind, good)},
+		{"no type", warranty.ValidationFailed, []string{"type required"}, send(id, good)},
+		{"nothing at all", warranty.ValidationFailed, []string{"file required", "type required", "warranty_id required"}, send()},
+		{"a file without a name", warranty.ValidationFailed, []string{"file required"}, send(id, kind, field("file", pdf))},
+		{"the warranty twice", warranty.ValidationFailed, []string{"warranty_id duplicate"}, send(id, kind, good, id)},
+		{"the type twice", warranty.ValidationFailed, []string{"type duplicate"}, send(kind, id, kind, good)},
+		{"the file twice", warranty.ValidationFailed, []string{"file duplicate"}, send(id, kind, good, good)},
+		{"an unknown field", warranty.ValidationFailed, []string{"owner unknown_field"}, send(id, kind, good, field("owner", "me"))},
+		{"an unknown field twice", warranty.ValidationFailed, []string{"owner duplicate", "owner unknown_field"}, send(id, kind, good, field("owner", "me"), field("owner", "me"))},
+		{"an unsayable field", warranty.ValidationFailed, []string{"?? unknown_field"}, send(id, kind, good, field("\u202e\u0085", "me"))},
+		{"an unsayable field twice", warranty.ValidationFailed, []string{"? duplicate", "? unknown_field"}, send(id, kind, good, field("\xff", "me"), field("\xff", "me"))},
+		{"a part without a name", warranty.ValidationFailed, []string{" unknown_field"}, send(id, kind, good, part{disposition: "form-data", value: "x"})},
+		{"another file", warranty.ValidationFailed, []string{"file2 unknown_field"}, send(id, kind, good, part{name: "file2", fileName: "b.pdf", value: pdf})},
+		{"no id", warranty.ValidationFailed, []string{"warranty_id invalid"}, send(field("warranty_id", "x"), kind, good)},
+		{"an id and more", warranty.ValidationFailed, []string{"warranty_id invalid"}, send(field("warranty_id", record+strings.Repeat(" ", 2000)), kind, good)},
+		{"an unknown type", warranty.ValidationFailed, []string{"type invalid"}, send(id, field("type", "virus"), good)},
+		{"no id of a claim", warranty.ValidationFailed, []string{"claim_id invalid"}, send(id, kind, good, field("claim_id", "1"))},
+		{"everything wrong", warranty.ValidationFailed, []string{"claim_id invalid", "file invalid_name", "size unknown_field", "type invalid", "warranty_id required"},
+			send(field("type", "x"), field("claim_id", "x"), field("size", "1"), file("../a.pdf", pdf))},
+		{"an unknown warranty", warranty.NotFound, nil, send(field("warranty_id", unknownID), kind, good)},
+		{"a foreign warranty", warranty.NotFound, nil, send(field("warranty_id", foreign), kind, good)},
+		{"a deleted warranty", warranty.NotFound, nil, send(field("warranty_id", deleted), kind, good)},
+		{"an unknown claim", warranty.NotFound, nil, send(id, kind, good, field("claim_id", unknownID))},
+		{"a claim of another warranty", warranty.NotFound, nil, send(id, kind, good, field("claim_id", otherClaim))},
+		{"a foreign claim", warranty.NotFound, nil, send(id, kind, good, field("claim_id", foreignClaim))},
+		{"a warranty as a claim", warranty.NotFound, nil, send(id, kind, good, field("claim_id", record))},
+		{"a claim as a warranty", warranty.NotFound, nil, send(field("warranty_id", claim), kind, good)},
+		{"21 MiB", warranty.BodyTooLarge, nil, send(id, kind, file("a.pdf", mebibytes(21)))},
+		{"21 MiB, first", warranty.BodyTooLarge, nil, send(file("a.pdf", mebibytes(21)), id, kind)},
+		{"20 MiB and a byte", warranty.BodyTooLarge, nil, send(id, kind, file("a.pdf", mebibytes(20)+"\x00"))},
+		{"21 MiB of a field", warranty.BodyTooLarge, nil, send(id, kind, good, field("note", strings.Repeat("x", 21<<20)))},
+		{"JSON", warranty.UnsupportedMediaType, nil, raw(`{"warranty_id": "x"}`, "application/json")},
+		{"a form of another kind", warranty.UnsupportedMediaType, nil, raw("type=receipt", "application/x-www-form-urlencoded")},
+		{"multipart of another kind", warranty.UnsupportedMediaType, nil, raw(whole, "multipart/mixed; boundary="+boundary)},
+		{"the file alone", warranty.UnsupportedMediaType, nil, raw(pdf, "application/pdf")},
+		{"no type of the body", warranty.UnsupportedMediaType, nil, raw(whole, "")},
+		{"no boundary", warranty.MalformedRequest, nil, raw(whole, "multipart/form-data")},
+		{"another boundary", warranty.MalformedRequest, nil, raw(whole, "multipart/form-data; boundary=else")},
+		{"an empty body", warranty.MalformedRequest, nil, raw("", formData)},
+		{"no multipart", warranty.MalformedRequest, nil, raw("hello", formData)},
+		{"cut in the file", warranty.MalformedRequest, nil, raw(whole[:len(whole)-len(boundary)-20], formData)},
+		{"cut in a head", warranty.ValidationFailed, []string{"file required", "type required", "warranty_id required"}, raw(whole[:40], formData)},
+		{"cut before its end", warranty.MalformedRequest, nil, raw(strings.TrimSuffix(whole, "--\r\n"), formData)},
+		{"cut after the file", warranty.MalformedRequest, nil, raw(strings.TrimSuffix(form(good, id, kind), form()), formData)},
+		{"a NUL in a head", warranty.MalformedRequest, nil, raw(strings.Replace(whole, "a.pdf", "a\x00.pdf", 1), formData)},
+		{"very many parts", warranty.MalformedRequest, nil, send(slices.Repeat([]part{field("x", "")}, 20_000)...)},
+		{"a very long head", warranty.MalformedRequest, nil, send(id, kind, file(strings.Repeat("a", 11<<20), pdf))},
+		{"a query", warranty.ValidationFailed, []string{"warranty_id unknown_parameter"},
+			made("POST", "/api/documents?warranty_id="+record, me.Session, whole, "Content-Type", formData)},
+		{"a credential in the query", warranty.MalformedRequest, nil, made("POST", "/api/documents?token=x", me.Session, whole, "Content-Type", formData)},
+		{"an answer that can not be", warranty.NotAcceptable, nil, with(send(id, kind, good), "Accept", "text/html")},
+		{"no credential", warranty.MissingCredential, nil, uploading("", id, kind, good)},
+	}
+	for name, content := range map[string]string{
+		"HTML": "<!doctype html><script>alert(1)</script>", "HTML after blanks": " \r\n\f<html>", "SVG": `<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>`,
+		"XML": `<?xml version="1.0"?><x/>`, "a script": "<script>alert(1)</script>", "binary": "\x7fELF\x02\x00", "text that turns binary": strings.Repeat("a", 100_000) + "\x00",
+		"Latin-1": "Gr\xfc\xdfe", "nothing": "", "blanks": " \n", "an archive": "PK\x03\x04", "a GIF": "GIF89a\x01\x00",
+	} {
+		for _, fileName := range []string{"a.pdf", "a.txt", "a"} {
+			list = append(list, uploadRefusal{name + " named " + fileName, warranty.ValidationFailed, []string{"file unsupported_file"}, send(id, kind, file(fileName, content))})
+		}
+	}
+	for _, c := range []struct{ name, content string }{
+		{"a.txt", pdf}, {"a.exe", pdf}, {"a.pdf.exe", pdf}, {"a.html", text}, {"a.svg", text}, {"a.pdf", text}, {"a.jpg", png}, {"a.js", text}, {"a.hta", text}, {"a.pdf", jpeg},
+	} {
+		list = append(list, uploadRefusal{c.name + " holding " + c.content[:4], warranty.ValidationFailed, []string{"file wrong_ending"}, send(id, kind, file(c.name, c.content))})
+	}
+	for name, wrong := range map[string]string{
+		"../x.pdf": "invalid_name", `..\\x.pdf`: "invalid_name", `..\x.pdf`: "invalid_name", "/etc/passwd": "invalid_name", "a/b.pdf": "invalid_name", `C:\x.pdf`: "invalid_name",
+		`C:\\x.pdf`: "invalid_name", "C:x.pdf": "invalid_name", "..": "invalid_name", ".": "invalid_name", ".pdf": "invalid_name", "a.pdf.": "invalid_name", "a?.pdf": "invalid_name",
+		"a*.pdf": "invalid_name", "a|b.pdf": "invalid_name", "<a>.pdf": "invalid_name", `a\".pdf`: "invalid_name", "x.pdf:stream": "invalid_name",
+		"\u202efdp.exe": "forbidden_character", "a\u200b.pdf": "forbidden_character", "a\u2028.pdf": "forbidden_character", "a\tb.pdf": "forbidden_character",
+		"a\xff.pdf": "invalid", strings.Repeat("é", 197) + ".pdf": "too_long", strings.Repeat("é", 197): "too_long", "  ": "required",
+	} {
+		list = append(list, uploadRefusal{fmt.Sprintf("the name %.20q", name), warranty.ValidationFailed, []string{"file " + wrong}, send(id, kind, file(name, pdf))})
+	}
+	for encoded, wrong := range map[string]string{
+		"..%2Fx.pdf": "invalid_name", "..%5Cx.pdf": "invalid_name", "a%00.pdf": "forbidden_character", "a%0D%0AContent-Type%3A%20text.pdf": "invalid_name", "a%1B%5B2J.pdf": "forbidden_character", "a%0D%0Ab.pdf": "forbidden_character",
+		"%E2%80%AEfdp.exe": "forbidden_character", "%FF.pdf": "invalid",
+	} {
+		list = append(list, uploadRefusal{"the encoded name " + encoded, warranty.ValidationFailed, []string{"file " + wrong},
+			send(id, kind, part{disposition: `form-data; name="file"; filename*=UTF-8''` + encoded, value: pdf})})
+	}
+	return list
+}
+
+// TestPeopleUploadsThatAreRefusedLeaveNothing tries everything that is not taken.
+// After each, the files' folder is as empty as before, and so is the table.
+func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		me, stranger := w.Verified("Mia"), w.Verified("Zoe")
+		record, other, deleted, foreign := w.Warranty(me.Session, nil), w.Warranty(me.Session, nil), w.Warranty(me.Session, nil), w.Warranty(stranger.Session, nil)
+		claim, otherClaim, foreignClaim := w.claim(me.Session, record.ID), w.claim(me.Session, other.ID), w.claim(stranger.Session, foreign.ID)
+		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, me.Session, nil))
+		before := w.contents()
+		var missing []string
+		for _, c := range uploadRefusals(w, me, record.ID, claim, otherClaim, foreign.ID, foreignClaim, deleted.ID) {
+			a := w.Do(c.request)
+			refused(t, c.what, a, c.code)
+			if c.code == warranty.ValidationFailed && a.Code() == string(c.code) {
+				wrong := wrongFields(t, a)
+				slices.Sort(wrong)
+				// A name may be wrong in two ways; the one that is looked for must be there.
+				if i := slices.Index(wrong, c.wrong[0]); len(c.wrong) == 1 && i >= 0 {
+					wrong = c.wrong
+				}
+				equal(t, c.what, wrong, c.wrong)
+			}
+			if c.code == warranty.NotFound {
+				p := problemOf(t, a)
+				missing = append(missing, p.Title+p.Detail)
+			}
+			if len(a.Body) > 8<<10 {
+				t.Errorf("%s: the refusal has %d bytes", c.what, len(a.Body))
+			}
+			if left := w.stored(); len(left) > 0 {
+				t.Fatalf("%s left %v", c.what, left)
+			}
+		}
+		equal(t, "the ways to say that there is nothing", len(slices.Compact(missing)), 1)
+		equal(t, "what refused uploads changed", w.contents(), before)
+		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", claim))...)
+		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", ""))...) // as a web form sends it
+	}, busy)
+}
+
+// rawUpload opens a connection and sends an upload up to the middle of its file.
+// It returns the connection, and the rest.
+func (w *world) rawUpload(t *testing.T, session string, parts ...part) (net.Conn, string) {
+	t.Helper()
+	conn, err := net.Dial("tcp", w.HTTP.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() }) // the test has closed it, or failed
+	body := form(parts...)
+	half := strings.LastIndex(body, pdf) + len(pdf)/2
+	if _, err := fmt.Fprintf(conn, "POST /api/documents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n%s",
+		session, boundary, len(body), body[:half]); err != nil {
+		t.Fatal(err)
+	}
+	return conn, body[half:]
+}
+
+// await waits until something holds.
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not after ten seconds: %s", what)
+		}
+	}
+}
+
+// TestPeopleWhoseLineBreaksLeaveNothing ends connections in the middle of a file.
+func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		me := w.Verified("Mia")
+		record := w.Warranty(me.Session, nil)
+		before := w.contents()
+		long := file("a.pdf", strings.Repeat("\x00", 100_000)+pdf)
+		long.value = pdf + long.value
+		var conns []net.Conn
+		for range 4 {
+			conn, _ := w.rawUpload(t, me.Session, field("warranty_id", record.ID), field("type", "receipt"), long)
+			conns = append(conns, conn)
+		}
+		await(t, "four files are arriving", func() bool { return len(w.stored()) == 4 })
+		for _, conn := range conns {
+			if err := conn.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		await(t, "they are gone", func() bool { return len(w.stored()) == 0 })
+		equal(t, "what broken lines changed", w.contents(), before)
+	}, busy)
+}
+
+// TestPeopleWhoMayNoMoreWhenTheFileHasArrived takes the right away while the file
+// is on its way: by the end of the session, of the role, and of the record.
+func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		heir := w.Verified("Hedi")
+		for name, c := range map[string]struct {
+			take func(me servertest.Person, record string)
+			code warranty.Code
+		}{
+			"Sid": {func(me servertest.Person, _ string) {
+				w.Must(204, made("DELETE", "/api/auth/sessions/current", me.Session, nil))
+			}, warranty.SessionExpired},
+			"Rosa": {func(me servertest.Person, id string) {
+				w.Must(204, made("DELETE", "/api/v1/warranties/"+id, me.Session, nil))
+			}, warranty.NotFound},
+			"Tess": {func(me servertest.Person, id string) {
+				w.transfer(id, me, heir)
+				w.Must(204, made("DELETE", "/api/v1/warranties/"+id, heir.Session, nil))
+			}, warranty.NotFound},
+			"Dora": {func(me servertest.Person, _ string) {
+				if err := w.Service.DisableUser(t.Context(), me.Email); err != nil {
+					t.Error(err)
+				}
+			}, warranty.SessionExpired},
+		} {
+			me := w.Verified(name)
+			record := w.Warranty(me.Session, nil)
+			conn, rest := w.rawUpload(t, me.Session, document(record.ID, "a.pdf", pdf+pdf)...)
+			await(t, "the file is arriving", func() bool { return len(w.stored()) == 1 })
+			c.take(me, record.ID)
+			if _, err := io.WriteString(conn, rest); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _ := io.ReadAll(resp.Body) // what is missing of it is missed below
+			_ = resp.Body.Close()
+			refused(t, name, answer{Status: resp.StatusCode, Body: string(body)}, c.code)
+			equal(t, name+": documents", w.count(`SELECT count(*) FROM documents`), 0)
+			equal(t, name+": files", w.stored(), []string{})
+		}
+	}, busy)
+}
+
+// TestPeopleDownloadFiles holds the answer to what keeps a foreign file from
+// being shown or run: to be saved, not to be sniffed, in a sandbox.
+func TestPeopleDownloadFiles(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.scenes()(cast{creator: another, seller: third, owner: me})
+		stranger := w.Person("Zoe")
+		for name, content := range map[string]string{"terms.txt": text, "a.pdf": pdf, "a.jpg": jpeg, "a.png": png, "a.webp": webp,
+			"Größe 100%; x=1, 'q' 保証書.pdf": pdf, strings.Repeat("é", 196) + ".pdf": mebibytes(1)} {
+			d := s.upload(s.who(me), document(s.record.ID, name, content)...)
+			path := "/api/documents/" + d.ID + "/file"
+			for _, who := range []string{me, another, third} {
+				a := s.get(path, s.who(who))
+				want(t, name, a, 200, "")
+				if a.Body != content {
+					t.Errorf("%s: the file has %d bytes, want %d", name, len(a.Body), len(content))
+				}
+				disposition, params, err := mime.ParseMediaType(a.Header.Get("Content-Disposition"))
+				if err != nil || disposition != "attachment" || params["filename"] != name {
+					t.Errorf("%s: Content-Disposition is %q: %v", name, a.Header.Get("Content-Disposition"), err)
+				}
+				for header, wanted := range map[string]string{"Content-Type": d.ContentType, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+					"Content-Security-Policy": "sandbox; default-src 'none'", "Content-Length": fmt.Sprint(len(content)), "Etag": `"` + d.SHA256 + `"`, "Accept-Ranges": "bytes"} {
+					equal(t, name+": "+header, a.Header.Get(header), wanted)
+				}
+				head := s.send("HEAD", path, s.who(who), nil)
+				want(t, "HEAD of "+name, head, 200, "")
+				for _, header := range []string{"Content-Type", "Content-Length", "Content-Disposition", "Content-Security-Policy", "X-Content-Type-Options", "Etag"} {
+					equal(t, "HEAD of "+name+": "+header, head.Header.Get(header), a.Header.Get(header))
+				}
+			}
+			refused(t, "as a stranger", s.get(path, stranger.Session), warranty.NotFound)
+			refused(t, "as nobody", s.get(path, ""), warranty.MissingCredential)
+		}
+		d := s.upload(s.who(me), document(s.record.ID, "a.pdf", pdf)...)
+		path, tag := "/api/documents/"+d.ID+"/file", `"`+d.SHA256+`"`
+		for _, c := range []struct {
+			what, header, value string
+			status              int
+			body                string
+		}{
+			{"the beginning", "Range", "bytes=0-4", 206, pdf[:5]},
+			{"the middle", "Range", "bytes=5-8", 206, pdf[5:9]},
+			{"from there on", "Range", "bytes=5-", 206, pdf[5:]},
+			{"the end", "Range", "bytes=-3", 206, pdf[len(pdf)-3:]},
+			{"past the end", "Range", "bytes=9999-", 416, "invalid range: failed to overlap\n"},
+			{"no range", "Range", "bytes=x", 416, "invalid range\n"},
+			{"known already", "If-None-Match", tag, 304, ""},
+			{"another one known", "If-None-Match", `"x"`, 200, pdf},
+			{"not as expected", "If-Match", `"x"`, 412, ""},
+		} {
+			a := s.get(path, s.who(third), c.header, c.value)
+			equal(t, c.what+": status", a.Status, c.status)
+			equal(t, c.what+": body", a.Body, c.body)
+			equal(t, c.what+": sniffing", a.Header.Get("X-Content-Type-Options"), "nosniff")
+			equal(t, c.what+": policy", a.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'")
+		}
+		equal(t, "the rest of the same", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", tag).Body, pdf[5:9])
+		equal(t, "the rest of another", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", `"x"`).Body, pdf)
+		several := s.get(path, s.who(me), "Range", "bytes=0-4,7-8")
+		_, params, err := mime.ParseMediaType(several.Header.Get("Content-Type"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := multipart.NewReader(strings.NewReader(several.Body), params["boundary"])
+		for _, wanted := range []string{pdf[:5], pdf[7:9]} {
+			part, err := parts.NextPart()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, _ := io.ReadAll(part)
+			equal(t, "one of several parts", string(got), wanted)
+		}
+		for what, r := range map[string]request{
+			"an unknown document": made("GET", "/api/documents/"+unknownID+"/file", s.who(me), nil),
+			"no id":               made("GET", "/api/documents/x/file", s.who(me), nil),
+			"a warranty":          made("GET", "/api/documents/"+s.record.ID+"/file", s.who(me), nil),
+			"a path":              made("GET", "/api/documents/..%2F..%2Fetc%2Fpasswd/file", s.who(me), nil),
+		} {
+			refused(t, what, s.Do(r), warranty.NotFound)
+		}
+		refused(t, "a query", s.get(path+"?inline=1", s.who(me)), warranty.ValidationFailed)
+		refused(t, "a credential in the address", s.get(path+"?access_token=x", s.who(me)), warranty.MalformedRequest)
+		equal(t, "another method", s.send("POST", path, s.who(me), fields{}).Status, 405)
+		equal(t, "its methods", s.send("POST", path, s.who(me), fields{}).Header.Get("Allow"), "GET, HEAD")
+		equal(t, "the folder's methods", s.get("/api/documents", s.who(me)).Header.Get("Allow"), "POST")
+	}, busy)
+}
+
+// TestPeopleRemoveDocuments takes documents away: the record and the file go, and
+// the history tells of it.
+func TestPeopleRemoveDocuments(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.scenes()(cast{creator: another, seller: third, owner: me})
+		kept := s.upload(s.who(third), document(s.record.ID, "kept.pdf", pdf)...)
+		for _, c := range []struct{ uploader, remover string }{{me, me}, {another, another}, {third, third}, {another, me}, {third, me}} {
+			d := s.upload(s.who(c.uploader), document(s.record.ID, "gone.pdf", pdf)...)
+			equal(t, "files before", len(s.stored()), 2)
+			for _, other := range []string{another, third} {
+				if other != c.uploader {
+					refused(t, "removed by "+other, s.send("DELETE", "/api/documents/"+d.ID, s.who(other), nil), warranty.RoleNotAllowed)
+				}
+			}
+			s.Must(204, made("DELETE", "/api/documents/"+d.ID, s.who(c.remover), nil))
+			equal(t, "files after", len(s.stored()), 1)
+			for _, who := range []string{me, another, third} {
+				for _, r := range []request{made("GET", "/api/v1/documents/"+d.ID, s.who(who), nil), made("GET", "/api/documents/"+d.ID+"/file", s.who(who), nil),
+					made("DELETE", "/api/documents/"+d.ID, s.who(who), nil)} {
+					refused(t, r.Method+" "+r.Path+" after it was removed", s.Do(r), warranty.NotFound)
+				}
+				equal(t, "the list after", ids(t, s.get("/api/v1/documents", s.who(who))), []string{kept.ID})
+			}
+			last := s.history(s.record.ID, s.who(me))[0]
+			equal(t, "the history", []string{last.Action, last.Actor, last.SubjectID, *last.Changes[0].From}, []string{"document.deleted", s.people[c.remover].Name, d.ID, "gone.pdf"})
+		}
+		refused(t, "an unknown one", s.send("DELETE", "/api/documents/"+unknownID, s.who(me), nil), warranty.NotFound)
+
+		// Of many who remove it at once one does, and who downloads it meanwhile gets
+		// all of it or hears that it is gone.
+		for range 10 {
+			d := s.upload(s.who(me), document(s.record.ID, "gone.pdf", mebibytes(1))...)
+			removed := 0
+			count, answers := flood(t, []*world{w}, 12, func(i int) request {
+				if i%3 == 0 {
+					return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
+				}
+				return made("GET", "/api/documents/"+d.ID+"/file", s.who(third), nil)
+			})
+			for i, a := range answers {
+				if i%3 == 0 && a.Status == 204 {
+					removed++
+				}
+				if a.Status == 200 && sum(a.Body) != d.SHA256 {
+					t.Error("half a file was given out")
+				}
+			}
+			if removed != 1 || count["200"]+count["204"]+count["404 not_found"] != 12 {
+				t.Fatalf("removed %d times: %v", removed, count)
+			}
+		}
+		equal(t, "files at the end", len(s.stored()), 1)
+	}, busy)
+}
+
+// TestPeopleHearWhenFilesCanNotBeStored takes the disk away, and gives it back.
+func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		me := w.Verified("Mia")
+		record := w.Warranty(me.Session, nil)
+		d := w.upload(me.Session, document(record.ID, "a.pdf", pdf)...)
+		away := w.Folder + " away"
+		for _, folder := range []string{"arriving", "complete"} {
+			if err := os.Rename(filepath.Join(w.Folder, folder), away); err != nil {
+				t.Fatal(err)
+			}
+			w.unchanged(t, "an upload without "+folder, func() {
+				a := w.Do(uploading(me.Session, document(record.ID, "b.pdf", pdf)...))
+				refused(t, "an upload without "+folder, a, warranty.Unavailable)
+				if number(t, a.Header, "Retry-After") < 1 {
+					t.Error("nobody says when to try again")
+				}
+			})
+			if folder == "complete" {
+				refused(t, "a download", w.get("/api/documents/"+d.ID+"/file", me.Session), warranty.Internal)
+			}
+			if err := os.Rename(away, filepath.Join(w.Folder, folder)); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "files", len(w.stored()), 1)
+		}
+		w.upload(me.Session, document(record.ID, "b.pdf", pdf)...)
+		for _, row := range w.rows(`SELECT storage_key FROM documents`) {
+			if strings.Contains(w.Log.String(), row) {
+				t.Error("the log names a stored file")
+			}
+		}
+		equal(t, "errors in the log", strings.Count(w.Log.String(), "a file could not be stored"), 2)
+	}, busy)
+}
+
+// lostAnswer is the address of the same PostgreSQL database by a way on which,
+// once it is armed, the answer to a commit is lost and the line with it.
+func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bool) {
+	t.Helper()
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := u.Host
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() }) // nobody dials any more
+	armed = new(atomic.Bool)
+	go func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := net.Dial("tcp", target)
+			if err != nil {
+				_ = near.Close() // whoever dialled sees it at once
+				continue
+			}
+			go pump(far, near)
+			go func() {
+				defer near.Close() //nolint:errcheck // the client is told by it
+				buffer := make([]byte, 64<<10)
+				for {
+					n, err := far.Read(buffer)
+					if err != nil || bytes.Contains(buffer[:n], []byte("COMMIT\x00")) && armed.CompareAndSwap(true, false) {
+						return
+					}
+					if _, err := near.Write(buffer[:n]); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	u.Host = listener.Addr().String()
+	return u.String(), armed
+}
+
+// TestPeopleKeepTheFileOfALostCommit loses the database's answer to the commit of
+// an upload: the record is there, so its file must be.
+func TestPeopleKeepTheFileOfALostCommit(t *testing.T) {
+	t.Parallel()
+	t.Run("postgres", func(t *testing.T) {
+		address, armed := lostAnswer(t, databases[1].open(t))
+		w := newWorld(t, address, busy)
+		me := w.Verified("Mia")
+		record := w.Warranty(me.Session, nil)
+		armed.Store(true)
+		refused(t, "an upload whose commit was lost", w.Do(uploading(me.Session, document(record.ID, "a.pdf", pdf)...)), warranty.Unavailable)
+		var list []uploaded
+		w.Must(200, made("GET", "/api/v1/documents", me.Session, nil)).Into(t, &list)
+		equal(t, "documents", len(list), 1)
+		equal(t, "its file", w.get("/api/documents/"+list[0].ID+"/file", me.Session).Body, pdf)
+	})
+}

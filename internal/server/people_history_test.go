@@ -1,0 +1,181 @@
+package server_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+// TestPeopleLeaveOneEventEach does everything that can be done to a warranty,
+// through every door, and reads the whole history of it.
+func TestPeopleLeaveOneEventEach(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller, heir := w.Verified("Olga"), w.Person("Sami"), w.Person("Hedi")
+		var shop struct{ Secret string }
+		w.Must(201, made("POST", "/api/integration-tokens", owner.Session, fields{"name": "Shop till", "scopes": warranty.AllScopes})).Into(t, &shop)
+		key := shop.Secret
+		var record servertest.Record
+		body := fields{"product_name": "Kettle", "start_date": "2020-01-01", "end_date": "2099-12-31", "seller_email": seller.Email}
+		const cli, agent = "svc/0.1.0 (linux)", "svc-mcp/0.1.0"
+		w.Must(201, made("POST", "/api/v1/warranties", key, body, "User-Agent", agent, "Idempotency-Key", "k")).Into(t, &record)
+		w.Must(201, made("POST", "/api/v1/warranties", key, body, "User-Agent", agent, "Idempotency-Key", "k")) // says it again, does nothing
+		path := "/api/v1/warranties/" + record.ID
+
+		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot", "category": "Kitchen"}, "User-Agent", cli))
+		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot"}, "User-Agent", cli)) // changes nothing
+		w.Must(200, made("POST", "/api/auth/verify-email", "", fields{"code": w.MailedCode(seller.Email)}))
+		w.Must(200, made("PUT", path, seller.Session, fields{"status": "void"}))
+		w.Must(200, made("PUT", path, owner.Session, fields{"status": "active"}, "User-Agent", "curl/8 svc/1"))
+		claim := w.claim(owner.Session, record.ID)
+		w.Must(200, moving(claim, seller.Session, moveTo("under_review")))
+		w.Must(200, moving(claim, seller.Session, fields{"status": "rejected", "reason": "Worn out."}))
+		d := w.upload(seller.Session, document(record.ID, "a.pdf", pdf)...)
+		w.Must(204, made("DELETE", "/api/documents/"+d.ID, owner.Session, nil, "User-Agent", cli))
+		code := w.offer(record.ID, owner, heir.Email)
+		w.Must(204, made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil))
+		refused(t, "a code that was called off", w.Do(accepting(heir.Session, code)), warranty.ValidationFailed)
+		w.transfer(record.ID, owner, heir)
+		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"name": "Olga Neumann"})) // events keep the name of their day
+
+		token := new("Shop till")
+		change := func(field, from, to string) warranty.Change {
+			return warranty.Change{Field: field, From: warranty.Optional(from), To: warranty.Optional(to)}
+		}
+		none := []warranty.Change{}
+		wanted := []event{
+			{Action: "warranty.created", Actor: "Olga", Door: "mcp", TokenName: token, SubjectID: record.ID, Changes: none},
+			{Action: "warranty.updated", Actor: "Olga", Door: "cli", TokenName: token, SubjectID: record.ID, Changes: []warranty.Change{change("product_name", "Kettle", "Pot"), change("category", "", "Kitchen")}},
+			{Action: "seller.linked", Actor: "Sami", Door: "api", SubjectID: record.ID, Changes: none},
+			{Action: "warranty.updated", Actor: "Sami", Door: "api", SubjectID: record.ID, Changes: []warranty.Change{change("status", "active", "void")}},
+			{Action: "warranty.updated", Actor: "Olga", Door: "api", SubjectID: record.ID, Changes: []warranty.Change{change("status", "void", "active")}},
+			{Action: "claim.filed", Actor: "Olga", Door: "api", SubjectID: claim, Changes: none},
+			{Action: "claim.moved", Actor: "Sami", Door: "api", SubjectID: claim, Changes: []warranty.Change{change("status", "submitted", "under_review")}},
+			{Action: "claim.moved", Actor: "Sami", Door: "api", SubjectID: claim, Changes: []warranty.Change{change("status", "under_review", "rejected"), change("status_reason", "", "Worn out.")}},
+			{Action: "document.uploaded", Actor: "Sami", Door: "api", SubjectID: d.ID, Changes: []warranty.Change{change("file_name", "", "a.pdf")}},
+			{Action: "document.deleted", Actor: "Olga", Door: "cli", SubjectID: d.ID, Changes: []warranty.Change{change("file_name", "a.pdf", "")}},
+			{Action: "transfer.offered", Actor: "Olga", Door: "api", SubjectID: record.ID, Changes: none},
+			{Action: "transfer.cancelled", Actor: "Olga", Door: "api", SubjectID: record.ID, Changes: none},
+			{Action: "transfer.offered", Actor: "Olga", Door: "api", SubjectID: record.ID, Changes: none},
+			{Action: "transfer.accepted", Actor: "Hedi", Door: "api", SubjectID: record.ID, Changes: none},
+		}
+		slices.Reverse(wanted)
+		for _, reader := range []servertest.Person{heir, seller, owner} {
+			got := w.history(record.ID, reader.Session)
+			for i := range got {
+				if i > 0 && got[i].At.After(got[i-1].At) {
+					t.Errorf("event %d is newer than the one before it", i)
+				}
+				got[i].At = got[i].At.Truncate(0).UTC()
+				if d := w.Clock.Now().Sub(got[i].At); d < 0 || d.Minutes() > 5 {
+					t.Errorf("event %d happened at %v", i, got[i].At)
+				}
+			}
+			for i := range got {
+				got[i].At = wanted[0].At
+			}
+			equal(t, "the history as "+reader.Name+" reads it", got, wanted)
+		}
+		w.pagesOfHistory(t, record.ID, heir.Session, len(wanted))
+
+		// Gone from everybody's sight, the record keeps its history.
+		w.Must(204, made("DELETE", path, owner.Session, nil)) // its issuer
+		for _, reader := range []servertest.Person{heir, seller, owner} {
+			refused(t, "the history of a deleted record", w.get("/api/warranties/"+record.ID+"/history", reader.Session), warranty.NotFound)
+		}
+		equal(t, "events that stay", w.count(`SELECT count(*) FROM history WHERE thread_id = `+w.idLiteral(record.ID)), len(wanted)+1)
+		equal(t, "the last event", w.rows(`SELECT action, actor FROM history WHERE thread_id = `+w.idLiteral(record.ID)+` ORDER BY id DESC LIMIT 1`),
+			[]string{fmt.Sprintf("%d | Olga Neumann", warranty.WarrantyDeleted)})
+	}, busy)
+}
+
+// pagesOfHistory reads it in small pages, and past its end.
+func (w *world) pagesOfHistory(t *testing.T, record, session string, total int) {
+	t.Helper()
+	path := "/api/warranties/" + record + "/history"
+	whole := ids(t, w.get(path+"?limit=100", session))
+	var pieces []string
+	for page := 1; page <= (total+3)/4; page++ {
+		a := w.get(fmt.Sprintf("%s?limit=4&page=%d", path, page), session)
+		pieces = append(pieces, ids(t, a)...)
+		equal(t, "the total", a.Header.Get("X-Total-Count"), fmt.Sprint(total))
+	}
+	equal(t, "the history in pages", pieces, whole)
+	equal(t, "newest first", whole, newest(whole...))
+	past := w.get(path+"?limit=4&page=99", session)
+	equal(t, "a page past the end", ids(t, past), []string{})
+	equal(t, "its total", past.Header.Get("X-Total-Count"), fmt.Sprint(total))
+	for query, code := range map[string]warranty.Code{"?limit=0": warranty.ValidationFailed, "?limit=101": warranty.ValidationFailed, "?page=0": warranty.ValidationFailed, "?action=x": warranty.ValidationFailed} {
+		refused(t, "the history with "+query, w.get(path+query, session), code)
+	}
+}
+
+// TestPeopleReadNoForeignHistory: a stranger hears the same as of a record that is not there.
+func TestPeopleReadNoForeignHistory(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, stranger := w.Person("Olga"), w.Person("Zoe")
+		record := w.Warranty(owner.Session, nil)
+		claim := w.claim(owner.Session, record.ID)
+		_, token := w.Token(owner)
+		hidden := w.get("/api/warranties/"+record.ID+"/history", stranger.Session)
+		missing := w.get("/api/warranties/"+unknownID+"/history", stranger.Session)
+		refused(t, "a stranger", hidden, warranty.NotFound)
+		a, b := problemOf(t, hidden), problemOf(t, missing)
+		a.RequestID, b.RequestID = "", ""
+		equal(t, "what a stranger hears", a, b)
+		// Threads are told apart by what they are about: no other id opens one.
+		refused(t, "a claim's", w.get("/api/warranties/"+claim+"/history", owner.Session), warranty.NotFound)
+		refused(t, "a token's, as a warranty", w.get("/api/warranties/"+token+"/history", owner.Session), warranty.NotFound)
+		refused(t, "a warranty's, as a token", w.get("/api/integration-tokens/"+record.ID+"/history", owner.Session), warranty.NotFound)
+		refused(t, "a foreign token's", w.get("/api/integration-tokens/"+token+"/history", stranger.Session), warranty.NotFound)
+		var events []event
+		w.Must(200, made("GET", "/api/integration-tokens/"+token+"/history", owner.Session, nil)).Into(t, &events)
+		equal(t, "a token's own", len(events), 1)
+	}, busy)
+}
+
+// TestPeopleCanNotChangeHistory looks at the SQL: nothing but an insert writes to
+// the table, and nothing is defined on it that could.
+func TestPeopleCanNotChangeHistory(t *testing.T) {
+	t.Parallel()
+	names, err := filepath.Glob("../store/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	migrations, err := filepath.Glob("../store/migrations/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := regexp.MustCompile(`(?is)\b(UPDATE|DELETE\s+FROM|TRUNCATE(\s+TABLE)?|REPLACE\s+INTO|MERGE\s+INTO|ALTER\s+TABLE|INSERT\s+OR\s+REPLACE\s+INTO)\s+(ONLY\s+)?"?history\b|CREATE\s+TRIGGER`)
+	inserts, looked := 0, 0
+	for _, name := range append(names, migrations...) {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		looked++
+		if found := changes.FindString(string(source)); found != "" {
+			t.Errorf("%s says %q", name, found)
+		}
+		for statement := range strings.SplitSeq(string(source), "`") {
+			if strings.Contains(statement, "INSERT INTO history") {
+				inserts++
+				if strings.Contains(strings.ToUpper(statement), "ON CONFLICT") {
+					t.Errorf("%s inserts over what is there", name)
+				}
+			}
+		}
+	}
+	if looked < 15 || inserts != 1 {
+		t.Errorf("looked at %d files and found %d inserts", looked, inserts)
+	}
+}

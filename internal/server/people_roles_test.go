@@ -1,0 +1,243 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// verb is a row of the contract's table of roles, section 4.
+type verb struct {
+	name    string
+	allowed func(cast) bool
+	// attempt makes what the verb needs, by those who can, and returns my request.
+	attempt func(s scene) request
+}
+
+func anyRole(c cast) bool      { return c.roles() != 0 }
+func owners(c cast) bool       { return c.owner == me }
+func ownersIssuer(c cast) bool { return c.owner == me || c.creator == me }
+
+func setting(body fields) func(scene) request {
+	return func(s scene) request { return made("PUT", s.path(), s.who(me), body) }
+}
+
+func reading(path string) func(scene) request {
+	return func(s scene) request {
+		return made("GET", strings.ReplaceAll(path, "{id}", s.record.ID), s.who(me), nil)
+	}
+}
+
+// verbs is the table. What ends the record's life is at its end.
+var verbs = []verb{
+	{"read", anyRole, reading("/api/v1/warranties/{id}")},
+	{"list history", anyRole, reading("/api/warranties/{id}/history")},
+	{"read a claim", anyRole, func(s scene) request { return made("GET", "/api/v1/claims/"+s.claimAt("submitted"), s.who(me), nil) }},
+	{"upload", anyRole, func(s scene) request { return uploading(s.who(me), document(s.record.ID, "a.pdf", pdf)...) }},
+	{"upload to a claim", anyRole, func(s scene) request {
+		return uploading(s.who(me), append(document(s.record.ID, "a.pdf", pdf), field("claim_id", s.claimAt("submitted")))...)
+	}},
+	{"read a document", anyRole, func(s scene) request {
+		return made("GET", "/api/v1/documents/"+s.upload(s.ownerSession(), document(s.record.ID, "a.pdf", pdf)...).ID, s.who(me), nil)
+	}},
+	{"download", anyRole, func(s scene) request {
+		return made("GET", "/api/documents/"+s.upload(s.ownerSession(), document(s.record.ID, "a.pdf", pdf)...).ID+"/file", s.who(me), nil)
+	}},
+	{"delete a document of one's own", anyRole, func(s scene) request { return deletion(s, me) }},
+	{"delete a document of another's", owners, func(s scene) request { return deletion(s, another) }},
+	{"update fields", ownersIssuer, setting(fields{"product_name": "Pot"})},
+	{"update a field and the status", ownersIssuer, setting(fields{"supplier": "ACME", "status": "active"})},
+	{"void", anyRole, setting(fields{"status": "void"})},
+	{"reinstate", anyRole, setting(fields{"status": "active"})},
+	{"transfer", owners, func(s scene) request {
+		return made("POST", "/api/warranties/"+s.record.ID+"/transfer", s.who(me), fields{"email": "new@people.example"})
+	}},
+	{"call a transfer off", owners, func(s scene) request {
+		s.Must(201, made("POST", "/api/warranties/"+s.record.ID+"/transfer", s.ownerSession(), fields{"email": "new@people.example"}))
+		return made("DELETE", "/api/warranties/"+s.record.ID+"/transfer", s.who(me), nil)
+	}},
+	{"file a claim", owners, func(s scene) request { return made("POST", "/api/claims", s.who(me), claimOn(s.record.ID)) }},
+	{"answer", owners, move("info_requested", "under_review")},
+	{"appeal", owners, move("rejected", "under_review")},
+	{"withdraw at once", owners, move("submitted", "withdrawn")},
+	{"withdraw under review", owners, move("under_review", "withdrawn")},
+	{"withdraw when asked", owners, move("info_requested", "withdrawn")},
+	{"review", cast.mayDecide, move("submitted", "under_review")},
+	{"ask", cast.mayDecide, move("under_review", "info_requested")},
+	{"approve", cast.mayDecide, move("under_review", "approved")},
+	{"reject", cast.mayDecide, move("under_review", "rejected")},
+	{"reject when asked", cast.mayDecide, move("info_requested", "rejected")},
+	{"begin", cast.mayDecide, move("approved", "in_progress")},
+	{"resolve at once", cast.mayDecide, move("approved", "resolved")},
+	{"resolve", cast.mayDecide, move("in_progress", "resolved")},
+	{"cancel", ownersIssuer, setting(fields{"status": "cancelled"})},
+	{"delete", ownersIssuer, func(s scene) request { return made("DELETE", s.path(), s.who(me), nil) }},
+}
+
+func move(from, to string) func(scene) request {
+	return func(s scene) request { return moving(s.claimAt(from), s.who(me), moveTo(to)) }
+}
+
+// deletion is mine of a document that somebody uploaded. When it is mine but I
+// have no role, I had one: I owned the record and gave it away.
+func deletion(s scene, uploader string) request {
+	session := s.who(uploader)
+	if uploader == another && s.roles() != 0 && s.owner != another && s.creator != another {
+		session = s.who(third) // the other has no role here
+		if s.seller != third { // and nobody else has: a former owner left it behind
+			s.transfer(s.record.ID, s.people[me], s.people[third])
+			d := s.upload(session, document(s.record.ID, "a.pdf", pdf)...)
+			s.transfer(s.record.ID, s.people[third], s.people[me])
+			return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
+		}
+	}
+	if uploader == me && s.roles() == 0 {
+		s.transfer(s.record.ID, s.people[s.owner], s.people[me])
+		defer s.transfer(s.record.ID, s.people[me], s.people[s.owner])
+	}
+	d := s.upload(session, document(s.record.ID, "a.pdf", pdf)...)
+	return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
+}
+
+// TestPeopleDoWhatTheirRolesAllow tries every verb as everybody, on both
+// databases. What is allowed leaves one event in the history; a refusal changes
+// nothing, not a row and not a file.
+func TestPeopleDoWhatTheirRolesAllow(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		stage := w.scenes()
+		for _, c := range casts {
+			s := stage(c)
+			for _, v := range verbs {
+				what := v.name + " as " + c.String()
+				r := v.attempt(s)
+				if v.allowed(c) {
+					events := w.count(`SELECT count(*) FROM history`)
+					if r.Method != http.MethodGet {
+						events++
+					}
+					ok(t, what, w.Do(r))
+					equal(t, what+": events in the history", w.count(`SELECT count(*) FROM history`), events)
+					continue
+				}
+				files := w.stored()
+				w.unchanged(t, what, func() { refused(t, what, w.Do(r), notAllowed(c.roles())) })
+				equal(t, what+" changed the files", w.stored(), files)
+			}
+		}
+	}, busy)
+}
+
+// TestPeopleSeeChildrenByTheSameRoles lists and reads claims and documents as
+// everybody: a stranger's lists are empty, and naming the warranty tells them nothing.
+func TestPeopleSeeChildrenByTheSameRoles(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		stage := w.scenes()
+		for _, c := range casts {
+			s := stage(c)
+			claim := s.claimAt("submitted")
+			d := s.upload(s.ownerSession(), append(document(s.record.ID, "a.pdf", pdf), field("claim_id", claim))...)
+			seen := []string{claim, d.ID}
+			if c.roles() == 0 {
+				seen = nil
+			}
+			for i, list := range []string{"claims", "documents"} {
+				want := []string{}
+				if seen != nil {
+					want = seen[i : i+1]
+				}
+				equal(t, list+" as "+c.String(), ids(t, w.get("/api/v1/"+list+"?warranty_id="+s.record.ID, s.who(me))), want)
+				if seen == nil {
+					foreign := w.get("/api/v1/"+list+"?warranty_id="+s.record.ID, s.who(me)).Body
+					equal(t, list+" of a foreign warranty", foreign, w.get("/api/v1/"+list+"?warranty_id="+unknownID, s.who(me)).Body)
+				}
+			}
+		}
+	}, busy)
+}
+
+// TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller follows the one rule that is
+// no row of the table, from the day when the seller comes.
+func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.Verified("Olga"), w.Person("Sami")
+		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		first, second := w.claim(owner.Session, record.ID), w.claim(owner.Session, record.ID)
+		w.Must(200, moving(first, owner.Session, moveTo("under_review"))) // nobody is linked yet
+		w.Must(200, made("POST", "/api/auth/verify-email", "", fields{"code": w.MailedCode(seller.Email)}))
+		a := w.Do(moving(second, owner.Session, moveTo("under_review")))
+		refused(t, "a claim of one's own beside a seller", a, warranty.RoleNotAllowed)
+		if !strings.Contains(a.Body, "its seller decides") {
+			t.Errorf("the refusal does not say who decides: %s", a.Body)
+		}
+		w.Must(200, moving(second, seller.Session, moveTo("under_review")))
+		w.Must(200, moving(second, owner.Session, moveTo("withdrawn")))
+
+		// Who gives the record away is its issuer alone, and decides beside the seller.
+		heir := w.Person("Hedi")
+		w.transfer(record.ID, owner, heir)
+		third := w.claim(heir.Session, record.ID)
+		w.Must(200, moving(third, owner.Session, moveTo("under_review")))
+		w.Must(200, moving(third, seller.Session, moveTo("approved")))
+		refused(t, "a decision of the new owner's", w.Do(moving(third, heir.Session, moveTo("resolved"))), warranty.RoleNotAllowed)
+	}, busy)
+}
+
+// TestPeopleCallsTakeNoToken sends every session-only call with a token that has
+// every scope and whose owner has every role.
+func TestPeopleCallsTakeNoToken(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.scenes()(cast{me, me, me})
+		claim, d := s.claimAt("under_review"), s.upload(s.who(me), document(s.record.ID, "a.pdf", pdf)...)
+		key, token := w.Token(s.people[me])
+		calls := []request{
+			made("POST", "/api/claims", key, claimOn(s.record.ID)),
+			moving(claim, key, moveTo("approved")),
+			uploading(key, document(s.record.ID, "b.pdf", pdf)...),
+			made("GET", "/api/documents/"+d.ID+"/file", key, nil),
+			made("HEAD", "/api/documents/"+d.ID+"/file", key, nil),
+			made("DELETE", "/api/documents/"+d.ID, key, nil),
+			made("POST", "/api/warranties/"+s.record.ID+"/transfer", key, fields{"email": "new@people.example"}),
+			made("DELETE", "/api/warranties/"+s.record.ID+"/transfer", key, nil),
+			made("POST", "/api/transfers/accept", key, fields{"code": "7K2M-9QXT-4D8P-HV3E-0AB1"}),
+			made("GET", "/api/warranties/"+s.record.ID+"/history", key, nil),
+			made("GET", "/api/account", key, nil),
+			made("PUT", "/api/account", key, fields{"name": "Mallory"}),
+		}
+		known := map[string]bool{}
+		for _, r := range calls {
+			known[r.Method+" "+r.Path] = true
+		}
+		for _, op := range api.Operations() { // and whatever else the table calls so
+			if op.Auth != api.SessionOnly {
+				continue
+			}
+			id := s.record.ID
+			if strings.Contains(op.Route(), "integration-tokens") {
+				id = token
+			}
+			r := made(op.Method, strings.ReplaceAll(op.Route(), "{id}", id), key, nil)
+			if op.HasBody() {
+				r.Body = fields{}
+			}
+			if !known[r.Method+" "+r.Path] {
+				calls = append(calls, r)
+			}
+		}
+		before := w.contents()
+		for _, r := range calls {
+			a := w.Do(r)
+			if r.Method == "HEAD" {
+				equal(t, r.Method+" "+r.Path, a.Status, http.StatusForbidden)
+				continue
+			}
+			refused(t, r.Method+" "+r.Path+" with a token", a, warranty.SessionRequired)
+		}
+		equal(t, "what tokens did", w.contents(), before)
+		if len(calls) < 18 {
+			t.Errorf("only %d calls were found", len(calls))
+		}
+	}, busy)
+}

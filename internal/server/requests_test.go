@@ -1,0 +1,227 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// asked is a recorded request, less what is different every time.
+type asked struct {
+	Token         struct{ ID, Name string }
+	Method, Route string
+	Status        int
+	Client, Door  string
+}
+
+// recorded writes what waits until so many requests of a token are there, and
+// lists them, newest first. An answer is on its way before its request is noted.
+func (w *world) recorded(t testing.TB, p servertest.Person, id string, n int) (list []asked) {
+	t.Helper()
+	until(t, fmt.Sprintf("%d requests", n), func() bool {
+		if err := w.Service.FlushUsage(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		list = nil
+		w.Must(200, made("GET", tokens+"/"+id+"/requests?limit=100", p.Session, nil)).Into(t, &list)
+		return len(list) >= n
+	})
+	equal(t, "how many requests were recorded", len(list), n)
+	return list
+}
+
+// TestRequestsAreRecorded makes requests that end in every way, and reads of
+// each what its token's owner may know.
+func TestRequestsAreRecorded(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, other := w.Person("Olga"), w.Person("Zoe")
+		token := w.newToken(owner, fields{"name": "ERP", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7})
+		for _, r := range []request{
+			made("GET", "/api/v1/warranties?q=serial-canary&page=2", token.Secret, nil, "User-Agent", "svc/1.2.3"),
+			made("GET", "/api/v1/warranties/"+unknownID, token.Secret, nil, "User-Agent", "name-canary"),
+			made("POST", "/api/v1/warranties", token.Secret, fields{"product_name": "body-canary"}), // lacks the scope
+			made("GET", "/api/v1/warranties?limit=1000", token.Secret, nil),
+			made("DELETE", "/api/v1/warranties", token.Secret, nil),
+			made("GET", "/api/path-canary", token.Secret, nil),
+			{}, // an agent's
+			made("GET", "/api/v1/auth/status", token.Secret, nil), // one more than its limit
+			made("GET", "/api/v1/auth/status", token.Secret, nil), // refused without a look who it is
+			made("GET", "/api/v1/warranties", owner.Session, nil), // no token
+		} {
+			if r.Method == "" {
+				mcpSend(t, w.World, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "X-Api-Key", token.Secret, "User-Agent", "agent/1")
+				continue
+			}
+			r.Header["X-Request-Id"] = "request-" + fmt.Sprint(len(r.Path))
+			if r.Header["User-Agent"] == "" {
+				r.Header["User-Agent"] = strings.Repeat("long ", 15) + "\xe9 and more that is cut"
+			}
+			w.Do(r)
+		}
+		long := strings.Repeat("long ", 15) + "? and"
+		got := w.recorded(t, owner, token.ID, 8)
+		var want []asked
+		for _, r := range []asked{
+			{Method: "GET", Route: "/api/v1/auth/status", Status: 429, Client: long, Door: "api"},
+			{Method: "POST", Route: "/api/mcp", Status: 200, Client: "agent/1", Door: "mcp"},
+			{Method: "GET", Route: "-", Status: 404, Client: long, Door: "api"},
+			{Method: "DELETE", Route: "/api/v1/warranties", Status: 405, Client: long, Door: "api"},
+			{Method: "GET", Route: "/api/v1/warranties", Status: 422, Client: long, Door: "api"},
+			{Method: "POST", Route: "/api/v1/warranties", Status: 403, Client: long, Door: "api"},
+			{Method: "GET", Route: "/api/v1/warranties/{id}", Status: 404, Client: "name-canary", Door: "api"},
+			{Method: "GET", Route: "/api/v1/warranties", Status: 200, Client: "svc/1.2.3", Door: "cli"},
+		} {
+			r.Token.ID, r.Token.Name = token.ID, "ERP"
+			want = append(want, r)
+		}
+		equal(t, "the requests", got, want)
+
+		refused(t, "another person's look", w.get(tokens+"/"+token.ID+"/requests", other.Session), warranty.NotFound)
+		refused(t, "the token's own look", w.get(tokens+"/"+token.ID+"/requests", w.newToken(owner, fields{"name": "b", "scopes": []string{"claims:read"}}).Secret), warranty.SessionRequired)
+		_, theirs := w.Token(other)
+		equal(t, "requests of another token", len(w.recorded(t, other, theirs, 0)), 0)
+
+		rows := strings.Join(w.rows(`SELECT * FROM requests`), "\n")
+		for _, canary := range []string{"serial-canary", "body-canary", "path-canary", unknownID, "page=2", token.Secret, token.Secret[4:20]} {
+			if strings.Contains(rows, canary) {
+				t.Errorf("%q was recorded:\n%s", canary, rows)
+			}
+		}
+	})
+}
+
+// TestRequestsHoldNoSecret puts a secret wherever a caller can write something
+// that is recorded.
+func TestRequestsHoldNoSecret(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Person("Olga")
+		secret, id := w.Token(owner)
+		w.Service.Record(warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI},
+			service.Answered{Method: secret, Route: "/", RequestID: secret, Client: "curl " + secret + "\r\nX: \x00é" + secret[:20], Status: 200})
+		got := w.recorded(t, owner, id, 1)
+		equal(t, "the client", got[0].Client, "curl (secret)??X: ??(secret)")
+		equal(t, "the method", got[0].Method, "-")
+		if rows := strings.Join(w.rows(`SELECT * FROM requests`), "\n"); strings.Contains(rows, secret[4:12]) {
+			t.Errorf("a secret was recorded: %s", rows)
+		}
+	})
+}
+
+func parseID(t testing.TB, text string) warranty.ID {
+	t.Helper()
+	id, err := warranty.ParseID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+// TestRequestsArePaged reads them page by page.
+func TestRequestsArePaged(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner := w.Person("Olga")
+		secret, id := w.Token(owner)
+		for i := range 5 {
+			w.Must(200, made("GET", "/api/v1/auth/status", secret, nil, "User-Agent", fmt.Sprint("client ", i)))
+			w.recorded(t, owner, id, i+1)
+		}
+		var clients []string
+		for page, n := range map[int]int{1: 2, 2: 2, 3: 1, 4: 0} {
+			a := w.get(fmt.Sprintf("%s/%s/requests?limit=2&page=%d", tokens, id, page), owner.Session)
+			var list []asked
+			a.Into(t, &list)
+			equal(t, fmt.Sprintf("requests on page %d", page), len(list), n)
+			if !strings.Contains(a.Body, `"total":5,"total_pages":3`) {
+				t.Errorf("page %d says %s", page, a.Body)
+			}
+			if page == 1 {
+				clients = append(clients, list[0].Client, list[1].Client)
+			}
+		}
+		equal(t, "the newest", clients, []string{"client 4", "client 3"})
+		refused(t, "a page of nothing", w.get(tokens+"/"+id+"/requests?limit=0", owner.Session), warranty.ValidationFailed)
+	})
+}
+
+// TestRequestsAreForgotten lets requests grow too old, and too many.
+func TestRequestsAreForgotten(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner, other := w.Person("Olga"), w.Person("Zoe")
+		token := w.newToken(owner, fields{"name": "ERP", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1000})
+		_, theirs := w.Token(other)
+		principal := func(p servertest.Person, id string) warranty.Principal {
+			return warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, p.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI}
+		}
+		began := clock.now()
+		sweep := func() {
+			if err := w.Service.SweepRequests(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		flush := func() {
+			if err := w.Service.FlushUsage(context.Background()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: "/old", Status: 200})
+		w.Service.Record(principal(other, theirs), service.Answered{Method: "GET", Route: "/theirs", Status: 200})
+		clock.set(began.Add(time.Second))
+		w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: "/new", Status: 200})
+		flush()
+		clock.set(began.Add(warranty.RequestLifetime))
+		sweep()
+		equal(t, "after 30 days", w.count(`SELECT count(*) FROM requests`), 3)
+		clock.set(began.Add(warranty.RequestLifetime + time.Microsecond))
+		sweep()
+		equal(t, "a moment later", w.rows(`SELECT route FROM requests`), []string{"/new"})
+
+		w.Service.Record(principal(other, theirs), service.Answered{Method: "GET", Route: "/theirs", Status: 200})
+		for i := range warranty.MaxRequestsKept + 700 {
+			w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: fmt.Sprint("/", i), Status: 200})
+		}
+		flush()
+		// While they come in, a few hundred more may be there; the sweep is exact.
+		mine := `SELECT count(*) FROM requests WHERE route <> '/theirs'`
+		if n := w.count(mine); n < warranty.MaxRequestsKept || n > warranty.MaxRequestsKept+500 {
+			t.Errorf("%d requests are kept", n)
+		}
+		sweep()
+		equal(t, "requests kept", w.count(mine), warranty.MaxRequestsKept)
+		equal(t, "of somebody else", w.count(`SELECT count(*) FROM requests WHERE route = '/theirs'`), 1)
+		equal(t, "the oldest that is kept", w.count(`SELECT count(*) FROM requests WHERE route IN ('/new', '/0', '/699')`), 0)
+		equal(t, "the newest", w.count(`SELECT count(*) FROM requests WHERE route IN ('/700', '/10699')`), 2)
+	})
+}
+
+// TestRequestsNeverWait fills the memory in which requests wait, while nothing is written.
+func TestRequestsNeverWait(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, servertest.SQLite(t), func(*server.Server) {})
+	p := warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: w.Service.NewID()}, CredentialID: w.Service.NewID()}
+	const sent = 50_000
+	began := time.Now()
+	together(8, func(int) {
+		for range sent / 8 {
+			w.Service.Record(p, service.Answered{Method: "GET", Route: "/", Status: 200})
+		}
+	})
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("recording took %v", took)
+	}
+	if err := w.Service.FlushUsage(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if log := w.Log.String(); !strings.Contains(log, `"requests":30000`) || strings.Count(log, "requests were not recorded") != 1 {
+		t.Errorf("the log says %s", log)
+	}
+	if n := w.count(`SELECT count(*) FROM requests`); n < warranty.MaxRequestsKept || n > warranty.MaxRequestsKept+500 {
+		t.Errorf("%d requests are kept", n)
+	}
+}

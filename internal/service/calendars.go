@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// NewCalendar gives the principal a calendar of end dates and returns its secret,
+// which is shown once. An earlier address stops working.
+func (s *Service) NewCalendar(ctx context.Context, p warranty.Principal) (string, error) {
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return "", err
+	}
+	now := s.now()
+	secret := strings.ToLower(strings.ReplaceAll(code, "-", ""))
+	return secret, s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.SetCalendar(p.User.ID, warranty.HashCode(secret), now) })
+}
+
+// DropCalendar takes the principal's calendar away.
+func (s *Service) DropCalendar(ctx context.Context, p warranty.Principal) error {
+	return s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.DropCalendar(p.User.ID) })
+}
+
+// CalendarSince tells since when the principal has a calendar; nil when there is none.
+func (s *Service) CalendarSince(ctx context.Context, p warranty.Principal) (*time.Time, error) {
+	return s.Store.HasCalendar(ctx, p.User.ID)
+}
+
+// calendarMost bounds a calendar: more than this is nothing to look at day by day.
+const calendarMost = 1000
+
+// Calendar lists the active warranties of whoever has given out the secret, with
+// those that end within the next ten years.
+func (s *Service) Calendar(ctx context.Context, secret string) ([]warranty.Warranty, error) {
+	user, err := s.Store.CalendarOwner(ctx, warranty.HashCode(secret))
+	if err != nil {
+		return nil, err
+	}
+	days := 3650
+	var all []warranty.Warranty
+	for page := 1; len(all) < calendarMost; page++ {
+		in := warranty.ListWarranties{Paging: warranty.Paging{Page: page, Limit: warranty.MaxLimit}, ExpiringWithinDays: &days}
+		list, total, err := s.Store.Warranties(ctx, user, in, s.today())
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+		if len(list) == 0 || int64(len(all)) >= total {
+			break
+		}
+	}
+	return all, nil
+}

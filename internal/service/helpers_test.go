@@ -1,0 +1,375 @@
+package service_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"       // the second connection to PostgreSQL
+	_ "github.com/ncruces/go-sqlite3/driver" // the second connection to SQLite
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+type (
+	request = servertest.Request
+	fields  = map[string]any
+)
+
+// world is a service with a second connection to its database, past the service.
+type world struct {
+	*servertest.World
+	db       *sql.DB
+	postgres bool
+	password string // the hash of everybody's
+}
+
+// each runs a test on both databases, side by side.
+func each(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t))) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, testenv.Postgres(t))) })
+}
+
+func newWorld(t *testing.T, database string) *world {
+	t.Helper()
+	plenty := func(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
+	w := &world{World: servertest.New(t, database, plenty), postgres: strings.HasPrefix(database, "postgres")}
+	driver, source := "sqlite3", "file:"+database
+	if w.postgres {
+		driver, source = "pgx", database
+	}
+	var err error
+	if w.db, err = sql.Open(driver, source); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.db.Close() })
+	w.password = passwordHash(t, w)
+	return w
+}
+
+var (
+	hashed sync.Once
+	hash   string
+)
+
+// passwordHash is of the one password that everybody has: it is slow to make, on purpose.
+func passwordHash(t testing.TB, w *world) string {
+	hashed.Do(func() {
+		u, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "First", Email: "first@people.example", Password: servertest.Password})
+		if err != nil {
+			t.Fatal(err)
+		}
+		account, err := w.Store.AccountByEmail(context.Background(), u.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash = account.PasswordHash
+	})
+	return hash
+}
+
+// person is somebody with an account and a session, made without the cost of a sign-in.
+type person struct {
+	warranty.Principal
+	session string
+}
+
+// person makes somebody of a name that nobody else has.
+func (w *world) person(name string, verified bool) person {
+	w.T.Helper()
+	id, now := w.Service.NewID(), w.Clock.Now().UTC().Truncate(time.Microsecond)
+	u := warranty.User{ID: id, Name: name, Email: fmt.Sprintf("%s.%x@people.example", strings.ToLower(name), id[8:]), EmailVerified: verified, CreatedAt: now}
+	w.write(func(tx *store.Tx) error { return tx.InsertUser(u, w.password) })
+	return w.session(u, 12*time.Hour)
+}
+
+// session signs somebody in, for a while; a negative while is over.
+func (w *world) session(u warranty.User, lifetime time.Duration) person {
+	w.T.Helper()
+	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
+	p := person{session: secret(w.T, warranty.SessionSecret), Principal: warranty.Principal{User: u, Credential: warranty.BySession, CredentialID: w.Service.NewID(),
+		Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI}}
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertSession(p.CredentialID, u.ID, warranty.HashSecret(p.session), now, p.ExpiresAt)
+	})
+	return p
+}
+
+// token makes an integration token past the service, so that it can be an expired or a revoked one.
+func (w *world) token(u warranty.User, scopes warranty.Scopes, lifetime time.Duration, revoked bool) (key string, id warranty.ID) {
+	w.T.Helper()
+	key, id = secret(w.T, warranty.TokenSecret), w.Service.NewID()
+	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
+	w.write(func(tx *store.Tx) error {
+		t := warranty.Token{ID: id, Name: id.String(), Prefix: key[:warranty.PrefixLength], Scopes: scopes, RateLimitPerMinute: 1_000_000, ExpiresAt: now.Add(lifetime), CreatedAt: now}
+		if err := tx.InsertToken(u.ID, t, warranty.HashSecret(key)); err != nil || !revoked {
+			return err
+		}
+		return tx.RevokeToken(id, now)
+	})
+	return key, id
+}
+
+func secret(t testing.TB, kind warranty.SecretKind) string {
+	t.Helper()
+	s, err := warranty.NewSecret(kind, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// code gives somebody a one-time code, as if it had been mailed.
+func (w *world) code(u warranty.User, purpose store.Purpose) string {
+	w.T.Helper()
+	code, err := warranty.NewCode(rand.Reader)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertCode(warranty.HashCode(code), purpose, u.ID, w.Clock.Now().Add(time.Hour))
+	})
+	return code
+}
+
+func (w *world) write(fn func(*store.Tx) error) {
+	w.T.Helper()
+	if err := w.Store.Write(context.Background(), fn); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// execute changes the database past the service.
+func (w *world) execute(statement string, args ...any) {
+	w.T.Helper()
+	if _, err := w.db.Exec(statement, args...); err != nil {
+		w.T.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// key is an id as the second connection takes it.
+func (w *world) key(id warranty.ID) any {
+	if w.postgres {
+		return id.String()
+	}
+	return id[:]
+}
+
+// number asks the database for one number.
+func (w *world) number(question string, args ...any) (n int64) {
+	w.T.Helper()
+	if err := w.db.QueryRow(question, args...).Scan(&n); err != nil {
+		w.T.Fatalf("%s: %v", question, err)
+	}
+	return n
+}
+
+// tables are all tables that hold anything of the service's.
+func (w *world) tables() []string {
+	w.T.Helper()
+	if w.postgres {
+		return w.strings(`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%'`)
+	}
+	return w.strings(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
+}
+
+// snapshot is a hash of every table, by its name.
+func (w *world) snapshot() map[string]string {
+	w.T.Helper()
+	shot := map[string]string{}
+	for _, table := range w.tables() {
+		rows := w.rows(table)
+		slices.Sort(rows)
+		shot[table] = fmt.Sprintf("%d rows, %x", len(rows), sha256.Sum256([]byte(strings.Join(rows, "\n"))))
+	}
+	return shot
+}
+
+// empty removes everything, so that snapshots stay cheap.
+func (w *world) empty() {
+	w.T.Helper()
+	for _, table := range w.tables() {
+		w.execute(`DELETE FROM ` + table)
+	}
+}
+
+func (w *world) strings(question string) (list []string) {
+	w.T.Helper()
+	rows, err := w.db.Query(question)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			w.T.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// rows are all rows of a table, as text.
+func (w *world) rows(table string) (list []string) {
+	w.T.Helper()
+	if w.postgres {
+		return w.strings(`SELECT x::text FROM ` + table + ` x`)
+	}
+	rows, err := w.db.Query(`SELECT * FROM ` + table)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		for i := range values {
+			values[i] = new(any)
+		}
+		if err := rows.Scan(values...); err != nil {
+			w.T.Fatal(err)
+		}
+		text := ""
+		for _, v := range values {
+			text += fmt.Sprintf("%v|", *v.(*any))
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// changed lists the tables in which two snapshots differ.
+func changed(before, after map[string]string) (tables []string) {
+	for _, table := range slices.Sorted(maps.Keys(after)) {
+		if before[table] != after[table] {
+			tables = append(tables, fmt.Sprintf("%s (%s, then %s)", table, before[table], after[table]))
+		}
+	}
+	return tables
+}
+
+// record makes a warranty, past the HTTP door.
+func (w *world) record(p person, sellerEmail string) warranty.Warranty {
+	w.T.Helper()
+	made, err := w.Service.CreateWarranty(context.Background(), p.Principal, warranty.CreateWarranty{ProductName: "Kettle", StartDate: date("2020-01-01"), EndDate: date("2099-12-31"), SellerEmail: sellerEmail})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return made
+}
+
+// transfer gives a warranty from its owner to somebody.
+func (w *world) transfer(id warranty.ID, from, to person) {
+	w.T.Helper()
+	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal, warranty.OfferTransfer{ID: id, Email: to.User.Email})
+	if err == nil {
+		_, err = w.Service.AcceptTransfer(context.Background(), to.Principal, warranty.AcceptTransfer{Code: offer.Code})
+	}
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// claim files a claim on a warranty of the person's.
+func (w *world) claim(p person, id warranty.ID) warranty.Claim {
+	w.T.Helper()
+	c, err := w.Service.FileClaim(context.Background(), p.Principal, warranty.FileClaim{WarrantyID: id, Type: warranty.Repair, Description: "It broke.", IncidentDate: date("2024-05-17")})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return c
+}
+
+// upload adds a document to a warranty that the person sees.
+func (w *world) upload(p person, id warranty.ID, name string) (warranty.Document, error) {
+	stored, err := w.Service.StoreFile(strings.NewReader("A receipt, in plain text."))
+	if err != nil {
+		return warranty.Document{}, err
+	}
+	return w.Service.UploadDocument(context.Background(), p.Principal, stored, warranty.UploadDocument{WarrantyID: id, Type: warranty.Receipt, FileName: name})
+}
+
+func (w *world) document(p person, id warranty.ID) warranty.Document {
+	w.T.Helper()
+	d, err := w.upload(p, id, "receipt.txt")
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return d
+}
+
+func date(s string) (d warranty.Date) {
+	if err := d.UnmarshalText([]byte(s)); err != nil {
+		panic(err)
+	}
+	return d
+}
+
+// codeOf is the code that an error carries, if it is a refusal.
+func codeOf(err error) warranty.Code {
+	var refusal *warranty.Error
+	if errors.As(err, &refusal) {
+		return refusal.Code
+	}
+	if err != nil {
+		return warranty.Code("not a refusal: " + err.Error())
+	}
+	return ""
+}
+
+// together runs fn n times at once and waits for all.
+func together(n int, fn func(i int)) {
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	all.Wait()
+}
+
+// bare is an answer without what belongs to one request only.
+func bare(t testing.TB, a servertest.Answer) string {
+	t.Helper()
+	body := a.Body
+	var problem map[string]any
+	if json.Unmarshal([]byte(body), &problem) == nil && problem["request_id"] != nil {
+		body = strings.ReplaceAll(body, problem["request_id"].(string), "THE-REQUEST")
+	}
+	header := http.Header{}
+	for name, values := range a.Header {
+		switch name {
+		case "X-Request-Id", "Date", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Ratelimit":
+		default:
+			header[name] = values
+		}
+	}
+	lines := []string{fmt.Sprint(a.Status)}
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		lines = append(lines, fmt.Sprintf("%s: %s", name, header[name]))
+	}
+	return strings.Join(append(lines, body), "\n")
+}

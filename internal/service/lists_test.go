@@ -1,0 +1,531 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// TestListsAndReadsAgree tells random stories and then asks everybody for
+// everything: what a list shows, over all of its pages, is exactly what can be
+// read one by one and what a naive model of the contract expects.
+func TestListsAndReadsAgree(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		rapid.Check(t, func(t *rapid.T) {
+			s := &story{T: t, world: w}
+			for range 3 {
+				s.newcomer()
+			}
+			steps := map[string]func(){"create": s.create, "create again": s.create, "update": s.update, "delete": s.delete, "verify": s.verify, "transfer": s.transfer,
+				"file": s.file, "move": s.move, "upload": s.upload, "remove": s.remove}
+			names := []string{"create", "create again", "update", "update", "delete", "verify", "transfer", "file", "move", "upload", "upload", "remove"}
+			s.create()
+			for range rapid.IntRange(3, 14).Draw(t, "steps") {
+				steps[rapid.SampledFrom(names).Draw(t, "step")]()
+			}
+			for _, p := range s.people {
+				s.checkWarranties(p)
+				s.checkClaims(p)
+				s.checkDocuments(p)
+			}
+		})
+		checkAccess(t, w)
+	})
+}
+
+// story is a random history, and the model of what it should have led to.
+type story struct {
+	*rapid.T
+	world   *world
+	people  []*actor
+	records []*modelRecord
+	claims  []*modelClaim
+	papers  []*modelPaper
+}
+
+type actor struct {
+	person
+	verified bool
+}
+
+type modelRecord struct {
+	warranty.Warranty
+	owner, issuer *actor
+	deleted       bool
+}
+
+type modelClaim struct {
+	id     warranty.ID
+	on     *modelRecord
+	status warranty.ClaimStatus
+}
+
+type modelPaper struct {
+	id       warranty.ID
+	on       *modelRecord
+	name     string
+	uploader *actor
+	removed  bool
+}
+
+// roles are what the contract says that somebody is to a record.
+func (r *modelRecord) roles(a *actor) (roles warranty.Roles) {
+	if r.deleted {
+		return 0
+	}
+	if r.owner == a {
+		roles |= warranty.Owner
+	}
+	if r.issuer == a {
+		roles |= warranty.Issuer
+	}
+	if a.verified && r.SellerEmail != nil && *r.SellerEmail == a.User.Email {
+		roles |= warranty.Seller
+	}
+	return roles
+}
+
+var (
+	ctx   = context.Background()
+	texts = []string{"Kettle", "kettle", "KETTLE", "Ünï", "ünÏ", "日本", "100%", "a_b", "axb", `c\d`, "İz", "x"}
+)
+
+func (s *story) text(label string) string { return rapid.SampledFrom(texts).Draw(s.T, label) }
+
+func (s *story) newcomer() {
+	a := &actor{verified: rapid.Bool().Draw(s.T, "verified")}
+	a.person = s.world.person("P", a.verified)
+	s.people = append(s.people, a)
+}
+
+func (s *story) somebody() *actor { return rapid.SampledFrom(s.people).Draw(s.T, "somebody") }
+
+func (s *story) someRecord() *modelRecord {
+	if len(s.records) == 0 {
+		s.create()
+	}
+	return rapid.SampledFrom(s.records).Draw(s.T, "record")
+}
+
+// day is one around today, where statuses change, or the end of time.
+func (s *story) day(label string, today warranty.Date) warranty.Date {
+	days := []int{-400, -31, -2, -1, 0, 1, 2, 30, 31, 400}
+	return today + warranty.Date(rapid.SampledFrom(days).Draw(s.T, label))
+}
+
+func (s *story) today() warranty.Date { return warranty.DateOf(s.world.Clock.Now()) }
+
+func (s *story) create() {
+	a := s.somebody()
+	start := s.day("start", s.today())
+	in := warranty.CreateWarranty{ProductName: s.text("product"), StartDate: start, EndDate: max(start, s.day("end", s.today()))}
+	if rapid.Bool().Draw(s.T, "for life") {
+		in.EndDate = warranty.Lifetime
+	}
+	if rapid.Bool().Draw(s.T, "has category") {
+		in.Category = s.text("category")
+	}
+	if rapid.Bool().Draw(s.T, "has serial") {
+		in.SerialNumber = s.text("serial")
+	}
+	if rapid.Bool().Draw(s.T, "has seller") {
+		in.SellerEmail = s.somebody().User.Email
+	}
+	p := a.Principal
+	p.User.EmailVerified = a.verified
+	made, err := s.world.Service.CreateWarranty(ctx, p, in)
+	s.must(err)
+	r := &modelRecord{Warranty: made, owner: a, issuer: a}
+	if made.Roles != r.roles(a) {
+		s.Fatalf("the creator is told that they are %v, and is %v", made.Roles.Names(), r.roles(a).Names())
+	}
+	s.records = append(s.records, r)
+}
+
+func (s *story) must(err error) {
+	if err != nil {
+		s.Fatal(err)
+	}
+}
+
+func (s *story) update() {
+	a, r := s.somebody(), s.someRecord()
+	in := warranty.UpdateWarranty{ID: r.ID}
+	switch rapid.IntRange(0, 3).Draw(s.T, "what") {
+	case 0:
+		name, category := s.text("product"), ""
+		if rapid.Bool().Draw(s.T, "has category") {
+			category = s.text("category")
+		}
+		in.ProductName, in.Category = &name, &category
+	case 1:
+		start := s.day("start", s.today())
+		end := max(start, s.day("end", s.today()))
+		in.StartDate, in.EndDate = &start, &end
+	default:
+		status := warranty.Status(rapid.IntRange(1, 3).Draw(s.T, "status"))
+		in.Status = &status
+	}
+	changed, err := s.world.Service.UpdateWarranty(ctx, a.Principal, in)
+	if roles := r.roles(a); roles == 0 {
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("an update by a stranger: %v", err)
+		}
+		return
+	}
+	switch codeOf(err) {
+	case warranty.RoleNotAllowed, warranty.InvalidTransition:
+	default:
+		s.must(err)
+		r.Warranty = changed
+	}
+}
+
+func (s *story) delete() {
+	a, r := s.somebody(), s.someRecord()
+	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: r.ID})
+	switch roles := r.roles(a); {
+	case roles == 0:
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("deleted by a stranger: %v", err)
+		}
+	case roles == warranty.Seller:
+		if codeOf(err) != warranty.RoleNotAllowed {
+			s.Fatalf("deleted by the seller: %v", err)
+		}
+	default:
+		s.must(err)
+		r.deleted = true
+	}
+}
+
+func (s *story) verify() {
+	a := s.somebody()
+	_, err := s.world.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
+	s.must(err)
+	a.verified = true
+}
+
+func (s *story) transfer() {
+	r, to := s.someRecord(), s.somebody()
+	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal, warranty.OfferTransfer{ID: r.ID, Email: to.User.Email})
+	if r.deleted {
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("offered after it was deleted: %v", err)
+		}
+		return
+	}
+	s.must(err)
+	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
+	s.must(err)
+	r.owner = to
+	if got.Roles != r.roles(to) {
+		s.Fatalf("the new owner is told that they are %v, and is %v", got.Roles.Names(), r.roles(to).Names())
+	}
+}
+
+func (s *story) file() {
+	r := s.someRecord()
+	if r.deleted || r.Standing != warranty.Active || r.StartDate > s.today() {
+		return
+	}
+	c, err := s.world.Service.FileClaim(ctx, r.owner.Principal, warranty.FileClaim{WarrantyID: r.ID, Type: warranty.Repair, Description: "It broke.", IncidentDate: r.StartDate})
+	s.must(err)
+	s.claims = append(s.claims, &modelClaim{id: c.ID, on: r, status: c.Status})
+}
+
+func (s *story) move() {
+	if len(s.claims) == 0 {
+		return
+	}
+	c, a := rapid.SampledFrom(s.claims).Draw(s.T, "claim"), s.somebody()
+	to := rapid.SampledFrom([]warranty.ClaimStatus{warranty.UnderReview, warranty.Approved, warranty.InProgress, warranty.Withdrawn}).Draw(s.T, "to")
+	moved, err := s.world.Service.MoveClaim(ctx, a.Principal, warranty.MoveClaim{ID: c.id, Status: to})
+	if c.on.roles(a) == 0 {
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("a claim moved by a stranger: %v", err)
+		}
+		return
+	}
+	switch codeOf(err) {
+	case warranty.RoleNotAllowed, warranty.InvalidTransition:
+	default:
+		s.must(err)
+		c.status = moved.Status
+	}
+}
+
+func (s *story) upload() {
+	r, a := s.someRecord(), s.somebody()
+	name := rapid.SampledFrom([]string{"receipt.txt", "RECEIPT.txt", "Ünï.txt", "100% a_b.txt", "日本.txt"}).Draw(s.T, "name")
+	d, err := s.world.upload(a.person, r.ID, name)
+	if r.roles(a) == 0 {
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("uploaded by a stranger: %v", err)
+		}
+		return
+	}
+	s.must(err)
+	s.papers = append(s.papers, &modelPaper{id: d.ID, on: r, name: d.FileName, uploader: a})
+}
+
+func (s *story) remove() {
+	if len(s.papers) == 0 {
+		return
+	}
+	p, a := rapid.SampledFrom(s.papers).Draw(s.T, "paper"), s.somebody()
+	_, err := s.world.Service.DeleteDocument(ctx, a.Principal, warranty.DeleteDocument{ID: p.id})
+	switch roles := p.on.roles(a); {
+	case roles == 0 || p.removed:
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("removed by a stranger: %v", err)
+		}
+	case a == p.uploader || roles.Has(warranty.Owner):
+		s.must(err)
+		p.removed = true
+	default:
+		if codeOf(err) != warranty.RoleNotAllowed {
+			s.Fatalf("removed by somebody who may not: %v", err)
+		}
+	}
+}
+
+// pages reads a list to its end and checks what every list must be: as long as
+// its total says, newest first, with nothing twice.
+func pages[T any](s *story, limit int, page func(warranty.Paging) (warranty.Page[T], error), id func(T) warranty.ID) (list []T) {
+	for n := 1; ; n++ {
+		got, err := page(warranty.Paging{Page: n, Limit: limit})
+		s.must(err)
+		list = append(list, got.Data...)
+		want := warranty.Pagination{Page: n, Limit: limit, Total: got.Pagination.Total, TotalPages: (got.Pagination.Total + int64(limit) - 1) / int64(limit)}
+		if got.Pagination != want {
+			s.Fatalf("page %d says %+v", n, got.Pagination)
+		}
+		if len(got.Data) < limit {
+			if int64(len(list)) != got.Pagination.Total {
+				s.Fatalf("%d records on all pages, total %d", len(list), got.Pagination.Total)
+			}
+			break
+		}
+	}
+	for i := 1; i < len(list); i++ {
+		before, after := id(list[i-1]), id(list[i])
+		if slices.Compare(before[:], after[:]) <= 0 {
+			s.Fatalf("%s comes before %s", before, after)
+		}
+	}
+	return list
+}
+
+// contains is how q is looked for: anywhere, without regard to case.
+func contains(q string, in ...string) bool {
+	return slices.ContainsFunc(in, func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q)) })
+}
+
+// shown is the status that the contract derives from the dates.
+func (r *modelRecord) shown(today warranty.Date) warranty.Status {
+	switch {
+	case r.Standing == warranty.Active && today < r.StartDate:
+		return warranty.Upcoming
+	case r.Standing == warranty.Active && today > r.EndDate:
+		return warranty.Expired
+	}
+	return r.Standing
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// matches is the contract's word on each filter.
+func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, today warranty.Date) bool {
+	reference := string(r.ReferenceNumber)
+	return (in.Status == 0 || r.shown(today) == in.Status) &&
+		(in.Category == "" || r.Category != nil && strings.ToLower(*r.Category) == strings.ToLower(in.Category)) &&
+		(in.Role == 0 || roles.Has(in.Role.Roles())) &&
+		(in.Q == "" || contains(in.Q, r.ProductName, orEmpty(r.SerialNumber), reference, strings.ReplaceAll(reference, "-", ""))) &&
+		(in.ExpiringWithinDays == nil || r.shown(today) == warranty.Active && r.EndDate != warranty.Lifetime && int(r.EndDate-today) <= *in.ExpiringWithinDays)
+}
+
+func (s *story) filter() (in warranty.ListWarranties) {
+	if rapid.Bool().Draw(s.T, "by status") {
+		in.Status = warranty.Status(rapid.IntRange(1, 5).Draw(s.T, "status"))
+	}
+	if rapid.IntRange(0, 3).Draw(s.T, "by category") == 0 {
+		in.Category = s.text("category")
+	}
+	if rapid.IntRange(0, 3).Draw(s.T, "by role") == 0 {
+		in.Role = warranty.Role(rapid.IntRange(1, 3).Draw(s.T, "role"))
+	}
+	switch rapid.IntRange(0, 5).Draw(s.T, "by text") {
+	case 0:
+		in.Q = s.text("q")
+	case 1:
+		in.Q = string(s.someRecord().ReferenceNumber)[3:7]
+	}
+	if rapid.IntRange(0, 3).Draw(s.T, "by end") == 0 {
+		days := rapid.SampledFrom([]int{0, 1, 2, 30, 3650}).Draw(s.T, "days")
+		in.ExpiringWithinDays = &days
+	}
+	return in
+}
+
+func (s *story) checkWarranties(a *actor) {
+	for _, in := range []warranty.ListWarranties{{}, s.filter(), s.filter()} {
+		today := s.today()
+		list := pages(s, rapid.IntRange(1, 4).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Warranty], error) {
+			in.Paging = p
+			return s.world.Service.ListWarranties(ctx, a.Principal, in)
+		}, warranty.Warranty.RecordID)
+		listed := map[warranty.ID]warranty.Warranty{}
+		for _, w := range list {
+			listed[w.ID] = w
+		}
+		for _, r := range s.records {
+			got, err := s.world.Service.GetWarranty(ctx, a.Principal, warranty.GetWarranty{ID: r.ID})
+			roles := r.roles(a)
+			if seen := err == nil; seen != (roles != 0) || err != nil && codeOf(err) != warranty.NotFound {
+				s.Fatalf("%s is read: %v, %v; the reader is %v", r.ID, seen, err, roles.Names())
+			}
+			w, inList := listed[r.ID]
+			if want := roles != 0 && r.matches(in, roles, today); inList != want {
+				s.Fatalf("%s is listed: %v, want %v, with %+v; it is %+v, the reader is %v", r.ID, inList, want, in, r.Warranty, roles.Names())
+			}
+			if inList && fmt.Sprintf("%+v", flat(w)) != fmt.Sprintf("%+v", flat(got)) {
+				s.Fatalf("listed as %+v, read as %+v", flat(w), flat(got))
+			}
+			if inList && (w.Roles != roles || w.Status != r.shown(today)) {
+				s.Fatalf("%s shows %v and %v, want %v and %v", r.ID, w.Roles.Names(), w.Status, roles.Names(), r.shown(today))
+			}
+			delete(listed, r.ID)
+		}
+		if len(listed) > 0 {
+			s.Fatalf("listed and not in this story: %v", listed)
+		}
+	}
+}
+
+// flat is a warranty without pointers, to be compared.
+func flat(w warranty.Warranty) any {
+	days := -1
+	if w.DaysRemaining != nil {
+		days = *w.DaysRemaining
+	}
+	texts := []string{orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier), orEmpty(w.SellerName), orEmpty(w.SellerEmail)}
+	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.DaysRemaining = nil, nil, nil, nil, nil, nil, nil
+	return []any{w, texts, days}
+}
+
+// someWarranty is an id to filter by: none, one of the story's, or nobody's.
+func (s *story) someWarranty() (id warranty.ID) {
+	switch rapid.IntRange(0, 4).Draw(s.T, "by warranty") {
+	case 0:
+		id = s.world.Service.NewID()
+	case 1, 2:
+		id = s.someRecord().ID
+	}
+	return id
+}
+
+func (s *story) checkClaims(a *actor) {
+	for _, in := range []warranty.ListClaims{{}, {Status: warranty.ClaimStatus(rapid.IntRange(0, 8).Draw(s.T, "claim status")), WarrantyID: s.someWarranty()}} {
+		list := pages(s, rapid.IntRange(1, 3).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Claim], error) {
+			in.Paging = p
+			return s.world.Service.ListClaims(ctx, a.Principal, in)
+		}, warranty.Claim.RecordID)
+		listed := map[warranty.ID]bool{}
+		for _, c := range list {
+			listed[c.ID] = true
+		}
+		for _, c := range s.claims {
+			got, err := s.world.Service.GetClaim(ctx, a.Principal, warranty.GetClaim{ID: c.id})
+			sees := c.on.roles(a) != 0
+			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound || sees && got.Status != c.status {
+				s.Fatalf("claim %s is read as %v, %v; should be: %v, %v", c.id, got.Status, err, sees, c.status)
+			}
+			want := sees && (in.Status == 0 || in.Status == c.status) && (in.WarrantyID.IsZero() || in.WarrantyID == c.on.ID)
+			if listed[c.id] != want {
+				s.Fatalf("claim %s is listed: %v, want %v, with %+v", c.id, listed[c.id], want, in)
+			}
+			delete(listed, c.id)
+		}
+		if len(listed) > 0 {
+			s.Fatalf("listed and not in this story: %v", listed)
+		}
+	}
+}
+
+func (s *story) checkDocuments(a *actor) {
+	q := rapid.SampledFrom([]string{"", "receipt", "ünÏ", "%", "_", "日", "invoice"}).Draw(s.T, "q")
+	for _, in := range []warranty.ListDocuments{{}, {Q: q, WarrantyID: s.someWarranty()}} {
+		list := pages(s, rapid.IntRange(1, 3).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Document], error) {
+			in.Paging = p
+			return s.world.Service.ListDocuments(ctx, a.Principal, in)
+		}, warranty.Document.RecordID)
+		listed := map[warranty.ID]bool{}
+		for _, d := range list {
+			listed[d.ID] = true
+		}
+		for _, p := range s.papers {
+			_, err := s.world.Service.GetDocument(ctx, a.Principal, warranty.GetDocument{ID: p.id})
+			sees := p.on.roles(a) != 0 && !p.removed
+			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound {
+				s.Fatalf("document %s is read: %v; should be: %v", p.id, err, sees)
+			}
+			want := sees && (in.Q == "" || contains(in.Q, p.name, "receipt")) && (in.WarrantyID.IsZero() || in.WarrantyID == p.on.ID)
+			if listed[p.id] != want {
+				s.Fatalf("document %s (%s) is listed: %v, want %v, with %+v", p.id, p.name, listed[p.id], want, in)
+			}
+			delete(listed, p.id)
+		}
+		if len(listed) > 0 {
+			s.Fatalf("listed and not in this story: %v", listed)
+		}
+	}
+}
+
+// checkAccess looks at the whole access table, past the service: what it copies
+// is what the records say, nothing points nowhere, and who sees a warranty sees
+// all that belongs to it in the same roles.
+func checkAccess(t testing.TB, w *world) {
+	t.Helper()
+	for fault, question := range map[string]string{
+		"a warranty's copy has drifted": `SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.kind = 1
+			AND (a.parent_id <> w.id OR a.status <> w.standing OR a.start_date <> w.start_date OR a.end_date <> w.end_date OR a.category <> w.folded_category)`,
+		"a claim's copy has drifted":        `SELECT count(*) FROM access a JOIN claims c ON c.id = a.item_id WHERE a.kind = 2 AND (a.parent_id <> c.warranty_id OR a.status <> c.status)`,
+		"a document's parent is another":    `SELECT count(*) FROM access a JOIN documents d ON d.id = a.item_id WHERE a.kind = 3 AND a.parent_id <> d.warranty_id`,
+		"access to a warranty that is gone": `SELECT count(*) FROM access a WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = a.parent_id AND w.deleted_at IS NULL)`,
+		"access to a claim that is gone":    `SELECT count(*) FROM access a WHERE a.kind = 2 AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = a.item_id)`,
+		"access to a document that is gone": `SELECT count(*) FROM access a WHERE a.kind = 3 AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = a.item_id)`,
+		"access of nobody":                  `SELECT count(*) FROM access a WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id)`,
+		"access without a role":             `SELECT count(*) FROM access WHERE roles < 1 OR roles > 7`,
+		"access of an unknown kind":         `SELECT count(*) FROM access WHERE kind NOT IN (1, 2, 3)`,
+		"access to a part and not the whole": `SELECT count(*) FROM access a WHERE a.kind > 1
+			AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id AND p.roles = a.roles)`,
+		"a claim hidden from somebody who sees its warranty": `SELECT count(*) FROM claims c JOIN access p ON p.kind = 1 AND p.item_id = c.warranty_id
+			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id)`,
+		"a document hidden from somebody who sees its warranty": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
+			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
+		"a warranty with other than one owner": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
+			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) <> 1`,
+		"a warranty whose issuer is not its issuer": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
+			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = w.issuer_id AND a.roles >= 4)`,
+		"a seller who is not linked": `SELECT count(*) FROM warranties w JOIN users u ON u.email = w.seller_email WHERE w.deleted_at IS NULL AND u.verified_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = u.id AND a.roles & 2 <> 0)`,
+		"a seller who was never verified": `SELECT count(*) FROM access a JOIN users u ON u.id = a.user_id WHERE a.roles & 2 <> 0 AND u.verified_at IS NULL`,
+	} {
+		if n := w.number(question); n != 0 {
+			t.Errorf("%s: %d", fault, n)
+		}
+	}
+}

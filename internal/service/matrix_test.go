@@ -1,0 +1,510 @@
+package service_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// The matrix: everybody tries everything. What is expected is written down here,
+// from the contract, and not computed by the code that is tested.
+
+// Answers that many cells share: a status, and the code of a refusal.
+const (
+	ok, created, accepted, gone = "200", "201", "202", "204"
+
+	roleNotAllowed    = "403 role_not_allowed"
+	notFound          = "404 not_found"
+	sessionRequired   = "403 session_required"
+	insufficientScope = "403 insufficient_scope"
+	missing           = "401 missing_credential"
+	invalid           = "401 invalid_credential"
+	sessionExpired    = "401 session_expired"
+	tokenExpired      = "401 token_expired"
+	tokenRevoked      = "401 token_revoked"
+)
+
+// row is something that can be tried.
+type row struct {
+	operation string // its name in api.Operations, or in the OpenAPI document
+	variant   string
+	request   func(s *stage) request
+	// What people hear who have a session, by what they are to the record.
+	owner, issuer, seller, stranger string
+	// Tokens hear the same, unless a session is required; scope is what one needs.
+	scope       warranty.Scope
+	sessionOnly bool
+	// Public is for everybody, whatever credential they show.
+	public bool
+	// tells says that strangers, too, may learn of the record.
+	tells bool
+}
+
+// everybody is a row that is the same for all roles.
+func everybody(r row, answer string) row {
+	r.owner, r.issuer, r.seller, r.stranger = answer, answer, answer, answer
+	return r
+}
+
+// involved is a row for those who see the record.
+func involved(r row, answer string) row {
+	r.owner, r.issuer, r.seller, r.stranger = answer, answer, answer, notFound
+	return r
+}
+
+// owners is a row of which only the owner's credential hears anything but "not found".
+func owners(r row, answer string) row {
+	r.owner, r.issuer, r.seller, r.stranger = answer, notFound, notFound, notFound
+	return r
+}
+
+func get(path string) func(*stage) request {
+	return func(s *stage) request { return request{Method: "GET", Path: s.fill(path)} }
+}
+
+func send(method, path string, body fields) func(*stage) request {
+	return func(s *stage) request {
+		filled := fields{}
+		for name, value := range body {
+			if text, ok := value.(string); ok {
+				value = s.fill(text)
+			}
+			filled[name] = value
+		}
+		r := request{Method: method, Path: s.fill(path), Body: filled}
+		if body == nil {
+			r.Body = nil
+		}
+		return r
+	}
+}
+
+func uploadRequest(s *stage) request {
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	_ = form.WriteField("warranty_id", s.record.ID.String()) // memory does not fail
+	_ = form.WriteField("type", "receipt")
+	part, _ := form.CreateFormFile("file", "receipt.txt")
+	_, _ = part.Write([]byte("A receipt, in plain text."))
+	_ = form.Close()
+	return request{Method: "POST", Path: "/api/documents", Body: body.String(), Header: map[string]string{"Content-Type": form.FormDataContentType()}}
+}
+
+var rows = []row{
+	everybody(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
+	everybody(row{operation: "warranties.create", scope: warranty.WarrantiesWrite,
+		request: send("POST", "/api/v1/warranties", fields{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01", "seller_email": "{seller}"})}, created),
+	involved(row{operation: "warranties.get", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/{id}")}, ok),
+	{operation: "warranties.update", variant: "fields", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{"product_name": "Changed", "category": "Changed", "supplier": "Changed", "start_date": "2020-02-02", "end_date": "2098-02-02"})},
+	{operation: "warranties.update", variant: "nothing that is new", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{"product_name": canary})},
+	involved(row{operation: "warranties.update", variant: "void", scope: warranty.WarrantiesWrite, request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "void"})}, ok),
+	{operation: "warranties.update", variant: "cancel", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "cancelled"})},
+	{operation: "warranties.update", variant: "void and fields", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "void", "supplier": "Mine"})},
+	{operation: "warranties.delete", scope: warranty.WarrantiesWrite, owner: gone, issuer: gone, seller: roleNotAllowed, stranger: notFound,
+		request: send("DELETE", "/api/v1/warranties/{id}", nil)},
+	everybody(row{operation: "warranties.verify", scope: warranty.WarrantiesRead, request: get("/api/v1/verify/{reference}"), tells: true}, ok),
+	involved(row{operation: "warranties.history", sessionOnly: true, request: get("/api/warranties/{id}/history")}, ok),
+
+	everybody(row{operation: "claims.list", scope: warranty.ClaimsRead, request: get("/api/v1/claims")}, ok),
+	everybody(row{operation: "claims.list", variant: "of the record", scope: warranty.ClaimsRead, request: get("/api/v1/claims?warranty_id={id}")}, ok),
+	involved(row{operation: "claims.get", scope: warranty.ClaimsRead, request: get("/api/v1/claims/{claim}")}, ok),
+	{operation: "claims.file", sessionOnly: true, owner: created, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
+		request: send("POST", "/api/claims", fields{"warranty_id": "{id}", "type": "repair", "description": "It broke.", "incident_date": "2024-05-17"})},
+	{operation: "claims.move", variant: "decide", sessionOnly: true, owner: roleNotAllowed, issuer: ok, seller: ok, stranger: notFound,
+		request: send("POST", "/api/claims/{claim}/status", fields{"status": "under_review"})},
+	{operation: "claims.move", variant: "withdraw", sessionOnly: true, owner: ok, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
+		request: send("POST", "/api/claims/{claim}/status", fields{"status": "withdrawn"})},
+
+	everybody(row{operation: "documents.list", scope: warranty.DocumentsRead, request: get("/api/v1/documents?q=receipt")}, ok),
+	everybody(row{operation: "documents.list", variant: "of the record", scope: warranty.DocumentsRead, request: get("/api/v1/documents?warranty_id={id}")}, ok),
+	involved(row{operation: "documents.get", scope: warranty.DocumentsRead, request: get("/api/v1/documents/{document}")}, ok),
+	involved(row{operation: "documents.download", sessionOnly: true, request: get("/api/documents/{document}/file")}, ok),
+	involved(row{operation: "documents.upload", sessionOnly: true, request: uploadRequest}, created),
+	{operation: "documents.delete", variant: "the seller's", sessionOnly: true, owner: gone, issuer: roleNotAllowed, seller: gone, stranger: notFound,
+		request: send("DELETE", "/api/documents/{document}", nil)},
+
+	{operation: "transfers.offer", sessionOnly: true, owner: created, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
+		request: send("POST", "/api/warranties/{id}/transfer", fields{"email": "new@people.example"})},
+	{operation: "transfers.cancel", sessionOnly: true, owner: gone, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
+		request: send("DELETE", "/api/warranties/{id}/transfer", nil)},
+	// Whoever is signed in and has the code becomes the owner.
+	everybody(row{operation: "transfers.accept", sessionOnly: true, request: send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}), tells: true}, ok),
+
+	everybody(row{operation: "tokens.create", sessionOnly: true, request: send("POST", "/api/integration-tokens", fields{"name": "New", "scopes": []string{"claims:read"}})}, created),
+	everybody(row{operation: "tokens.list", sessionOnly: true, request: get("/api/integration-tokens")}, ok),
+	owners(row{operation: "tokens.get", sessionOnly: true, request: get("/api/integration-tokens/{token}")}, ok),
+	owners(row{operation: "tokens.rotate", sessionOnly: true, request: send("POST", "/api/integration-tokens/{token}/rotate", nil)}, ok),
+	owners(row{operation: "tokens.revoke", sessionOnly: true, request: send("DELETE", "/api/integration-tokens/{token}", nil)}, gone),
+	owners(row{operation: "tokens.history", sessionOnly: true, request: get("/api/integration-tokens/{token}/history")}, ok),
+	owners(row{operation: "tokens.requests", sessionOnly: true, request: get("/api/integration-tokens/{token}/requests")}, ok),
+
+	everybody(row{operation: "auth.status", request: get("/api/v1/auth/status")}, ok),
+	everybody(row{operation: "account.get", sessionOnly: true, request: get("/api/account")}, ok),
+	everybody(row{operation: "account.update", sessionOnly: true, request: send("PUT", "/api/account", fields{"name": "Renamed"})}, ok),
+	everybody(row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)}, gone),
+	everybody(row{operation: "auth.send_verification", sessionOnly: true, request: send("POST", "/api/auth/verify-email/resend", nil)}, accepted),
+	everybody(row{operation: "auth.change_password", sessionOnly: true,
+		request: send("POST", "/api/auth/password", fields{"current_password": servertest.Password, "new_password": servertest.Password})}, ok),
+
+	everybody(row{operation: "auth.register", public: true, request: send("POST", "/api/auth/register", fields{"name": "New", "email": "{new}", "password": servertest.Password})}, created),
+	everybody(row{operation: "auth.sign_in", public: true, request: send("POST", "/api/auth/sessions", fields{"email": "{bystander}", "password": servertest.Password})}, created),
+	everybody(row{operation: "auth.verify_email", public: true, request: send("POST", "/api/auth/verify-email", fields{"code": "{verification code}"})}, ok),
+	everybody(row{operation: "auth.request_password_reset", public: true, request: send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"})}, accepted),
+	everybody(row{operation: "auth.reset_password", public: true,
+		request: send("POST", "/api/auth/password-reset/confirm", fields{"code": "{reset code}", "password": servertest.Password})}, gone),
+}
+
+// open are the operations that need no credential. Nothing else may.
+var open = []string{"auth.register", "auth.sign_in", "auth.verify_email", "auth.request_password_reset", "auth.reset_password",
+	"verification.get", "service.health", "service.ready", "service.openapi"}
+
+// canary is in nothing but the record that everybody tries to reach.
+const canary = "Kettle nobody else has"
+
+// stage is a record, and people who are everything that one can be to it.
+type stage struct {
+	*world
+	ownerIs, issuerIs, sellerIs, strangerIs, bystander person
+	record                                             warranty.Warranty
+	claimed                                            warranty.Claim
+	paper                                              warranty.Document
+	storageKey                                         string
+	names                                              map[string]string // what stands in braces
+}
+
+// newStage makes a record that has an owner, another issuer and a seller, or as
+// its seller somebody whose address is not verified.
+func newStage(w *world, unverified bool) *stage {
+	s := &stage{world: w, ownerIs: w.person("Olga", true), issuerIs: w.person("Ian", true), sellerIs: w.person("Sami", !unverified),
+		strangerIs: w.person("Stran", true), bystander: w.person("By", true)}
+	made, err := w.Service.CreateWarranty(w.T.Context(), s.issuerIs.Principal, warranty.CreateWarranty{ProductName: canary, StartDate: date("2020-01-01"), EndDate: date("2099-12-31"),
+		SellerEmail: s.sellerIs.User.Email})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	s.record = made
+	w.transfer(made.ID, s.issuerIs, s.ownerIs)
+	s.claimed = w.claim(s.ownerIs, made.ID)
+	uploader := s.sellerIs
+	if unverified {
+		uploader = s.ownerIs
+	}
+	s.paper = w.document(uploader, made.ID)
+	s.storageKey = w.strings(`SELECT storage_key FROM documents ORDER BY created_at DESC`)[0]
+	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal, warranty.OfferTransfer{ID: made.ID, Email: "somebody@people.example"})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	_, token := w.token(s.ownerIs.User, warranty.AllScopes, time.Hour, false)
+	s.names = map[string]string{"id": made.ID.String(), "reference": string(made.ReferenceNumber), "claim": s.claimed.ID.String(), "document": s.paper.ID.String(),
+		"token": token.String(), "transfer code": offer.Code, "seller": s.sellerIs.User.Email, "bystander": s.bystander.User.Email,
+		"new": fmt.Sprintf("new.%x@people.example", made.ID[8:]), "verification code": w.code(s.bystander.User, store.ForVerification), "reset code": w.code(s.bystander.User, store.ForReset)}
+	return s
+}
+
+var braces = regexp.MustCompile(`\{[^}]+\}`)
+
+// fill puts what it stands for in the place of each name in braces.
+func (s *stage) fill(text string) string {
+	return braces.ReplaceAllStringFunc(text, func(name string) string {
+		value, ok := s.names[name[1:len(name)-1]]
+		if !ok {
+			s.T.Fatalf("%s stands for nothing", name)
+		}
+		return value
+	})
+}
+
+// caller is somebody with a credential.
+type caller struct {
+	name string
+	// secret is the credential; after undoes what was done to somebody to make it.
+	secret func(s *stage, r row) (secret string, after func())
+	// expected is what the contract says.
+	expected func(r row) string
+	// unverified wants the stage on which the seller's address is not verified.
+	unverified bool
+	// outside is somebody who may learn nothing of the record.
+	outside bool
+}
+
+func (r row) token(answer string) string {
+	if r.sessionOnly {
+		return sessionRequired
+	}
+	return answer
+}
+
+// unlessPublic is an answer that those who show no good credential hear.
+func (r row) unlessPublic(answer string) string {
+	if r.public {
+		return r.owner
+	}
+	return answer
+}
+
+func (r row) scopes(wanted bool) warranty.Scopes {
+	var list warranty.Scopes
+	for _, scope := range warranty.AllScopes {
+		if (scope == r.scope) == wanted {
+			list = append(list, scope)
+		}
+	}
+	return list
+}
+
+func bySession(who func(*stage) person) func(*stage, row) (string, func()) {
+	return func(s *stage, _ row) (string, func()) { return s.session(who(s).User, time.Hour).session, nil }
+}
+
+func byToken(who func(*stage) person, lifetime time.Duration, revoked bool) func(*stage, row) (string, func()) {
+	return func(s *stage, _ row) (string, func()) {
+		key, _ := s.token(who(s).User, warranty.AllScopes, lifetime, revoked)
+		return key, nil
+	}
+}
+
+func theOwner(s *stage) person    { return s.ownerIs }
+func theIssuer(s *stage) person   { return s.issuerIs }
+func theSeller(s *stage) person   { return s.sellerIs }
+func theStranger(s *stage) person { return s.strangerIs }
+
+// disabled shuts the owner out for as long as it takes.
+func disabled(secret func(*stage, row) (string, func())) func(*stage, row) (string, func()) {
+	return func(s *stage, r row) (string, func()) {
+		key, _ := secret(s, r)
+		s.execute(`UPDATE users SET disabled_at = 1 WHERE id = $1`, s.key(s.ownerIs.User.ID))
+		return key, func() { s.execute(`UPDATE users SET disabled_at = NULL WHERE id = $1`, s.key(s.ownerIs.User.ID)) }
+	}
+}
+
+var callers = []caller{
+	{name: "the owner, by session", secret: bySession(theOwner), expected: func(r row) string { return r.owner }},
+	{name: "the owner, by token", secret: byToken(theOwner, time.Hour, false), expected: func(r row) string { return r.token(r.owner) }},
+	{name: "the issuer, by session", secret: bySession(theIssuer), expected: func(r row) string { return r.issuer }},
+	{name: "the issuer, by token", secret: byToken(theIssuer, time.Hour, false), expected: func(r row) string { return r.token(r.issuer) }},
+	{name: "the seller, by session", secret: bySession(theSeller), expected: func(r row) string { return r.seller }},
+	{name: "the seller, by token", secret: byToken(theSeller, time.Hour, false), expected: func(r row) string { return r.token(r.seller) }},
+	{name: "a stranger, by session", secret: bySession(theStranger), outside: true, expected: func(r row) string { return r.stranger }},
+	{name: "a stranger, by token", secret: byToken(theStranger, time.Hour, false), outside: true, expected: func(r row) string { return r.token(r.stranger) }},
+	{name: "a seller whose address is not verified, by session", secret: bySession(theSeller), unverified: true, outside: true, expected: func(r row) string { return r.stranger }},
+	{name: "a seller whose address is not verified, by token", secret: byToken(theSeller, time.Hour, false), unverified: true, outside: true,
+		expected: func(r row) string { return r.token(r.stranger) }},
+
+	{name: "nobody", outside: true, secret: func(*stage, row) (string, func()) { return "", nil }, expected: func(r row) string { return r.unlessPublic(missing) }},
+	{name: "an unknown session", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.SessionSecret), nil },
+		expected: func(r row) string { return r.unlessPublic(invalid) }},
+	{name: "an unknown token", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.TokenSecret), nil },
+		expected: func(r row) string { return r.unlessPublic(invalid) }},
+	{name: "the owner, by a session that has ended", outside: true, expected: func(r row) string { return r.unlessPublic(sessionExpired) },
+		secret: func(s *stage, _ row) (string, func()) { return s.session(s.ownerIs.User, -time.Second).session, nil }},
+	{name: "the owner, by a token that has expired", secret: byToken(theOwner, -time.Second, false), outside: true, expected: func(r row) string { return r.unlessPublic(tokenExpired) }},
+	{name: "the owner, by a token that was revoked", secret: byToken(theOwner, time.Hour, true), outside: true, expected: func(r row) string { return r.unlessPublic(tokenRevoked) }},
+	{name: "the owner, signed out", outside: true, expected: func(r row) string { return r.unlessPublic(invalid) },
+		secret: func(s *stage, _ row) (string, func()) {
+			p := s.session(s.ownerIs.User, time.Hour)
+			s.write(func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
+			return p.session, nil
+		}},
+	{name: "the owner, disabled, by session", secret: disabled(bySession(theOwner)), outside: true, expected: func(r row) string { return r.unlessPublic(invalid) }},
+	{name: "the owner, disabled, by token", secret: disabled(byToken(theOwner, time.Hour, false)), outside: true, expected: func(r row) string { return r.unlessPublic(invalid) }},
+	{name: "the owner, by a token with all scopes but the one",
+		secret: func(s *stage, r row) (string, func()) {
+			key, _ := s.token(s.ownerIs.User, r.scopes(false), time.Hour, false)
+			return key, nil
+		},
+		expected: func(r row) string {
+			if r.scope != "" {
+				return insufficientScope
+			}
+			return r.token(r.owner)
+		}},
+	{name: "the owner, by a token with no scope but the one",
+		secret: func(s *stage, r row) (string, func()) {
+			key, _ := s.token(s.ownerIs.User, r.scopes(true), time.Hour, false)
+			return key, nil
+		},
+		expected: func(r row) string { return r.token(r.owner) }},
+}
+
+func TestEverybodyTriesEverything(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		cells, refused := 0, 0
+		for _, unverified := range []bool{false, true} {
+			var s *stage
+			for _, r := range rows {
+				for _, c := range callers {
+					if c.unverified != unverified {
+						continue
+					}
+					if s == nil {
+						w.empty()
+						s = newStage(w, unverified)
+					}
+					cells++
+					if !s.try(t, r, c) {
+						refused++
+					} else if r.request(s).Method != "GET" {
+						s = nil // it is not what it was
+					}
+				}
+			}
+		}
+		t.Logf("%d cells, %d refused", cells, refused)
+	})
+}
+
+// try fills one cell, and tells whether the caller was let through.
+func (s *stage) try(t *testing.T, r row, c caller) bool {
+	t.Helper()
+	key, after := c.secret(s, r)
+	if after != nil {
+		defer after()
+	}
+	what := r.request(s)
+	what.Secret = key
+	want := c.expected(r)
+	var before map[string]string
+	if want >= "400" {
+		before = s.snapshot()
+	}
+	answer := s.Do(what)
+	got := fmt.Sprint(answer.Status)
+	if answer.Status >= 400 {
+		got += " " + answer.Code()
+	}
+	if before != nil {
+		if tables := changed(before, s.snapshot()); tables != nil {
+			t.Errorf("%s %s, tried by %s: should be refused, and changed %s", r.operation, r.variant, c.name, strings.Join(tables, ", "))
+		}
+	}
+	if got != want {
+		t.Errorf("%s %s, tried by %s: %s, want %s: %s", r.operation, r.variant, c.name, got, want, answer.Body)
+	}
+	s.checkSecrets(t, r, c, answer)
+	if c.outside && !r.tells {
+		for _, private := range []string{canary, s.record.ID.String(), string(s.record.ReferenceNumber), s.claimed.ID.String(), string(s.claimed.ClaimNumber), s.paper.ID.String(), s.paper.SHA256} {
+			if strings.Contains(answer.Body, private) {
+				t.Errorf("%s %s, tried by %s, tells %q: %s", r.operation, r.variant, c.name, private, answer.Body)
+			}
+		}
+	}
+	return answer.Status < 400
+}
+
+// checkSecrets looks for what no answer to anybody may hold.
+func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.Answer) {
+	t.Helper()
+	hidden := map[string]string{"a password's hash": s.password, "where a file is": s.storageKey, "somebody else's session": s.issuerIs.session}
+	if !strings.HasPrefix(c.name, "the owner") {
+		hidden["the owner's address"] = s.ownerIs.User.Email
+	}
+	text := answer.Body + fmt.Sprint(answer.Header)
+	for what, value := range hidden {
+		if strings.Contains(text, value) {
+			t.Errorf("%s %s, tried by %s: the answer holds %s", r.operation, r.variant, c.name, what)
+		}
+	}
+}
+
+// documented are the operations of the OpenAPI document: method and path by name.
+func documented(t testing.TB) map[string]request {
+	t.Helper()
+	text, err := describe.OpenAPI(servertest.PublicURL, describe.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]request{}
+	for path, methods := range doc.Paths {
+		for method, text := range methods {
+			var operation struct{ OperationID string }
+			if json.Unmarshal(text, &operation) == nil && operation.OperationID != "" {
+				list[operation.OperationID] = request{Method: strings.ToUpper(method), Path: path}
+			}
+		}
+	}
+	return list
+}
+
+// TestEverythingIsInTheMatrix: what is new has to be given a row before it can pass.
+func TestEverythingIsInTheMatrix(t *testing.T) {
+	in := map[string]bool{}
+	for _, r := range rows {
+		in[r.operation] = true
+	}
+	known := documented(t)
+	for _, op := range api.Operations() {
+		if known[op.Name].Path != op.Route() {
+			t.Errorf("the OpenAPI document does not have %s", op.Name)
+		}
+	}
+	for name, what := range known {
+		if strings.HasPrefix(what.Path, "/api/") && !in[name] {
+			t.Errorf("%s (%s %s) has no row in the matrix: who may do it?", name, what.Method, what.Path)
+		}
+	}
+	for name := range in {
+		if known[name].Path == "" {
+			t.Errorf("the matrix has a row for %s, which is no operation", name)
+		}
+	}
+}
+
+// TestNothingIsOpenByAccident walks every route without a credential.
+func TestNothingIsOpenByAccident(t *testing.T) {
+	w := newWorld(t, servertest.SQLite(t))
+	w.Client.Transport = http.DefaultTransport // not all that is probed is documented
+	isOpen := map[string]bool{}
+	for _, name := range open {
+		isOpen[name] = true
+	}
+	some := w.Service.NewID().String()
+	probes := documented(t)
+	for _, op := range api.Operations() {
+		probes[op.Name] = request{Method: op.Method, Path: op.Route()}
+	}
+	for _, path := range []string{"/api/", "/api/v1", "/api/v1/", "/api/v1/users", "/api/v2/warranties", "/api/admin", "/api/mcp", "/api/account/"} {
+		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH"} {
+			probes[method+" "+path] = request{Method: method, Path: path}
+		}
+	}
+	before := w.snapshot()
+	for name, probe := range probes {
+		probe.Path = braces.ReplaceAllString(probe.Path, some)
+		if probe.Method != "GET" {
+			probe.Body = "{}"
+		}
+		answer := w.Do(probe)
+		switch refused := answer.Status == http.StatusUnauthorized; {
+		case refused == isOpen[name] && !(name == "auth.sign_in" && refused):
+			t.Errorf("%s %s without a credential: %d %s", probe.Method, probe.Path, answer.Status, answer.Body)
+		case refused && answer.Header.Get("WWW-Authenticate") == "":
+			t.Errorf("%s %s: a 401 that does not say how to authenticate", probe.Method, probe.Path)
+		}
+	}
+	if tables := changed(before, w.snapshot()); tables != nil {
+		t.Errorf("the probes changed %v", tables)
+	}
+}

@@ -1,0 +1,95 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// TestNotYoursLooksLikeNotThere: for everything that takes an id, an id of
+// somebody else's, one of a deleted record and one of nothing at all get the same
+// bytes and the same headers.
+func TestNotYoursLooksLikeNotThere(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := newStage(w, false)
+		removed := newStage(w, false)
+		if _, err := w.Service.DeleteWarranty(ctx, removed.ownerIs.Principal, warranty.DeleteWarranty{ID: removed.record.ID}); err != nil {
+			t.Fatal(err)
+		}
+		nothing := *s
+		nothing.names = map[string]string{}
+		for name, value := range s.names {
+			nothing.names[name] = value
+		}
+		for _, name := range []string{"id", "claim", "document", "token"} {
+			nothing.names[name] = w.Service.NewID().String()
+		}
+		nothing.record.ID, _ = warranty.ParseID(nothing.names["id"])
+
+		token, _ := w.token(s.strangerIs.User, warranty.AllScopes, time.Hour, false)
+		deletedToken, _ := w.token(removed.ownerIs.User, warranty.AllScopes, time.Hour, false)
+		tried := map[string]bool{}
+		for _, r := range rows {
+			if r.stranger != notFound {
+				continue
+			}
+			tried[r.operation] = true
+			for kind, secrets := range map[string][2]string{"session": {s.strangerIs.session, removed.ownerIs.session}, "token": {token, deletedToken}} {
+				if kind == "token" && r.sessionOnly {
+					continue
+				}
+				ask := func(at *stage, secret string) string {
+					what := r.request(at)
+					what.Secret = secret
+					answer := w.Do(what)
+					if answer.Status != 404 {
+						t.Errorf("%s %s: %d %s", r.operation, r.variant, answer.Status, answer.Body)
+					}
+					return bare(t, answer)
+				}
+				want := ask(&nothing, secrets[0])
+				if got := ask(s, secrets[0]); got != want {
+					t.Errorf("%s %s by %s: what is not yours:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind, got, want)
+				}
+				if strings.HasPrefix(r.operation, "tokens.") {
+					continue
+				}
+				if got := ask(removed, secrets[1]); got != want {
+					t.Errorf("%s %s by %s: what was deleted:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind, got, want)
+				}
+			}
+		}
+		for _, op := range api.Operations() {
+			if strings.Contains(op.Path, "{id}") && !tried[op.Name] {
+				t.Errorf("%s takes an id and was not tried", op.Name)
+			}
+		}
+	})
+}
+
+// TestTheWarrantyFilterTellsNothing: a filter by somebody else's warranty is a
+// filter by nothing.
+func TestTheWarrantyFilterTellsNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := newStage(w, false)
+		nobodys := w.Service.NewID()
+		token, _ := w.token(s.strangerIs.User, warranty.AllScopes, time.Hour, false)
+		for _, list := range []string{"claims", "documents"} {
+			for _, secret := range []string{s.strangerIs.session, token} {
+				for _, more := range []string{"", "&page=2&limit=1"} {
+					ask := func(id warranty.ID) string {
+						a := w.Must(200, request{Method: "GET", Path: fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, id, more), Secret: secret})
+						return strings.ReplaceAll(bare(t, a), id.String(), "THE-ID")
+					}
+					if foreign, random := ask(s.record.ID), ask(nobodys); foreign != random || !strings.Contains(foreign, `"data":[]`) {
+						t.Errorf("%s of somebody else's warranty:\n%s\nof nobody's:\n%s", list, foreign, random)
+					}
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// moody is a mail server that fails in every way before it works.
+type moody struct {
+	mu    sync.Mutex
+	tries int
+	sent  chan string
+}
+
+func (m *moody) Send(_ context.Context, message mail.Message) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tries++
+	switch m.tries {
+	case 1:
+		panic("the mail server bites")
+	case 2:
+		return errors.New("the mail server sulks")
+	}
+	m.sent <- message.Code
+	return nil
+}
+
+// TestTheWorkerSurvives: neither a panic nor an error ends the worker, and what
+// it could not do is done later.
+func TestTheWorkerSurvives(t *testing.T) {
+	w := newWorld(t, servertest.SQLite(t))
+	server := &moody{sent: make(chan string, 10)}
+	w.Service.Mail = server
+	ctx, cancel := context.WithCancel(ctx)
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		w.Service.Run(ctx)
+	}()
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertMail(store.Mail{ID: w.Service.NewID(), To: "a@people.example", Code: "the code"})
+	})
+	for deadline := time.After(30 * time.Second); ; {
+		w.Clock.Advance(3 * time.Minute) // past the claim of whoever failed
+		if _, err := w.Service.RequestPasswordReset(ctx, warranty.Principal{}, warranty.RequestPasswordReset{Email: "nobody@people.example"}); err != nil {
+			t.Fatal(err) // it wakes the worker
+		}
+		select {
+		case code := <-server.sent:
+			if code != "the code" {
+				t.Errorf("sent %q", code)
+			}
+		case <-time.After(100 * time.Millisecond):
+			continue
+		case <-deadline:
+			t.Fatal("the mail was never sent")
+		}
+		break
+	}
+	cancel()
+	<-stopped
+	if n := w.number(`SELECT count(*) FROM mails`); n != 0 {
+		t.Errorf("%d mails are left", n)
+	}
+}

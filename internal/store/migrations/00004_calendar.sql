@@ -1,0 +1,10 @@
+-- +goose Up
+-- The secret address of a person's calendar of end dates; a new one replaces it.
+CREATE TABLE calendars (
+  user_id UUID NOT NULL PRIMARY KEY,
+  secret_hash BYTEA NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL
+);
+
+-- +goose Down
+DROP TABLE calendars;

@@ -1,0 +1,455 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// proxy stands between the store and PostgreSQL, and can fail as a network does.
+type proxy struct {
+	net.Listener
+	target string
+
+	mu    sync.Mutex
+	down  bool
+	conns map[net.Conn]bool
+	// next says what becomes of the next thing that the store sends.
+	next fate
+}
+
+// fate is what becomes of a message.
+type fate int
+
+const (
+	delivered    fate = iota
+	swallowed         // it does not arrive, and the connection ends
+	answerIsLost      // it arrives, and the connection ends with the answer
+)
+
+// newProxy gives the address of a fresh PostgreSQL schema behind a proxy.
+func newProxy(t *testing.T, settings ...string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(testenv.Postgres(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &proxy{Listener: listener, target: u.Host, conns: map[net.Conn]bool{}}
+	go p.serve()
+	t.Cleanup(func() {
+		p.Close()
+		p.cut()
+	})
+	u.Host = listener.Addr().String()
+	q := u.Query()
+	for i := 0; i < len(settings); i += 2 {
+		q.Set(settings[i], settings[i+1])
+	}
+	u.RawQuery = q.Encode()
+	return p, u.String()
+}
+
+func (p *proxy) serve() {
+	for {
+		client, err := p.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.target)
+		if err != nil || !p.add(client, server) {
+			client.Close()
+			if server != nil {
+				server.Close()
+			}
+			continue
+		}
+		go p.forth(client, server)
+		go p.back(client, server)
+	}
+}
+
+func (p *proxy) add(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = true
+	}
+	return !p.down
+}
+
+func (p *proxy) end(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		c.Close()
+		delete(p.conns, c)
+	}
+}
+
+// forth carries what the store says.
+func (p *proxy) forth(client, server net.Conn) {
+	defer p.end(client, server)
+	buffer := make([]byte, 1<<16)
+	for {
+		n, err := client.Read(buffer)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		fate := p.next
+		p.next = delivered
+		p.mu.Unlock()
+		switch fate {
+		case swallowed:
+			return
+		case answerIsLost:
+			p.end(client) // so that nothing comes back
+		}
+		if _, err := server.Write(buffer[:n]); err != nil {
+			return
+		}
+		if fate == answerIsLost {
+			// The server ends its work when it finds the line dead, so that is not
+			// before it has answered, into the void.
+			time.Sleep(50 * time.Millisecond)
+			return
+		}
+	}
+}
+
+// back carries what PostgreSQL says. When nobody is there to hear it, it is read all the same.
+func (p *proxy) back(client, server net.Conn) {
+	defer p.end(client, server)
+	_, _ = io.Copy(client, server) // either end may go
+	_, _ = io.Copy(io.Discard, server)
+}
+
+// arrange decides the fate of the next message.
+func (p *proxy) arrange(f fate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.next = f
+}
+
+// cut ends every connection and lets none be made.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	p.down = true
+	p.mu.Unlock()
+	p.drop()
+}
+
+// drop ends every connection.
+func (p *proxy) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.Close()
+	}
+	clear(p.conns)
+}
+
+// restore lets connections be made again.
+func (p *proxy) restore() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.down = false
+}
+
+// tally is a table in which nothing keeps a row from being written twice.
+func tally(t testing.TB, s *Store) {
+	t.Helper()
+	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.later(`CREATE TABLE tally (k BIGINT NOT NULL)`) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(t testing.TB, s *Store, k int) int64 {
+	t.Helper()
+	return number(t, s, `SELECT count(*) FROM tally WHERE k = $1`, k)
+}
+
+func TestPostgresAwayIsAnOutage(t *testing.T) {
+	p, database := newProxy(t)
+	s := open(t, database)
+	withScratch(t, s)
+	ctx := context.Background()
+	reads := map[string]func() error{
+		"ping":     func() error { return s.Ping(ctx) },
+		"a read":   func() error { _, err := s.HasUsers(ctx); return err },
+		"a lookup": func() error { _, err := s.Warranty(ctx, newID(), newID()); return notFoundIsFine(err) },
+	}
+	k := 0
+	write := func() error { k++; return s.Write(ctx, put(k, "x")) }
+	all := func(check func(what string, err error)) {
+		for what, read := range reads {
+			check(what, read())
+		}
+		check("a write", write())
+	}
+	for round := range 3 {
+		together(16, func(int) { _ = reads["a read"]() }) // many connections, to be found dead
+		p.cut()
+		all(func(what string, err error) {
+			if !isUnavailable(err) {
+				t.Errorf("round %d, while PostgreSQL is away, %s: %v", round, what, err)
+			}
+		})
+		p.restore()
+		back := time.Now()
+		for s.Ping(ctx) != nil || write() != nil {
+			if time.Since(back) > 5*time.Second {
+				t.Fatal("not back 5 seconds after PostgreSQL")
+			}
+		}
+		all(func(what string, err error) {
+			if err != nil && !isUnavailable(err) { // connections that died before are still found
+				t.Errorf("round %d, after PostgreSQL came back, %s: %v", round, what, err)
+			}
+		})
+	}
+}
+
+func notFoundIsFine(err error) error {
+	if err != nil && !isUnavailable(err) {
+		return nil
+	}
+	return err
+}
+
+// TestNothingIsDoubledOrLostInAnOutage drops connections under load. Whoever was
+// told "done" finds the row, once; whoever was told "unavailable" finds it once
+// or not at all; nobody is told anything else.
+func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
+	p, database := newProxy(t)
+	s := open(t, database)
+	tally(t, s)
+	stop, answered := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stop)
+		for range 25 {
+			for range rand.IntN(20) {
+				<-answered
+			}
+			p.drop()
+		}
+	}()
+	var acknowledged, refused atomic.Int64
+	var done sync.Map
+	together(8, func(i int) {
+		for n := 0; ; n++ {
+			k := i*100_000 + n
+			err := s.Write(context.Background(), func(tx *Tx) error {
+				// A read first, so that the unit takes several trips.
+				if err := one(tx.ctx, tx.tx, `SELECT count(*) FROM tally WHERE k = $1`, func(Row) {}, k); err != nil {
+					return err
+				}
+				return tx.later(`INSERT INTO tally (k) VALUES ($1)`, k)
+			})
+			switch {
+			case err == nil:
+				acknowledged.Add(1)
+			case isUnavailable(err):
+				refused.Add(1)
+			default:
+				t.Errorf("%d: %v", k, err)
+			}
+			done.Store(int64(k), err == nil)
+			select {
+			case answered <- struct{}{}:
+			case <-stop:
+				return
+			}
+		}
+	})
+	rows := map[int64]int{}
+	for tries := 0; ; tries++ {
+		clear(rows)
+		err := s.engine.query(context.Background(), `SELECT k, count(*) FROM tally GROUP BY k`, func(r Row) error {
+			rows[r.Int(0)] = int(r.Int(1))
+			return nil
+		})
+		if err == nil {
+			break
+		}
+		if tries == 20 {
+			t.Fatal(err)
+		}
+	}
+	done.Range(func(k, ok any) bool {
+		if n := rows[k.(int64)]; n > 1 || ok.(bool) && n != 1 {
+			t.Errorf("%d: acknowledged %v, %d rows", k, ok, n)
+		}
+		return true
+	})
+	if acknowledged.Load() < 20 {
+		t.Errorf("only %d writes were acknowledged: the test is no test", acknowledged.Load())
+	}
+	t.Logf("%d acknowledged, %d refused", acknowledged.Load(), refused.Load())
+}
+
+// TestAConnectionLostAtCommit: nobody knows what became of a commit whose answer
+// is lost, so the unit is not tried again.
+func TestAConnectionLostAtCommit(t *testing.T) {
+	p, database := newProxy(t, "pool_max_conns", "1")
+	s := open(t, database)
+	tally(t, s)
+	unit := func(k int, atStart, atCommit fate) error {
+		first := true
+		return s.Write(context.Background(), func(tx *Tx) error {
+			if first {
+				p.arrange(atStart)
+			}
+			if _, err := tx.exec(`INSERT INTO tally (k) VALUES ($1)`, k); err != nil {
+				first = false
+				return err
+			}
+			if first {
+				p.arrange(atCommit)
+			}
+			return nil
+		})
+	}
+	if err := unit(0, delivered, delivered); err != nil { // prepares the statements
+		t.Fatal(err)
+	}
+	k := 0
+	for range 5 {
+		for _, c := range []struct {
+			name              string
+			atStart, atCommit fate
+			unavailable       bool
+			rows              int64
+		}{
+			{"before the commit arrives", delivered, swallowed, true, 0},
+			{"after the commit arrives", delivered, answerIsLost, true, 1},
+			{"before anything arrives", swallowed, delivered, false, 1},
+			{"before anything is committed", answerIsLost, delivered, false, 1},
+		} {
+			k++
+			err := unit(k, c.atStart, c.atCommit)
+			if isUnavailable(err) != c.unavailable || err != nil && !c.unavailable {
+				t.Errorf("lost %s: %v", c.name, err)
+			}
+			p.arrange(delivered)
+			if err := unit(-k, delivered, delivered); err != nil { // a new connection, prepared again
+				t.Fatal(err)
+			}
+			if n := count(t, s, k); n != c.rows {
+				t.Errorf("lost %s: %d rows, want %d", c.name, n, c.rows)
+			}
+		}
+	}
+}
+
+// TestDeadlocksAreTriedAgain has two units lock two rows in opposite order.
+func TestDeadlocksAreTriedAgain(t *testing.T) {
+	_, database := newProxy(t, "deadlock_timeout", "50ms")
+	s := withScratch(t, open(t, database))
+	for _, k := range []int{1, 2} {
+		if err := s.Write(context.Background(), put(k, "")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var runs atomic.Int64
+	meet := meeting(2)
+	together(2, func(i int) {
+		met := false
+		err := s.Write(context.Background(), func(tx *Tx) error {
+			runs.Add(1)
+			if _, err := tx.exec(`UPDATE scratch SET v = v || 'x' WHERE k = $1`, 1+i); err != nil {
+				return err
+			}
+			if !met {
+				met = true
+				meet()
+			}
+			_, err := tx.exec(`UPDATE scratch SET v = v || 'x' WHERE k = $1`, 2-i)
+			return err
+		})
+		if err != nil {
+			t.Errorf("unit %d: %v", i, err)
+		}
+	})
+	if rows := values(t, s); rows[1] != "xx" || rows[2] != "xx" {
+		t.Errorf("the rows are %v", rows)
+	}
+	if runs.Load() != 3 {
+		t.Errorf("two units ran %d times: there was no deadlock", runs.Load())
+	}
+}
+
+// TestSerializationFailuresAreTriedAgain has two units read and then change one
+// row, where PostgreSQL lets only one of them.
+func TestSerializationFailuresAreTriedAgain(t *testing.T) {
+	_, database := newProxy(t, "default_transaction_isolation", "serializable")
+	s := withScratch(t, open(t, database))
+	if err := s.Write(context.Background(), put(1, "")); err != nil {
+		t.Fatal(err)
+	}
+	meet := meeting(2)
+	var runs atomic.Int64
+	together(2, func(i int) {
+		met := false
+		err := s.Write(context.Background(), func(tx *Tx) error {
+			runs.Add(1)
+			was := ""
+			if err := one(tx.ctx, tx.tx, `SELECT v FROM scratch WHERE k = 1`, func(r Row) { was = r.Text(0) }); err != nil {
+				return err
+			}
+			if !met {
+				met = true
+				meet()
+			}
+			return tx.later(`UPDATE scratch SET v = $1 WHERE k = 1`, was+"x") // fails at the commit
+		})
+		if err != nil {
+			t.Errorf("unit %d: %v", i, err)
+		}
+	})
+	if rows := values(t, s); rows[1] != "xx" || runs.Load() != 3 {
+		t.Errorf("the row is %q after %d runs", rows[1], runs.Load())
+	}
+}
+
+// meeting is where n goroutines wait for each other.
+func meeting(n int) func() {
+	var all sync.WaitGroup
+	all.Add(n)
+	return func() {
+		all.Done()
+		all.Wait()
+	}
+}
+
+// TestAnEndlessConflictIsAnOutage: a unit that loses every race is given up, and
+// told as something that may be tried again.
+func TestAnEndlessConflictIsAnOutage(t *testing.T) {
+	s := open(t, testenv.Postgres(t))
+	runs := 0
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		runs++
+		_, err := tx.exec(`DO $do$ BEGIN RAISE EXCEPTION 'lost' USING ERRCODE = '40001'; END $do$`)
+		return err
+	})
+	if !isUnavailable(err) || runs != writeTries {
+		t.Errorf("after %d runs: %v", runs, err)
+	}
+	var refusal interface{ Unwrap() []error }
+	if !errors.As(err, &refusal) || sqlState(err) != "40001" {
+		t.Errorf("the log can not tell the cause: %v", err)
+	}
+}

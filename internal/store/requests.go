@@ -1,0 +1,105 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Request is a request that was made with a token of the user's.
+type Request struct {
+	User warranty.ID
+	warranty.RequestRecord
+}
+
+// InsertRequests adds requests. One that is there already stays as it is: a write
+// whose outcome is not known may be tried again.
+func (t *Tx) InsertRequests(list []Request) error {
+	for _, r := range list {
+		err := t.later(`INSERT INTO requests (user_id, id, token_id, at, method, route, status, ms, request_id, address, client, door)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (user_id, id) DO NOTHING`,
+			r.User, r.ID, r.Token.ID, r.At, r.Method, r.Route, r.Status, r.Ms, r.RequestID, r.Address, r.Client, int(r.Door))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PruneRequests removes all but a user's newest requests.
+func (t *Tx) PruneRequests(user warranty.ID, keep int) error {
+	return t.later(`DELETE FROM requests WHERE user_id = $1
+		AND id <= (SELECT id FROM requests WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, keep)
+}
+
+// SweepRequests removes the requests from before a time, and of users who have
+// more than are kept the oldest.
+func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) error {
+	err := s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM requests WHERE at < $1`, before) })
+	if err != nil {
+		return err
+	}
+	var users []warranty.ID
+	err = s.engine.query(ctx, `SELECT user_id FROM requests GROUP BY user_id HAVING count(*) > $1`,
+		func(r Row) error { users = append(users, r.ID(0)); return nil }, keep)
+	for _, user := range users {
+		if err == nil {
+			err = s.Write(ctx, func(t *Tx) error { return t.PruneRequests(user, keep) })
+		}
+	}
+	return err
+}
+
+const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.status, q.ms, q.request_id, q.address, q.client, q.door`
+
+func readRequest(r Row, i int) warranty.RequestRecord {
+	return warranty.RequestRecord{ID: r.ID(i), Token: warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)}, At: instant(r, i+3), Method: r.Text(i + 4),
+		Route: r.Text(i + 5), Status: int(r.Int(i + 6)), Ms: int(r.Int(i + 7)), RequestID: r.Text(i + 8), Address: r.Text(i + 9), Client: r.Text(i + 10),
+		Door: warranty.Door(r.Int(i + 11))}
+}
+
+// Requests lists the requests of all of a user's tokens, newest first, and counts them all.
+func (s *Store) Requests(ctx context.Context, user warranty.ID, p warranty.Paging) ([]warranty.RequestRecord, int64, error) {
+	return s.requests(ctx, `user_id = $1`, `1 = 1`, p, user)
+}
+
+// TokenRequests lists the requests of a token that is the user's, newest first, and counts them all.
+func (s *Store) TokenRequests(ctx context.Context, user, token warranty.ID, p warranty.Paging) ([]warranty.RequestRecord, int64, error) {
+	return s.requests(ctx, `token_id = $2`, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, p, user, token)
+}
+
+// LastRequest is the newest request of a token that is the user's.
+func (s *Store) LastRequest(ctx context.Context, user, token warranty.ID) (warranty.RequestRecord, error) {
+	var last warranty.RequestRecord
+	err := one(ctx, s.engine, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
+		WHERE q.token_id = $2 AND q.user_id = $1 ORDER BY q.id DESC LIMIT 1`, func(r Row) { last = readRequest(r, 0) }, user, token)
+	return last, err
+}
+
+// requests reads one page and the exact total in one statement, for somebody to
+// whom the condition allows it.
+func (s *Store) requests(ctx context.Context, which, allowed string, p warranty.Paging, args ...any) ([]warranty.RequestRecord, int64, error) {
+	var list []warranty.RequestRecord
+	total, found := int64(0), false
+	limit, offset := "$2", "$3"
+	if len(args) == 2 {
+		limit, offset = "$3", "$4"
+	}
+	err := s.engine.query(ctx, `SELECT n.total, `+requestColumns+`
+		FROM (SELECT count(*) AS total FROM requests WHERE `+which+`) n
+		LEFT JOIN (SELECT * FROM requests WHERE `+which+` ORDER BY id DESC LIMIT `+limit+` OFFSET `+offset+`) q ON 1 = 1
+		LEFT JOIN tokens k ON k.id = q.token_id
+		WHERE `+allowed+` ORDER BY q.id DESC`,
+		func(r Row) error {
+			total, found = r.Int(0), true
+			if !r.Null(1) {
+				list = append(list, readRequest(r, 1))
+			}
+			return nil
+		}, append(args, p.Limit, p.Offset())...)
+	if err == nil && !found {
+		err = warranty.ErrNotFound
+	}
+	return list, total, err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// TestSweepRemovesOnlyWhatIsTooOld puts a row a microsecond to either side of
+// each age at which something is removed.
+func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		day, bit := 24*time.Hour, time.Microsecond
+		hash := func(n int) (h warranty.Hash) { h[0] = byte(n); return h }
+		user := newID()
+		err := s.Write(ctx, func(tx *Tx) error {
+			for i, age := range []time.Duration{-bit, 0, bit} { // younger, on the dot, older
+				if _, err := tx.KeepAnswer(Kept{User: user, Operation: "x", Key: fmt.Sprint(i), At: now.Add(-KeyLifetime - age)}); err != nil {
+					return err
+				}
+				if err := tx.InsertCode(hash(i), ForReset, newID(), now.Add(-age)); err != nil {
+					return err
+				}
+				if err := tx.InsertSession(newID(), user, hash(i), now, now.Add(-7*day-age)); err != nil {
+					return err
+				}
+			}
+			return tx.InsertSession(newID(), user, hash(9), now, now.Add(-bit)) // ended, not old
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Sweep(ctx, now); err != nil {
+			t.Fatal(err)
+		}
+		for question, want := range map[string]int64{
+			`SELECT count(*) FROM idempotency`:                 1,
+			`SELECT count(*) FROM idempotency WHERE key = '0'`: 1,
+			`SELECT count(*) FROM one_time_codes`:              1,
+			`SELECT count(*) FROM sessions`:                    2,
+		} {
+			if got := number(t, s, question); got != want {
+				t.Errorf("%s: %d, want %d", question, got, want)
+			}
+		}
+		if number(t, s, `SELECT count(*) FROM sessions WHERE secret_hash = $1`, hash(9)) != 1 {
+			t.Error("a session that has ended but is not old was removed")
+		}
+	})
+}
+
+// TestWorkersNeverClaimTheSameMail has four workers empty the out-tray at once.
+func TestWorkersNeverClaimTheSameMail(t *testing.T) {
+	const mails, workers = 120, 4
+	each(t, func(t *testing.T, s *Store) {
+		ctx := context.Background()
+		now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		if err := s.Write(ctx, func(tx *Tx) error {
+			for range mails {
+				if err := tx.InsertMail(Mail{ID: newID(), To: "a@a.example"}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		empty := func(now time.Time, attempt int) {
+			var mu sync.Mutex
+			claimed := map[warranty.ID]int{}
+			together(workers, func(int) {
+				for {
+					var mine []Mail
+					if err := s.Write(ctx, func(tx *Tx) (err error) {
+						mine, err = tx.ClaimMails(now, now.Add(time.Minute), 7)
+						return err
+					}); err != nil {
+						t.Error(err)
+						return
+					}
+					if len(mine) == 0 {
+						return
+					}
+					mu.Lock()
+					for _, m := range mine {
+						claimed[m.ID]++
+						if m.Attempts != attempt {
+							t.Errorf("attempt %d says that it is number %d", attempt, m.Attempts)
+						}
+					}
+					mu.Unlock()
+				}
+			})
+			if len(claimed) != mails {
+				t.Errorf("%d of %d mails were claimed", len(claimed), mails)
+			}
+			for id, n := range claimed {
+				if n != 1 {
+					t.Errorf("mail %s was claimed %d times", id, n)
+				}
+			}
+		}
+		empty(now, 1)
+		// Whoever claimed them died: they come back when the claim is over, and not before.
+		early := now.Add(time.Minute - time.Microsecond)
+		if err := s.Write(ctx, func(tx *Tx) error {
+			mine, err := tx.ClaimMails(early, early.Add(time.Minute), mails)
+			if len(mine) != 0 {
+				t.Errorf("%d mails were claimed from under somebody", len(mine))
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		empty(now.Add(time.Minute), 2)
+	})
+}

@@ -1,0 +1,214 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// signInPage is the form and where to go after it. Registering has the same.
+type signInPage struct {
+	form
+	Next string
+}
+
+func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	next := nextOf(r.URL.Query().Get("next"))
+	if who.Credential == warranty.BySession {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return nil
+	}
+	web.show(w, r, http.StatusOK, "sign-in", view{Title: web.t("sign_in.title"), Flash: flash(r), Body: signInPage{Next: next}})
+	return nil
+}
+
+func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.SignIn, f, nil)
+	var session warranty.Session
+	if err == nil {
+		session, err = web.Service.SignIn(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		f.Values.Del("password")
+		web.show(w, r, http.StatusUnprocessableEntity, "sign-in", view{Title: web.t("sign_in.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
+		return nil
+	}
+	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	http.Redirect(w, r, nextOf(f.Value("next")), http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	_, err := web.Service.SignOut(r.Context(), who, warranty.SignOut{})
+	web.clearCookie(w)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	next := nextOf(r.URL.Query().Get("next"))
+	if who.Credential == warranty.BySession {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return nil
+	}
+	web.show(w, r, http.StatusOK, "register", view{Title: web.t("register.title"), Body: signInPage{Next: next}})
+	return nil
+}
+
+// doRegister makes an account, signs in, and leads to where the address is verified.
+func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.Register, f, nil)
+	var session warranty.Session
+	if err == nil {
+		session, err = web.Service.Register(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		f.Values.Del("password")
+		web.show(w, r, http.StatusUnprocessableEntity, "register", view{Title: web.t("register.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
+		return nil
+	}
+	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	http.Redirect(w, r, "/verify-email"+withNext(nextOf(f.Value("next"))), http.StatusSeeOther)
+	return nil
+}
+
+// withNext is the query that carries where to go; the overview needs none.
+func withNext(next string) string {
+	if next == "/" {
+		return ""
+	}
+	return "?" + url.Values{"next": {next}}.Encode()
+}
+
+// verifyEmail takes the code from a mail; also from somebody who reads it on
+// another machine than the one on which they are signed in.
+func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showVerifyEmail(w, r, who, http.StatusOK, signInPage{Next: nextOf(r.URL.Query().Get("next"))})
+}
+
+func (web *Web) showVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, body signInPage) error {
+	web.show(w, r, status, "verify-email", view{Title: web.t("verify_email.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body})
+	return nil
+}
+
+func (web *Web) doVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.VerifyEmail, f, nil)
+	if err == nil {
+		_, err = web.Service.VerifyEmail(r.Context(), who, in)
+	}
+	next := nextOf(f.Value("next"))
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		return web.showVerifyEmail(w, r, who, http.StatusUnprocessableEntity, signInPage{form: f, Next: next})
+	}
+	switch {
+	case who.Credential != warranty.BySession:
+		next = "/sign-in?done=verified"
+	case next == "/":
+		next = "/?done=verified"
+	}
+	http.Redirect(w, r, next, http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	next := nextOf(f.Value("next"))
+	if _, err := web.Service.SendVerification(r.Context(), who, warranty.SendVerification{}); err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		return web.showVerifyEmail(w, r, who, http.StatusUnprocessableEntity, signInPage{form: f, Next: next})
+	}
+	query := url.Values{"done": {"mailed"}}
+	if next != "/" {
+		query.Set("next", next)
+	}
+	http.Redirect(w, r, "/verify-email?"+query.Encode(), http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	web.show(w, r, http.StatusOK, "reset-password", view{Title: web.t("reset.title"), Body: form{}})
+	return nil
+}
+
+// doResetPassword mails a code. What it answers is the same whether the address
+// is known or not.
+func (web *Web) doResetPassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.RequestPasswordReset, f, nil)
+	if err == nil {
+		_, err = web.Service.RequestPasswordReset(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		web.show(w, r, http.StatusUnprocessableEntity, "reset-password", view{Title: web.t("reset.title"), Body: f})
+		return nil
+	}
+	http.Redirect(w, r, "/reset-password/confirm?done=mailed", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	web.show(w, r, http.StatusOK, "reset-password-confirm", view{Title: web.t("reset.confirm"), Flash: flash(r), Body: form{}})
+	return nil
+}
+
+func (web *Web) doConfirmReset(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.ResetPassword, f, nil)
+	if err == nil {
+		_, err = web.Service.ResetPassword(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		f.Values.Del("password")
+		web.show(w, r, http.StatusUnprocessableEntity, "reset-password-confirm", view{Title: web.t("reset.confirm"), Body: f})
+		return nil
+	}
+	web.clearCookie(w) // every session has ended, also one in this browser
+	http.Redirect(w, r, "/sign-in?done=password", http.StatusSeeOther)
+	return nil
+}
+
+// t is a text of the pages.
+func (web *Web) t(key string, args ...any) string { return web.views.texts.get(key, args...) }

@@ -1,0 +1,102 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// calendarPage tells whether there is a calendar, and shows a new address once.
+type calendarPage struct {
+	Since   *time.Time
+	Address string
+}
+
+func (web *Web) calendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	since, err := web.Service.CalendarSince(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who, Flash: flash(r), Body: calendarPage{Since: since}})
+	return nil
+}
+
+func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	secret, err := web.Service.NewCalendar(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	now := web.Service.Now()
+	web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who,
+		Body: calendarPage{Since: &now, Address: web.PublicURL + "/calendar/" + secret + ".ics"}})
+	return nil
+}
+
+func (web *Web) dropCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if err := web.Service.DropCalendar(r.Context(), who); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/settings/calendar?done=saved", http.StatusSeeOther)
+	return nil
+}
+
+// feed is the calendar itself (RFC 5545): an all-day event on the last day of
+// each cover. Its address is the secret, because calendar programs know no other.
+func (web *Web) feed(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	secret, ok := strings.CutSuffix(r.PathValue("file"), ".ics")
+	if !ok {
+		return warranty.ErrNotFound
+	}
+	list, err := web.Service.Calendar(r.Context(), secret)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	line := func(name, value string) { b.WriteString(fold(name + ":" + value)) }
+	line("BEGIN", "VCALENDAR")
+	line("VERSION", "2.0")
+	line("PRODID", "-//Warranty Records//"+web.Version+"//EN")
+	line("X-WR-CALNAME", escapeICS(web.t("calendar.name")))
+	line("REFRESH-INTERVAL;VALUE=DURATION", "PT12H")
+	for _, w := range list {
+		line("BEGIN", "VEVENT")
+		line("UID", w.ID.String()+"@warranty-records")
+		line("DTSTAMP", w.UpdatedAt.UTC().Format("20060102T150405Z"))
+		line("DTSTART;VALUE=DATE", w.EndDate.Time().Format("20060102"))
+		line("DTEND;VALUE=DATE", w.EndDate.Time().AddDate(0, 0, 1).Format("20060102"))
+		line("SUMMARY", escapeICS(web.t("calendar.event", w.ProductName)))
+		line("DESCRIPTION", escapeICS(string(w.ReferenceNumber)))
+		line("URL", web.PublicURL+"/warranties/"+w.ID.String())
+		line("TRANSP", "TRANSPARENT")
+		line("END", "VEVENT")
+	}
+	line("END", "VCALENDAR")
+	w.Header().Set("Content-Type", "text/calendar; charset=utf-8")
+	w.Header().Set("X-Robots-Tag", "noindex")
+	_, _ = fmt.Fprint(w, b.String()) // a reader who has gone away has nothing to be told
+	return nil
+}
+
+// escapeICS writes text so that it can not become a property of its own.
+func escapeICS(text string) string {
+	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", "").Replace(text)
+}
+
+// fold ends a line, and breaks one that is longer than 75 bytes between characters.
+func fold(line string) string {
+	var b strings.Builder
+	width := 0
+	for _, r := range line {
+		if n := len(string(r)); width+n > 73 {
+			b.WriteString("\r\n ")
+			width = 1 + n
+		} else {
+			width += n
+		}
+		b.WriteRune(r)
+	}
+	return b.String() + "\r\n"
+}

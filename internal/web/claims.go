@@ -1,0 +1,150 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// claimList is the list with its filter.
+type claimList struct {
+	Page    warranty.Page[warranty.Claim]
+	Filters []filter
+	Pager   pager
+}
+
+func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	query := r.URL.Query()
+	in := warranty.ListClaims{Paging: pagingOf(query)}
+	if err := in.Status.UnmarshalText([]byte(query.Get("status"))); err != nil {
+		in.Status = 0
+	}
+	list := claimList{Filters: []filter{{"", "warranties.all", in.Status == 0}}}
+	for _, name := range in.Status.Values() {
+		list.Filters = append(list.Filters, filter{name, "claim_status." + name, in.Status.String() == name})
+	}
+	var err error
+	if list.Page, err = web.Service.ListClaims(r.Context(), who, in); err != nil {
+		return err
+	}
+	list.Pager = newPager(r.URL, list.Page.Pagination)
+	web.show(w, r, http.StatusOK, "claims", view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list})
+	return nil
+}
+
+// claimForm files a claim on one of the person's own warranties.
+type claimForm struct {
+	form
+	Warranties []warranty.Warranty
+	Types      []string
+}
+
+func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showClaimForm(w, r, who, http.StatusOK, form{Values: url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}}})
+}
+
+func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+	var owner warranty.Role
+	if err := owner.UnmarshalText([]byte("owner")); err != nil {
+		return err
+	}
+	choices, err := web.choices(r, who, warranty.ListWarranties{Role: owner}, f.Value("warranty_id"))
+	if err != nil {
+		return err
+	}
+	web.show(w, r, status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who,
+		Body: claimForm{form: f, Warranties: choices, Types: warranty.ClaimType(0).Values()}})
+	return nil
+}
+
+func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.FileClaim, f, nil)
+	var filed warranty.Claim
+	if err == nil {
+		filed, err = web.Service.FileClaim(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		return web.showClaimForm(w, r, who, http.StatusUnprocessableEntity, f)
+	}
+	http.Redirect(w, r, "/claims/"+filed.ID.String()+"?done=filed", http.StatusSeeOther)
+	return nil
+}
+
+// claimDetail is a claim, what became of it, and the moves that this person may make.
+type claimDetail struct {
+	warranty.Claim
+	form
+	Moves       []warranty.ClaimStatus
+	Resolutions []string
+	Documents   []warranty.Document
+	History     []warranty.Event
+}
+
+func (web *Web) claim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showClaim(w, r, who, http.StatusOK, form{})
+}
+
+func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	c, moves, err := web.Service.ClaimMoves(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution(0).Values()}
+	documents, err := web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, WarrantyID: c.WarrantyID})
+	if err != nil {
+		return err
+	}
+	for _, doc := range documents.Data {
+		if doc.ClaimID != nil && *doc.ClaimID == c.ID {
+			d.Documents = append(d.Documents, doc)
+		}
+	}
+	history, err := web.Service.ListHistory(r.Context(), who, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, ID: c.WarrantyID})
+	if err != nil {
+		return err
+	}
+	for _, e := range history.Data {
+		if e.SubjectID == c.ID {
+			d.History = append(d.History, e)
+		}
+	}
+	web.show(w, r, status, "claim", view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d})
+	return nil
+}
+
+func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	if f.Value("status") != "resolved" {
+		for _, name := range []string{"resolution", "resolution_note", "replacement_serial_number"} {
+			f.Values.Del(name) // the form shows them for the one move that takes them
+		}
+	}
+	in, err := input(api.MoveClaim, f, map[string]string{"id": r.PathValue("id")})
+	if err == nil {
+		_, err = web.Service.MoveClaim(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		return web.showClaim(w, r, who, http.StatusUnprocessableEntity, f)
+	}
+	http.Redirect(w, r, "/claims/"+in.ID.String()+"?done=moved", http.StatusSeeOther)
+	return nil
+}

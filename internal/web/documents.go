@@ -1,0 +1,110 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/warranty"
+)
+
+// documentList is the list with its search.
+type documentList struct {
+	form
+	Page  warranty.Page[warranty.Document]
+	Pager pager
+}
+
+func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	query := r.URL.Query()
+	list := documentList{form: form{Values: query}}
+	var err error
+	if list.Page, err = web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: pagingOf(query), Q: query.Get("q")}); err != nil {
+		return err
+	}
+	list.Pager = newPager(r.URL, list.Page.Pagination)
+	v := view{Title: web.t("nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
+	if isPart(r) {
+		web.part(w, r, "documents", "rows", v)
+		return nil
+	}
+	web.show(w, r, http.StatusOK, "documents", v)
+	return nil
+}
+
+// documentForm uploads a file to a warranty, and perhaps to a claim on it.
+type documentForm struct {
+	form
+	Warranties []warranty.Warranty
+	Types      []string
+}
+
+func (web *Web) newDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	query := r.URL.Query()
+	kind := "receipt"
+	if query.Get("claim_id") != "" {
+		kind = "claim_evidence"
+	}
+	return web.showDocumentForm(w, r, who, http.StatusOK, form{Values: url.Values{"warranty_id": {query.Get("warranty_id")}, "claim_id": {query.Get("claim_id")}, "type": {kind}}})
+}
+
+func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+	choices, err := web.choices(r, who, warranty.ListWarranties{}, f.Value("warranty_id"))
+	if err != nil {
+		return err
+	}
+	web.show(w, r, status, "document-form", view{Title: web.t("document.upload"), Nav: "documents", Who: who,
+		Body: documentForm{form: f, Warranties: choices, Types: warranty.DocumentType(0).Values()}})
+	return nil
+}
+
+// choices are the newest warranties for a form to choose from, the one that the
+// person came from first, though it may be too old for the list.
+func (web *Web) choices(r *http.Request, who warranty.Principal, in warranty.ListWarranties, chosen string) ([]warranty.Warranty, error) {
+	in.Paging = warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	list, err := web.Service.ListWarranties(r.Context(), who, in)
+	if err != nil {
+		return nil, err
+	}
+	id, err := warranty.ParseID(chosen)
+	if err != nil {
+		return list.Data, nil //nolint:nilerr // nothing was chosen
+	}
+	first, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
+	kept := []warranty.Warranty{first}
+	for _, w := range list.Data {
+		if w.ID != id {
+			kept = append(kept, w)
+		}
+	}
+	return kept, err
+}
+
+func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	d, err := upload.Receive(w, r, web.Service, who)
+	if err != nil {
+		f := form{Values: url.Values{"type": {"receipt"}}}
+		if !f.mend(err) {
+			return err
+		}
+		return web.showDocumentForm(w, r, who, http.StatusUnprocessableEntity, f)
+	}
+	http.Redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) downloadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return upload.Send(w, r, web.Service, who)
+}
+
+func (web *Web) deleteDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	if _, err := web.Service.DeleteDocument(r.Context(), who, warranty.DeleteDocument{ID: id}); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/documents?done=removed", http.StatusSeeOther)
+	return nil
+}

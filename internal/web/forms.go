@@ -1,0 +1,85 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// maxForm is the most that a form without a file may have.
+const maxForm = 256 << 10
+
+// form is what a person filled in, and what is wrong with it: pages show both
+// again, so that nothing typed is lost.
+type form struct {
+	Values url.Values
+	Errors map[string]string // by field
+	Wrong  string            // what is wrong with the whole
+}
+
+// Value is what was typed into a field.
+func (f form) Value(name string) string { return f.Values.Get(name) }
+
+// Error is what is wrong with a field, if anything.
+func (f form) Error(name string) string { return f.Errors[name] }
+
+// Has tells whether a box of a group is ticked.
+func (f form) Has(name, value string) bool {
+	for _, v := range f.Values[name] {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// readForm reads a form that was sent.
+func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return form{}, warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
+	}
+	return form{Values: r.PostForm}, nil
+}
+
+// input makes an operation's input of a form, with the path's parameters. Fields
+// that the operation does not take are the page's own and are left alone.
+func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In, error) {
+	values := url.Values{}
+	for _, p := range op.Params {
+		if given, ok := f.Values[p.Name]; ok {
+			values[p.Name] = given
+		}
+		if given, ok := path[p.Name]; ok {
+			values[p.Name] = []string{given}
+		}
+	}
+	in, err := op.DecodeForm(values)
+	if err != nil {
+		var none In
+		return none, err
+	}
+	return *in.(*In), nil
+}
+
+// mend puts a refusal beside the fields of a form. It tells whether the form can
+// be shown again with it; other errors deserve a page of their own.
+func (f *form) mend(err error) bool {
+	refusal := warranty.AsError(err)
+	switch refusal.Code {
+	case warranty.Internal, warranty.NotFound, warranty.SessionExpired:
+		return false
+	}
+	f.Errors = map[string]string{}
+	for _, e := range refusal.Fields {
+		if f.Errors[e.Field] == "" {
+			f.Errors[e.Field] = e.Message
+		}
+	}
+	if len(f.Errors) == 0 {
+		f.Wrong = refusal.Message
+	}
+	return true
+}

@@ -1,0 +1,129 @@
+package web
+
+import (
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// overviewPage is what a person sees first.
+type overviewPage struct {
+	Headline                            string
+	Total, InForce, Ending, Ended, Open int64
+	Timeline                            template.HTML
+	Attention                           []warranty.Warranty
+	Activity                            []warranty.Event
+	Today                               warranty.Date
+}
+
+// openClaims are the statuses in which somebody has something to do.
+var openClaims = []warranty.ClaimStatus{warranty.Submitted, warranty.UnderReview, warranty.InfoRequested, warranty.Approved, warranty.InProgress}
+
+func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	o, err := web.overviewOf(r, who)
+	if err != nil {
+		return err
+	}
+	web.show(w, r, http.StatusOK, "overview", view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: o})
+	return nil
+}
+
+func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPage, error) {
+	o := overviewPage{Today: warranty.DateOf(web.Service.Now())}
+	count := func(in warranty.ListWarranties) (int64, error) {
+		in.Paging = warranty.Paging{Page: 1, Limit: 1}
+		page, err := web.Service.ListWarranties(r.Context(), who, in)
+		return page.Pagination.Total, err
+	}
+	soon, year := endingSoon, 396
+	for _, figure := range []struct {
+		into *int64
+		in   warranty.ListWarranties
+	}{
+		{&o.Total, warranty.ListWarranties{}}, {&o.InForce, warranty.ListWarranties{Status: warranty.Active}},
+		{&o.Ending, warranty.ListWarranties{ExpiringWithinDays: &soon}}, {&o.Ended, warranty.ListWarranties{Status: warranty.Expired}},
+	} {
+		n, err := count(figure.in)
+		if err != nil {
+			return o, err
+		}
+		*figure.into = n
+	}
+	for _, status := range openClaims {
+		page, err := web.Service.ListClaims(r.Context(), who, warranty.ListClaims{Paging: warranty.Paging{Page: 1, Limit: 1}, Status: status})
+		if err != nil {
+			return o, err
+		}
+		o.Open += page.Pagination.Total
+	}
+	most := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	ahead, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: most, ExpiringWithinDays: &year})
+	if err != nil {
+		return o, err
+	}
+	o.Timeline = timeline(ahead.Data, o.Today)
+	attention, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 8}, ExpiringWithinDays: &soon})
+	if err != nil {
+		return o, err
+	}
+	o.Attention = attention.Data
+	o.Activity, err = web.Service.Activity(r.Context(), who, 8)
+	switch {
+	case o.Total == 0:
+		o.Headline = web.t("overview.empty")
+	case o.Ending == 0:
+		o.Headline = web.t("overview.none", endingSoon)
+	case o.Ending == 1:
+		o.Headline = web.t("overview.one", endingSoon)
+	default:
+		o.Headline = web.t("overview.many", o.Ending, endingSoon)
+	}
+	return o, err
+}
+
+// timeline draws what ends in the next months: a column a month, a brick a
+// warranty, and where today is.
+func timeline(ending []warranty.Warranty, today warranty.Date) template.HTML {
+	const months, width, column, brick, floor, most = 13, 920, 70, 19, 150, 6
+	now := today.Time()
+	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	counts := [months]int{}
+	urgent := [months]bool{}
+	for _, w := range ending {
+		end := w.EndDate.Time()
+		month := (end.Year()-first.Year())*12 + int(end.Month()) - int(first.Month())
+		if month < 0 || month >= months {
+			continue
+		}
+		counts[month]++
+		urgent[month] = urgent[month] || w.EndDate-today <= endingSoon
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="tl" viewBox="0 0 %d 190" aria-hidden="true" focusable="false">`, width)
+	for i, n := range counts {
+		x := 5 + i*column
+		tone := ""
+		if urgent[i] {
+			tone = " w"
+		}
+		for k := range min(n, most) {
+			fmt.Fprintf(&b, `<rect class="bar%s" x="%d" y="%d" width="46" height="%d" rx="4"/>`, tone, x, floor-(k+1)*(brick+4), brick)
+		}
+		if n > 0 {
+			fmt.Fprintf(&b, `<text class="cnt" x="%d" y="%d">%d</text>`, x+18, floor-min(n, most)*(brick+4)-8, n)
+		}
+		month := first.AddDate(0, i, 0)
+		label := month.Format("Jan")
+		if month.Month() == time.January {
+			label = month.Format("Jan ’06")
+		}
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d">%s</text>`, x, floor, x+62, floor, x, floor+22, label)
+	}
+	at := 5 + float64(now.Day()-1)/31*62
+	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="14" x2="%.0f" y2="%d"/></svg>`, at, at, floor+6)
+	return template.HTML(b.String()) //nolint:gosec // numbers and names of months
+}

@@ -1,0 +1,50 @@
+package web
+
+import (
+	"net/http"
+
+	"warranty.example/svc/warranty"
+)
+
+// latestRequests is how many of the recent requests stand on the page of tokens.
+const latestRequests = 10
+
+// requestList is a page of the requests of all tokens, or of one.
+type requestList struct {
+	Page  warranty.Page[warranty.RequestRecord]
+	Token *warranty.Token
+	Pager pager
+}
+
+func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	var list requestList
+	var err error
+	paging := pagingOf(r.URL.Query())
+	if id := r.URL.Query().Get("token_id"); id != "" {
+		token, err := web.tokenOf(r, who, id)
+		if err != nil {
+			return err
+		}
+		list.Token = &token
+		list.Page, err = web.Service.ListTokenRequests(r.Context(), who, warranty.ListTokenRequests{Paging: paging, ID: token.ID})
+		if err != nil {
+			return err
+		}
+	} else if list.Page, err = web.Service.ListRequests(r.Context(), who, paging); err != nil {
+		return err
+	}
+	list.Pager = newPager(r.URL, list.Page.Pagination)
+	web.show(w, r, http.StatusOK, "requests", view{Title: web.t("requests.title"), Nav: "settings", Who: who, Body: list})
+	return nil
+}
+
+// httpTone is the colour of an HTTP status.
+func httpTone(status int) string {
+	switch {
+	case status >= http.StatusInternalServerError:
+		return "expired"
+	case status >= http.StatusBadRequest:
+		return "expiring"
+	}
+	return "active"
+}

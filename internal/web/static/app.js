@@ -1,0 +1,70 @@
+// Progressive enhancement alone: every action is also a plain link or form.
+const one = (selector, root = document) => root.querySelector(selector);
+const say = (text) => { const live = one("#live"); if (live) live.textContent = text; };
+
+function copy(button) {
+  const source = one(button.dataset.copy);
+  const done = () => {
+    const label = button.textContent;
+    button.textContent = button.dataset.copied;
+    say(button.dataset.copied);
+    setTimeout(() => { button.textContent = label; }, 1600);
+  };
+  if (navigator.clipboard) { navigator.clipboard.writeText(source.textContent).then(done); return; }
+  // Plain http on a local network has no clipboard: select the text instead.
+  getSelection().selectAllChildren(source);
+}
+
+function toggleTheme() {
+  const root = document.documentElement;
+  const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  root.dataset.theme = now === "dark" ? "light" : "dark";
+  try { localStorage.theme = root.dataset.theme; } catch { /* private window */ }
+}
+
+function choose(tab) {
+  for (const other of tab.closest("[role=tablist]").querySelectorAll("[role=tab]")) {
+    const on = other === tab;
+    other.setAttribute("aria-selected", on);
+    other.tabIndex = on ? 0 : -1;
+    one("#" + other.getAttribute("aria-controls")).hidden = !on;
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const hit = (selector) => event.target.closest(selector);
+  if (hit("[data-copy]")) copy(hit("[data-copy]"));
+  if (hit("[data-open]")) { event.preventDefault(); one(hit("[data-open]").dataset.open).showModal(); }
+  if (hit("[data-close]")) hit("dialog")?.close();
+  if (hit("[role=tab]")) choose(hit("[role=tab]"));
+  if (hit("[data-theme-toggle]")) toggleTheme();
+  if (hit("[data-print]")) print();
+});
+
+// Pages work without script by showing every panel; with it, only the chosen one.
+for (const list of document.querySelectorAll("[role=tablist]")) { list.hidden = false; choose(one("[role=tab]", list)); }
+for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEventListener("change", () => field.form.requestSubmit());
+
+let leader = "";
+const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings/api", o: "/" };
+document.addEventListener("keydown", (event) => {
+  const target = event.target;
+  if (target.matches?.("[role=tab]") && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) {
+    const all = [...target.closest("[role=tablist]").querySelectorAll("[role=tab]")];
+    const at = all.indexOf(target);
+    const next = { Home: 0, End: all.length - 1, ArrowRight: (at + 1) % all.length, ArrowLeft: (at - 1 + all.length) % all.length }[event.key];
+    event.preventDefault();
+    all[next].focus();
+    choose(all[next]);
+    return;
+  }
+  if (target.matches?.("input, select, textarea, [contenteditable]") || event.altKey) return;
+  const palette = one("#palette");
+  if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette) { event.preventDefault(); palette.showModal(); return; }
+  if (event.metaKey || event.ctrlKey || !palette || one("dialog[open]")) return;
+  if (leader === "g" && jumps[event.key]) location.href = jumps[event.key];
+  leader = event.key === "g" ? "g" : "";
+  if (event.key === "/") { event.preventDefault(); const search = one("#q"); if (search) search.focus(); else palette.showModal(); }
+  if (event.key === "n") location.href = "/warranties/new";
+  if (event.key === "?") one("#shortcuts")?.showModal();
+});

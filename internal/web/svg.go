@@ -1,0 +1,166 @@
+package web
+
+import (
+	"fmt"
+	"hash/fnv"
+	"html/template"
+	"math"
+	"strings"
+
+	"rsc.io/qr"
+
+	"warranty.example/svc/warranty"
+)
+
+// Pictures are SVG made of numbers alone, so they can hold nobody's text; the
+// policy of the pages forbids style attributes, so geometry stands in attributes.
+
+// endingSoon is how many days before its end a cover is shown as ending.
+const endingSoon = 60
+
+// coverage draws a cover from start to end: a tick a year, a ring at today.
+func coverage(w warranty.Warranty, today warranty.Date) template.HTML {
+	return coverageLine(w.StartDate, w.EndDate, today, tone(w.Status, w.DaysRemaining))
+}
+
+// tone is the colour of a status: ending soon is amber, and what covers nothing is red or grey.
+func tone(status warranty.Status, daysRemaining *int) string {
+	switch {
+	case status == warranty.Active && daysRemaining != nil && *daysRemaining <= endingSoon:
+		return "expiring"
+	case status == warranty.Active:
+		return "active"
+	case status == warranty.Expired:
+		return "expired"
+	}
+	return "quiet"
+}
+
+// claimTone is the colour of a claim's status.
+func claimTone(s warranty.ClaimStatus) string {
+	switch s {
+	case warranty.Approved, warranty.Resolved:
+		return "active"
+	case warranty.InfoRequested:
+		return "expiring"
+	case warranty.Rejected:
+		return "expired"
+	case warranty.Withdrawn:
+		return "quiet"
+	}
+	return "open"
+}
+
+func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
+	const left, right, middle = 2.0, 98.0, 12.0 // across in percent, so that it is as wide as its place
+	last := end
+	if end == warranty.Lifetime {
+		// A cover for life has no end to draw: the line goes on behind today.
+		last = max(today, start) + 5*365
+	}
+	at := func(d warranty.Date) float64 {
+		if last <= start {
+			return right
+		}
+		share := float64(d-start) / float64(last-start)
+		return left + (right-left)*math.Min(1, math.Max(0, share))
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="cov %s" width="100%%" height="24" aria-hidden="true" focusable="false">`, tone)
+	fmt.Fprintf(&b, `<line class="t" x1="%.1f%%" y1="%.1f" x2="%.1f%%" y2="%.1f"/>`, left, middle, right, middle)
+	if today >= start {
+		fmt.Fprintf(&b, `<line class="f" x1="%.1f%%" y1="%.1f" x2="%.1f%%" y2="%.1f"/>`, left, middle, at(today), middle)
+	}
+	for years := 1; years <= 40; years++ {
+		day := start.AddYears(years)
+		if day >= last {
+			break
+		}
+		fmt.Fprintf(&b, `<line class="k" x1="%.1f%%" y1="%.1f" x2="%.1f%%" y2="%.1f"/>`, at(day), middle-5, at(day), middle+5)
+	}
+	if today >= start && today <= last && tone != "quiet" {
+		fmt.Fprintf(&b, `<circle class="m" cx="%.1f%%" cy="%.1f" r="5"/>`, at(today), middle)
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String()) //nolint:gosec // numbers and names of ours
+}
+
+// seal draws the rosette of a reference number: the same number gives the same
+// curves, and another one others.
+func seal(reference warranty.Reference) template.HTML {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(reference)) // never fails
+	seed := h.Sum64()
+	pick := func(n uint64) float64 { v := seed % n; seed /= n; return float64(v) }
+	var b strings.Builder
+	b.WriteString(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">`)
+	// Two bands, each of several waves that cross each other, as on a banknote.
+	for _, band := range []struct{ radius, depth, strands float64 }{{330, 90 + pick(70), 5}, {170, 50 + pick(50), 4}} {
+		lobes := 7 + pick(8)
+		for strand := range int(band.strands) {
+			wave(&b, band.radius, band.depth, lobes, 2*math.Pi*float64(strand)/band.strands)
+		}
+	}
+	b.WriteString(`</svg>`)
+	return template.HTML(b.String()) //nolint:gosec // numbers alone
+}
+
+// wave writes a closed line that swings around a circle.
+func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
+	const points = 150
+	for i := range points {
+		a := 2 * math.Pi * float64(i) / points
+		r := radius + depth*math.Sin(lobes*a+phase)
+		command := "L"
+		if i == 0 {
+			command = `<path d="M`
+		}
+		fmt.Fprintf(b, "%s%.0f %.0f", command, 500+r*math.Cos(a), 500+r*math.Sin(a))
+	}
+	b.WriteString(`Z"/>`)
+}
+
+// qrCode draws an address as a QR code, dark on white in either theme, with the
+// margin that readers need.
+func qrCode(address string) (template.HTML, error) {
+	code, err := qr.Encode(address, qr.M)
+	if err != nil {
+		return "", err
+	}
+	const margin = 4
+	side := code.Size + 2*margin
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %d %d" role="img" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, side, side, side, side)
+	for y := range code.Size {
+		for x := range code.Size {
+			if code.Black(x, y) {
+				fmt.Fprintf(&b, "M%d %dh1v1h-1z", x+margin, y+margin)
+			}
+		}
+	}
+	b.WriteString(`"/></svg>`)
+	return template.HTML(b.String()), nil //nolint:gosec // numbers alone
+}
+
+// icons are drawn on a grid of 24, two strokes at most each.
+var icons = map[string]string{
+	"mark":     `<path d="M12 2.8 19.5 6v6c0 4.6-3.1 7.6-7.5 9.2C7.6 19.6 4.500 16.6 4.500 12V6z"/><path d="m8.700 12.100 2.300 2.300 4.300-4.700"/>`,
+	"overview": `<path d="M4 13h7V4H4zM13 20h7v-9h-7zM13 4v4h7V4zM4 20h7v-4H4z"/>`,
+	"shield":   `<path d="M12 3 20 6v6c0 5-3.500 7.500-8 9-4.500-1.500-8-4-8-9V6z"/>`,
+	"claim":    `<path d="M4 5h16v11H9l-5 4z"/>`,
+	"file":     `<path d="M6 3h8l4 4v14H6z"/><path d="M14 3v4h4"/>`,
+	"settings": `<circle cx="12" cy="12" r="3"/><path d="M12 2v4m0 12v4M2 12h4m12 0h4M5 5l3 3m8 8 3 3M5 19l3-3m8-8 3-3"/>`,
+	"person":   `<circle cx="12" cy="8" r="4"/><path d="M4 21c0-4 3.500-6 8-6s8 2 8 6"/>`,
+	"theme":    `<circle cx="12" cy="12" r="8"/><path d="M12 4v16a8 8 0 0 0 0-16z" fill="currentColor"/>`,
+	"warning":  `<path d="M12 4 22 20H2z"/><path d="M12 10v5m0 2v.5"/>`,
+	"check":    `<path d="m5 12.500 4.500 4.500L19 7"/>`,
+}
+
+func icon(name string) (template.HTML, error) {
+	paths, ok := icons[name]
+	if !ok {
+		return "", fmt.Errorf("there is no icon %q", name)
+	}
+	return template.HTML(`<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">` + //nolint:gosec // ours
+		paths + `</svg>`), nil
+}

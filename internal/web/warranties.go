@@ -1,0 +1,305 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// warrantyList is the list with its filters, which the address holds.
+type warrantyList struct {
+	form
+	Page    warranty.Page[warranty.Warranty]
+	Today   warranty.Date
+	Filters []filter
+	Pager   pager
+}
+
+// filter is one choice of status, as people think of it.
+type filter struct {
+	Value, Key string
+	On         bool
+}
+
+// statusFilters are the choices. Ending soon is no status of a record, but what
+// people look for most.
+var statusFilters = []filter{{"", "warranties.all", false}, {"active", "status.active", false}, {"ending", "status.ending", false}, {"upcoming", "status.upcoming", false},
+	{"expired", "status.expired", false}, {"void", "status.void", false}, {"cancelled", "status.cancelled", false}}
+
+const webPage = 20
+
+func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	query := r.URL.Query()
+	list := warrantyList{form: form{Values: query}, Today: warranty.DateOf(web.Service.Now())}
+	in := warranty.ListWarranties{Paging: pagingOf(query), Q: query.Get("q"), Category: query.Get("category")}
+	for _, f := range statusFilters {
+		f.On = f.Value == query.Get("status")
+		list.Filters = append(list.Filters, f)
+	}
+	if status := query.Get("status"); status == "ending" {
+		days := endingSoon
+		in.ExpiringWithinDays = &days
+	} else if err := in.Status.UnmarshalText([]byte(status)); err != nil {
+		in.Status = 0
+	}
+	var err error
+	if list.Page, err = web.Service.ListWarranties(r.Context(), who, in); err != nil {
+		return err
+	}
+	list.Pager = newPager(r.URL, list.Page.Pagination)
+	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Body: list}
+	if isPart(r) {
+		web.part(w, r, "warranties", "rows", v)
+		return nil
+	}
+	web.show(w, r, http.StatusOK, "warranties", v)
+	return nil
+}
+
+// pagingOf is the page that an address asks for; nonsense is the first.
+func pagingOf(query url.Values) warranty.Paging {
+	page, err := strconv.Atoi(query.Get("page"))
+	if err != nil || page < 1 || page > warranty.MaxPage {
+		page = 1
+	}
+	return warranty.Paging{Page: page, Limit: webPage}
+}
+
+// pager links to the pages before and after.
+type pager struct {
+	Prev, Next string
+	warranty.Pagination
+}
+
+func newPager(u *url.URL, p warranty.Pagination) pager {
+	at := func(page int) string {
+		query := u.Query()
+		query.Set("page", strconv.Itoa(page))
+		return u.Path + "?" + query.Encode()
+	}
+	out := pager{Pagination: p}
+	if p.Page > 1 {
+		out.Prev = at(p.Page - 1)
+	}
+	if int64(p.Page) < p.TotalPages {
+		out.Next = at(p.Page + 1)
+	}
+	return out
+}
+
+// flash is the key of what was just done, from the address that a form led to.
+// Only keys that exist are shown, so an address can not put words on a page.
+func flash(r *http.Request) string {
+	if done := r.URL.Query().Get("done"); flashes[done] {
+		return "done." + done
+	}
+	return ""
+}
+
+var flashes = map[string]bool{"created": true, "updated": true, "deleted": true, "uploaded": true, "removed": true, "filed": true, "moved": true,
+	"offered": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true, "revoked": true, "password": true, "imported": true}
+
+// warrantyForm is the form of a new or a changed warranty.
+type warrantyForm struct {
+	form
+	ID string // empty for a new one
+}
+
+func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: r.URL.Query()}})
+}
+
+func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f warrantyForm) error {
+	title := web.t("warranty.new")
+	if f.ID != "" {
+		title = web.t("warranty.edit")
+	}
+	web.show(w, r, status, "warranty-form", view{Title: title, Nav: "warranties", Who: who, Body: f})
+	return nil
+}
+
+func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.CreateWarranty, f, nil)
+	var made warranty.Warranty
+	if err == nil {
+		made, err = web.Service.CreateWarranty(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		return web.showWarrantyForm(w, r, who, http.StatusUnprocessableEntity, warrantyForm{form: f})
+	}
+	http.Redirect(w, r, "/warranties/"+made.ID.String()+"?done=created", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	record, err := web.warrantyOf(r, who)
+	if err != nil {
+		return err
+	}
+	if err := record.Roles.May(warranty.UpdateFields); err != nil {
+		return err
+	}
+	values := url.Values{"product_name": {record.ProductName}, "start_date": {record.StartDate.String()}, "end_date": {record.EndDate.String()},
+		"category": {derefText(record.Category)}, "supplier": {derefText(record.Supplier)}, "if_match": {record.ETag()}}
+	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}, ID: record.ID.String()})
+}
+
+// warrantyOf is the warranty that the address names.
+func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Warranty, error) {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.Warranty{}, warranty.ErrNotFound
+	}
+	return web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
+}
+
+func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.UpdateWarranty, f, map[string]string{"id": r.PathValue("id")})
+	if err == nil {
+		_, err = web.Service.UpdateWarranty(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) || f.Value("product_name") == "" && f.Value("status") != "" {
+			return err // a button was pressed and no form is there to mend
+		}
+		return web.showWarrantyForm(w, r, who, http.StatusUnprocessableEntity, warrantyForm{form: f, ID: r.PathValue("id")})
+	}
+	http.Redirect(w, r, "/warranties/"+in.ID.String()+"?done=updated", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	if _, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: id}); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/warranties?done=deleted", http.StatusSeeOther)
+	return nil
+}
+
+// warrantyDetail is a warranty with all that belongs to it.
+type warrantyDetail struct {
+	warranty.Warranty
+	Today                                           warranty.Date
+	Tone                                            string
+	Claims                                          []warranty.Claim
+	Documents                                       []warranty.Document
+	History                                         []warranty.Event
+	MayEdit, MayVoid, MayCancel, MayDelete, MayGive bool
+	MayClaim                                        bool
+}
+
+func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	d, err := web.detail(r, who)
+	if err != nil {
+		return err
+	}
+	web.show(w, r, http.StatusOK, "warranty", view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d})
+	return nil
+}
+
+func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail, error) {
+	record, err := web.warrantyOf(r, who)
+	if err != nil {
+		return warrantyDetail{}, err
+	}
+	may := func(v warranty.Verb) bool { return record.Roles.May(v) == nil }
+	d := warrantyDetail{Warranty: record, Today: warranty.DateOf(web.Service.Now()), Tone: tone(record.Status, record.DaysRemaining),
+		MayEdit: may(warranty.UpdateFields), MayVoid: may(warranty.VoidOrReinstate), MayCancel: may(warranty.Cancel), MayDelete: may(warranty.Delete),
+		MayGive: may(warranty.Transfer), MayClaim: may(warranty.FileAClaim)}
+	all := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	claims, err := web.Service.ListClaims(r.Context(), who, warranty.ListClaims{Paging: all, WarrantyID: record.ID})
+	if err != nil {
+		return d, err
+	}
+	documents, err := web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: all, WarrantyID: record.ID})
+	if err != nil {
+		return d, err
+	}
+	history, err := web.Service.ListHistory(r.Context(), who, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 30}, ID: record.ID})
+	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
+	return d, err
+}
+
+// label is the warranty on paper: reference, QR code and seal, to stick on the product.
+func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	record, err := web.warrantyOf(r, who)
+	if err != nil {
+		return err
+	}
+	web.showBare(w, r, http.StatusOK, "label", view{Title: web.t("warranty.label"), NoIndex: true, Body: record})
+	return nil
+}
+
+// offerTransfer makes an offer and shows its code, once.
+func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.OfferTransfer, f, map[string]string{"id": r.PathValue("id")})
+	if err != nil {
+		return err
+	}
+	offer, err := web.Service.OfferTransfer(r.Context(), who, in)
+	if err != nil {
+		return err
+	}
+	web.show(w, r, http.StatusOK, "transfer-offered", view{Title: web.t("transfer.offered"), Nav: "warranties", Who: who, Body: offer})
+	return nil
+}
+
+func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	if _, err := web.Service.CancelTransfer(r.Context(), who, warranty.CancelTransfer{ID: id}); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/warranties/"+id.String()+"?done=called_off", http.StatusSeeOther)
+	return nil
+}
+
+func (web *Web) acceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	web.show(w, r, http.StatusOK, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: form{}})
+	return nil
+}
+
+func (web *Web) doAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.AcceptTransfer, f, nil)
+	var mine warranty.Warranty
+	if err == nil {
+		mine, err = web.Service.AcceptTransfer(r.Context(), who, in)
+	}
+	if err != nil {
+		if !f.mend(err) {
+			return err
+		}
+		web.show(w, r, http.StatusUnprocessableEntity, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f})
+		return nil
+	}
+	http.Redirect(w, r, "/warranties/"+mine.ID.String()+"?done=accepted", http.StatusSeeOther)
+	return nil
+}

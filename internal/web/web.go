@@ -1,0 +1,205 @@
+// Package web serves the pages that people use. Every action on them is one of
+// the service's operations, for a session in a cookie.
+package web
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// Web serves the pages.
+type Web struct {
+	Service   *service.Service
+	Log       *slog.Logger
+	PublicURL string
+	Version   string
+	// Limited counts a request against the caller's network, as it does for all others.
+	Limited func(http.Handler) http.Handler
+	// IndexJSON and VerifyJSON answer programs where people get a page.
+	IndexJSON, VerifyJSON http.HandlerFunc
+
+	views  *views
+	static *static
+	guard  *http.CrossOriginProtection
+}
+
+// page is a handler of a page. What it returns is shown as the page it deserves.
+type page func(w http.ResponseWriter, r *http.Request, who warranty.Principal) error
+
+// route is one address and who may come.
+type route struct {
+	pattern string
+	page    page
+	open    bool             // to people who are not signed in
+	json    http.HandlerFunc // for callers that do not ask for HTML
+}
+
+// Register adds every page to a mux.
+func (web *Web) Register(mux *http.ServeMux) error {
+	var err error
+	if web.static, err = newStatic(); err != nil {
+		return err
+	}
+	if web.views, err = newViews(web.static); err != nil {
+		return err
+	}
+	web.guard = http.NewCrossOriginProtection()
+	// A proxy may not pass the host on that the browser asked for.
+	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {
+		return err
+	}
+	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pageHeaders(w.Header())
+		web.refuse(w, r, warranty.Principal{}, warranty.Refuse(warranty.RoleNotAllowed, web.t("error.cross_origin")))
+	}))
+	for _, r := range web.routes() {
+		mux.Handle(r.pattern, web.Limited(web.guard.Handler(web.serve(r))))
+	}
+	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.static))
+	return nil
+}
+
+// routes are all pages, on one screen.
+func (web *Web) routes() []route {
+	return []route{
+		{"GET /{$}", web.overview, false, web.IndexJSON},
+		{"GET /verify", web.verifyForm, true, nil}, {"GET /verify/{reference}", web.verify, true, web.VerifyJSON},
+
+		{"GET /docs", web.docs, true, nil}, {"GET /docs/errors", web.errorCodes, true, nil},
+
+		{"GET /sign-in", web.signIn, true, nil}, {"POST /sign-in", web.doSignIn, true, nil},
+		{"POST /sign-out", web.doSignOut, false, nil},
+		{"GET /register", web.register, true, nil}, {"POST /register", web.doRegister, true, nil},
+		{"GET /verify-email", web.verifyEmail, true, nil}, {"POST /verify-email", web.doVerifyEmail, true, nil},
+		{"POST /verify-email/resend", web.resendVerification, false, nil},
+		{"GET /reset-password", web.resetPassword, true, nil}, {"POST /reset-password", web.doResetPassword, true, nil},
+		{"GET /reset-password/confirm", web.confirmReset, true, nil}, {"POST /reset-password/confirm", web.doConfirmReset, true, nil},
+
+		{"GET /warranties", web.warranties, false, nil}, {"POST /warranties", web.createWarranty, false, nil},
+		{"GET /warranties/new", web.newWarranty, false, nil},
+		{"GET /warranties/{id}", web.warranty, false, nil}, {"POST /warranties/{id}", web.updateWarranty, false, nil},
+		{"GET /warranties/{id}/edit", web.editWarranty, false, nil}, {"POST /warranties/{id}/delete", web.deleteWarranty, false, nil},
+		{"GET /warranties/{id}/label", web.label, false, nil},
+		{"POST /warranties/{id}/transfer", web.offerTransfer, false, nil}, {"POST /warranties/{id}/transfer/cancel", web.cancelTransfer, false, nil},
+		{"GET /claims", web.claims, false, nil}, {"POST /claims", web.fileClaim, false, nil}, {"GET /claims/new", web.newClaim, false, nil},
+		{"GET /claims/{id}", web.claim, false, nil}, {"POST /claims/{id}/status", web.moveClaim, false, nil},
+		{"GET /documents", web.documents, false, nil}, {"POST /documents", web.uploadDocument, false, nil}, {"GET /documents/new", web.newDocument, false, nil},
+		{"GET /documents/{id}/file", web.downloadDocument, false, nil}, {"POST /documents/{id}/delete", web.deleteDocument, false, nil},
+		{"GET /settings", web.settings, false, nil},
+		{"GET /settings/profile", web.profile, false, nil}, {"POST /settings/profile", web.updateProfile, false, nil},
+		{"POST /settings/profile/password", web.changePassword, false, nil}, {"POST /settings/profile/sign-out-everywhere", web.signOutEverywhere, false, nil},
+		{"GET /settings/api", web.settingsAPI, false, nil}, {"GET /settings/api/new", web.newToken, false, nil},
+		{"GET /settings/api/tokens", web.settings, false, nil}, {"POST /settings/api/tokens", web.createToken, false, nil},
+		{"GET /settings/api/tokens/{id}", web.token, false, nil}, {"GET /settings/api/tokens/{id}/first", web.firstRequest, false, nil},
+		{"GET /settings/api/tokens/{id}/rotate", web.toToken, false, nil}, {"POST /settings/api/tokens/{id}/rotate", web.rotateToken, false, nil},
+		{"POST /settings/api/tokens/{id}/revoke", web.revokeToken, false, nil}, {"GET /settings/api/requests", web.requests, false, nil},
+		{"GET /settings/calendar", web.calendar, false, nil}, {"POST /settings/calendar", web.newCalendar, false, nil},
+		{"POST /settings/calendar/delete", web.dropCalendar, false, nil}, {"GET /calendar/{file}", web.feed, true, nil},
+		{"GET /transfers/accept", web.acceptTransfer, false, nil}, {"POST /transfers/accept", web.doAcceptTransfer, false, nil},
+	}
+}
+
+// serve finds out who asks and turns errors into pages.
+func (web *Web) serve(r route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if r.json != nil && !WantsHTML(req) {
+			r.json(w, req)
+			return
+		}
+		pageHeaders(w.Header())
+		who, err := web.who(req)
+		if err == nil && who.Credential == warranty.Anonymous && !r.open {
+			err = errSignIn
+		}
+		if err == nil {
+			err = r.page(w, req, who)
+		}
+		if err != nil {
+			web.refuse(w, req, who, err)
+		}
+	})
+}
+
+// WantsHTML tells browsers from programs.
+func WantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
+// pageHeaders are stricter than most pages need, so that no page needs thought.
+func pageHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+var errSignIn = errors.New("sign in first")
+
+// refuse shows an error as a page. Whoever is not signed in is sent to where
+// they can, and back after.
+func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
+	refusal := warranty.AsError(err)
+	if errors.Is(err, errSignIn) || refusal.Code.Info().Status == http.StatusUnauthorized {
+		web.clearCookie(w)
+		http.Redirect(w, r, "/sign-in?next="+escapeNext(r), http.StatusSeeOther)
+		return
+	}
+	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+		web.Log.ErrorContext(r.Context(), "page failed", "request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
+	}
+	if refusal.Wait > 0 {
+		w.Header().Set("Retry-After", seconds(refusal.Wait))
+	}
+	web.show(w, r, refusal.Code.Info().Status, "error", view{Who: who, Title: refusal.Code.Info().Title, Body: refusal.Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)})
+}
+
+// NotFound is the page for addresses that are none.
+func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
+	pageHeaders(w.Header())
+	who, err := web.who(r)
+	if err != nil {
+		who = warranty.Principal{}
+	}
+	web.refuse(w, r, who, warranty.ErrNotFound)
+}
+
+// cookieName has the prefix that binds a cookie to this host, where https allows it.
+func (web *Web) cookieName() string {
+	if strings.HasPrefix(web.PublicURL, "https://") {
+		return "__Host-svc_session"
+	}
+	return "svc_session"
+}
+
+func (web *Web) setCookie(w http.ResponseWriter, secret string, expires time.Time) {
+	http.SetCookie(w, &http.Cookie{Name: web.cookieName(), Value: secret, Path: "/", Expires: expires, HttpOnly: true,
+		SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(web.PublicURL, "https://")})
+}
+
+func (web *Web) clearCookie(w http.ResponseWriter) {
+	web.setCookie(w, "", time.Unix(1, 0))
+}
+
+// who is the person of the session in the cookie; anonymous without one, or when it has ended.
+func (web *Web) who(r *http.Request) (warranty.Principal, error) {
+	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb}
+	cookie, err := r.Cookie(web.cookieName())
+	if err != nil || cookie.Value == "" {
+		return anonymous, nil //nolint:nilerr // no cookie is no error
+	}
+	who, err := web.Service.Authenticate(r.Context(), cookie.Value, false)
+	if err != nil && warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
+		return anonymous, nil
+	}
+	if who.Credential != warranty.BySession {
+		return anonymous, err
+	}
+	who.Address, who.Door = anonymous.Address, anonymous.Door
+	return who, err
+}
