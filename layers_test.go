@@ -39,7 +39,7 @@ var arrows = map[string]string{
 	"internal/upload":   "api internal/service warranty",
 	"internal/web":      "api internal/service internal/upload warranty",
 	"internal/server":   "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
-	"internal/demo":     "internal/mail internal/service warranty",
+	"internal/demo":     "internal/mail internal/service internal/store warranty",
 
 	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store warranty",
 	"cmd/svc":     "client internal/cli",

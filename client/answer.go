@@ -52,7 +52,7 @@ func (c *Client) once(ctx context.Context, r api.Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, &NetworkError{err}
 	}
-	defer response.Body.Close() //nolint:errcheck // nothing is left to be read
+	defer response.Body.Close() // nothing is left to be read
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil {
 		return Answer{}, &NetworkError{err}

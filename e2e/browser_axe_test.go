@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -28,11 +29,12 @@ func TestPagesAreAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	people := company(t, s)
+	people, all := s.company(t)
+	mustLeaveNothingOut(t, all)
 	seen := &seen{}
 	inOrder := map[string][]visit{} // by person; what a form leads to has an order
 	queue := make(chan visit, 1000)
-	for _, v := range visits(t, s, people) {
+	for _, v := range all {
 		if v.by != nil {
 			inOrder[v.who] = append(inOrder[v.who], v)
 		} else {
@@ -104,6 +106,8 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 			b.mustNotScrollSideways(t, look.width)
 		}
 	}
+	started := time.Now()
+	defer func() { t.Logf("took %v", time.Since(started).Round(time.Millisecond)) }()
 	b.look(t, "light", 320)
 	b.mustNotScrollSideways(t, 320) // also before everything is opened
 	eval[chromedp.Void](t, b, `for (const d of document.querySelectorAll("details")) d.open = true`)

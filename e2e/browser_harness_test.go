@@ -15,10 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"warranty.example/svc/internal/testenv"
 )
@@ -40,6 +42,10 @@ type site struct {
 	*process
 	passwords map[string]string // of the demo's people
 	browser   context.Context
+
+	gather sync.Once
+	people map[string]*tab // see company
+	pages  []visit         // see visits
 }
 
 var shared struct {
@@ -91,8 +97,9 @@ func newSite(t testing.TB, chromium string) (*site, error) {
 
 // tab is a page that somebody looks at, and what it has complained about.
 type tab struct {
-	site *site
-	ctx  context.Context
+	site  *site
+	ctx   context.Context
+	close func()
 
 	mu         sync.Mutex
 	complaints []string
@@ -102,7 +109,9 @@ type tab struct {
 // visitor is somebody new: a browser that knows nobody's cookies.
 func (s *site) visitor(t testing.TB) *tab {
 	t.Helper()
-	return s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
+	b := s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(b.close)
+	return b
 }
 
 // person is somebody of the demo, signed in.
@@ -116,7 +125,9 @@ func (s *site) person(t testing.TB, email string) *tab {
 // another is a second tab of the same person.
 func (b *tab) another(t testing.TB) *tab {
 	t.Helper()
-	return b.site.newTab(t, b.ctx)
+	other := b.site.newTab(t, b.ctx)
+	t.Cleanup(other.close)
+	return other
 }
 
 // watchScript tells the console about what the policy of a page has refused.
@@ -125,8 +136,7 @@ const watchScript = `addEventListener("securitypolicyviolation", e => console.er
 func (s *site) newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOption) *tab {
 	t.Helper()
 	ctx, closeTab := chromedp.NewContext(parent, options...)
-	t.Cleanup(closeTab)
-	b := &tab{site: s, ctx: ctx, marks: map[string]bool{}}
+	b := &tab{site: s, ctx: ctx, close: closeTab, marks: map[string]bool{}}
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +258,7 @@ func shorten(s string) string {
 // until waits for an expression to be true, also across pages.
 func (b *tab) until(t testing.TB, expression string) {
 	t.Helper()
-	for deadline := time.Now().Add(pagePatience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(pagePatience); ; time.Sleep(10 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
 		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expression))
 		cancel()
@@ -264,7 +274,10 @@ func (b *tab) until(t testing.TB, expression string) {
 // open goes to a path and returns the status of the answer.
 func (b *tab) open(t testing.TB, path string) int {
 	t.Helper()
-	return b.leads(t, chromedp.Navigate(b.site.url+path))
+	return b.leads(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.Navigate, page.NavigateParams{URL: b.site.url + path})
+		return err
+	}))
 }
 
 // mustOpen is open for a page that is there.
@@ -278,13 +291,10 @@ func (b *tab) mustOpen(t testing.TB, path string) {
 // leads takes steps that lead to another page, waits for it, and returns its status.
 func (b *tab) leads(t testing.TB, steps ...chromedp.Action[chromedp.Void]) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
-	defer cancel()
-	response, err := chromedp.RunResponse(ctx, steps...)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, b.describe())
-	}
-	return int(response.Status)
+	eval[bool](t, b, "window.leaving = true")
+	b.do(t, steps...)
+	b.until(t, `!window.leaving && document.readyState === "complete"`)
+	return eval[int](t, b, `performance.getEntriesByType("navigation")[0].responseStatus`)
 }
 
 // click clicks what leads to another page: a link, or the button of a form.
@@ -323,6 +333,36 @@ func (b *tab) fill(t testing.TB, pairs ...string) {
 			}
 		}
 	}
+}
+
+// keys types as a keyboard does: a key that the page keeps for itself writes
+// nothing, which chromedp.KeyEvent does not take care of.
+func keys(text string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		for _, r := range text {
+			var written string
+			for _, event := range kb.Encode(r) {
+				if event.Type == kb.KeyChar {
+					written = event.Text
+				}
+			}
+			for _, event := range kb.Encode(r) {
+				if event.Type == kb.KeyChar {
+					continue
+				}
+				if event.Type == kb.KeyDown {
+					event.Text = written
+				}
+				for _, m := range modifiers {
+					event.Modifiers |= m.Int64()
+				}
+				if _, err := cdp.Call(ctx, target, input.DispatchKeyEvent, *event); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // signIn signs in where a page asks for it.

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,6 +16,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // formAround is what stands before and after the file in an upload.
@@ -178,79 +179,42 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 	}
 }
 
-// TestPeopleUploadInLittleMemory lets 16 people upload 20 MiB each at the same
-// moment, and download it. The server never holds a file in memory.
-func TestPeopleUploadInLittleMemory(t *testing.T) {
-	const people, size, most = 16, 20 << 20, 150 << 10 // KiB
-	p := start(t, unthrottled...)
-	var sessions, records [people]string
-	for i := range people {
-		sessions[i] = p.register(t, fmt.Sprintf("person%d", i))
-		records[i] = p.want(t, 201, create(sessions[i], "Kettle", "")).must(t, "data.id")
-	}
-	idle := p.peak(t)
-	began := time.Now()
-	var ids [people]string
-	var running sync.WaitGroup
-	for i := range people {
-		running.Go(func() {
-			a, err := p.upload(sessions[i], records[i], uint64(i), size)
-			if err != nil || a.status != http.StatusCreated {
-				t.Errorf("upload %d: %d %s %v", i, a.status, a.body, err)
-				return
+// TestPeopleFilesOfOtherReplicasAreLeftAlone starts a server beside files that no
+// record speaks of. Beside PostgreSQL a young one may be another replica's that is
+// about to have its record; beside SQLite there is nobody else.
+func TestPeopleFilesOfOtherReplicasAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		database func(t *testing.T) []string
+		left     int
+	}{
+		"sqlite":   {func(*testing.T) []string { return nil }, 0},
+		"postgres": {func(t *testing.T) []string { return []string{"--database=" + testenv.Postgres(t)} }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for _, folder := range []string{"complete", "arriving"} {
+				path := filepath.Join(dir, "data", "files", folder)
+				if err := os.MkdirAll(path, 0o700); err != nil {
+					t.Fatal(err)
+				}
+				for key, age := range map[string]time.Duration{"young": 59 * time.Minute, "old": 61 * time.Minute} {
+					then := time.Now().Add(-age)
+					if err := os.WriteFile(filepath.Join(path, key), []byte("x"), 0o600); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Chtimes(filepath.Join(path, key), then, then); err != nil {
+						t.Fatal(err)
+					}
+				}
 			}
-			ids[i], _ = a.at("data.id")
-		})
-	}
-	running.Wait()
-	took, uploads := time.Since(began), p.peak(t)
-	if t.Failed() {
-		return
-	}
-	for i := range people {
-		running.Go(func() {
-			req, err := http.NewRequest("GET", p.url+"/api/documents/"+ids[i]+"/file", nil)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			req.Header.Set("Authorization", "Bearer "+sessions[i])
-			resp, err := p.client.Do(req)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer resp.Body.Close()
-			got, err := sumOf(resp.Body)
-			if want, _ := sumOf(content(uint64(i), size)); err != nil || got != want {
-				t.Errorf("download %d: %s, want %s, %v", i, got, want, err)
+			startIn(t, dir, c.database(t)...)
+			for _, folder := range []string{"complete", "arriving"} {
+				if n := filesIn(t, dir, folder); n != c.left {
+					t.Errorf("%d files are left in %s, want %d", n, folder, c.left)
+				}
 			}
 		})
 	}
-	running.Wait()
-	downloads := p.peak(t)
-	t.Logf("peak memory: %d MiB before, %d MiB with %d uploads of 20 MiB at once (%v), %d MiB with the downloads", idle>>10, uploads>>10, people, took.Round(time.Millisecond), downloads>>10)
-	if uploads > most || downloads > most {
-		t.Errorf("the server took %d KiB to upload and %d KiB to download, at most %d are allowed", uploads, downloads, most)
-	}
-}
-
-// peak is the most memory that the process has had until now, in KiB.
-func (p *process) peak(t *testing.T) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(status) {
-		if rest, found := bytes.CutPrefix(line, []byte("VmHWM:")); found {
-			kib, err := strconv.Atoi(strings.TrimSuffix(strings.TrimSpace(string(rest)), " kB"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kib
-		}
-	}
-	t.Fatal("the kernel does not tell")
-	return 0
 }

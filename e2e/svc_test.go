@@ -95,7 +95,7 @@ func terminal(ts *testscript.TestScript, _ *script, args []string) {
 		case "-after":
 			after = value
 		case "-type":
-			typed = os.Expand(strings.ReplaceAll(ts.ReadFile(value), `\x03`, "\x03"), ts.Getenv)
+			typed = os.Expand(strings.ReplaceAll(ts.ReadFile(value), `\x03`+"\n", "\x03"), ts.Getenv) // Ctrl-C needs no Enter
 		default:
 			ts.Fatalf("terminal has no %s", name)
 		}
@@ -168,6 +168,38 @@ func TestSvcHoldsNoDatabase(t *testing.T) {
 	}
 	if !drivers.MatchString(modules(svcd())) {
 		t.Error("svcd holds no database either: the test looks at nothing")
+	}
+}
+
+// TestSvcGuideRuns runs what docs/cli.md tells people to type.
+func TestSvcGuideRuns(t *testing.T) {
+	guide, err := os.ReadFile("../docs/cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(guide), "<!-- run -->")
+	part, _, _ := strings.Cut(rest, "<!-- end of run -->")
+	var lines strings.Builder
+	for _, block := range regexp.MustCompile("(?ms)^```sh\n(.*?)^```$").FindAllStringSubmatch(part, -1) {
+		lines.WriteString(block[1])
+	}
+	p := start(t, "--demo")
+	token := regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindStringSubmatch(p.output())
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(lines.String(), "http://127.0.0.1:8080", p.url))
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + token[1]}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"Demo token", "Canon EOS R8", "Stored for", "Kitchen", `"2"`, "Deleted", `"code":"validation_failed"`, "exit code 2", "exit code 3", "exit code 10", "in force",
+		"3 rows: 3 can be imported", `"created":3`, `"existing":3`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the commands do not show %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out)
 	}
 }
 
@@ -271,7 +303,7 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" {
+	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "It ended early: 1 created") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
 }

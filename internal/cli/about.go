@@ -39,7 +39,7 @@ var exitCodes = []struct {
 
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("The exit code says how a command ended. When it is not 0, standard output has no\ndata, but for 10 and for an import of which rows failed.\n\n")
+	b.WriteString("The exit code says how a command ended. When it is not 0, standard output has no\ndata, but for 10, for an import of which rows failed, and for an export that was\ncut off.\n\n")
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.code, strings.ReplaceAll(wrap(e.meaning, 72), "\n", "\n       "))
 	}

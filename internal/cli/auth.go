@@ -73,7 +73,7 @@ func (r *run) askForKey(cmd *cobra.Command) (string, error) {
 		r.key = key
 		return key, err
 	}
-	r.prompt("API key for " + r.address() + " (not shown): ")
+	r.prompt("API key for " + line(r.address()) + " (not shown): ")
 	key, err := r.ReadSecret(cmd.Context())
 	r.prompt("\n")
 	r.key = key

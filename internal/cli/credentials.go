@@ -60,7 +60,7 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", keyFileError(path, err)
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxKeyFile))
 	if err != nil {
 		return "", keyFileError(path, err)
@@ -97,7 +97,7 @@ func (r *run) loadCredentials() (credentials, error) {
 	c := credentials{Keys: map[string]string{}}
 	file, err := r.credentialsFile()
 	if err != nil {
-		return c, nil // nothing can have been stored
+		return c, nil //nolint:nilerr // without a folder nothing can have been stored
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {

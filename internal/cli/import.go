@@ -84,11 +84,11 @@ func (i *importer) perform(ctx context.Context) error {
 	if i.order != "" && i.order != string(dayFirst) && i.order != string(monthFirst) {
 		return usage("There is no date order "+quote(i.order)+".", "Write --date-order dmy or mdy.")
 	}
-	source, err := i.open()
+	source, err := i.open(ctx)
 	if err != nil {
 		return err
 	}
-	defer source.Close() //nolint:errcheck // it was only read
+	defer source.Close() // it was only read
 	if i.table, err = openTable(source); err != nil {
 		return err
 	}
@@ -114,12 +114,12 @@ func (i *importer) perform(ctx context.Context) error {
 }
 
 // open opens the file and names that of its failures.
-func (i *importer) open() (io.ReadCloser, error) {
+func (i *importer) open(ctx context.Context) (io.ReadCloser, error) {
 	if i.name == "-" {
 		if i.errorsFile == "" {
 			i.errorsFile = "import.errors.csv"
 		}
-		return io.NopCloser(i.Stdin), nil
+		return io.NopCloser(&stdin{ctx: ctx, r: i.Stdin}), nil
 	}
 	if i.errorsFile == "" {
 		i.errorsFile = strings.TrimSuffix(i.name, filepath.Ext(i.name)) + ".errors.csv"
@@ -196,6 +196,9 @@ func (i *importer) one(ctx context.Context, remote *Remote, r row) error {
 	return nil
 }
 
+// maxTold is how many faults a dry run tells of.
+const maxTold = 20
+
 // refuse notes a row that can not be imported.
 func (i *importer) refuse(r row, err error) error {
 	i.result.Failed++
@@ -212,8 +215,11 @@ func (i *importer) refuse(r row, err error) error {
 		}
 	}
 	if i.dryRun {
-		if i.result.Failed <= 10 {
+		switch {
+		case i.result.Failed <= maxTold:
 			i.note("Line %d: %s", r.line, reason)
+		case i.result.Failed == maxTold+1:
+			i.note("More lines have faults; the import will write all of them to %s.", i.errorsFile)
 		}
 		return nil
 	}

@@ -193,6 +193,33 @@ func TestWrongRowsSayEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
+// FuzzImportedRows reads any file: each row is a warranty or says what is wrong.
+func FuzzImportedRows(f *testing.F) {
+	f.Add("X,2026-01-01,2 years\n\"Y\"\"\",03/04/2026,\n")
+	f.Add(";;\n\r\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := openTable(strings.NewReader("name,start_date,warranty\n" + text))
+		if err != nil {
+			return
+		}
+		m, err := mapColumns(table.header, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rr := rowReader{mapping: m, seen: map[[8]byte]uint32{}}
+		for range 1000 {
+			r, err := table.next()
+			if err != nil {
+				return
+			}
+			in, err := rr.warranty(r)
+			if (err == nil) != (in != nil && in.Check() == nil) {
+				t.Fatalf("%q: %+v, %v", r.cells, in, err)
+			}
+		}
+	})
+}
+
 func TestMapping(t *testing.T) {
 	text := "Item,Bought,Until,Name\nKettle,2026-01-01,2027-01-01,Ada\n"
 	_, made, _ := inputs(t, text, "product_name=Item", "start-date=bought", "end_date=Until", "description=Name")

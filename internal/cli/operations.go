@@ -43,7 +43,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 			cmd.Use += " <" + p.Name + ">"
 		}
 	}
-	cmd.Args = arguments(names...)
+	cmd.Args, cmd.ValidArgsFunction = arguments(names...), cobra.NoFileCompletions
 	if op.Scope != "" {
 		cmd.Long += "\nThe key needs the scope " + string(op.Scope) + "."
 	}
@@ -122,7 +122,7 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*Remote,
 	}
 	reference, err := warranty.ParseReference(args[0])
 	if err != nil {
-		return nil, args, nil // it is neither: the decoder will say so
+		return nil, args, nil //nolint:nilerr // it is neither: the decoder will say so
 	}
 	// What is wrong with the flags is said before anything is sent.
 	if _, err := input(cmd, op, append([]string{warranty.ID{1}.String()}, args[1:]...)); err != nil {

@@ -17,7 +17,8 @@ type progress struct {
 	shown   bool
 }
 
-func (r *run) startProgress() *progress {
+// startProgress shows the line from now on.
+func (r *run) startProgress() {
 	if r.StderrTerminal {
 		columns := r.Width()
 		if columns <= 0 {
@@ -25,7 +26,6 @@ func (r *run) startProgress() *progress {
 		}
 		r.bar = &progress{w: r.Stderr, columns: columns, now: r.Now}
 	}
-	return r.bar
 }
 
 // update shows how much is done, from 0 to 1; less than 0 is unknown. It shows no

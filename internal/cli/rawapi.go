@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,7 +35,7 @@ base address; one that begins with /api/ is relative to the host.`,
 			return err
 		}
 		if cmd.Flags().Changed("data") {
-			if request.Body, err = r.rawBody(data); err != nil {
+			if request.Body, err = r.rawBody(cmd.Context(), data); err != nil {
 				return err
 			}
 		}
@@ -83,10 +84,10 @@ func (r *run) rawRequest(method, path string, headers []string) (api.Request, er
 	return request, nil
 }
 
-func (r *run) rawBody(data string) ([]byte, error) {
+func (r *run) rawBody(ctx context.Context, data string) ([]byte, error) {
 	switch {
 	case data == "-":
-		return io.ReadAll(r.Stdin)
+		return io.ReadAll(&stdin{ctx: ctx, r: r.Stdin})
 	case strings.HasPrefix(data, "@"):
 		body, err := os.ReadFile(data[1:])
 		if err != nil {

@@ -61,23 +61,41 @@ func (r *run) readLine(ctx context.Context) (string, error) {
 }
 
 // interruptible waits for a read that can not be stopped, or for the end of the context.
-func interruptible(ctx context.Context, read func() (string, error), undo func()) (string, error) {
+func interruptible[T any](ctx context.Context, read func() (T, error), undo func()) (T, error) {
 	type result struct {
-		text string
-		err  error
+		value T
+		err   error
 	}
 	done := make(chan result, 1)
 	go func() {
-		text, err := read()
-		done <- result{text, err}
+		value, err := read()
+		done <- result{value, err}
 	}()
 	select {
 	case got := <-done:
-		return got.text, got.err
+		return got.value, got.err
 	case <-ctx.Done():
 		undo()
-		return "", ctx.Err()
+		var none T
+		return none, ctx.Err()
 	}
+}
+
+// stdin is standard input whose reads end with the context.
+type stdin struct {
+	ctx context.Context // an io.Reader takes none
+	r   io.Reader
+	buf []byte
+}
+
+// Read reads on. A read that is given up still has its own memory to write to.
+func (i *stdin) Read(p []byte) (int, error) {
+	if i.buf == nil {
+		i.buf = make([]byte, 64<<10)
+	}
+	n, err := interruptible(i.ctx, func() (int, error) { return i.r.Read(i.buf[:min(len(p), len(i.buf))]) }, func() {})
+	copy(p, i.buf[:n])
+	return n, err
 }
 
 // findMCP looks for svc-mcp beside this program, then where the shell would.

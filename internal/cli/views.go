@@ -13,7 +13,7 @@ import (
 
 // showTable writes an answer for people.
 func (r *run) showTable(op *api.Spec, out any) error {
-	text := ""
+	var text string
 	switch v := out.(type) {
 	case *warranty.Page[warranty.Warranty]:
 		text = r.table(warrantyColumns(v.Data, r.today(), r.outStyle()))
@@ -161,8 +161,9 @@ func pairsOf(record any, but ...string) []pair {
 	values := valuesOf(v)
 	var pairs []pair
 	for i, name := range namesOf(v.Type()) {
-		if !slices.Contains(but, name) {
-			pairs = append(pairs, pair{strings.NewReplacer("_", " ", ".", " ").Replace(name), values[i]})
+		label := strings.NewReplacer("_", " ", ".", " ").Replace(name) // warranty_id and warranty.id are one
+		if !slices.Contains(but, name) && !slices.ContainsFunc(pairs, func(p pair) bool { return p.name == label }) {
+			pairs = append(pairs, pair{label, values[i]})
 		}
 	}
 	return pairs

@@ -78,16 +78,21 @@ func TestAnswersThatCanNotBeWritten(t *testing.T) {
 	}
 }
 
+// broken is a source of randomness with a bug.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { panic("a bug with postgres://user:password@host inside") }
+
 // TestPanicsEndNothing: a bug in an operation is answered, logged under the
 // request's id and shows nothing of itself (threat 55).
 func TestPanicsEndNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
-		newID := w.Service.NewID
-		w.Service.NewID = func() warranty.ID { panic("a bug with postgres://user:password@host inside") }
+		random := w.Service.Random
+		w.Service.Random = broken{}
 		body := call("create_warranty", `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2027-01-01"}`)
 		r := a.send("POST", body, "X-Request-Id", "panic-request-1")
-		w.Service.NewID = newID
+		w.Service.Random = random
 		var result toolResult
 		decode(t, r.rpc(t).Result, &result)
 		var p warranty.Problem

@@ -158,7 +158,20 @@ func (s *server) do(ctx context.Context, op api.Bound, arguments []byte) (any, e
 	}
 	in, err := op.DecodeArguments(arguments)
 	if err != nil {
-		return nil, err
+		return nil, likeREST(op, err)
 	}
 	return op.Do(ctx, caller.Principal, in)
+}
+
+// likeREST says of an id that none can be what REST says of such an address:
+// that nothing is there.
+func likeREST(op api.Bound, err error) error {
+	for _, wrong := range warranty.AsError(err).Fields {
+		for _, p := range op.Params {
+			if p.In == api.Path && p.Name == wrong.Field && wrong.Code == "invalid" {
+				return warranty.ErrNotFound
+			}
+		}
+	}
+	return err
 }

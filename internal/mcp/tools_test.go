@@ -314,3 +314,57 @@ func TestArgumentsThatAreNull(t *testing.T) {
 	}
 	equal(t, "arguments that are a list", a.refused("list_warranties", []int{1}).Code, warranty.MalformedRequest)
 }
+
+// TestGuideIsTrue holds docs/agents.md to what it describes: every tool with its
+// scope, hints and arguments, every prompt and template, and examples that parse.
+func TestGuideIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../docs/agents.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	guide := string(text)
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, op := range api.Operations() {
+		if op.Tool == "" {
+			continue
+		}
+		var arguments []string
+		for _, p := range op.Params {
+			name := "`" + p.Name + "`"
+			if p.Required {
+				name = "**" + name + "**"
+			}
+			arguments = append(arguments, name)
+		}
+		hint := hints[op.Tool]
+		repeated := yes[hint[2]]
+		if op.Tool == "create_warranty" {
+			repeated = "with a key"
+		}
+		row := strings.Join([]string{"| `" + op.Tool + "`", "`" + string(op.Scope) + "`", yes[hint[0]], yes[hint[1]], repeated, strings.Join(arguments, ", ") + " |"}, " | ")
+		if !strings.Contains(guide, row) {
+			t.Errorf("the guide has no line\n%s", row)
+		}
+	}
+	for scope, what := range granted {
+		for _, name := range append(what.templates, what.prompts...) {
+			if !strings.Contains(guide, "| `"+name+"` | `"+string(scope)+"` |") {
+				t.Errorf("the guide does not say that %s needs %s", name, scope)
+			}
+		}
+	}
+	for _, version := range versions {
+		if !strings.Contains(guide, version) {
+			t.Errorf("the guide does not name %s", version)
+		}
+	}
+	examples := regexp.MustCompile("(?ms)^```json\n(.*?)^```$").FindAllStringSubmatch(guide, -1)
+	for _, example := range examples {
+		if !json.Valid([]byte(example[1])) {
+			t.Errorf("this is not JSON:\n%s", example[1])
+		}
+	}
+	if len(examples) < 8 {
+		t.Errorf("%d examples", len(examples))
+	}
+}

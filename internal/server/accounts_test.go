@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +108,12 @@ func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 		}
 		best := map[string]time.Duration{}
 		var answers []answer
-		for range 5 {
+		// Without the work of a hash an unknown address would be tens of times quicker.
+		alike := func() bool {
+			a, b := best[known], best["nobody@people.example"]
+			return a > 0 && a < 3*b && b < 3*a
+		}
+		for round := 0; round < 3 || round < 20 && !alike(); round++ { // a busy machine takes its time now and then
 			for _, email := range []string{known, "nobody@people.example"} {
 				a, took := attempt(email)
 				answers = append(answers, anonymised(t, a))
@@ -120,9 +126,8 @@ func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 			equal(t, "the answers", a, answers[0])
 		}
 		refused(t, "the answer", answers[0], warranty.InvalidCredential)
-		// Without the work of a hash an unknown address would be tens of times quicker.
-		if a, b := best[known], best["nobody@people.example"]; a > 3*b || b > 3*a {
-			t.Errorf("a known address takes %v, an unknown one %v", a, b)
+		if !alike() {
+			t.Errorf("this long they take: %v", best)
 		}
 
 		reset := func(email string) answer {
@@ -349,8 +354,9 @@ func TestSignInFlood(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t), busy) // no database has a part in it
 	olga := w.Person("Olga")
 	done := make(chan map[string]int, 1)
+	n := 60 + 4*runtime.GOMAXPROCS(0) // 32 may wait, and almost as many as there are cores are hashed
 	go func() {
-		outcomes, _ := flood(t, []*world{w}, 60, func(int) request {
+		outcomes, _ := flood(t, []*world{w}, n, func(int) request {
 			return made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": passwordCanary})
 		})
 		done <- outcomes
@@ -358,8 +364,8 @@ func TestSignInFlood(t *testing.T) {
 	for {
 		select {
 		case outcomes := <-done:
-			if outcomes["401 invalid_credential"] < 30 || outcomes["503 unavailable"] < 10 || outcomes["401 invalid_credential"]+outcomes["503 unavailable"] != 60 {
-				t.Errorf("sixty at once: %v", outcomes)
+			if wrong, busy := outcomes["401 invalid_credential"], outcomes["503 unavailable"]; wrong < 32 || busy == 0 || wrong+busy != n {
+				t.Errorf("%d at once: %v", n, outcomes)
 			}
 			w.signIn(olga.Email, olga.Password)
 			return

@@ -209,6 +209,9 @@ func TestNothingIsWrittenForWhoIsGone(t *testing.T) {
 			{"revoked", true, func(_, session, id string) {
 				w.Must(204, made("DELETE", "/api/integration-tokens/"+id, session, nil))
 			}, warranty.TokenRevoked},
+			{"rotated", true, func(_, session, id string) {
+				w.Must(200, made("POST", tokens+"/"+id+"/rotate", session, nil))
+			}, warranty.TokenRevoked},
 			{"disabled", true, func(name, _, _ string) {
 				if err := w.Service.DisableUser(context.Background(), strings.ToLower(name)+"@people.example"); err != nil {
 					t.Fatal(err)

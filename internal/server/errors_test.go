@@ -66,6 +66,8 @@ func refusals(t *testing.T, w *world) []refusal {
 		return made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})
 	}
 	return []refusal{
+		{name: "one request too many, within a minute of the last", code: warranty.RateLimited, header: `Retry-After: ^[1-9]\d?$`, request: made("GET", list, spent, nil)},
+
 		{name: "no body", code: warranty.MalformedRequest, request: create("")},
 		{name: "half a body", code: warranty.MalformedRequest, request: create(`{"product_name": "x"`)},
 		{name: "a list", code: warranty.MalformedRequest, request: create(`[]`)},
@@ -139,7 +141,6 @@ func refusals(t *testing.T, w *world) []refusal {
 		{name: "a used code", code: warranty.ValidationFailed, fields: []string{"code invalid_code"}, request: made("POST", "/api/auth/verify-email", "", fields{"code": "0000-0000"})},
 		{name: "a used key", code: warranty.IdempotencyKeyReused, request: create(other, "Idempotency-Key", "used")},
 
-		{name: "one request too many", code: warranty.RateLimited, header: `Retry-After: ^[1-9]\d?$`, request: made("GET", list, spent, nil)},
 		{name: "a damaged row", code: warranty.Internal, request: signIn("nora@people.example", servertest.Password)},
 		{name: "a panic", code: warranty.Internal, request: signIn("paul@people.example", servertest.Password)},
 	}

@@ -294,7 +294,7 @@ func (w *world) roundTrip(req *http.Request) answer {
 		w.T.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
 		return answer{}
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is in memory already
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
 		w.T.Errorf("%s %s: %v", req.Method, req.URL.Path, err)
@@ -408,7 +408,7 @@ func (w *world) rows(query string) []string {
 	if err != nil {
 		w.T.Fatalf("%s: %v", query, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err is looked at
+	defer rows.Close()
 	columns, err := rows.Columns()
 	if err != nil {
 		w.T.Fatal(err)

@@ -59,7 +59,7 @@ func exactly(t *testing.T, worlds []*world, n, extra int, secret string) (wrong 
 
 // TestLimitIsExact sends more at once than a limit allows.
 func TestLimitIsExact(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner := w.Person("Olga")
 		for range 5 {
 			equal(t, "what is wrong", exactly(t, []*world{w}, 20, 30, w.limited(owner, 20)), []string(nil))
@@ -187,7 +187,7 @@ func (w *world) signIn(email, password string) string {
 
 // TestARefusalCostsNoDatabaseWork takes the tables away that a credential is looked up in.
 func TestARefusalCostsNoDatabaseWork(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		spent, fresh := w.limited(owner, 2), w.limited(other, 2)
 		for range 10 {
@@ -253,7 +253,7 @@ func TestIPThrottle(t *testing.T) {
 
 // TestForwardedForIsNotBelieved sends many forged addresses from one network.
 func TestForwardedForIsNotBelieved(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		outcomes, _ := flood(t, []*world{w}, 50, func(i int) request {
 			forged := fmt.Sprintf("203.0.113.%d", i)
 			return made("GET", list, "", nil, "X-Forwarded-For", forged, "X-Real-Ip", forged, "Forwarded", "for="+forged, "True-Client-Ip", forged, "Cf-Connecting-Ip", forged)
@@ -275,7 +275,7 @@ func behindProxy(t testing.TB) option {
 // TestForwardedForOfAProxy tells who a request is counted for behind a trusted proxy.
 func TestForwardedForOfAProxy(t *testing.T) {
 	const rate = 3
-	each(t, func(t *testing.T, w *world) {
+	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		counted := map[string]int{}
 		for range 2 {
 			for _, c := range []struct{ header, who string }{

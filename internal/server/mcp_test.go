@@ -260,6 +260,9 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 		}
 		var list []struct{ ID string }
 		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: secret}).Into(t, &list)
+		if len(list) != 1 {
+			t.Fatalf("there are %d records", len(list))
+		}
 		history := w.Must(200, servertest.Request{Method: "GET", Path: "/api/warranties/" + list[0].ID + "/history", Secret: ada.Session}).Body
 		if !strings.Contains(history, `"mcp"`) {
 			t.Errorf("the history does not name the door: %s", history)

@@ -91,7 +91,7 @@ type uploadRefusal struct {
 	request request
 }
 
-func uploadRefusals(w *world, me servertest.Person, record, claim, otherClaim, foreign, foreignClaim, deleted string) []uploadRefusal {
+func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, foreignClaim, deleted string) []uploadRefusal {
 	id, kind, good := field("warranty_id", record), field("type", "receipt"), file("a.pdf", pdf)
 	send := func(parts ...part) request { return uploading(me.Session, parts...) }
 	raw := func(body, contentType string) request {
@@ -203,7 +203,7 @@ func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, me.Session, nil))
 		before := w.contents()
 		var missing []string
-		for _, c := range uploadRefusals(w, me, record.ID, claim, otherClaim, foreign.ID, foreignClaim, deleted.ID) {
+		for _, c := range uploadRefusals(me, record.ID, claim, otherClaim, foreign.ID, foreignClaim, deleted.ID) {
 			a := w.Do(c.request)
 			refused(t, c.what, a, c.code)
 			if c.code == warranty.ValidationFailed && a.Code() == string(c.code) {
@@ -538,7 +538,7 @@ func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bo
 			}
 			go pump(far, near)
 			go func() {
-				defer near.Close() //nolint:errcheck // the client is told by it
+				defer near.Close()
 				buffer := make([]byte, 64<<10)
 				for {
 					n, err := far.Read(buffer)

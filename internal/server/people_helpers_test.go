@@ -282,16 +282,6 @@ func (w *world) history(record, session string) []event {
 	return list
 }
 
-// actions are the history's in short, oldest first.
-func (w *world) actions(record, session string) []string {
-	w.T.Helper()
-	list := []string{}
-	for _, e := range slices.Backward(w.history(record, session)) {
-		list = append(list, e.Action)
-	}
-	return list
-}
-
 // --- answers ---------------------------------------------------------------------
 
 // notAllowed is how somebody is refused what their roles do not allow: who can

@@ -282,7 +282,7 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 				if st, err = store.Open(t.Context(), w.Database); err != nil {
 					t.Fatal(err)
 				}
-				defer st.Close() //nolint:errcheck // the test is over
+				defer st.Close()
 			}
 			s := service.New(st, slog.New(slog.NewTextHandler(w.Log, nil)))
 			s.Mail, s.PublicURL, s.Now = o, servertest.PublicURL, w.Clock.Now

@@ -29,10 +29,9 @@ func (w *world) recorded(t testing.TB, p servertest.Person, id string, n int) (l
 		if err := w.Service.FlushUsage(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		list = nil
-		w.Must(200, made("GET", tokens+"/"+id+"/requests?limit=100", p.Session, nil)).Into(t, &list)
-		return len(list) >= n
+		return w.count(`SELECT count(*) FROM requests WHERE token_id = `+w.idLiteral(id)) >= n
 	})
+	w.Must(200, made("GET", tokens+"/"+id+"/requests?limit=100", p.Session, nil)).Into(t, &list)
 	equal(t, "how many requests were recorded", len(list), n)
 	return list
 }
@@ -43,7 +42,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		token := w.newToken(owner, fields{"name": "ERP", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7})
-		for _, r := range []request{
+		for i, r := range []request{
 			made("GET", "/api/v1/warranties?q=serial-canary&page=2", token.Secret, nil, "User-Agent", "svc/1.2.3"),
 			made("GET", "/api/v1/warranties/"+unknownID, token.Secret, nil, "User-Agent", "name-canary"),
 			made("POST", "/api/v1/warranties", token.Secret, fields{"product_name": "body-canary"}), // lacks the scope
@@ -57,6 +56,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 		} {
 			if r.Method == "" {
 				mcpSend(t, w.World, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "X-Api-Key", token.Secret, "User-Agent", "agent/1")
+				w.recorded(t, owner, token.ID, i+1)
 				continue
 			}
 			r.Header["X-Request-Id"] = "request-" + fmt.Sprint(len(r.Path))
@@ -64,6 +64,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 				r.Header["User-Agent"] = strings.Repeat("long ", 15) + "\xe9 and more that is cut"
 			}
 			w.Do(r)
+			w.recorded(t, owner, token.ID, min(i+1, 8))
 		}
 		long := strings.Repeat("long ", 15) + "? and"
 		got := w.recorded(t, owner, token.ID, 8)

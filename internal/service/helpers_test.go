@@ -126,6 +126,15 @@ func (w *world) token(u warranty.User, scopes warranty.Scopes, lifetime time.Dur
 	return key, id
 }
 
+// tokenOf is somebody who comes with a new integration token of theirs.
+func (w *world) tokenOf(who person) warranty.Principal {
+	w.T.Helper()
+	key, id := w.token(who.User, warranty.AllScopes, time.Hour, false)
+	p := who.Principal
+	p.Credential, p.CredentialID, p.SecretHash = warranty.ByToken, id, warranty.HashSecret(key)
+	return p
+}
+
 func secret(t testing.TB, kind warranty.SecretKind) string {
 	t.Helper()
 	s, err := warranty.NewSecret(kind, rand.Reader)

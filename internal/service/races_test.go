@@ -12,6 +12,84 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// TestWhoComesSecondWaits has somebody hold what they must hold while they decide,
+// and somebody else want it: they have to wait until the first is done. The races
+// below show what becomes of the service otherwise, now and then; this shows it always.
+func TestWhoComesSecondWaits(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		now := w.Clock.Now()
+		s := newStage(w, false)
+		owner, issuer, seller, nobody := s.ownerIs, s.issuerIs, s.sellerIs, w.person("Nora", false)
+		byToken := w.tokenOf(owner)
+		token := byToken.CredentialID
+		session := w.session(owner.User, time.Hour)
+		kept := store.Kept{User: owner.User.ID, Operation: "x", Key: "k", At: now}
+		lockWarranty := func(p person) func(*store.Tx) error {
+			return func(tx *store.Tx) error { _, err := tx.LockWarranty(p.User.ID, s.record.ID); return err }
+		}
+		lockUser := func(tx *store.Tx) error { _, err := tx.LockUser(owner.User.ID); return err }
+		lockToken := func(tx *store.Tx) error { _, err := tx.LockToken(owner.User.ID, token); return err }
+		linkSeller := func(tx *store.Tx) error { _, err := tx.LinkSeller(seller.User.ID, seller.User.Email); return err }
+		keep := func(tx *store.Tx) error { _, err := tx.KeepAnswer(kept); return err }
+		reach := func(tx *store.Tx) error { _, err := tx.ReachMilestone("x", now); return err }
+		for _, c := range []struct {
+			name          string
+			first, second func(*store.Tx) error
+		}{
+			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
+			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
+			{"a create for a seller, their verification", func(tx *store.Tx) error { _, _, err := tx.VerifiedUser(nobody.User.Email); return err },
+				func(tx *store.Tx) error { return tx.VerifyUser(nobody.User.ID, now) }},
+			{"an account that is added, a create", (*store.Tx).HoldWarranties, func(tx *store.Tx) error {
+				return tx.InsertWarranty(warranty.Warranty{ID: w.Service.NewID(), ReferenceNumber: "WR-X", Standing: warranty.Active, Version: 1}, owner.User.ID)
+			}},
+			{"an account that is added, a change", (*store.Tx).HoldWarranties, lockWarranty(owner)},
+			{"a change by the owner, one by the issuer", lockWarranty(owner), lockWarranty(issuer)},
+			{"a change by the owner, a decision on a claim", lockWarranty(owner), func(tx *store.Tx) error { _, _, _, err := tx.LockClaim(seller.User.ID, s.claimed.ID); return err }},
+			{"a change by the owner, the removal of a document", lockWarranty(owner), func(tx *store.Tx) error { _, err := tx.LockFile(seller.User.ID, s.paper.ID); return err }},
+			{"a change by the owner, a seller who is linked", lockWarranty(owner), linkSeller},
+			{"a seller who is linked, a change by the owner", linkSeller, lockWarranty(owner)},
+			{"a change by the owner, a transfer", lockWarranty(owner), func(tx *store.Tx) error {
+				_, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), nobody.User.ID, now)
+				return err
+			}},
+			{"a token that is made, another", lockUser, lockUser},
+			{"a token that is rotated, again", lockToken, lockToken},
+			{"a key that is kept, again", keep, keep},
+			{"a milestone that is reached, again", reach, reach},
+		} {
+			held, release, first, second := make(chan error), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+			go func() {
+				first <- w.Store.Write(ctx, func(tx *store.Tx) error {
+					err := c.first(tx)
+					if err == nil {
+						_, _, err = tx.VerifiedUser("") // a question makes the store send what it has put off
+					}
+					held <- err
+					<-release
+					return err
+				})
+			}()
+			if err := <-held; err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			go func() { second <- w.Store.Write(ctx, c.second) }()
+			select {
+			case err := <-second:
+				t.Errorf("%s: the second did not wait", c.name)
+				second <- err
+			case <-time.After(100 * time.Millisecond): // long enough for one that does not wait
+			}
+			close(release)
+			for who, done := range map[string]chan error{"first": first, "second": second} {
+				if err := <-done; err != nil {
+					t.Errorf("%s: the %s: %v", c.name, who, err)
+				}
+			}
+		}
+	})
+}
+
 // TestUpdatesAtOnceAreAllKept: of several who change one record at once nobody
 // overwrites another and nobody is turned away.
 func TestUpdatesAtOnceAreAllKept(t *testing.T) {
@@ -181,9 +259,7 @@ func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.person("Olga", true)
 		for range rounds {
-			_, id := w.token(owner.User, warranty.AllScopes, time.Hour, false)
-			p := owner.Principal
-			p.Credential, p.CredentialID = warranty.ByToken, id
+			p := w.tokenOf(owner)
 			written := make(chan struct{}, 1000)
 			var all sync.WaitGroup
 			for range writers {
@@ -203,7 +279,7 @@ func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 			for range writers {
 				<-written
 			}
-			if _, err := w.Service.RevokeToken(ctx, owner.Principal, warranty.RevokeToken{ID: id}); err != nil {
+			if _, err := w.Service.RevokeToken(ctx, owner.Principal, warranty.RevokeToken{ID: p.CredentialID}); err != nil {
 				t.Error(err)
 			}
 			acknowledged := w.number(`SELECT count(*) FROM warranties`)

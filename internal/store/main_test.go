@@ -90,11 +90,17 @@ func startingLine() {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
+// eachKind runs a test with a maker of new empty databases of either kind.
+func eachKind(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { test(t, newFile) })
+	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres) })
+}
+
 // eachDatabase runs a test on a new empty database of either kind.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, newFile(t)) })
-	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres(t)) })
+	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) { test(t, fresh(t)) })
 }
 
 // each is eachDatabase with the database opened.

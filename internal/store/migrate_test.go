@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"fmt"
 	"sort"
 	"strings"
@@ -12,11 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/pressly/goose/v3"
-
-	"warranty.example/svc/internal/testenv"
 )
 
 // schema describes all tables, columns and indexes, a line each, and who has migrated them.
@@ -44,11 +41,6 @@ func schema(t testing.TB, s *Store) string {
 	return strings.Join(lines, "\n")
 }
 
-func hash(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
-}
-
 // appliedOnce fails unless each step was applied, once.
 func appliedOnce(t testing.TB, s *Store) {
 	t.Helper()
@@ -69,8 +61,8 @@ func TestAFreshDatabaseIsMigrated(t *testing.T) {
 		appliedOnce(t, s)
 		before := schema(t, s)
 		again := open(t, database)
-		if after := schema(t, again); after != before {
-			t.Errorf("opening again changed the schema from\n%s\nto\n%s", before, after)
+		if diff := cmp.Diff(before, schema(t, again)); diff != "" {
+			t.Errorf("opening again changed the schema:\n%s", diff)
 		}
 		for _, table := range []string{"users", "warranties", "access", "claims", "documents", "idempotency", "mails"} {
 			if !strings.Contains(before, table) {
@@ -81,28 +73,23 @@ func TestAFreshDatabaseIsMigrated(t *testing.T) {
 }
 
 func TestThreeMigrateAtOnce(t *testing.T) {
-	eachDatabase(t, func(t *testing.T, database string) {
+	t.Parallel()
+	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		for range 3 {
-			t.Run("round", func(t *testing.T) {
-				if !strings.HasPrefix(database, "postgres") {
-					database = newFile(t)
-				} else {
-					database = testenv.Postgres(t)
+			database := fresh(t)
+			children := make([]*child, 3)
+			for i := range children {
+				children[i] = startChild(t, "open", database)
+			}
+			for _, c := range children {
+				c.release()
+			}
+			for i, c := range children {
+				if err := c.Wait(); err != nil {
+					t.Errorf("process %d: %v: %s", i, err, &c.stderr)
 				}
-				children := make([]*child, 3)
-				for i := range children {
-					children[i] = startChild(t, "open", database)
-				}
-				for _, c := range children {
-					c.release()
-				}
-				for i, c := range children {
-					if err := c.Wait(); err != nil {
-						t.Errorf("process %d: %v: %s", i, err, &c.stderr)
-					}
-				}
-				appliedOnce(t, open(t, database))
-			})
+			}
+			appliedOnce(t, open(t, database))
 		}
 	})
 }
@@ -111,37 +98,30 @@ func TestThreeMigrateAtOnce(t *testing.T) {
 // migration. On PostgreSQL the next one waits until the killed one's lease ends,
 // so the rounds run side by side.
 func TestAKilledMigrationIsFinished(t *testing.T) {
+	t.Parallel()
 	const rounds = 10
-	eachDatabase(t, func(t *testing.T, database string) {
+	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		start := time.Now()
-		want := schema(t, open(t, database))
-		usual := time.Since(start)
-		isFile := !strings.HasPrefix(database, "postgres")
+		s := open(t, fresh(t))
+		usual, want := time.Since(start), schema(t, s)
 		var all sync.WaitGroup
 		for range rounds {
-			fresh := newFile(t)
-			if !isFile {
-				fresh = testenv.Postgres(t)
-			}
-			round := func() {
-				c := startChild(t, "open", fresh)
+			database := fresh(t)
+			all.Go(func() {
+				c := startChild(t, "open", database)
 				c.release()
 				time.Sleep(upTo(2 * usual)) // the moment is the point
 				c.kill()
-				s, err := Open(context.Background(), fresh)
+				s, err := Open(context.Background(), database)
 				if err != nil {
 					t.Errorf("after the kill: %v", err)
 					return
 				}
 				defer s.Close()
-				if got := schema(t, s); got != want {
-					t.Errorf("schema %s, a fresh one is %s; it is\n%s", hash(got), hash(want), got)
+				if diff := cmp.Diff(want, schema(t, s)); diff != "" {
+					t.Errorf("a schema that was made at once (-), and this one (+):\n%s", diff)
 				}
-			}
-			all.Go(round)
-			if isFile {
-				all.Wait() // one at a time, so that the kill hits and not the scheduler
-			}
+			})
 		}
 		all.Wait()
 	})
@@ -204,8 +184,8 @@ func TestMigrationsGoDownAgain(t *testing.T) {
 		if _, err := provider.Up(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if after := schema(t, s); after != before {
-			t.Errorf("down and up again is not the same schema:\n%s\nwas\n%s", after, before)
+		if diff := cmp.Diff(before, schema(t, s)); diff != "" {
+			t.Errorf("down and up again is not the same schema:\n%s", diff)
 		}
 	})
 }

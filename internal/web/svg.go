@@ -121,8 +121,8 @@ func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
 }
 
 // qrCode draws an address as a QR code, dark on white in either theme, with the
-// margin that readers need.
-func qrCode(address string) (template.HTML, error) {
+// margin that readers need. The label is for people who do not see it.
+func qrCode(address, label string) (template.HTML, error) {
 	code, err := qr.Encode(address, qr.M)
 	if err != nil {
 		return "", err
@@ -130,7 +130,7 @@ func qrCode(address string) (template.HTML, error) {
 	const margin = 4
 	side := code.Size + 2*margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %d %d" role="img" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, side, side, side, side)
+	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, side, side, template.HTMLEscapeString(label), side, side)
 	for y := range code.Size {
 		for x := range code.Size {
 			if code.Black(x, y) {
@@ -139,7 +139,7 @@ func qrCode(address string) (template.HTML, error) {
 		}
 	}
 	b.WriteString(`"/></svg>`)
-	return template.HTML(b.String()), nil //nolint:gosec // numbers alone
+	return template.HTML(b.String()), nil //nolint:gosec // numbers, and an escaped label
 }
 
 // icons are drawn on a grid of 24, two strokes at most each.

@@ -1,0 +1,201 @@
+//go:build browser
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// receipt is a file that is what its name says.
+func receipt(t testing.TB, name string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte("%PDF-1.4\n1 0 obj\n<< /Type /Catalog >>\nendobj\ntrailer\n<< /Root 1 0 R >>\n%%EOF\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestJourney is the story of a warranty, told by the people in it, each in a
+// browser of their own.
+func TestJourney(t *testing.T) {
+	s := openSite(t)
+	ada, seller, buyer := s.visitor(t), s.person(t, halden), s.person(t, nora)
+	product, email := fmt.Sprint("Espresso machine ", time.Now().UnixNano()), fmt.Sprintf("ada%d@people.example", time.Now().UnixNano())
+
+	// Somebody new creates an account and verifies the address.
+	ada.mustOpen(t, "/warranties") // where they wanted to go
+	ada.click(t, `a[href^="/register"]`)
+	ada.fill(t, "#name", "Ada Byron", "#email", email, "#password", password)
+	ada.press(t, "Create account")
+	ada.mustShow(t, "Verify your e-mail address", email)
+	code, err := s.mailed(email, "Confirm your e-mail address")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ada.fill(t, "#code", strings.ToLower(code))
+	ada.press(t, "Verify")
+	ada.mustOpen(t, "/settings/profile")
+	ada.mustShow(t, "Verified")
+
+	// They create a warranty, by keyboard from anywhere, and keep the receipt with it.
+	ada.leads(t, keys("n"))
+	ada.fill(t, "#product_name", product, "#start_date", today(-30), "#end_date", today(700), "#category", "Appliances", "#serial_number", "EM-4711",
+		"#seller_name", "Halden Electronics", "#seller_email", halden, "#description", "With a grinder.\nTwo years.")
+	ada.press(t, "Create warranty")
+	ada.mustShow(t, "The warranty was created.", product, "EM-4711", "In force", "With a grinder.")
+	record := strings.SplitN(ada.path(t), "?", 2)[0]
+	reference := eval[string](t, ada, `document.querySelector('a[href^="/verify/"]').pathname.split("/").pop()`)
+	ada.click(t, `a[href^="/documents/new?warranty_id="]`)
+	ada.fill(t, "#type", "receipt", "#file", receipt(t, "receipt.pdf"))
+	ada.press(t, "Upload")
+	ada.mustShow(t, "The document was uploaded.", "receipt.pdf")
+
+	// It breaks. They file a claim, and the seller decides it.
+	ada.press(t, "File a claim")
+	ada.fill(t, "#type", "repair", "#incident_date", today(-2), "#description", "It leaks from below.")
+	ada.press(t, "File claim")
+	ada.mustShow(t, "The claim was filed.", "Submitted", "It leaks from below.")
+	claim := strings.SplitN(ada.path(t), "?", 2)[0]
+	seller.mustOpen(t, "/claims?status=submitted")
+	seller.open(t, eval[string](t, seller, fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find(r => r.innerText.includes(%q)).querySelector("a").pathname`, product)))
+	if got := seller.path(t); got != claim {
+		t.Fatalf("the seller is at %s and the claim at %s", got, claim)
+	}
+	seller.fill(t, `input[value="under_review"]`, "true")
+	seller.press(t, "Move")
+	seller.mustShow(t, "The claim was moved.", "Under review")
+	seller.fill(t, `input[value="approved"]`, "true", "#reason", "A known fault of this series.")
+	seller.press(t, "Move")
+	seller.mustShow(t, "Approved", "A known fault of this series.")
+	ada.mustOpen(t, claim)
+	ada.mustShow(t, "Approved", "A known fault of this series.", "Halden Electronics")
+
+	// The list finds it while they type, and its address can be shared.
+	ada.mustOpen(t, "/warranties")
+	ada.do(t, keys("/"), keys(strings.ToLower(product)))
+	ada.until(t, `location.search.includes("espresso") && document.querySelectorAll("#rows tbody tr").length === 1`)
+	ada.do(t, keys("xyz"))
+	ada.until(t, `document.querySelector("#rows").innerText.includes("No warranty matches")`)
+	ada.mustBeQuiet(t)
+
+	// They sell it: the new owner takes it with the code, and it is theirs no more.
+	ada.mustOpen(t, record)
+	ada.offer(t, nora)
+	ada.mustShow(t, "Offered", nora)
+	offered := eval[string](t, ada, `document.querySelector("#code").textContent`)
+	buyer.mustOpen(t, "/transfers/accept")
+	buyer.fill(t, "#code", offered)
+	buyer.press(t, "Accept a warranty")
+	buyer.mustShow(t, "The warranty is yours now.", product, "receipt.pdf", "became the owner")
+	buyer.mustOpen(t, record+"/edit")
+	// Ada entered the record and stays its issuer, but it is not theirs to claim on or to give away.
+	ada.mustOpen(t, record)
+	if strings.Contains(ada.text(t), "File a claim") {
+		t.Error("who sold a warranty may still claim on it")
+	}
+
+	// Anybody checks it, however badly the reference is typed; one wrong character is found.
+	passerBy := s.visitor(t)
+	passerBy.mustOpen(t, "/verify")
+	mistyped := []byte(reference)
+	mistyped[5] = map[bool]byte{true: 'X', false: 'Y'}[mistyped[5] != 'X']
+	passerBy.fill(t, "#reference", string(mistyped))
+	if status := passerBy.press(t, "Check"); status != http.StatusUnprocessableEntity {
+		t.Errorf("a mistyped reference: %d", status)
+	}
+	passerBy.mustShow(t, "one character may be mistyped")
+	passerBy.fill(t, "#reference", "  "+strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(strings.ToLower(strings.TrimPrefix(reference, "WR-"))))
+	passerBy.press(t, "Check")
+	passerBy.mustShow(t, "This warranty is in force", product, reference)
+	if text := passerBy.text(t); strings.Contains(text, "Nora") || strings.Contains(text, "leaks") || strings.Contains(text, "EM-4711") || strings.Contains(text, "receipt") {
+		t.Errorf("the public page says too much:\n%s", text)
+	}
+	passerBy.mustBeQuiet(t, http.StatusUnprocessableEntity)
+
+	tokenStory(t, s, ada)
+	ada.mustBeQuiet(t)
+	seller.mustBeQuiet(t)
+	buyer.mustBeQuiet(t)
+}
+
+// tokenStory generates a token, uses it, sees the use, and rotates and revokes it.
+func tokenStory(t *testing.T, s *site, ada *tab) {
+	t.Helper()
+	run := func(secret string) (string, error) {
+		cmd := exec.Command(svc(), "warranties", "list")
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + secret, "SVC_BASE_URL=" + s.url + "/api/v1"}
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	mustRun := func(secret string) {
+		t.Helper()
+		if out, err := run(secret); err != nil {
+			t.Fatalf("svc: %v\n%s", err, out)
+		}
+	}
+	mustNotRun := func(secret string) {
+		t.Helper()
+		if out, err := run(secret); err == nil {
+			t.Fatalf("svc could use a token that has ended:\n%s", out)
+		}
+	}
+	name := "laptop"
+
+	ada.leads(t, keys("g"), keys("s"))
+	ada.do(t, chromedp.Click(chromedp.CSS(`.head [data-open="#new"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open] #name")))
+	ada.fill(t, "#name", name, `input[value="claims:read"]`, "true", `input[name="expires_in_days"][value="30"]`, "true")
+	ada.click(t, "dialog[open] .btn.primary")
+	first := eval[string](t, ada, `document.querySelector("#secret").textContent`)
+	ada.mustShow(t, "Copy your token now", "Waiting for the first request")
+	if strings.Contains(ada.path(t), first) {
+		t.Error("the secret is in the address")
+	}
+	mustRun(first)
+	ada.until(t, `document.querySelector("#first").innerText.includes("Received")`)
+	ada.mustShow(t, "GET /api/v1/warranties")
+
+	// Its use is seen, with what it was used by.
+	ada.mustOpen(t, "/settings/api")
+	ada.mustShow(t, "1 of 20 active tokens", name, "just now")
+	if strings.Contains(eval[string](t, ada, "document.documentElement.outerHTML"), first) {
+		t.Error("the secret is shown a second time")
+	}
+
+	// A new secret takes the place of the old one; a reload makes no third.
+	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#rotate-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
+	ada.click(t, "dialog[open] .btn.primary")
+	second := eval[string](t, ada, `document.querySelector("#secret").textContent`)
+	if second == first {
+		t.Fatal("rotated to the same secret")
+	}
+	mustNotRun(first)
+	mustRun(second)
+	ada.until(t, `document.querySelector("#first").innerText.includes("Received")`)
+
+	ada.mustOpen(t, "/settings/api")
+	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#revoke-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")), keys(kb.Escape))
+	ada.until(t, `!document.querySelector("dialog[open]")`) // thought better of it
+	mustRun(second)
+	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#revoke-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
+	ada.click(t, "dialog[open] .btn.danger")
+	ada.mustShow(t, "The token was revoked", "Revoked", "0 of 20 active tokens")
+	mustNotRun(second)
+	eventually(t, "the requests are listed", pagePatience, func() bool {
+		ada.mustOpen(t, "/settings/api/requests")
+		return strings.Count(ada.text(t), "GET /api/v1/warranties") >= 3
+	})
+}
+
+// today is the date some days from now.
+func today(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }

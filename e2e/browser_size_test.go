@@ -1,0 +1,68 @@
+//go:build browser
+
+package e2e
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// TestFirstVisitIsSmall counts what travels when somebody comes for the first time.
+func TestFirstVisitIsSmall(t *testing.T) {
+	s := openSite(t)
+	nora := s.person(t, nora)
+	nora.mustOpen(t, "/warranties?status=active")
+	nora.mustOpen(t, nora.links(t, `td a[href^="/warranties/"]`)[0])
+	verify := nora.links(t, `a[href^="/verify/"]`)[0]
+	for _, path := range []string{"/sign-in", "/register", verify} {
+		b := s.visitor(t) // with an empty cache
+		var mu sync.Mutex
+		var total float64
+		var count int
+		var asked []string
+		arrived, sent := chromedp.Events(b.ctx, network.LoadingFinished), chromedp.Events(b.ctx, network.RequestWillBeSent)
+		go func() {
+			for e, err := range arrived {
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				total += e.EncodedDataLength
+				count++
+				mu.Unlock()
+			}
+		}()
+		go func() {
+			for e, err := range sent {
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				asked = append(asked, e.Request.URL)
+				mu.Unlock()
+			}
+		}()
+		b.mustOpen(t, path)
+		eventually(t, "all of the page has come", pagePatience, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(asked) > 3 && count == len(asked)
+		})
+		b.mustBeQuiet(t)
+		mu.Lock()
+		t.Logf("%s: %.1f KB in %d requests", path, total/1000, len(asked))
+		if total > 120_000 {
+			t.Errorf("the first visit of %s takes %.0f bytes, want 120,000 at most", path, total)
+		}
+		for _, address := range asked {
+			if !strings.HasPrefix(address, s.url+"/") {
+				t.Errorf("%s asks another host: %s", path, address)
+			}
+		}
+		mu.Unlock()
+	}
+}

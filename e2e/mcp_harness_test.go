@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// mcpProgram builds svc-mcp once, as it ships, and is its path.
+var mcpProgram = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binaries, "svc-mcp")
+	build := exec.Command("go", "build", "-o", path, "warranty.example/svc/cmd/svc-mcp")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", errors.New("go build: " + err.Error() + "\n" + string(out))
+	}
+	return path, nil
+})
+
+// mcpCommand is svc-mcp with these settings and no others.
+func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := mcpProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	return cmd
+}
+
+// mcpEnv are the settings for a service and a token.
+func mcpEnv(p *process, secret string) []string {
+	return []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=" + p.url + "/api/v1"}
+}
+
+// mcpPatience is more than any answer takes, also when the service is away.
+const mcpPatience = 30 * time.Second
+
+// mcpProcess is a svc-mcp that runs, and somebody who talks to it.
+type mcpProcess struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  chan string
+	errors bytes.Buffer // stderr; read it once the process has ended
+	secret string
+}
+
+// mcpStart starts svc-mcp. Whatever the test does with it, its output must be
+// JSON-RPC and nothing else, and its key must not be in what it logs.
+func mcpStart(t testing.TB, env []string) *mcpProcess {
+	t.Helper()
+	p := &mcpProcess{t: t, cmd: mcpCommand(t, env), lines: make(chan string, 1000), secret: strings.TrimPrefix(env[0], "SVC_API_KEY=")}
+	p.cmd.Stderr = &p.errors
+	var err error
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.lines)
+		for lines := bufio.NewReader(out); ; {
+			line, err := lines.ReadString('\n')
+			if line != "" {
+				p.lines <- line
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended by itself
+	return p
+}
+
+func (p *mcpProcess) send(lines ...string) {
+	p.t.Helper()
+	for _, line := range lines {
+		if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+}
+
+// mcpMessage is an answer in JSON-RPC.
+type mcpMessage struct {
+	JSONRPC string
+	ID      json.RawMessage
+	Result  json.RawMessage
+	Error   *struct {
+		Code    int
+		Message string
+		Data    json.RawMessage
+	}
+}
+
+func (p *mcpProcess) answer() mcpMessage {
+	p.t.Helper()
+	select {
+	case line, ok := <-p.lines:
+		var m mcpMessage
+		if !ok {
+			p.t.Fatal("the output has ended")
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || !strings.HasSuffix(line, "}\n") {
+			p.t.Fatalf("the output is not JSON-RPC: %q", line)
+		}
+		return m
+	case <-time.After(mcpPatience):
+		p.t.Fatal("no answer")
+		return mcpMessage{}
+	}
+}
+
+// ask sends a request and reads its answer.
+func (p *mcpProcess) ask(method, params string) mcpMessage {
+	p.t.Helper()
+	p.send(`{"jsonrpc":"2.0","id":"a","method":"` + method + `","params":` + params + `}`)
+	m := p.answer()
+	if string(m.ID) != `"a"` {
+		p.t.Fatalf("the answer is to %s: %s %v", m.ID, m.Result, m.Error)
+	}
+	return m
+}
+
+// begin shakes hands as an agent's program does.
+func (p *mcpProcess) begin() {
+	p.t.Helper()
+	if m := p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`); m.Error != nil {
+		p.t.Fatal(m.Error.Message)
+	}
+	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+// tool calls a tool: its answer as text, and whether it is a refusal.
+func (p *mcpProcess) tool(name, arguments string) (text string, refused bool) {
+	p.t.Helper()
+	m := p.ask("tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
+	if m.Error != nil {
+		p.t.Fatalf("%s: %s", name, m.Error.Message)
+	}
+	return mcpText(p.t, m.Result)
+}
+
+func mcpText(t testing.TB, result json.RawMessage) (text string, refused bool) {
+	t.Helper()
+	var r struct {
+		IsError bool
+		Content []struct{ Text string }
+	}
+	if err := json.Unmarshal(result, &r); err != nil || len(r.Content) != 1 {
+		t.Fatalf("%v: %s", err, result)
+	}
+	return r.Content[0].Text, r.IsError
+}
+
+// end closes the input, after which it must end well and in silence.
+func (p *mcpProcess) end() (log string) {
+	p.t.Helper()
+	if err := p.in.Close(); err != nil {
+		p.t.Fatal(err)
+	}
+	return p.ended(0)
+}
+
+// ended waits for the end with this status; the log is what it wrote to stderr.
+func (p *mcpProcess) ended(status int) (log string) {
+	p.t.Helper()
+	for line := range p.lines {
+		p.t.Errorf("it still says %s", line)
+	}
+	err := p.cmd.Wait()
+	if got := p.cmd.ProcessState.ExitCode(); got != status {
+		p.t.Errorf("it ended with status %d, not %d: %v\n%s", got, status, err, p.errors.String())
+	}
+	if p.secret != "" && strings.Contains(p.errors.String(), p.secret) {
+		p.t.Errorf("it logs its key: %s", p.errors.String())
+	}
+	return p.errors.String()
+}
+
+// mcpScoped makes a token with these scopes.
+func mcpScoped(t testing.TB, p *process, session string, scopes ...string) string {
+	t.Helper()
+	return p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session,
+		body: map[string]any{"name": "for " + strings.Join(scopes, " "), "scopes": scopes, "rate_limit_per_minute": 1000}}).must(t, "data.secret")
+}

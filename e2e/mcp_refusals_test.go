@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mcpMistake is one thing done wrong through every door.
+type mcpMistake struct {
+	name        string
+	code, field string // what must be said of it; field is the first wrong one and what is wrong with it
+	read        bool   // with a token that may only read
+	rest        call
+	tool        string
+	arguments   string
+	svc         []string // nil where the command line answers in another way
+	namesDiffer bool     // the message lists what the door takes, which is not the same
+}
+
+// mcpProblem is the part of a problem that must be the same everywhere.
+type mcpProblem struct {
+	Title, Code, Detail string
+	Status              int
+	Errors              []struct{ Field, Code, Message string }
+}
+
+// TestMCPSameRefusalEverywhere makes the same mistakes over REST, hosted MCP, MCP
+// over stdio and the command line, and wants the same code and the same words.
+func TestMCPSameRefusalEverywhere(t *testing.T) {
+	t.Parallel()
+	p := start(t, unthrottled...)
+	session := p.register(t, "ada")
+	all, _ := p.token(t, session, "all", 100_000)
+	read := mcpScoped(t, p, session, "warranties:read")
+	cancelled := p.want(t, 201, create(all, "Kettle", "used")).must(t, "data.id")
+	p.want(t, 200, call{method: "PUT", path: "/api/v1/warranties/" + cancelled, secret: all, body: `{"status":"cancelled"}`})
+	agents := map[bool]*mcpProcess{false: mcpStart(t, mcpEnv(p, all)), true: mcpStart(t, mcpEnv(p, read))}
+	for _, agent := range agents {
+		agent.begin()
+	}
+	for _, m := range mcpMistakes(cancelled) {
+		secret := all
+		if m.read {
+			secret = read
+		}
+		m.rest.secret = secret
+		rest, err := p.try(m.rest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := mcpSaid(t, m, rest.body)
+		first := ""
+		if len(want.Errors) > 0 {
+			first = want.Errors[0].Field + " " + want.Errors[0].Code
+		}
+		if want.Code != m.code || want.Status != rest.status || first != m.field {
+			t.Errorf("%s: REST says %d %s", m.name, rest.status, rest.body)
+		}
+		hosted := p.want(t, 200, call{method: "POST", path: "/api/mcp", secret: secret,
+			body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + m.tool + `","arguments":` + m.arguments + `}}`})
+		var answer mcpMessage
+		if err := json.Unmarshal([]byte(hosted.body), &answer); err != nil {
+			t.Fatal(err)
+		}
+		text, refused := mcpText(t, answer.Result)
+		mcpSame(t, m.name+", hosted MCP", refused, mcpSaid(t, m, text), want)
+		if !strings.Contains(text, `"request_id":"`+hosted.header.Get("X-Request-Id")+`"`) {
+			t.Errorf("%s: hosted MCP names another request: %s", m.name, text)
+		}
+		text, refused = agents[m.read].tool(m.tool, m.arguments)
+		mcpSame(t, m.name+", stdio MCP", refused, mcpSaid(t, m, text), want)
+		if m.svc != nil {
+			text = mcpSvc(t, p, secret, m.svc)
+			mcpSame(t, m.name+", svc", true, mcpSaid(t, m, text), want)
+		}
+	}
+	for _, agent := range agents {
+		agent.end()
+	}
+	if made := p.products(t, all); len(made) != 1 {
+		t.Errorf("a mistake made records: %v", made)
+	}
+}
+
+func mcpMistakes(cancelled string) []mcpMistake {
+	const unknown = "01935b2e-7c4a-7def-8123-456789abcdef"
+	post := func(body string, header map[string]string) call {
+		return call{method: "POST", path: "/api/v1/warranties", body: body, header: header}
+	}
+	get := func(path string) call { return call{method: "GET", path: "/api/v1" + path} }
+	put := func(id, body string) call { return call{method: "PUT", path: "/api/v1/warranties/" + id, body: body} }
+	const dates = `"start_date":"2026-01-01","end_date":"2027-01-01"`
+	return []mcpMistake{
+		{name: "unknown field", code: "validation_failed", field: "colour unknown_field", rest: post(`{"product_name":"Lamp",`+dates+`,"colour":"red"}`, nil),
+			tool: "create_warranty", arguments: `{"product_name":"Lamp",` + dates + `,"colour":"red"}`, namesDiffer: true,
+			svc: []string{"api", "POST", "/warranties", "-d", `{"product_name":"Lamp",` + dates + `,"colour":"red"}`}},
+		{name: "field that is not accepted", code: "validation_failed", field: "description unknown_field", rest: put(cancelled, `{"description":"x"}`),
+			tool: "update_warranty", arguments: `{"id":"` + cancelled + `","description":"x"}`, namesDiffer: true, svc: []string{"api", "PUT", "/warranties/" + cancelled, "-d", `{"description":"x"}`}},
+		{name: "missing fields", code: "validation_failed", field: "product_name required", rest: post(`{"category":"x"}`, nil),
+			tool: "create_warranty", arguments: `{"category":"x"}`, svc: []string{"api", "POST", "/warranties", "-d", `{"category":"x"}`}},
+		{name: "bad date", code: "validation_failed", field: "start_date invalid", rest: post(`{"product_name":"Lamp","start_date":"31.12.2026","end_date":"2027-01-01"}`, nil),
+			tool: "create_warranty", arguments: `{"product_name":"Lamp","start_date":"31.12.2026","end_date":"2027-01-01"}`,
+			svc: []string{"warranties", "create", "--product-name", "Lamp", "--start-date", "31.12.2026", "--end-date", "2027-01-01"}},
+		{name: "dates the wrong way round", code: "validation_failed", field: "end_date before_start", rest: post(`{"product_name":"Lamp","start_date":"2027-01-01","end_date":"2026-01-01"}`, nil),
+			tool: "create_warranty", arguments: `{"product_name":"Lamp","start_date":"2027-01-01","end_date":"2026-01-01"}`,
+			svc: []string{"warranties", "create", "--product-name", "Lamp", "--start-date", "2027-01-01", "--end-date", "2026-01-01"}},
+		{name: "several at once", code: "validation_failed", field: "product_name required", rest: post(`{"product_name":" ","start_date":"2026-01-01","end_date":"2027-01-01","seller_email":"nobody"}`, nil),
+			tool: "create_warranty", arguments: `{"product_name":" ","start_date":"2026-01-01","end_date":"2027-01-01","seller_email":"nobody"}`,
+			svc: []string{"warranties", "create", "--product-name", " ", "--start-date", "2026-01-01", "--end-date", "2027-01-01", "--seller-email", "nobody"}},
+		{name: "number out of range", code: "validation_failed", field: "limit out_of_range", rest: get("/warranties?limit=1000"),
+			tool: "list_warranties", arguments: `{"limit":1000}`, svc: []string{"warranties", "list", "--limit", "1000"}},
+		{name: "unknown status", code: "validation_failed", field: "status invalid", rest: get("/warranties?status=broken"),
+			tool: "list_warranties", arguments: `{"status":"broken"}`, svc: []string{"warranties", "list", "--status", "broken"}},
+		{name: "unknown id", code: "not_found", rest: get("/warranties/" + unknown), tool: "get_warranty", arguments: `{"id":"` + unknown + `"}`, svc: []string{"warranties", "get", unknown}},
+		{name: "no id at all", code: "not_found", rest: get("/claims/nonsense"), tool: "get_claim", arguments: `{"id":"nonsense"}`, svc: []string{"claims", "get", "nonsense"}},
+		{name: "unknown id to change", code: "not_found", rest: put(unknown, `{"category":"x"}`), tool: "update_warranty", arguments: `{"id":"` + unknown + `","category":"x"}`,
+			svc: []string{"warranties", "update", unknown, "--category", "x"}},
+		{name: "unknown reference", code: "not_found", rest: get("/verify/WR-0000-0000-0000-0000"), tool: "verify_warranty", arguments: `{"reference":"WR-0000-0000-0000-0000"}`},
+		{name: "wrong scope to write", code: "insufficient_scope", read: true, rest: post(`{"product_name":"Lamp",`+dates+`}`, nil),
+			tool: "create_warranty", arguments: `{"product_name":"Lamp",` + dates + `}`, svc: []string{"warranties", "create", "--product-name", "Lamp", "--start-date", "2026-01-01", "--end-date", "2027-01-01"}},
+		{name: "wrong scope to read", code: "insufficient_scope", read: true, rest: get("/claims"), tool: "list_claims", arguments: `{}`, svc: []string{"claims", "list"}},
+		{name: "wrong transition", code: "invalid_transition", rest: put(cancelled, `{"status":"active"}`), tool: "update_warranty", arguments: `{"id":"` + cancelled + `","status":"active"}`,
+			svc: []string{"warranties", "update", cancelled, "--status", "active"}},
+		{name: "status that follows from dates", code: "validation_failed", field: "status not_settable", rest: put(cancelled, `{"status":"expired"}`),
+			tool: "update_warranty", arguments: `{"id":"` + cancelled + `","status":"expired"}`, svc: []string{"warranties", "update", cancelled, "--status", "expired"}},
+		{name: "reused key", code: "idempotency_key_reused", rest: post(`{"product_name":"Lamp",`+dates+`}`, map[string]string{"Idempotency-Key": "used"}),
+			tool: "create_warranty", arguments: `{"product_name":"Lamp",` + dates + `,"idempotency_key":"used"}`,
+			svc: []string{"warranties", "create", "--product-name", "Lamp", "--start-date", "2026-01-01", "--end-date", "2027-01-01", "--idempotency-key", "used"}},
+		{name: "stale ETag", code: "precondition_failed", rest: call{method: "DELETE", path: "/api/v1/warranties/" + cancelled, header: map[string]string{"If-Match": `"1"`}},
+			tool: "delete_warranty", arguments: `{"id":"` + cancelled + `","if_match":"\"1\""}`, svc: []string{"api", "DELETE", "/warranties/" + cancelled, "-H", `If-Match: "1"`}},
+	}
+}
+
+// mcpSaid reads a problem. A list of what a door takes is left out where doors differ.
+func mcpSaid(t testing.TB, m mcpMistake, text string) mcpProblem {
+	t.Helper()
+	var p mcpProblem
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatalf("%s: %v: %s", m.name, err, text)
+	}
+	for i, e := range p.Errors {
+		if before, _, found := strings.Cut(e.Message, "; it takes: "); found && m.namesDiffer {
+			p.Errors[i].Message = before
+		}
+	}
+	return p
+}
+
+func mcpSame(t testing.TB, what string, refused bool, got, want mcpProblem) {
+	t.Helper()
+	if !refused || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s says (refused %v)\n\t%v\ninstead of\n\t%v", what, refused, got, want)
+	}
+}
+
+// mcpSvc runs the command line and is what it says on stderr.
+func mcpSvc(t testing.TB, p *process, secret string, args []string) string {
+	t.Helper()
+	cmd := exec.Command(filepath.Join(binaries, "svc"), args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir()}, mcpEnv(p, secret)...)
+	var log bytes.Buffer
+	cmd.Stderr = &log
+	if out, err := cmd.Output(); err == nil || len(out) > 0 {
+		t.Errorf("svc %v: %v, stdout %s", args, err, out)
+	}
+	return log.String()
+}

@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"debug/buildinfo"
+	"fmt"
+	"net"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// TestMCPStdioSaysWhatItLacks: an agent's program shows the last line of stderr,
+// so what is wrong is one line, and nothing is on stdout.
+func TestMCPStdioSaysWhatItLacks(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	secret, id := p.token(t, p.register(t, "ada"), "agent", 1000)
+	session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "ada@people.example", "password": password}}).must(t, "data.access_token")
+	p.want(t, 204, call{method: "DELETE", path: "/api/integration-tokens/" + id, secret: session})
+	base := "SVC_BASE_URL=" + p.url + "/api/v1"
+	for _, c := range []struct {
+		what string
+		env  []string
+		args []string
+		says string
+	}{
+		{"no key", []string{base}, nil, "SVC_API_KEY"},
+		{"an empty key", []string{base, "SVC_API_KEY= "}, nil, "SVC_API_KEY"},
+		{"nonsense as key", []string{base, "SVC_API_KEY=nonsense"}, nil, "SVC_API_KEY is refused"},
+		{"a revoked key", []string{base, "SVC_API_KEY=" + secret}, nil, "revoked"},
+		{"another address", []string{"SVC_BASE_URL=" + p.url, "SVC_API_KEY=" + secret}, nil, "/api/v1"},
+		{"no address", []string{"SVC_BASE_URL=here", "SVC_API_KEY=" + secret}, nil, "SVC_BASE_URL"},
+		{"a key as argument", []string{base}, []string{secret}, "no arguments"},
+	} {
+		cmd := mcpCommand(t, c.env, c.args...)
+		var out, log bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &log
+		err := cmd.Run()
+		if cmd.ProcessState.ExitCode() != 1 || out.Len() > 0 || strings.Count(log.String(), "\n") != 1 || !strings.HasPrefix(log.String(), "svc-mcp: ") ||
+			!strings.Contains(log.String(), c.says) || strings.Contains(log.String(), secret) {
+			t.Errorf("%s: %v, stdout %q, stderr %q", c.what, err, out.String(), log.String())
+		}
+	}
+	for _, arg := range []string{"--help", "--version"} {
+		out, err := mcpCommand(t, nil, arg).Output()
+		if err != nil || !strings.HasPrefix(string(out), "svc-mcp ") {
+			t.Errorf("%s: %v: %s", arg, err, out)
+		}
+	}
+}
+
+// TestMCPStdioOutlivesTheService: bad lines cost nothing but an error, and the
+// service may go away and come back between two calls.
+func TestMCPStdioOutlivesTheService(t *testing.T) {
+	t.Parallel()
+	dir, address := t.TempDir(), "--listen="+freeAddress(t)
+	p := startIn(t, dir, address)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	m := mcpStart(t, mcpEnv(p, secret))
+	m.begin()
+	const lamp = `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2030-01-01","idempotency_key":"lamp"}`
+	first, refused := m.tool("create_warranty", lamp)
+	if refused {
+		t.Fatal(first)
+	}
+	for _, line := range []string{"nonsense", "{", "[]", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, strings.Repeat("x", 5<<20)} {
+		m.send(line)
+		if a := m.answer(); a.Error == nil || string(a.ID) != "null" {
+			t.Errorf("%.40s: %s", line, a.Result)
+		}
+	}
+	m.send("", `{"jsonrpc":"2.0","id":9,"result":{}}`, `{"jsonrpc":"2.0","method":"notifications/nonsense"}`)
+	if a := m.ask("resources/read", `{"uri":"warranty://warranties/\u007f"}`); a.Error == nil || a.Error.Code != -32602 {
+		t.Errorf("%s %v", a.Result, a.Error)
+	}
+
+	p.kill()
+	for range 2 {
+		text, refused := m.tool("list_warranties", `{}`)
+		if !refused || !strings.Contains(text, `"code":"unavailable"`) || strings.Contains(text, secret) {
+			t.Errorf("while the service is away: %s", text)
+		}
+	}
+	p = startIn(t, dir, address)
+	again, refused := m.tool("create_warranty", lamp)
+	if refused || again != first {
+		t.Errorf("after the restart: %s", again)
+	}
+	p.mustStop(t)
+	p = startIn(t, dir, address)
+	if text, refused := m.tool("list_warranties", `{}`); refused || !strings.Contains(text, `"Lamp"`) {
+		t.Errorf("after the second restart: %s", text)
+	}
+	if made := p.products(t, secret)["Lamp"]; made != 1 {
+		t.Errorf("%d lamps", made)
+	}
+	m.end()
+}
+
+// TestMCPStdioStartsBeforeTheService: it need not be there yet, nor answer.
+func TestMCPStdioStartsBeforeTheService(t *testing.T) {
+	t.Parallel()
+	dir, address := t.TempDir(), freeAddress(t)
+	p := startIn(t, dir, "--listen="+address)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	p.mustStop(t)
+
+	m := mcpStart(t, mcpEnv(p, secret))
+	m.begin()
+	if a := m.ask("tools/list", `{}`); a.Error == nil || a.Error.Code != 50300 || !strings.Contains(string(a.Error.Data), `"unavailable"`) {
+		t.Errorf("%s %v", a.Result, a.Error)
+	}
+	startIn(t, dir, "--listen="+address)
+	if a := m.ask("tools/list", `{}`); a.Error != nil || strings.Count(string(a.Result), `"inputSchema"`) != 10 {
+		t.Errorf("%s %v", a.Result, a.Error)
+	}
+	if log := m.end(); !strings.Contains(log, "does not answer yet") {
+		t.Errorf("the log: %q", log)
+	}
+
+	// A service that takes connections and says nothing must not hold up the handshake.
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	asked := time.Now()
+	m = mcpStart(t, []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=http://" + silent.Addr().String() + "/api/v1"})
+	m.begin()
+	if took := time.Since(asked); took > 15*time.Second {
+		t.Errorf("the handshake took %v", took)
+	}
+	if err := m.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	m.ended(0)
+}
+
+// TestMCPStdioAnswersBeforeItEnds: a pipe may end right behind the last call.
+func TestMCPStdioAnswersBeforeItEnds(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	cmd := mcpCommand(t, mcpEnv(p, secret))
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_warranties","arguments":{}}}
+`)
+	out, err := cmd.Output()
+	if err != nil || strings.Count(string(out), "\n") != 2 || !strings.Contains(string(out), `"pagination"`) {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestMCPStdioKnowsTheScopesOfItsKey: over stdio, too, what a token may not do is
+// neither listed nor done; and the service's history names the door.
+func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	session := p.register(t, "ada")
+	m := mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:read")))
+	m.begin()
+	list := string(m.ask("tools/list", `{}`).Result)
+	for _, tool := range []string{"list_warranties", "get_warranty", "verify_warranty"} {
+		if !strings.Contains(list, `"name":"`+tool+`"`) {
+			t.Errorf("%s is not listed", tool)
+		}
+	}
+	if n := strings.Count(list, `"inputSchema"`); n != 3 {
+		t.Errorf("%d tools are listed", n)
+	}
+	if text, refused := m.tool("create_warranty", `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2030-01-01"}`); !refused || !strings.Contains(text, `"insufficient_scope"`) {
+		t.Errorf("create_warranty: %s", text)
+	}
+	if a := m.ask("resources/read", `{"uri":"warranty://claims/01935b2e-7c4a-7def-8123-456789abcdef"}`); a.Error == nil || a.Error.Code != 40300 {
+		t.Errorf("resources/read: %s %v", a.Result, a.Error)
+	}
+	m.end()
+	if n := len(p.products(t, session)); n != 0 {
+		t.Errorf("%d records were made", n)
+	}
+
+	m = mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:write")))
+	m.begin()
+	if text, refused := m.tool("create_warranty", `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2030-01-01"}`); refused {
+		t.Fatal(text)
+	}
+	m.end()
+	id := p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}).must(t, "data.0.id")
+	if door := p.want(t, 200, call{method: "GET", path: "/api/warranties/" + id + "/history", secret: session}).must(t, "data.0.door"); door != "mcp" {
+		t.Errorf("the history says %s", door)
+	}
+}
+
+// TestMCPStdioWithTheOfficialClient is started by the official SDK, as by an
+// agent's program.
+func TestMCPStdioWithTheOfficialClient(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"} {
+		cmd := mcpCommand(t, mcpEnv(p, secret))
+		if err := mcpTour(cmd, version); err != nil {
+			t.Errorf("%s: %v", version, err)
+		}
+	}
+}
+
+func mcpTour(cmd *exec.Cmd, version string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), mcpPatience)
+	defer cancel()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, &sdk.CommandTransport{Command: cmd}, &sdk.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil || len(tools.Tools) != 10 {
+		return fmt.Errorf("tools: %+v, %w", tools, err)
+	}
+	made, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "create_warranty", Arguments: map[string]any{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2030-01-01"}})
+	if err != nil || made.IsError {
+		return fmt.Errorf("create: %+v, %w", made, err)
+	}
+	id := made.StructuredContent.(map[string]any)["data"].(map[string]any)["id"].(string)
+	read, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "warranty://warranties/" + id})
+	if err != nil || !strings.Contains(read.Contents[0].Text, `"Lamp"`) {
+		return fmt.Errorf("read: %+v, %w", read, err)
+	}
+	prompt, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "summarize_warranty", Arguments: map[string]string{"id": id}})
+	if err != nil || !strings.Contains(prompt.Messages[0].Content.(*sdk.TextContent).Text, id) {
+		return fmt.Errorf("prompt: %+v, %w", prompt, err)
+	}
+	completed, err := session.Complete(ctx, &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "warranty://warranties/{id}"},
+		Argument: sdk.CompleteParamsArgument{Name: "id", Value: id}})
+	if err != nil || !slices.Equal(completed.Completion.Values, []string{id}) {
+		return fmt.Errorf("complete: %+v, %w", completed, err)
+	}
+	return session.Close()
+}
+
+// TestMCPStdioHoldsNoDatabase looks into the program itself.
+func TestMCPStdioHoldsNoDatabase(t *testing.T) {
+	t.Parallel()
+	path, err := mcpProgram()
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, module := range info.Deps {
+		for _, database := range []string{"github.com/jackc/", "github.com/ncruces/", "github.com/pressly/goose", "github.com/redis/", "modernc.org/"} {
+			if strings.HasPrefix(module.Path, database) {
+				t.Errorf("it holds %s", module.Path)
+			}
+		}
+	}
+	// The same question has another answer for the server: the test sees databases.
+	server, err := buildinfo.ReadFile(svcd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(server.Deps) <= len(info.Deps) {
+		t.Errorf("svcd holds %d modules, svc-mcp %d", len(server.Deps), len(info.Deps))
+	}
+}

@@ -1,0 +1,386 @@
+package describe_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+const public = "https://warranty.shop.example"
+
+var protocols = []string{"2026-07-28", "2025-11-25"}
+
+// documents are those of a service at the public address, by their path.
+func documents(t testing.TB) map[string]describe.Document {
+	t.Helper()
+	list, err := describe.Discovery(public, "1.2.3", protocols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	byPath := map[string]describe.Document{}
+	for _, d := range list {
+		byPath[d.Path] = d
+	}
+	return byPath
+}
+
+// read reads a document whose members must all be known to v.
+func read(t testing.TB, body []byte, v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(string(body)))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		t.Fatalf("%v: %s", err, body)
+	}
+}
+
+func same(t testing.TB, what string, got, want any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// below tells absolute addresses of the service.
+func below(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Scheme+"://"+u.Host == public && u.RawQuery == "" && u.User == nil
+}
+
+// input is a value that somebody has to give.
+type input struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	IsRequired  bool   `json:"isRequired"`
+	IsSecret    bool   `json:"isSecret"`
+}
+
+// card is MCP's server card, by its schema; server.json has the same members.
+type card struct {
+	Schema      string `json:"$schema"`
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	WebsiteURL  string `json:"websiteUrl"`
+	Remotes     []struct {
+		Type                      string           `json:"type"`
+		URL                       string           `json:"url"`
+		Headers                   []input          `json:"headers"`
+		Variables                 map[string]input `json:"variables"`
+		SupportedProtocolVersions []string         `json:"supportedProtocolVersions"`
+	} `json:"remotes"`
+}
+
+var cardName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
+
+func (c card) check(t testing.TB) {
+	t.Helper()
+	if !cardName.MatchString(c.Name) || len(c.Title) == 0 || len(c.Title) > 100 || len(c.Description) == 0 || len(c.Description) > 100 ||
+		c.Version == "" || strings.ContainsAny(c.Version, "^~<>=*x ") || len(c.Remotes) != 1 {
+		t.Errorf("the card does not fit its schema: %+v", c)
+		return
+	}
+	if r := c.Remotes[0]; r.Type != "streamable-http" || len(r.Headers) != 1 || r.Headers[0].Name != "x-api-key" || !r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
+		t.Errorf("the remote is %+v", r)
+	}
+}
+
+func TestServerCard(t *testing.T) {
+	docs := documents(t)
+	var c card
+	read(t, docs["/.well-known/mcp.json"].Body, &c)
+	c.check(t)
+	same(t, "schema", c.Schema, "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json")
+	same(t, "version", c.Version, "1.2.3")
+	same(t, "versions of the protocol", c.Remotes[0].SupportedProtocolVersions, protocols)
+	if !below(c.WebsiteURL) || c.Remotes[0].URL != public+"/api/mcp" {
+		t.Errorf("addresses %s and %s", c.WebsiteURL, c.Remotes[0].URL)
+	}
+	same(t, "the card beside the endpoint", string(docs["/api/mcp/server-card"].Body), string(docs["/.well-known/mcp.json"].Body))
+}
+
+// TestServerJSON holds the file for the MCP registry to the card. It names no
+// package, because none is published.
+func TestServerJSON(t *testing.T) {
+	body, err := os.ReadFile("../../server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file, c card
+	read(t, body, &file)
+	read(t, documents(t)["/.well-known/mcp.json"].Body, &c)
+	file.check(t)
+	same(t, "schema", file.Schema, "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json")
+	same(t, "name", file.Name, c.Name)
+	same(t, "title", file.Title, c.Title)
+	same(t, "description", file.Description, c.Description)
+	same(t, "header", file.Remotes[0].Headers, c.Remotes[0].Headers)
+	same(t, "address", strings.Replace(file.Remotes[0].URL, "{host}", "warranty.shop.example", 1), c.Remotes[0].URL)
+	if !file.Remotes[0].Variables["host"].IsRequired {
+		t.Error("the host is not asked for")
+	}
+}
+
+// TestAgentCard holds A2A's card to its specification, 1.0, and to the truth: no
+// A2A operation is answered, so no interface is claimed.
+func TestAgentCard(t *testing.T) {
+	var c struct {
+		Name                string `json:"name"`
+		Description         string `json:"description"`
+		Version             string `json:"version"`
+		SupportedInterfaces []any  `json:"supportedInterfaces"`
+		Provider            struct{ Organization, URL string }
+		DocumentationURL    string          `json:"documentationUrl"`
+		Capabilities        map[string]bool `json:"capabilities"`
+		SecuritySchemes     map[string]struct {
+			APIKey struct{ Location, Name, Description string } `json:"apiKeySecurityScheme"`
+		} `json:"securitySchemes"`
+		DefaultInputModes  []string `json:"defaultInputModes"`
+		DefaultOutputModes []string `json:"defaultOutputModes"`
+		Skills             []struct {
+			ID, Name, Description string
+			Tags                  []string
+		} `json:"skills"`
+	}
+	read(t, documents(t)["/.well-known/agent-card.json"].Body, &c)
+	if c.Name == "" || c.Version != "1.2.3" || c.SupportedInterfaces == nil || len(c.SupportedInterfaces) != 0 || len(c.DefaultInputModes) == 0 || len(c.DefaultOutputModes) == 0 {
+		t.Errorf("required members are missing: %+v", c)
+	}
+	if !strings.Contains(c.Description, "not an A2A agent") || !strings.Contains(c.Description, public+"/api/mcp") {
+		t.Errorf("the description does not say what it is: %s", c.Description)
+	}
+	same(t, "capabilities", c.Capabilities, map[string]bool{"streaming": false, "pushNotifications": false, "extendedAgentCard": false})
+	if k := c.SecuritySchemes["integrationToken"].APIKey; k.Location != "header" || k.Name != "x-api-key" {
+		t.Errorf("the scheme is %+v", k)
+	}
+	if !below(c.Provider.URL) || !below(c.DocumentationURL) {
+		t.Errorf("addresses %s and %s", c.Provider.URL, c.DocumentationURL)
+	}
+	same(t, "skills", len(c.Skills), len(warranty.AllScopes))
+	told := map[string]int{}
+	for _, s := range c.Skills {
+		if s.ID == "" || s.Name == "" || len(s.Tags) == 0 {
+			t.Errorf("the skill %+v lacks something", s)
+		}
+		for _, tool := range regexp.MustCompile(`[a-z]+_[a-z]+`).FindAllString(s.Description, -1) {
+			told[tool]++
+		}
+	}
+	for _, op := range api.Operations() {
+		if op.Tool != "" && told[op.Tool] != 1 {
+			t.Errorf("the skills name %s %d times", op.Tool, told[op.Tool])
+		}
+	}
+}
+
+// TestCatalog holds the catalogue to RFC 9264: every relation is a list of
+// targets, whose attributes are texts.
+func TestCatalog(t *testing.T) {
+	doc := documents(t)
+	var c struct {
+		Linkset []map[string]json.RawMessage `json:"linkset"`
+	}
+	read(t, doc["/.well-known/api-catalog"].Body, &c)
+	anchors := map[string]map[string][]string{}
+	for _, context := range c.Linkset {
+		var anchor string
+		read(t, context["anchor"], &anchor)
+		delete(context, "anchor")
+		anchors[anchor] = map[string][]string{}
+		for relation, value := range context {
+			var targets []struct{ Href, Type, Title string }
+			read(t, value, &targets)
+			for _, target := range targets {
+				if !below(target.Href) {
+					t.Errorf("%s of %s leads to %s", relation, anchor, target.Href)
+				}
+				path := strings.TrimPrefix(target.Href, public)
+				anchors[anchor][relation] = append(anchors[anchor][relation], path)
+				if d, ok := doc[path]; ok && !strings.HasPrefix(d.MediaType, target.Type) {
+					t.Errorf("%s is said to be %s and is %s", path, target.Type, d.MediaType)
+				}
+			}
+		}
+	}
+	same(t, "links", anchors, map[string]map[string][]string{
+		public + "/.well-known/api-catalog": {"item": {"/api/v1", "/api/mcp"}},
+		public + "/api/v1":                  {"service-desc": {"/openapi.json"}, "service-doc": {"/llms.txt"}, "status": {"/healthz"}},
+		public + "/api/mcp":                 {"service-desc": {"/.well-known/mcp.json"}, "service-meta": {"/.well-known/agent-card.json"}},
+	})
+}
+
+// TestLLMs reads llms.txt as the reference parser does: a title, a summary, free
+// text without headings, then sections that hold links and nothing else.
+func TestLLMs(t *testing.T) {
+	doc := documents(t)
+	text := string(doc["/llms.txt"].Body)
+	head, rest, _ := strings.Cut(text, "\n## ")
+	if !regexp.MustCompile(`^# [^\n]+\n\n> [^\n]+\n\n[^#]+$`).MatchString(head) {
+		t.Errorf("the head is %q", head)
+	}
+	for _, scope := range warranty.AllScopes {
+		if !strings.Contains(head, string(scope)) {
+			t.Errorf("%s is not named", scope)
+		}
+	}
+	link := regexp.MustCompile(`^- \[([^\]]+)\]\(([^)\s]+)\): \S.*$`)
+	linked := map[string]bool{}
+	for section := range strings.SplitSeq(rest, "\n## ") {
+		lines := strings.Split(strings.TrimSpace(section), "\n")
+		for _, line := range lines[1:] {
+			m := link.FindStringSubmatch(line)
+			if m == nil && line != "" {
+				t.Errorf("under %q stands %q", lines[0], line)
+				continue
+			}
+			if m != nil {
+				if !below(m[2]) {
+					t.Errorf("%s leads to %s", m[1], m[2])
+				}
+				linked[strings.TrimPrefix(m[2], public)] = true
+			}
+		}
+	}
+	for _, path := range []string{"/openapi.json", "/api/mcp", "/.well-known/mcp.json", "/.well-known/agent-card.json", "/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents"} {
+		if !linked[path] {
+			t.Errorf("%s is not linked", path)
+		}
+	}
+}
+
+// TestDocumentsAreServed gets each of them as a machine does that knows nothing yet.
+func TestDocumentsAreServed(t *testing.T) {
+	w := servertest.New(t, servertest.SQLite(t))
+	get := func(method, path string, headers ...string) (*http.Response, string) {
+		t.Helper()
+		req, err := http.NewRequest(method, w.HTTP.URL+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(headers); i += 2 {
+			if req.Header.Set(headers[i], headers[i+1]); headers[i] == "Host" {
+				req.Host = headers[i+1]
+			}
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp, string(body)
+	}
+	paths := []string{}
+	for path, d := range documents(t) {
+		paths = append(paths, path)
+		resp, body := get("GET", path)
+		h := resp.Header
+		tag := h.Get("ETag")
+		if resp.StatusCode != 200 || h.Get("Content-Type") != d.MediaType || h.Get("Cache-Control") != "public, max-age=3600" || h.Get("Access-Control-Allow-Origin") != "*" ||
+			!regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) || h.Get("X-Request-Id") == "" {
+			t.Errorf("GET %s: %d %v", path, resp.StatusCode, h)
+		}
+		if path != "/openapi.json" {
+			for _, address := range regexp.MustCompile(`https?://[^\s"')]+`).FindAllString(body, -1) {
+				if !strings.HasPrefix(address, servertest.PublicURL) && !strings.HasPrefix(address, "https://static.modelcontextprotocol.io/schemas/") {
+					t.Errorf("%s names the address %s", path, address)
+				}
+			}
+		}
+		if evil, other := get("GET", path, "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "http"); other != body || evil.Header.Get("ETag") != tag || strings.Contains(evil.Header.Get("Link"), "evil") {
+			t.Errorf("%s believes the Host header", path)
+		}
+		head, none := get("HEAD", path)
+		if head.StatusCode != 200 || none != "" || head.ContentLength != int64(len(body)) || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != d.MediaType {
+			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
+		}
+		if path == "/.well-known/api-catalog" && head.Header.Get("Link") != `<`+servertest.PublicURL+path+`>; rel="api-catalog"` {
+			t.Errorf("HEAD of the catalogue has the link %s", head.Header.Get("Link"))
+		}
+		if again, none := get("GET", path, "If-None-Match", tag); again.StatusCode != 304 || none != "" || again.Header.Get("ETag") != tag {
+			t.Errorf("%s once more: %d %s", path, again.StatusCode, none)
+		}
+		if other, _ := get("GET", path, "If-None-Match", `"other"`); other.StatusCode != 200 {
+			t.Errorf("%s with another tag: %d", path, other.StatusCode)
+		}
+		if wrong, body := get("POST", path); wrong.StatusCode != 405 || wrong.Header.Get("Allow") != "GET, HEAD" || !json.Valid([]byte(body)) {
+			t.Errorf("POST %s: %d %s", path, wrong.StatusCode, body)
+		}
+	}
+	slices.Sort(paths)
+	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/api-catalog", "/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
+	// There is no login for agents, so none may be announced.
+	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp", "/.well-known/oauth-authorization-server",
+		"/.well-known/openid-configuration", "/.well-known/nonsense"} {
+		if resp, body := get("GET", path); resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, `"not_found"`) {
+			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
+		}
+	}
+}
+
+// TestCardSaysWhatTheEndpointDoes compares the card with the endpoint behind it.
+func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
+	w := servertest.New(t, servertest.SQLite(t))
+	secret, _ := w.Token(w.Person("Ada"))
+	req, err := http.NewRequest("POST", w.HTTP.URL+"/api/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{`+
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"X-Api-Key": secret, "Content-Type": "application/json", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"} {
+		req.Header.Set(name, value)
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var answer struct {
+		Result struct {
+			SupportedVersions []string
+			Meta              map[string]struct{ Title, Version string } `json:"_meta"`
+		}
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	documents, err := describe.Discovery(servertest.PublicURL, w.Server.Version, answer.Result.SupportedVersions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := http.Get(w.HTTP.URL + "/.well-known/mcp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer served.Body.Close()
+	body, err := io.ReadAll(served.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(documents, func(d describe.Document) bool { return d.Path == "/.well-known/mcp.json" })
+	same(t, "the card", string(body), string(documents[i].Body))
+	var c struct{ Title, Version string }
+	if err := json.Unmarshal(body, &c); err != nil {
+		t.Fatal(err)
+	}
+	if who := answer.Result.Meta["io.modelcontextprotocol/serverInfo"]; who.Title != c.Title || who.Version != c.Version {
+		t.Errorf("the endpoint says that it is %+v, the card %+v", who, c)
+	}
+}

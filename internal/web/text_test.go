@@ -1,0 +1,137 @@
+package web
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/warranty"
+)
+
+var (
+	literalKey = regexp.MustCompile(`\bt "([^"]+)"`)
+	codeKey    = regexp.MustCompile(`\.(?:t|get)\("([^"]+)"`)
+	builtKey   = regexp.MustCompile(`printf "([a-z_]+\.)%s"`)
+)
+
+// built are the keys that are put together of a beginning and a name.
+var built = map[string][]string{
+	"token_status.": warranty.TokenStatus(0).Values(), "door.": warranty.Door(0).Values(), "action.": warranty.Action(0).Values(),
+	"scope.": {"warranties:read", "warranties:write", "claims:read", "documents:read"}, "status.": warranty.Status(0).Values(),
+	"claim_status.": warranty.ClaimStatus(0).Values(), "claim_type.": warranty.ClaimType(0).Values(), "resolution.": warranty.Resolution(0).Values(),
+	"document_type.": warranty.DocumentType(0).Values(), "role.": warranty.Role(0).Values(),
+}
+
+// TestTextsExist looks for the text of every key that a template or the code names.
+func TestTextsExist(t *testing.T) {
+	texts, err := newTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	need := func(where, key string) {
+		t.Helper()
+		if _, ok := texts.words[key]; !ok {
+			t.Errorf("%s: there is no text %q", where, key)
+		}
+	}
+	names, err := fs.Glob(templateFiles, "templates/*.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		raw, err := templateFiles.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range literalKey.FindAllStringSubmatch(string(raw), -1) {
+			need(name, m[1])
+		}
+		for _, m := range builtKey.FindAllStringSubmatch(string(raw), -1) {
+			for _, value := range built[m[1]] {
+				need(name, m[1]+value)
+			}
+		}
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range codeKey.FindAllStringSubmatch(string(raw), -1) {
+			need(name, m[1])
+		}
+	}
+	for done := range flashes {
+		need("flashes", "done."+done)
+	}
+	for _, list := range [][]string{presetKeys(), overlapKeys(), connectKeys()} {
+		for _, key := range list {
+			need("settings", key)
+		}
+	}
+}
+
+func presetKeys() (keys []string) {
+	for _, p := range presets {
+		keys = append(keys, p.Key)
+	}
+	return append(keys, "token_form.ends", "token_form.ends_soon")
+}
+
+func overlapKeys() (keys []string) {
+	for _, o := range overlaps {
+		keys = append(keys, o.Key)
+	}
+	return keys
+}
+
+func connectKeys() (keys []string) {
+	for _, s := range connect("https://warranty.example.com") {
+		keys = append(keys, s.Where)
+	}
+	return keys
+}
+
+// TestConnect holds the snippets to what the programs want, and to this service.
+func TestConnect(t *testing.T) {
+	var names []string
+	for _, s := range connect("https://warranty.example.com") {
+		names = append(names, s.Name)
+		if !strings.Contains(s.Code, "https://warranty.example.com/api/") {
+			t.Errorf("%s does not name this service: %s", s.Name, s.Code)
+		}
+	}
+	if want := []string{"curl", "CLI", "Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"}; !slices.Equal(names, want) {
+		t.Errorf("there is %v, want %v", names, want)
+	}
+}
+
+// TestSpark draws usage at the edges of the 30 days.
+func TestSpark(t *testing.T) {
+	today := warranty.NewDate(2026, 3, 1)
+	flat := string(spark(nil, today))
+	if strings.Count(flat, "L") != 2*29 || !strings.Contains(flat, "M0.0 26.0") || !strings.Contains(flat, "L120.0 26.0") {
+		t.Errorf("no usage is drawn as %s", flat)
+	}
+	for day, point := range map[warranty.Date]string{today: "L120.0 2.0", today - 29: "M0.0 2.0"} {
+		if got := string(spark([]warranty.DayUsage{{Date: day, Requests: 7}}, today)); !strings.Contains(got, point) {
+			t.Errorf("%s is drawn as %s", day, got)
+		}
+	}
+	for _, day := range []warranty.Date{today - 30, today + 1} {
+		if got := string(spark([]warranty.DayUsage{{Date: day, Requests: 7}}, today)); got != flat {
+			t.Errorf("%s is drawn as %s", day, got)
+		}
+	}
+}
