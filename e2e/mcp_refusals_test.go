@@ -25,9 +25,9 @@ type mcpMistake struct {
 
 // mcpProblem is the part of a problem that must be the same everywhere.
 type mcpProblem struct {
-	Title, Code, Detail string
-	Status              int
-	Errors              []struct{ Field, Code, Message string }
+	Type, Title, Code, Detail string
+	Status                    int
+	Errors                    []struct{ Field, Code, Message string }
 }
 
 // TestMCPSameRefusalEverywhere makes the same mistakes over REST, hosted MCP, MCP

@@ -130,7 +130,7 @@ func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) e
 
 // VerifyEmail takes a mailed code, and shows the person every record that names
 // their address as the seller's.
-func (s *Service) VerifyEmail(ctx context.Context, _ warranty.Principal, in warranty.VerifyEmail) (warranty.User, error) {
+func (s *Service) VerifyEmail(ctx context.Context, p warranty.Principal, in warranty.VerifyEmail) (warranty.User, error) {
 	var user warranty.User
 	if err := in.Check(); err != nil {
 		return user, err
@@ -151,20 +151,20 @@ func (s *Service) VerifyEmail(ctx context.Context, _ warranty.Principal, in warr
 			return err
 		}
 		user = account.User
-		return s.linkSeller(tx, user, now)
+		return s.linkSeller(tx, user, p.Door, now)
 	})
 	return user, err
 }
 
 // linkSeller shows a person the records that name their address, and tells so in
 // the history of each.
-func (s *Service) linkSeller(tx *store.Tx, user warranty.User, now time.Time) error {
+func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
 	linked, err := tx.LinkSeller(user.ID, user.Email)
 	if err != nil {
 		return err
 	}
 	for _, id := range linked {
-		e := s.event(warranty.Principal{User: user, Door: warranty.DoorAPI}, warranty.SellerLinked, id, now)
+		e := s.event(warranty.Principal{User: user, Door: door}, warranty.SellerLinked, id, now)
 		if err := tx.InsertEvent(id, e, user.ID); err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		if err := tx.InsertUser(user, hash); err != nil {
 			return err
 		}
-		return s.linkSeller(tx, user, user.CreatedAt)
+		return s.linkSeller(tx, user, warranty.DoorAPI, user.CreatedAt)
 	})
 	if s.Store.IsDuplicate(err) {
 		err = warranty.Refuse(warranty.AlreadyExists, "This address has an account already.")

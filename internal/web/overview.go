@@ -1,9 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,12 +67,14 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 	if err != nil {
 		return o, err
 	}
-	o.Timeline = timeline(ahead.Data, o.Today)
-	attention, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 8}, ExpiringWithinDays: &soon})
+	o.Timeline = timeline(ahead.Data, o.Today, web.t("overview.today"))
+	attention, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: most, ExpiringWithinDays: &soon})
 	if err != nil {
 		return o, err
 	}
-	o.Attention = attention.Data
+	// What ends first stands first.
+	slices.SortStableFunc(attention.Data, func(a, b warranty.Warranty) int { return cmp.Compare(a.EndDate, b.EndDate) })
+	o.Attention = attention.Data[:min(8, len(attention.Data))]
 	o.Activity, err = web.Service.Activity(r.Context(), who, 8)
 	switch {
 	case o.Total == 0:
@@ -87,7 +91,7 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 
 // timeline draws what ends in the next months: a column a month, a brick a
 // warranty, and where today is.
-func timeline(ending []warranty.Warranty, today warranty.Date) template.HTML {
+func timeline(ending []warranty.Warranty, today warranty.Date, todayLabel string) template.HTML {
 	const months, width, column, brick, floor, most = 13, 920, 70, 19, 150, 6
 	now := today.Time()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -103,7 +107,8 @@ func timeline(ending []warranty.Warranty, today warranty.Date) template.HTML {
 		urgent[month] = urgent[month] || w.EndDate-today <= endingSoon
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="tl" viewBox="0 0 %d 190" aria-hidden="true" focusable="false">`, width)
+	var spoken []string
+	at := 5 + float64(now.Day()-1)/31*62
 	for i, n := range counts {
 		x := 5 + i*column
 		tone := ""
@@ -113,17 +118,25 @@ func timeline(ending []warranty.Warranty, today warranty.Date) template.HTML {
 		for k := range min(n, most) {
 			fmt.Fprintf(&b, `<rect class="bar%s" x="%d" y="%d" width="46" height="%d" rx="4"/>`, tone, x, floor-(k+1)*(brick+4), brick)
 		}
-		if n > 0 {
-			fmt.Fprintf(&b, `<text class="cnt" x="%d" y="%d">%d</text>`, x+18, floor-min(n, most)*(brick+4)-8, n)
-		}
 		month := first.AddDate(0, i, 0)
 		label := month.Format("Jan")
 		if month.Month() == time.January {
 			label = month.Format("Jan ’06")
 		}
+		if n > 0 {
+			middle := x + 18
+			if i == 0 && at > float64(x+10) && at < float64(x+32) {
+				middle = x + 36 // the line of today would cross it
+			}
+			fmt.Fprintf(&b, `<text class="cnt" x="%d" y="%d">%d</text>`, middle, floor-min(n, most)*(brick+4)-8, n)
+			spoken = append(spoken, fmt.Sprint(label, ": ", n))
+		}
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d">%s</text>`, x, floor, x+62, floor, x, floor+22, label)
 	}
-	at := 5 + float64(now.Day()-1)/31*62
-	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="14" x2="%.0f" y2="%d"/></svg>`, at, at, floor+6)
-	return template.HTML(b.String()) //nolint:gosec // numbers and names of months
+	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="14" x2="%.0f" y2="%d"/><text x="%.0f" y="24">%s</text>`, at, at, floor+6, at+6, template.HTMLEscapeString(todayLabel))
+	described := `aria-hidden="true"`
+	if len(spoken) > 0 {
+		described = `role="img" aria-label="` + strings.Join(spoken, ", ") + `"`
+	}
+	return template.HTML(fmt.Sprintf(`<svg class="tl" viewBox="0 0 %d 190" %s focusable="false">%s</svg>`, width, described, b.String())) //nolint:gosec // numbers, names of months and an escaped label
 }

@@ -52,7 +52,7 @@ func claimTone(s warranty.ClaimStatus) string {
 }
 
 func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
-	const left, right, middle = 2.0, 98.0, 12.0 // across in percent, so that it is as wide as its place
+	const left, right, middle = 0.0, 100.0, 12.0 // across in percent, so that it is as wide as its place
 	last := end
 	if end == warranty.Lifetime {
 		// A cover for life has no end to draw: the line goes on behind today.
