@@ -65,6 +65,10 @@ fmt: ## format the code
 vet: ## go vet
 	go vet -tags=$(TAGS) ./...
 
+.PHONY: man
+man: ## Write svc's man pages into bin/man
+	go run ./cmd/svc man bin/man
+
 .PHONY: lint
 lint: ## golangci-lint, with the rules of .golangci.yml
 	$(TOOL) golangci-lint run ./...

@@ -68,6 +68,9 @@ var homes = map[string]string{
 	"github.com/santhosh-tekuri":          "internal/openapitest",
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
+	"golang.org/x/term":                   "internal/cli",
+	"rsc.io/qr":                           "internal/web",
+	"github.com/chromedp":                 "",
 }
 
 // noDatabase are the programs that talk to the service over HTTP, and what they must not link.
