@@ -6,7 +6,6 @@ import (
 	"net/http"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -48,7 +47,7 @@ func notFound(uri string) error {
 	if err != nil {
 		data = nil // not even UTF-8: it is not said again
 	}
-	return &jsonrpc.Error{Code: sdk.CodeResourceNotFound, Message: "Resource not found", Data: data}
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
 }
 
 // rpcError is a JSON-RPC error on its own, for what ends before or outside of a tool.

@@ -98,14 +98,13 @@ func sayable(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
 		var said *jsonrpc.Error
+		read, isRead := req.(*sdk.ReadResourceRequest)
 		switch known := errors.As(err, &said); {
 		case err == nil:
 		case !known:
 			err = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: err.Error()}
-		case said.Code == sdk.CodeResourceNotFound:
-			if read, ok := req.(*sdk.ReadResourceRequest); ok {
-				err = notFound(read.Params.URI)
-			}
+		case isRead && said.Code == jsonrpc.CodeInvalidParams:
+			err = notFound(read.Params.URI)
 		}
 		return result, err
 	}

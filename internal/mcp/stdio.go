@@ -60,11 +60,11 @@ func filter(in io.Reader, messages io.Writer, answers *answerWriter) error {
 }
 
 func pass(line []byte, messages io.Writer, answers *answerWriter) error {
-	m, refused := parse(line)
-	decoded, err := jsonrpc.DecodeMessage(line)
-	if response, ok := decoded.(*jsonrpc.Response); ok && (response.Result != nil || response.Error != nil) {
-		return nil // an answer, to a question that this server never asks
+	if isAnswer(line) {
+		return nil // to a question that this server never asks
 	}
+	m, refused := parse(line)
+	_, err := jsonrpc.DecodeMessage(line)
 	if refused == nil && err != nil {
 		refused = &refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "The message can not be read: " + err.Error() + "."}
 	}
@@ -76,6 +76,12 @@ func pass(line []byte, messages io.Writer, answers *answerWriter) error {
 	}
 	_, err = messages.Write(append(line, '\n'))
 	return err
+}
+
+func isAnswer(message []byte) bool {
+	m, err := jsonrpc.DecodeMessage(message)
+	answer, ok := m.(*jsonrpc.Response)
+	return err == nil && ok && (answer.Result != nil || answer.Error != nil)
 }
 
 // readLine reads one line without its end; of one that is too long it keeps nothing.
@@ -109,10 +115,8 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	n, err := w.out.Write(b)
 	w.mu.Unlock()
-	if message, decoding := jsonrpc.DecodeMessage(b); decoding == nil {
-		if _, ok := message.(*jsonrpc.Response); ok {
-			w.expect(-1)
-		}
+	if isAnswer(b) {
+		w.expect(-1)
 	}
 	return n, err
 }
