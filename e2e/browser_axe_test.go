@@ -85,10 +85,11 @@ func (s *seen) before(id string) bool {
 // inspect looks at one page.
 func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 	b.look(t, looks[0].scheme, looks[0].width)
-	want, status := v.status, 0
+	want := v.status
 	if want == 0 {
 		want = http.StatusOK
 	}
+	var status int
 	if v.by != nil {
 		status = v.by(t, b)
 	} else {

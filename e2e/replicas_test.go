@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 // replicas starts two servers on one PostgreSQL database and one Redis.
 func replicas(t *testing.T) [2]*process {
 	t.Helper()
-	args := append(unthrottled, "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t))
+	args := append(slices.Clone(unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t))
 	return [2]*process{start(t, args...), start(t, args...)}
 }
 

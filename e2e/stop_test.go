@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -76,7 +77,7 @@ func TestStopUnderLoad(t *testing.T) {
 func TestCrashUnderLoad(t *testing.T) {
 	const rounds = 10
 	eachDatabase(t, func(t *testing.T, database string) {
-		args := append(unthrottled, database)
+		args := append(slices.Clone(unthrottled), database)
 		p := start(t, args...)
 		secret, _ := p.token(t, p.register(t, "olga"), "load", 1_000_000)
 		l, unanswered, replayed := newLoad(), 0, 0

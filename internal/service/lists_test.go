@@ -351,7 +351,7 @@ func orEmpty(s *string) string {
 func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, today warranty.Date) bool {
 	reference := string(r.ReferenceNumber)
 	return (in.Status == 0 || r.shown(today) == in.Status) &&
-		(in.Category == "" || r.Category != nil && strings.ToLower(*r.Category) == strings.ToLower(in.Category)) &&
+		(in.Category == "" || r.Category != nil && warranty.Fold(*r.Category) == warranty.Fold(in.Category)) &&
 		(in.Role == 0 || roles.Has(in.Role.Roles())) &&
 		(in.Q == "" || contains(in.Q, r.ProductName, orEmpty(r.SerialNumber), reference, strings.ReplaceAll(reference, "-", ""))) &&
 		(in.ExpiringWithinDays == nil || r.shown(today) == warranty.Active && r.EndDate != warranty.Lifetime && int(r.EndDate-today) <= *in.ExpiringWithinDays)

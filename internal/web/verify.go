@@ -30,9 +30,9 @@ func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Pr
 		return nil
 	}
 	reference, err := warranty.ParseReference(asked)
-	if err != nil { //nolint:nilerr // it is shown on the form
+	if err != nil {
 		web.showBare(w, r, http.StatusUnprocessableEntity, "verify-form", view{Title: web.t("verify.title"), Body: verdict{Asked: asked, Key: "verify.mistyped"}})
-		return nil
+		return nil //nolint:nilerr // it was shown on the form
 	}
 	target := "/verify/" + string(reference)
 	if serial := strings.TrimSpace(r.URL.Query().Get("serial")); serial != "" {

@@ -1,5 +1,6 @@
 //go:build mcpconformance
 
+//nolint:staticcheck // the suite asks for what is deprecated by now, too
 package main
 
 import (
