@@ -36,7 +36,7 @@ func Discovery(publicURL, version string, protocols []string) ([]Document, error
 	}
 	d := discovery{url: publicURL, version: version, protocols: protocols}
 	documents := []Document{
-		{"/openapi.json", "application/vnd.oai.openapi+json;version=3.1", openAPI},
+		{"/openapi.json", "application/json", openAPI},
 		{"/llms.txt", "text/plain; charset=utf-8", []byte(d.llms())},
 	}
 	for _, made := range []struct {
@@ -126,7 +126,7 @@ func (d discovery) catalog() object {
 		{{"anchor", d.url + catalogPath}, {"item", []object{
 			{{"href", d.url + string(api.V1)}, {"title", serviceTitle + " REST API v1"}},
 			{{"href", d.url + mcpPath}, {"title", serviceTitle + " MCP endpoint"}}}}},
-		{{"anchor", d.url + string(api.V1)}, {"service-desc", link("/openapi.json", "application/vnd.oai.openapi+json;version=3.1")},
+		{{"anchor", d.url + string(api.V1)}, {"service-desc", link("/openapi.json", "application/json")},
 			{"service-doc", link("/llms.txt", "text/plain")}, {"status", link("/healthz", "application/json")}},
 		{{"anchor", d.url + mcpPath}, {"service-desc", link(cardPath, cardType)}, {"service-meta", link(agentPath, "application/json")}},
 	}}}

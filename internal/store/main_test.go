@@ -113,7 +113,9 @@ func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") 
 
 func open(t testing.TB, database string) *Store {
 	t.Helper()
-	s, err := Open(context.Background(), database)
+	soon, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := Open(soon, database)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/pressly/goose/v3"
 )
@@ -92,6 +93,41 @@ func TestThreeMigrateAtOnce(t *testing.T) {
 			appliedOnce(t, open(t, database))
 		}
 	})
+}
+
+// TestOpeningWaitsForAnotherProcess: SQLite does not wait for somebody who reads a
+// file that is to be turned to WAL. Opening does.
+func TestOpeningWaitsForAnotherProcess(t *testing.T) {
+	path := newFile(t)
+	reader, err := sqlite3.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN`, `SELECT * FROM other`} {
+		if err := reader.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened := make(chan error)
+	go func() {
+		s, err := Open(context.Background(), path)
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Fatalf("did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if err := reader.Exec(`COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestAKilledMigrationIsFinished kills a process at random moments of its
