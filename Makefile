@@ -27,7 +27,7 @@ run: build ## run the service with a believable demo in it
 
 .PHONY: test
 test: ## run every test, on SQLite, PostgreSQL, Redis and Chromium
-	$(SERVICES) go test -tags=$(TAGS) $(PACKAGES)
+	$(SERVICES) go test -timeout=20m -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: race
 race: export CGO_ENABLED = 1
