@@ -236,10 +236,14 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 	mcpEach(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
 		secret, id := w.Token(ada)
+		before := strings.Count(w.Log.String(), "\n")
 		a := mcpSend(t, w, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_warranty","arguments":`+
 			`{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2027-01-01"}}}`, "X-Api-Key", secret, "X-Request-Id", "agent-request-1")
 		if a.status != 200 || a.header.Get("X-Request-Id") != "agent-request-1" {
 			t.Fatalf("%d %s", a.status, a.body)
+		}
+		if all := strings.Count(w.Log.String(), "\n") - before; all != 1 {
+			t.Errorf("a request made %d lines in the log: %s", all, w.Log)
 		}
 		lines := 0
 		for line := range strings.Lines(w.Log.String()) {

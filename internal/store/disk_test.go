@@ -89,6 +89,15 @@ func (d *disk) Delete(name string, syncDir bool) error {
 	return d.VFSFilename.Delete(name, syncDir)
 }
 
+// settle is what a while without any writing does: all that was written is safe.
+func (d *disk) settle() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, f := range d.files {
+		f.unsynced = nil
+	}
+}
+
 // changing counts a call that changes a file, and cuts the power when its time has come.
 func (d *disk) changing() error {
 	d.calls++

@@ -124,6 +124,7 @@ func powerCut(t testing.TB, synchronous string) (acknowledged, missing int) {
 		t.Fatal(err)
 	}
 	withScratch(t, s)
+	d.settle()
 	d.mu.Lock()
 	d.cutAt = d.calls + 100 + rand.Int64N(3000)
 	d.mu.Unlock()

@@ -64,7 +64,14 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 	}
 	// Not from the pool: the lock and the work need connections at the same time, and a pool may have but one.
 	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
-	return errors.Join(migrate(ctx, goose.DialectPostgres, db, e.dialect, goose.WithLocker(locker)), db.Close())
+	for range 3 {
+		err = migrate(ctx, goose.DialectPostgres, db, e.dialect, goose.WithLocker(locker))
+		if err == nil || !strings.Contains(err.Error(), "not held by this instance") {
+			break
+		}
+		// The machine was so busy that the lease ran out. Each step is a transaction, so looking again is safe.
+	}
+	return errors.Join(err, db.Close())
 }
 
 // migrateSQLite brings the file's schema up to date. Each step is a transaction,

@@ -95,17 +95,17 @@ func TestThreeMigrateAtOnce(t *testing.T) {
 	})
 }
 
-// TestOpeningWaitsForAnotherProcess: SQLite does not wait for somebody who reads a
-// file that is to be turned to WAL. Opening does.
+// TestOpeningWaitsForAnotherProcess: SQLite does not wait for somebody who writes
+// to a file that is to be turned to WAL. Opening does.
 func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	path := newFile(t)
-	reader, err := sqlite3.Open(path)
+	writer, err := sqlite3.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer reader.Close()
-	for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN`, `SELECT * FROM other`} {
-		if err := reader.Exec(statement); err != nil {
+	defer writer.Close()
+	for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN IMMEDIATE`} {
+		if err := writer.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 		t.Fatalf("did not wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	if err := reader.Exec(`COMMIT`); err != nil {
+	if err := writer.Exec(`COMMIT`); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-opened; err != nil {
