@@ -17,7 +17,7 @@ import (
 )
 
 // maxPicture is how large a picture may be: they are part of the repository.
-const maxPicture = 150_000
+const maxPicture = 250_000
 
 // TestPictures looks at the main pages of the demo as they are printed in the
 // README. With SVC_SCREENSHOTS, the pictures are written into that folder.

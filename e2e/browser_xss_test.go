@@ -83,7 +83,7 @@ func TestTextStaysText(t *testing.T) {
 			mallory.mustBeText(t, payload)
 		}
 	}
-	file := filepath.Join(t.TempDir(), `<img src=x onerror=hacked=1> " autofocus onfocus="hacked=1.txt`)
+	file := filepath.Join(t.TempDir(), `' onerror=hacked=1 &lt;script&gt; ${hacked=1} {{.Who}}.txt`)
 	if err := os.WriteFile(file, []byte("Bought in May.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

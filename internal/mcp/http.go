@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -159,18 +160,26 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, message, *refusedMess
 
 func write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
+	send(w, status, body)
+}
+
+// send says how long the answer is, as REST does.
+func send(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
 }
 
-// shaper turns the SDK's refusals, which are plain text, into JSON-RPC, and
-// keeps the service's own rule for caches.
+// shaper holds the SDK's answer until it is whole, unless it is a stream. It turns
+// refusals, which are plain text, into JSON-RPC, and keeps the service's own rule
+// for caches.
 type shaper struct {
 	http.ResponseWriter
 	id      json.RawMessage
 	noStore string
 	status  int
-	text    *bytes.Buffer // a refusal that is being gathered
+	streams bool
+	body    bytes.Buffer
 }
 
 // WriteHeader decides what becomes of the body by its head.
@@ -180,11 +189,9 @@ func (s *shaper) WriteHeader(status int) {
 	}
 	s.status = status
 	s.Header().Set("Cache-Control", s.noStore)
-	if status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain") {
-		s.text = new(bytes.Buffer)
-		return
+	if s.streams = strings.HasPrefix(s.Header().Get("Content-Type"), "text/event-stream"); s.streams {
+		s.ResponseWriter.WriteHeader(status)
 	}
-	s.ResponseWriter.WriteHeader(status)
 }
 
 // Write passes the body on, or gathers it.
@@ -192,15 +199,15 @@ func (s *shaper) Write(b []byte) (int, error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
-	if s.text != nil {
-		return s.text.Write(b)
+	if s.streams {
+		return s.ResponseWriter.Write(b)
 	}
-	return s.ResponseWriter.Write(b)
+	return s.body.Write(b)
 }
 
 // Flush sends what was written, for streams.
 func (s *shaper) Flush() {
-	if s.text == nil {
+	if s.streams {
 		_ = http.NewResponseController(s.ResponseWriter).Flush() // what can not be flushed goes out at the end
 	}
 }
@@ -209,22 +216,20 @@ func (s *shaper) Flush() {
 func (s *shaper) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (s *shaper) finish(ctx context.Context) {
-	switch {
-	case s.text != nil:
-		s.Header().Del("Content-Length")
-		write(s.ResponseWriter, s.status, encodeError(s.id, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.text.String()), nil))
-	case s.status != 0:
-	case ctx.Err() != nil:
-		late := warranty.AsError(ctx.Err())
-		s.Header().Set("Retry-After", "1")
-		s.refuse(http.StatusServiceUnavailable, rpcCode(http.StatusServiceUnavailable), late.Message)
-	default:
-		s.refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong on our side.")
+	refuse := func(status, code int, message string) {
+		s.Header().Set("Cache-Control", s.noStore)
+		write(s.ResponseWriter, status, encodeError(s.id, code, message, nil))
 	}
-}
-
-// refuse answers where the SDK has said nothing at all.
-func (s *shaper) refuse(status, code int, message string) {
-	s.Header().Set("Cache-Control", s.noStore)
-	write(s.ResponseWriter, status, encodeError(s.id, code, message, nil))
+	switch {
+	case s.streams:
+	case s.status == 0 && ctx.Err() != nil:
+		s.Header().Set("Retry-After", "1")
+		refuse(http.StatusServiceUnavailable, rpcCode(http.StatusServiceUnavailable), warranty.AsError(ctx.Err()).Message)
+	case s.status == 0: // the SDK has said nothing at all
+		refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong on our side.")
+	case s.status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain"):
+		refuse(s.status, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.body.String()))
+	default:
+		send(s.ResponseWriter, s.status, s.body.Bytes())
+	}
 }

@@ -49,7 +49,8 @@ const instructions = "Warranty records: list, read, create, update, delete and v
 func New(c Config) (*sdk.Server, error) {
 	s := &server{Config: c, scopes: map[string]warranty.Scope{}, byName: map[string]api.Bound{}}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "warranty-records", Title: "Warranty Records", Version: c.Version}, &sdk.ServerOptions{
-		Instructions: instructions, Logger: c.Log, CompletionHandler: s.complete,
+		// The SDK's own log has three lines for every request, and errors for what clients do wrong.
+		Instructions: instructions, Logger: slog.New(slog.DiscardHandler), CompletionHandler: s.complete,
 		// Lists differ from token to token, so nobody else may keep them.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 60_000, "private" },
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Resources: &sdk.ResourceCapabilities{}, Prompts: &sdk.PromptCapabilities{},

@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,6 +55,9 @@ func (m message) check(t *testing.T, a agent) {
 		if r.header.Get(name) == "" {
 			t.Errorf("%s: no %s", m.name, name)
 		}
+	}
+	if length := r.header.Get("Content-Length"); length != strconv.Itoa(len(r.body)) {
+		t.Errorf("%s: %d bytes are said to be %q", m.name, len(r.body), length)
 	}
 	if m.status == http.StatusAccepted {
 		if r.body != "" {

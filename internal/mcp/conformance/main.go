@@ -6,9 +6,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -68,11 +70,22 @@ func proxy(forward string) (http.Handler, error) {
 		return nil, err
 	}
 	key := os.Getenv("SVC_API_KEY")
-	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	forwarder := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		r.Out.Host = r.In.Host
 		r.Out.Header.Set("X-Api-Key", key)
-	}}, nil
+	}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Whole, because net/http closes a body that is still being passed on when a
+		// long answer begins, and now and then that breaks off the answer.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		forwarder.ServeHTTP(w, r)
+	}), nil
 }
 
 // headed sets what the service's middleware would have set by now.
