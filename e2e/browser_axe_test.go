@@ -33,7 +33,45 @@ func TestPagesAreAccessible(t *testing.T) {
 	mustLeaveNothingOut(t, all)
 	seen := &seen{}
 	inOrder := map[string][]visit{} // by person; what a form leads to has an order
-XX
+	queue := make(chan visit, 1000)
+	for _, v := range all {
+		if v.by != nil {
+			inOrder[v.who] = append(inOrder[v.who], v)
+		} else {
+			queue <- v
+		}
+	}
+	close(queue)
+
+	var wg sync.WaitGroup
+	look := func(b *tab, v visit) {
+		t.Run(v.String(), func(t *testing.T) { inspect(t, b, v, string(axe), seen) })
+	}
+	wg.Go(func() {
+		for who, list := range inOrder {
+			for _, v := range list {
+				look(people[who], v)
+			}
+		}
+		others(t, people, queue, look)
+	})
+	for range 2 {
+		wg.Go(func() { others(t, people, queue, look) })
+	}
+	wg.Wait()
+}
+
+// others looks at what is left, in tabs of its own.
+func others(t *testing.T, people map[string]*tab, queue chan visit, look func(*tab, visit)) {
+	tabs := map[string]*tab{}
+	for v := range queue {
+		if tabs[v.who] == nil {
+			tabs[v.who] = people[v.who].another(t)
+		}
+		look(tabs[v.who], v)
+	}
+}
+
 // seen remembers the parts that many pages have, so that axe looks at each once.
 type seen struct{ sync.Map }
 
