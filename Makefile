@@ -69,6 +69,10 @@ vet: ## go vet
 man: ## Write svc's man pages into bin/man
 	go run ./cmd/svc man bin/man
 
+.PHONY: mcp-conformance
+mcp-conformance: ## hold MCP against the official suite, the inspector and TypeScript clients (npm, network)
+	scripts/mcp-conformance
+
 .PHONY: lint
 lint: ## golangci-lint, with the rules of .golangci.yml
 	$(TOOL) golangci-lint run ./...
