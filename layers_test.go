@@ -34,10 +34,11 @@ var arrows = map[string]string{
 	"internal/service":  "api internal/files internal/mail internal/store warranty",
 	"internal/rest":     "api warranty",
 	"internal/mcp":      "api warranty",
-	"internal/cli":      "api warranty",
+	"internal/sheet":    "api warranty",
+	"internal/cli":      "api internal/sheet warranty",
 	"internal/describe": "api warranty",
 	"internal/upload":   "api internal/service warranty",
-	"internal/web":      "api internal/service internal/upload warranty",
+	"internal/web":      "api internal/service internal/sheet internal/upload warranty",
 	"internal/server":   "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":     "internal/mail internal/service internal/store warranty",
 

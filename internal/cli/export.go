@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
 
@@ -50,10 +51,14 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 	r.startProgress()
 	out := bufio.NewWriterSize(r.Stdout, 64<<10)
 	sink := r.newSink(out)
-	p := pager{remote: remote, in: in}
+	var raw []json.RawMessage // the records of the page as they came
+	p := sheet.Pager{Filter: in, List: func(ctx context.Context, in warranty.ListWarranties) (page warranty.Page[warranty.Warranty], err error) {
+		page, raw, err = listed(ctx, remote, in)
+		return page, err
+	}}
 	count := 0
 	for {
-		page, raw, err := p.next(ctx)
+		page, err := p.Next(ctx)
 		if err != nil {
 			return err
 		}
@@ -61,7 +66,7 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 			break
 		}
 		for i, w := range page.Data {
-			if !p.fresh(w.ID) {
+			if !p.Fresh(w.ID) {
 				continue
 			}
 			count++
@@ -87,62 +92,22 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 	return nil
 }
 
-// pager asks for one page after the other. Records that come or go in the
-// meantime shift the pages: what was seen is not shown again, and when the list
-// got shorter the pager steps back, so that nothing slips through between.
-type pager struct {
-	remote *Remote
-	in     warranty.ListWarranties
-	page   int
-	total  int64
-	last   warranty.ID // the oldest that was seen; ids fall from page to page
-	back   int         // steps back in a row
-	ended  bool
-}
-
-// maxBack bounds the steps back, for a list that shrinks all the time.
-const maxBack = 20
-
-// next is the next page, with each record as it came; nil at the end.
-func (p *pager) next(ctx context.Context) (*warranty.Page[warranty.Warranty], []json.RawMessage, error) {
-	if p.ended {
-		return nil, nil, nil
-	}
-	p.page++
-	p.in.Page, p.in.Limit = p.page, warranty.MaxLimit
-	out, answer, err := p.remote.Do(ctx, api.ListWarranties.Spec, &p.in)
+// listed is a page, with each record as it came.
+func listed(ctx context.Context, remote *Remote, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], []json.RawMessage, error) {
+	var none warranty.Page[warranty.Warranty]
+	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
 	if err != nil {
-		return nil, nil, &remoteError{err, answer}
+		return none, nil, &remoteError{err, answer}
 	}
 	page, ok := out.(*warranty.Page[warranty.Warranty])
 	if !ok {
-		return nil, nil, fmt.Errorf("the list is a %T", out)
+		return none, nil, fmt.Errorf("the list is a %T", out)
 	}
 	raw, err := recordsOf(answer.Body, true)
 	if err != nil || len(raw) != len(page.Data) {
-		return nil, nil, fmt.Errorf("the list can not be read: %w", err)
+		return none, nil, fmt.Errorf("the list can not be read: %w", err)
 	}
-	now := page.Pagination
-	gone := p.total - now.Total
-	p.total = now.Total
-	if gone > 0 && p.back < maxBack {
-		// At most so many records moved up, past the page before this one.
-		p.page = max(0, p.page-1-int((gone+warranty.MaxLimit-1)/warranty.MaxLimit))
-		p.back++
-		return &warranty.Page[warranty.Warranty]{Pagination: now}, nil, nil
-	}
-	p.back = 0
-	p.ended = int64(p.page) >= now.TotalPages
-	return page, raw, nil
-}
-
-// fresh tells records that were not seen yet.
-func (p *pager) fresh(id warranty.ID) bool {
-	if !p.last.IsZero() && id.String() >= p.last.String() {
-		return false
-	}
-	p.last = id
-	return true
+	return *page, raw, nil
 }
 
 // sink is one form of an export.
@@ -165,12 +130,12 @@ func (r *run) newSink(out io.Writer) sink {
 	case "json":
 		return r.jsonSink(out)
 	}
-	c := newCSVWriter(out)
-	c.write(namesOf(reflect.TypeFor[warranty.Warranty]()))
+	c := sheet.NewWriter(out)
+	c.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
 	return sink{func(w warranty.Warranty, _ []byte) error {
-		c.write(valuesOf(reflect.ValueOf(w)))
-		return c.flush()
-	}, c.flush}
+		c.Write(sheet.Values(reflect.ValueOf(w)))
+		return c.Flush()
+	}, c.Flush}
 }
 
 // jsonSink writes one object, as the service would if it had no pages.

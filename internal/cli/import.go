@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
 
@@ -27,9 +28,8 @@ type importer struct {
 	order      string
 
 	size   int64 // of the file; 0 when unknown
-	table  *table
-	rows   rowReader
-	failed *errorsCSV
+	rows   *sheet.Reader
+	failed *errorsFile
 	result importResult
 }
 
@@ -62,7 +62,7 @@ file within 24 hours creates nothing. Rows that fail are written with the
 reason to FILE.errors.csv; mend them there and import that file. At the rate
 limit the import waits.
 
-The fields for --map are ` + strings.Join(importFields(), ", ") + `.
+The fields for --map are ` + strings.Join(sheet.Fields(), ", ") + `.
 The key needs the scope warranties:write.`,
 		Example: "  svc warranties import items.csv --dry-run\n  svc warranties import items.csv --map product_name=Item --map category=\n  svc warranties export | svc --base-url https://other.example/api/v1 warranties import -",
 		Args:    arguments("file"),
@@ -81,24 +81,20 @@ The key needs the scope warranties:write.`,
 
 // perform imports the file. It holds one row at a time.
 func (i *importer) perform(ctx context.Context) error {
-	if i.order != "" && i.order != string(dayFirst) && i.order != string(monthFirst) {
-		return usage("There is no date order "+quote(i.order)+".", "Write --date-order dmy or mdy.")
+	options, err := i.options()
+	if err != nil {
+		return err
 	}
 	source, err := i.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer source.Close() // it was only read
-	if i.table, err = openTable(source); err != nil {
-		return err
+	if i.rows, err = sheet.Open(source, options); err != nil {
+		return asUsage(err)
 	}
-	m, err := mapColumns(i.table.header, i.maps)
-	if err != nil {
-		return err
-	}
-	i.rows = rowReader{mapping: m, order: dateOrder(i.order), seen: map[[8]byte]uint32{}}
-	i.result = importResult{DryRun: i.dryRun, Source: m.source, Columns: m.described(), Unused: m.unused()}
-	i.failed = &errorsCSV{path: i.errorsFile, header: i.table.header}
+	i.result = importResult{DryRun: i.dryRun, Source: i.rows.Source(), Columns: i.rows.Described(), Unused: i.rows.Unused()}
+	i.failed = &errorsFile{path: i.errorsFile, header: i.rows.Header()}
 	var remote *Remote
 	if !i.dryRun {
 		if remote, err = i.connect(true); err != nil {
@@ -106,11 +102,44 @@ func (i *importer) perform(ctx context.Context) error {
 		}
 	}
 	i.startProgress()
-	err = i.each(ctx, remote)
+	err = asUsage(i.each(ctx, remote))
 	if closed := i.failed.close(); err == nil {
 		err = closed
 	}
 	return i.finish(err)
+}
+
+// options are what the flags say about the file.
+func (i *importer) options() (sheet.Options, error) {
+	o := sheet.Options{Columns: map[string]string{}, Order: sheet.DateOrder(i.order)}
+	switch o.Order {
+	case sheet.UnknownOrder, sheet.DayFirst, sheet.MonthFirst:
+	default:
+		return o, usage("There is no date order "+quote(i.order)+".", "Write --date-order dmy or mdy.")
+	}
+	for _, chosen := range i.maps {
+		field, name, ok := strings.Cut(chosen, "=")
+		field = strings.ReplaceAll(strings.TrimSpace(field), "-", "_")
+		if !ok || !slices.Contains(sheet.Fields(), field) {
+			return o, usage("--map "+quote(chosen)+" names no field.", "Write --map field=Column; the fields are "+strings.Join(sheet.Fields(), ", ")+".")
+		}
+		o.Columns[field] = name
+	}
+	return o, nil
+}
+
+// asUsage makes a wrong command line of a file that can not be read, and leaves
+// other errors alone.
+func asUsage(err error) error {
+	var fault *sheet.Fault
+	var missing *sheet.MissingColumns
+	switch {
+	case errors.As(err, &fault):
+		return usage(fault.What, fault.Fix)
+	case errors.As(err, &missing):
+		return usage(missing.Error(), "Name it with --map "+missing.Fields[0]+"=Column; the file's columns are "+strings.Join(missing.Header, ", ")+".")
+	}
+	return err
 }
 
 // open opens the file and names that of its failures.
@@ -140,7 +169,7 @@ func (i *importer) open(ctx context.Context) (io.ReadCloser, error) {
 
 func (i *importer) each(ctx context.Context, remote *Remote) error {
 	for {
-		r, err := i.table.next()
+		r, err := i.rows.Next()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -156,7 +185,7 @@ func (i *importer) each(ctx context.Context, remote *Remote) error {
 		}
 		done := -1.0
 		if i.size > 0 {
-			done = float64(i.table.read.n) / float64(i.size)
+			done = float64(i.rows.BytesRead()) / float64(i.size)
 		}
 		i.bar.update(done, fmt.Sprintf("%d rows, %d failed", i.result.Rows, i.result.Failed))
 	}
@@ -164,27 +193,22 @@ func (i *importer) each(ctx context.Context, remote *Remote) error {
 
 // one imports a row. An error ends the import; what is wrong with the row alone
 // is noted and the next one is read.
-func (i *importer) one(ctx context.Context, remote *Remote, r row) error {
-	in, err := i.rows.warranty(r)
-	if err != nil {
-		return i.refuse(r, err)
+func (i *importer) one(ctx context.Context, remote *Remote, r sheet.Row) error {
+	if r.Err != nil {
+		return i.refuse(r)
 	}
-	key, repeat, err := i.rows.key(in)
-	if err != nil {
-		return err
-	}
-	if repeat {
+	if r.Repeat {
 		i.result.Repeated++
 	}
 	if i.dryRun {
 		return nil
 	}
-	in.IdempotencyKey = &key
-	out, answer, err := remote.Do(ctx, api.CreateWarranty.Spec, in)
+	out, answer, err := remote.Do(ctx, api.CreateWarranty.Spec, &r.Input)
 	if err != nil {
 		err = &remoteError{err, answer}
 		if p, ok := refusal(err); ok && exitCode(p.Status, p.Code) == exitUsage {
-			return i.refuse(r, &warranty.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors})
+			r.Err = &warranty.Error{Code: p.Code, Message: p.Detail, Fields: p.Errors}
+			return i.refuse(r)
 		}
 		return err
 	}
@@ -200,30 +224,18 @@ func (i *importer) one(ctx context.Context, remote *Remote, r row) error {
 const maxTold = 20
 
 // refuse notes a row that can not be imported.
-func (i *importer) refuse(r row, err error) error {
+func (i *importer) refuse(r sheet.Row) error {
 	i.result.Failed++
-	reason := err.Error()
-	var e *warranty.Error
-	if errors.As(err, &e) {
-		reason = e.Message
-		if len(e.Fields) > 0 {
-			var parts []string
-			for _, f := range e.Fields {
-				parts = append(parts, f.Field+": "+f.Message)
-			}
-			reason = strings.Join(parts, " ")
-		}
-	}
 	if i.dryRun {
 		switch {
 		case i.result.Failed <= maxTold:
-			i.note("Line %d: %s", r.line, reason)
+			i.note("Line %d: %s", r.Line, r.Reason())
 		case i.result.Failed == maxTold+1:
 			i.note("More lines have faults; the import will write all of them to %s.", i.errorsFile)
 		}
 		return nil
 	}
-	return i.failed.add(r, reason)
+	return i.failed.add(r)
 }
 
 // finish says what was done, also when the import ended early.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"reflect"
 	"slices"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
 
@@ -132,6 +134,27 @@ func recordsOf(body []byte, paged bool) ([]json.RawMessage, error) {
 	return []json.RawMessage{one.Data}, err
 }
 
+// listOf is the records of an answer: those of a page, or the one that there is.
+func listOf(out any) reflect.Value {
+	v := reflect.ValueOf(out)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if data := dataOf(v); data.IsValid() {
+		return data
+	}
+	one := reflect.MakeSlice(reflect.SliceOf(v.Type()), 0, 1)
+	return reflect.Append(one, v)
+}
+
+// dataOf is the Data of a page.
+func dataOf(v reflect.Value) reflect.Value {
+	if v.Kind() != reflect.Struct || !v.FieldByName("Pagination").IsValid() {
+		return reflect.Value{}
+	}
+	return v.FieldByName("Data")
+}
+
 // showCSV writes records as rows under the names of their fields.
 func (r *run) showCSV(out any) error {
 	var b bytes.Buffer
@@ -143,10 +166,10 @@ func (r *run) showCSV(out any) error {
 
 func writeCSV(w io.Writer, out any) error {
 	list := listOf(out)
-	c := newCSVWriter(w)
-	c.write(namesOf(list.Type().Elem()))
+	c := sheet.NewWriter(w)
+	c.Write(sheet.Columns(list.Type().Elem()))
 	for i := range list.Len() {
-		c.write(valuesOf(list.Index(i)))
+		c.Write(sheet.Values(list.Index(i)))
 	}
-	return c.flush()
+	return c.Flush()
 }

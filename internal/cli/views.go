@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
 
@@ -132,11 +133,11 @@ func documentColumns(list []warranty.Document) []*column {
 // anyColumns is a table of records that this package does not know.
 func anyColumns(list reflect.Value) []*column {
 	var columns []*column
-	for i, name := range namesOf(list.Type().Elem()) {
+	for i, name := range sheet.Columns(list.Type().Elem()) {
 		columns = append(columns, &column{title: strings.ToUpper(name), flex: i == 1, drop: i})
 	}
 	for i := range list.Len() {
-		for k, value := range valuesOf(list.Index(i)) {
+		for k, value := range sheet.Values(list.Index(i)) {
 			columns[k].add(value)
 		}
 	}
@@ -158,9 +159,9 @@ func bytesText(n int64) string {
 // pairsOf lists the fields of a record by their names, but for some.
 func pairsOf(record any, but ...string) []pair {
 	v := reflect.ValueOf(record)
-	values := valuesOf(v)
+	values := sheet.Values(v)
 	var pairs []pair
-	for i, name := range namesOf(v.Type()) {
+	for i, name := range sheet.Columns(v.Type()) {
 		label := strings.NewReplacer("_", " ", ".", " ").Replace(name) // warranty_id and warranty.id are one
 		if !slices.Contains(but, name) && !slices.ContainsFunc(pairs, func(p pair) bool { return p.name == label }) {
 			pairs = append(pairs, pair{label, values[i]})

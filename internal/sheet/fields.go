@@ -1,4 +1,4 @@
-package cli
+package sheet
 
 import (
 	"encoding"
@@ -12,34 +12,13 @@ import (
 // This file reads records by the names that their JSON has, so that a new field
 // appears in tables and CSV by itself.
 
-// listOf is the records of an answer: those of a page, or the one that there is.
-func listOf(out any) reflect.Value {
-	v := reflect.ValueOf(out)
-	if v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	if data := dataOf(v); data.IsValid() {
-		return data
-	}
-	one := reflect.MakeSlice(reflect.SliceOf(v.Type()), 0, 1)
-	return reflect.Append(one, v)
-}
-
-// dataOf is the Data of a page.
-func dataOf(v reflect.Value) reflect.Value {
-	if v.Kind() != reflect.Struct || !v.FieldByName("Pagination").IsValid() {
-		return reflect.Value{}
-	}
-	return v.FieldByName("Data")
-}
-
-// namesOf lists the columns of a type of record; those of a record inside it
+// Columns lists the columns of a type of record; those of a record inside it
 // follow its own name and a dot.
-func namesOf(t reflect.Type) []string {
+func Columns(t reflect.Type) []string {
 	var names []string
 	eachField(t, func(name string, f reflect.StructField) {
 		if inner := plainStruct(f.Type); inner != nil {
-			for _, n := range namesOf(inner) {
+			for _, n := range Columns(inner) {
 				names = append(names, name+"."+n)
 			}
 			return
@@ -49,8 +28,8 @@ func namesOf(t reflect.Type) []string {
 	return names
 }
 
-// valuesOf lists the values under namesOf.
-func valuesOf(v reflect.Value) []string {
+// Values lists the values under Columns.
+func Values(v reflect.Value) []string {
 	var values []string
 	eachField(v.Type(), func(_ string, f reflect.StructField) {
 		field := v.FieldByIndex(f.Index)
@@ -59,9 +38,9 @@ func valuesOf(v reflect.Value) []string {
 		case inner == nil:
 			values = append(values, textOf(field))
 		case field.Kind() == reflect.Pointer && field.IsNil():
-			values = append(values, make([]string, len(namesOf(inner)))...)
+			values = append(values, make([]string, len(Columns(inner)))...)
 		default:
-			values = append(values, valuesOf(reflect.Indirect(field))...)
+			values = append(values, Values(reflect.Indirect(field))...)
 		}
 	})
 	return values

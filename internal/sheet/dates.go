@@ -1,4 +1,4 @@
-package cli
+package sheet
 
 import (
 	"errors"
@@ -11,18 +11,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// dateOrder says how to read 03/04/2026.
-type dateOrder string
+// DateOrder says how to read 03/04/2026.
+type DateOrder string
 
+// The orders. Without one, a day that may mean two is refused.
 const (
-	unknownOrder dateOrder = ""
-	dayFirst     dateOrder = "dmy"
-	monthFirst   dateOrder = "mdy"
+	UnknownOrder DateOrder = ""
+	DayFirst     DateOrder = "dmy"
+	MonthFirst   DateOrder = "mdy"
 )
 
 var (
 	errDay       = errors.New("this is not a day that this program can read; write it as YYYY-MM-DD")
-	errAmbiguous = errors.New("this may mean two days, as 03/04/2026 does; say how to read it with --date-order dmy or mdy")
+	errAmbiguous = errors.New("this may mean two days, as 03/04/2026 does; write it as YYYY-MM-DD, or set the date order to dmy or mdy")
 	errTwoDigits = errors.New("a year with two digits may mean two centuries; write all four")
 )
 
@@ -38,7 +39,7 @@ var (
 var named = []string{"2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2 2006", "January 2 2006", "2. January 2006", "2. Jan 2006", "2006-Jan-02", "2006 Jan 2"}
 
 // importDate reads a day as other programs write it, when it can mean one day only.
-func importDate(s string, order dateOrder) (warranty.Date, error) {
+func importDate(s string, order DateOrder) (warranty.Date, error) {
 	s = strings.TrimSpace(s)
 	if d, err := warranty.ParseDate(s); err == nil {
 		return d, nil
@@ -69,13 +70,13 @@ func importDate(s string, order dateOrder) (warranty.Date, error) {
 
 // yearLast reads a day whose year comes last. Between dots it is the day that
 // comes first, everywhere; else a number above 12 tells which is which.
-func yearLast(first, second, year, between string, order dateOrder) (warranty.Date, error) {
+func yearLast(first, second, year, between string, order DateOrder) (warranty.Date, error) {
 	a, _ := strconv.Atoi(first)
 	b, _ := strconv.Atoi(second)
 	switch {
-	case between == ".", a > 12, a == b, order == dayFirst && b <= 12:
+	case between == ".", a > 12, a == b, order == DayFirst && b <= 12:
 		return day(year, second, first)
-	case b > 12, order == monthFirst:
+	case b > 12, order == MonthFirst:
 		return day(year, first, second)
 	}
 	return 0, errAmbiguous

@@ -1,4 +1,4 @@
-package cli
+package sheet
 
 import (
 	"encoding/csv"
@@ -6,16 +6,18 @@ import (
 	"strings"
 )
 
-// csvWriter writes rows whose cells no spreadsheet takes for formulas.
-type csvWriter struct {
+// Writer writes rows whose cells no spreadsheet takes for formulas.
+type Writer struct {
 	w   *csv.Writer
 	row []string
 	err error
 }
 
-func newCSVWriter(w io.Writer) *csvWriter { return &csvWriter{w: csv.NewWriter(w)} }
+// NewWriter writes rows to w, once they are flushed.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: csv.NewWriter(w)} }
 
-func (c *csvWriter) write(cells []string) {
+// Write adds a row. What goes wrong is told by Flush.
+func (c *Writer) Write(cells []string) {
 	c.row = c.row[:0]
 	for _, cell := range cells {
 		c.row = append(c.row, defuse(cell))
@@ -25,7 +27,8 @@ func (c *csvWriter) write(cells []string) {
 	}
 }
 
-func (c *csvWriter) flush() error {
+// Flush sends on what was written.
+func (c *Writer) Flush() error {
 	c.w.Flush()
 	if c.err != nil {
 		return c.err

@@ -1,12 +1,9 @@
-package cli
+package sheet
 
 import (
 	"slices"
-	"sort"
 	"strings"
 	"unicode"
-
-	"warranty.example/svc/api"
 )
 
 // guess says under which names other programs keep a field. The names have no
@@ -42,28 +39,24 @@ type mapping struct {
 	source  string // the program whose export it seems to be
 }
 
-// mapColumns guesses which column is what; overrides, field=Column, go before.
-func mapColumns(header, overrides []string) (mapping, error) {
+// mapColumns guesses which column is what; what was chosen goes before.
+func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 	m := mapping{header: header, columns: map[string][]int{}, source: sourceOf(header)}
 	taken := map[int]bool{}
-	for _, override := range overrides {
-		field, name, ok := strings.Cut(override, "=")
-		field = strings.ReplaceAll(strings.TrimSpace(field), "-", "_")
-		if !ok || !slices.ContainsFunc(guesses, func(g guess) bool { return g.field == field }) {
-			return m, usage("--map "+quote(override)+" names no field.", "Write --map field=Column; the fields are "+strings.Join(importFields(), ", ")+".")
+	for _, g := range guesses {
+		name, given := chosen[g.field]
+		if !given {
+			continue
 		}
-		m.columns[field] = []int{}
+		m.columns[g.field] = []int{}
 		if name = strings.TrimSpace(name); name == "" {
 			continue // the field is to be left out
 		}
-		i := slices.IndexFunc(header, func(h string) bool { return strings.TrimSpace(h) == name })
+		i := columnOf(header, name)
 		if i < 0 {
-			i = slices.IndexFunc(header, func(h string) bool { return bare(h) == bare(name) })
+			return m, &Fault{"The file has no column \"" + name + "\".", "Its columns are " + strings.Join(header, ", ") + "."}
 		}
-		if i < 0 {
-			return m, usage("The file has no column "+quote(name)+".", "Its columns are "+line(strings.Join(header, ", "))+".")
-		}
-		m.columns[field] = append(m.columns[field], i)
+		m.columns[g.field] = []int{i}
 		taken[i] = true
 	}
 	for _, g := range guesses {
@@ -81,6 +74,14 @@ func mapColumns(header, overrides []string) (mapping, error) {
 	return m, m.check()
 }
 
+// columnOf finds a column by its name as it is written, else as it is meant.
+func columnOf(header []string, name string) int {
+	if i := slices.Index(header, name); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(header, func(h string) bool { return bare(h) == bare(name) })
+}
+
 // check refuses a file from which no warranty can be made.
 func (m mapping) check() error {
 	var missing []string
@@ -92,14 +93,14 @@ func (m mapping) check() error {
 	if len(m.columns["end_date"])+len(m.columns["lifetime"])+len(m.columns["years"])+len(m.columns["months"])+len(m.columns["days"])+len(m.columns["duration"]) == 0 {
 		missing = append(missing, "end_date")
 	}
-	if len(missing) == 0 {
-		return nil
+	if len(missing) > 0 {
+		return &MissingColumns{Fields: missing, Header: m.header}
 	}
-	return usage("No column was found for "+strings.Join(missing, ", ")+".", "Name it with --map "+missing[0]+"=Column; the file's columns are "+line(strings.Join(m.header, ", "))+".")
+	return nil
 }
 
-// importFields are the names that --map takes.
-func importFields() []string {
+// Fields are the names of what a column can hold.
+func Fields() []string {
 	var fields []string
 	for _, g := range guesses {
 		fields = append(fields, g.field)
@@ -107,8 +108,8 @@ func importFields() []string {
 	return fields
 }
 
-// described says which columns each field comes from, for a dry run.
-func (m mapping) described() map[string]string {
+// Described says which columns each field comes from.
+func (m mapping) Described() map[string]string {
 	found := map[string]string{}
 	for field, columns := range m.columns {
 		var names []string
@@ -122,8 +123,8 @@ func (m mapping) described() map[string]string {
 	return found
 }
 
-// unused are the columns that no field is read from.
-func (m mapping) unused() []string {
+// Unused are the columns that no field is read from.
+func (m mapping) Unused() []string {
 	left := []string{}
 	for i, name := range m.header {
 		used := false
@@ -167,17 +168,4 @@ func bare(name string) string {
 		}
 		return -1
 	}, name)
-}
-
-// bodyFields are the fields of a warranty that an import can fill; a test holds
-// the guesses to them.
-func bodyFields() []string {
-	var fields []string
-	for _, p := range api.CreateWarranty.Params {
-		if p.In == api.Body {
-			fields = append(fields, p.Name)
-		}
-	}
-	sort.Strings(fields)
-	return fields
 }

@@ -1,4 +1,4 @@
-package cli
+package sheet
 
 import (
 	"bytes"
@@ -40,9 +40,9 @@ func TestWrittenRowsAreReadAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("'=+-@,;\"\n ab｜＝ü"))), 2, 5).Draw(t, "cells")
 		var b bytes.Buffer
-		w := newCSVWriter(&b)
-		w.write(want)
-		if err := w.flush(); err != nil {
+		w := NewWriter(&b)
+		w.Write(want)
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		got, err := csv.NewReader(&b).Read()
