@@ -1,0 +1,60 @@
+package data
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// UserID is a user's id. It grows with the number, as ids by time do.
+func UserID(user int) warranty.ID { return uuid(born.Add(time.Duration(user)*time.Second), user, 'u') }
+
+// TokenID is the id of a user's integration token.
+func TokenID(user int) warranty.ID { return uuid(born.Add(time.Duration(user)*time.Second), user, 'k') }
+
+// ID is a record's id. It grows with the number.
+func (r Record) ID() warranty.ID { return uuid(r.Created, r.Number, 'w') }
+
+// EventID is the id of the event that the record was made.
+func (r Record) EventID() warranty.ID { return uuid(r.Created, r.Number, 'e') }
+
+// uuid is a UUIDv7: 48 bits of milliseconds, then the number where a generator
+// that makes several in one millisecond has its counter, then noise.
+func uuid(at time.Time, number int, use byte) (id warranty.ID) {
+	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000|uint64(number>>20)&0xFFF)
+	noise := dice(number, use).Uint64() & 0x3FF_FFFF_FFFF
+	binary.BigEndian.PutUint64(id[8:], 2<<62|uint64(number&0xFFFFF)<<42|noise)
+	return id
+}
+
+// PocketBaseID is the same number in the form that PocketBase takes: fifteen
+// characters, in ascending order.
+func PocketBaseID(use byte, number int) string { return fmt.Sprintf("%c%014d", use, number) }
+
+// Reference is a record's reference number.
+func Reference(number int) string {
+	ref, err := warranty.NewReference(warranty.WarrantyPrefix, stream(number, 'n'))
+	if err != nil {
+		panic(err) // the stream never ends
+	}
+	return string(ref)
+}
+
+// Secret is the secret of a user's integration token.
+func Secret(user int) string {
+	secret, err := warranty.NewSecret(warranty.TokenSecret, stream(user, 's'))
+	if err != nil {
+		panic(err) // the stream never ends
+	}
+	return secret
+}
+
+func stream(number int, use byte) *rand.ChaCha8 {
+	var seed [32]byte
+	binary.BigEndian.PutUint64(seed[:], uint64(number))
+	seed[8], seed[9] = use, Generation
+	return rand.NewChaCha8(seed)
+}

@@ -1,0 +1,117 @@
+package fill
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"warranty.example/svc/bench/internal/data"
+	"warranty.example/svc/warranty"
+)
+
+// tokenRate is no limit: what is measured is a request that is let through.
+const tokenRate = 1_000_000_000
+
+// Svc is everything that svcd would have written to make the records: the people
+// with a token each, the records, who sees them, and their history.
+func Svc(set data.Set) []Table {
+	return []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
+}
+
+func svcUsers(set data.Set) Table {
+	at := micros(set.Record(0).Created)
+	return Table{"users", []string{"id", "email", "name", "password_hash", "verified_at", "created_at", "mail_choices"},
+		rowsOf(set.Users, func(u int) []any {
+			// Nobody signs in, and nobody is reminded by mail while others are measured.
+			return []any{id(data.UserID(u)), data.Email(u), data.Name(u), "-", at, at, int64(0)}
+		})}
+}
+
+func svcTokens(set data.Set) Table {
+	at, scopes := micros(set.Record(0).Created), warranty.AllScopes.Mask()
+	end := micros(time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC))
+	return Table{"tokens", []string{"id", "user_id", "name", "prefix", "scopes", "rate_limit", "expires_at", "created_at"},
+		rowsOf(set.Users, func(u int) []any {
+			return []any{id(data.TokenID(u)), id(data.UserID(u)), "bench", data.Secret(u)[:warranty.PrefixLength], scopes, int64(tokenRate), end, at}
+		})}
+}
+
+func svcSecrets(set data.Set) Table {
+	return Table{"token_secrets", []string{"secret_hash", "token_id"}, rowsOf(set.Users, func(u int) []any {
+		return []any{hash(data.Secret(u)), id(data.TokenID(u))}
+	})}
+}
+
+func svcWarranties(set data.Set) Table {
+	return Table{"warranties", []string{"id", "reference", "issuer_id", "product_name", "description", "serial_number", "category", "folded_category",
+		"supplier", "seller_name", "seller_email", "start_date", "end_date", "standing", "search", "version", "created_at", "updated_at"},
+		rowsOf(set.Records, func(i int) []any {
+			r := set.Record(i)
+			t := r.Texts()
+			at := micros(r.Created)
+			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial, r.Category, warranty.Fold(r.Category),
+				t.Supplier, optional(t.SellerName), optional(t.SellerEmail), r.Start.EpochDay(), r.End.EpochDay(), int64(r.Standing), searched(t), int64(1), at, at}
+		})}
+}
+
+// searched is what svcd looks through for q: see searchText of internal/store.
+func searched(t data.Texts) string {
+	return warranty.Fold(strings.Join([]string{t.Product, t.Reference, strings.ReplaceAll(t.Reference, "-", ""), t.Serial}, "\n"))
+}
+
+// sight is that a user sees a record.
+type sight struct {
+	user, record int
+	roles        warranty.Roles
+}
+
+func svcAccess(set data.Set) Table {
+	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date", "category"},
+		func(yield func([]any) bool) {
+			for _, s := range sights(set) {
+				r := set.Record(s.record)
+				record := id(r.ID())
+				if !yield([]any{id(data.UserID(s.user)), int64(1), record, record, int64(s.roles), int64(r.Standing),
+					r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}) {
+					return
+				}
+			}
+		}}
+}
+
+// sights are all of a set, in the order of the table's key.
+func sights(set data.Set) []sight {
+	var list []sight
+	for i := range set.Records {
+		r := set.Record(i)
+		if r.Seller == r.Owner {
+			list = append(list, sight{r.Owner, i, warranty.Owner | warranty.Issuer | warranty.Seller})
+			continue
+		}
+		list = append(list, sight{r.Owner, i, warranty.Owner | warranty.Issuer})
+		if r.Seller != data.NoSeller {
+			list = append(list, sight{r.Seller, i, warranty.Seller})
+		}
+	}
+	slices.SortFunc(list, func(a, b sight) int { return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.record, b.record)) })
+	return list
+}
+
+func svcHistory(set data.Set) Table {
+	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "actor", "door", "token_name", "action", "subject_id", "changes"},
+		rowsOf(set.Records, func(i int) []any {
+			r := set.Record(i)
+			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner), int64(warranty.DoorAPI), "bench",
+				int64(warranty.WarrantyCreated), id(r.ID()), "[]"}
+		})}
+}
+
+func id(id warranty.ID) []byte { return id[:] }
+
+func hash(secret string) []byte {
+	h := warranty.HashSecret(secret)
+	return h[:]
+}
+
+func micros(at time.Time) int64 { return at.UnixMicro() }

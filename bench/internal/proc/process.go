@@ -1,0 +1,103 @@
+package proc
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"time"
+)
+
+const (
+	startLimit = 2 * time.Minute
+	stopLimit  = 15 * time.Second
+)
+
+// Process is a server that runs.
+type Process struct {
+	PID   int
+	cmd   *exec.Cmd
+	log   *os.File
+	ended chan struct{}
+}
+
+// Start starts a program whose output goes to a file.
+func Start(cmd *exec.Cmd, log string) (*Process, error) {
+	file, err := os.Create(log)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = file, file
+	if err := cmd.Start(); err != nil {
+		file.Close()
+		return nil, err
+	}
+	p := &Process{PID: cmd.Process.Pid, cmd: cmd, log: file, ended: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait() // how it ended is in its log
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// Await waits until the server is ready.
+func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.ended:
+			return fmt.Errorf("%s ended at its start: see %s", p.cmd.Path, p.log.Name())
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready (%w): see %s", p.cmd.Path, err, p.log.Name())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Answers is ready when the address answers with 200.
+func Answers(url string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return err
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s answers %s", url, resp.Status)
+		}
+		return nil
+	}
+}
+
+// Stop ends the server, and waits until it has.
+func (p *Process) Stop() {
+	// INT is a clean stop for all of them; PostgreSQL would wait for its clients on TERM.
+	_ = p.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-p.ended:
+	case <-time.After(stopLimit):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+	p.log.Close()
+}
+
+// FreeAddress is a loopback address that nobody listens on at the moment.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}

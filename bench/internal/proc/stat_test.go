@@ -1,0 +1,43 @@
+package proc
+
+import (
+	"os"
+	"testing"
+	"time"
+)
+
+func TestStatIsReadPastAnyName(t *testing.T) {
+	text := []byte("42 (a) R (b)) S 7 42 42 0 -1 4194560 100 0 0 0 150 50 20 10 20 0 8 0 1000 1000 10 0 0\n")
+	got, parent, err := parseStat(text)
+	if want := (times{own: 2 * time.Second, children: 300 * time.Millisecond}); err != nil || got != want || parent != 7 {
+		t.Errorf("%+v, parent %d, %v", got, parent, err)
+	}
+	for _, bad := range []string{"", "42 (a", "42 (a) S 7 1 2", "42 (a) S 7 42 42 0 -1 4194560 100 0 0 0 x 50 20 10 20 0"} {
+		if _, _, err := parseStat([]byte(bad)); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
+}
+
+func TestStatusHasThePeak(t *testing.T) {
+	if n, err := parseStatus([]byte("Name:\tsvcd\nVmPeak:\t  900 kB\nVmHWM:\t  100 kB\n"), "VmHWM"); n != 102400 || err != nil {
+		t.Errorf("%d, %v", n, err)
+	}
+	if _, err := parseStatus([]byte("Name:\tsvcd\n"), "VmHWM"); err == nil {
+		t.Error("no figure is taken for one")
+	}
+}
+
+func TestThisProcessComputes(t *testing.T) {
+	before, err := CPU(os.Getpid())
+	after := before
+	for start := time.Now(); err == nil && after < before+3*tick; after, err = CPU(os.Getpid()) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatalf("computed for %v and was told %v", time.Since(start), after-before)
+		}
+	}
+	family, familyErr := FamilyCPU(os.Getpid())
+	if err != nil || familyErr != nil || family < after {
+		t.Errorf("the family %v, the process %v, %v, %v", family, after, err, familyErr)
+	}
+}

@@ -1,0 +1,28 @@
+// Command bench measures what a request costs svcd, beside those that somebody
+// might take instead. README.md says how, and what is fair about it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	if err := start(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func start(args []string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	options, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return run(ctx, options)
+}

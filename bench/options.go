@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"warranty.example/svc/bench/internal/load"
+	"warranty.example/svc/bench/internal/servers"
+)
+
+// options is what the command line asks for.
+type options struct {
+	records     int
+	growth      []int
+	servers     []servers.Server
+	operations  []load.Operation
+	rounds      int
+	length      time.Duration
+	connections int
+	profiles    string
+}
+
+func parse(args []string) (options, error) {
+	var o options
+	var growth, only, which, folder string
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.IntVar(&o.records, "records", 1_000_000, "records that every server is filled with")
+	f.StringVar(&growth, "growth", "10000,100000", "further sizes for svcd, to see what grows; empty for none")
+	f.StringVar(&which, "servers", "svcd", "who is measured: "+strings.Join(serverNames(), ", "))
+	f.StringVar(&only, "only", "", "operations to measure, or all: "+strings.Join(operationNames(), ", "))
+	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median of them is reported")
+	f.DurationVar(&o.length, "length", 1500*time.Millisecond, "of one stretch of load: one operation of one server in one round")
+	f.IntVar(&o.connections, "connections", 32, "connections that ask at once")
+	f.StringVar(&folder, "data", ".data", "folder for programs, filled databases and logs; it may be deleted at any time")
+	f.StringVar(&o.profiles, "profile", "", "folder for a CPU profile of svcd for each operation, taken in a round of their own")
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			os.Exit(0)
+		}
+		return o, err
+	}
+	if f.NArg() > 0 || o.rounds < 1 || o.connections < 1 || o.records < 1000 {
+		return o, errors.New("at least 1 round, 1 connection and 1000 records, and no further arguments")
+	}
+	return o, errors.Join(o.setGrowth(growth), o.setOperations(only), o.setServers(which, servers.Folder(folder)))
+}
+
+func (o *options) setGrowth(list string) error {
+	for _, text := range words(list) {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1000 || n >= o.records {
+			return fmt.Errorf("--growth: %q is not a number from 1000 to below --records", text)
+		}
+		o.growth = append(o.growth, n)
+	}
+	return nil
+}
+
+func (o *options) setOperations(list string) error {
+	for _, op := range load.Operations {
+		if wanted := words(list); len(wanted) == 0 || slices.Contains(wanted, op.Name) {
+			o.operations = append(o.operations, op)
+		}
+	}
+	for _, name := range words(list) {
+		if !slices.Contains(operationNames(), name) {
+			return fmt.Errorf("--only: there is no operation %q; there are %s", name, strings.Join(operationNames(), ", "))
+		}
+	}
+	return nil
+}
+
+func (o *options) setServers(list string, folder servers.Folder) error {
+	all := allServers(folder, o.profiles != "")
+	for _, name := range words(list) {
+		i := slices.IndexFunc(all, func(s servers.Server) bool { return s.Name() == name })
+		if i < 0 {
+			return fmt.Errorf("--servers: there is no %q; there are %s", name, strings.Join(serverNames(), ", "))
+		}
+		o.servers = append(o.servers, all[i])
+	}
+	return nil
+}
+
+func allServers(folder servers.Folder, profiles bool) []servers.Server {
+	return []servers.Server{servers.Svcd{Folder: folder, Profiles: profiles}}
+}
+
+func serverNames() (names []string) {
+	for _, s := range allServers("", false) {
+		names = append(names, s.Name())
+	}
+	return names
+}
+
+func operationNames() (names []string) {
+	for _, op := range load.Operations {
+		names = append(names, op.Name)
+	}
+	return names
+}
+
+// words are the items of a comma-separated list.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"warranty.example/svc/bench/internal/load"
+)
+
+// profile puts every operation's load once more on the servers that can tell
+// what they compute, and keeps what they tell. None of it is measured.
+func profile(ctx context.Context, o options, targets []target) error {
+	if err := os.MkdirAll(o.profiles, 0o755); err != nil { //nolint:gosec // profiles are no secret
+		return err
+	}
+	for _, t := range targets {
+		for _, op := range o.operations {
+			if t.running.Admin == "" || !t.can(op) {
+				continue
+			}
+			file := filepath.Join(o.profiles, fmt.Sprintf("%s-%d-%s.pprof", t.server.Name(), t.set.Records, op.Name))
+			if err := profileOne(ctx, o, t, op, file); err != nil {
+				return err
+			}
+			say("wrote %s", file)
+		}
+	}
+	return nil
+}
+
+// profileLength is what gives a profile of a few hundred samples.
+const profileLength = 4 * time.Second
+
+func profileOne(ctx context.Context, o options, t target, op load.Operation, file string) error {
+	fetched := make(chan error, 1)
+	go func() {
+		fetched <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds()), file)
+	}()
+	_, err := measure(ctx, t, op, o.connections, profileLength)
+	if err != nil {
+		return err
+	}
+	return <-fetched
+}
+
+func fetch(ctx context.Context, url, file string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, body, 0o600)
+}
