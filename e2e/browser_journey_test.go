@@ -29,6 +29,7 @@ func receipt(t testing.TB, name string) string {
 // TestJourney is the story of a warranty, told by the people in it, each in a
 // browser of their own.
 func TestJourney(t *testing.T) {
+	t.Parallel()
 	s := openSite(t)
 	ada, seller, buyer := s.visitor(t), s.person(t, halden), s.person(t, nora)
 	product, email := fmt.Sprint("Espresso machine ", time.Now().UnixNano()), fmt.Sprintf("ada%d@people.example", time.Now().UnixNano())

@@ -12,6 +12,7 @@ import (
 
 // TestKeyboard goes through the pages without a mouse.
 func TestKeyboard(t *testing.T) {
+	t.Parallel()
 	s := openSite(t)
 	b := s.person(t, nora)
 	focus := func() string {

@@ -22,6 +22,7 @@ const maxPicture = 250_000
 // TestPictures looks at the main pages of the demo as they are printed in the
 // README. With SVC_SCREENSHOTS, the pictures are written into that folder.
 func TestPictures(t *testing.T) {
+	t.Parallel()
 	s := openSite(t)
 	token := regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindStringSubmatch(s.output())[1]
 	for i, path := range []string{"/api/v1/warranties?limit=5", "/api/v1/warranties?status=active", "/api/v1/auth/status", "/api/v1/claims", "/api/v1/warranties?limit=5&page=2"} {

@@ -13,6 +13,7 @@ import (
 
 // TestFirstVisitIsSmall counts what travels when somebody comes for the first time.
 func TestFirstVisitIsSmall(t *testing.T) {
+	t.Parallel()
 	s := openSite(t)
 	nora := s.person(t, nora)
 	nora.mustOpen(t, "/warranties?status=active")

@@ -3,12 +3,14 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -57,6 +59,44 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 		t.Fatal("nobody could sign in, as an earlier test says")
 	}
 	return s.people, s.pages
+}
+
+// eachVisit has everybody look at their pages at the same time, each in a tab of
+// their own and one page after the other, as visits that build on earlier ones need.
+func (s *site) eachVisit(t *testing.T, all []visit, open func(*tab, testing.TB) *tab, look func(t *testing.T, b *tab, v visit)) {
+	t.Helper()
+	people, _ := s.company(t)
+	lanes := map[string][]visit{}
+	for i, v := range all {
+		lane := v.who
+		if lane == nora && i%2 == 0 {
+			lane += " in a second tab" // she has most
+		}
+		lanes[lane] = append(lanes[lane], v)
+	}
+	var wg sync.WaitGroup
+	for _, lane := range lanes {
+		wg.Go(func() {
+			b := open(people[lane[0].who], t)
+			for _, v := range lane {
+				t.Run(v.String(), func(t *testing.T) { look(t, b, v) })
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// mustVisit goes to a page, which is answered as it should be and complains about nothing.
+func (b *tab) mustVisit(t testing.TB, v visit) {
+	t.Helper()
+	lead := v.by
+	if lead == nil {
+		lead = func(t testing.TB, b *tab) int { return b.open(t, v.path) }
+	}
+	if status := lead(t, b); status != cmp.Or(v.status, http.StatusOK) {
+		t.Fatalf("got %d\n%s", status, b.describe())
+	}
+	b.mustBeQuiet(t, v.status)
 }
 
 // account makes an account for somebody new, and returns its address.

@@ -47,6 +47,7 @@ var payloads = []string{
 // TestTextStaysText puts payloads into every field of text that people have, and
 // looks at every page that shows them.
 func TestTextStaysText(t *testing.T) {
+	t.Parallel()
 	s := openSite(t)
 	email := fmt.Sprintf("mallory%d@people.example", time.Now().UnixNano())
 	mallory := s.visitor(t)
