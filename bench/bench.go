@@ -71,7 +71,7 @@ func prepare(ctx context.Context, o options) (targets []target, err error) {
 		if err := s.Build(ctx); err != nil {
 			return targets, err
 		}
-		for _, records := range append([]int{o.records}, o.growth...) {
+		for _, records := range o.sizes(s) {
 			set := data.Of(records)
 			if audiences[records] == nil {
 				a := set.Audience(warranty.DateOf(time.Now()))

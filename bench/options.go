@@ -31,8 +31,8 @@ func parse(args []string) (options, error) {
 	var growth, only, which, folder string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&o.records, "records", 1_000_000, "records that every server is filled with")
-	f.StringVar(&growth, "growth", "10000,100000", "further sizes for svcd, to see what grows; empty for none")
-	f.StringVar(&which, "servers", "svcd", "who is measured: "+strings.Join(serverNames(), ", "))
+	f.StringVar(&growth, "growth", "10000,100000", "further sizes for those who are svcd, to see what grows; empty for none")
+	f.StringVar(&which, "servers", strings.Join(serverNames(), ","), "who is measured: "+strings.Join(serverNames(), ", "))
 	f.StringVar(&only, "only", "", "operations to measure, or all: "+strings.Join(operationNames(), ", "))
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median of them is reported")
 	f.DurationVar(&o.length, "length", 1500*time.Millisecond, "of one stretch of load: one operation of one server in one round")
@@ -89,7 +89,15 @@ func (o *options) setServers(list string, folder servers.Folder) error {
 }
 
 func allServers(folder servers.Folder, profiles bool) []servers.Server {
-	return []servers.Server{servers.Svcd{Folder: folder, Profiles: profiles}}
+	return []servers.Server{servers.Svcd{Folder: folder, Profiles: profiles}, servers.Bare{Folder: folder}}
+}
+
+// sizes are those that a server is measured at: how the others grow is theirs to tell.
+func (o options) sizes(s servers.Server) []int {
+	if _, peer := s.(servers.Peer); peer {
+		return []int{o.records}
+	}
+	return append([]int{o.records}, o.growth...)
 }
 
 func serverNames() (names []string) {

@@ -1,6 +1,7 @@
 package fill
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -39,6 +40,15 @@ func SQLite(path string, tables []Table) error {
 		}
 	}
 	return db.Close()
+}
+
+// Schema makes a database file with tables in it.
+func Schema(path, sql string) error {
+	db, err := sqlite3.Open("file:" + path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(db.Exec(sql), db.Close())
 }
 
 // takeIndexes drops the indexes that were made by name and returns how to make them again.

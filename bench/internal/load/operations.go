@@ -25,6 +25,7 @@ type Query struct {
 	Page, Limit int
 	Category    string
 	Active      bool
+	Untotalled  bool // a server that can leave the total out may do so
 	Total       int
 }
 
@@ -57,6 +58,9 @@ var Operations = []Operation{
 	}},
 	{Name: "big", Title: "big's page 1 with its total", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Total: a.All})
+	}},
+	{Name: "untotalled", Title: "big's page 1, total left out by those who can", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Total: a.All, Untotalled: true})
 	}},
 	{Name: "category", Title: "big by category", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Category: data.Common, Total: a.Common})

@@ -4,6 +4,7 @@ package servers
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,9 @@ type Server interface {
 	// Start runs the program on a copy of the filled database.
 	Start(ctx context.Context, set data.Set) (*Running, error)
 }
+
+// Peer is a server that svcd is compared with.
+type Peer interface{ Peer() }
 
 // Running is a server that answers.
 type Running struct {
@@ -99,6 +103,39 @@ func (f Folder) once(name string, fill func(dir string) error) error {
 		return err
 	}
 	return os.Rename(draft, final)
+}
+
+// filled is the name of a database with the set in it. It is another one for
+// another schema, which is in the files that the pattern finds.
+func filled(server string, set data.Set, pattern string) (string, error) {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		return "", fmt.Errorf("found no %s: run this in the folder bench of the repository (%w)", pattern, err)
+	}
+	h := sha256.New()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		h.Write(text)
+	}
+	return fmt.Sprintf("%s-%d-%d-%.4x", server, set.Records, data.Generation, h.Sum(nil)), nil
+}
+
+// serve starts a program and waits until a path of it answers.
+func (f Folder) serve(ctx context.Context, r Running, program, log, ready string, args ...string) (*Running, error) {
+	var err error
+	// It is stopped by Stop alone, which lets it end well.
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), f.Path("bin", program), args...)
+	if r.Process, err = proc.Start(cmd, log); err != nil {
+		return nil, err
+	}
+	if err := r.Process.Await(ctx, proc.Answers("http://"+r.Addr+ready)); err != nil {
+		r.Stop()
+		return nil, err
+	}
+	return &r, nil
 }
 
 // copied is a copy of a filled folder for one run, and how to take it away.

@@ -2,10 +2,6 @@ package servers
 
 import (
 	"context"
-	"crypto/sha256"
-	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 
 	"warranty.example/svc/bench/internal/data"
@@ -23,6 +19,9 @@ type Svcd struct {
 	Profiles bool
 }
 
+// migrations are where the service's schema is.
+const migrations = "../internal/store/migrations/*.sql"
+
 // Name is a flag's value.
 func (Svcd) Name() string { return "svcd" }
 
@@ -34,7 +33,7 @@ func (s Svcd) Build(ctx context.Context) error { return s.build(ctx, "svcd", "..
 
 // Fill writes the file that svcd would have.
 func (s Svcd) Fill(ctx context.Context, set data.Set) error {
-	name, err := schemaName("svcd", set)
+	name, err := filled(s.Name(), set, migrations)
 	if err != nil {
 		return err
 	}
@@ -49,7 +48,7 @@ func (s Svcd) Fill(ctx context.Context, set data.Set) error {
 
 // Start runs svcd on a copy of the file.
 func (s Svcd) Start(ctx context.Context, set data.Set) (*Running, error) {
-	name, err := schemaName("svcd", set)
+	name, err := filled(s.Name(), set, migrations)
 	if err != nil {
 		return nil, err
 	}
@@ -66,26 +65,17 @@ func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) 
 	if err != nil {
 		return nil, err
 	}
+	r := Running{Addr: addr, API: &load.Svcd{}, stop: stop}
 	const unlimited = "1000000000"
 	args := append([]string{"--data", dir, "--listen", addr, "--rate-limit", unlimited, "--max-token-rate", unlimited,
 		"--ip-rate-limit", unlimited, "--verify-rate-limit", unlimited}, more...)
-	admin := ""
 	if s.Profiles {
-		if admin, err = proc.FreeAddress(); err != nil {
+		if r.Admin, err = proc.FreeAddress(); err != nil {
 			return nil, err
 		}
-		args = append(args, "--admin-listen", admin)
+		args = append(args, "--admin-listen", r.Admin)
 	}
-	p, err := proc.Start(exec.CommandContext(context.WithoutCancel(ctx), s.Path("bin", "svcd"), args...), dir+".log")
-	if err != nil {
-		return nil, err
-	}
-	r := &Running{Process: p, Addr: addr, Admin: admin, API: &load.Svc{}, stop: stop}
-	if err := p.Await(ctx, proc.Answers("http://"+addr+"/readyz")); err != nil {
-		r.Stop()
-		return nil, err
-	}
-	return r, nil
+	return s.serve(ctx, r, "svcd", dir+".log", "/readyz", args...)
 }
 
 // migrate gives a database the service's schema.
@@ -95,26 +85,4 @@ func migrate(ctx context.Context, database string) error {
 		return err
 	}
 	return s.Close()
-}
-
-// schemaName is of a filled database: another for every schema, set and generation of the data.
-func schemaName(server string, set data.Set) (string, error) {
-	files, err := filepath.Glob("../internal/store/migrations/*.sql")
-	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("found no migrations of svcd; run this in the folder bench of the repository (%w)", err)
-	}
-	h := sha256.New()
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return "", err
-		}
-		h.Write(text)
-	}
-	return filledName(server, set, h.Sum(nil)), nil
-}
-
-// filledName is the name of a filled database whose schema has the hash.
-func filledName(server string, set data.Set, schema []byte) string {
-	return fmt.Sprintf("%s-%d-%d-%.4x", server, set.Records, data.Generation, schema)
 }
