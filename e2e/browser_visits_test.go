@@ -132,7 +132,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	all = append(all, visit{who: stranger, path: "/nowhere", status: http.StatusNotFound}, visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound}, visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 
-	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/transfers/accept",
+	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import", "/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/transfers/accept",
 		"/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/calendar")
 	const record, claim, token = `td a[href^="/warranties/"]`, `td a[href^="/claims/"]`, `td a[href^="/settings/api/tokens/"]`
 	for _, status := range []string{"active", "ending", "upcoming", "expired", "void", "cancelled"} {
@@ -189,6 +189,9 @@ func byForms() []visit {
 			return b.press(t, "Create warranty")
 		}},
 		{who: tinkerer, path: "/warranties, created", by: create},
+		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", "")},
+		{who: tinkerer, path: "/warranties/import, mistaken", by: pasted(mistakenSheet, "")},
+		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, "Import the good rows")},
 		{who: tinkerer, path: "/claims, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/claims/new")
 			b.fill(t, "#incident_date", "2001-01-01", "#description", "It leaks.")
@@ -241,7 +244,7 @@ func (b *tab) offer(t testing.TB, email string) int {
 
 // notPages are addresses that answer with a file or lead elsewhere.
 var notPages = map[string]bool{
-	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /export.csv": true,
+	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /warranties/export.csv": true, "GET /warranties/import/template.csv": true,
 	"GET /settings": true, "GET /settings/api/tokens": true, "GET /settings/api/tokens/{id}/rotate": true,
 }
 

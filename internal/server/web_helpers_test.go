@@ -63,17 +63,21 @@ func (b *browser) post(path string, pairs ...string) page {
 
 func (b *browser) send(method, path string, form url.Values, headers ...string) page {
 	b.t.Helper()
-	var body io.Reader
-	if form != nil {
-		body = strings.NewReader(form.Encode())
+	if form == nil {
+		return b.sendBody(method, path, "", nil, headers...)
 	}
+	return b.sendBody(method, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()), headers...)
+}
+
+func (b *browser) sendBody(method, path, mediaType string, body io.Reader, headers ...string) page {
+	b.t.Helper()
 	req, err := http.NewRequest(method, b.w.HTTP.URL+path, body)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	req.Header.Set("Accept", "text/html,application/xhtml+xml")
-	if form != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if mediaType != "" {
+		req.Header.Set("Content-Type", mediaType)
 	}
 	if b.cookie != "" {
 		req.Header.Set("Cookie", b.cookie)

@@ -94,7 +94,7 @@ func (m mapping) check() error {
 		missing = append(missing, "end_date")
 	}
 	if len(missing) > 0 {
-		return &MissingColumns{Fields: missing, Header: m.header}
+		return &MissingColumns{Fields: missing, Header: m.header, Found: m.Described()}
 	}
 	return nil
 }

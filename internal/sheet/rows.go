@@ -14,21 +14,15 @@ import (
 // value is the first cell of a field that is not empty.
 func (m mapping) value(cells []string, field string) string {
 	for _, i := range m.columns[field] {
-		if v := m.cell(cells, i); v != "" {
+		if v := cell(cells, i); v != "" {
 			return v
 		}
 	}
 	return ""
 }
 
-// cell is a cell as its writer meant it. Homebox writes 0001-01-01 for no day.
-func (m mapping) cell(cells []string, i int) string {
-	v := strings.TrimSpace(fuse(cells[i]))
-	if strings.HasPrefix(v, "0001-01-01") {
-		return ""
-	}
-	return v
-}
+// cell is a cell as its writer meant it.
+func cell(cells []string, i int) string { return strings.TrimSpace(fuse(cells[i])) }
 
 // warranty makes the input of a row. Every field that is wrong is in the error.
 func (r *Reader) warranty(cells []string) (warranty.CreateWarranty, error) {
@@ -48,15 +42,25 @@ func (r *Reader) warranty(cells []string) (warranty.CreateWarranty, error) {
 func (m mapping) joined(cells []string, field string) string {
 	var parts []string
 	for _, i := range m.columns[field] {
-		if v := m.cell(cells, i); v != "" {
+		if v := cell(cells, i); v != "" {
 			parts = append(parts, v)
 		}
 	}
 	return strings.Join(parts, "\n\n")
 }
 
+// day is the first cell of a field that has a day. Homebox writes 0001-01-01 for none.
+func (m mapping) day(cells []string, field string) string {
+	for _, i := range m.columns[field] {
+		if v := cell(cells, i); v != "" && !strings.HasPrefix(v, "0001-01-01") {
+			return v
+		}
+	}
+	return ""
+}
+
 func (r *Reader) date(c *warranty.Checks, cells []string, field string) warranty.Date {
-	v := r.value(cells, field)
+	v := r.day(cells, field)
 	if v == "" {
 		return 0
 	}
@@ -73,7 +77,7 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 	if truthy(r.value(cells, "lifetime")) {
 		return warranty.Lifetime
 	}
-	if r.value(cells, "end_date") != "" {
+	if r.day(cells, "end_date") != "" {
 		return r.date(c, cells, "end_date")
 	}
 	l, err := importLength(r.value(cells, "duration"))

@@ -23,6 +23,7 @@ func (f *Fault) Error() string { return f.What }
 type MissingColumns struct {
 	Fields []string
 	Header []string
+	Found  map[string]string // the columns of the other fields
 }
 
 // Error names the fields that no column was found for.

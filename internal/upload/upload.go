@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// transferTimeout is for people with slow lines: 20 MiB at about 70 KiB a second.
-	transferTimeout = 5 * time.Minute
+	// TransferTimeout is for people with slow lines: 20 MiB at about 70 KiB a second.
+	TransferTimeout = 5 * time.Minute
 	// maxUpload leaves room for the form around a file.
 	maxUpload = warranty.MaxFileSize + 64<<10
 	maxField  = 1 << 10
@@ -31,9 +31,9 @@ const (
 	workTimeout = 20 * time.Second
 )
 
-// slow gives a transfer the time it needs, where other requests have less.
-func slow(w http.ResponseWriter) error {
-	control, until := http.NewResponseController(w), time.Now().Add(transferTimeout)
+// Slow gives a transfer the time it needs, where other requests have less.
+func Slow(w http.ResponseWriter) error {
+	control, until := http.NewResponseController(w), time.Now().Add(TransferTimeout)
 	return errors.Join(control.SetReadDeadline(until), control.SetWriteDeadline(until))
 }
 
@@ -44,7 +44,7 @@ func Receive(w http.ResponseWriter, r *http.Request, s *service.Service, p warra
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
 		return none, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
 	}
-	if err := slow(w); err != nil {
+	if err := Slow(w); err != nil {
 		return none, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
@@ -170,7 +170,7 @@ func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty
 		return err
 	}
 	defer content.Close()
-	if err := slow(w); err != nil {
+	if err := Slow(w); err != nil {
 		return err
 	}
 	h := w.Header()

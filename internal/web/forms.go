@@ -39,10 +39,12 @@ func (f form) Has(name, value string) bool {
 func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		return form{}, warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
+		return form{}, errForm
 	}
 	return form{Values: r.PostForm}, nil
 }
+
+var errForm = warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
 
 // input makes an operation's input of a form, with the path's parameters. Fields
 // that the operation does not take are the page's own and are left alone.

@@ -16,6 +16,7 @@ type warrantyList struct {
 	Today   warranty.Date
 	Filters []filter
 	Pager   pager
+	First   bool // there is nothing yet, and no filter that hides it
 }
 
 // filter is one choice of status, as people think of it.
@@ -34,22 +35,18 @@ const webPage = 20
 func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
 	list := warrantyList{form: form{Values: query}, Today: warranty.DateOf(web.Service.Now())}
-	in := warranty.ListWarranties{Paging: pagingOf(query), Q: query.Get("q"), Category: query.Get("category")}
 	for _, f := range statusFilters {
 		f.On = f.Value == query.Get("status")
 		list.Filters = append(list.Filters, f)
 	}
-	if status := query.Get("status"); status == "ending" {
-		days := endingSoon
-		in.ExpiringWithinDays = &days
-	} else if err := in.Status.UnmarshalText([]byte(status)); err != nil {
-		in.Status = 0
-	}
+	in := filterOf(query)
+	in.Paging = pagingOf(query)
 	var err error
 	if list.Page, err = web.Service.ListWarranties(r.Context(), who, in); err != nil {
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
+	list.First = list.Page.Pagination.Total == 0 && filterOf(query) == warranty.ListWarranties{}
 	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		web.part(w, r, "warranties", "rows", v)
@@ -57,6 +54,18 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	}
 	web.show(w, r, http.StatusOK, "warranties", v)
 	return nil
+}
+
+// filterOf is what an address asks for; nonsense is everything.
+func filterOf(query url.Values) warranty.ListWarranties {
+	in := warranty.ListWarranties{Q: query.Get("q"), Category: query.Get("category")}
+	if status := query.Get("status"); status == "ending" {
+		days := endingSoon
+		in.ExpiringWithinDays = &days
+	} else if err := in.Status.UnmarshalText([]byte(status)); err != nil {
+		in.Status = 0
+	}
+	return in
 }
 
 // pagingOf is the page that an address asks for; nonsense is the first.

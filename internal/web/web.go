@@ -83,7 +83,9 @@ func (web *Web) routes() []route {
 		{"GET /reset-password/confirm", web.confirmReset, true, nil}, {"POST /reset-password/confirm", web.doConfirmReset, true, nil},
 
 		{"GET /warranties", web.warranties, false, nil}, {"POST /warranties", web.createWarranty, false, nil},
-		{"GET /warranties/new", web.newWarranty, false, nil},
+		{"GET /warranties/new", web.newWarranty, false, nil}, {"GET /warranties/export.csv", web.exportWarranties, false, nil},
+		{"GET /warranties/import", web.importForm, false, nil}, {"POST /warranties/import", web.importSheet, false, nil},
+		{"GET /warranties/import/samples", web.importSamples, false, nil}, {"GET /warranties/import/template.csv", web.importTemplate, false, nil},
 		{"GET /warranties/{id}", web.warranty, false, nil}, {"POST /warranties/{id}", web.updateWarranty, false, nil},
 		{"GET /warranties/{id}/edit", web.editWarranty, false, nil}, {"POST /warranties/{id}/delete", web.deleteWarranty, false, nil},
 		{"GET /warranties/{id}/label", web.label, false, nil},

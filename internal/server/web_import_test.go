@@ -1,0 +1,296 @@
+package server_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"fmt"
+	"mime/multipart"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/warranty"
+)
+
+// sheet sends the form of an import; pairs are names and values in turn, and the
+// value of file becomes a file.
+func (b *browser) sheet(pairs ...string) page {
+	b.t.Helper()
+	return b.sheetFrom("same-origin", pairs...)
+}
+
+func (b *browser) sheetFrom(site string, pairs ...string) page {
+	b.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i := 0; i < len(pairs); i += 2 {
+		part, err := form.CreateFormField(pairs[i])
+		if pairs[i] == "file" {
+			part, err = form.CreateFormFile("file", "items.csv")
+		}
+		if err == nil {
+			_, err = part.Write([]byte(pairs[i+1]))
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.sendBody("POST", "/warranties/import", form.FormDataContentType(), &body, "Sec-Fetch-Site", site)
+}
+
+// confirm presses a button of a page that keeps a sheet.
+func (b *browser) confirm(p page, do string, pairs ...string) page {
+	b.t.Helper()
+	return b.sheet(append([]string{"kept", p.value("kept"), "shown", p.value("shown"), "do", do}, pairs...)...)
+}
+
+// stats are the figures of a page, by their label.
+func (p page) stats() map[string]string {
+	stats := map[string]string{}
+	for n := range p.node.Descendants() {
+		if attr(n, "class") == "stat" {
+			stats[textOf(n.FirstChild)] = textOf(n.LastChild)
+		}
+	}
+	return stats
+}
+
+const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,2027-12-31,Kitchen\r\n=1+1,2026-01-01,2025-01-01,\r\n<b>Pan</b>,1 Mar 2026,9999-12-31,'-x\r\n"
+
+// TestWebImport looks at a sheet, stores it once, and gets the rows back that
+// could not be stored.
+func TestWebImport(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	b.get("/warranties/import").says(t, "the form", 200, "At most 5000 rows and 1.0 MiB", "/warranties/import/template.csv")
+	var preview page
+	w.unchanged(t, "a preview", func() { preview = b.sheet("file", threeRows) })
+	preview.says(t, "the preview", 200, "Nothing is stored yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "for life", ">-x<", "Line 3", "end_date: The last day")
+	preview.hides(t, "the preview", "<b>Pan")
+	equal(t, "figures", preview.stats(), map[string]string{"Rows to import": "2", "Rows with mistakes": "1"})
+
+	var refused page
+	w.unchanged(t, "the refused rows", func() { refused = b.confirm(preview, "refused") })
+	equal(t, "the refused rows", refused.Body, "Product,Start date,End date,Category,svc_line,svc_error\n'=1+1,2026-01-01,2025-01-01,,3,end_date: The last day of cover can not be before its first day.\n")
+	equal(t, "how they come", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
+
+	stored := b.confirm(preview, "import")
+	stored.says(t, "the import", 200, "Line 3")
+	equal(t, "figures", stored.stats(), map[string]string{"Created": "2", "There already": "0", "Left out": "1"})
+	w.unchanged(t, "the same form again", func() {
+		equal(t, "figures", b.confirm(preview, "import").stats(), map[string]string{"Created": "0", "There already": "2", "Left out": "1"})
+	})
+	equal(t, "the refused rows afterwards", b.confirm(stored, "refused").Body, refused.Body)
+	list := b.get("/warranties")
+	list.says(t, "the list", 200, "Kettle", "&lt;b&gt;Pan&lt;/b&gt;")
+	equal(t, "records", w.records(), 2)
+}
+
+// TestWebImportIsThatOfTheCommandLine finds there already what svc imported before:
+// both give a row the same key.
+func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
+	w := webWorld(t)
+	p := w.Person("Nora")
+	b := w.signedIn(t, p)
+	const text = "name;purchase date;warranty\nKettle;01.03.2026;2 years\nPot;01.03.2026;2 years\n"
+	rows, err := sheet.Open(strings.NewReader(text), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := rows.Next()
+	if err != nil || row.Err != nil {
+		t.Fatal(err, row.Err)
+	}
+	made := w.Do(request{Method: "POST", Path: "/api/v1/warranties", Secret: p.Session, Body: fields{"product_name": "Kettle", "start_date": "2026-03-01", "end_date": "2028-02-29"},
+		Header: map[string]string{"Idempotency-Key": *row.Input.IdempotencyKey}})
+	equal(t, "the create", made.Status, 201)
+	got := b.confirm(b.sheet("sheet", text), "import")
+	equal(t, "figures", got.stats(), map[string]string{"Created": "1", "There already": "1", "Left out": "0"})
+}
+
+// TestWebImportChoices reads a sheet whose columns and dates have to be told.
+func TestWebImportChoices(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	missing := b.sheet("sheet", "What,Bought,Until\nKettle,03/04/2026,2027-12-31\n")
+	missing.says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Guess: Bought", "Kettle,03/04/2026")
+	choice := []string{"kept", missing.value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
+	unclear := b.sheet(choice...)
+	unclear.says(t, "an unclear day", 200, "This may mean two days")
+	equal(t, "figures", unclear.stats(), map[string]string{"Rows to import": "0", "Rows with mistakes": "1"})
+	choice = append(choice, "date_order", "dmy")
+	clear := b.sheet(choice...)
+	clear.says(t, "a clear day", 200, "3 Apr 2026")
+	w.unchanged(t, "importing what was not shown", func() {
+		b.confirm(clear, "import", append(slices.Clone(choice[2:len(choice)-1]), "mdy")...).says(t, "a changed choice", 200, "You changed how the sheet is read", "4 Mar 2026")
+	})
+	b.confirm(clear, "import", choice[2:]...).says(t, "the import", 200)
+	equal(t, "records", w.records(), 1)
+	left := b.sheet("sheet", "name,category,start_date,end_date\nKettle,Kitchen,2026-01-01,2027-01-01\n", "column_category", "=")
+	left.says(t, "a column left out", 200, "Not used")
+	left.hides(t, "a column left out", `<span class="t2">Kitchen`)
+}
+
+// TestWebImportRefusals sends what can not be imported: each is told and nothing is stored.
+func TestWebImportRefusals(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	head := "product_name,start_date,end_date\n"
+	many := head + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5001)
+	kept := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	w.unchanged(t, "what can not be imported", func() {
+		for name, test := range map[string]struct {
+			status int
+			says   string
+			pairs  []string
+		}{
+			"nothing":        {422, "The file is empty", nil},
+			"no rows":        {422, "The sheet has no rows", []string{"sheet", head}},
+			"a workbook":     {422, "The file is not CSV in UTF-8", []string{"file", "PK\x03\x04rest"}},
+			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order="}},
+			"too many rows":  {422, "more than 5000 rows", []string{"file", many, "do", "import", "shown", "date_order="}},
+			"too much":       {413, "more than 1.0 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
+			"far too much":   {413, "more than 1.0 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
+			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
+			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
+			"nothing good":   {200, "Rows with mistakes", []string{"sheet", head + "\xff,soon,\n"}},
+			"bad rows alone": {200, "Left out", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order="}},
+			"kept too much":  {413, "more than 1.0 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
+		} {
+			b.sheet(test.pairs...).says(t, name, test.status, test.says)
+		}
+		b.post("/warranties/import", "sheet", head).says(t, "another kind of form", 400, "could not be read")
+		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=").says(t, "a form of another site", 403, "came from another site")
+		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=").leads(t, "nobody's form", "/sign-in?next=%2F")
+	})
+	equal(t, "the log", strings.Contains(w.Log.String(), `"level":"ERROR"`), false)
+}
+
+// TestWebImportThatEndsEarly cuts the import off half-way: what is there is told,
+// and sending the form again makes the rest.
+func TestWebImportThatEndsEarly(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	var text strings.Builder
+	text.WriteString("product_name,start_date,end_date\n")
+	for i := range 10 {
+		fmt.Fprintf(&text, "Kettle %d,2026-01-01,2027-01-01\n", i)
+	}
+	preview := b.sheet("sheet", text.String())
+	w.exec(`CREATE TRIGGER full BEFORE INSERT ON warranties WHEN (SELECT count(*) FROM warranties) >= 4 BEGIN SELECT RAISE(ABORT, 'full'); END`)
+	early := b.confirm(preview, "import")
+	early.says(t, "an import that ends early", 500, "ended early", "Import again")
+	equal(t, "created", early.stats()["Created"], "4")
+	w.exec(`DROP TRIGGER full`)
+	equal(t, "figures", b.confirm(early, "import").stats(), map[string]string{"Created": "6", "There already": "4", "Left out": "0"})
+	equal(t, "records", w.records(), 10)
+}
+
+// TestWebSamples offers somebody new what to do first.
+func TestWebSamples(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	for _, path := range []string{"/", "/warranties"} {
+		b.get(path).says(t, path, 200, "Add your first warranty", `href="/warranties/import"`, `href="/warranties/import/samples"`)
+	}
+	b.get("/warranties?q=kettle").hides(t, "a search", "Load samples")
+	var preview page
+	w.unchanged(t, "looking at samples", func() { preview = b.get("/warranties/import/samples") })
+	equal(t, "figures", preview.stats(), map[string]string{"Rows to import": "4", "Rows with mistakes": "0"})
+	template := b.get("/warranties/import/template.csv")
+	equal(t, "the template", base64.StdEncoding.EncodeToString([]byte(template.Body)), preview.value("kept"))
+	b.confirm(preview, "import").says(t, "the import", 200)
+	for _, path := range []string{"/", "/warranties"} {
+		b.get(path).hides(t, path, "Load samples")
+	}
+	for _, status := range []string{"active", "ending", "expired"} {
+		b.get("/warranties?status="+status).says(t, status, 200, "Sample: ")
+	}
+}
+
+// TestWebExport holds the export to its filters, its columns and its owner.
+func TestWebExport(t *testing.T) {
+	w := webWorld(t)
+	w.Warranty(w.Person("Mallory").Session, fields{"product_name": "Stranger's"})
+	b := w.signedIn(t, w.Person("Nora"))
+	text := "product_name,category,start_date,end_date\n"
+	for i := range 250 {
+		text += fmt.Sprintf("=Kettle %d,%s\n", i, []string{"Kitchen,2019-01-01,2020-01-01", "Garden,2019-01-01,9999-12-31"}[i%2])
+	}
+	b.confirm(b.sheet("file", text), "import").says(t, "the import", 200)
+	got := b.get("/warranties/export.csv")
+	equal(t, "the type", got.Header.Get("Content-Type"), "text/csv; charset=utf-8")
+	if d := got.Header.Get("Content-Disposition"); !strings.HasPrefix(d, `attachment; filename="warranties-20`) || !strings.HasSuffix(d, `.csv"`) {
+		t.Errorf("it comes as %s", d)
+	}
+	rows := cells(t, got.Body)
+	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at")
+	equal(t, "the rows", len(rows), 251)
+	equal(t, "the newest", rows[1][2], "'=Kettle 249")
+	equal(t, "the oldest", rows[250][2], "'=Kettle 0")
+	for query, want := range map[string]int{"category=garden": 125, "status=expired": 125, "status=ending": 0, "q=kettle+24": 11, "status=nonsense": 250, "page=2": 250} {
+		equal(t, query, len(cells(t, b.get("/warranties/export.csv?"+query).Body)), want+1)
+	}
+	b.get("/warranties/export.csv?q="+strings.Repeat("x", 201)).says(t, "too long a search", 422)
+	w.browser(t).get("/warranties/export.csv").leads(t, "nobody", "/sign-in?next=%2Fwarranties%2Fexport.csv")
+}
+
+func cells(t interface{ Fatal(...any) }, text string) [][]string {
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestWebRoundTrip exports any records and imports them into another account: the
+// same records are there, and none twice. Only \r\n, which CSV does not tell from
+// \n, may have become the latter.
+func TestWebRoundTrip(t *testing.T) {
+	w := webWorld(t)
+	from, to := w.Person("Nora"), w.Person("Olga")
+	source, target := w.signedIn(t, from), w.signedIn(t, to)
+	who, err := w.Service.Authenticate(t.Context(), from.Session, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringOfN(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@,;\" aé＝<&0001-")), rapid.Rune().Filter(unicode.IsGraphic)), 0, 60, -1)
+		for range rapid.IntRange(1, 3).Draw(t, "records") {
+			start := warranty.NewDate(2020, 1, 1) + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "start"))
+			in := warranty.CreateWarranty{ProductName: word.Draw(t, "product"), SerialNumber: word.Draw(t, "serial"), Category: word.Draw(t, "category"), Supplier: word.Draw(t, "supplier"),
+				SellerName: word.Draw(t, "seller"), Description: word.Draw(t, "first line") + "\n" + word.Draw(t, "second line"), StartDate: start, EndDate: start + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "length"))}
+			if strings.TrimSpace(in.ProductName) == "" {
+				in.ProductName = "'"
+			}
+			if _, err := w.Service.CreateWarranty(t.Context(), who, in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sheet := source.get("/warranties/export.csv").Body
+		preview := target.sheet("file", sheet)
+		target.confirm(preview, "import")
+		if got, want := own(t, target.get("/warranties/export.csv").Body), own(t, sheet); got != want {
+			t.Fatalf("%s became %s", want, got)
+		}
+	})
+}
+
+// own are the columns of an export that are a person's own, in an order that does
+// not depend on when records were made.
+func own(t *rapid.T, text string) string {
+	var lines []string
+	for _, row := range cells(t, text) {
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%q", row[2:11]), `\r\n`, `\n`))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/warranty"
+)
+
+// An import in a browser is three requests that the server remembers nothing
+// between: the sheet comes, is shown as it will be stored, and comes once more to
+// be stored.
+
+func (web *Web) importForm(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showImport(w, r, who, http.StatusOK, &importPage{})
+}
+
+func (web *Web) showImport(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage) error {
+	web.show(w, r, status, "import", view{Title: web.t("import.title"), Nav: "warranties", Who: who, Body: p})
+	return nil
+}
+
+// importSamples is the preview of a sheet that is made up, for those who have none.
+func (web *Web) importSamples(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.previewSheet(w, r, who, &importPage{text: samples(warranty.DateOf(web.Service.Now()))})
+}
+
+func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warranty.Principal) error {
+	attachCSV(w.Header(), "warranties.csv")
+	_, _ = w.Write(samples(warranty.DateOf(web.Service.Now()))) // a reader who has gone away has nothing to be told
+	return nil
+}
+
+// importSheet does with a sheet what the button says: by default, only look at it.
+func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if err := upload.Slow(w); err != nil {
+		return err
+	}
+	p, err := web.readSheet(w, r)
+	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
+		p.Wrong = refusal.Message
+		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
+	}
+	if err != nil {
+		return err
+	}
+	switch p.Value("do") {
+	case "refused":
+		return web.sendRefused(w, r, who, p)
+	case "import":
+		if p.Value("shown") == p.Choices() {
+			return web.storeSheet(w, r, who, p)
+		}
+		p.Wrong = web.t("import.changed")
+	}
+	return web.previewSheet(w, r, who, p)
+}
+
+// previewSheet shows what a sheet would become, and stores nothing.
+func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
+	err := web.eachRow(p, func(row *sheet.Row) error {
+		if row.Err == nil && len(p.Rows) < shownRows {
+			p.Rows = append(p.Rows, row.Input)
+		}
+		return nil
+	})
+	if err != nil {
+		return web.refuseSheet(w, r, who, p, err)
+	}
+	web.show(w, r, http.StatusOK, "import-preview", view{Title: web.t("import.preview"), Nav: "warranties", Who: who, Body: p})
+	return nil
+}
+
+// storeSheet creates a warranty of each good row. One that is there already,
+// because the same form was sent before, is not created again.
+func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
+	whole := *p
+	if err := web.eachRow(&whole, func(*sheet.Row) error { return nil }); err != nil {
+		return web.refuseSheet(w, r, who, p, err)
+	}
+	// Once begun it goes on to the end, though the person may have left.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
+	defer cancel()
+	status := http.StatusOK
+	err := web.eachRow(p, func(row *sheet.Row) error { return web.storeRow(ctx, who, p, row) })
+	if err != nil {
+		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
+			return err
+		}
+		web.Log.ErrorContext(ctx, "an import ended early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
+		p.Incomplete = true
+	}
+	web.show(w, r, status, "import-result", view{Title: web.t("import.result"), Nav: "warranties", Who: who, Body: p})
+	return nil
+}
+
+// storeRow creates a warranty. What is refused about it is a fault of the row;
+// other errors end the import.
+func (web *Web) storeRow(ctx context.Context, who warranty.Principal, p *importPage, row *sheet.Row) error {
+	if row.Err != nil {
+		return nil //nolint:nilerr // the row's fault is counted, and the next one is read
+	}
+	made, err := web.Service.CreateWarranty(ctx, who, row.Input)
+	switch {
+	case err == nil && made.Replayed():
+		p.Existing++
+	case err == nil:
+		p.Created++
+	case warranty.AsError(err).Code.Info().Status == http.StatusUnprocessableEntity:
+		row.Err = err
+	default:
+		return err
+	}
+	return nil
+}
+
+// sendRefused sends the rows that can not be stored, with the reasons, to be
+// mended and imported.
+func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
+	var out bytes.Buffer
+	var failures *sheet.Failures
+	err := web.eachRow(p, func(row *sheet.Row) error {
+		if failures == nil {
+			failures = sheet.NewFailures(&out, p.header)
+		}
+		if row.Err == nil {
+			return nil
+		}
+		return failures.Add(*row)
+	})
+	if err != nil {
+		return web.refuseSheet(w, r, who, p, err)
+	}
+	attachCSV(w.Header(), "refused.csv")
+	_, _ = w.Write(out.Bytes()) // a reader who has gone away has nothing to be told
+	return nil
+}
+
+// refuseSheet shows what is wrong with a whole sheet, and keeps it: columns that
+// were not found can be chosen, and what was pasted can be mended.
+func (web *Web) refuseSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error) error {
+	var fault *sheet.Fault
+	var missing *sheet.MissingColumns
+	switch {
+	case errors.As(err, &fault):
+		p.Wrong, p.Fields = fault.What+" "+fault.Fix, nil
+	case errors.As(err, &missing):
+		p.Wrong = missing.Error() + " " + web.t("import.missing_fix")
+		p.describe(missing.Header, missing.Found)
+	default:
+		return err
+	}
+	return web.showImport(w, r, who, http.StatusUnprocessableEntity, p)
+}
