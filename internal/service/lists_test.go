@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -18,6 +19,7 @@ import (
 // read one by one and what a naive model of the contract expects.
 func TestListsAndReadsAgree(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.Service.Store.BlockLists(1, 20*time.Millisecond) // every list is a long one
 		rapid.Check(t, func(t *rapid.T) {
 			s := &story{T: t, world: w}
 			for range 3 {

@@ -144,7 +144,7 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 			return err
 		}
 		changed.Version, changed.UpdatedAt = w.Version+1, now
-		if err := tx.UpdateWarranty(changed, w.Version); err != nil {
+		if err := tx.UpdateWarranty(w, changed); err != nil {
 			return err
 		}
 		updated.Changes = warranty.Differences(w, changed)

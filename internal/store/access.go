@@ -1,9 +1,7 @@
 package store
 
 import (
-	"context"
 	"fmt"
-	"strings"
 
 	"warranty.example/svc/warranty"
 )
@@ -24,9 +22,12 @@ const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = ac
 
 // grantNew gives a person roles on a warranty that has just been inserted.
 func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Roles) error {
-	return t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8)`+addRoles,
-		user, ofWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
+		user, ofWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+		return err
+	}
+	return t.listsGrew(w.ID, ofWarranty, w.ID)
 }
 
 // LinkSeller makes a person the seller of every warranty that names their
@@ -40,12 +41,18 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	return ids, t.grantAll(`w.seller_email = $2`, user, email, warranty.Seller)
+	if err := t.grantAll(`w.seller_email = $2`, user, email, warranty.Seller); err != nil {
+		return nil, err
+	}
+	return ids, t.listsChanged(`a.user_id = $1`, anyItem, user)
 }
 
 // grant gives a person a role on a locked warranty and everything that belongs to it.
 func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
-	return t.grantAll(`w.id = $2`, user, id, role)
+	if err := t.grantAll(`w.id = $2`, user, id, role); err != nil {
+		return err
+	}
+	return t.partyChanged(id, `a.user_id = $2`, user)
 }
 
 func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Roles) error {
@@ -64,32 +71,59 @@ func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Rol
 
 // grantChild shows a new claim or document to everybody who sees its locked warranty.
 func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
-	return t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`, k, item, parent, status)
+	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`, k, item, parent, status); err != nil {
+		return err
+	}
+	return t.listsGrew(parent, k, item)
+}
+
+// dropChild takes a document from everybody's sight.
+func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
+	if err := t.childChanged(k, item, parent); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, parent, k, item)
 }
 
 // takeRole takes a role on a locked warranty from whoever has it; who has no
 // other is left without access.
 func (t *Tx) takeRole(id warranty.ID, role warranty.Roles) error {
+	if err := t.partyChanged(id, `a.roles & $2 = $2`, role); err != nil {
+		return err
+	}
 	if err := t.later(`UPDATE access SET roles = roles - $2 WHERE parent_id = $1 AND roles & $2 = $2`, id, role); err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
 }
 
-// syncAccess copies what lists filter on from a warranty that has changed.
-func (t *Tx) syncAccess(w warranty.Warranty) error {
-	return t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6 WHERE parent_id = $1 AND kind = $2`,
-		w.ID, ofWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w))
+// syncAccess copies what lists filter on from a warranty that has changed, if
+// that did.
+func (t *Tx) syncAccess(before, w warranty.Warranty) error {
+	if w.Standing == before.Standing && w.StartDate == before.StartDate && w.EndDate == before.EndDate && foldedCategory(w) == foldedCategory(before) {
+		return nil
+	}
+	if err := t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6 WHERE parent_id = $1 AND kind = $2`,
+		w.ID, ofWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+		return err
+	}
+	return t.childChanged(ofWarranty, w.ID, w.ID)
 }
 
 // syncClaim copies what lists filter on from a claim that has moved.
 func (t *Tx) syncClaim(c warranty.Claim) error {
-	return t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`, c.WarrantyID, c.ID, c.Status, ofClaim)
+	if err := t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`, c.WarrantyID, c.ID, c.Status, ofClaim); err != nil {
+		return err
+	}
+	return t.childChanged(ofClaim, c.ID, c.WarrantyID)
 }
 
 // dropAccess takes a warranty and all that belongs to it from everybody's sight.
 func (t *Tx) dropAccess(id warranty.ID) error {
+	if err := t.partyChanged(id, `a.roles <> $2`, 0); err != nil {
+		return err
+	}
 	return t.later(`DELETE FROM access WHERE parent_id = $1`, id)
 }
 
@@ -100,49 +134,45 @@ func foldedCategory(w warranty.Warranty) string {
 	return warranty.Fold(*w.Category)
 }
 
-// list is a question for one page of what a person may see. The person is not
-// optional: there is no way to ask without.
-type list struct {
-	user warranty.ID
-	kind kind
-	// table is joined with access to find the rows when a condition needs it.
-	table string
-	where strings.Builder
-	args  []any
-}
+// Every change above tells the lists that it touches (see blocks.go), in its own
+// transaction: an entry that is new at their end is told of only when it comes late.
 
-func listOf(user warranty.ID, k kind) *list {
-	l := &list{user: user, kind: k}
-	l.and(`a.user_id = ?`, user)
-	l.and(`a.kind = ?`, k)
-	return l
-}
+// anyItem stands for more changes than are told one by one.
+var anyItem warranty.ID
 
-// and adds a condition whose arguments stand as question marks.
-func (l *list) and(condition string, args ...any) {
-	if l.where.Len() > 0 {
-		l.where.WriteString(` AND `)
-	}
-	for _, arg := range args {
-		l.args = append(l.args, arg)
-		condition = strings.Replace(condition, "?", fmt.Sprintf("$%d", len(l.args)), 1)
-	}
-	l.where.WriteString(`(` + condition + `)`)
-}
-
-// page reads one page, newest first, and the exact total in one statement, so
-// that both are of the same moment. columns begin with the id; joins may use a.item_id.
-func (l *list) page(ctx context.Context, q querier, columns, joins string, p warranty.Paging, read func(Row, int)) (total int64, err error) {
-	from := `access a ` + l.table + ` WHERE ` + l.where.String()
-	sql := fmt.Sprintf(`SELECT n.total, %s FROM (SELECT count(*) AS total FROM %s) n
-		LEFT JOIN (SELECT a.item_id, a.roles FROM %s ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d) a ON 1 = 1 %s
-		ORDER BY a.item_id DESC`, columns, from, from, len(l.args)+1, len(l.args)+2, joins)
-	err = q.query(ctx, sql, func(r Row) error {
-		total = r.Int(0)
-		if !r.Null(1) {
-			read(r, 1)
-		}
+// listsGrew tells of an entry that has just been granted, if its id is so old that
+// somebody may have counted already what lies around it.
+func (t *Tx) listsGrew(parent warranty.ID, k kind, item warranty.ID) error {
+	if !t.store.lists.late(item, t.store.Now()) {
 		return nil
-	}, append(l.args, p.Limit, p.Offset())...)
-	return total, err
+	}
+	return t.childChanged(k, item, parent)
+}
+
+// childChanged tells all who see an item of a warranty, or the warranty itself.
+func (t *Tx) childChanged(k kind, item, parent warranty.ID) error {
+	return t.listsChanged(`a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3`, item, parent, k, item)
+}
+
+// partyChanged tells those who see a warranty, and fit the condition on $2, of it
+// and of all that belongs to it.
+func (t *Tx) partyChanged(id warranty.ID, who string, arg any) error {
+	if err := t.listsChanged(`a.parent_id = $1 AND a.kind = 1 AND `+who, id, id, arg); err != nil {
+		return err
+	}
+	return t.listsChanged(`a.parent_id = $1 AND a.kind > 1 AND `+who, anyItem, id, arg)
+}
+
+// listsChanged moves the epochs of the lists that the condition on access finds,
+// always in the same order, so that two transactions never wait for each other,
+// and notes the item.
+func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
+	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+`
+		ORDER BY a.user_id, a.kind ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
+		return err
+	}
+	n := len(args)
+	return t.later(fmt.Sprintf(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
+		SELECT DISTINCT e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID) FROM list_epochs e JOIN access a ON a.user_id = e.user_id AND a.kind = e.kind WHERE `+which+`
+		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`, n+1, n+2), append(args, t.store.lists.slots, item)...)
 }

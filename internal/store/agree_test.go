@@ -49,6 +49,9 @@ type script struct {
 	random *rand.Rand
 	base   uint64 // of the ids, which is no other script's
 	last   uint64
+	made   func() time.Time // when an id was made, by itself; nil for long ago
+	others []*Store         // that are asked for the same
+	sure   bool             // it picks what exists
 
 	users      []warranty.User
 	warranties []warranty.ID
@@ -75,12 +78,18 @@ func (s *script) id() (id warranty.ID) {
 	for i := range 8 {
 		id[15-i] = byte(s.last >> (8 * i))
 	}
+	if s.made != nil {
+		ms := s.made().UnixMilli()
+		for i := range 6 {
+			id[5-i] = byte(ms >> (8 * i))
+		}
+	}
 	return id
 }
 
 // oneOf picks something that exists, or now and then something that does not.
 func oneOf[T any](s *script, list []T, other T) T {
-	if len(list) == 0 || s.random.IntN(8) == 0 {
+	if len(list) == 0 || !s.sure && s.random.IntN(8) == 0 {
 		return other
 	}
 	return list[s.random.IntN(len(list))]
@@ -189,7 +198,7 @@ func (s *script) change() (any, error) {
 		}
 		changed = w
 		changed.ProductName, changed.Category, changed.Standing, changed.Version = name, warranty.Optional(category), status, w.Version+1
-		return tx.UpdateWarranty(changed, w.Version)
+		return tx.UpdateWarranty(w, changed)
 	})
 	return []any{changed, changed.Version, changed.Standing}, err
 }
@@ -213,7 +222,8 @@ func (s *script) get() (any, error) {
 	return []any{w, w.Standing, w.Version}, err
 }
 
-func (s *script) list() (any, error) {
+// question is one for a list of warranties.
+func (s *script) question() warranty.ListWarranties {
 	in := warranty.ListWarranties{Paging: s.paging(), Status: warranty.Status(s.random.IntN(6)), Role: warranty.Role(s.random.IntN(4))}
 	if s.random.IntN(2) == 0 {
 		in.Category = s.word()
@@ -225,6 +235,11 @@ func (s *script) list() (any, error) {
 		days := s.random.IntN(50)
 		in.ExpiringWithinDays = &days
 	}
+	return in
+}
+
+func (s *script) list() (any, error) {
+	in := s.question()
 	list, total, err := s.Warranties(context.Background(), s.user(), in, s.today())
 	return []any{list, total}, err
 }

@@ -41,12 +41,9 @@ func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListCl
 		l.and(`a.status = ?`, in.Status)
 	}
 	if !in.WarrantyID.IsZero() {
-		l.and(`a.parent_id = ?`, in.WarrantyID)
+		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
 	}
-	var list []warranty.Claim
-	total, err := l.page(ctx, s.engine, claimColumns, `LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging,
-		func(r Row, i int) { list = append(list, readClaim(r, i)) })
-	return list, total, err
+	return page(ctx, s, l, claimColumns, `LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging, readClaim)
 }
 
 // InsertClaim adds a claim on a locked warranty and shows it to all who see that.

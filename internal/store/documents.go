@@ -31,16 +31,12 @@ func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Do
 func (s *Store) Documents(ctx context.Context, user warranty.ID, in warranty.ListDocuments) ([]warranty.Document, int64, error) {
 	l := listOf(user, ofDocument)
 	if !in.WarrantyID.IsZero() {
-		l.and(`a.parent_id = ?`, in.WarrantyID)
+		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
 	}
 	if in.Q != "" {
-		l.table = `JOIN documents d ON d.id = a.item_id`
-		l.and(`d.search LIKE ? ESCAPE '\'`, like(in.Q))
+		l.narrow(`JOIN documents d ON d.id = a.item_id`, `d.search LIKE ? ESCAPE '\'`, like(in.Q))
 	}
-	var list []warranty.Document
-	total, err := l.page(ctx, s.engine, documentColumns, `LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging,
-		func(r Row, i int) { list = append(list, readDocument(r, i)) })
-	return list, total, err
+	return page(ctx, s, l, documentColumns, `LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging, readDocument)
 }
 
 // File says where a document's file is and who put it there. It never leaves the service.
@@ -104,7 +100,7 @@ func (t *Tx) DeleteDocument(d warranty.Document) error {
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, d.WarrantyID, ofDocument, d.ID)
+	return t.dropChild(ofDocument, d.ID, d.WarrantyID)
 }
 
 // HasFile tells whether a stored file belongs to a document.

@@ -14,6 +14,7 @@ import (
 type Store struct {
 	engine engine
 	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
+	lists  *lists
 }
 
 // Open opens a PostgreSQL database by its address, or else a SQLite file by its
@@ -38,7 +39,7 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{engine: e}
+	s := &Store{engine: e, lists: newLists()}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}
@@ -64,16 +65,16 @@ func (s *Store) Failed() <-chan struct{} {
 
 // Tx is a transaction. Its methods are the writes, and the reads that lock.
 type Tx struct {
-	ctx    context.Context
-	engine engine
-	tx     engineTx
+	ctx   context.Context
+	store *Store
+	tx    engineTx
 }
 
 // Write runs fn in one transaction. All of it is durable when Write returns nil,
 // and none of it is there otherwise. fn may be run more than once, so it keeps
 // nothing from a run that failed.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	return s.engine.write(ctx, func(tx engineTx) error { return fn(&Tx{ctx: ctx, engine: s.engine, tx: tx}) })
+	return s.engine.write(ctx, func(tx engineTx) error { return fn(&Tx{ctx: ctx, store: s, tx: tx}) })
 }
 
 // IsDuplicate tells whether an error says that a key is taken already.

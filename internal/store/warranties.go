@@ -60,13 +60,9 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 		l.and(`a.roles & ? <> 0`, in.Role.Roles())
 	}
 	if in.Q != "" {
-		l.table = `JOIN warranties w ON w.id = a.item_id`
-		l.and(`w.search LIKE ? ESCAPE '\'`, like(in.Q))
+		l.narrow(`JOIN warranties w ON w.id = a.item_id`, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
 	}
-	var list []warranty.Warranty
-	total, err := l.page(ctx, s.engine, warrantyColumns+`, a.roles`, `LEFT JOIN warranties w ON w.id = a.item_id`, in.Paging,
-		func(r Row, i int) { list = append(list, readMine(r, i)) })
-	return list, total, err
+	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT JOIN warranties w ON w.id = a.item_id`, in.Paging, readMine)
 }
 
 // WarrantyByReference finds a warranty by its reference, whoever it belongs to,
@@ -131,14 +127,14 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 
 // UpdateWarranty writes what may change of a locked warranty. The version must
 // still be the one that was read.
-func (t *Tx) UpdateWarranty(w warranty.Warranty, readVersion int64) error {
+func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6, start_date = $7, end_date = $8,
 			standing = $9, search = $10, version = $11, updated_at = $12 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
-		w.ID, readVersion, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
+		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
 		w.Standing, searchText(w), w.Version, w.UpdatedAt); err != nil {
 		return err
 	}
-	return t.syncAccess(w)
+	return t.syncAccess(before, w)
 }
 
 // DeleteWarranty takes a locked warranty from everybody's sight. Its row stays,

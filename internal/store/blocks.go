@@ -1,0 +1,387 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Counting a list of a million entries takes a third of a second, and so does
+// going to its last page. Long lists are therefore counted once, in blocks, and
+// each process remembers how many entries of each block fit a filter. What is
+// newer than the last block is counted with every question.
+//
+// A list changes in two ways. It grows at its newest end, because ids are made in
+// the order of time: that moves no block. Anything else moves the list's epoch in
+// the same transaction and notes the entry (listsChanged). Every statement that
+// reads a page reads the epoch, too: a total is never taken from counts of another
+// epoch, in whichever process the change was made.
+
+// lists remembers the blocks of long lists.
+type lists struct {
+	block int64 // entries a block
+	slots int64 // changes of a list that are told apart
+	// ids that are younger than this are in no block: one that is older than theirs
+	// may still be on its way into the database.
+	settle time.Duration
+
+	mu      sync.Mutex
+	entries map[listKey]*listEntry
+	size    int // of what is remembered, in blocks
+}
+
+type listKey struct {
+	user warranty.ID
+	kind kind
+}
+
+// listEntry is one list. Who counts holds busy; who reads does not wait.
+type listEntry struct {
+	busy chan struct{}
+	now  atomic.Pointer[counted]
+}
+
+// counted is a list at one epoch. It does not change: what is counted later is another one.
+type counted struct {
+	epoch   int64
+	ends    []warranty.ID // the last entry of each block
+	filters map[string]*blocks
+}
+
+// blocks are the blocks of a list under one filter. A nil one is a list of which
+// nothing was counted.
+type blocks struct {
+	epoch int64
+	ends  []warranty.ID
+	fits  []int32      // entries of each block that fit, or uncounted
+	sum   int64        // of them, or uncounted
+	tail  atomic.Int64 // entries behind the last block that fitted when somebody last looked
+}
+
+const (
+	uncounted  = -1
+	maxFilters = 16      // of one list
+	maxBlocks  = 1 << 18 // remembered: about 20 MiB with some filters each
+)
+
+func newLists() *lists {
+	return &lists{block: 256, slots: 256, settle: 2 * time.Minute, entries: map[listKey]*listEntry{}}
+}
+
+// BlockLists sets how many entries of a long list are counted as one, and how old
+// they are by then. It is for tests, whose lists are short and young; it comes
+// before the first use.
+func (s *Store) BlockLists(entries int64, settle time.Duration) {
+	s.lists.block, s.lists.settle = entries, settle
+}
+
+// longest is the most entries that are counted with every question.
+func (c *lists) longest() int64 { return 2 * c.block }
+
+// horizon is the largest id that is settled.
+func (c *lists) horizon(now time.Time) warranty.ID {
+	var id warranty.ID
+	ms := now.Add(-c.settle).UnixMilli()
+	for i := range id {
+		id[i] = 0xFF
+		if i < 6 {
+			id[i] = byte(ms >> (8 * (5 - i)))
+		}
+	}
+	return id
+}
+
+// late tells whether an entry comes so long after its id was made that a block
+// could be made around it before it is there.
+func (c *lists) late(id warranty.ID, now time.Time) bool {
+	early := c.horizon(now.Add(c.settle / 2))
+	return slices.Compare(id[:], early[:]) <= 0
+}
+
+// remembered is what is known of a list, counted for this filter if need be; nil
+// when it is not known to be long.
+func (c *lists) remembered(ctx context.Context, s *Store, l *list) (*blocks, error) {
+	c.mu.Lock()
+	entry := c.entries[listKey{l.user, l.kind}]
+	c.mu.Unlock()
+	if entry == nil {
+		return nil, nil
+	}
+	now := entry.now.Load()
+	if now == nil || len(now.ends) == 0 {
+		return nil, nil
+	}
+	if b := now.filters[l.key()]; b != nil && b.sum != uncounted {
+		return b, nil
+	}
+	return c.bring(ctx, s, l)
+}
+
+// bring counts what is not counted yet of a list under its filter, once for all who wait.
+func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
+	entry := c.entry(listKey{l.user, l.kind})
+	before := entry.now.Load()
+	select {
+	case entry.busy <- struct{}{}:
+		defer func() { <-entry.busy }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	old := entry.now.Load()
+	if old != nil && old != before {
+		// Somebody else has just done so; whether it is enough, the next look tells.
+		if b := old.filters[l.key()]; b != nil && b.sum != uncounted {
+			return b, nil
+		}
+	}
+	if old == nil {
+		old = &counted{}
+	}
+	next, err := old.caughtUp(ctx, s, l)
+	if err == nil {
+		err = next.extend(ctx, s, l, c)
+	}
+	if err == nil {
+		err = next.count(ctx, s, l)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entry.now.Store(next)
+	c.resize(entry, next.size()-old.size())
+	return next.filters[l.key()], nil
+}
+
+func (c *lists) entry(key listKey) *listEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry := c.entries[key]
+	if entry == nil {
+		entry = &listEntry{busy: make(chan struct{}, 1)}
+		c.entries[key] = entry
+	}
+	return entry
+}
+
+// resize notes how much is remembered, and forgets other lists while it is too much.
+func (c *lists) resize(keep *listEntry, by int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.size += by
+	for key, entry := range c.entries {
+		if c.size <= maxBlocks {
+			return
+		}
+		if entry == keep {
+			continue
+		}
+		delete(c.entries, key)
+		if now := entry.now.Load(); now != nil {
+			c.size -= now.size()
+		}
+	}
+}
+
+// size is what a list costs to remember, in blocks.
+func (n *counted) size() int { return 4 + len(n.ends)*(1+len(n.filters)/4) }
+
+// caughtUp is a copy that holds at the list's epoch: blocks in which something
+// changed since are uncounted, and all are gone when too much did.
+func (n *counted) caughtUp(ctx context.Context, s *Store, l *list) (*counted, error) {
+	next := &counted{}
+	told := map[int64]warranty.ID{}
+	err := s.engine.query(ctx, `SELECT e.epoch, c.epoch, c.item_id FROM list_epochs e
+		LEFT JOIN list_changes c ON c.user_id = e.user_id AND c.kind = e.kind AND c.epoch > $3 WHERE e.user_id = $1 AND e.kind = $2`, func(r Row) error {
+		next.epoch = r.Int(0)
+		if !r.Null(1) {
+			told[r.Int(1)] = r.ID(2)
+		}
+		return nil
+	}, l.user, l.kind, n.epoch)
+	if err != nil {
+		return nil, err
+	}
+	next.filters = map[string]*blocks{}
+	if int64(len(told)) != next.epoch-n.epoch {
+		return next, nil // the slots of some were taken by later ones
+	}
+	var dirty []int
+	for _, item := range told {
+		if item == anyItem {
+			return next, nil
+		}
+		dirty = append(dirty, blockOf(n.ends, item))
+	}
+	next.ends = n.ends
+	if len(n.filters) < maxFilters {
+		for key, b := range n.filters {
+			next.filters[key] = b.without(dirty, next.epoch)
+		}
+	}
+	return next, nil
+}
+
+// blockOf finds the block that an entry lies in; behind the last one it is their number.
+func blockOf(ends []warranty.ID, id warranty.ID) int {
+	i, _ := slices.BinarySearchFunc(ends, id, func(end, id warranty.ID) int { return slices.Compare(end[:], id[:]) })
+	return i
+}
+
+// without is a copy in which some blocks are uncounted.
+func (b *blocks) without(dirty []int, epoch int64) *blocks {
+	next := &blocks{epoch: epoch, ends: b.ends, fits: slices.Clone(b.fits), sum: b.sum}
+	next.tail.Store(b.tail.Load())
+	for _, i := range dirty {
+		if i < len(next.fits) {
+			next.fits[i] = uncounted
+		}
+	}
+	return next
+}
+
+// extend makes blocks of what has settled behind the last one.
+func (n *counted) extend(ctx context.Context, s *Store, l *list, c *lists) error {
+	var ends []warranty.ID
+	seen := int64(0)
+	all := listOf(l.user, l.kind)
+	err := all.scan(ctx, s, last(n.ends), c.horizon(s.Now()), func(id warranty.ID) {
+		if seen++; seen%c.block == 0 {
+			ends = append(ends, id)
+		}
+	})
+	n.ends = slices.Concat(n.ends, ends)
+	return err
+}
+
+// count counts the blocks that are uncounted under the list's filter.
+func (n *counted) count(ctx context.Context, s *Store, l *list) error {
+	b := n.filters[l.key()]
+	if b == nil {
+		b = &blocks{}
+		n.filters[l.key()] = b
+	}
+	for _, other := range n.filters {
+		other.epoch, other.ends = n.epoch, n.ends
+		for len(other.fits) < len(n.ends) {
+			other.fits = append(other.fits, uncounted)
+		}
+		if slices.Contains(other.fits, uncounted) {
+			other.sum = uncounted // until somebody asks for it
+		}
+	}
+	for from := 0; from < len(b.fits); from++ {
+		if b.fits[from] != uncounted {
+			continue
+		}
+		to := from
+		for ; to < len(b.fits) && b.fits[to] == uncounted; to++ {
+			b.fits[to] = 0
+		}
+		if err := l.scan(ctx, s, last(n.ends[:from]), n.ends[to-1], func(id warranty.ID) { b.fits[blockOf(n.ends, id)]++ }); err != nil {
+			return err
+		}
+		from = to
+	}
+	b.sum = 0
+	for _, fits := range b.fits {
+		b.sum += int64(fits)
+	}
+	return nil
+}
+
+// scan reads the ids behind one and up to another, in their order.
+func (l *list) scan(ctx context.Context, s *Store, floor, top warranty.ID, each func(warranty.ID)) error {
+	return s.engine.query(ctx, `SELECT a.item_id FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4`+l.filter.String()+`
+		ORDER BY a.item_id`, func(r Row) error { each(r.ID(0)); return nil }, l.values(floor, top)...)
+}
+
+func last(ends []warranty.ID) warranty.ID {
+	if len(ends) == 0 {
+		return warranty.ID{}
+	}
+	return ends[len(ends)-1]
+}
+
+// newest is an id that is behind all others.
+var newest = func() (id warranty.ID) {
+	for i := range id {
+		id[i] = 0xFF
+	}
+	return id
+}()
+
+// place is where the rows of a page are looked for.
+type place struct {
+	floor, top warranty.ID
+	skip       int64
+}
+
+// seek finds the place of a page, when so many entries behind the last block fit.
+func (b *blocks) seek(p warranty.Paging, tail int64) place {
+	at := place{top: newest, skip: p.Offset()}
+	if b == nil {
+		return at
+	}
+	at.floor = b.floor(at.skip + int64(p.Limit))
+	if at.skip == 0 || at.skip < tail {
+		return at
+	}
+	at.skip -= tail
+	for i := len(b.fits) - 1; i >= 0; i-- {
+		if fits := int64(b.fits[i]); at.skip >= fits {
+			at.skip -= fits
+			continue
+		}
+		at.top = b.ends[i]
+		return at
+	}
+	return place{} // behind the end, where there is nothing
+}
+
+// floor is an id behind which as many entries fit as are wanted, or all that do.
+// It looks at blocks alone: what fits behind the last one only comes on top.
+func (b *blocks) floor(wanted int64) warranty.ID {
+	lowest := len(b.fits) // the lowest block that is needed
+	for i := len(b.fits) - 1; i >= 0 && wanted > 0; i-- {
+		if b.fits[i] > 0 {
+			wanted -= int64(b.fits[i])
+			lowest = i
+		}
+	}
+	return last(b.ends[:lowest])
+}
+
+func (b *blocks) stale(got answer) bool { return b != nil && b.epoch != got.epoch }
+
+func (b *blocks) settled() warranty.ID {
+	if b == nil {
+		return warranty.ID{}
+	}
+	return last(b.ends)
+}
+
+func (b *blocks) total() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.sum
+}
+
+// guess is how many entries behind the last block will fit; when it is wrong, the
+// page is looked for again.
+func (b *blocks) guess() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.tail.Load()
+}
+
+func (b *blocks) expect(tail int64) {
+	if b != nil {
+		b.tail.Store(tail)
+	}
+}

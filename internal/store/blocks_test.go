@@ -1,0 +1,343 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"warranty.example/svc/warranty"
+)
+
+// TestBlocksAgreeWithCounting performs random scripts in two processes that count
+// in tiny blocks, and after each step holds a random page of a random list against
+// what a third says that counts everything anew.
+func TestBlocksAgreeWithCounting(t *testing.T) {
+	eachDatabase(t, func(t *testing.T, database string) {
+		processes := []*Store{open(t, database), open(t, database)}
+		counting := open(t, database)
+		counting.BlockLists(1<<40, time.Hour)
+		for _, p := range processes {
+			p.BlockLists(2, time.Hour)
+			p.lists.slots = 3
+		}
+		counted := 0
+		rapid.Check(t, func(t *rapid.T) {
+			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+			first := ids.Add(1_000_000)
+			s := &script{random: random, base: first, last: first}
+			s.made = func() time.Time {
+				// Most are made now, some a moment ago, and some come late.
+				minutes := []int{0, 0, 0, 10, 20, 70, 200}[random.IntN(7)]
+				return processes[0].Now().Add(-time.Duration(minutes) * time.Minute)
+			}
+			steps := []func() (any, error){s.change, s.change, s.remove, s.transfer, s.transfer, s.fileClaim, s.fileClaim, s.moveClaim, s.moveClaim, s.upload, s.upload,
+				s.listDocuments, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty}
+			for i := range rapid.IntRange(25, 50).Draw(t, "steps") {
+				s.Store = processes[random.IntN(2)]
+				switch {
+				case i < 3:
+					s.told(s.addUser())
+				case i < 20:
+					s.told(s.addWarranty())
+				case random.IntN(6) == 0:
+					for _, p := range processes {
+						p.offset.Add(int64(25 * time.Minute)) // what is young settles
+					}
+				default:
+					s.told(steps[random.IntN(len(steps))]())
+				}
+				for range 2 {
+					s.Store = processes[random.IntN(2)]
+					if diff := cmp.Diff(s.look(counting)); diff != "" {
+						t.Fatalf("after step %d, counted anew (-) and in blocks (+) differ:\n%s", i, diff)
+					}
+				}
+			}
+			for _, p := range processes {
+				counted += p.lists.size
+			}
+		})
+		if counted == 0 {
+			t.Error("no list was ever counted in blocks")
+		}
+	})
+}
+
+// look asks two for the same page of a list.
+func (s *script) look(other *Store) (theirs, ours string) {
+	if len(s.users) == 0 {
+		return "", ""
+	}
+	ctx, user := context.Background(), s.users[s.random.IntN(len(s.users))].ID
+	question, status, p := s.question(), warranty.ClaimStatus(s.random.IntN(9)), warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
+	question.Paging, question.Q = p, ""
+	if s.random.IntN(2) == 0 {
+		question.Category, question.ExpiringWithinDays = "", nil
+	}
+	if s.random.IntN(2) == 0 {
+		question.Status, status = 0, 0
+	}
+	if s.random.IntN(2) == 0 {
+		question.Role = 0
+	}
+	kind := s.random.IntN(4)
+	ask := func(st *Store) string {
+		switch kind {
+		case 0:
+			list, total, err := st.Claims(ctx, user, warranty.ListClaims{Paging: p, Status: status})
+			return s.told([]any{list, total}, err)
+		case 1:
+			list, total, err := st.Documents(ctx, user, warranty.ListDocuments{Paging: p})
+			return s.told([]any{list, total}, err)
+		default:
+			list, total, err := st.Warranties(ctx, user, question, s.today())
+			return s.told([]any{list, total}, err)
+		}
+	}
+	return ask(other), ask(s.Store)
+}
+
+// TestEveryChangeIsTold changes long lists in one process in every way there is,
+// and wants another, which had counted them before, to see it.
+func TestEveryChangeIsTold(t *testing.T) {
+	changes := map[string]func(t testing.TB, s *script){
+		"a status":       func(t testing.TB, s *script) { s.must(t, s.change) },
+		"a deletion":     func(t testing.TB, s *script) { s.must(t, s.delete) },
+		"a transfer":     func(t testing.TB, s *script) { s.must(t, s.giveAway) },
+		"a claim":        func(t testing.TB, s *script) { s.must(t, s.moveClaim) },
+		"a document":     func(t testing.TB, s *script) { s.must(t, s.deleteDocument) },
+		"a seller":       func(t testing.TB, s *script) { s.must(t, s.linkSeller) },
+		"a late record":  func(t testing.TB, s *script) { s.must(t, s.addWarranty) },
+		"a late claim":   func(t testing.TB, s *script) { s.must(t, s.fileClaim) },
+		"a late file":    func(t testing.TB, s *script) { s.must(t, s.upload) },
+		"a young record": func(t testing.TB, s *script) { s.made = s.Now; s.must(t, s.addWarranty) },
+		"one that overtakes": func(t testing.TB, s *script) {
+			s.made = s.Now
+			for range 24 {
+				s.must(t, s.addWarranty)
+			}
+			s.lookAtAll(t)
+			s.made = func() time.Time { return s.Now().Add(-10 * time.Minute) }
+			s.must(t, s.addWarranty)
+		},
+		"more than is kept": func(t testing.TB, s *script) {
+			for range 5 {
+				s.must(t, s.change)
+			}
+		},
+	}
+	eachDatabase(t, func(t *testing.T, database string) {
+		ours, theirs, counting := open(t, database), open(t, database), open(t, database)
+		counting.BlockLists(1<<40, time.Hour)
+		for _, p := range []*Store{ours, theirs} {
+			p.BlockLists(2, time.Hour)
+			p.lists.slots = 3
+		}
+		for name, change := range changes {
+			t.Run(name, func(t *testing.T) {
+				first := ids.Add(1_000_000)
+				s := &script{Store: ours, random: rand.New(rand.NewPCG(first, 1)), base: first, last: first, others: []*Store{counting, theirs}, sure: true}
+				for range 2 {
+					s.must(t, s.addUser)
+				}
+				for range 12 {
+					s.must(t, s.addWarranty)
+					s.must(t, s.fileClaim)
+					s.must(t, s.upload)
+				}
+				s.lookAtAll(t)
+				change(t, s)
+				s.lookAtAll(t)
+			})
+		}
+	})
+}
+
+// must does a step that may not be refused.
+func (s *script) must(t testing.TB, step func() (any, error)) {
+	t.Helper()
+	for try := 0; ; try++ {
+		_, err := step()
+		if err == nil {
+			return
+		}
+		if try == 50 { // it chose what is not there, or was there already
+			t.Fatal(err)
+		}
+	}
+}
+
+// lookAtAll wants the others to agree on all lists of all users.
+func (s *script) lookAtAll(t testing.TB) {
+	t.Helper()
+	ctx := context.Background()
+	for _, u := range s.users {
+		for page := 1; page <= 4; page++ {
+			p := warranty.Paging{Page: page, Limit: 5}
+			var answers [2][]string
+			for i, st := range s.others {
+				for status := range warranty.Status(6) {
+					list, total, err := st.Warranties(ctx, u.ID, warranty.ListWarranties{Paging: p, Status: status}, s.today())
+					answers[i] = append(answers[i], s.told([]any{list, total}, err))
+				}
+				for status := range warranty.ClaimStatus(9) {
+					list, total, err := st.Claims(ctx, u.ID, warranty.ListClaims{Paging: p, Status: status})
+					answers[i] = append(answers[i], s.told([]any{list, total}, err))
+				}
+				list, total, err := st.Documents(ctx, u.ID, warranty.ListDocuments{Paging: p})
+				answers[i] = append(answers[i], s.told([]any{list, total}, err))
+			}
+			if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
+				t.Fatalf("page %d, counted anew (-) and in blocks (+):\n%s", page, diff)
+			}
+		}
+	}
+}
+
+func (s *script) delete() (any, error) {
+	return nil, s.write(func(tx *Tx) error {
+		w, err := tx.LockWarranty(s.user(), s.warranty())
+		if err != nil {
+			return err
+		}
+		return tx.DeleteWarranty(w, s.now())
+	})
+}
+
+func (s *script) deleteDocument() (any, error) {
+	return nil, s.write(func(tx *Tx) error {
+		f, err := tx.LockFile(s.user(), oneOf(s, s.documents, warranty.ID{4}))
+		if err != nil {
+			return err
+		}
+		return tx.DeleteDocument(f.Document)
+	})
+}
+
+func (s *script) giveAway() (any, error) {
+	return nil, s.write(func(tx *Tx) error {
+		id, code := s.warranty(), s.hash(1)
+		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour)); err != nil {
+			return err
+		}
+		_, err := tx.AcceptTransfer(code, s.user(), s.now())
+		return err
+	})
+}
+
+func (s *script) linkSeller() (any, error) {
+	return nil, s.write(func(tx *Tx) error {
+		u := s.users[s.random.IntN(len(s.users))]
+		found, err := tx.LinkSeller(u.ID, s.address())
+		if err == nil && len(found) == 0 {
+			err = warranty.ErrNotFound
+		}
+		return err
+	})
+}
+
+// TestTotalsAreOfOneMoment lets two processes change a long list all the time, in
+// transactions after which it is as long as before, while both read it: nobody
+// ever sees another total, or a page that does not fit it.
+func TestTotalsAreOfOneMoment(t *testing.T) {
+	const records, void, turns = 60, 20, 40
+	eachDatabase(t, func(t *testing.T, database string) {
+		ctx := context.Background()
+		processes := []*Store{open(t, database), open(t, database)}
+		user := warranty.User{ID: newID(), Email: fmt.Sprintf("many%d@people.example", ids.Add(1)), CreatedAt: time.Now()}
+		insert := func(tx *Tx, standing warranty.Status) error {
+			id := newID()
+			reference, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader(fmt.Sprintf("%015d", ids.Add(1))))
+			if err != nil {
+				return err
+			}
+			return tx.InsertWarranty(warranty.Warranty{ID: id, ReferenceNumber: reference, ProductName: "x", Standing: standing, StartDate: 1, EndDate: 2, Version: 1}, user.ID)
+		}
+		if err := processes[0].Write(ctx, func(tx *Tx) error {
+			if err := tx.InsertUser(user, "x"); err != nil {
+				return err
+			}
+			for i := range records {
+				standing := warranty.Cancelled
+				if i%(records/void) == 0 {
+					standing = warranty.Void
+				}
+				if err := insert(tx, standing); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range processes {
+			p.BlockLists(4, time.Hour)
+		}
+		// swap changes the status of two, or takes one away and adds one.
+		swap := func(s *Store) error {
+			return s.Write(ctx, func(tx *Tx) error {
+				at := rand.Int64N(records)
+				var all []warranty.ID
+				if err := tx.tx.query(ctx, `SELECT item_id FROM access WHERE user_id = $1 ORDER BY item_id LIMIT 2 OFFSET $2`,
+					func(r Row) error { all = append(all, r.ID(0)); return nil }, user.ID, min(at, records-2)); err != nil {
+					return err
+				}
+				var pair []warranty.Warranty
+				for _, id := range all {
+					w, err := tx.LockWarranty(user.ID, id)
+					if errors.Is(err, warranty.ErrNotFound) {
+						return nil // another has just taken it away
+					}
+					if err != nil {
+						return err
+					}
+					pair = append(pair, w)
+				}
+				if rand.IntN(2) == 0 {
+					if err := tx.DeleteWarranty(pair[0], time.Now()); err != nil {
+						return err
+					}
+					return insert(tx, pair[0].Standing)
+				}
+				for i, w := range pair {
+					changed := w
+					changed.Standing, changed.Version = pair[1-i].Standing, w.Version+1
+					if err := tx.UpdateWarranty(w, changed); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		together(6, func(i int) {
+			s := processes[i%2]
+			for range turns {
+				if i < 2 {
+					if err := swap(s); err != nil {
+						t.Errorf("swap: %v", err)
+					}
+					continue
+				}
+				in, want := warranty.ListWarranties{Paging: warranty.Paging{Page: 1 + rand.IntN(8), Limit: 10}}, int64(records)
+				if rand.IntN(2) == 0 {
+					in.Status, want = warranty.Void, void
+				}
+				list, total, err := s.Warranties(ctx, user.ID, in, 3)
+				expected := max(0, min(10, want-in.Offset()))
+				if err != nil || total != want || int64(len(list)) != expected {
+					t.Errorf("page %d of %v: total %d and not %d, %d records and not %d, %v", in.Page, in.Status, total, want, len(list), expected, err)
+				}
+			}
+		})
+		if processes[0].lists.size == 0 {
+			t.Error("the list was never counted in blocks")
+		}
+	})
+}
