@@ -204,7 +204,9 @@ func byForms() []visit {
 				t.Fatal(err)
 			}
 			b.fill(t, "#file", program)
-			return b.press(t, "Upload")
+			b.do(t, chromedp.Click(chromedp.CSS(`main form .btn.primary`)))
+			b.until(t, `!!document.querySelector("main form .wrong")`) // it takes the place of the form
+			return http.StatusUnprocessableEntity
 		}},
 		{who: tinkerer, path: "/transfers, offered", by: func(t testing.TB, b *tab) int {
 			create(t, b)

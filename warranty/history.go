@@ -14,6 +14,13 @@ type Event struct {
 	Changes   []Change  `json:"changes" doc:"What changed, field by field."`
 }
 
+// Activity is an event with the warranty that it is about.
+type Activity struct {
+	Event
+	WarrantyID  ID
+	ProductName string
+}
+
 // Change is one field before and after.
 type Change struct {
 	Field string  `json:"field" doc:"Name of the field."`

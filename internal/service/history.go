@@ -35,6 +35,6 @@ func (s *Service) ListTokenHistory(ctx context.Context, p warranty.Principal, in
 }
 
 // Activity lists what happened last to the principal's newest records.
-func (s *Service) Activity(ctx context.Context, p warranty.Principal, most int) ([]warranty.Event, error) {
+func (s *Service) Activity(ctx context.Context, p warranty.Principal, most int) ([]warranty.Activity, error) {
 	return s.Store.Activity(ctx, p.User.ID, most)
 }

@@ -32,13 +32,13 @@ func readEvent(r Row, i int) (warranty.Event, error) {
 const newestRecords = 200
 
 // Activity lists the last events of the user's newest warranties.
-func (s *Store) Activity(ctx context.Context, user warranty.ID, most int) ([]warranty.Event, error) {
-	var list []warranty.Event
-	err := s.engine.query(ctx, `SELECT `+eventColumns+` FROM history h
+func (s *Store) Activity(ctx context.Context, user warranty.ID, most int) ([]warranty.Activity, error) {
+	var list []warranty.Activity
+	err := s.engine.query(ctx, `SELECT w.id, w.product_name, `+eventColumns+` FROM history h JOIN warranties w ON w.id = h.thread_id
 		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
 		ORDER BY h.id DESC LIMIT $3`, func(r Row) error {
-		e, err := readEvent(r, 0)
-		list = append(list, e)
+		e, err := readEvent(r, 2)
+		list = append(list, warranty.Activity{Event: e, WarrantyID: r.ID(0), ProductName: r.Text(1)})
 		return err
 	}, user, newestRecords, most)
 	return list, err

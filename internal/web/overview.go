@@ -18,8 +18,14 @@ type overviewPage struct {
 	Total, InForce, Ending, Ended, Open int64
 	Timeline                            template.HTML
 	Attention                           []warranty.Warranty
-	Activity                            []warranty.Event
+	Activity                            []activity
 	Today                               warranty.Date
+}
+
+// activity is what somebody did, and how long ago.
+type activity struct {
+	warranty.Activity
+	Ago string
 }
 
 // openClaims are the statuses in which somebody has something to do.
@@ -75,7 +81,10 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 	// What ends first stands first.
 	slices.SortStableFunc(attention.Data, func(a, b warranty.Warranty) int { return cmp.Compare(a.EndDate, b.EndDate) })
 	o.Attention = attention.Data[:min(8, len(attention.Data))]
-	o.Activity, err = web.Service.Activity(r.Context(), who, 8)
+	done, err := web.Service.Activity(r.Context(), who, 6)
+	for _, a := range done {
+		o.Activity = append(o.Activity, activity{Activity: a, Ago: web.ago(a.At)})
+	}
 	switch {
 	case o.Total == 0:
 		o.Headline = web.t("overview.empty")
@@ -84,7 +93,7 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 	case o.Ending == 1:
 		o.Headline = web.t("overview.one", endingSoon)
 	default:
-		o.Headline = web.t("overview.many", o.Ending, endingSoon)
+		o.Headline = web.t("overview.many", web.views.texts.count(o.Ending), endingSoon)
 	}
 	return o, err
 }

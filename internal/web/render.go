@@ -126,6 +126,8 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"moment":     func(t any) string { return instantOf(t).Format("2 Jan, 15:04:05") },
 		"words":      func(s *string) string { return strings.ReplaceAll(derefText(s), "_", " ") },
 		"days":       texts.days,
+		"left":       texts.left,
+		"number":     texts.number,
 		"lifetime":   func(d warranty.Date) bool { return d == warranty.Lifetime },
 		"isTrue":     func(b *bool) bool { return b != nil && *b },
 		"has": func(list []string, s string) bool {

@@ -90,7 +90,7 @@ func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.Request
 	now := web.Service.Now()
 	row := tokenRow{Token: t, Works: t.Status == warranty.TokenIsActive, Overlaps: overlaps}
 	if t.LastUsedAt != nil {
-		row.LastUsed = web.ago(now.Sub(*t.LastUsedAt), *t.LastUsedAt)
+		row.LastUsed = web.ago(*t.LastUsedAt)
 	}
 	if request, ok := last[t.ID]; ok {
 		row.Last = &request
@@ -99,9 +99,7 @@ func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.Request
 	for _, u := range t.Usage {
 		uses += u.Requests
 	}
-	if row.Uses = web.t("tokens.requests", uses); uses == 1 {
-		row.Uses = web.t("tokens.one_request")
-	}
+	row.Uses = web.views.texts.number("tokens.requests", uses)
 	if left := int(warranty.DateOf(t.ExpiresAt) - warranty.DateOf(now)); row.Works && left <= tokenEndsSoon {
 		switch left {
 		case 0:
@@ -116,7 +114,8 @@ func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.Request
 }
 
 // ago says how long ago something was, roughly.
-func (web *Web) ago(d time.Duration, at time.Time) string {
+func (web *Web) ago(at time.Time) string {
+	d := web.Service.Now().Sub(at)
 	switch {
 	case d < time.Minute:
 		return web.t("ago.now")

@@ -7,7 +7,6 @@ import (
 	"embed"
 	"encoding/hex"
 	"io/fs"
-	"mime"
 	"net/http"
 	"path"
 	"strconv"
@@ -32,9 +31,17 @@ type asset struct {
 // mediaTypes are fixed: a machine's own table may know them differently.
 var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
 
+// paper is the rosette behind the pages of people who are not signed in.
+var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" fill="none" stroke="#000" stroke-width="1.5">` + rosette("Warranty Records") + `</svg>`
+
 func newStatic() (*static, error) {
 	s := &static{files: map[string]asset{}}
 	sum := sha256.New()
+	add := func(name string, body []byte) (err error) {
+		sum.Write(body)
+		s.files[name], err = newAsset(name, body)
+		return err
+	}
 	err := fs.WalkDir(staticFiles, "static", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || path.Dir(name) != "static" {
 			return err
@@ -43,30 +50,32 @@ func newStatic() (*static, error) {
 		if err != nil {
 			return err
 		}
-		sum.Write(body)
-		a := asset{plain: body, mediaType: mediaTypes[path.Ext(name)]}
-		if a.mediaType == "" {
-			a.mediaType = mime.TypeByExtension(path.Ext(name))
-		}
-		if path.Ext(name) != ".woff2" {
-			var b bytes.Buffer
-			z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-			if err != nil {
-				return err
-			}
-			if _, err := z.Write(body); err != nil {
-				return err
-			}
-			if err := z.Close(); err != nil {
-				return err
-			}
-			a.gzip = b.Bytes()
-		}
-		s.files[path.Base(name)] = a
-		return nil
+		return add(path.Base(name), body)
 	})
+	if err == nil {
+		err = add("paper.svg", []byte(paper))
+	}
 	s.hash = hex.EncodeToString(sum.Sum(nil))[:12]
 	return s, err
+}
+
+// newAsset compresses a file, unless it is compressed already.
+func newAsset(name string, body []byte) (asset, error) {
+	a := asset{plain: body, mediaType: mediaTypes[path.Ext(name)]}
+	if path.Ext(name) == ".woff2" {
+		return a, nil
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return a, err
+	}
+	if _, err := z.Write(body); err != nil {
+		return a, err
+	}
+	err = z.Close()
+	a.gzip = b.Bytes()
+	return a, err
 }
 
 // path is the address of a file.

@@ -88,12 +88,15 @@ func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
 // seal draws the rosette of a reference number: the same number gives the same
 // curves, and another one others.
 func seal(reference warranty.Reference) template.HTML {
+	return template.HTML(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">` + rosette(reference) + `</svg>`) //nolint:gosec // numbers alone
+}
+
+func rosette(reference warranty.Reference) string {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(reference)) // never fails
 	seed := h.Sum64()
 	pick := func(n uint64) float64 { v := seed % n; seed /= n; return float64(v) }
 	var b strings.Builder
-	b.WriteString(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">`)
 	// Two bands, each of several waves that cross each other, as on a banknote.
 	for _, band := range []struct{ radius, depth, strands float64 }{{330, 90 + pick(70), 5}, {170, 50 + pick(50), 4}} {
 		lobes := 7 + pick(8)
@@ -101,23 +104,28 @@ func seal(reference warranty.Reference) template.HTML {
 			wave(&b, band.radius, band.depth, lobes, 2*math.Pi*float64(strand)/band.strands)
 		}
 	}
-	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) //nolint:gosec // numbers alone
+	return b.String()
 }
 
-// wave writes a closed line that swings around a circle.
+// wave writes a closed line that swings around a circle. Each point bends the
+// line, which runs through the middles between them: few points make it smooth.
 func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
-	const points = 150
-	for i := range points {
-		a := 2 * math.Pi * float64(i) / points
+	points := 6 * int(lobes)
+	at := func(i int) (x, y float64) {
+		a := 2 * math.Pi * float64(i) / float64(points)
 		r := radius + depth*math.Sin(lobes*a+phase)
-		command := "L"
-		if i == 0 {
-			command = `<path d="M`
-		}
-		fmt.Fprintf(b, "%s%.0f %.0f", command, 500+r*math.Cos(a), 500+r*math.Sin(a))
+		return 500 + r*math.Cos(a), 500 + r*math.Sin(a)
 	}
-	b.WriteString(`Z"/>`)
+	for i := range points + 1 {
+		x, y := at(i)
+		nextX, nextY := at(i + 1)
+		if i == 0 {
+			fmt.Fprintf(b, `<path d="M%.0f %.0f`, (x+nextX)/2, (y+nextY)/2)
+			continue
+		}
+		fmt.Fprintf(b, "Q%.0f %.0f %.0f %.0f", x, y, (x+nextX)/2, (y+nextY)/2)
+	}
+	b.WriteString(`"/>`)
 }
 
 // qrCode draws an address as a QR code, dark on white in either theme, with the
@@ -152,6 +160,7 @@ var icons = map[string]string{
 	"settings": `<circle cx="12" cy="12" r="3"/><path d="M12 2v4m0 12v4M2 12h4m12 0h4M5 5l3 3m8 8 3 3M5 19l3-3m8-8 3-3"/>`,
 	"person":   `<circle cx="12" cy="8" r="4"/><path d="M4 21c0-4 3.500-6 8-6s8 2 8 6"/>`,
 	"theme":    `<circle cx="12" cy="12" r="8"/><path d="M12 4v16a8 8 0 0 0 0-16z" fill="currentColor"/>`,
+	"search":   `<circle cx="11" cy="11" r="6.500"/><path d="m16 16 4.500 4.500"/>`,
 	"warning":  `<path d="M12 4 22 20H2z"/><path d="M12 10v5m0 2v.5"/>`,
 	"check":    `<path d="m5 12.500 4.500 4.500L19 7"/>`,
 }

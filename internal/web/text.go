@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strconv"
+
+	"warranty.example/svc/warranty"
 )
 
 //go:embed text/en/*.json
@@ -59,8 +62,39 @@ func (t *texts) days(n *int) string {
 		return ""
 	case *n == 0:
 		return t.get("days.last")
-	case *n == 1:
-		return t.get("days.one")
+	case *n > 3*365:
+		return t.get("days.years", *n/365)
+	case *n > 90:
+		return t.get("days.months", *n*12/365)
 	}
-	return t.get("days.many", *n)
+	return t.number("days", int64(*n))
+}
+
+// number is a number of something, which has a text for one and a text for more.
+func (t *texts) number(key string, n int64) string {
+	if n == 1 {
+		return t.get(key + ".one")
+	}
+	return t.get(key+".many", n)
+}
+
+// left says how many days are left of a cover, or how long ago it ended.
+func (t *texts) left(w warranty.Warranty, today warranty.Date) string {
+	switch ended := int(today - w.EndDate); {
+	case w.Status != warranty.Expired:
+		return t.days(w.DaysRemaining)
+	case ended == 1:
+		return t.get("days.ended_yesterday")
+	case ended <= 90:
+		return t.get("days.ended", ended)
+	}
+	return ""
+}
+
+// count is a number as a sentence begins with it: as a word, while it is small.
+func (t *texts) count(n int64) string {
+	if word, ok := t.words[fmt.Sprint("number.", n)]; ok {
+		return word
+	}
+	return strconv.FormatInt(n, 10)
 }

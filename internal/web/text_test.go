@@ -73,6 +73,10 @@ func TestTextsExist(t *testing.T) {
 			need(name, m[1])
 		}
 	}
+	for _, key := range []string{"days", "overview.records", "overview.open_claims", "tokens.requests"} {
+		need("texts.number", key+".one")
+		need("texts.number", key+".many")
+	}
 	for done := range flashes {
 		need("flashes", "done."+done)
 	}
@@ -115,6 +119,23 @@ func TestConnect(t *testing.T) {
 	}
 	if want := []string{"curl", "CLI", "Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"}; !slices.Equal(names, want) {
 		t.Errorf("there is %v, want %v", names, want)
+	}
+}
+
+// TestTimeLeft says what is left of a cover as people do.
+func TestTimeLeft(t *testing.T) {
+	texts, err := newTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := warranty.NewDate(2026, 3, 1)
+	for end, want := range map[warranty.Date]string{today: "last day", today + 1: "1 day left", today + 90: "90 days left", today + 91: "2 months left", today + 366: "12 months left",
+		today + 1096: "3 years left", today - 1: "ended yesterday", today - 90: "ended 90 days ago", today - 91: ""} {
+		w := warranty.Warranty{StartDate: today - 1000, EndDate: end, Standing: warranty.Active}
+		w.Show(today)
+		if got := texts.left(w, today); got != want {
+			t.Errorf("a cover until %s has %q, want %q", end, got, want)
+		}
 	}
 }
 

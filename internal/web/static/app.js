@@ -45,6 +45,28 @@ document.addEventListener("click", (event) => {
 for (const list of document.querySelectorAll("[role=tablist]")) { list.hidden = false; choose(one("[role=tab]", list)); }
 for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEventListener("change", () => field.form.requestSubmit());
 
+// An upload says how far it is. A refusal takes the place of the form; when the
+// connection fails, the browser sends the form itself and says what is wrong.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (!form.matches("[data-progress]")) return;
+  event.preventDefault();
+  const bar = one("progress", form), button = one("button", form), request = new XMLHttpRequest();
+  bar.hidden = false;
+  button.disabled = true;
+  request.upload.onprogress = ({ loaded, total }) => { bar.max = total; bar.value = loaded; };
+  request.onerror = () => form.submit();
+  request.onload = () => {
+    const main = request.response?.querySelector("#main");
+    if (request.status < 300 || !main) location.href = request.responseURL;
+    else { one("#main").replaceWith(main); main.focus(); }
+  };
+  request.open("POST", form.action);
+  request.responseType = "document";
+  request.setRequestHeader("Accept", "text/html");
+  request.send(new FormData(form));
+});
+
 let leader = "";
 const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings/api", o: "/" };
 document.addEventListener("keydown", (event) => {
