@@ -31,6 +31,9 @@ func (t target) can(op load.Operation) bool {
 }
 
 func run(ctx context.Context, o options) error {
+	for _, s := range o.servers {
+		defer s.Close()
+	}
 	targets, err := prepare(ctx, o)
 	for _, t := range targets {
 		defer t.running.Stop()

@@ -89,7 +89,8 @@ func (o *options) setServers(list string, folder servers.Folder) error {
 }
 
 func allServers(folder servers.Folder, profiles bool) []servers.Server {
-	return []servers.Server{servers.Svcd{Folder: folder, Profiles: profiles}, servers.Bare{Folder: folder}}
+	svcd := servers.Svcd{Folder: folder, Profiles: profiles}
+	return []servers.Server{svcd, &servers.SvcdPostgres{Svcd: svcd}, servers.PocketBase{Folder: folder}, servers.Bare{Folder: folder}}
 }
 
 // sizes are those that a server is measured at: how the others grow is theirs to tell.

@@ -28,6 +28,8 @@ type Server interface {
 	Fill(ctx context.Context, set data.Set) error
 	// Start runs the program on a copy of the filled database.
 	Start(ctx context.Context, set data.Set) (*Running, error)
+	// Close ends what Build began.
+	Close()
 }
 
 // Peer is a server that svcd is compared with.
@@ -68,10 +70,15 @@ func (f Folder) Path(parts ...string) string {
 	return filepath.Join(append([]string{string(f)}, parts...)...)
 }
 
+// Close has nothing to end.
+func (Folder) Close() {}
+
 // build makes a static program as it would be shipped, from the module in a folder.
 func (f Folder) build(ctx context.Context, name, module, source string) error {
-	if err := os.MkdirAll(f.Path("bin"), 0o755); err != nil { //nolint:gosec // PostgreSQL runs as another user
-		return err
+	for _, dir := range []string{"bin", "filled", "run"} {
+		if err := os.MkdirAll(f.Path(dir), 0o755); err != nil { //nolint:gosec // PostgreSQL, which runs as another user, goes through it
+			return err
+		}
 	}
 	program, err := filepath.Abs(f.Path("bin", name))
 	if err != nil {

@@ -1,0 +1,36 @@
+package fill
+
+import (
+	"fmt"
+	"time"
+
+	"warranty.example/svc/bench/internal/data"
+	"warranty.example/svc/warranty"
+)
+
+// PocketBase is the same data for PocketBase, whose ids and dates have a form of their own.
+func PocketBase(set data.Set) []Table {
+	born := pocketBaseTime(set.Record(0).Created)
+	return []Table{
+		{"users", []string{"id", "email", "name", "password", "tokenKey", "verified", "created", "updated"}, rowsOf(set.Users, func(u int) []any {
+			return []any{data.PocketBaseID('u', u), data.Email(u), data.Name(u), "-", fmt.Sprintf("%050d", u), true, born, born}
+		})},
+		{"warranties", []string{"id", "reference_number", "owner", "issuer", "seller", "product_name", "description", "serial_number", "category",
+			"supplier", "seller_name", "seller_email", "start_date", "end_date", "status", "created", "updated"},
+			rowsOf(set.Records, func(i int) []any {
+				r := set.Record(i)
+				t := r.Texts()
+				owner, at := data.PocketBaseID('u', r.Owner), pocketBaseTime(r.Created)
+				seller := ""
+				if r.Seller != data.NoSeller {
+					seller = data.PocketBaseID('u', r.Seller)
+				}
+				return []any{data.PocketBaseID('w', i), t.Reference, owner, owner, seller, t.Product, t.Description, t.Serial, r.Category,
+					t.Supplier, t.SellerName, t.SellerEmail, pocketBaseDay(r.Start), pocketBaseDay(r.End), r.Standing.String(), at, at}
+			})},
+	}
+}
+
+func pocketBaseDay(d warranty.Date) string { return d.String() + " 00:00:00.000Z" }
+
+func pocketBaseTime(at time.Time) string { return at.Format("2006-01-02 15:04:05.000Z") }

@@ -1,0 +1,87 @@
+package servers
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"warranty.example/svc/bench/internal/data"
+	"warranty.example/svc/bench/internal/fill"
+	"warranty.example/svc/bench/internal/proc"
+)
+
+// SvcdPostgres is svcd on a PostgreSQL of the benchmark's own.
+type SvcdPostgres struct {
+	Svcd
+	server *proc.Postgres
+}
+
+// Name is a flag's value.
+func (*SvcdPostgres) Name() string { return "svcd-postgres" }
+
+// Title is for the report.
+func (*SvcdPostgres) Title() string { return "svcd, PostgreSQL" }
+
+// Build makes svcd and starts PostgreSQL.
+func (s *SvcdPostgres) Build(ctx context.Context) (err error) {
+	if err := s.Svcd.Build(ctx); err != nil {
+		return err
+	}
+	s.server, err = proc.StartPostgres(ctx, s.Path("postgres"))
+	return err
+}
+
+// Close stops PostgreSQL.
+func (s *SvcdPostgres) Close() {
+	if s.server != nil {
+		s.server.Stop()
+	}
+}
+
+// database is the name of the filled one, as PostgreSQL takes it without quotes.
+func (s *SvcdPostgres) database(set data.Set) (string, error) {
+	name, err := filled("svcd", set, migrations)
+	return strings.ReplaceAll(name, "-", "_"), err
+}
+
+// Fill writes the database that svcd would have.
+func (s *SvcdPostgres) Fill(ctx context.Context, set data.Set) error {
+	name, err := s.database(set)
+	if err != nil {
+		return err
+	}
+	there, err := s.server.Ask(ctx, `SELECT count(*)::text FROM pg_database WHERE datname = $1`, name)
+	if err != nil || there == "1" {
+		return err
+	}
+	draft := name + "_draft"
+	if err := s.server.Execute(ctx, `DROP DATABASE IF EXISTS `+draft, `CREATE DATABASE `+draft); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.server.URL(draft)); err != nil {
+		return err
+	}
+	if err := fill.Postgres(ctx, s.server.URL(draft), fill.Svc(set)); err != nil {
+		return err
+	}
+	return s.server.Execute(ctx, `ALTER DATABASE `+draft+` RENAME TO `+name)
+}
+
+// Start runs svcd on a copy of the database.
+func (s *SvcdPostgres) Start(ctx context.Context, set data.Set) (*Running, error) {
+	name, err := s.database(set)
+	if err != nil {
+		return nil, err
+	}
+	run := name + "_run"
+	drop := `DROP DATABASE IF EXISTS ` + run + ` WITH (FORCE)`
+	if err := s.server.Execute(ctx, drop, `CREATE DATABASE `+run+` TEMPLATE `+name+` STRATEGY = FILE_COPY`); err != nil {
+		return nil, err
+	}
+	remove := func() { _ = s.server.Execute(context.WithoutCancel(ctx), drop) } // what stays is dropped next time
+	r, err := s.run(ctx, s.Path("run", run), remove, "--database", s.server.URL(run))
+	if err == nil {
+		r.Database = func() (time.Duration, error) { return proc.FamilyCPU(s.server.PID) }
+	}
+	return r, err
+}
