@@ -317,6 +317,14 @@ func TestDocumentsAreServed(t *testing.T) {
 		if again, none := get("GET", path, "If-None-Match", tag); again.StatusCode != 304 || none != "" || again.Header.Get("ETag") != tag {
 			t.Errorf("%s once more: %d %s", path, again.StatusCode, none)
 		}
+		for _, list := range []string{"W/" + tag, `"other", ` + tag, "*"} {
+			if again, _ := get("GET", path, "If-None-Match", list); again.StatusCode != 304 {
+				t.Errorf("%s: %s is not understood: %d", path, list, again.StatusCode)
+			}
+		}
+		if part, whole := get("GET", path, "Range", "bytes=99999999-"); part.StatusCode != 200 || whole != body {
+			t.Errorf("%s in parts: %d", path, part.StatusCode)
+		}
 		if other, _ := get("GET", path, "If-None-Match", `"other"`); other.StatusCode != 200 {
 			t.Errorf("%s with another tag: %d", path, other.StatusCode)
 		}
