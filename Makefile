@@ -57,6 +57,11 @@ generate: ## rewrite the generated and golden files from the code (look at the d
 		$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -n1 dirname | sort -u) -update
 update-golden: generate
 
+.PHONY: screenshots
+screenshots: ## take the pictures of the pages anew, into docs/screenshots
+	mkdir -p docs/screenshots
+	SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots $(SERVICES) go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' ./e2e
+
 .PHONY: fmt
 fmt: ## format the code
 	gofmt -w .
