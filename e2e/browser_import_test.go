@@ -47,15 +47,15 @@ func (b *tab) download(t testing.TB, button, name string) string {
 		t.Fatal(err)
 	}
 	b.do(t, chromedp.Click(fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, button), chromedp.NodeVisible))
-	var files []string
+	var text []byte
+	// The name is there before the text is, which comes all at once.
 	eventually(t, "the file is there", pagePatience, func() bool {
-		files, _ = filepath.Glob(filepath.Join(folder, name))
-		return len(files) == 1
+		files, _ := filepath.Glob(filepath.Join(folder, name))
+		if len(files) == 1 {
+			text, _ = os.ReadFile(files[0])
+		}
+		return len(text) > 0
 	})
-	text, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
 	return string(text)
 }
 
