@@ -86,7 +86,7 @@ lint: ## golangci-lint, with the rules of .golangci.yml
 bench: ## measure svcd beside its peers at a million records (15 minutes, about 8 GB of disk)
 	cd bench && go run . $(BENCH)
 bench-quick: ## the same, small and rough (2 minutes)
-	cd bench && go run . --records 100000 --growth 10000 --rounds 1 --length 700ms $(BENCH)
+	cd bench && go run . --records 100000 --growth 10000 --rounds 1 --length 500ms $(BENCH)
 bench-check: ## format, vet and test the benchmark, which is a module of its own
 	cd bench && go mod tidy -diff && go vet ./... && go test ./... && go tool -modfile=../tools/go.mod golangci-lint run ./...
 

@@ -3,33 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
+	"slices"
 	"time"
 
-	"warranty.example/svc/bench/internal/data"
 	"warranty.example/svc/bench/internal/load"
+	"warranty.example/svc/bench/internal/proc"
 	"warranty.example/svc/bench/internal/report"
-	"warranty.example/svc/bench/internal/servers"
-	"warranty.example/svc/warranty"
 )
 
-// target is one server that runs on one size of data.
-type target struct {
-	server   servers.Server
-	set      data.Set
-	audience *data.Audience
-	running  *servers.Running
-}
-
-func (t target) String() string { return fmt.Sprintf("%s at %d", t.server.Name(), t.set.Records) }
-
-// can tells whether the server offers the operation at all.
-func (t target) can(op load.Operation) bool {
-	_, agents := t.running.API.(load.Agents)
-	return agents || !op.ForAgents
-}
-
+// run measures everything and prints the report.
 func run(ctx context.Context, o options) error {
 	for _, s := range o.servers {
 		defer s.Close()
@@ -41,10 +24,72 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	busy := report.Busy()
 	if err := warm(ctx, o, targets); err != nil {
 		return err
 	}
-	results := report.Results{}
+	r := newReport(o)
+	if err := rounds(ctx, o, targets, r); err != nil {
+		return err
+	}
+	if err := fillMemory(ctx, o, targets, r); err != nil {
+		return err
+	}
+	misses := show(ctx, o, r, fmt.Sprintf("load average %s before and %s after", busy, report.Busy()))
+	if o.profiles != "" {
+		if err := profile(ctx, o, targets); err != nil {
+			return err
+		}
+	}
+	if o.check && misses > 0 {
+		return fmt.Errorf("%d targets missed", misses)
+	}
+	return nil
+}
+
+func newReport(o options) *report.Report {
+	r := &report.Report{Records: o.records, Smaller: slices.Sorted(slices.Values(o.growth)), Peaks: map[string]int64{}, PeakAt: peakConnections}
+	for _, s := range o.servers {
+		r.Servers = append(r.Servers, report.Server{Name: s.Name(), Title: s.Title()})
+	}
+	for _, op := range o.operations {
+		r.Operations = append(r.Operations, report.Operation{Name: op.Name, Title: op.Title})
+	}
+	return r
+}
+
+// warm asks for everything before anything is measured, so that nobody pays in
+// the first round for what is kept in memory later. What an operation costs then
+// decides how many may ask for it at once: a stretch of load should end.
+func warm(ctx context.Context, o options, targets []*target) error {
+	say("warming up")
+	for _, t := range targets {
+		for _, op := range t.operations(o) {
+			if err := t.begin(ctx, op, 2, o.length/3); err != nil {
+				return err
+			}
+			cell, err := t.end()
+			if err != nil {
+				return err
+			}
+			t.connections[op.Name] = enough(o, cell.CPU)
+		}
+	}
+	return nil
+}
+
+// enough is the number of connections, or fewer where that many requests would
+// take far longer than a stretch of load.
+func enough(o options, cost time.Duration) int {
+	if cost == 0 {
+		return o.connections
+	}
+	return max(2, min(o.connections, int(4*o.length/cost)))
+}
+
+// rounds measures every operation on every server in turn, again and again: what
+// disturbs the machine for a while disturbs all of them.
+func rounds(ctx context.Context, o options, targets []*target, r *report.Report) error {
 	for round := range o.rounds {
 		say("round %d of %d", round+1, o.rounds)
 		for _, op := range o.operations {
@@ -52,94 +97,63 @@ func run(ctx context.Context, o options) error {
 				if !t.can(op) {
 					continue
 				}
-				cell, err := measure(ctx, t, op, o.connections, o.length)
-				if err != nil {
+				if err := t.keep(r); err != nil {
 					return err
 				}
-				results.Add(t.server.Name(), t.set.Records, op.Name, cell)
+				if err := t.begin(ctx, op, t.connections[op.Name], o.length); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	fmt.Print(report.Plain(results))
-	if o.profiles != "" {
-		return profile(ctx, o, targets)
+	time.Sleep(aftermath)
+	for _, t := range targets {
+		if err := t.keep(r); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// prepare builds, fills and starts everything.
-func prepare(ctx context.Context, o options) (targets []target, err error) {
-	audiences := map[int]*data.Audience{}
-	for _, s := range o.servers {
-		if err := s.Build(ctx); err != nil {
-			return targets, err
-		}
-		for _, records := range o.sizes(s) {
-			set := data.Of(records)
-			if audiences[records] == nil {
-				a := set.Audience(warranty.DateOf(time.Now()))
-				audiences[records] = &a
-			}
-			begun := time.Now()
-			if err := s.Fill(ctx, set); err != nil {
-				return targets, fmt.Errorf("fill %s: %w", s.Name(), err)
-			}
-			running, err := s.Start(ctx, set)
-			if err != nil {
-				return targets, fmt.Errorf("start %s: %w", s.Name(), err)
-			}
-			t := target{s, set, audiences[records], running}
-			targets = append(targets, t)
-			say("%s: ready after %.1f s", t, time.Since(begun).Seconds())
-		}
-	}
-	return targets, nil
-}
+// peakConnections ask at once when memory is looked at.
+const peakConnections = 64
 
-// warm asks for everything once before anything is measured, so that nobody pays
-// in the first round for what is kept in memory later.
-func warm(ctx context.Context, o options, targets []target) error {
-	say("warming up")
+// fillMemory asks the full-sized servers by more connections for what takes
+// memory, and notes the most that each of them ever had.
+func fillMemory(ctx context.Context, o options, targets []*target, r *report.Report) error {
+	say("looking at memory")
 	for _, t := range targets {
-		for _, op := range o.operations {
-			if !t.can(op) {
+		if t.set.Records != o.records {
+			continue
+		}
+		for _, op := range t.operations(o) {
+			if !slices.Contains([]string{"get", "small", "big", "create"}, op.Name) {
 				continue
 			}
-			if _, err := measure(ctx, t, op, 2, o.length/5); err != nil {
+			if _, err := load.Run(ctx, t.running.Addr, peakConnections, o.length, t.calls(op)); err != nil {
 				return err
 			}
 		}
+		peak, err := proc.Peak(t.running.Process.PID)
+		if err != nil {
+			return err
+		}
+		r.Peaks[t.server.Name()] = peak
 	}
 	return nil
 }
 
-// measure puts one operation's load on one server.
-func measure(ctx context.Context, t target, op load.Operation, connections int, length time.Duration) (report.Cell, error) {
-	before, err := costs(t.running)
-	if err != nil {
-		return report.Cell{}, err
+// show prints the report and returns how many targets were missed.
+func show(ctx context.Context, o options, r *report.Report, busy string) int {
+	fmt.Printf("%d records, %d connections, median of %d rounds of %v for each operation and server\n\n%s\n%s\n",
+		o.records, o.connections, o.rounds, o.length, report.Machine(ctx, busy), r.Comparison())
+	if len(r.Smaller) > 0 {
+		fmt.Printf("CPU ms for a request as records grow\n\n%s\n", r.Growth())
 	}
-	result, err := load.Run(ctx, t.running.Addr, connections, length, func(dice *rand.Rand) load.Call {
-		return op.Make(t.running.API, t.audience, dice)
-	})
-	if err != nil {
-		return report.Cell{}, fmt.Errorf("%s, %s: %w", t, op.Title, err)
-	}
-	after, err := costs(t.running)
-	if err != nil {
-		return report.Cell{}, err
-	}
-	n := len(result.Took)
-	return report.Cell{Requests: n, PerSecond: float64(n) / result.Elapsed.Seconds(), P50: result.Percentile(50), P99: result.Percentile(99),
-		CPU: (after[0] - before[0]) / time.Duration(n), Database: (after[1] - before[1]) / time.Duration(n)}, nil
-}
-
-// costs are the CPU times of a server and of its database.
-func costs(r *servers.Running) (c [2]time.Duration, err error) {
-	if c[0], err = r.CPU(); err == nil {
-		c[1], err = r.DatabaseCPU()
-	}
-	return c, err
+	fmt.Printf("Memory, with %d connections at the end\n\n%s\n", r.PeakAt, r.Memory())
+	targets, misses := r.Targets()
+	fmt.Printf("Targets\n\n%s", targets)
+	return misses
 }
 
 // say tells whoever waits what is being done; the report alone goes to standard output.

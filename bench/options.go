@@ -24,6 +24,7 @@ type options struct {
 	length      time.Duration
 	connections int
 	profiles    string
+	check       bool
 }
 
 func parse(args []string) (options, error) {
@@ -35,9 +36,10 @@ func parse(args []string) (options, error) {
 	f.StringVar(&which, "servers", strings.Join(serverNames(), ","), "who is measured: "+strings.Join(serverNames(), ", "))
 	f.StringVar(&only, "only", "", "operations to measure, or all: "+strings.Join(operationNames(), ", "))
 	f.IntVar(&o.rounds, "rounds", 3, "rounds; the median of them is reported")
-	f.DurationVar(&o.length, "length", 1500*time.Millisecond, "of one stretch of load: one operation of one server in one round")
+	f.DurationVar(&o.length, "length", time.Second, "of one stretch of load: one operation of one server in one round")
 	f.IntVar(&o.connections, "connections", 32, "connections that ask at once")
 	f.StringVar(&folder, "data", ".data", "folder for programs, filled databases and logs; it may be deleted at any time")
+	f.BoolVar(&o.check, "check", false, "fail when a target is missed")
 	f.StringVar(&o.profiles, "profile", "", "folder for a CPU profile of svcd for each operation, taken in a round of their own")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {

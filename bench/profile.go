@@ -14,15 +14,15 @@ import (
 
 // profile puts every operation's load once more on the servers that can tell
 // what they compute, and keeps what they tell. None of it is measured.
-func profile(ctx context.Context, o options, targets []target) error {
+func profile(ctx context.Context, o options, targets []*target) error {
 	if err := os.MkdirAll(o.profiles, 0o755); err != nil { //nolint:gosec // profiles are no secret
 		return err
 	}
 	for _, t := range targets {
-		for _, op := range o.operations {
-			if t.running.Admin == "" || !t.can(op) {
-				continue
-			}
+		if t.running.Admin == "" {
+			continue
+		}
+		for _, op := range t.operations(o) {
 			file := filepath.Join(o.profiles, fmt.Sprintf("%s-%d-%s.pprof", t.server.Name(), t.set.Records, op.Name))
 			if err := profileOne(ctx, o, t, op, file); err != nil {
 				return err
@@ -36,13 +36,12 @@ func profile(ctx context.Context, o options, targets []target) error {
 // profileLength is what gives a profile of a few hundred samples.
 const profileLength = 4 * time.Second
 
-func profileOne(ctx context.Context, o options, t target, op load.Operation, file string) error {
+func profileOne(ctx context.Context, o options, t *target, op load.Operation, file string) error {
 	fetched := make(chan error, 1)
 	go func() {
 		fetched <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds()), file)
 	}()
-	_, err := measure(ctx, t, op, o.connections, profileLength)
-	if err != nil {
+	if _, err := load.Run(ctx, t.running.Addr, o.connections, profileLength, t.calls(op)); err != nil {
 		return err
 	}
 	return <-fetched

@@ -16,8 +16,9 @@ import (
 
 // Result is what one stretch of load gave.
 type Result struct {
-	Elapsed time.Duration
-	Took    []time.Duration // of every request, the shortest first
+	Connections int
+	Elapsed     time.Duration
+	Took        []time.Duration // of every request, the shortest first
 }
 
 // Percentile is the time that p of a hundred requests took at most.
@@ -54,7 +55,7 @@ func Run(ctx context.Context, addr string, connections int, length time.Duration
 	wg.Wait()
 	all := slices.Concat(took...)
 	slices.Sort(all)
-	return Result{Elapsed: time.Since(start), Took: all}, context.Cause(ctx)
+	return Result{Connections: connections, Elapsed: time.Since(start), Took: all}, context.Cause(ctx)
 }
 
 // worker is one connection.
@@ -73,6 +74,7 @@ func (w *worker) run(ctx context.Context, end time.Time, next func(*rand.Rand) C
 		return err
 	}
 	defer w.conn.Close()
+	defer context.AfterFunc(ctx, func() { w.conn.Close() })() // who is told to stop waits for no answer
 	w.from = bufio.NewReaderSize(w.conn, 1<<16)
 	if err := w.conn.SetDeadline(end.Add(answerLimit)); err != nil {
 		return err

@@ -4,6 +4,7 @@ package proc
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -13,25 +14,18 @@ import (
 // tick is what the kernel counts CPU time in for user space, on every Linux.
 const tick = 10 * time.Millisecond
 
-// times is the CPU time of a process, and of those of its children that have ended.
-type times struct{ own, children time.Duration }
-
-// parseStat reads the times and the parent of a process from /proc/PID/stat.
-func parseStat(text []byte) (t times, parent int, err error) {
+// parseStat reads the CPU time and the parent of a process from /proc/PID/stat.
+func parseStat(text []byte) (computed time.Duration, parent int, err error) {
 	// The name in brackets may hold anything, brackets and spaces too.
 	_, rest, found := bytes.Cut(text[max(bytes.LastIndexByte(text, ')'), 0):], []byte(") "))
 	fields := bytes.Fields(rest)
-	if !found || len(fields) < 15 {
-		return t, 0, fmt.Errorf("not the stat of a process: %q", text)
+	if !found || len(fields) < 13 {
+		return 0, 0, fmt.Errorf("not the stat of a process: %q", text)
 	}
-	var n [4]int
-	for i := range n { // utime, stime, cutime, cstime
-		if n[i], err = strconv.Atoi(string(fields[11+i])); err != nil {
-			return t, 0, err
-		}
-	}
-	parent, err = strconv.Atoi(string(fields[1]))
-	return times{own: time.Duration(n[0]+n[1]) * tick, children: time.Duration(n[2]+n[3]) * tick}, parent, err
+	user, err1 := strconv.Atoi(string(fields[11]))
+	system, err2 := strconv.Atoi(string(fields[12]))
+	parent, err3 := strconv.Atoi(string(fields[1]))
+	return time.Duration(user+system) * tick, parent, errors.Join(err1, err2, err3)
 }
 
 // CPU is the time that a process has computed, in user space and in the kernel for it.
@@ -40,40 +34,34 @@ func CPU(pid int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	t, _, err := parseStat(text)
-	return t.own, err
+	computed, _, err := parseStat(text)
+	return computed, err
 }
 
-// FamilyCPU is the time of a process and of all its children, those too that have ended.
-func FamilyCPU(pid int) (time.Duration, error) {
+// ChildrenCPU is the time of those children of a process whose command line has a text in it.
+func ChildrenCPU(pid int, text string) (time.Duration, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, err
 	}
 	var sum time.Duration
 	for _, e := range entries {
-		text, err := os.ReadFile("/proc/" + e.Name() + "/stat")
+		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
 			continue // no process, or one that has ended since
 		}
-		t, parent, err := parseStat(text)
-		switch {
-		case err != nil:
-		case e.Name() == strconv.Itoa(pid):
-			sum += t.own + t.children
-		case parent == pid:
-			sum += t.own
+		computed, parent, err := parseStat(stat)
+		if err != nil || parent != pid {
+			continue
+		}
+		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err == nil && bytes.Contains(line, []byte(text)) {
+			sum += computed
 		}
 	}
 	return sum, nil
 }
 
-// ResetPeak makes the kernel measure the peak of a process's memory anew.
-func ResetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}
-
-// Peak is the most memory that a process had since its peak was reset, in bytes.
+// Peak is the most memory that a process ever had, in bytes.
 func Peak(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -10,10 +10,32 @@ import (
 
 // Cell is one operation on one server: of one round, or the median of all.
 type Cell struct {
-	Requests      int
+	Connections   int
 	PerSecond     float64
 	P50, P99      time.Duration
 	CPU, Database time.Duration // of the server, and of a database beside it, for a request
+	Spread        float64       // how far the CPU of the rounds lies apart, as a part of the median
+}
+
+// Total is the CPU of the server and of its database for a request.
+func (c Cell) Total() time.Duration { return c.CPU + c.Database }
+
+// Server is one of the compared.
+type Server struct{ Name, Title string }
+
+// Operation is one of the measured.
+type Operation struct{ Name, Title string }
+
+// Report is all that was measured. The first server is the one that the others
+// are compared with.
+type Report struct {
+	Servers    []Server
+	Operations []Operation
+	Records    int
+	Smaller    []int            // other sizes that were measured, the smallest first
+	Peaks      map[string]int64 // bytes of memory by server, with Connections of them
+	PeakAt     int              // connections at which the peaks were measured
+	rounds     map[key][]Cell
 }
 
 // key is what a cell is about.
@@ -23,38 +45,50 @@ type key struct {
 	operation string
 }
 
-// Results are the cells of all rounds.
-type Results map[key][]Cell
-
 // Add adds the cell of one round.
-func (r Results) Add(server string, records int, operation string, c Cell) {
+func (r *Report) Add(server string, records int, operation string, c Cell) {
+	if r.rounds == nil {
+		r.rounds = map[key][]Cell{}
+	}
 	k := key{server, records, operation}
-	r[k] = append(r[k], c)
+	r.rounds[k] = append(r.rounds[k], c)
 }
 
 // Median is what the middle round was, figure by figure.
-func (r Results) Median(server string, records int, operation string) (Cell, bool) {
-	cells := r[key{server, records, operation}]
+func (r *Report) Median(server string, records int, operation string) (Cell, bool) {
+	cells := r.rounds[key{server, records, operation}]
 	if len(cells) == 0 {
 		return Cell{}, false
 	}
-	var m Cell
-	for _, c := range cells {
-		m.Requests += c.Requests
+	total := figures(cells, Cell.Total)
+	m := Cell{
+		Connections: cells[0].Connections,
+		PerSecond:   middle(figures(cells, func(c Cell) float64 { return c.PerSecond })),
+		P50:         middle(figures(cells, func(c Cell) time.Duration { return c.P50 })),
+		P99:         middle(figures(cells, func(c Cell) time.Duration { return c.P99 })),
+		CPU:         middle(figures(cells, func(c Cell) time.Duration { return c.CPU })),
+		Database:    middle(figures(cells, func(c Cell) time.Duration { return c.Database })),
 	}
-	m.PerSecond = middle(cells, func(c Cell) float64 { return c.PerSecond })
-	m.P50 = middle(cells, func(c Cell) time.Duration { return c.P50 })
-	m.P99 = middle(cells, func(c Cell) time.Duration { return c.P99 })
-	m.CPU = middle(cells, func(c Cell) time.Duration { return c.CPU })
-	m.Database = middle(cells, func(c Cell) time.Duration { return c.Database })
+	m.Spread = ratio(total[len(total)-1]-total[0], middle(total))
 	return m, true
 }
 
-func middle[T cmp.Ordered](cells []Cell, figure func(Cell) T) T {
-	figures := make([]T, len(cells))
+// figures are one figure of all cells, the smallest first.
+func figures[T cmp.Ordered](cells []Cell, figure func(Cell) T) []T {
+	list := make([]T, len(cells))
 	for i, c := range cells {
-		figures[i] = figure(c)
+		list[i] = figure(c)
 	}
-	slices.Sort(figures)
-	return figures[len(figures)/2]
+	slices.Sort(list)
+	return list
+}
+
+func middle[T any](sorted []T) T { return sorted[len(sorted)/2] }
+
+// ratio is how many times b goes into a; nothing goes into it no times.
+func ratio(a, b time.Duration) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
 }

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"context"
+	"os"
 	"strings"
 	"time"
 
@@ -78,10 +79,15 @@ func (s *SvcdPostgres) Start(ctx context.Context, set data.Set) (*Running, error
 	if err := s.server.Execute(ctx, drop, `CREATE DATABASE `+run+` TEMPLATE `+name+` STRATEGY = FILE_COPY`); err != nil {
 		return nil, err
 	}
-	remove := func() { _ = s.server.Execute(context.WithoutCancel(ctx), drop) } // what stays is dropped next time
-	r, err := s.run(ctx, s.Path("run", run), remove, "--database", s.server.URL(run))
+	dir := s.Path("run", run)
+	remove := func() {
+		os.RemoveAll(dir)
+		_ = s.server.Execute(context.WithoutCancel(ctx), drop) // what stays is dropped next time
+	}
+	r, err := s.run(ctx, dir, remove, "--database", s.server.URL(run))
 	if err == nil {
-		r.Database = func() (time.Duration, error) { return proc.FamilyCPU(s.server.PID) }
+		// A connection's process has the name of its database in its title.
+		r.Database = func() (time.Duration, error) { return proc.ChildrenCPU(s.server.PID, " "+run+" ") }
 	}
 	return r, err
 }

@@ -1,0 +1,145 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Comparison is the table of all servers at the full size. The ratio is of the
+// CPU of the server's own process, databases beside it included.
+func (r *Report) Comparison() string {
+	rows := [][]string{{"operation", "server", "CPU ms", "of it database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
+	for _, op := range r.Operations {
+		base, _ := r.Median(r.Servers[0].Name, r.Records, op.Name)
+		title := op.Title
+		for _, s := range r.Servers {
+			c, measured := r.Median(s.Name, r.Records, op.Name)
+			if !measured {
+				continue
+			}
+			rows = append(rows, []string{title, s.Title, millis(c.Total()), database(c), times(ratio(c.Total(), base.Total())), percent(c.Spread),
+				strconv.FormatFloat(c.PerSecond, 'f', 0, 64), millis(c.P50) + r.fewer(c), millis(c.P99)})
+			title = ""
+		}
+	}
+	return table(rows)
+}
+
+// fewer marks what was asked by fewer connections than the first operation of the first server.
+func (r *Report) fewer(c Cell) string {
+	if usual, _ := r.Median(r.Servers[0].Name, r.Records, r.Operations[0].Name); c.Connections >= usual.Connections {
+		return ""
+	}
+	return fmt.Sprintf(" (%d connections)", c.Connections)
+}
+
+// Growth is the table of what each size costs, for the servers that were measured at several.
+func (r *Report) Growth() string {
+	sizes := append(slices.Clone(r.Smaller), r.Records)
+	head := []string{"operation", "server"}
+	for _, n := range sizes {
+		head = append(head, thousands(n))
+	}
+	rows := [][]string{append(head, "growth")}
+	for _, op := range r.Operations {
+		title := op.Title
+		for _, s := range r.Servers {
+			row, first, last := []string{title, s.Title}, time.Duration(0), time.Duration(0)
+			for _, n := range sizes {
+				if c, measured := r.Median(s.Name, n, op.Name); measured {
+					row, last = append(row, millis(c.Total())), c.Total()
+					if first == 0 {
+						first = last
+					}
+				}
+			}
+			if len(row) < 2+len(sizes) {
+				continue
+			}
+			rows = append(rows, append(row, times(ratio(last, first))))
+			title = ""
+		}
+	}
+	return table(rows)
+}
+
+// Memory is the table of what each server held at its highest.
+func (r *Report) Memory() string {
+	rows := [][]string{{"server", "highest memory, MiB"}}
+	for _, s := range r.Servers {
+		if n, measured := r.Peaks[s.Name]; measured {
+			rows = append(rows, []string{s.Title, strconv.FormatInt(n>>20, 10)})
+		}
+	}
+	return table(rows)
+}
+
+// table lays rows out as Markdown that can be read as it is.
+func table(rows [][]string) string {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(text))
+		}
+	}
+	var b strings.Builder
+	for n, row := range rows {
+		for i, text := range row {
+			b.WriteString("| " + text + strings.Repeat(" ", width[i]-utf8.RuneCountInString(text)+1))
+		}
+		b.WriteString("|\n")
+		if n > 0 {
+			continue
+		}
+		for _, w := range width {
+			b.WriteString("|" + strings.Repeat("-", w+2))
+		}
+		b.WriteString("|\n")
+	}
+	return b.String()
+}
+
+// millis shows three digits that count.
+func millis(d time.Duration) string {
+	ms := float64(d) / float64(time.Millisecond)
+	switch {
+	case ms >= 100:
+		return strconv.FormatFloat(ms, 'f', 0, 64)
+	case ms >= 10:
+		return strconv.FormatFloat(ms, 'f', 1, 64)
+	case ms >= 1:
+		return strconv.FormatFloat(ms, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(ms, 'f', 3, 64)
+}
+
+func database(c Cell) string {
+	if c.Database == 0 {
+		return ""
+	}
+	return millis(c.Database)
+}
+
+func times(ratio float64) string {
+	if ratio >= 20 {
+		return fmt.Sprintf("%.0f×", ratio)
+	}
+	return fmt.Sprintf("%.2f×", ratio)
+}
+
+func percent(part float64) string { return fmt.Sprintf("%.0f %%", part*100) }
+
+// thousands writes a number of records as people say it.
+func thousands(n int) string {
+	switch {
+	case n%1_000_000 == 0:
+		return fmt.Sprintf("%d million", n/1_000_000)
+	case n%1000 == 0:
+		return fmt.Sprintf("%d thousand", n/1000)
+	}
+	return strconv.Itoa(n)
+}
