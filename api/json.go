@@ -12,12 +12,22 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// This file is the only one that knows the JSON library, which becomes the
+// This file and append.go are the only ones that know the JSON library, which becomes the
 // standard one with Go 1.27. The decoder of encoding/json is no choice: it takes
 // duplicate names, other case, bad UTF-8 and trailing data without a word.
 
 // AppendJSON appends v as JSON on one line.
 func AppendJSON(b []byte, v any) ([]byte, error) {
+	switch v := v.(type) {
+	case warranty.Warranty:
+		return appendWarranty(b, &v)
+	case warranty.Page[warranty.Warranty]:
+		return appendWarranties(b, v)
+	}
+	return reflectJSON(b, v)
+}
+
+func reflectJSON(b []byte, v any) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	err := json.MarshalWrite(buf, v, json.Deterministic(true))
 	return buf.Bytes(), err

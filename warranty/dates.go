@@ -55,7 +55,11 @@ func (d Date) String() string {
 	return string(d.append(nil))
 }
 
-func (d Date) append(b []byte) []byte { return d.Time().AppendFormat(b, time.DateOnly) }
+func (d Date) append(b []byte) []byte {
+	year, month, day := d.Time().Date()
+	return append(b, byte('0'+year/1000), byte('0'+year/100%10), byte('0'+year/10%10), byte('0'+year%10), '-',
+		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
+}
 
 // MarshalText writes the date as YYYY-MM-DD.
 func (d Date) MarshalText() ([]byte, error) { return d.AppendText(nil) }

@@ -22,12 +22,11 @@ func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0
 
 // AppendText appends the id in the usual 36 characters.
 func (id ID) AppendText(b []byte) ([]byte, error) {
-	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
-		if i > 0 {
-			b = append(b, '-')
-		}
-		b = hex.AppendEncode(b, part)
-	}
+	b = hex.AppendEncode(b, id[:4])
+	b = hex.AppendEncode(append(b, '-'), id[4:6])
+	b = hex.AppendEncode(append(b, '-'), id[6:8])
+	b = hex.AppendEncode(append(b, '-'), id[8:10])
+	b = hex.AppendEncode(append(b, '-'), id[10:])
 	return b, nil
 }
 

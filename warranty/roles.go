@@ -40,7 +40,10 @@ var rolesJSON = func() (t [8]string) {
 }()
 
 // MarshalJSON writes the roles as an array of their names.
-func (r Roles) MarshalJSON() ([]byte, error) { return []byte(rolesJSON[r&7]), nil }
+func (r Roles) MarshalJSON() ([]byte, error) { return []byte(r.JSON()), nil }
+
+// JSON is the list of the roles' names as JSON.
+func (r Roles) JSON() string { return rolesJSON[r&7] }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (r *Roles) UnmarshalJSON(b []byte) error {

@@ -113,13 +113,8 @@ func (s *Server) limited(next http.Handler) http.Handler {
 // authenticated finds out who asks and counts the request against their
 // credential. What is used up is remembered, so that refusing it again costs no
 // look into the database.
-func (s *Server) authenticated(next *http.ServeMux) http.Handler {
+func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, pattern := next.Handler(r)
-		if s.public[pattern] {
-			next.ServeHTTP(w, r)
-			return
-		}
 		secret, asKey, err := credential(r)
 		if err != nil {
 			s.edge.Refuse(w, r, err)
@@ -143,7 +138,6 @@ func (s *Server) authenticated(next *http.ServeMux) http.Handler {
 		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
-			r.Pattern = pattern // for what is recorded of it: it will not get to its route
 			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
 			return
 		}
@@ -189,18 +183,28 @@ func credential(r *http.Request) (secret string, asKey bool, err error) {
 	return found[0], asKey, nil
 }
 
+// The headers of a window, as net/http keeps them.
+var (
+	headerLimit     = http.CanonicalHeaderKey("X-RateLimit-Limit")
+	headerRemaining = http.CanonicalHeaderKey("X-RateLimit-Remaining")
+	headerReset     = http.CanonicalHeaderKey("X-RateLimit-Reset")
+	headerPolicy    = http.CanonicalHeaderKey("RateLimit-Policy")
+	headerState     = http.CanonicalHeaderKey("RateLimit")
+)
+
 // showWindow writes the figures of a window: the usual headers, and those of the IETF's draft.
 func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	reset := w.Reset.Unix()
 	if w.Reset.Nanosecond() > 0 {
 		reset++
 	}
+	most, remaining := strconv.Itoa(w.Limit), strconv.Itoa(w.Remaining)
 	left := max(0, (w.Until.Sub(s.Service.Now())+time.Second-1)/time.Second)
-	h.Set("X-RateLimit-Limit", strconv.Itoa(w.Limit))
-	h.Set("X-RateLimit-Remaining", strconv.Itoa(w.Remaining))
-	h.Set("X-RateLimit-Reset", strconv.FormatInt(reset, 10))
-	h.Set("RateLimit-Policy", fmt.Sprintf(`"%s";q=%d;w=60`, policy, w.Limit))
-	h.Set("RateLimit", fmt.Sprintf(`"%s";r=%d;t=%d`, policy, w.Remaining, left))
+	h[headerLimit] = []string{most}
+	h[headerRemaining] = []string{remaining}
+	h[headerReset] = []string{strconv.FormatInt(reset, 10)}
+	h[headerPolicy] = []string{`"` + policy + `";q=` + most + `;w=60`}
+	h[headerState] = []string{`"` + policy + `";r=` + remaining + `;t=` + strconv.FormatInt(int64(left), 10)}
 }
 
 // tooMany is the refusal of a window that is used up.

@@ -205,7 +205,9 @@ func TestRequestsAreForgotten(t *testing.T) {
 func TestRequestsNeverWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, servertest.SQLite(t), func(*server.Server) {})
-	p := warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: w.Service.NewID()}, CredentialID: w.Service.NewID()}
+	owner := w.Person("Olga")
+	_, token := w.Token(owner)
+	p := warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, token)}
 	const sent = 50_000
 	began := time.Now()
 	together(8, func(int) {

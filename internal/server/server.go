@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -35,8 +36,7 @@ type Server struct {
 
 	edge    *rest.Edge
 	refused *limit.Refused
-	public  map[string]bool // patterns that need no credential
-	stopped atomic.Bool     // the process is about to end
+	stopped atomic.Bool // the process is about to end
 }
 
 // Handler is everything that the service answers.
@@ -47,14 +47,13 @@ func (s *Server) Handler() (http.Handler, error) {
 	}
 	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Speaks: speaks}
 	s.refused = limit.NewRefused(s.Service.Now)
-	s.public = map[string]bool{}
 	s.Service.Throttle = s.throttle
 
 	operations := http.NewServeMux()
 	s.operations(operations)
 
 	mux := http.NewServeMux()
-	mux.Handle("/api/", s.limited(s.authenticated(operations)))
+	mux.Handle("/api/", s.limited(operations))
 	agents, err := s.agents()
 	if err != nil {
 		return nil, err
@@ -86,33 +85,34 @@ func (s *Server) Handler() (http.Handler, error) {
 
 // operations registers every operation, and for each path the answer to other methods.
 func (s *Server) operations(mux *http.ServeMux) {
-	allowed := map[string]string{}
-	var paths []string
+	methods := map[string][]string{}
+	public := map[string]bool{} // who may sign in need not do so to hear how
 	handle := func(method, route string, h http.Handler) {
 		mux.Handle(method+" "+route, h)
+		methods[route] = append(methods[route], method)
 		if method == http.MethodGet {
-			method += ", " + http.MethodHead
+			methods[route] = append(methods[route], http.MethodHead)
 		}
-		if have := allowed[route]; have != "" {
-			method = have + ", " + method
-		} else {
-			paths = append(paths, route)
-		}
-		allowed[route] = method
 	}
 	for _, op := range s.Service.Operations() {
-		handle(op.Method, op.Route(), s.edge.Handler(op))
+		h := s.edge.Handler(op)
 		if op.Auth == api.Public {
-			// Also for other methods on its path: who may sign in need not do so to hear how.
-			s.public[op.Method+" "+op.Route()], s.public[op.Route()] = true, true
+			public[op.Route()] = true
+		} else {
+			h = s.authenticated(h)
 		}
+		handle(op.Method, op.Route(), h)
 	}
-	handle(http.MethodPost, "/api/documents", s.sessionOnly(s.upload))
-	handle(http.MethodGet, "/api/documents/{id}/file", s.sessionOnly(s.download))
-	for _, path := range paths {
-		mux.Handle(path, s.wrongMethod(allowed[path]))
+	handle(http.MethodPost, "/api/documents", s.authenticated(s.sessionOnly(s.upload)))
+	handle(http.MethodGet, "/api/documents/{id}/file", s.authenticated(s.sessionOnly(s.download)))
+	for route, allowed := range methods {
+		wrong := s.wrongMethod(strings.Join(allowed, ", "))
+		if !public[route] {
+			wrong = s.authenticated(wrong)
+		}
+		mux.Handle(route, wrong)
 	}
-	mux.Handle("/", http.HandlerFunc(s.notFound))
+	mux.Handle("/", s.authenticated(http.HandlerFunc(s.notFound)))
 }
 
 // agents is the hosted MCP endpoint: behind the same credential, limits, headers
@@ -124,9 +124,9 @@ func (s *Server) agents() (http.Handler, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("POST /api/mcp", mcp.NewEndpoint(server))
-	mux.Handle("/api/mcp", s.wrongMethod("POST"))
-	return mcp.Guard(s.PublicURL, s.authenticated(mux))
+	mux.Handle("POST /api/mcp", s.authenticated(mcp.NewEndpoint(server)))
+	mux.Handle("/api/mcp", s.authenticated(s.wrongMethod("POST")))
+	return mcp.Guard(s.PublicURL, mux)
 }
 
 func (s *Server) wrongMethod(allow string) http.Handler {

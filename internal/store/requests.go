@@ -17,9 +17,9 @@ type Request struct {
 // whose outcome is not known may be tried again.
 func (t *Tx) InsertRequests(list []Request) error {
 	for _, r := range list {
-		err := t.later(`INSERT INTO requests (user_id, id, token_id, at, method, route, status, ms, request_id, address, client, door)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (user_id, id) DO NOTHING`,
-			r.User, r.ID, r.Token.ID, r.At, r.Method, r.Route, r.Status, r.Ms, r.RequestID, r.Address, r.Client, int(r.Door))
+		err := t.later(`INSERT INTO requests (at, id, token_id, method, route, status, ms, request_id, address, client, door)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (at, id) DO NOTHING`,
+			r.At, r.ID, r.Token.ID, r.Method, r.Route, r.Status, r.Ms, r.RequestID, r.Address, r.Client, int(r.Door))
 		if err != nil {
 			return err
 		}
@@ -27,10 +27,13 @@ func (t *Tx) InsertRequests(list []Request) error {
 	return nil
 }
 
+// ofUser finds the requests of all tokens that a user has or had.
+const ofUser = `token_id IN (SELECT id FROM tokens WHERE user_id = $1)`
+
 // PruneRequests removes all but a user's newest requests.
 func (t *Tx) PruneRequests(user warranty.ID, keep int) error {
-	return t.later(`DELETE FROM requests WHERE user_id = $1
-		AND id <= (SELECT id FROM requests WHERE user_id = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, keep)
+	return t.later(`DELETE FROM requests WHERE `+ofUser+`
+		AND id <= (SELECT id FROM requests WHERE `+ofUser+` ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, keep)
 }
 
 // SweepRequests removes the requests from before a time, and of users who have
@@ -41,7 +44,7 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 		return err
 	}
 	var users []warranty.ID
-	err = s.engine.query(ctx, `SELECT user_id FROM requests GROUP BY user_id HAVING count(*) > $1`,
+	err = s.engine.query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id GROUP BY k.user_id HAVING count(*) > $1`,
 		func(r Row) error { users = append(users, r.ID(0)); return nil }, keep)
 	for _, user := range users {
 		if err == nil {
@@ -61,7 +64,7 @@ func readRequest(r Row, i int) warranty.RequestRecord {
 
 // Requests lists the requests of all of a user's tokens, newest first, and counts them all.
 func (s *Store) Requests(ctx context.Context, user warranty.ID, p warranty.Paging) ([]warranty.RequestRecord, int64, error) {
-	return s.requests(ctx, `user_id = $1`, `1 = 1`, p, user)
+	return s.requests(ctx, ofUser, `1 = 1`, p, user)
 }
 
 // TokenRequests lists the requests of a token that is the user's, newest first, and counts them all.
@@ -73,7 +76,7 @@ func (s *Store) TokenRequests(ctx context.Context, user, token warranty.ID, p wa
 func (s *Store) LastRequest(ctx context.Context, user, token warranty.ID) (warranty.RequestRecord, error) {
 	var last warranty.RequestRecord
 	err := one(ctx, s.engine, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
-		WHERE q.token_id = $2 AND q.user_id = $1 ORDER BY q.id DESC LIMIT 1`, func(r Row) { last = readRequest(r, 0) }, user, token)
+		WHERE q.token_id = $2 AND k.user_id = $1 ORDER BY q.id DESC LIMIT 1`, func(r Row) { last = readRequest(r, 0) }, user, token)
 	return last, err
 }
 

@@ -109,6 +109,11 @@ func (e *sqliteEngine) connect(f sqliteFile) (*sqliteConn, error) {
 
 // configure sets up a connection: with FULL, what was acknowledged survives a power cut.
 func (f sqliteFile) configure(c *sqlite3.Conn) error {
+	// A plan does not depend on the values that are bound: SQLite would else prepare
+	// a statement anew for each, which costs more than most of them do.
+	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
+		return err
+	}
 	for _, pragma := range []string{
 		fmt.Sprintf(`PRAGMA busy_timeout = %d`, busyTimeout.Milliseconds()),
 		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"), `PRAGMA cache_size = -8000`,
