@@ -60,8 +60,8 @@ func (t *Tx) InsertClaim(c warranty.Claim) error {
 // warranty and whether a seller is linked to it, and keeps both from being
 // changed by others until the transaction ends.
 func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
-	if err = one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+	if err = t.exactlyOne(`SELECT 1 FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return c, 0, false, err
 	}
 	return claimWithRoles(t.ctx, t.tx, user, id)

@@ -36,6 +36,9 @@ type engineTx interface {
 	// later is exec for statements whose count does not matter: the engine may
 	// send it together with what follows. Its error comes with what follows, too.
 	later(ctx context.Context, sql string, args ...any) error
+	// expect is later for statements that must find or change one row: the refusal
+	// is the error when they do not, and comes before the transaction is committed.
+	expect(ctx context.Context, refusal error, sql string, args ...any) error
 }
 
 // engine is a database that is open.

@@ -87,8 +87,8 @@ func (t *Tx) ClaimOf(claim, parent warranty.ID) error {
 // warranty from being changed by others until the transaction ends.
 func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 	var f File
-	if err := one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+	if err := t.exactlyOne(`SELECT 1 FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return f, err
 	}
 	err := one(t.ctx, t.tx, fileOf, func(r Row) { f = readFile(r) }, user, id)

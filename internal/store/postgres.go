@@ -110,6 +110,13 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error)
 	if !tx.begun && len(tx.queue) == 0 {
 		return false, nil // it wrote nothing
 	}
+	// What is expected must be seen before the commit is on its way.
+	if tx.expects() {
+		if err = tx.flush(ctx, nil); err != nil {
+			again = serialization(err) || lostConnection(err)
+			return again, also(err, tx.rollback(ctx))
+		}
+	}
 	tx.queue = append(tx.queue, statement{sql: `COMMIT`})
 	if err = tx.flush(ctx, nil); err != nil {
 		again = serialization(err)
@@ -163,8 +170,9 @@ func explainPostgres(err error) error {
 
 // statement is one that waits to be sent.
 type statement struct {
-	sql  string
-	args []any
+	sql     string
+	args    []any
+	refusal error // when it does not find or change one row; nil when that does not matter
 }
 
 // postgresTx sends what waits together with what is asked, BEGIN and COMMIT
@@ -179,6 +187,15 @@ type postgresTx struct {
 func (t *postgresTx) later(_ context.Context, sql string, args ...any) error {
 	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args)})
 	return nil
+}
+
+func (t *postgresTx) expect(_ context.Context, refusal error, sql string, args ...any) error {
+	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args), refusal: refusal})
+	return nil
+}
+
+func (t *postgresTx) expects() bool {
+	return slices.ContainsFunc(t.queue, func(s statement) bool { return s.refusal != nil })
 }
 
 func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
@@ -206,27 +223,31 @@ func (t *postgresTx) query(ctx context.Context, sql string, each func(Row) error
 // flush sends all that waits in one go. last reads the result of the last
 // statement; nil when nobody asks for it.
 func (t *postgresTx) flush(ctx context.Context, last func(pgx.BatchResults) error) (err error) {
-	var batch pgx.Batch
 	if !t.begun {
-		batch.Queue(`BEGIN`)
+		t.queue = slices.Insert(t.queue, 0, statement{sql: `BEGIN`})
 	}
+	var batch pgx.Batch
 	for _, s := range t.queue {
 		batch.Queue(s.sql, s.args...)
 	}
-	t.begun, t.queue = true, t.queue[:0]
+	sent := t.queue
+	t.begun, t.queue = true, nil
 	results := t.conn.SendBatch(ctx, &batch)
 	defer func() {
 		if closing := results.Close(); err == nil {
 			err = closing
 		}
 	}()
-	plainOnes := batch.Len()
 	if last != nil {
-		plainOnes--
+		sent = sent[:len(sent)-1]
 	}
-	for range plainOnes {
-		if _, err := results.Exec(); err != nil {
+	for _, s := range sent {
+		tag, err := results.Exec()
+		if err != nil {
 			return err
+		}
+		if s.refusal != nil && tag.RowsAffected() != 1 {
+			return s.refusal
 		}
 	}
 	if last == nil {

@@ -237,6 +237,15 @@ func (c *sqliteConn) later(ctx context.Context, sql string, args ...any) error {
 	return err
 }
 
+func (c *sqliteConn) expect(ctx context.Context, refusal error, sql string, args ...any) error {
+	rows, before := int64(0), c.TotalChanges()
+	err := c.query(ctx, sql, func(Row) error { rows++; return nil }, args...)
+	if err == nil && rows+c.TotalChanges()-before != 1 {
+		err = refusal
+	}
+	return err
+}
+
 func (c *sqliteConn) close() error {
 	var err error
 	for _, stmt := range c.statements {

@@ -86,14 +86,11 @@ func (t *Tx) later(sql string, args ...any) error { return t.tx.later(t.ctx, sql
 // exec sends a write and counts the rows that it changed.
 func (t *Tx) exec(sql string, args ...any) (int64, error) { return t.tx.exec(t.ctx, sql, args...) }
 
-// exactlyOne is a write that is an error unless it changes one row: zero rows is
-// an answer, not a success.
+// exactlyOne is a statement that is an error unless it finds or changes one row:
+// zero rows is an answer, not a success. The error may come with a later statement,
+// but always before the commit.
 func (t *Tx) exactlyOne(sql string, args ...any) error {
-	n, err := t.exec(sql, args...)
-	if err == nil && n != 1 {
-		err = warranty.ErrNotFound
-	}
-	return err
+	return t.tx.expect(t.ctx, warranty.ErrNotFound, sql, args...)
 }
 
 // one reads the only row of a result, or says that there is none.

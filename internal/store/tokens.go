@@ -59,12 +59,7 @@ func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
 			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
 		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
 	}
-	alive := false
-	err := t.tx.query(t.ctx, sql, func(Row) error { alive = true; return nil }, args...)
-	if err == nil && !alive {
-		err = gone
-	}
-	return err
+	return t.tx.expect(t.ctx, gone, sql, args...)
 }
 
 const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,

@@ -28,7 +28,12 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 		func(r Row) { id = r.ID(0) }, code, now); err != nil {
 		return id, err
 	}
-	if err := t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`, id, code, now); err != nil {
+	// Of two who come at once, the second has to hear it here, as one who comes later.
+	taken, err := t.exec(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`, id, code, now)
+	if err == nil && taken != 1 {
+		err = warranty.ErrNotFound
+	}
+	if err != nil {
 		return id, err
 	}
 	if err := t.takeRole(id, warranty.Owner); err != nil {

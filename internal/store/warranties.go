@@ -117,8 +117,8 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 	// The lock is taken on the record alone and the access row is read after it.
 	// Locking both would make two people who change one record wait for each other.
 	var w warranty.Warranty
-	if err := one(t.ctx, t.tx, `SELECT 1 FROM access a JOIN warranties w ON w.id = a.item_id
-		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`, func(Row) {}, user, id); err != nil {
+	if err := t.exactlyOne(`SELECT 1 FROM access a JOIN warranties w ON w.id = a.item_id
+		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return w, err
 	}
 	err := one(t.ctx, t.tx, mine, func(r Row) { w = readMine(r, 0) }, user, id)
