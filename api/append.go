@@ -59,12 +59,12 @@ func (o *object) number(name string, value int64) {
 // every value behind an interface would be allocated.
 func plain[T interface{ AppendText([]byte) ([]byte, error) }](o *object, name string, value T) {
 	o.name(name)
-	o.b = append(o.b, '"')
-	b, err := value.AppendText(o.b)
+	b, err := value.AppendText(append(o.b, '"'))
 	if err != nil {
 		o.err = err
 	}
-	o.b = append(b, '"')
+	b = append(b, '"')
+	o.b = b
 }
 
 func (o *object) instant(name string, value time.Time) {
