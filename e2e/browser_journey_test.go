@@ -61,6 +61,9 @@ func TestJourney(t *testing.T) {
 	ada.fill(t, "#type", "receipt", "#file", receipt(t, "receipt.pdf"))
 	ada.press(t, "Upload")
 	ada.mustShow(t, "The document was uploaded.", "receipt.pdf")
+	ada.mustOpen(t, "/")
+	ada.mustShow(t, "Ada Byron uploaded a document\n"+product, "Ada Byron created the record\n"+product, "just now · web")
+	ada.mustOpen(t, record)
 
 	// It breaks. They file a claim, and the seller decides it.
 	ada.press(t, "File a claim")

@@ -25,7 +25,7 @@ import (
 const maxPicture = 150_000
 
 // TestPictures looks at the main pages of the demo as the README shows them. With
-// SVC_SCREENSHOTS, the pictures are written into that folder.
+// SVC_SCREENSHOTS, the pictures are written into that folder, in every look.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -43,10 +43,14 @@ func TestPictures(t *testing.T) {
 		return eval[int](t, b, `document.querySelectorAll("#latest tbody tr").length`) >= 5
 	})
 
+	wanted := looks
+	if os.Getenv("SVC_SCREENSHOTS") == "" {
+		wanted = looks[:1]
+	}
 	for _, page := range []struct{ name, path, open string }{
 		{"overview", "/", ""}, {"warranties", "/warranties", ""}, {"warranty", detail, ""}, {"settings", "/settings/api", ""}, {"token", "/settings/api", "#new"}, {"verify", verify, ""},
 	} {
-		for _, look := range looks {
+		for _, look := range wanted {
 			b.look(t, look.scheme, look.width)
 			b.mustOpen(t, page.path)
 			if page.open != "" {
