@@ -83,9 +83,11 @@ lint: ## golangci-lint, with the rules of .golangci.yml
 	$(TOOL) golangci-lint run ./...
 
 .PHONY: bench bench-quick bench-check
-bench: ## measure svcd beside its peers at a million records (15 minutes, about 8 GB of disk)
+bench: ## measure svcd beside its peers at a million records (15 minutes, 10 GB of disk)
+	@$(SERVICES) true # installs PostgreSQL where it is missing and may be
 	cd bench && go run . $(BENCH)
 bench-quick: ## the same, small and rough (2 minutes)
+	@$(SERVICES) true
 	cd bench && go run . --records 100000 --growth 10000 --rounds 1 --length 500ms $(BENCH)
 bench-check: ## format, vet and test the benchmark, which is a module of its own
 	cd bench && go mod tidy -diff && go vet ./... && go test ./... && go tool -modfile=../tools/go.mod golangci-lint run ./...

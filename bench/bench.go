@@ -53,7 +53,7 @@ func newReport(o options) *report.Report {
 		r.Servers = append(r.Servers, report.Server{Name: s.Name(), Title: s.Title()})
 	}
 	for _, op := range o.operations {
-		r.Operations = append(r.Operations, report.Operation{Name: op.Name, Title: op.Title})
+		r.Operations = append(r.Operations, report.Operation{Name: op.Name, Title: op.Title, Lengthens: op.Lengthens})
 	}
 	return r
 }

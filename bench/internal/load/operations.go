@@ -35,8 +35,8 @@ func (q Query) rows() int { return max(0, min(q.Limit, q.Total-(q.Page-1)*q.Limi
 // Operation is something that is measured.
 type Operation struct {
 	Name, Title string
-	Writes      bool
 	ForAgents   bool // only servers with tools can do it
+	Lengthens   bool // its answer has more records in it where there are more
 	Make        func(API, *data.Audience, *rand.Rand) Call
 }
 
@@ -65,7 +65,7 @@ var Operations = []Operation{
 	{Name: "category", Title: "big by category", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Category: data.Common, Total: a.Common})
 	}},
-	{Name: "rare", Title: "big by a category of 0.1 %", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+	{Name: "rare", Title: "big by a category of 0.1 %", Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Category: data.Rare, Total: a.Rare})
 	}},
 	{Name: "status", Title: "big by status", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
@@ -77,11 +77,11 @@ var Operations = []Operation{
 	{Name: "count", Title: "count of the big seller", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: 1, Total: a.All})
 	}},
-	{Name: "create", Title: "create with a key, durable", Writes: true, Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
+	{Name: "create", Title: "create with a key, durable", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
 		return api.Create(a.Writers[dice.IntN(len(a.Writers))].User, newKey())
 	}},
-	{Name: "update", Title: "update", Writes: true, Make: update},
-	{Name: "mixed", Title: "big's page 1, with an update in ten", Writes: true, Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
+	{Name: "update", Title: "update", Make: update},
+	{Name: "mixed", Title: "big's page 1, with an update in ten", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
 		if dice.IntN(10) == 0 {
 			return update(api, a, dice)
 		}

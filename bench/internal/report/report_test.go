@@ -8,7 +8,7 @@ import (
 
 // measured is a report on two servers and two sizes, with a figure for each round.
 func measured() *Report {
-	r := &Report{Servers: []Server{{Ours, "ours"}, {Pocket, "theirs"}}, Operations: []Operation{{"get", "get one"}, {"big", "big's page"}},
+	r := &Report{Servers: []Server{{Ours, "ours"}, {Pocket, "theirs"}}, Operations: []Operation{{Name: "get", Title: "get one"}, {Name: "big", Title: "big's page"}},
 		Records: 1_000_000, Smaller: []int{10_000}, Peaks: map[string]int64{Ours: 151 << 20}, PeakAt: 64}
 	add := func(server string, records int, operation string, connections int, cpu ...time.Duration) {
 		for _, d := range cpu {

@@ -24,7 +24,10 @@ func (c Cell) Total() time.Duration { return c.CPU + c.Database }
 type Server struct{ Name, Title string }
 
 // Operation is one of the measured.
-type Operation struct{ Name, Title string }
+type Operation struct {
+	Name, Title string
+	Lengthens   bool // more records make its answer longer, so it is not promised that it stays
+}
 
 // Report is all that was measured. The first server is the one that the others
 // are compared with.

@@ -45,6 +45,9 @@ func (r *Report) targets() []target {
 	}
 	for _, server := range []string{Ours, OursPG} {
 		for _, op := range r.Operations {
+			if op.Lengthens {
+				continue
+			}
 			list = append(list, target{what: "growth of " + op.Title + ", " + server, a: figure{server: server, operation: op.Name},
 				b: figure{server: server, operation: op.Name, smallest: true}, most: 1.3, growth: true})
 		}
