@@ -11,8 +11,8 @@ import (
 )
 
 // Authenticate tells who a secret belongs to. asKey says that it came as
-// x-api-key, where only integration tokens are taken. Nothing is cached: a
-// revocation is seen by the next request on every replica.
+// x-api-key, where only integration tokens are taken. The store is asked each
+// time: a revocation is seen by the next request on every replica.
 func (s *Service) Authenticate(ctx context.Context, secret string, asKey bool) (warranty.Principal, error) {
 	kind, wellFormed := warranty.ParseSecret(secret)
 	switch {

@@ -50,7 +50,7 @@ func choiceBits(c warranty.MailChoices) (bits int) {
 
 // UpdateAccount writes a locked account's name and choice of mails.
 func (t *Tx) UpdateAccount(a warranty.Account) error {
-	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3 WHERE id = $1`, a.ID, a.Name, choiceBits(a.Mails))
+	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, `+nextEpoch+` WHERE id = $1`, a.ID, a.Name, choiceBits(a.Mails))
 }
 
 // AccountByEmail finds an account by its normalised address.
@@ -105,17 +105,17 @@ func (t *Tx) LockUser(id warranty.ID) (Account, error) {
 
 // VerifyUser marks the address as the user's own.
 func (t *Tx) VerifyUser(id warranty.ID, now time.Time) error {
-	return t.exactlyOne(`UPDATE users SET verified_at = COALESCE(verified_at, $2) WHERE id = $1`, id, now)
+	return t.exactlyOne(`UPDATE users SET verified_at = COALESCE(verified_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
 // SetPassword replaces the password.
 func (t *Tx) SetPassword(id warranty.ID, passwordHash string) error {
-	return t.exactlyOne(`UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash)
+	return t.exactlyOne(`UPDATE users SET password_hash = $2, `+nextEpoch+` WHERE id = $1`, id, passwordHash)
 }
 
 // DisableUser shuts an account out, with every credential it has.
 func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
-	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2) WHERE id = $1`, id, now)
+	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
 // VerifiedUser finds who has shown the address to be theirs. It holds the row, so

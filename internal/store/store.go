@@ -15,6 +15,8 @@ type Store struct {
 	engine engine
 	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
 	lists  *lists
+
+	credentials credentials
 }
 
 // Open opens a PostgreSQL database by its address, or else a SQLite file by its
@@ -39,7 +41,7 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{engine: e, lists: newLists()}
+	s := &Store{engine: e, lists: newLists(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}

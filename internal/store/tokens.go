@@ -7,61 +7,6 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Credential is what the store knows of a secret that a caller showed.
-type Credential struct {
-	ID            warranty.ID // of the token or the session
-	Hash          warranty.Hash
-	User          warranty.User
-	Disabled      bool
-	TokenName     string
-	Scopes        warranty.Scopes
-	RateLimit     int
-	ExpiresAt     time.Time
-	RevokedAt     *time.Time
-	SecretExpires *time.Time // an older secret of a rotated token
-}
-
-// TokenBySecret finds an integration token by the hash of one of its secrets.
-func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
-	var c Credential
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash
-		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
-		func(r Row) {
-			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
-				RateLimit: int(r.Int(9)), ExpiresAt: instant(r, 10), RevokedAt: optionalInstant(r, 11), SecretExpires: optionalInstant(r, 12),
-				Hash: warranty.Hash(r.Bytes(13))}
-		}, secret)
-	return c, err
-}
-
-// SessionBySecret finds a session by the hash of its secret.
-func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
-	var c Credential
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
-		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
-		func(r Row) {
-			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
-		}, secret)
-	return c, err
-}
-
-// HoldCredential looks again, inside a transaction, whether the caller's
-// credential is alive, and keeps it so until the end: nothing is written for a
-// token whose revocation has been acknowledged.
-func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
-	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
-		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) /*pg: FOR SHARE OF c, s */`
-	args := []any{p.CredentialID, now, p.SecretHash}
-	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
-	if p.Credential == warranty.BySession {
-		args = args[:2]
-		sql = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
-			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
-		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
-	}
-	return t.tx.expect(t.ctx, gone, sql, args...)
-}
-
 const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,
 	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
 
@@ -169,17 +114,26 @@ func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnd
 	if err := t.insertSecret(token.ID, secret); err != nil {
 		return err
 	}
-	return t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix)
+	if err := t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix); err != nil {
+		return err
+	}
+	return t.tokenChanged(token.ID)
 }
 
 // RevokeToken ends a token for good.
 func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
-	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now)
+	if err := t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now); err != nil {
+		return err
+	}
+	return t.tokenChanged(id)
 }
 
 // RevokeTokens ends all tokens of a user for good.
 func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
-	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
+	if err := t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now); err != nil {
+		return err
+	}
+	return t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = $1`, user)
 }
 
 // TokenUse counts the uses of a token since they were last written.

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Credential is what the store knows of a secret that a caller showed.
+type Credential struct {
+	ID            warranty.ID // of the token or the session
+	Hash          warranty.Hash
+	User          warranty.User
+	Disabled      bool
+	TokenName     string
+	Scopes        warranty.Scopes
+	RateLimit     int
+	ExpiresAt     time.Time
+	RevokedAt     *time.Time
+	SecretExpires *time.Time // an older secret of a rotated token
+}
+
+// credentials remembers tokens, because every request shows one. Whoever changes
+// what a token shows moves the epoch of its person in the same transaction, in
+// whichever process, and a token is never taken from memory without a look at the
+// epoch: a revocation is seen by the next request everywhere.
+type credentials struct {
+	mu     sync.RWMutex
+	tokens map[warranty.Hash]rememberedToken
+}
+
+type rememberedToken struct {
+	Credential
+	epoch int64
+}
+
+// maxCredentials bounds the memory for them to a few MiB.
+const maxCredentials = 10_000
+
+func (c *credentials) get(secret warranty.Hash) (rememberedToken, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	token, ok := c.tokens[secret]
+	return token, ok
+}
+
+func (c *credentials) put(secret warranty.Hash, token rememberedToken) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other := range c.tokens {
+		if len(c.tokens) < maxCredentials {
+			break
+		}
+		delete(c.tokens, other)
+	}
+	c.tokens[secret] = token
+}
+
+// nextEpoch is in every statement that changes a user.
+const nextEpoch = `credential_epoch = credential_epoch + 1`
+
+// tokenChanged makes all processes look again at the tokens of a token's user.
+func (t *Tx) tokenChanged(id warranty.ID) error {
+	return t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = (SELECT user_id FROM tokens WHERE id = $1)`, id)
+}
+
+// TokenBySecret finds an integration token by the hash of one of its secrets.
+func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
+	if token, ok := s.credentials.get(secret); ok {
+		epoch := int64(-1)
+		err := s.engine.query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`, func(r Row) error { epoch = r.Int(0); return nil }, token.User.ID)
+		if err != nil || epoch == token.epoch {
+			return token.Credential, err
+		}
+	}
+	return s.lookUpToken(ctx, secret)
+}
+
+func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credential, error) {
+	var token rememberedToken
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
+		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
+		func(r Row) {
+			token.Credential = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
+				RateLimit: int(r.Int(9)), ExpiresAt: instant(r, 10), RevokedAt: optionalInstant(r, 11), SecretExpires: optionalInstant(r, 12),
+				Hash: warranty.Hash(r.Bytes(13))}
+			token.epoch = r.Int(14)
+		}, secret)
+	if err == nil {
+		s.credentials.put(secret, token)
+	}
+	return token.Credential, err
+}
+
+// SessionBySecret finds a session by the hash of its secret.
+func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
+	var c Credential
+	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
+		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
+		func(r Row) {
+			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
+		}, secret)
+	return c, err
+}
+
+// HoldCredential looks again, inside a transaction, whether the caller's
+// credential is alive, and keeps it so until the end: nothing is written for a
+// token whose revocation has been acknowledged.
+func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
+	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
+		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) /*pg: FOR SHARE OF c, s */`
+	args := []any{p.CredentialID, now, p.SecretHash}
+	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
+	if p.Credential == warranty.BySession {
+		args = args[:2]
+		sql = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
+			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
+		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
+	}
+	return t.tx.expect(t.ctx, gone, sql, args...)
+}
