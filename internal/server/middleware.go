@@ -39,12 +39,22 @@ func (s *Server) observed(next http.Handler) http.Handler {
 	})
 }
 
+// Values of headers that every answer has; they are shared and never changed.
+var (
+	nosniff    = []string{"nosniff"}
+	noReferrer = []string{"no-referrer"}
+	nothing    = []string{"default-src 'none'; frame-ancestors 'none'"}
+	onlyHTTPS  = []string{"max-age=31536000"}
+	noStore    = []string{"no-store"}
+	variesBy   = []string{"Authorization, x-api-key"}
+)
+
 func secureHeaders(h http.Header, https bool) {
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	h["X-Content-Type-Options"] = nosniff
+	h["Referrer-Policy"] = noReferrer
+	h["Content-Security-Policy"] = nothing
 	if https {
-		h.Set("Strict-Transport-Security", "max-age=31536000")
+		h["Strict-Transport-Security"] = onlyHTTPS
 	}
 }
 
@@ -93,8 +103,8 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api := strings.HasPrefix(r.URL.Path, "/api/")
 		if api {
-			w.Header().Set("Cache-Control", "no-store")
-			w.Header().Set("Vary", "Authorization, x-api-key")
+			w.Header()["Cache-Control"] = noStore
+			w.Header()["Vary"] = variesBy
 		}
 		if s.IPRate > 0 {
 			window := s.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)

@@ -13,7 +13,7 @@ import (
 // Bounds of the requests that wait to be written.
 const (
 	requestsWaiting = 20_000 // about 8 MiB
-	requestsAtOnce  = 500    // in one transaction, so that nobody else waits long for theirs
+	requestsAtOnce  = 1000   // in one transaction, so that nobody else waits long for theirs
 	requestsPruned  = 500    // of one user, after which the oldest are looked for
 )
 

@@ -22,7 +22,7 @@ import (
 // that writes for everybody.
 type sqliteEngine struct {
 	dialect *dialect
-	readers chan *sqliteConn
+	readers *sqliteReaders
 	opened  []*sqliteConn
 	units   chan *writeUnit // without a buffer: what was sent is in the writer's hands
 	stop    chan struct{}   // closed to end the writer
@@ -40,6 +40,30 @@ const (
 	// troubleLasts is how long after a write that the disk refused no traffic is asked for.
 	troubleLasts = 10 * time.Second
 )
+
+// sqliteReaders are the connections that read. The last one that came back goes
+// first, because its cache is the warmest.
+type sqliteReaders struct {
+	free chan struct{} // one for each that is there; whoever receives it takes
+	mu   sync.Mutex
+	idle []*sqliteConn
+}
+
+func (r *sqliteReaders) take() *sqliteConn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := len(r.idle) - 1
+	conn := r.idle[last]
+	r.idle = r.idle[:last]
+	return conn
+}
+
+func (r *sqliteReaders) put(conn *sqliteConn) {
+	r.mu.Lock()
+	r.idle = append(r.idle, conn)
+	r.mu.Unlock()
+	r.free <- struct{}{}
+}
 
 // sqliteFile is a database file and how it is opened. Tests put a disk under it
 // that fails, and sync less; the zero values are the real disk and FULL.
@@ -68,7 +92,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 		}
 	}
 	count := max(4, runtime.GOMAXPROCS(0))
-	e := &sqliteEngine{dialect: sqliteDialect(), readers: make(chan *sqliteConn, count), units: make(chan *writeUnit),
+	e := &sqliteEngine{dialect: sqliteDialect(), readers: &sqliteReaders{free: make(chan struct{}, count)}, units: make(chan *writeUnit),
 		stop: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
 	writer, err := e.connect(f)
 	if err != nil {
@@ -82,7 +106,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 		if err != nil {
 			return nil, also(err, e.closeAll())
 		}
-		e.readers <- reader
+		e.readers.put(reader)
 	}
 	go e.run(writer)
 	return e, nil
@@ -131,15 +155,15 @@ func (f sqliteFile) configure(c *sqlite3.Conn) error {
 }
 
 func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
-	var conn *sqliteConn
 	select {
-	case conn = <-e.readers:
+	case <-e.readers.free:
 	case <-e.stop:
 		return unavailable(errClosed)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { e.readers <- conn }()
+	conn := e.readers.take()
+	defer e.readers.put(conn)
 	conn.SetInterrupt(ctx)
 	return e.explain(conn.query(ctx, sql, each, args...))
 }
@@ -174,8 +198,8 @@ func (e *sqliteEngine) close() (err error) {
 	e.closing.Do(func() {
 		close(e.stop)
 		<-e.done
-		for range cap(e.readers) {
-			<-e.readers // each comes back when its query ends
+		for range cap(e.readers.free) {
+			<-e.readers.free // each comes back when its query ends
 		}
 		err = e.closeAll()
 	})
