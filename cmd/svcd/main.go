@@ -35,9 +35,9 @@ func main() { os.Exit(run()) }
 // run is main with an exit code: 2 for what the person who typed can mend.
 func run() int {
 	// Little of what a request allocates outlives it, and the heap is small beside
-	// SQLite's caches: collecting half as often costs some ten megabytes.
+	// SQLite's caches: collecting less often costs some ten megabytes.
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(200)
+		debug.SetGCPercent(150)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
