@@ -19,6 +19,11 @@ func main() {
 	app.RootCmd.AddCommand(
 		&cobra.Command{Use: "prepare", Short: "make the collections in an empty folder", SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error { return prepare(app) }},
+		&cobra.Command{Use: "analyze", Short: "let SQLite learn how the records are spread", SilenceUsage: true,
+			RunE: func(*cobra.Command, []string) error {
+				_, err := app.NonconcurrentDB().NewQuery("ANALYZE").Execute()
+				return err
+			}},
 		&cobra.Command{Use: "tokens", Short: "print a token for every user", SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error { return printTokens(app) }},
 	)

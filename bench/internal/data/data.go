@@ -12,7 +12,7 @@ import (
 
 // Generation changes whenever the same size would give other records: what was
 // filled before is then not used again.
-const Generation = 1
+const Generation = 2
 
 const (
 	// Big is the user who sells a fifth of all records.

@@ -34,7 +34,7 @@ func SQLite(path string, tables []Table) error {
 			return fmt.Errorf("fill %s: %w", t.Name, err)
 		}
 	}
-	for _, sql := range append(indexes, `COMMIT`, `PRAGMA optimize`, `PRAGMA journal_mode = WAL`) {
+	for _, sql := range append(indexes, `COMMIT`, `PRAGMA journal_mode = WAL`) {
 		if err := db.Exec(sql); err != nil {
 			return fmt.Errorf("%s: %w", sql, err)
 		}

@@ -27,7 +27,10 @@ func (p PocketBase) Get(user int, r data.Record) Call {
 
 // List reads a page of what a user sees.
 func (p PocketBase) List(user int, q Query) Call {
-	path := recordsPath + "?sort=-created&page=" + strconv.Itoa(q.Page) + "&perPage=" + strconv.Itoa(q.Limit)
+	path := recordsPath + "?page=" + strconv.Itoa(q.Page) + "&perPage=" + strconv.Itoa(q.Limit)
+	if q.Limit > 1 { // who only counts needs no order, which costs it much
+		path += "&sort=-created"
+	}
 	var filters []string
 	if q.Category != "" {
 		filters = append(filters, fmt.Sprintf("category=%q", q.Category))

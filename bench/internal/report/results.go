@@ -72,8 +72,35 @@ func (r *Report) Median(server string, records int, operation string) (Cell, boo
 		CPU:         middle(figures(cells, func(c Cell) time.Duration { return c.CPU })),
 		Database:    middle(figures(cells, func(c Cell) time.Duration { return c.Database })),
 	}
-	m.Spread = ratio(total[len(total)-1]-total[0], middle(total))
+	if typical := middle(total); typical > 0 {
+		m.Spread = float64(total[len(total)-1]-total[0]) / float64(typical)
+	}
 	return m, true
+}
+
+// figure is the CPU of an operation on a server at a size.
+type figure struct {
+	server, operation string
+	records           int
+}
+
+// ratio is how many times b goes into a: the median over the rounds, because the
+// two were measured one after the other in each, and what disturbed one of them
+// mostly disturbed the other, too.
+func (r *Report) ratio(a, b figure) (times float64, measured bool) {
+	of := r.rounds[key{a.server, a.records, a.operation}]
+	to := r.rounds[key{b.server, b.records, b.operation}]
+	var list []float64
+	for i := range min(len(of), len(to)) {
+		if to[i].Total() > 0 {
+			list = append(list, float64(of[i].Total())/float64(to[i].Total()))
+		}
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	slices.Sort(list)
+	return middle(list), true
 }
 
 // figures are one figure of all cells, the smallest first.
@@ -87,11 +114,3 @@ func figures[T cmp.Ordered](cells []Cell, figure func(Cell) T) []T {
 }
 
 func middle[T any](sorted []T) T { return sorted[len(sorted)/2] }
-
-// ratio is how many times b goes into a; nothing goes into it no times.
-func ratio(a, b time.Duration) float64 {
-	if b == 0 {
-		return 0
-	}
-	return float64(a) / float64(b)
-}

@@ -9,19 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Comparison is the table of all servers at the full size. The ratio is of the
-// CPU of the server's own process, databases beside it included.
+// Comparison is the table of all servers at the full size. The ratio is to the
+// CPU of the first of them.
 func (r *Report) Comparison() string {
 	rows := [][]string{{"operation", "server", "CPU ms", "of it database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
 	for _, op := range r.Operations {
-		base, _ := r.Median(r.Servers[0].Name, r.Records, op.Name)
+		base := figure{r.Servers[0].Name, op.Name, r.Records}
 		title := op.Title
 		for _, s := range r.Servers {
 			c, measured := r.Median(s.Name, r.Records, op.Name)
 			if !measured {
 				continue
 			}
-			rows = append(rows, []string{title, s.Title, millis(c.Total()), database(c), times(ratio(c.Total(), base.Total())), percent(c.Spread),
+			ratio, _ := r.ratio(figure{s.Name, op.Name, r.Records}, base)
+			rows = append(rows, []string{title, s.Title, millis(c.Total()), database(c), times(ratio), percent(c.Spread),
 				strconv.FormatFloat(c.PerSecond, 'f', 0, 64), millis(c.P50) + r.fewer(c), millis(c.P99)})
 			title = ""
 		}
@@ -48,19 +49,16 @@ func (r *Report) Growth() string {
 	for _, op := range r.Operations {
 		title := op.Title
 		for _, s := range r.Servers {
-			row, first, last := []string{title, s.Title}, time.Duration(0), time.Duration(0)
-			for _, n := range sizes {
-				if c, measured := r.Median(s.Name, n, op.Name); measured {
-					row, last = append(row, millis(c.Total())), c.Total()
-					if first == 0 {
-						first = last
-					}
-				}
-			}
-			if len(row) < 2+len(sizes) {
+			growth, measured := r.ratio(figure{s.Name, op.Name, r.Records}, figure{s.Name, op.Name, sizes[0]})
+			if !measured {
 				continue
 			}
-			rows = append(rows, append(row, times(ratio(last, first))))
+			row := []string{title, s.Title}
+			for _, n := range sizes {
+				c, _ := r.Median(s.Name, n, op.Name)
+				row = append(row, millis(c.Total()))
+			}
+			rows = append(rows, append(row, times(growth)))
 			title = ""
 		}
 	}

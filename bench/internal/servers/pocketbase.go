@@ -17,7 +17,7 @@ import (
 type PocketBase struct{ Folder }
 
 // pocketBaseSchema is where its collections are.
-const pocketBaseSchema = "pocketbase/collections.go"
+const pocketBaseSchema = "pocketbase/*.go"
 
 // Name is a flag's value.
 func (PocketBase) Name() string { return "pocketbase" }
@@ -43,7 +43,11 @@ func (p PocketBase) Fill(ctx context.Context, set data.Set) error {
 		if _, err := p.command(ctx, "prepare", dir); err != nil {
 			return err
 		}
-		return fill.SQLite(filepath.Join(dir, "data.db"), fill.PocketBase(set))
+		if err := fill.SQLite(filepath.Join(dir, "data.db"), fill.PocketBase(set)); err != nil {
+			return err
+		}
+		_, err := p.command(ctx, "analyze", dir)
+		return err
 	})
 }
 
