@@ -13,7 +13,7 @@ import (
 // Bounds of the requests that wait to be written.
 const (
 	requestsWaiting = 20_000 // about 8 MiB
-	requestsAtOnce  = 1000   // in one transaction, so that nobody else waits long for theirs
+	requestsAtOnce  = 4000   // in one transaction: some 40 ms, for which others may have to wait
 	requestsPruned  = 500    // of one user, after which the oldest are looked for
 )
 

@@ -91,7 +91,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 			return nil, err
 		}
 	}
-	count := max(4, runtime.GOMAXPROCS(0))
+	count := max(3, runtime.GOMAXPROCS(0))
 	e := &sqliteEngine{dialect: sqliteDialect(), readers: &sqliteReaders{free: make(chan struct{}, count)}, units: make(chan *writeUnit),
 		stop: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
 	writer, err := e.connect(f)
@@ -140,7 +140,7 @@ func (f sqliteFile) configure(c *sqlite3.Conn) error {
 	}
 	for _, pragma := range []string{
 		fmt.Sprintf(`PRAGMA busy_timeout = %d`, busyTimeout.Milliseconds()),
-		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"), `PRAGMA cache_size = -8000`,
+		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"), `PRAGMA cache_size = -12000`,
 	} {
 		err := c.Exec(pragma)
 		// SQLite does not wait for another process that turns the same new file to WAL.
