@@ -24,6 +24,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if err := rest(ctx, targets); err != nil {
+		return err
+	}
 	busy := report.Busy()
 	if err := warm(ctx, o, targets); err != nil {
 		return err
@@ -58,21 +61,56 @@ func newReport(o options) *report.Report {
 	return r
 }
 
+// rest waits until no server computes any more: some have work of their own to do
+// when they start, as svcd looks for warranties that end soon.
+func rest(ctx context.Context, targets []*target) error {
+	for _, t := range targets {
+		begun := time.Now()
+		for last := time.Duration(-1); ; {
+			now, err := t.running.CPU()
+			if err != nil {
+				return err
+			}
+			if last >= 0 && now-last < restful {
+				break
+			}
+			last = now
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(restCheck):
+			}
+		}
+		if waited := time.Since(begun); waited > 2*restCheck {
+			say("%s: busy with itself for %.0f s more", t, waited.Seconds())
+		}
+	}
+	return nil
+}
+
+// restful is what a server without work computes at most between two looks at it.
+const (
+	restCheck = time.Second
+	restful   = 50 * time.Millisecond
+)
+
 // warm asks for everything before anything is measured, so that nobody pays in
-// the first round for what is kept in memory later. What an operation costs then
-// decides how many may ask for it at once: a stretch of load should end.
+// the first round for what is kept in memory later. What an operation costs the
+// second time decides how many may ask for it at once: a stretch of load should end.
 func warm(ctx context.Context, o options, targets []*target) error {
 	say("warming up")
 	for _, t := range targets {
 		for _, op := range t.operations(o) {
-			if err := t.begin(ctx, op, 2, o.length/3); err != nil {
-				return err
+			for range 2 {
+				if err := t.begin(ctx, op, 2, o.length/5); err != nil {
+					return err
+				}
+				cell, err := t.end()
+				if err != nil {
+					return err
+				}
+				t.connections[op.Name] = enough(o, cell.CPU)
 			}
-			cell, err := t.end()
-			if err != nil {
-				return err
-			}
-			t.connections[op.Name] = enough(o, cell.CPU)
 		}
 	}
 	return nil
