@@ -190,7 +190,7 @@ func show(ctx context.Context, o options, r *report.Report, busy string) int {
 	}
 	fmt.Printf("Memory, with %d connections at the end\n\n%s\n", r.PeakAt, r.Memory())
 	targets, misses := r.Targets()
-	fmt.Printf("Targets\n\n%s", targets)
+	fmt.Printf("Targets, which are for a million records\n\n%s", targets)
 	return misses
 }
 
