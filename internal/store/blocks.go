@@ -32,6 +32,7 @@ type lists struct {
 	mu      sync.Mutex
 	entries map[listKey]*listEntry
 	size    int // of what is remembered, in blocks
+	most    int // that it may be
 }
 
 type listKey struct {
@@ -43,6 +44,7 @@ type listKey struct {
 type listEntry struct {
 	busy chan struct{}
 	now  atomic.Pointer[counted]
+	size int // as it is in that of all lists
 }
 
 // counted is a list at one epoch. It does not change: what is counted later is another one.
@@ -64,12 +66,12 @@ type blocks struct {
 
 const (
 	uncounted  = -1
-	maxFilters = 16      // of one list
-	maxBlocks  = 1 << 18 // remembered: about 20 MiB with some filters each
+	maxFilters = 16 // of one list
 )
 
 func newLists() *lists {
-	return &lists{block: 256, slots: 256, settle: 2 * time.Minute, entries: map[listKey]*listEntry{}}
+	return &lists{block: 256, slots: 256, settle: 2 * time.Minute, entries: map[listKey]*listEntry{},
+		most: 1 << 18} // about 20 MiB, with some filters each
 }
 
 // BlockLists sets how many entries of a long list are counted as one, and how old
@@ -123,7 +125,8 @@ func (c *lists) remembered(ctx context.Context, s *Store, l *list) (*blocks, err
 
 // bring counts what is not counted yet of a list under its filter, once for all who wait.
 func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
-	entry := c.entry(listKey{l.user, l.kind})
+	key := listKey{l.user, l.kind}
+	entry := c.entry(key)
 	before := entry.now.Load()
 	select {
 	case entry.busy <- struct{}{}:
@@ -152,7 +155,7 @@ func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
 		return nil, err
 	}
 	entry.now.Store(next)
-	c.resize(entry, next.size()-old.size())
+	c.resize(key, entry, next.size())
 	return next.filters[l.key()], nil
 }
 
@@ -167,21 +170,23 @@ func (c *lists) entry(key listKey) *listEntry {
 	return entry
 }
 
-// resize notes how much is remembered, and forgets other lists while it is too much.
-func (c *lists) resize(keep *listEntry, by int) {
+// resize notes how much is remembered of a list, and forgets others while it is
+// too much of all.
+func (c *lists) resize(key listKey, entry *listEntry, size int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.size += by
-	for key, entry := range c.entries {
-		if c.size <= maxBlocks {
+	if c.entries[key] != entry {
+		return // it was forgotten while it was counted
+	}
+	c.size += size - entry.size
+	entry.size = size
+	for other, forgotten := range c.entries {
+		if c.size <= c.most {
 			return
 		}
-		if entry == keep {
-			continue
-		}
-		delete(c.entries, key)
-		if now := entry.now.Load(); now != nil {
-			c.size -= now.size()
+		if other != key {
+			delete(c.entries, other)
+			c.size -= forgotten.size
 		}
 	}
 }

@@ -104,6 +104,38 @@ func (s *script) look(other *Store) (theirs, ours string) {
 	return ask(other), ask(s.Store)
 }
 
+// TestForgottenListsAreCountedAnew looks at more long lists than are remembered.
+func TestForgottenListsAreCountedAnew(t *testing.T) {
+	each(t, func(t *testing.T, st *Store) {
+		st.BlockLists(2, time.Hour)
+		st.lists.most = 30
+		first := ids.Add(1_000_000)
+		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
+		for range 6 {
+			s.must(t, s.addUser)
+		}
+		for range 90 {
+			s.must(t, s.addWarranty)
+		}
+		for round := range 4 {
+			for _, u := range s.users {
+				want := number(t, st, `SELECT count(*) FROM access WHERE user_id = $1`, u.ID)
+				_, total, err := st.Warranties(context.Background(), u.ID, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}}, s.today())
+				if err != nil || total != want {
+					t.Fatalf("round %d: %d and not %d, %v", round, total, want, err)
+				}
+			}
+			size := 0
+			for _, entry := range st.lists.entries {
+				size += entry.now.Load().size()
+			}
+			if size != st.lists.size || size > 30 || size == 0 {
+				t.Fatalf("round %d: %d is remembered, %d is noted", round, size, st.lists.size)
+			}
+		}
+	})
+}
+
 // TestEveryChangeIsTold changes long lists in one process in every way there is,
 // and wants another, which had counted them before, to see it.
 func TestEveryChangeIsTold(t *testing.T) {
