@@ -15,6 +15,10 @@ const (
 	ofDocument
 )
 
+// seen joins the warranty of an access row, on SQLite by the number of its row. A
+// number that were wrong would find nothing, and never somebody else's record.
+const seen = `JOIN warranties w ON w.id = a.item_id /*sqlite: AND w.row = a.item_row */`
+
 // This file holds the only writers of access rows. Claims and documents repeat
 // the roles on their warranty, so that a list of them needs no look at it.
 
@@ -22,8 +26,8 @@ const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = ac
 
 // grantNew gives a person roles on a warranty that has just been inserted.
 func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Roles) error {
-	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8)`+addRoles,
+	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */)
+		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */)`+addRoles,
 		user, ofWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
@@ -56,11 +60,11 @@ func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 }
 
 func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Roles) error {
-	const into = `INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category) `
+	const into = `INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */) `
 	for _, rows := range []string{
-		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category FROM warranties w`,
-		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
-		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
+		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category /*sqlite: , w.row */ FROM warranties w`,
+		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' /*sqlite: , 0 */ FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
+		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' /*sqlite: , 0 */ FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
 	} {
 		if err := t.later(into+rows+` WHERE `+which+` AND w.deleted_at IS NULL`+addRoles, user, arg, role); err != nil {
 			return err

@@ -74,7 +74,7 @@ func (l *list) sql(columns, joins string) string {
 	n := listArgs + len(l.args)
 	return fmt.Sprintf(`SELECT COALESCE((SELECT epoch FROM list_epochs WHERE user_id = $1 AND kind = $2), 0), n.tail, n.fits, %s
 		FROM (SELECT count(*) AS tail, %s AS fits FROM (SELECT a.* %s AND a.item_id > $%d LIMIT $%d) a) n
-		LEFT JOIN (SELECT a.item_id, a.roles %s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d) a ON 1 = 1
+		LEFT JOIN (SELECT a.item_id, a.roles /*sqlite: , a.item_row */ %s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d) a ON 1 = 1
 		%s ORDER BY a.item_id DESC`, columns, fits, from, n+1, n+2, from, l.filter.String(), n+3, n+4, joins)
 }
 

@@ -25,7 +25,7 @@ func readMine(r Row, i int) warranty.Warranty {
 	return w
 }
 
-const mine = `SELECT ` + warrantyColumns + `, a.roles FROM access a JOIN warranties w ON w.id = a.item_id
+const mine = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` + seen + `
 	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL`
 
 // Warranty finds a warranty that the user may see.
@@ -60,9 +60,9 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 		l.and(`a.roles & ? <> 0`, in.Role.Roles())
 	}
 	if in.Q != "" {
-		l.narrow(`JOIN warranties w ON w.id = a.item_id`, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
+		l.narrow(seen, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
 	}
-	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT JOIN warranties w ON w.id = a.item_id`, in.Paging, readMine)
+	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+seen, in.Paging, readMine)
 }
 
 // WarrantyByReference finds a warranty by its reference, whoever it belongs to,
@@ -117,7 +117,7 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 	// The lock is taken on the record alone and the access row is read after it.
 	// Locking both would make two people who change one record wait for each other.
 	var w warranty.Warranty
-	if err := t.exactlyOne(`SELECT 1 FROM access a JOIN warranties w ON w.id = a.item_id
+	if err := t.exactlyOne(`SELECT 1 FROM access a `+seen+`
 		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return w, err
 	}

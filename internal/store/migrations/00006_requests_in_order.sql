@@ -2,6 +2,7 @@
 -- Requests are written one a request that is answered, so the table is kept in the
 -- order of time: a new row goes to its end, and only one index has to be searched
 -- for its place. Whose a request is, its token tells.
+DROP INDEX requests_by_age;
 ALTER TABLE requests RENAME TO requests_by_user;
 CREATE TABLE requests (
   at BIGINT NOT NULL,
