@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -34,11 +33,6 @@ func main() { os.Exit(run()) }
 
 // run is main with an exit code: 2 for what the person who typed can mend.
 func run() int {
-	// Little of what a request allocates outlives it, and the heap is small beside
-	// SQLite's caches: collecting less often costs some ten megabytes.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(150)
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once

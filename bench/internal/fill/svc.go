@@ -70,14 +70,35 @@ func svcAccess(set data.Set) Table {
 	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date", "category"},
 		func(yield func([]any) bool) {
 			for _, s := range sights(set) {
-				r := set.Record(s.record)
-				record := id(r.ID())
-				if !yield([]any{id(data.UserID(s.user)), int64(1), record, record, int64(s.roles), int64(r.Standing),
-					r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}) {
+				if !yield(svcSight(set, s)) {
 					return
 				}
 			}
 		}}
+}
+
+func svcSight(set data.Set, s sight) []any {
+	r := set.Record(s.record)
+	record := id(r.ID())
+	return []any{id(data.UserID(s.user)), int64(1), record, record, int64(s.roles), int64(r.Standing), r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
+}
+
+// SvcSQLite is Svc with what only SQLite has: access repeats the number of the
+// record's row, which are counted from 1 as they are written.
+func SvcSQLite(set data.Set) []Table {
+	tables := Svc(set)
+	for i, t := range tables {
+		if t.Name == "access" {
+			tables[i] = Table{t.Name, append(t.Columns, "item_row"), func(yield func([]any) bool) {
+				for _, s := range sights(set) {
+					if !yield(append(svcSight(set, s), int64(s.record+1))) {
+						return
+					}
+				}
+			}}
+		}
+	}
+	return tables
 }
 
 // sights are all of a set, in the order of the table's key.

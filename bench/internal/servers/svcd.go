@@ -42,7 +42,7 @@ func (s Svcd) Fill(ctx context.Context, set data.Set) error {
 		if err := migrate(ctx, file); err != nil {
 			return err
 		}
-		return fill.SQLite(file, fill.Svc(set))
+		return fill.SQLite(file, fill.SvcSQLite(set))
 	})
 }
 
