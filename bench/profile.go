@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
 	"warranty.example/svc/bench/internal/load"
+	"warranty.example/svc/bench/internal/proc"
 )
 
 // profile puts every operation's load once more on the servers that can tell
@@ -39,30 +38,14 @@ const profileLength = 4 * time.Second
 func profileOne(ctx context.Context, o options, t *target, op load.Operation, file string) error {
 	fetched := make(chan error, 1)
 	go func() {
-		fetched <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds()), file)
+		body, err := proc.Fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds()))
+		if err == nil {
+			err = os.WriteFile(file, body, 0o600)
+		}
+		fetched <- err
 	}()
 	if _, err := load.Run(ctx, t.running.Addr, o.connections, profileLength, t.calls(op)); err != nil {
 		return err
 	}
 	return <-fetched
-}
-
-func fetch(ctx context.Context, url, file string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s: %s", url, resp.Status, body)
-	}
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, body, 0o600)
 }

@@ -33,11 +33,7 @@ func (b Bare) Build(ctx context.Context) error { return b.build(ctx, "bare", "."
 
 // Fill writes its file.
 func (b Bare) Fill(_ context.Context, set data.Set) error {
-	name, err := filled(b.Name(), set, bareSchema)
-	if err != nil {
-		return err
-	}
-	return b.once(name, func(dir string) error {
+	return b.once(b.Name(), set, bareSchema, func(dir string) error {
 		schema, err := os.ReadFile(bareSchema)
 		if err != nil {
 			return err
@@ -52,11 +48,7 @@ func (b Bare) Fill(_ context.Context, set data.Set) error {
 
 // Start runs it on a copy of the file.
 func (b Bare) Start(ctx context.Context, set data.Set) (*Running, error) {
-	name, err := filled(b.Name(), set, bareSchema)
-	if err != nil {
-		return nil, err
-	}
-	dir, remove, err := b.copied(name)
+	dir, remove, err := b.copied(b.Name(), set, bareSchema)
 	if err != nil {
 		return nil, err
 	}

@@ -35,11 +35,7 @@ func (p PocketBase) Build(ctx context.Context) error {
 
 // Fill lets PocketBase make its tables and writes into them.
 func (p PocketBase) Fill(ctx context.Context, set data.Set) error {
-	name, err := filled(p.Name(), set, pocketBaseSchema)
-	if err != nil {
-		return err
-	}
-	return p.once(name, func(dir string) error {
+	return p.once(p.Name(), set, pocketBaseSchema, func(dir string) error {
 		if _, err := p.command(ctx, "prepare", dir); err != nil {
 			return err
 		}
@@ -65,11 +61,7 @@ func (p PocketBase) command(ctx context.Context, name, dir string) (string, erro
 
 // Start runs it on a copy of its folder.
 func (p PocketBase) Start(ctx context.Context, set data.Set) (*Running, error) {
-	name, err := filled(p.Name(), set, pocketBaseSchema)
-	if err != nil {
-		return nil, err
-	}
-	dir, remove, err := p.copied(name)
+	dir, remove, err := p.copied(p.Name(), set, pocketBaseSchema)
 	if err != nil {
 		return nil, err
 	}

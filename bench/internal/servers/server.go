@@ -93,8 +93,12 @@ func (f Folder) build(ctx context.Context, name, module, source string) error {
 	return nil
 }
 
-// once makes a folder of the name by fill, unless it is there: whole or not at all.
-func (f Folder) once(name string, fill func(dir string) error) error {
+// once fills a folder for a server and a set, unless it is there: whole or not at all.
+func (f Folder) once(server string, set data.Set, schema string, fill func(dir string) error) error {
+	name, err := filled(server, set, schema)
+	if err != nil {
+		return err
+	}
 	final := f.Path("filled", name)
 	if _, err := os.Stat(final); err == nil {
 		return nil
@@ -146,7 +150,11 @@ func (f Folder) serve(ctx context.Context, r Running, program, log, ready string
 }
 
 // copied is a copy of a filled folder for one run, and how to take it away.
-func (f Folder) copied(name string) (dir string, remove func(), err error) {
+func (f Folder) copied(server string, set data.Set, schema string) (dir string, remove func(), err error) {
+	name, err := filled(server, set, schema)
+	if err != nil {
+		return "", nil, err
+	}
 	dir = f.Path("run", name)
 	remove = func() { os.RemoveAll(dir) }
 	remove()

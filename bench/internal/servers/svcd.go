@@ -33,11 +33,7 @@ func (s Svcd) Build(ctx context.Context) error { return s.build(ctx, "svcd", "..
 
 // Fill writes the file that svcd would have.
 func (s Svcd) Fill(ctx context.Context, set data.Set) error {
-	name, err := filled(s.Name(), set, migrations)
-	if err != nil {
-		return err
-	}
-	return s.once(name, func(dir string) error {
+	return s.once(s.Name(), set, migrations, func(dir string) error {
 		file := filepath.Join(dir, "svc.db")
 		if err := migrate(ctx, file); err != nil {
 			return err
@@ -48,11 +44,7 @@ func (s Svcd) Fill(ctx context.Context, set data.Set) error {
 
 // Start runs svcd on a copy of the file.
 func (s Svcd) Start(ctx context.Context, set data.Set) (*Running, error) {
-	name, err := filled(s.Name(), set, migrations)
-	if err != nil {
-		return nil, err
-	}
-	dir, remove, err := s.copied(name)
+	dir, remove, err := s.copied(s.Name(), set, migrations)
 	if err != nil {
 		return nil, err
 	}
