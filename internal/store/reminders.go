@@ -23,9 +23,12 @@ type Due struct {
 // last one of the page before.
 func (s *Store) WarrantiesEnding(ctx context.Context, first, last warranty.Date, stage int, after warranty.ID, most int) ([]Due, error) {
 	var list []Due
+	// CROSS JOIN makes SQLite begin with the warranties, in their order: it would
+	// else sort all that is left for every page.
 	err := s.engine.query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, u.name, u.email
-		FROM warranties w JOIN access a ON a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 JOIN users u ON u.id = a.user_id
+		FROM warranties w CROSS JOIN access a CROSS JOIN users u
 		WHERE w.id > $1 AND w.standing = 1 AND w.end_date >= $2 AND w.end_date <= $3 AND w.deleted_at IS NULL
+			AND a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 AND u.id = a.user_id
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 1 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.stage = $4 AND m.ends = w.end_date)
 		ORDER BY w.id LIMIT $5`,
