@@ -54,13 +54,15 @@ func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
 	var err error
 	for range 2 {
-		// A connection that died while it was idle shows only when it is used: try another.
+		// A connection that died while it was idle shows only when it is used: try
+		// another, unless a row was handed out already, which would come a second time.
+		handedOut := false
 		var rows pgx.Rows
 		rows, err = e.pool.Query(ctx, e.dialect.sql(sql), pgArgs(args)...)
 		if err == nil {
-			err = eachRow(rows, each)
+			err = eachRow(rows, func(r Row) error { handedOut = true; return each(r) })
 		}
-		if err == nil || ctx.Err() != nil || !lostConnection(err) {
+		if err == nil || handedOut || ctx.Err() != nil || !lostConnection(err) {
 			break
 		}
 	}

@@ -301,6 +301,26 @@ func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 	t.Logf("%d acknowledged, %d refused", acknowledged.Load(), refused.Load())
 }
 
+// TestAConnectionLostAmongRows: a list is not begun anew behind its own first
+// rows, or they would be counted twice.
+func TestAConnectionLostAmongRows(t *testing.T) {
+	p, database := newProxy(t)
+	s := open(t, database)
+	last := int64(0)
+	err := s.engine.query(context.Background(), `SELECT i FROM generate_series(1::bigint, 3000000) i`, func(r Row) error {
+		if r.Int(0) != last+1 {
+			t.Fatalf("%d came behind %d", r.Int(0), last)
+		}
+		if last++; last == 1 {
+			p.drop()
+		}
+		return nil
+	})
+	if !isUnavailable(err) {
+		t.Errorf("%d rows came, and then: %v", last, err)
+	}
+}
+
 // TestAConnectionLostAtCommit: nobody knows what became of a commit whose answer
 // is lost, so the unit is not tried again.
 func TestAConnectionLostAtCommit(t *testing.T) {
