@@ -59,6 +59,13 @@ func (r *Roles) UnmarshalJSON(b []byte) error {
 // Role is one role, as a filter names it.
 type Role uint8
 
+// The roles as filters.
+const (
+	AsOwner Role = 1 + iota
+	AsSeller
+	AsIssuer
+)
+
 // Roles is the filter's role as a set.
 func (r Role) Roles() Roles {
 	if r == 0 {

@@ -13,6 +13,9 @@ type claimList struct {
 	Page    warranty.Page[warranty.Claim]
 	Filters []filter
 	Pager   pager
+	First   bool // there is nothing yet, and no filter that hides it
+	// HasWarranty tells whether there is one to file the first claim on.
+	HasWarranty bool
 }
 
 func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -30,8 +33,23 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
+	if list.First = list.Page.Pagination.Total == 0 && in.Status == 0; list.First {
+		if list.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
+			return err
+		}
+	}
 	web.show(w, r, http.StatusOK, "claims", view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list})
 	return nil
+}
+
+// ofOwner asks for the warranties that somebody owns, on which alone they may file a claim.
+var ofOwner = warranty.ListWarranties{Role: warranty.AsOwner}
+
+// hasWarranty tells whether somebody has any such warranty.
+func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty.ListWarranties) (bool, error) {
+	in.Paging = warranty.Paging{Page: 1, Limit: 1}
+	page, err := web.Service.ListWarranties(r.Context(), who, in)
+	return page.Pagination.Total > 0, err
 }
 
 // claimForm files a claim on one of the person's own warranties.
@@ -46,11 +64,7 @@ func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Pr
 }
 
 func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	var owner warranty.Role
-	if err := owner.UnmarshalText([]byte("owner")); err != nil {
-		return err
-	}
-	choices, err := web.choices(r, who, warranty.ListWarranties{Role: owner}, f.Value("warranty_id"))
+	choices, err := web.choices(r, who, ofOwner, f.Value("warranty_id"))
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ type documentList struct {
 	form
 	Page  warranty.Page[warranty.Document]
 	Pager pager
+	First bool // there is nothing yet, and no search that hides it
+	// HasWarranty tells whether there is one to keep the first document with.
+	HasWarranty bool
 }
 
 func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -23,6 +26,11 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
+	if list.First = list.Page.Pagination.Total == 0 && query.Get("q") == ""; list.First {
+		if list.HasWarranty, err = web.hasWarranty(r, who, warranty.ListWarranties{}); err != nil {
+			return err
+		}
+	}
 	v := view{Title: web.t("nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		web.part(w, r, "documents", "rows", v)

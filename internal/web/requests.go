@@ -14,6 +14,7 @@ type requestList struct {
 	Page  warranty.Page[warranty.RequestRecord]
 	Token *warranty.Token
 	Pager pager
+	Works bool // there is a token that requests can be made with
 }
 
 func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -25,13 +26,20 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		if err != nil {
 			return err
 		}
-		list.Token = &token
+		list.Token, list.Works = &token, token.Status == warranty.TokenIsActive
 		list.Page, err = web.Service.ListTokenRequests(r.Context(), who, warranty.ListTokenRequests{Paging: paging, ID: token.ID})
 		if err != nil {
 			return err
 		}
 	} else if list.Page, err = web.Service.ListRequests(r.Context(), who, paging); err != nil {
 		return err
+	}
+	if list.Token == nil {
+		active, err := web.Service.CountActiveTokens(r.Context(), who)
+		if err != nil {
+			return err
+		}
+		list.Works = active > 0
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	web.show(w, r, http.StatusOK, "requests", view{Title: web.t("requests.title"), Nav: "settings", Who: who, Body: list})

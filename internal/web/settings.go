@@ -60,6 +60,9 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	page := settingsPage{Most: warranty.MaxActiveTokens, Base: web.PublicURL + string(api.V1), Today: warranty.DateOf(web.Service.Now()),
 		Connect: connect(web.PublicURL), Requests: requests.Data, New: web.newTokenForm(form{})}
 	page.New.Dialog = true
+	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
+		return err
+	}
 	v := view{Title: web.t("tokens.title"), Nav: "settings", Who: who, Flash: flash(r)}
 	if isPart(r) {
 		v.Body = page
@@ -76,9 +79,6 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	for _, t := range tokens.Data {
 		page.Tokens = append(page.Tokens, web.tokenRow(t, last))
-	}
-	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
-		return err
 	}
 	page.Pager = newPager(r.URL, tokens.Pagination)
 	v.Body = page
