@@ -159,11 +159,6 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 // byForms are the pages that are the answer to a form.
 func byForms() []visit {
-	create := func(t testing.TB, b *tab) int {
-		b.mustOpen(t, "/warranties/new")
-		b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
-		return b.press(t, "Create warranty")
-	}
 	generate := func(name string) func(t testing.TB, b *tab) int {
 		return func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/api/new")
@@ -188,7 +183,7 @@ func byForms() []visit {
 			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2023-01-01")
 			return b.press(t, "Create warranty")
 		}},
-		{who: tinkerer, path: "/warranties, created", by: create},
+		{who: tinkerer, path: "/warranties, created", by: createKettle},
 		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", "")},
 		{who: tinkerer, path: "/warranties/import, mistaken", by: pasted(mistakenSheet, "")},
 		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, "Import the good rows")},
@@ -209,7 +204,7 @@ func byForms() []visit {
 			return http.StatusUnprocessableEntity
 		}},
 		{who: tinkerer, path: "/transfers, offered", by: func(t testing.TB, b *tab) int {
-			create(t, b)
+			createKettle(t, b)
 			return b.offer(t, "somebody@people.example")
 		}},
 		{who: tinkerer, path: "/transfers/accept, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
@@ -234,6 +229,13 @@ func byForms() []visit {
 			return b.press(t, "Make an address")
 		}},
 	}
+}
+
+// createKettle creates a warranty.
+func createKettle(t testing.TB, b *tab) int {
+	b.mustOpen(t, "/warranties/new")
+	b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
+	return b.press(t, "Create warranty")
 }
 
 // offer offers the warranty on the page to somebody.

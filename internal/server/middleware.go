@@ -92,7 +92,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if p == http.ErrAbortHandler { //nolint:errorlint // it is never wrapped: net/http compares it so, too
 				panic(p)
 			}
-			s.edge.Refuse(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			s.refuse(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}()
 		next.ServeHTTP(w, r)
 	})
@@ -112,7 +112,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 				s.showWindow(w.Header(), "ip", window)
 			}
 			if !window.Allowed {
-				s.edge.Refuse(w, r, s.tooMany(warranty.IPThrottled, window))
+				s.refuse(w, r, s.tooMany(warranty.IPThrottled, window))
 				return
 			}
 		}

@@ -35,6 +35,7 @@ type Server struct {
 	IPRate, VerifyRate, SignInRate, SignUpRate int
 
 	edge    *rest.Edge
+	pages   *web.Web
 	refused *limit.Refused
 	stopped atomic.Bool // the process is about to end
 }
@@ -61,17 +62,11 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("/api/mcp", s.limited(agents))
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
-	pages := &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify}
-	if err := pages.Register(mux); err != nil {
+	s.pages = &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify}
+	if err := s.pages.Register(mux); err != nil {
 		return nil, err
 	}
-	mux.Handle("/", s.limited(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if web.WantsHTML(r) {
-			pages.NotFound(w, r)
-			return
-		}
-		s.notFound(w, r)
-	})))
+	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
 	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
 	for _, d := range documents {
 		mux.Handle("GET "+d.Path, s.limited(document(d, describe.CatalogLink(s.PublicURL))))
@@ -132,7 +127,7 @@ func (s *Server) agents() (http.Handler, error) {
 func (s *Server) wrongMethod(allow string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.edge.Refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "This address takes: "+allow+"."))
+		s.refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "This address takes: "+allow+"."))
 	})
 }
 
@@ -152,7 +147,25 @@ func (s *Server) plain(next http.Handler) http.Handler {
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
+	if forPeople(r) {
+		s.pages.NotFound(w, r)
+		return
+	}
 	s.edge.Refuse(w, r, warranty.ErrNotFound)
+}
+
+// refuse answers people with a page and programs with a problem.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if forPeople(r) {
+		s.pages.Refuse(w, r, err)
+		return
+	}
+	s.edge.Refuse(w, r, err)
+}
+
+// forPeople tells whether somebody looks at the answer in a browser.
+func forPeople(r *http.Request) bool {
+	return web.WantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")
 }
 
 // speaks answers agents in JSON-RPC, also where the request never gets to MCP.

@@ -56,8 +56,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		return err
 	}
 	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pageHeaders(w.Header())
-		web.refuse(w, r, warranty.Principal{}, warranty.Refuse(warranty.RoleNotAllowed, web.t("error.cross_origin")))
+		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t("error.cross_origin")))
 	}))
 	for _, r := range web.routes() {
 		mux.Handle(r.pattern, web.Limited(web.guard.Handler(web.serve(r))))
@@ -158,7 +157,18 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if refusal.Wait > 0 {
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
-	web.show(w, r, refusal.Code.Info().Status, "error", view{Who: who, Title: refusal.Code.Info().Title, Body: refusal.Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)})
+	problem := refusal.Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	if text, ok := web.views.texts.words["error."+string(refusal.Code)]; ok {
+		problem.Detail = text // what programs are told is of no use to people
+	}
+	web.show(w, r, problem.Status, "error", view{Who: who, Title: problem.Title, Body: problem})
+}
+
+// Refuse is the page for an error outside of any page. It asks for nobody, since
+// what went wrong may be just that.
+func (web *Web) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	pageHeaders(w.Header())
+	web.refuse(w, r, warranty.Principal{}, err)
 }
 
 // NotFound is the page for addresses that are none.

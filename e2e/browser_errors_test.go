@@ -1,0 +1,116 @@
+//go:build browser
+
+package e2e
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3/driver"
+)
+
+// TestErrorsArePages breaks the database under a server that runs, and looks at
+// what people are shown: a page like all others, which tells nothing of what is
+// inside and how to go on.
+func TestErrorsArePages(t *testing.T) {
+	t.Parallel()
+	s := &site{process: start(t, unthrottled...), browser: openSite(t).browser}
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := driver.Open("file:" + filepath.Join(s.dir, "data", "svc.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	ada, stranger := s.visitor(t), s.visitor(t)
+	ada.signIn(t, s.account(t, "ada"), password)
+	damaged, panics := s.account(t, "damaged"), s.account(t, "panics")
+	signIn := func(email string) func(testing.TB, *tab) int {
+		return func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/sign-in")
+			b.fill(t, "#email", email, "#password", password)
+			return b.press(t, "Sign in")
+		}
+	}
+	const signInFirst = "/sign-in?next=%2F"
+	for _, c := range []struct {
+		name     string
+		breaking string
+		b        *tab
+		visit    visit
+		back     string // where the way back leads
+	}{
+		{"a damaged row", `UPDATE users SET password_hash = 'something else' WHERE email = '` + damaged + `'`,
+			stranger, visit{status: http.StatusInternalServerError, by: signIn(damaged)}, signInFirst},
+		{"a panic", `UPDATE users SET password_hash = '$argon2id$v=19$m=19456,t=0,p=1$AAAA$AAAA' WHERE email = '` + panics + `'`,
+			stranger, visit{status: http.StatusInternalServerError, by: signIn(panics)}, signInFirst},
+		{"a table that is gone", `ALTER TABLE documents RENAME TO lost`,
+			ada, visit{status: http.StatusInternalServerError, path: "/documents"}, "/"},
+		{"a public page", `ALTER TABLE warranties RENAME TO lost_too`,
+			stranger, visit{status: http.StatusInternalServerError, path: "/verify/WR-0000-0000-0000-0000"}, signInFirst},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := db.Exec(c.breaking); err != nil {
+				t.Fatal(err)
+			}
+			inspect(t, c.b, c.visit, string(axe), &seen{})
+			c.b.mustBeAnErrorPage(t, c.visit.status)
+			if c.b.press(t, "Go to the overview"); c.b.path(t) != c.back {
+				t.Errorf("the way back leads to %s, not %s", c.b.path(t), c.back)
+			}
+		})
+	}
+}
+
+// TestOutageIsAPage takes the database away from somebody who is signed in.
+func TestOutageIsAPage(t *testing.T) {
+	t.Parallel()
+	axe, err := os.ReadFile("testdata/axe/axe.min.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, database := behindProxy(t)
+	s := &site{process: p, browser: openSite(t).browser}
+	b := s.visitor(t)
+	b.signIn(t, s.account(t, "ada"), password)
+	database.setCut(true)
+	inspect(t, b, visit{status: http.StatusServiceUnavailable, path: "/warranties"}, string(axe), &seen{})
+	b.mustBeAnErrorPage(t, http.StatusServiceUnavailable)
+	database.setCut(false)
+	eventually(t, "the way back works again", pagePatience, func() bool {
+		status := b.open(t, "/warranties")
+		return status == http.StatusOK && b.path(t) == "/warranties"
+	})
+}
+
+var internals = regexp.MustCompile(`(?i)argon|hash|panic|goroutine|sql|table|\.go\b`)
+
+// mustBeAnErrorPage fails unless the page has the dress of the others, names a
+// request that the log explains, and shows nothing of what is inside.
+func (b *tab) mustBeAnErrorPage(t *testing.T, status int) {
+	t.Helper()
+	text := b.text(t)
+	if found := internals.FindString(text); found != "" {
+		t.Errorf("the page says %q:\n%s", found, text)
+	}
+	shown := eval[map[string]string](t, b, `({status: document.querySelector("main .status").innerText,
+		brand: document.querySelector(".brand").innerText, font: getComputedStyle(document.body).fontFamily, request: document.querySelector("main code").innerText})`)
+	if shown["status"] != strconv.Itoa(status) || shown["brand"] != "Warranty Records" || !strings.Contains(shown["font"], "Geist") {
+		t.Errorf("the page shows %v", shown)
+	}
+	for _, message := range []string{"page failed", "request failed"} {
+		for _, line := range b.site.logged(message) {
+			if line["request_id"] == shown["request"] {
+				return
+			}
+		}
+	}
+	t.Errorf("the log does not know the request %q", shown["request"])
+}
