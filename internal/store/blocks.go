@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,8 +13,9 @@ import (
 
 // Counting a list of a million entries takes a third of a second, and so does
 // going to its last page. Long lists are therefore counted once, in blocks, and
-// each process remembers how many entries of each block fit a filter. What is
-// newer than the last block is counted with every question.
+// each process remembers how many entries of each block fit a filter, and which
+// ones when they are rare. What is newer than the last block is counted with every
+// question.
 //
 // A list changes in two ways. It grows at its newest end, because ids are made in
 // the order of time: that moves no block. Anything else moves the list's epoch in
@@ -25,6 +27,9 @@ import (
 type lists struct {
 	block int64 // entries a block
 	slots int64 // changes of a list that are told apart
+	// Entries that fit a filter are rare when at most one in so many does. Between
+	// them lies too much to read it for a page.
+	rare int64
 	// ids that are younger than this are in no block: one that is older than theirs
 	// may still be on its way into the database.
 	settle time.Duration
@@ -59,9 +64,12 @@ type counted struct {
 type blocks struct {
 	epoch int64
 	ends  []warranty.ID
-	fits  []int32      // entries of each block that fit, or uncounted
-	sum   int64        // of them, or uncounted
-	tail  atomic.Int64 // entries behind the last block that fitted when somebody last looked
+	fits  []int32 // entries of each block that fit, or uncounted
+	sum   int64   // of them, or uncounted
+	// rare are entries that fit, in their order: all of them when there are as many
+	// as sum says.
+	rare []warranty.ID
+	tail atomic.Int64 // entries behind the last block that fitted when somebody last looked
 }
 
 const (
@@ -70,7 +78,7 @@ const (
 )
 
 func newLists() *lists {
-	return &lists{block: 256, slots: 256, settle: 2 * time.Minute, entries: map[listKey]*listEntry{},
+	return &lists{block: 256, slots: 256, rare: 64, settle: 2 * time.Minute, entries: map[listKey]*listEntry{},
 		most: 1 << 18} // about 20 MiB, with some filters each
 }
 
@@ -149,7 +157,7 @@ func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
 		err = next.extend(ctx, s, l, c)
 	}
 	if err == nil {
-		err = next.count(ctx, s, l)
+		err = next.count(ctx, s, l, c)
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +200,13 @@ func (c *lists) resize(key listKey, entry *listEntry, size int) {
 }
 
 // size is what a list costs to remember, in blocks.
-func (n *counted) size() int { return 4 + len(n.ends)*(1+len(n.filters)/4) }
+func (n *counted) size() int {
+	size := 4 + len(n.ends)*(1+len(n.filters)/4)
+	for _, b := range n.filters {
+		size += len(b.rare) / 4
+	}
+	return size
+}
 
 // caughtUp is a copy that holds at the list's epoch: blocks in which something
 // changed since are uncounted, and all are gone when too much did.
@@ -232,13 +246,13 @@ func (n *counted) caughtUp(ctx context.Context, s *Store, l *list) (*counted, er
 
 // blockOf finds the block that an entry lies in; behind the last one it is their number.
 func blockOf(ends []warranty.ID, id warranty.ID) int {
-	i, _ := slices.BinarySearchFunc(ends, id, func(end, id warranty.ID) int { return slices.Compare(end[:], id[:]) })
+	i, _ := search(ends, id)
 	return i
 }
 
 // without is a copy in which some blocks are uncounted.
 func (b *blocks) without(dirty []int, epoch int64) *blocks {
-	next := &blocks{epoch: epoch, ends: b.ends, fits: slices.Clone(b.fits), sum: b.sum}
+	next := &blocks{epoch: epoch, ends: b.ends, fits: slices.Clone(b.fits), sum: b.sum, rare: b.rare}
 	next.tail.Store(b.tail.Load())
 	for _, i := range dirty {
 		if i < len(next.fits) {
@@ -263,7 +277,7 @@ func (n *counted) extend(ctx context.Context, s *Store, l *list, c *lists) error
 }
 
 // count counts the blocks that are uncounted under the list's filter.
-func (n *counted) count(ctx context.Context, s *Store, l *list) error {
+func (n *counted) count(ctx context.Context, s *Store, l *list, c *lists) error {
 	b := n.filters[l.key()]
 	if b == nil {
 		b = &blocks{}
@@ -278,15 +292,16 @@ func (n *counted) count(ctx context.Context, s *Store, l *list) error {
 			other.sum = uncounted // until somebody asks for it
 		}
 	}
+	most := int(int64(len(n.ends)) * c.block / c.rare)
 	for from := 0; from < len(b.fits); from++ {
-		if b.fits[from] != uncounted {
-			continue
-		}
 		to := from
 		for ; to < len(b.fits) && b.fits[to] == uncounted; to++ {
 			b.fits[to] = 0
 		}
-		if err := l.scan(ctx, s, last(n.ends[:from]), n.ends[to-1], func(id warranty.ID) { b.fits[blockOf(n.ends, id)]++ }); err != nil {
+		if from == to {
+			continue
+		}
+		if err := b.countRun(ctx, s, l, last(n.ends[:from]), n.ends[to-1], most); err != nil {
 			return err
 		}
 		from = to
@@ -295,7 +310,37 @@ func (n *counted) count(ctx context.Context, s *Store, l *list) error {
 	for _, fits := range b.fits {
 		b.sum += int64(fits)
 	}
+	if len(b.rare) > most {
+		b.rare = nil
+	}
 	return nil
+}
+
+// countRun counts the blocks between two ends, and notes what fits as long as that
+// is not too much.
+func (b *blocks) countRun(ctx context.Context, s *Store, l *list, floor, top warranty.ID, most int) error {
+	var found []warranty.ID
+	err := l.scan(ctx, s, floor, top, func(id warranty.ID) {
+		b.fits[blockOf(b.ends, id)]++
+		if len(found) <= most {
+			found = append(found, id)
+		}
+	})
+	b.rare = slices.Concat(b.rare[:through(b.rare, floor)], found, b.rare[through(b.rare, top):])
+	return err
+}
+
+// through is how many of the ids there are through this one.
+func through(ids []warranty.ID, id warranty.ID) int {
+	i, found := search(ids, id)
+	if found {
+		i++
+	}
+	return i
+}
+
+func search(ids []warranty.ID, id warranty.ID) (int, bool) {
+	return slices.BinarySearchFunc(ids, id, func(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) })
 }
 
 // scan reads the ids behind one and up to another, in their order.
@@ -323,12 +368,20 @@ var newest = func() (id warranty.ID) {
 type place struct {
 	floor, top warranty.ID
 	skip       int64
+	// from and to are those rare ones that belong to it.
+	from, to int64
 }
 
 // seek finds the place of a page, when so many entries behind the last block fit.
 func (b *blocks) seek(p warranty.Paging, tail int64) place {
 	at := place{top: newest, skip: p.Offset()}
 	if b == nil {
+		return at
+	}
+	if all := int64(len(b.rare)); all == b.sum {
+		at.floor = b.settled()
+		at.from = all - clamp(at.skip+int64(p.Limit)-tail, all)
+		at.to = all - clamp(at.skip-tail, all)
 		return at
 	}
 	at.floor = b.floor(at.skip + int64(p.Limit))
@@ -358,6 +411,22 @@ func (b *blocks) floor(wanted int64) warranty.ID {
 		}
 	}
 	return last(b.ends[:lowest])
+}
+
+// clamp is n, but not below zero and not above all.
+func clamp(n, all int64) int64 { return min(max(n, 0), all) }
+
+// named are the rare ones of a place as JSON, or nothing when there are none.
+func (b *blocks) named(at place) string {
+	if at.from == at.to {
+		return ""
+	}
+	var text []byte
+	for _, id := range b.rare[at.from:at.to] {
+		text = fmt.Appendf(text, `,"%s"`, id)
+	}
+	text[0] = '['
+	return string(append(text, ']'))
 }
 
 func (b *blocks) stale(got answer) bool { return b != nil && b.epoch != got.epoch }

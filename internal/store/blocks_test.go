@@ -27,7 +27,8 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 			p.BlockLists(2, time.Hour)
 			p.lists.slots = 3
 		}
-		counted := 0
+		processes[0].lists.rare = 2
+		counted, rare := 0, 0
 		rapid.Check(t, func(t *rapid.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			first := ids.Add(1_000_000)
@@ -63,9 +64,14 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 			for _, p := range processes {
 				counted += p.lists.size
 			}
+			for _, entry := range processes[0].lists.entries {
+				for _, b := range entry.now.Load().filters {
+					rare += len(b.rare)
+				}
+			}
 		})
-		if counted == 0 {
-			t.Error("no list was ever counted in blocks")
+		if counted == 0 || rare == 0 {
+			t.Errorf("%d blocks and %d rare entries were remembered", counted, rare)
 		}
 	})
 }
@@ -136,6 +142,56 @@ func TestForgottenListsAreCountedAnew(t *testing.T) {
 	})
 }
 
+// TestRareEntriesAreRemembered changes which of many records are void, and wants
+// the few to be known without a look at those between them.
+func TestRareEntriesAreRemembered(t *testing.T) {
+	each(t, func(t *testing.T, st *Store) {
+		ctx := context.Background()
+		st.BlockLists(4, time.Hour)
+		st.lists.rare = 8
+		first := ids.Add(1_000_000)
+		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
+		s.must(t, s.addUser)
+		for range 80 {
+			s.must(t, s.addWarranty)
+		}
+		user, void := s.users[0].ID, map[int]bool{}
+		for round, turned := range []int{4, 30, 31, 79, 30, 50, 4, 3, 31, 79, 50, 3} {
+			void[turned] = !void[turned]
+			err := st.Write(ctx, func(tx *Tx) error {
+				w, err := tx.LockWarranty(user, s.warranties[turned])
+				if err != nil {
+					return err
+				}
+				changed := w
+				changed.Version, changed.Standing = w.Version+1, warranty.Active
+				if void[turned] {
+					changed.Standing = warranty.Void
+				}
+				return tx.UpdateWarranty(w, changed)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got []warranty.ID
+			for i, id := range s.warranties {
+				if void[i] {
+					want = append(want, id)
+				}
+			}
+			if _, _, err := st.Warranties(ctx, user, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, Status: warranty.Void}, s.today()); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range st.lists.entry(listKey{user, ofWarranty}).now.Load().filters {
+				got = append(got, b.rare...)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("round %d, void (-) and remembered (+):\n%s", round, diff)
+			}
+		}
+	})
+}
+
 // TestEveryChangeIsTold changes long lists in one process in every way there is,
 // and wants another, which had counted them before, to see it.
 func TestEveryChangeIsTold(t *testing.T) {
@@ -171,6 +227,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 		for _, p := range []*Store{ours, theirs} {
 			p.BlockLists(2, time.Hour)
 			p.lists.slots = 3
+			p.lists.rare = 3 // few have one status, and all are not few
 		}
 		for name, change := range changes {
 			t.Run(name, func(t *testing.T) {
@@ -312,6 +369,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 		for _, p := range processes {
 			p.BlockLists(4, time.Hour)
 		}
+		processes[0].lists.rare = 2
 		// swap changes the status of two, or takes one away and adds one.
 		swap := func(s *Store) error {
 			return s.Write(ctx, func(tx *Tx) error {

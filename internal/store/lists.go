@@ -64,18 +64,24 @@ func (l *list) key() string {
 const everything = math.MaxInt64 - 1
 
 // sql is the statement of a page: the list's epoch, the entries that no block has
-// counted and how many of them fit, and the rows, all of one moment.
-func (l *list) sql(columns, joins string) string {
+// counted and how many of them fit, and the rows, all of one moment. The rows lie
+// between two entries, and others may be named.
+func (l *list) sql(columns, joins string, named bool) string {
 	fits := `count(*)`
 	if l.filter.Len() > 0 {
 		fits = `count(CASE WHEN ` + strings.TrimPrefix(l.filter.String(), ` AND `) + ` THEN 1 END)`
 	}
 	from := ` FROM access a` + l.joins.String() + ` WHERE a.user_id = $1 AND a.kind = $2` + l.narrowed.String()
 	n := listArgs + len(l.args)
+	entries := `SELECT a.item_id, a.roles /*sqlite: , a.item_row */` + from
+	rows := fmt.Sprintf(`%s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d`, entries, l.filter.String(), n+3, n+4)
+	if named {
+		rows = fmt.Sprintf(`SELECT * FROM (%s) a UNION ALL %s AND a.item_id IN
+			(SELECT /*pg: value::uuid FROM json_array_elements_text($%[3]d) *//*sqlite: unhex(value, '-') FROM json_each($%[3]d) */)`, rows, entries, n+5)
+	}
 	return fmt.Sprintf(`SELECT COALESCE((SELECT epoch FROM list_epochs WHERE user_id = $1 AND kind = $2), 0), n.tail, n.fits, %s
 		FROM (SELECT count(*) AS tail, %s AS fits FROM (SELECT a.* %s AND a.item_id > $%d LIMIT $%d) a) n
-		LEFT JOIN (SELECT a.item_id, a.roles /*sqlite: , a.item_row */ %s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d) a ON 1 = 1
-		%s ORDER BY a.item_id DESC`, columns, fits, from, n+1, n+2, from, l.filter.String(), n+3, n+4, joins)
+		LEFT JOIN (%s) a ON 1 = 1 %s ORDER BY a.item_id DESC`, columns, fits, from, n+1, n+2, rows, joins)
 }
 
 // values are the statement's arguments.
@@ -90,7 +96,6 @@ type answer struct{ epoch, tail, fits int64 }
 // id; joins may use a.item_id. A list that grew long is counted in blocks
 // beforehand, and the answer says whether they still hold.
 func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, p warranty.Paging, read func(Row, int) T) (rows []T, total int64, err error) {
-	sql := l.sql(columns, joins)
 	most := int64(everything)
 	var b *blocks
 	if l.counted() {
@@ -102,14 +107,19 @@ func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, 
 			b, most = nil, everything // it changes faster than blocks can be counted
 		}
 		got, at := answer{}, b.seek(p, b.guess())
+		args := l.values(at.floor, at.top, b.settled(), most+1, p.Limit, at.skip)
+		named := b.named(at)
+		if named != "" {
+			args = append(args, named)
+		}
 		rows = make([]T, 0, p.Limit)
-		err = s.engine.query(ctx, sql, func(r Row) error {
+		err = s.engine.query(ctx, l.sql(columns, joins, named != ""), func(r Row) error {
 			got = answer{r.Int(0), r.Int(1), r.Int(2)}
 			if !r.Null(3) {
 				rows = append(rows, read(r, 3))
 			}
 			return nil
-		}, l.values(at.floor, at.top, b.settled(), most+1, p.Limit, at.skip)...)
+		}, args...)
 		switch {
 		case err != nil:
 		case b.stale(got), got.tail > most:
