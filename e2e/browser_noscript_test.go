@@ -3,11 +3,19 @@
 package e2e
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 )
 
@@ -27,15 +35,165 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	_, all := s.company(t)
-	seen := &seen{}
-	addresses := slices.DeleteFunc(slices.Clone(all), func(v visit) bool {
-		return v.by != nil || seen.before(v.who+strings.SplitN(v.path, "?", 2)[0])
-	})
-	s.eachVisit(t, addresses, (*tab).withoutScript, func(t *testing.T, b *tab, v visit) {
+	s.eachVisit(t, byAddress(all), (*tab).withoutScript, func(t *testing.T, b *tab, v visit) {
 		b.mustVisit(t, v)
 		b.mustNotNeedScript(t)
 	})
 	t.Run("forms", func(t *testing.T) { sendForms(t, s) })
+	t.Run("public forms", func(t *testing.T) { sendPublicForms(t, s) })
+}
+
+// TestScriptsAreFew reads in the network log which scripts each page loads. What
+// strangers see needs none: the only one there sets the theme that was chosen. And
+// none of them adds to what a page says.
+func TestScriptsAreFew(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	_, all := s.company(t)
+	var plain sync.Map // the tabs without script, by the tab with it
+	open := func(b *tab, t testing.TB) *tab {
+		scripted := b.another(t)
+		plain.Store(scripted, b.withoutScript(t))
+		return scripted
+	}
+	s.eachVisit(t, byAddress(all), open, func(t *testing.T, b *tab, v visit) {
+		want := []string{"app.js", "htmx.min.js", "theme.js"}
+		if v.who == stranger {
+			want = []string{"theme.js"}
+		}
+		loaded := b.scripts(t, func() { b.mustVisit(t, v) })
+		if !slices.Equal(loaded, want) {
+			t.Errorf("the page loads %q, want %q", loaded, want)
+		}
+		other, _ := plain.Load(b)
+		b.mustSayTheSame(t, other.(*tab), v)
+	})
+}
+
+// scripts are the names of the scripts that a tab asks for meanwhile, in order.
+func (b *tab) scripts(t testing.TB, meanwhile func()) []string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(b.ctx)
+	sent := chromedp.Events(ctx, network.RequestWillBeSent)
+	var names []string
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for e, err := range sent {
+			if err != nil {
+				return
+			}
+			if e.Type == network.ResourceTypeScript {
+				names = append(names, path.Base(e.Request.URL))
+			}
+		}
+	}()
+	meanwhile()
+	b.noise(t) // what the tab told before this has been heard
+	cancel()
+	<-done
+	slices.Sort(names)
+	return names
+}
+
+// anyTime is what changes on a page while the clock goes on.
+var anyTime = regexp.MustCompile(`\d\d:\d\d(:\d\d)?|\d+ min ago|just now`)
+
+// mustSayTheSame compares what a page holds with script, where the tab is now, and
+// without it. What other tests do meanwhile may change it, so it looks more than once.
+func (b *tab) mustSayTheSame(t testing.TB, plain *tab, v visit) {
+	t.Helper()
+	content := func(b *tab) string {
+		text := eval[string](t, b, `(m => { for (const n of m.querySelectorAll("noscript")) n.remove(); return m.textContent.replace(/\s+/g, " ") })(document.querySelector("main").cloneNode(true))`)
+		return anyID.ReplaceAllString(anyTime.ReplaceAllString(text, "…"), "*") // an error page has the id of its request
+	}
+	var with, without string
+	for range 5 {
+		plain.mustVisit(t, v)
+		if with, without = content(b), content(plain); with == without {
+			return
+		}
+		b.mustVisit(t, v)
+	}
+	t.Errorf("with script the page says\n%s\nand without it\n%s", with, without)
+}
+
+// sendPublicForms does what strangers do: they verify a warranty, compare its
+// serial number, register, sign in and ask for a new password; and every link that
+// they see leads somewhere.
+func sendPublicForms(t *testing.T, s *site) {
+	keeper := s.person(t, nora)
+	keeper.mustOpen(t, "/warranties?q=bosch")
+	keeper.mustOpen(t, keeper.links(t, `td a[href^="/warranties/"]`)[0])
+	verify := keeper.links(t, `a[href^="/verify/"]`)[0]
+	reference := strings.TrimPrefix(verify, "/verify/")
+
+	b := s.visitor(t).withoutScript(t)
+	b.mustOpen(t, "/verify")
+	b.fill(t, "#reference", "WR-1234")
+	b.press(t, "Check")
+	b.mustShow(t, "Check a warranty")
+	b.fill(t, "#reference", strings.ToLower(strings.ReplaceAll(reference, "-", " ")))
+	b.press(t, "Check")
+	if got := b.path(t); got != verify {
+		t.Errorf("the form leads to %s, not %s", got, verify)
+	}
+	b.mustShow(t, "Bosch Serie 6", reference)
+	b.fill(t, "#serial", "FD9906-003217")
+	b.press(t, "Compare")
+	b.mustShow(t, "The serial number is the one of this warranty.")
+
+	email := fmt.Sprint("stranger", time.Now().UnixNano(), "@people.example")
+	b.mustOpen(t, "/register")
+	b.fill(t, "#name", "Stranger", "#email", email, "#password", password)
+	b.press(t, "Create account")
+	b.mustShow(t, email)
+	code, err := s.mailed(email, "Confirm your e-mail address")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.fill(t, "#code", code)
+	b.press(t, "Verify")
+	b.mustShow(t, "The e-mail address is verified.")
+	b.mustOpen(t, "/settings/profile")
+	b.press(t, "Sign out")
+	b.signIn(t, email, password)
+	b.mustOpen(t, "/settings/profile")
+	b.press(t, "Sign out")
+	b.mustOpen(t, "/reset-password")
+	b.fill(t, "#email", email)
+	b.press(t, "Mail a code")
+	if got := b.path(t); !strings.HasPrefix(got, "/reset-password/confirm") {
+		t.Errorf("asking for a code leads to %s", got)
+	}
+	b.mustBeQuiet(t, 422)
+	b.mustFollowLinks(t, "/verify", verify, "/sign-in", "/register", "/reset-password", "/verify-email", "/docs/errors", "/nowhere")
+}
+
+// mustFollowLinks opens everything that some pages link to on this site.
+func (b *tab) mustFollowLinks(t *testing.T, pages ...string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, page := range pages {
+		b.open(t, page)
+		for _, link := range b.links(t, `a[href^="/"]`) {
+			if seen[link] {
+				continue
+			}
+			seen[link] = true
+			if status := b.open(t, link); status != http.StatusOK {
+				t.Errorf("%s links to %s, which answers %d", page, link, status)
+			}
+		}
+	}
+}
+
+// byAddress are the visits that an address leads to, one of each kind of page.
+func byAddress(all []visit) []visit {
+	seen := &seen{}
+	return slices.DeleteFunc(slices.Clone(all), func(v visit) bool {
+		return v.by != nil || seen.before(v.who+strings.SplitN(v.path, "?", 2)[0])
+	})
 }
 
 // mustNotNeedScript fails when something of the page can not be seen, opened or
@@ -45,7 +203,7 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 func (b *tab) mustNotNeedScript(t *testing.T) {
 	t.Helper()
 	wrong := eval[[]string](t, b, `[
-		...("htmx" in window ? ["a script ran"] : []),
+		...(matchMedia("(scripting: none)").matches ? [] : ["scripts may run"]),
 		...(document.querySelector("h1")?.checkVisibility() ? [] : ["there is no heading"]),
 		...[...document.querySelectorAll("main *")].filter(e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim()) && !e.checkVisibility() &&
 			!e.closest("dialog, details:not([open]), [role=tablist], option, .closer, .ends")).map(e => "not shown: " + e.outerHTML.slice(0, 200)),

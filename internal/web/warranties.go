@@ -253,7 +253,7 @@ func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	web.showBare(w, r, http.StatusOK, "label", view{Title: web.t("warranty.label"), NoIndex: true, Body: record})
+	web.showBare(w, r, http.StatusOK, "label", view{Title: web.t("warranty.label"), Who: who, NoIndex: true, Body: record})
 	return nil
 }
 
