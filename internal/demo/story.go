@@ -41,7 +41,7 @@ func (t *story) signOut(ctx context.Context) {
 }
 
 func (t *story) tell(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{t.records, t.transfers, t.documents, t.claims} {
+	for _, part := range []func(context.Context) error{t.records, t.transfers, t.documents, t.claims, t.programs} {
 		if err := part(ctx); err != nil {
 			return fmt.Errorf("make the demo: %w", err)
 		}

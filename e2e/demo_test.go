@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"testing"
+)
+
+// TestDemoIsInUse looks at the tokens of the demo's people: they were used over
+// the last 30 days, through every door, and not all that they asked for was given.
+func TestDemoIsInUse(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--demo")
+	t.Logf("the demo is ready after %v", p.took)
+	doors, refused := map[string]bool{}, map[string]bool{}
+	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.output(), -1) {
+		session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": m[1], "password": m[2]}}).must(t, "data.access_token")
+		var tokens struct {
+			Data []struct {
+				ID, Name string
+				Usage    []struct{ Requests int }
+			}
+		}
+		p.mustRead(t, "/api/integration-tokens", session, &tokens)
+		busiest := 0
+		for _, token := range tokens.Data {
+			var requests struct {
+				Data []struct {
+					Door   string
+					Status int
+				}
+				Pagination struct{ Total int }
+			}
+			p.mustRead(t, "/api/integration-tokens/"+token.ID+"/requests?limit=100", session, &requests)
+			uses := 0
+			for _, day := range token.Usage {
+				uses += day.Requests
+			}
+			if uses != requests.Pagination.Total {
+				t.Errorf("%s: %d uses were counted and %d requests recorded", token.Name, uses, requests.Pagination.Total)
+			}
+			for _, r := range requests.Data {
+				doors[r.Door] = true
+				if r.Status >= 400 {
+					refused[fmt.Sprint(r.Status)] = true
+				}
+			}
+			busiest = max(busiest, len(token.Usage))
+		}
+		if busiest < 20 {
+			t.Errorf("%s: no token was used on more than %d days", m[1], busiest)
+		}
+	}
+	if len(doors) < 3 || len(refused) < 4 {
+		t.Errorf("the doors are %v and the refusals %v", doors, refused)
+	}
+}
+
+// mustRead gets what a path has.
+func (p *process) mustRead(t testing.TB, path, secret string, into any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(p.want(t, 200, call{method: "GET", path: path, secret: secret}).body), into); err != nil {
+		t.Fatal(err)
+	}
+}
