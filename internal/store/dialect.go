@@ -18,8 +18,8 @@ type dialect struct {
 }
 
 var (
-	pgComment     = regexp.MustCompile(`/\*pg:(.*?)\*/`)
-	sqliteComment = regexp.MustCompile(`/\*sqlite:(.*?)\*/`)
+	pgComment     = regexp.MustCompile(`(?s)/\*pg:(.*?)\*/`)
+	sqliteComment = regexp.MustCompile(`(?s)/\*sqlite:(.*?)\*/`)
 	placeholder   = regexp.MustCompile(`\$(\d+)`)
 )
 

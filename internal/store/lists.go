@@ -73,11 +73,15 @@ func (l *list) sql(columns, joins string, named bool) string {
 	}
 	from := ` FROM access a` + l.joins.String() + ` WHERE a.user_id = $1 AND a.kind = $2` + l.narrowed.String()
 	n := listArgs + len(l.args)
-	entries := `SELECT a.item_id, a.roles /*sqlite: , a.item_row */` + from
-	rows := fmt.Sprintf(`%s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d`, entries, l.filter.String(), n+3, n+4)
+	rows := fmt.Sprintf(`SELECT a.item_id, a.roles /*sqlite: , a.item_row */%s%s AND a.item_id > $3 AND a.item_id <= $4 ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d`,
+		from, l.filter.String(), n+3, n+4)
 	if named {
-		rows = fmt.Sprintf(`SELECT * FROM (%s) a UNION ALL %s AND a.item_id IN
-			(SELECT /*pg: value::uuid FROM json_array_elements_text($%[3]d) *//*sqlite: unhex(value, '-') FROM json_each($%[3]d) */)`, rows, entries, n+5)
+		// PostgreSQL plans for the list of a usual person, whom it would be cheaper to
+		// go through; the limit keeps it from that.
+		rows = fmt.Sprintf(`SELECT * FROM (%s) a UNION ALL SELECT a.item_id, a.roles /*sqlite: , a.item_row */ FROM
+			/*pg: json_array_elements_text($%[2]d) n CROSS JOIN LATERAL
+				(SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id = n.value::uuid LIMIT 1) a */
+			/*sqlite: access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id IN (SELECT unhex(value, '-') FROM json_each($%[2]d)) */`, rows, n+5)
 	}
 	return fmt.Sprintf(`SELECT COALESCE((SELECT epoch FROM list_epochs WHERE user_id = $1 AND kind = $2), 0), n.tail, n.fits, %s
 		FROM (SELECT count(*) AS tail, %s AS fits FROM (SELECT a.* %s AND a.item_id > $%d LIMIT $%d) a) n
