@@ -34,7 +34,9 @@ func (l *list) and(condition string, args ...any) { l.add(&l.filter, condition, 
 
 // narrow adds a condition that access can not answer by itself, and the join that it needs.
 func (l *list) narrow(join, condition string, args ...any) {
-	l.joins.WriteString(" " + join)
+	if join != "" {
+		l.joins.WriteString(" " + join)
+	}
 	l.add(&l.narrowed, condition, args)
 }
 
@@ -48,6 +50,9 @@ func (l *list) add(to *strings.Builder, condition string, args []any) {
 
 // counted tells whether the list can be counted in blocks.
 func (l *list) counted() bool { return l.narrowed.Len() == 0 }
+
+// searches tells whether the list reads another table to find its entries.
+func (l *list) searches() bool { return l.joins.Len() > 0 }
 
 // key tells lists apart by what they filter on.
 func (l *list) key() string {
@@ -100,6 +105,13 @@ type answer struct{ epoch, tail, fits int64 }
 // id; joins may use a.item_id. A list that grew long is counted in blocks
 // beforehand, and the answer says whether they still hold.
 func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, p warranty.Paging, read func(Row, int) T) (rows []T, total int64, err error) {
+	if l.searches() {
+		giveBack, err := s.searches.take(ctx, l.user)
+		if err != nil {
+			return nil, 0, err
+		}
+		defer giveBack()
+	}
 	most := int64(everything)
 	var b *blocks
 	if l.counted() {
