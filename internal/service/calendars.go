@@ -34,25 +34,12 @@ func (s *Service) CalendarSince(ctx context.Context, p warranty.Principal) (*tim
 // calendarMost bounds a calendar: more than this is nothing to look at day by day.
 const calendarMost = 1000
 
-// Calendar lists the active warranties of whoever has given out the secret, with
-// those that end within the next ten years.
+// Calendar lists the warranties in force of whoever has given out the secret, as
+// far as they end within ten years. Those that end first come first.
 func (s *Service) Calendar(ctx context.Context, secret string) ([]warranty.Warranty, error) {
 	user, err := s.Store.CalendarOwner(ctx, warranty.HashCode(secret))
 	if err != nil {
 		return nil, err
 	}
-	days := 3650
-	var all []warranty.Warranty
-	for page := 1; len(all) < calendarMost; page++ {
-		in := warranty.ListWarranties{Paging: warranty.Paging{Page: page, Limit: warranty.MaxLimit}, ExpiringWithinDays: &days}
-		list, total, err := s.Store.Warranties(ctx, user, in, s.today())
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list...)
-		if len(list) == 0 || int64(len(all)) >= total {
-			break
-		}
-	}
-	return all, nil
+	return s.Store.Ending(ctx, user, s.today(), s.today()+3650, calendarMost)
 }

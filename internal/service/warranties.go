@@ -22,6 +22,22 @@ func (s *Service) ListWarranties(ctx context.Context, p warranty.Principal, in w
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
+// Ending lists those of the principal's warranties in force that end within the
+// days. Those that end first come first, and no more than are wanted.
+func (s *Service) Ending(ctx context.Context, p warranty.Principal, days, most int) ([]warranty.Warranty, error) {
+	list, err := s.Store.Ending(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days), most)
+	for i := range list {
+		s.show(&list[i])
+	}
+	return list, err
+}
+
+// EndDates counts the principal's warranties in force that end within the days,
+// for each day on which one does.
+func (s *Service) EndDates(ctx context.Context, p warranty.Principal, days int) (map[warranty.Date]int64, error) {
+	return s.Store.EndDates(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days))
+}
+
 // GetWarranty gets one warranty that the principal may see.
 func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
 	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)

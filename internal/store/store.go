@@ -12,10 +12,10 @@ import (
 
 // Store holds everything that the service remembers.
 type Store struct {
-	engine   engine
-	offset   atomic.Int64 // of the database's clock from this machine's, in nanoseconds
-	lists    *lists
-	searches turns
+	engine engine
+	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
+	lists  *lists
+	turns  turns
 
 	credentials credentials
 }
@@ -42,7 +42,7 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{engine: e, lists: newLists(), searches: turns{of: map[warranty.ID]*turn{}}, credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
+	s := &Store{engine: e, lists: newLists(), turns: turns{of: map[warranty.ID]*turn{}}, credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}

@@ -7,9 +7,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// turns lets each person do one thing at a time. A search goes through everything
-// that its person may see; many at once, of one person with very much, would leave
-// no connection to anybody else.
+// turns lets each person do one thing at a time, of those that go through
+// everything that the person may see, as a search does: many of them at once, of
+// one person with very much, would leave no connection to anybody else.
 type turns struct {
 	mu sync.Mutex
 	of map[warranty.ID]*turn

@@ -65,6 +65,38 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+seen, in.Paging, readMine)
 }
 
+// ending is what is in force today and ends between two days.
+const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status = 1 AND a.start_date <= $2 AND a.end_date >= $2 AND a.end_date <= $3`
+
+// Ending lists the warranties in force that the user may see and that end by a
+// day. Those that end first come first, and no more than are wanted.
+func (s *Store) Ending(ctx context.Context, user warranty.ID, today, last warranty.Date, most int) ([]warranty.Warranty, error) {
+	giveBack, err := s.turns.take(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	var list []warranty.Warranty
+	err = s.engine.query(ctx, `SELECT `+warrantyColumns+`, a.roles FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
+		ORDER BY a.end_date, a.item_id LIMIT $4) a `+seen+` ORDER BY w.end_date, w.id`,
+		func(r Row) error { list = append(list, readMine(r, 0)); return nil }, user, today, last, most)
+	return list, err
+}
+
+// EndDates counts the warranties in force that the user may see and that end by a
+// day, for each day on which one does.
+func (s *Store) EndDates(ctx context.Context, user warranty.ID, today, last warranty.Date) (map[warranty.Date]int64, error) {
+	giveBack, err := s.turns.take(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
+	days := map[warranty.Date]int64{}
+	err = s.engine.query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
+		func(r Row) error { days[date(r, 0)] = r.Int(1); return nil }, user, today, last)
+	return days, err
+}
+
 // WarrantyByReference finds a warranty by its reference, whoever it belongs to,
 // and the name of its issuer.
 func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (w warranty.Warranty, issuer string, err error) {

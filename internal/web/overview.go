@@ -1,11 +1,9 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,13 +45,12 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 		page, err := web.Service.ListWarranties(r.Context(), who, in)
 		return page.Pagination.Total, err
 	}
-	soon, year := endingSoon, 396
 	for _, figure := range []struct {
 		into *int64
 		in   warranty.ListWarranties
 	}{
 		{&o.Total, warranty.ListWarranties{}}, {&o.InForce, warranty.ListWarranties{Status: warranty.Active}},
-		{&o.Ending, warranty.ListWarranties{ExpiringWithinDays: &soon}}, {&o.Ended, warranty.ListWarranties{Status: warranty.Expired}},
+		{&o.Ended, warranty.ListWarranties{Status: warranty.Expired}},
 	} {
 		n, err := count(figure.in)
 		if err != nil {
@@ -68,19 +65,19 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 		}
 		o.Open += page.Pagination.Total
 	}
-	most := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
-	ahead, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: most, ExpiringWithinDays: &year})
+	days, err := web.Service.EndDates(r.Context(), who, 396) // thirteen months
 	if err != nil {
 		return o, err
 	}
-	o.Timeline = timeline(ahead.Data, o.Today, web.t("overview.today"))
-	attention, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: most, ExpiringWithinDays: &soon})
-	if err != nil {
+	for day, n := range days {
+		if day-o.Today <= endingSoon {
+			o.Ending += n
+		}
+	}
+	o.Timeline = timeline(days, o.Today, web.t("overview.today"))
+	if o.Attention, err = web.Service.Ending(r.Context(), who, endingSoon, 8); err != nil {
 		return o, err
 	}
-	// What ends first stands first.
-	slices.SortStableFunc(attention.Data, func(a, b warranty.Warranty) int { return cmp.Compare(a.EndDate, b.EndDate) })
-	o.Attention = attention.Data[:min(8, len(attention.Data))]
 	done, err := web.Service.Activity(r.Context(), who, 6)
 	for _, a := range done {
 		o.Activity = append(o.Activity, activity{Activity: a, Ago: web.ago(a.At)})
@@ -100,20 +97,20 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 
 // timeline draws what ends in the next months: a column a month, a brick a
 // warranty, and where today is.
-func timeline(ending []warranty.Warranty, today warranty.Date, todayLabel string) template.HTML {
+func timeline(ending map[warranty.Date]int64, today warranty.Date, todayLabel string) template.HTML {
 	const months, width, column, brick, floor, most = 13, 920, 70, 19, 150, 6
 	now := today.Time()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	counts := [months]int{}
+	counts := [months]int64{}
 	urgent := [months]bool{}
-	for _, w := range ending {
-		end := w.EndDate.Time()
+	for day, n := range ending {
+		end := day.Time()
 		month := (end.Year()-first.Year())*12 + int(end.Month()) - int(first.Month())
 		if month < 0 || month >= months {
 			continue
 		}
-		counts[month]++
-		urgent[month] = urgent[month] || w.EndDate-today <= endingSoon
+		counts[month] += n
+		urgent[month] = urgent[month] || day-today <= endingSoon
 	}
 	var b strings.Builder
 	var spoken []string
