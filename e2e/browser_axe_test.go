@@ -63,6 +63,7 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 			b.mustNotScrollSideways(t, look.width)
 		}
 	}
+	b.mustStayInTheRail(t)
 	b.look(t, "light", 320)
 	b.mustNotScrollSideways(t, 320) // also before everything is opened
 	eval[chromedp.Void](t, b, `for (const d of document.querySelectorAll("details")) d.open = true`)
@@ -104,6 +105,15 @@ func (b *tab) mustPassAxe(t *testing.T, what, scope, rules string) {
 			fmt.Fprintf(&nodes, "\n%s\n%s", shorten(n.HTML), n.FailureSummary)
 		}
 		t.Errorf("%s: axe %s (%s): %s%s", what, v.ID, v.Impact, v.Help, nodes.String())
+	}
+}
+
+// mustStayInTheRail fails when something sticks out of the navigation, as a long
+// name may.
+func (b *tab) mustStayInTheRail(t *testing.T) {
+	t.Helper()
+	for _, out := range eval[[]string](t, b, `(rail => rail ? [...rail.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > rail.getBoundingClientRect().right).map(e => e.outerHTML.slice(0, 150)) : [])(document.querySelector(".rail"))`) {
+		t.Errorf("sticks out of the navigation: %s", out)
 	}
 }
 

@@ -50,7 +50,7 @@ var (
 var programs = []program{
 	{owner, "old-nas", []warranty.Scope{warranty.WarrantiesRead}, 210, 155, 11, warranty.DoorAPI, "curl/8.5.0", "203.0.113.24",
 		"556556655655655650000000000000", 1, []ask{list, list, get, list, tooMany}},
-	{owner, "svc-laptop", []warranty.Scope{warranty.WarrantiesRead, warranty.WarrantiesWrite, warranty.ClaimsRead}, 79, 11, 0, warranty.DoorCLI, "svc/0.1.0 (linux; amd64)", "198.51.100.7",
+	{owner, "svc-laptop", []warranty.Scope{warranty.WarrantiesRead, warranty.WarrantiesWrite, warranty.ClaimsRead}, 79, 11, 0, warranty.DoorCLI, "svc/0.1.0", "198.51.100.7",
 		"010042000013000520001004000321", 2, []ask{status, list, get, outdated, list, claims, get, mistaken}},
 	{owner, "home-assistant", []warranty.Scope{warranty.WarrantiesRead}, 64, 301, 0, warranty.DoorAPI, "HomeAssistant/2026.9", "203.0.113.24",
 		"434344544554465455645565565654", 2, []ask{list, get, list, get, get, verify, list, missing, list, get, noClaims}},
