@@ -105,6 +105,22 @@ func effects(t *testing.T) map[string]effect {
 			}},
 		"sign-up-rate-limit": {one: "2", other: "3", wrong: "1000000001",
 			see: func(t *testing.T, p *process) string { return registrations(t, p, 6) }},
+		"storage-limit": {one: "1", other: "2", wrong: "1G", shows: [2]string{"1", "3"},
+			see: func(t *testing.T, p *process) string {
+				session := p.register(t, "olga")
+				record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+				fit := 0
+				for i := range uint64(4) {
+					a, err := p.upload(session, record, i, 600<<10)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a.status == http.StatusCreated {
+						fit++
+					}
+				}
+				return fmt.Sprint(fit)
+			}},
 		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
 			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
 	}

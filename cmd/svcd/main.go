@@ -97,6 +97,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	}
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
+	s.StorageLimit = int64(c.StorageLimit) << 20
 	if c.SMTP == "" {
 		return s, nil
 	}

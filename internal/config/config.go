@@ -34,6 +34,7 @@ type Config struct {
 	VerifyRateLimit int // public verifications a minute of an address, 0 for no limit
 	SignInRateLimit int // sign-ins a minute of an address, 0 for no limit
 	SignUpRateLimit int // registrations an hour of an address, 0 for no limit
+	StorageLimit    int // MiB of documents that a person may upload, 0 for no limit
 }
 
 // IsPostgres tells which of the two databases is meant, so that the rule for

@@ -52,6 +52,7 @@ var samples = []struct {
 	{flag: "mail-from", field: "MailFrom", def: "warranty@localhost", one: "a@b.example", two: "Warranty <a@b.example>"},
 	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
+	{flag: "storage-limit", field: "StorageLimit", def: 1024, one: "1", gotOne: 1, two: "0", got2: 0},
 	{flag: "max-token-rate", field: "MaxTokenRate", def: 1000, one: "1", gotOne: 1, two: "2", got2: 2},
 	{flag: "ip-rate-limit", field: "IPRateLimit", def: 600, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "verify-rate-limit", field: "VerifyRateLimit", def: 30, one: "0", gotOne: 0, two: "2", got2: 2},

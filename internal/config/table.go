@@ -76,6 +76,8 @@ func Table() []Setting {
 			Help: "sign-ins per minute of an IP address, 0 for no limit", set: whole(0, func(c *Config) *int { return &c.SignInRateLimit })},
 		{Flag: "sign-up-rate-limit", Default: "10", arg: "number",
 			Help: "registrations per hour of an IP address, 0 for no limit", set: whole(0, func(c *Config) *int { return &c.SignUpRateLimit })},
+		{Flag: "storage-limit", Default: "1024", arg: "number",
+			Help: "MiB of documents that a person may have uploaded, 0 for no limit", set: whole(0, func(c *Config) *int { return &c.StorageLimit })},
 		{Flag: "admin-listen", arg: "host:port",
 			Help: "second, loopback address for metrics and profiles", set: setAdminListen},
 	}

@@ -21,6 +21,7 @@ var wrong = map[string][]string{
 	"signup":             {"maybe", "Open", "true"},
 	"rate-limit":         {"0", "-1", "x", "1.5", "99999999999999999999", "2000000000"},
 	"max-token-rate":     {"0", "-1", "x"},
+	"storage-limit":      {"-1", "1.5", "1G"},
 	"ip-rate-limit":      {"-1", "x"},
 	"verify-rate-limit":  {"-1", "x"},
 	"sign-in-rate-limit": {"-1", "x"},

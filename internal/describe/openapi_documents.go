@@ -30,7 +30,7 @@ func (b *builder) upload() {
 		Errors: []warranty.Code{warranty.BodyTooLarge, warranty.UnsupportedMediaType, warranty.NotFound, warranty.RoleNotAllowed},
 	}
 	op := b.describe(s)
-	op.Description += fmt.Sprintf(" The fields of the form may come in any order, each once. A file has at most %d MiB and is a PDF, a JPEG, PNG or WebP image, or plain text in UTF-8; what it is, is found in the file.",
+	op.Description += fmt.Sprintf(" The fields of the form may come in any order, each once. A file has at most %d MiB and is a PDF, a JPEG, PNG or WebP image, or plain text in UTF-8; what it is, is found in the file. What would be more than a person may have uploaded in all is refused as storage_full.",
 		warranty.MaxFileSize>>20)
 	op.RequestBody = &requestBody{Required: true, Content: ordered[*mediaType]{{"multipart/form-data", &mediaType{
 		Schema: b.uploadForm(s.In.Name()), Encoding: ordered[encoding]{{"file", encoding{strings.Join(fileTypes, ", ")}}},

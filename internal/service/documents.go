@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"time"
@@ -63,6 +64,9 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 				return err
 			}
 		}
+		if err := s.roomFor(tx, p, stored.Size); err != nil {
+			return err
+		}
 		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
 		if err := tx.InsertDocument(d, p.User.ID, stored.key); err != nil {
 			return err
@@ -70,6 +74,31 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
 	})
 	return d, err
+}
+
+// roomFor refuses a file that is too much beside what the principal has uploaded
+// before, whoever else uploads in the same moment.
+func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error {
+	if s.StorageLimit == 0 {
+		return nil
+	}
+	if _, err := tx.LockUser(p.User.ID); err != nil {
+		return err
+	}
+	uploaded, err := tx.Uploaded(p.User.ID)
+	if err != nil || uploaded+size <= s.StorageLimit {
+		return err
+	}
+	var c warranty.Checks
+	c.Add("file", "storage_full", fmt.Sprintf("You may have uploaded %d MiB of documents, and with this file it would be more; remove some that are no longer needed.", s.StorageLimit>>20))
+	return c.Err()
+}
+
+// Uploaded tells how many bytes of documents the principal has uploaded, and how
+// many it may be; 0 is no limit.
+func (s *Service) Uploaded(ctx context.Context, p warranty.Principal) (bytes, most int64, err error) {
+	bytes, err = s.Store.Uploaded(ctx, p.User.ID)
+	return bytes, s.StorageLimit, err
 }
 
 func isRefusal(err error) bool {
@@ -152,11 +181,18 @@ func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return warranty.None{}, err
 	}
-	if err := s.Files.Delete(key); err != nil {
-		// The record is gone and durable; the sweep at the next start removes the file.
-		s.Log.Error("a deleted document's file stayed behind", "document", in.ID.String(), "error", err.Error())
-	}
+	s.removeFiles(key)
 	return warranty.None{}, nil
+}
+
+// removeFiles removes the files of documents that are gone already. What stays
+// behind, the sweep at the next start removes.
+func (s *Service) removeFiles(keys ...string) {
+	for _, key := range keys {
+		if err := s.Files.Delete(key); err != nil {
+			s.Log.Error("a deleted document's file stayed behind", "error", err.Error())
+		}
+	}
 }
 
 // SweepFiles removes what a crash left of uploads and deletions. age is how young

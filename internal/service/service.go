@@ -34,6 +34,8 @@ type Service struct {
 	SignupClosed bool
 	// RateLimit is a signed-in person's requests a minute; MaxTokenRate is the most a token may be given.
 	RateLimit, MaxTokenRate int
+	// StorageLimit is how many bytes of documents a person may have uploaded; 0 is no limit.
+	StorageLimit int64
 
 	// Now, NewID and Random are the clock, the id maker and the source of secrets.
 	Now    func() time.Time
@@ -62,7 +64,7 @@ const (
 func New(st *store.Store, log *slog.Logger) *Service {
 	return &Service{
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
-		RateLimit: 100, MaxTokenRate: 1000,
+		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30,
 		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader,
 		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1),
 	}

@@ -78,6 +78,28 @@ func (t *Tx) InsertDocument(d warranty.Document, uploader warranty.ID, storageKe
 	return t.grantChild(ofDocument, d.ID, d.WarrantyID, 0)
 }
 
+// Uploaded adds up the bytes of the documents that a person has uploaded.
+func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
+	return uploaded(ctx, s.engine, user)
+}
+
+// Uploaded is the same, and stays so until the transaction ends when the person is locked.
+func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, t.tx, user) }
+
+func uploaded(ctx context.Context, q querier, user warranty.ID) (sum int64, err error) {
+	err = one(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`, func(r Row) { sum = r.Int(0) }, user)
+	return sum, err
+}
+
+// StorageKeys lists where the files of a warranty's documents are.
+func (t *Tx) StorageKeys(parent warranty.ID) (keys []string, err error) {
+	err = t.tx.query(t.ctx, `SELECT storage_key FROM documents WHERE warranty_id = $1`, func(r Row) error {
+		keys = append(keys, r.Text(0))
+		return nil
+	}, parent)
+	return keys, err
+}
+
 // ClaimOf tells whether a claim is on the warranty.
 func (t *Tx) ClaimOf(claim, parent warranty.ID) error {
 	return one(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)

@@ -13,7 +13,9 @@ type documentList struct {
 	form
 	Page  warranty.Page[warranty.Document]
 	Pager pager
-	First bool // there is nothing yet, and no search that hides it
+	// Uploaded is how many bytes this person has, and Most how many it may be; 0 is no limit.
+	Uploaded, Most int64
+	First          bool // there is nothing yet, and no search that hides it
 	// HasWarranty tells whether there is one to keep the first document with.
 	HasWarranty bool
 }
@@ -30,6 +32,9 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 		if list.HasWarranty, err = web.hasWarranty(r, who, warranty.ListWarranties{}); err != nil {
 			return err
 		}
+	}
+	if list.Uploaded, list.Most, err = web.Service.Uploaded(r.Context(), who); err != nil {
+		return err
 	}
 	v := view{Title: web.t("nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {

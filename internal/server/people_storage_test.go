@@ -1,0 +1,72 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/server"
+)
+
+// TestStorageLimit uploads more than a person may have, at once and to several
+// warranties: exactly what fits is kept, and what is removed makes room again.
+func TestStorageLimit(t *testing.T) {
+	const size, fit = 1000, 10
+	whole := pdf + strings.Repeat("\x00", size-len(pdf))
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		olga, otto := w.Verified("Olga"), w.Verified("Otto")
+		var records []string
+		for range 8 {
+			records = append(records, w.Warranty(olga.Session, nil).ID)
+		}
+		files := func() (n int) {
+			for _, replica := range worlds {
+				n += len(replica.stored())
+			}
+			return n
+		}
+		outcomes, _ := flood(t, worlds, 24, func(i int) request {
+			return uploading(olga.Session, document(records[i%len(records)], "receipt.pdf", whole)...)
+		})
+		equal(t, "uploads at once", outcomes, map[string]int{"201": fit, "422 validation_failed": 24 - fit})
+		equal(t, "documents", len(ids(t, w.get("/api/v1/documents?limit=100", olga.Session))), fit)
+		equal(t, "files", files(), fit)
+
+		tooMuch := func(what, name, content string) {
+			t.Helper()
+			equal(t, what, wrongFields(t, w.Do(uploading(olga.Session, document(records[1], name, content)...))), []string{"file storage_full"})
+		}
+		tooMuch("one byte more", "more.txt", "x")
+		w.signedIn(t, olga).get("/documents").says(t, "the page", 200, "You have uploaded 9 KiB of 9 KiB")
+		w.upload(otto.Session, document(w.Warranty(otto.Session, nil).ID, "receipt.pdf", whole)...)
+
+		listed := ids(t, w.get("/api/v1/documents?limit=100", olga.Session))
+		w.Must(204, made("DELETE", "/api/documents/"+listed[0], olga.Session, nil))
+		tooMuch("a byte more than was removed", "more.pdf", whole+"\x00")
+		w.upload(olga.Session, document(records[0], "as much.pdf", whole)...)
+
+		// A warranty takes its documents with it, and they their room.
+		kept := len(ids(t, w.get("/api/v1/documents?limit=100&warranty_id="+records[0], olga.Session)))
+		w.Must(204, made("DELETE", "/api/v1/warranties/"+records[0], olga.Session, nil))
+		equal(t, "rows of the deleted warranty", w.count(`SELECT count(*) FROM documents`), fit+1-kept)
+		for range kept {
+			w.upload(olga.Session, document(records[1], "again.pdf", whole)...)
+		}
+		tooMuch("full again", "more.txt", "x")
+	}, busy, func(s *server.Server) { s.Service.StorageLimit = size * fit })
+}
+
+// TestDeletedWarrantiesLeaveNoFiles deletes a warranty to which several people have
+// uploaded.
+func TestDeletedWarrantiesLeaveNoFiles(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.scenes()(cast{creator: another, seller: third, owner: me})
+		for _, who := range []string{me, another, third} {
+			s.upload(s.who(who), document(s.record.ID, "receipt.pdf", pdf)...)
+		}
+		other := s.upload(s.who(me), document(w.Warranty(s.who(me), nil).ID, "kept.pdf", pdf)...)
+		s.Must(204, made("DELETE", "/api/v1/warranties/"+s.record.ID, s.who(me), nil))
+		equal(t, "files", len(s.stored()), 1)
+		equal(t, "what is left", s.Must(200, made("GET", "/api/documents/"+other.ID+"/file", s.who(me), nil)).Body, pdf)
+	}, busy)
+}
