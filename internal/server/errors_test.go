@@ -300,6 +300,14 @@ func cutPostgres(t *testing.T) (*world, []request) {
 func lockedSQLite(t *testing.T) (*world, []request) {
 	w := newWorld(t, servertest.SQLite(t))
 	owner := w.Person("Olga")
+	lock(t, w)
+	equal(t, "readers do not mind", w.get("/api/v1/warranties", owner.Session).Status, http.StatusOK)
+	return w, []request{made("POST", "/api/v1/warranties", owner.Session, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"})}
+}
+
+// lock keeps a SQLite database from being written to until the test ends.
+func lock(t *testing.T, w *world) {
+	t.Helper()
 	conn, err := w.db.Conn(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -313,8 +321,6 @@ func lockedSQLite(t *testing.T) (*world, []request) {
 	if _, err := conn.ExecContext(context.Background(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "readers do not mind", w.get("/api/v1/warranties", owner.Session).Status, http.StatusOK)
-	return w, []request{made("POST", "/api/v1/warranties", owner.Session, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"})}
 }
 
 // TestNotYoursLooksLikeNotThere compares the answers to what does not exist, what

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 
 	"warranty.example/svc/internal/server"
@@ -40,5 +41,24 @@ func TestWebThrottledIsAPage(t *testing.T) {
 	throttled.says(t, "beyond it", 429, `class="card oops"`, "too many requests from your network")
 	if throttled.Header.Get("Retry-After") == "" {
 		t.Error("the page does not tell when to come again")
+	}
+}
+
+// TestWebOutageLosesNothing sends a form while nothing can be written: it comes
+// back as it was typed, and the answer, its headers and the log tell whose fault
+// that was.
+func TestWebOutageLosesNothing(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Olga"))
+	lock(t, w)
+	p := b.post("/warranties", "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01")
+	p.says(t, "a form during an outage", 503, "can not get to its records right now", "Create warranty")
+	p.hides(t, "a form during an outage", "Idempotency-Key")
+	equal(t, "what was typed", p.value("product_name"), "Kettle")
+	if p.Header.Get("Retry-After") == "" {
+		t.Error("the page does not tell when to come again")
+	}
+	if !strings.Contains(w.Log.String(), p.Header.Get("X-Request-Id")+`","error"`) {
+		t.Errorf("the log does not tell of it: %s", w.Log.String())
 	}
 }

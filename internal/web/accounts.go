@@ -35,11 +35,11 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		session, err = web.Service.SignIn(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
-		web.show(w, r, http.StatusUnprocessableEntity, "sign-in", view{Title: web.t("sign_in.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
+		web.show(w, r, f.status, "sign-in", view{Title: web.t("sign_in.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
 		return nil
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
@@ -79,11 +79,11 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 		session, err = web.Service.Register(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
-		web.show(w, r, http.StatusUnprocessableEntity, "register", view{Title: web.t("register.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
+		web.show(w, r, f.status, "register", view{Title: web.t("register.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
 		return nil
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
@@ -121,10 +121,10 @@ func (web *Web) doVerifyEmail(w http.ResponseWriter, r *http.Request, who warran
 	}
 	next := nextOf(f.Value("next"))
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showVerifyEmail(w, r, who, http.StatusUnprocessableEntity, signInPage{form: f, Next: next})
+		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
 	}
 	switch {
 	case who.Credential != warranty.BySession:
@@ -143,10 +143,10 @@ func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who w
 	}
 	next := nextOf(f.Value("next"))
 	if _, err := web.Service.SendVerification(r.Context(), who, warranty.SendVerification{}); err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showVerifyEmail(w, r, who, http.StatusUnprocessableEntity, signInPage{form: f, Next: next})
+		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
 	}
 	query := url.Values{"done": {"mailed"}}
 	if next != "/" {
@@ -173,10 +173,10 @@ func (web *Web) doResetPassword(w http.ResponseWriter, r *http.Request, who warr
 		_, err = web.Service.RequestPasswordReset(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		web.show(w, r, http.StatusUnprocessableEntity, "reset-password", view{Title: web.t("reset.title"), Body: f})
+		web.show(w, r, f.status, "reset-password", view{Title: web.t("reset.title"), Body: f})
 		return nil
 	}
 	http.Redirect(w, r, "/reset-password/confirm?done=mailed", http.StatusSeeOther)
@@ -198,11 +198,11 @@ func (web *Web) doConfirmReset(w http.ResponseWriter, r *http.Request, who warra
 		_, err = web.Service.ResetPassword(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
-		web.show(w, r, http.StatusUnprocessableEntity, "reset-password-confirm", view{Title: web.t("reset.confirm"), Body: f})
+		web.show(w, r, f.status, "reset-password-confirm", view{Title: web.t("reset.confirm"), Body: f})
 		return nil
 	}
 	web.clearCookie(w) // every session has ended, also one in this browser

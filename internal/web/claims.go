@@ -84,10 +84,10 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		filed, err = web.Service.FileClaim(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showClaimForm(w, r, who, http.StatusUnprocessableEntity, f)
+		return web.showClaimForm(w, r, who, f.status, f)
 	}
 	http.Redirect(w, r, "/claims/"+filed.ID.String()+"?done=filed", http.StatusSeeOther)
 	return nil
@@ -154,10 +154,10 @@ func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		_, err = web.Service.MoveClaim(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showClaim(w, r, who, http.StatusUnprocessableEntity, f)
+		return web.showClaim(w, r, who, f.status, f)
 	}
 	http.Redirect(w, r, "/claims/"+in.ID.String()+"?done=moved", http.StatusSeeOther)
 	return nil

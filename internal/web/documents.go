@@ -97,10 +97,10 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 	d, err := upload.Receive(w, r, web.Service, who)
 	if err != nil {
 		f := form{Values: url.Values{"type": {"receipt"}}}
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showDocumentForm(w, r, who, http.StatusUnprocessableEntity, f)
+		return web.showDocumentForm(w, r, who, f.status, f)
 	}
 	http.Redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded", http.StatusSeeOther)
 	return nil

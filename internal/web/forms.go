@@ -17,6 +17,7 @@ type form struct {
 	Values url.Values
 	Errors map[string]string // by field
 	Wrong  string            // what is wrong with the whole
+	status int               // of the answer that shows it again
 }
 
 // Value is what was typed into a field.
@@ -68,11 +69,16 @@ func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In,
 
 // mend puts a refusal beside the fields of a form. It tells whether the form can
 // be shown again with it; other errors deserve a page of their own.
-func (f *form) mend(err error) bool {
+func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error) bool {
 	refusal := warranty.AsError(err)
+	f.status = http.StatusUnprocessableEntity
 	switch refusal.Code {
 	case warranty.Internal, warranty.NotFound, warranty.SessionExpired:
 		return false
+	case warranty.Unavailable, warranty.RateLimited, warranty.IPThrottled:
+		// Nothing is wrong with the form, so the answer does not say so.
+		refusal = web.excuse(w, r, err)
+		f.status = refusal.Code.Info().Status
 	}
 	f.Errors = map[string]string{}
 	for _, e := range refusal.Fields {

@@ -43,10 +43,10 @@ func (web *Web) updateProfile(w http.ResponseWriter, r *http.Request, who warran
 		_, err = web.Service.UpdateAccount(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showProfile(w, r, who, http.StatusUnprocessableEntity, profilePage{Details: f})
+		return web.showProfile(w, r, who, f.status, profilePage{Details: f})
 	}
 	http.Redirect(w, r, "/settings/profile?done=saved", http.StatusSeeOther)
 	return nil
@@ -64,14 +64,14 @@ func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warra
 		session, err = web.Service.ChangePassword(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
 		if warranty.AsError(err).Code == warranty.InvalidCredential {
 			f.Errors, f.Wrong = map[string]string{"current_password": f.Wrong}, ""
 		}
 		f.Values = nil // passwords are never sent back
-		return web.showProfile(w, r, who, http.StatusUnprocessableEntity, profilePage{Password: f})
+		return web.showProfile(w, r, who, f.status, profilePage{Password: f})
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
 	http.Redirect(w, r, "/settings/profile?done=password", http.StatusSeeOther)

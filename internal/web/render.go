@@ -87,7 +87,11 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	if ok {
 		err = page.ExecuteTemplate(&b, block, v)
 	}
-	if err != nil {
+	switch {
+	case err != nil && name != "error":
+		web.refuse(w, r, v.Who, fmt.Errorf("render the page %s: %w", name, err))
+		return
+	case err != nil: // there is no page left that could say so
 		web.Log.ErrorContext(r.Context(), "a page could not be rendered", "page", name, "error", err.Error())
 		http.Error(w, web.views.texts.get("error.render"), http.StatusInternalServerError)
 		return

@@ -194,13 +194,13 @@ func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	made, err := web.tokenFrom(r, who, f)
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
 		if warranty.AsError(err).Code == warranty.AlreadyExists {
 			f.Errors, f.Wrong = map[string]string{"name": web.t("token_form.exists")}, ""
 		}
-		return web.showTokenForm(w, r, who, http.StatusUnprocessableEntity, f)
+		return web.showTokenForm(w, r, who, f.status, f)
 	}
 	web.showSecret(w, r, who, shownOnce{NewToken: made, First: firstUse{ID: made.ID, Since: made.CreatedAt.UnixMicro()}})
 	return nil
@@ -350,10 +350,10 @@ func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty
 		made, err = web.Service.RotateToken(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showToken(w, r, who, http.StatusUnprocessableEntity, f)
+		return web.showToken(w, r, who, f.status, f)
 	}
 	now := web.Service.Now()
 	body := shownOnce{NewToken: made, Rotated: true, First: firstUse{ID: made.ID, Since: now.UnixMicro()}}

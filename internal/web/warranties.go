@@ -141,10 +141,10 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 		made, err = web.Service.CreateWarranty(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		return web.showWarrantyForm(w, r, who, http.StatusUnprocessableEntity, warrantyForm{form: f})
+		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f})
 	}
 	http.Redirect(w, r, "/warranties/"+made.ID.String()+"?done=created", http.StatusSeeOther)
 	return nil
@@ -182,10 +182,10 @@ func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warra
 		_, err = web.Service.UpdateWarranty(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) || f.Value("product_name") == "" && f.Value("status") != "" {
+		if f.Value("product_name") == "" && f.Value("status") != "" || !web.mend(w, r, &f, err) {
 			return err // a button was pressed and no form is there to mend
 		}
-		return web.showWarrantyForm(w, r, who, http.StatusUnprocessableEntity, warrantyForm{form: f, ID: r.PathValue("id")})
+		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f, ID: r.PathValue("id")})
 	}
 	http.Redirect(w, r, "/warranties/"+in.ID.String()+"?done=updated", http.StatusSeeOther)
 	return nil
@@ -303,10 +303,10 @@ func (web *Web) doAcceptTransfer(w http.ResponseWriter, r *http.Request, who war
 		mine, err = web.Service.AcceptTransfer(r.Context(), who, in)
 	}
 	if err != nil {
-		if !f.mend(err) {
+		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		web.show(w, r, http.StatusUnprocessableEntity, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f})
+		web.show(w, r, f.status, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f})
 		return nil
 	}
 	http.Redirect(w, r, "/warranties/"+mine.ID.String()+"?done=accepted", http.StatusSeeOther)

@@ -145,23 +145,29 @@ var errSignIn = errors.New("sign in first")
 // refuse shows an error as a page. Whoever is not signed in is sent to where
 // they can, and back after.
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
-	refusal := warranty.AsError(err)
-	if errors.Is(err, errSignIn) || refusal.Code.Info().Status == http.StatusUnauthorized {
+	if errors.Is(err, errSignIn) || warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		web.clearCookie(w)
 		http.Redirect(w, r, "/sign-in?next="+escapeNext(r), http.StatusSeeOther)
 		return
 	}
+	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	web.show(w, r, problem.Status, "error", view{Who: who, Title: problem.Title, Body: problem})
+}
+
+// excuse is an error in the words for people. What is our fault is logged, and
+// when to come again is in the headers.
+func (web *Web) excuse(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
+	refusal := *warranty.AsError(err)
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
 		web.Log.ErrorContext(r.Context(), "page failed", "request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
 	}
 	if refusal.Wait > 0 {
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
-	problem := refusal.Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
 	if text, ok := web.views.texts.words["error."+string(refusal.Code)]; ok {
-		problem.Detail = text // what programs are told is of no use to people
+		refusal.Message = text // what programs are told is of no use to people
 	}
-	web.show(w, r, problem.Status, "error", view{Who: who, Title: problem.Title, Body: problem})
+	return &refusal
 }
 
 // Refuse is the page for an error outside of any page. It asks for nobody, since
