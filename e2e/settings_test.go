@@ -259,6 +259,19 @@ func refused(t *testing.T, source string, env []string, args ...string) {
 	}
 }
 
+// TestMistypedVariableIsNamed starts with a name in the environment that is no
+// setting: the log says so, and not what it was set to.
+func TestMistypedVariableIsNamed(t *testing.T) {
+	p, err := launch(t.TempDir(), []string{"SVC_RATELIMIT=canary", "SVC_RATE_LIMIT=5", "SVC_API_KEY=canary"}, svcd(), "--listen="+freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	if log := p.log(); !strings.Contains(log, `"names":["SVC_RATELIMIT"]`) || strings.Contains(log, "canary") {
+		t.Error(log)
+	}
+}
+
 // TestHelpListsEverySetting compares the help with the table: a flag that one of
 // them lacks was not declared there.
 func TestHelpListsEverySetting(t *testing.T) {

@@ -117,6 +117,9 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		}
 	}()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if names := config.Strangers(os.Environ()); len(names) > 0 {
+		log.Warn("the environment has names that are no settings; svcd --help lists those that are", "names", names)
+	}
 	proxies, err := limit.ParseProxies(c.TrustedProxies)
 	if err != nil {
 		return usageError{err}

@@ -72,6 +72,24 @@ func Load(fs *pflag.FlagSet, getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
+// Strangers are the names in an environment that look like settings and are none.
+// They are no reason to refuse: Kubernetes makes such names of its own for
+// whatever is called svc, and svc reads some.
+func Strangers(environ []string) []string {
+	known := map[string]bool{"SVC_API_KEY": true, "SVC_API_KEY_FILE": true, "SVC_BASE_URL": true}
+	for _, s := range Table() {
+		known[s.Env] = true
+	}
+	var names []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "SVC_") && !known[name] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // lookup is the setting's value as given and the name it was given under.
 func (s Setting) lookup(fs *pflag.FlagSet, getenv func(string) string) (given, source string) {
 	if f := fs.Lookup(s.Flag); f != nil && f.Changed {
