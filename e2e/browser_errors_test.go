@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/ncruces/go-sqlite3/driver"
 )
 
@@ -88,6 +89,27 @@ func TestOutageIsAPage(t *testing.T) {
 		status := b.open(t, "/warranties")
 		return status == http.StatusOK && b.path(t) == "/warranties"
 	})
+}
+
+// TestEndedSessionLeadsToSignIn searches with a session that has ended meanwhile.
+func TestEndedSessionLeadsToSignIn(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	b := s.visitor(t)
+	email := s.account(t, "forgetful")
+	b.signIn(t, email, password)
+	createKettle(t, b)
+	b.mustOpen(t, "/warranties")
+	other := b.another(t)
+	other.mustOpen(t, "/settings/profile")
+	other.press(t, "Sign out")
+	b.leads(t, chromedp.Focus(chromedp.CSS("#q")), keys("kettle"))
+	if got := b.path(t); !strings.HasPrefix(got, "/sign-in?next=%2Fwarranties%3Fq%3D") {
+		t.Errorf("the search leads to %s", got)
+	}
+	b.fill(t, "#email", email, "#password", password)
+	b.press(t, "Sign in")
+	b.mustShow(t, "Kettle")
 }
 
 var internals = regexp.MustCompile(`(?i)argon|hash|panic|goroutine|sql|table|\.go\b`)

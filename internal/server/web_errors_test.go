@@ -62,3 +62,16 @@ func TestWebOutageLosesNothing(t *testing.T) {
 		t.Errorf("the log does not tell of it: %s", w.Log.String())
 	}
 }
+
+// TestWebPartsFailAsParts asks for a part of a page, as htmx does: what goes wrong
+// takes the place of the part, and is no page within the page.
+func TestWebPartsFailAsParts(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Olga"))
+	w.exec(`ALTER TABLE documents RENAME TO lost`)
+	part := b.send("GET", "/documents?q=x", nil, "HX-Request", "true")
+	equal(t, "the status", part.Status, 500)
+	if !strings.Contains(part.Body, `class="card oops"`) || strings.Contains(part.Body, "<html") {
+		t.Errorf("the part is %s", part.Body)
+	}
+}

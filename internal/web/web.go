@@ -147,11 +147,20 @@ var errSignIn = errors.New("sign in first")
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
 	if errors.Is(err, errSignIn) || warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		web.clearCookie(w)
-		http.Redirect(w, r, "/sign-in?next="+escapeNext(r), http.StatusSeeOther)
+		target := "/sign-in?next=" + escapeNext(r)
+		if isPart(r) {
+			w.Header().Set("HX-Redirect", target) // of the whole page, not of the part
+			return
+		}
+		http.Redirect(w, r, target, http.StatusSeeOther)
 		return
 	}
 	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
-	web.show(w, r, problem.Status, "error", view{Who: who, Title: problem.Title, Body: problem})
+	block := "layout"
+	if isPart(r) {
+		block = "main" // htmx shows it in the place of the part
+	}
+	web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
 }
 
 // excuse is an error in the words for people. What is our fault is logged, and
