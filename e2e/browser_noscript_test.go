@@ -100,7 +100,7 @@ func (b *tab) scripts(t testing.TB, meanwhile func()) []string {
 var anyTime = regexp.MustCompile(`\d\d:\d\d(:\d\d)?|\d+ min ago|just now`)
 
 // mustSayTheSame compares what a page holds with script, where the tab is now, and
-// without it. What other tests do meanwhile may change it, so it looks more than once.
+// without it. What other tests do meanwhile may change it, so it looks many times.
 func (b *tab) mustSayTheSame(t testing.TB, plain *tab, v visit) {
 	t.Helper()
 	content := func(b *tab) string {
@@ -108,7 +108,7 @@ func (b *tab) mustSayTheSame(t testing.TB, plain *tab, v visit) {
 		return anyID.ReplaceAllString(anyTime.ReplaceAllString(text, "…"), "*") // an error page has the id of its request
 	}
 	var with, without string
-	for range 5 {
+	for range 30 {
 		plain.mustVisit(t, v)
 		if with, without = content(b), content(plain); with == without {
 			return

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"net/url"
 
@@ -46,6 +48,18 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 }
 
 var errForm = warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
+
+// once is a key by which a form that is sent twice, with the same in it, does what
+// it does once; nil when the page gave it no number. Somebody who goes back and
+// changes something means another one.
+func (f form) once() *string {
+	if f.Value("once") == "" {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(f.Values.Encode()))
+	key := "web-" + hex.EncodeToString(sum[:])
+	return &key
+}
 
 // input makes an operation's input of a form, with the path's parameters. Fields
 // that the operation does not take are the page's own and are left alone.

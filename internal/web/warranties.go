@@ -118,7 +118,9 @@ type warrantyForm struct {
 }
 
 func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: r.URL.Query()}})
+	values := r.URL.Query()
+	values.Set("once", web.Service.NewID().String())
+	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}})
 }
 
 func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f warrantyForm) error {
@@ -138,6 +140,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 	in, err := input(api.CreateWarranty, f, nil)
 	var made warranty.Warranty
 	if err == nil {
+		in.IdempotencyKey = f.once()
 		made, err = web.Service.CreateWarranty(r.Context(), who, in)
 	}
 	if err != nil {

@@ -45,6 +45,16 @@ document.addEventListener("click", (event) => {
 for (const list of document.querySelectorAll("[role=tablist]")) { list.hidden = false; choose(one("[role=tab]", list)); }
 for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEventListener("change", () => field.form.requestSubmit());
 
+// A button that is pressed twice sends its form once.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method !== "post") return;
+  if (event.timeStamp - form.sentAt < 3000) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  } else form.sentAt = event.timeStamp;
+});
+
 // An upload says how far it is. A refusal takes the place of the form; when the
 // connection fails, the browser sends the form itself and says what is wrong.
 document.addEventListener("submit", (event) => {

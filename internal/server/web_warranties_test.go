@@ -1,0 +1,38 @@
+package server_test
+
+import (
+	"regexp"
+	"testing"
+)
+
+// TestWebFormIsSentOnce sends the form of a new warranty twice, as a second press
+// of the button or a reload does: one record is made. Another form, or the same one
+// with something else in it, makes another.
+func TestWebFormIsSentOnce(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Verified("Olga"))
+	number := func() string {
+		found := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(b.get("/warranties/new").Body)
+		if found == nil {
+			t.Fatal("the form has no number")
+		}
+		return found[1]
+	}
+	send := func(once, product string) string {
+		t.Helper()
+		sent := b.post("/warranties", "once", once, "product_name", product, "start_date", "2026-01-01", "end_date", "2028-01-01")
+		equal(t, "the answer", sent.Status, 303)
+		return sent.Location
+	}
+	once := number()
+	first := send(once, "Kettle")
+	equal(t, "the same again", send(once, "Kettle"), first)
+	equal(t, "records", w.records(), 1)
+	if send(once, "Toaster") == first || send(number(), "Kettle") == first {
+		t.Error("another form was taken for the first")
+	}
+	equal(t, "records in the end", w.records(), 3)
+
+	again := b.post("/warranties", "once", once, "product_name", " ", "start_date", "2026-01-01", "end_date", "2028-01-01")
+	again.says(t, "a form to mend", 422, `name="once" value="`+once+`"`)
+}
