@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,7 +75,7 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 			o.Ending += n
 		}
 	}
-	o.Timeline = timeline(days, o.Today, web.t("overview.today"))
+	o.Timeline = timeline(days, o.Today, web.views.texts)
 	if o.Attention, err = web.Service.Ending(r.Context(), who, endingSoon, 8); err != nil {
 		return o, err
 	}
@@ -96,9 +97,9 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 }
 
 // timeline draws what ends in the next months: a column a month, a brick a
-// warranty, and where today is.
-func timeline(ending map[warranty.Date]int64, today warranty.Date, todayLabel string) template.HTML {
-	const months, width, column, brick, floor, most = 13, 920, 70, 19, 150, 6
+// warranty or, where that would be too high, as many as it takes, and where today is.
+func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts) template.HTML {
+	const months, width, column, brick, least, most = 13, 920, 70, 19, 3, 6
 	now := today.Time()
 	first := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	counts := [months]int64{}
@@ -112,6 +113,9 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, todayLabel st
 		counts[month] += n
 		urgent[month] = urgent[month] || day-today <= endingSoon
 	}
+	highest := slices.Max(counts[:])
+	worth := max(1, (highest+most-1)/most) // of a brick
+	floor := 38 + min(max(highest, least), most)*(brick+4)
 	var b strings.Builder
 	var spoken []string
 	at := 5 + float64(now.Day()-1)/31*62
@@ -121,7 +125,8 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, todayLabel st
 		if urgent[i] {
 			tone = " w"
 		}
-		for k := range min(n, most) {
+		bricks := (n + worth - 1) / worth
+		for k := range bricks {
 			fmt.Fprintf(&b, `<rect class="bar%s" x="%d" y="%d" width="46" height="%d" rx="4"/>`, tone, x, floor-(k+1)*(brick+4), brick)
 		}
 		month := first.AddDate(0, i, 0)
@@ -130,19 +135,29 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, todayLabel st
 			label = month.Format("Jan ’06")
 		}
 		if n > 0 {
-			middle := x + 18
-			if i == 0 && at > float64(x+10) && at < float64(x+32) {
-				middle = x + 36 // the line of today would cross it
-			}
-			fmt.Fprintf(&b, `<text class="cnt" x="%d" y="%d">%d</text>`, middle, floor-min(n, most)*(brick+4)-8, n)
+			figure := words.figure(n)
+			fmt.Fprintf(&b, `<text class="cnt" %s y="%d">%s</text>`, besideToday(float64(x+23), at, figure), floor-bricks*(brick+4)-8, figure)
 			spoken = append(spoken, fmt.Sprint(label, ": ", n))
 		}
 		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d">%s</text>`, x, floor, x+62, floor, x, floor+22, label)
 	}
-	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="14" x2="%.0f" y2="%d"/><text x="%.0f" y="24">%s</text>`, at, at, floor+6, at+6, template.HTMLEscapeString(todayLabel))
+	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="0" x2="%.0f" y2="%d"/><text x="%.0f" y="11">%s</text>`, at, at, floor+6, at+6, template.HTMLEscapeString(words.get("overview.today")))
 	described := `aria-hidden="true"`
 	if len(spoken) > 0 {
 		described = `role="img" aria-label="` + strings.Join(spoken, ", ") + `"`
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="tl" viewBox="0 0 %d 190" %s focusable="false">%s</svg>`, width, described, b.String())) //nolint:gosec // numbers, names of months and an escaped label
+	return template.HTML(fmt.Sprintf(`<svg class="tl" viewBox="0 0 %d %d" %s focusable="false">%s</svg>`, width, floor+30, described, b.String())) //nolint:gosec // numbers, names of months and an escaped label
+}
+
+// besideToday is where a figure stands: over the middle of its column, or beside
+// the line of today when that would cross it.
+func besideToday(middle, today float64, figure string) string {
+	half := 4 + 4.5*float64(len(figure))
+	switch {
+	case today < middle-half || today > middle+half:
+		return fmt.Sprintf(`x="%.0f" text-anchor="middle"`, middle)
+	case today-2*half > 5:
+		return fmt.Sprintf(`x="%.0f" text-anchor="end"`, today-5)
+	}
+	return fmt.Sprintf(`x="%.0f"`, today+5)
 }

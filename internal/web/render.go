@@ -132,6 +132,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"days":       texts.days,
 		"left":       texts.left,
 		"number":     texts.number,
+		"figure":     texts.figure,
 		"lifetime":   func(d warranty.Date) bool { return d == warranty.Lifetime },
 		"isTrue":     func(b *bool) bool { return b != nil && *b },
 		"has": func(list []string, s string) bool {

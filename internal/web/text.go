@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
-	"strconv"
+
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"warranty.example/svc/warranty"
 )
@@ -15,10 +17,13 @@ var textFiles embed.FS
 
 // texts are all words of the pages in one language, by their key. A second
 // language is a second folder with the same keys.
-type texts struct{ words map[string]string }
+type texts struct {
+	words   map[string]string
+	printer *message.Printer // writes numbers as the language does
+}
 
 func newTexts() (*texts, error) {
-	t := &texts{words: map[string]string{}}
+	t := &texts{words: map[string]string{}, printer: message.NewPrinter(language.English)}
 	names, err := fs.Glob(textFiles, "text/en/*.json")
 	if err != nil {
 		return nil, err
@@ -52,8 +57,11 @@ func (t *texts) get(key string, args ...any) string {
 	if len(args) == 0 {
 		return text
 	}
-	return fmt.Sprintf(text, args...)
+	return t.printer.Sprintf(text, args...)
 }
+
+// figure is a number that stands alone.
+func (t *texts) figure(n int64) string { return t.printer.Sprint(n) }
 
 // days says how many days are left.
 func (t *texts) days(n *int) string {
@@ -96,5 +104,5 @@ func (t *texts) count(n int64) string {
 	if word, ok := t.words[fmt.Sprint("number.", n)]; ok {
 		return word
 	}
-	return strconv.FormatInt(n, 10)
+	return t.figure(n)
 }

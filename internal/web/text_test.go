@@ -139,6 +139,22 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
+// TestNumbers writes numbers as people read them.
+func TestNumbers(t *testing.T) {
+	words, err := newTexts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		words.figure(999): "999", words.figure(1_234_567): "1,234,567", words.count(2): "Two", words.count(5846): "5,846",
+		words.number("overview.records", 200_000): "200,000 records", words.get("pager.of", 1000, 4000, 200_000): "Page 1,000 of 4,000, 200,000 records",
+	} {
+		if got != want {
+			t.Errorf("%q and not %q", got, want)
+		}
+	}
+}
+
 // TestSpark draws usage at the edges of the 30 days.
 func TestSpark(t *testing.T) {
 	today := warranty.NewDate(2026, 3, 1)
