@@ -35,7 +35,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Princ
 	if !rest.Accepts(r, "application/json") {
 		return warranty.Refuse(warranty.NotAcceptable, "This operation answers with application/json; accept it.")
 	}
-	d, err := upload.Receive(w, r, s.Service, p)
+	d, _, err := upload.Receive(w, r, s.Service, p)
 	if err != nil {
 		return err
 	}

@@ -38,30 +38,31 @@ func Slow(w http.ResponseWriter) error {
 }
 
 // Receive takes a document as a multipart form: file, warranty_id, type and
-// perhaps claim_id, in any order. The file goes straight to the disk.
-func Receive(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) (warranty.Document, error) {
-	var none warranty.Document
+// perhaps claim_id, in any order. The file goes straight to the disk. said is what
+// stood beside it, as far as it was read, also when it is refused.
+func Receive(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) (d warranty.Document, said warranty.UploadDocument, err error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
-		return none, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
+		return d, said, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
 	}
 	if err := Slow(w); err != nil {
-		return none, err
+		return d, said, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	form, err := r.MultipartReader()
 	if err != nil {
-		return none, errForm
+		return d, said, errForm
 	}
-	in, stored, err := readForm(form, s)
+	said, stored, err := readForm(form, s)
 	if err != nil {
 		if stored != nil {
 			err = errors.Join(err, s.ForgetFile(*stored))
 		}
-		return none, err
+		return d, said, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTimeout)
 	defer cancel()
-	return s.UploadDocument(ctx, p, *stored, in)
+	d, err = s.UploadDocument(ctx, p, *stored, said)
+	return d, said, err
 }
 
 var errForm = warranty.Refuse(warranty.MalformedRequest, "The form is not well-formed multipart/form-data, or ends too early.")

@@ -52,24 +52,16 @@ func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty
 	return page.Pagination.Total > 0, err
 }
 
-// claimForm files a claim on one of the person's own warranties.
-type claimForm struct {
-	form
-	Warranties []warranty.Warranty
-	Types      []string
-}
-
 func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showClaimForm(w, r, who, http.StatusOK, form{Values: url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}}})
 }
 
 func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	choices, err := web.choices(r, who, ofOwner, f.Value("warranty_id"))
+	body, err := web.additionOf(r, who, f, ofOwner, warranty.ClaimType(0).Values())
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who,
-		Body: claimForm{form: f, Warranties: choices, Types: warranty.ClaimType(0).Values()}})
+	web.show(w, r, status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who, Body: body})
 	return nil
 }
 

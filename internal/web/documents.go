@@ -45,13 +45,6 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	return nil
 }
 
-// documentForm uploads a file to a warranty, and perhaps to a claim on it.
-type documentForm struct {
-	form
-	Warranties []warranty.Warranty
-	Types      []string
-}
-
 func (web *Web) newDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
 	kind := "receipt"
@@ -62,41 +55,23 @@ func (web *Web) newDocument(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	choices, err := web.choices(r, who, warranty.ListWarranties{}, f.Value("warranty_id"))
+	body, err := web.additionOf(r, who, f, warranty.ListWarranties{}, warranty.DocumentType(0).Values())
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "document-form", view{Title: web.t("document.upload"), Nav: "documents", Who: who,
-		Body: documentForm{form: f, Warranties: choices, Types: warranty.DocumentType(0).Values()}})
+	web.show(w, r, status, "document-form", view{Title: web.t("document.upload"), Nav: "documents", Who: who, Body: body})
 	return nil
 }
 
-// choices are the newest warranties for a form to choose from, the one that the
-// person came from first, though it may be too old for the list.
-func (web *Web) choices(r *http.Request, who warranty.Principal, in warranty.ListWarranties, chosen string) ([]warranty.Warranty, error) {
-	in.Paging = warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
-	list, err := web.Service.ListWarranties(r.Context(), who, in)
-	if err != nil {
-		return nil, err
-	}
-	id, err := warranty.ParseID(chosen)
-	if err != nil {
-		return list.Data, nil //nolint:nilerr // nothing was chosen
-	}
-	first, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
-	kept := []warranty.Warranty{first}
-	for _, w := range list.Data {
-		if w.ID != id {
-			kept = append(kept, w)
-		}
-	}
-	return kept, err
-}
-
 func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	d, err := upload.Receive(w, r, web.Service, who)
+	d, said, err := upload.Receive(w, r, web.Service, who)
 	if err != nil {
-		f := form{Values: url.Values{"type": {"receipt"}}}
+		f := form{Values: url.Values{"type": {said.Type.String()}}}
+		for name, id := range map[string]warranty.ID{"warranty_id": said.WarrantyID, "claim_id": said.ClaimID} {
+			if !id.IsZero() {
+				f.Values.Set(name, id.String())
+			}
+		}
 		if !web.mend(w, r, &f, err) {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -104,4 +105,28 @@ func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error)
 		f.Wrong = refusal.Message
 	}
 	return true
+}
+
+// addition is the form of what is added to a warranty: a claim, or a document.
+type addition struct {
+	form
+	Warranties []warranty.Warranty
+	More       bool // there are older ones
+	Types      []string
+}
+
+// additionOf offers the newest of the warranties that are asked for, the one that
+// the person came from first, though it may be older.
+func (web *Web) additionOf(r *http.Request, who warranty.Principal, f form, in warranty.ListWarranties, types []string) (addition, error) {
+	in.Paging = warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	list, err := web.Service.ListWarranties(r.Context(), who, in)
+	a := addition{form: f, Warranties: list.Data, More: list.Pagination.TotalPages > 1, Types: types}
+	id, none := warranty.ParseID(f.Value("warranty_id"))
+	if err != nil || none != nil {
+		return a, err
+	}
+	chosen, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
+	others := slices.DeleteFunc(list.Data, func(w warranty.Warranty) bool { return w.ID == id })
+	a.Warranties = append([]warranty.Warranty{chosen}, others...)
+	return a, err
 }
