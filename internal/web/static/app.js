@@ -49,10 +49,13 @@ for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEve
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
-  if (event.timeStamp - form.sentAt < 3000) {
+  if (event.submitter === form.sentBy && event.timeStamp - form.sentAt < 3000) {
     event.preventDefault();
     event.stopImmediatePropagation();
-  } else form.sentAt = event.timeStamp;
+  } else {
+    form.sentBy = event.submitter;
+    form.sentAt = event.timeStamp;
+  }
 });
 
 // An upload says how far it is. A refusal takes the place of the form; when the
