@@ -70,7 +70,7 @@ const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,202
 func TestWebImport(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
-	b.get("/warranties/import").says(t, "the form", 200, "At most 5,000 rows and 1.0 MiB", "/warranties/import/template.csv")
+	b.get("/warranties/import").says(t, "the form", 200, "At most 5,000 rows and 1 MiB", "/warranties/import/template.csv")
 	var preview page
 	w.unchanged(t, "a preview", func() { preview = b.sheet("file", threeRows) })
 	preview.says(t, "the preview", 200, "Nothing is stored yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "for life", ">-x<", "Line 3", "end_date: The last day")
@@ -157,13 +157,13 @@ func TestWebImportRefusals(t *testing.T) {
 			"a workbook":     {422, "The file is not CSV in UTF-8", []string{"file", "PK\x03\x04rest"}},
 			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order="}},
 			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order="}},
-			"too much":       {413, "more than 1.0 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
-			"far too much":   {413, "more than 1.0 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
+			"too much":       {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
+			"far too much":   {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
 			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
 			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
 			"nothing good":   {200, "Rows with mistakes", []string{"sheet", head + "\xff,soon,\n"}},
 			"bad rows alone": {200, "Left out", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order="}},
-			"kept too much":  {413, "more than 1.0 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
+			"kept too much":  {413, "more than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
 		} {
 			b.sheet(test.pairs...).says(t, name, test.status, test.says)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -152,13 +153,18 @@ func derefText(s *string) string {
 func fileSize(n int64) string {
 	switch {
 	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+		return tenths(n, 1<<30) + " GiB"
 	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+		return tenths(n, 1<<20) + " MiB"
 	case n >= 1<<10:
 		return fmt.Sprintf("%d KiB", n>>10)
 	}
 	return fmt.Sprintf("%d B", n)
+}
+
+// tenths is how many units there are, to one place, and to none when it is a zero.
+func tenths(n int64, unit float64) string {
+	return strconv.FormatFloat(math.Round(float64(n)*10/unit)/10, 'f', -1, 64)
 }
 
 func seconds(d time.Duration) string {
