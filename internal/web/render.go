@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"compress/gzip"
 	"embed"
 	"fmt"
 	"html/template"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"warranty.example/svc/warranty"
@@ -97,10 +99,33 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 		http.Error(w, web.views.texts.get("error.render"), http.StatusInternalServerError)
 		return
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	h, body := w.Header(), b.Bytes()
+	// Only strangers' pages are compressed: beside something that an attacker has put
+	// there, the length of another one could tell what it holds.
+	if v.Who.User.ID.IsZero() {
+		h.Add("Vary", "Accept-Encoding")
+		if acceptsGzip(r) {
+			h.Set("Content-Encoding", "gzip")
+			body = compress(body)
+		}
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a visitor who has gone away has nothing to be shown
+	_, _ = w.Write(body) // a visitor who has gone away has nothing to be shown
+}
+
+// compressors are used again, because each takes most of a megabyte.
+var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+
+func compress(page []byte) []byte {
+	var b bytes.Buffer
+	z := compressors.Get().(*gzip.Writer)
+	defer compressors.Put(z)
+	z.Reset(&b)
+	_, _ = z.Write(page) // a buffer takes everything
+	_ = z.Close()
+	return b.Bytes()
 }
 
 // isPart tells requests of htmx, which want a block and not the page.

@@ -93,10 +93,14 @@ func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Vary", "Accept-Encoding")
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	body := a.plain
-	if a.gzip != nil && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if a.gzip != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body = a.gzip
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // a visitor who has gone away has nothing to be shown
+}
+
+func acceptsGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }

@@ -1,0 +1,46 @@
+package server_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestWebCompressesForStrangersAlone asks for the same page as a stranger and as
+// somebody who is signed in, whose pages may hold what their length would tell.
+func TestWebCompressesForStrangersAlone(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Verified("Olga"))
+	ask := func(cookie, accept string) (encoding, vary string, length int) {
+		req, err := http.NewRequest("GET", w.HTTP.URL+"/docs", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Accept", "text/html")
+		req.Header.Set("Accept-Encoding", accept)
+		if cookie != "" {
+			req.Header.Set("Cookie", cookie)
+		}
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil || int64(len(body)) != resp.ContentLength {
+			t.Errorf("%d bytes of %d came: %v", len(body), resp.ContentLength, err)
+		}
+		return resp.Header.Get("Content-Encoding"), strings.Join(resp.Header.Values("Vary"), ","), len(body)
+	}
+	encoding, vary, small := ask("", "gzip, br")
+	_, _, plain := ask("", "identity")
+	if encoding != "gzip" || !strings.Contains(vary, "Accept-Encoding") || small > plain/4 {
+		t.Errorf("a stranger gets %d of %d bytes, encoded as %q, with Vary %q", small, plain, encoding, vary)
+	}
+	if encoding, _, _ := ask(b.cookie, "gzip, br"); encoding != "" {
+		t.Errorf("somebody who is signed in gets %q", encoding)
+	}
+	b.cookie = ""
+	b.get("/docs").says(t, "what a browser makes of it", 200, "API reference")
+}
