@@ -103,7 +103,17 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	return session.Session, s.Store.Write(ctx, session.insert)
+	return session.Session, s.Store.Write(ctx, func(tx *store.Tx) error {
+		// Looking at a password takes long, and meanwhile there may be another one.
+		now, err := tx.LockUser(account.ID)
+		if err != nil {
+			return err
+		}
+		if now.PasswordHash != account.PasswordHash || now.Disabled {
+			return errSignIn
+		}
+		return session.insert(tx)
+	})
 }
 
 // throttleAccount counts an attempt against the caller's network and against the account.
@@ -273,7 +283,7 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	return session.Session, s.writeAs(ctx, p, func(tx *store.Tx) error {
+	return session.Session, s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		if err := tx.SetPassword(p.User.ID, hash); err != nil {
 			return err
 		}
@@ -350,11 +360,7 @@ func (s *Service) UpdateAccount(ctx context.Context, p warranty.Principal, in wa
 	if err := in.Check(); err != nil {
 		return changed, err
 	}
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		a, err := tx.LockUser(p.User.ID)
-		if err != nil {
-			return err
-		}
+	err := s.writeAlone(ctx, p, func(tx *store.Tx, a store.Account) error {
 		changed = in.Apply(warranty.Account{User: a.User, Mails: a.Mails})
 		return tx.UpdateAccount(changed)
 	})

@@ -51,7 +51,7 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 		d.ClaimID = &in.ClaimID
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
 		if err != nil {
 			return err
@@ -76,14 +76,11 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 	return d, err
 }
 
-// roomFor refuses a file that is too much beside what the principal has uploaded
-// before, whoever else uploads in the same moment.
+// roomFor refuses a file that is too much beside what the principal, who is locked,
+// has uploaded before.
 func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error {
 	if s.StorageLimit == 0 {
 		return nil
-	}
-	if _, err := tx.LockUser(p.User.ID); err != nil {
-		return err
 	}
 	uploaded, err := tx.Uploaded(p.User.ID)
 	if err != nil || uploaded+size <= s.StorageLimit {

@@ -128,3 +128,20 @@ func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*st
 		return fn(tx)
 	})
 }
+
+// writeAlone is writeAs for what is counted or changed for one account at a time.
+// Accounts are locked before credentials, and these before records: whoever does
+// it the other way round may end in a ring of transactions that wait.
+func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
+	now := s.now()
+	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.LockUser(p.User.ID)
+		if err != nil {
+			return err
+		}
+		if err := tx.HoldCredential(p, now); err != nil {
+			return err
+		}
+		return fn(tx, account)
+	})
+}

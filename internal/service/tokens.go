@@ -24,10 +24,7 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		RateLimitPerMinute: *in.RateLimitPerMinute, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, Usage: []warranty.DayUsage{}}
 	token.Show(now)
 	created := s.event(p, warranty.TokenCreated, token.ID, now, warranty.Change{Field: "name", To: &token.Name})
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
-		if _, err := tx.LockUser(p.User.ID); err != nil {
-			return err
-		}
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		count, named, err := tx.ActiveTokens(p.User.ID, token.Name, now)
 		switch {
 		case err != nil:
