@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -10,7 +11,8 @@ import (
 // with something else in it, makes another.
 func TestWebFormIsSentOnce(t *testing.T) {
 	w := webWorld(t)
-	b := w.signedIn(t, w.Verified("Olga"))
+	olga := w.Verified("Olga")
+	b := w.signedIn(t, olga)
 	number := func() string {
 		found := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(b.get("/warranties/new").Body)
 		if found == nil {
@@ -35,4 +37,11 @@ func TestWebFormIsSentOnce(t *testing.T) {
 
 	again := b.post("/warranties", "once", once, "product_name", " ", "start_date", "2026-01-01", "end_date", "2028-01-01")
 	again.says(t, "a form to mend", 422, `name="once" value="`+once+`"`)
+
+	// What was made and deleted is not made again by itself, but when it is asked for again.
+	w.Must(204, made("DELETE", "/api/v1/warranties/"+strings.TrimSuffix(strings.TrimPrefix(first, "/warranties/"), "?done=created"), olga.Session, nil))
+	gone := b.post("/warranties", "once", once, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2028-01-01")
+	gone.says(t, "a form whose record is gone", 422, "Save again to make another one.", `value="Kettle"`)
+	equal(t, "its number is another one", strings.Contains(gone.Body, once), false)
+	equal(t, "records after that", w.records(), 3)
 }

@@ -106,7 +106,7 @@ type answer struct{ epoch, tail, fits int64 }
 // beforehand, and the answer says whether they still hold.
 func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, p warranty.Paging, read func(Row, int) T) (rows []T, total int64, err error) {
 	if l.searches() {
-		giveBack, err := s.turns.take(ctx, l.user)
+		giveBack, err := s.searches.take(ctx, l.user)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -15,7 +15,8 @@ type Store struct {
 	engine engine
 	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
 	lists  *lists
-	turns  turns
+	// searches and ends are the turns of the two things that go through everything.
+	searches, ends *turns
 
 	credentials credentials
 }
@@ -42,7 +43,7 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{engine: e, lists: newLists(), turns: turns{of: map[warranty.ID]*turn{}}, credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
+	s := &Store{engine: e, lists: newLists(), searches: newTurns(), ends: newTurns(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}

@@ -15,6 +15,8 @@ type turns struct {
 	of map[warranty.ID]*turn
 }
 
+func newTurns() *turns { return &turns{of: map[warranty.ID]*turn{}} }
+
 // turn is one person's, for as long as somebody has it or waits for it.
 type turn struct {
 	taken chan struct{}

@@ -27,7 +27,11 @@ func TestOneTurnAPerson(t *testing.T) {
 			_, _, err := st.Documents(ctx, user, warranty.ListDocuments{Paging: paging, Q: q})
 			return err
 		}
-		giveBack, err := st.turns.take(t.Context(), me)
+		giveBack, err := st.searches.take(t.Context(), me)
+		if err != nil {
+			t.Fatal(err)
+		}
+		giveBackEnds, err := st.ends.take(t.Context(), me)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,12 +61,16 @@ func TestOneTurnAPerson(t *testing.T) {
 		}
 		waited := make(chan error)
 		go func() { waited <- warranties(t.Context(), me, "kettle") }()
+		giveBackEnds()
+		if _, err := st.EndDates(t.Context(), me, s.today(), s.today()+60); err != nil {
+			t.Errorf("the days of ends wait for a search: %v", err)
+		}
 		giveBack()
 		if err := <-waited; err != nil {
 			t.Errorf("the one that waited: %v", err)
 		}
-		if len(st.turns.of) != 0 {
-			t.Errorf("%d turns are left over", len(st.turns.of))
+		if left := len(st.searches.of) + len(st.ends.of); left != 0 {
+			t.Errorf("%d turns are left over", left)
 		}
 	})
 }

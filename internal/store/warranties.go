@@ -71,7 +71,7 @@ const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status 
 // Ending lists the warranties in force that the user may see and that end by a
 // day. Those that end first come first, and no more than are wanted.
 func (s *Store) Ending(ctx context.Context, user warranty.ID, today, last warranty.Date, most int) ([]warranty.Warranty, error) {
-	giveBack, err := s.turns.take(ctx, user)
+	giveBack, err := s.ends.take(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (s *Store) Ending(ctx context.Context, user warranty.ID, today, last warran
 // EndDates counts the warranties in force that the user may see and that end by a
 // day, for each day on which one does.
 func (s *Store) EndDates(ctx context.Context, user warranty.ID, today, last warranty.Date) (map[warranty.Date]int64, error) {
-	giveBack, err := s.turns.take(ctx, user)
+	giveBack, err := s.ends.take(ctx, user)
 	if err != nil {
 		return nil, err
 	}

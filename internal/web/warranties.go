@@ -1,6 +1,7 @@
 package web
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -142,6 +143,12 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 	if err == nil {
 		in.IdempotencyKey = f.once()
 		made, err = web.Service.CreateWarranty(r.Context(), who, in)
+	}
+	if err == nil && made.Replay {
+		if _, gone := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: made.ID}); errors.Is(gone, warranty.ErrNotFound) {
+			f.Values.Set("once", web.Service.NewID().String())
+			err = warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
+		}
 	}
 	if err != nil {
 		if !web.mend(w, r, &f, err) {
