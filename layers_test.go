@@ -204,3 +204,24 @@ func TestClientsLinkNoDatabase(t *testing.T) {
 		t.Error("svcd links no database: the test looks at nothing")
 	}
 }
+
+// TestOnlyTestsWeakenPasswords: the cost of a password is a field of Service for the sake of tests. No
+// program may set it.
+func TestOnlyTestsWeakenPasswords(t *testing.T) {
+	users := []string{"internal/service", "internal/servertest"}
+	seen := 0
+	for name, p := range list(t, "./...") {
+		for _, file := range p.GoFiles {
+			text := read(t, path.Join(name, file))
+			if !strings.Contains(text, "PasswordCost") {
+				continue
+			}
+			if seen++; !slices.Contains(users, name) {
+				t.Errorf("%s in %s knows the cost of passwords", file, name)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("nothing knows the cost of passwords: the test looks at nothing")
+	}
+}

@@ -115,6 +115,7 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
+	w.Service.PasswordCost = WeakCost
 	if w.Service.Files, err = files.Open(w.Folder); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +236,9 @@ func (w *World) Must(status int, r Request) Answer {
 	}
 	return a
 }
+
+// WeakCost is the lowest cost of a password that argon2id takes, so that tests do not wait for hashes.
+var WeakCost = service.PasswordCost{Memory: 8, Time: 1, Threads: 1}
 
 // Person is somebody with an account and a session.
 type Person struct {

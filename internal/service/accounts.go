@@ -21,7 +21,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	if err := s.refuseClosed(ctx); err != nil {
 		return warranty.Session{}, err
 	}
-	hash, err := s.passwords.hash(ctx, in.Password, s.Random)
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -92,7 +92,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 		return warranty.Session{}, err
 	}
-	right, err := s.passwords.verify(ctx, account.PasswordHash, in.Password)
+	right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.Password)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -243,7 +243,7 @@ func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in wa
 	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil {
 		return warranty.None{}, err
 	}
-	hash, err := s.passwords.hash(ctx, in.Password, s.Random)
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
 	if err != nil {
 		return warranty.None{}, err
 	}
@@ -272,10 +272,10 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	if right, err := s.passwords.verify(ctx, account.PasswordHash, in.CurrentPassword); err != nil || !right {
+	if right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.CurrentPassword); err != nil || !right {
 		return warranty.Session{}, either(err, warranty.Refuse(warranty.InvalidCredential, "The current password is wrong; nothing was changed."))
 	}
-	hash, err := s.passwords.hash(ctx, in.NewPassword, s.Random)
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.NewPassword, s.Random)
 	if err != nil {
 		return warranty.Session{}, err
 	}

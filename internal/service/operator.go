@@ -12,7 +12,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 	if err := in.Check(); err != nil {
 		return warranty.User{}, err
 	}
-	hash, err := s.passwords.hash(ctx, in.Password, s.Random)
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
 	if err != nil {
 		return warranty.User{}, err
 	}
@@ -65,7 +65,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string) error
 	if err != nil {
 		return err
 	}
-	hash, err := s.passwords.hash(ctx, password, s.Random)
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, password, s.Random)
 	if err != nil {
 		return err
 	}

@@ -16,13 +16,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The cost of a password: argon2id with 19 MiB, as OWASP advises.
+// PasswordCost is the cost of an argon2id hash. Each stored hash names the cost it was made with.
+type PasswordCost struct {
+	Memory, Time uint32 // KiB, and passes over it
+	Threads      uint8
+}
+
+// StrongCost is the cost that OWASP recommends; New sets it. Only tests use a lower one.
+var StrongCost = PasswordCost{Memory: 19456, Time: 2, Threads: 1}
+
+// The sizes of a salt and of a hash, in bytes.
 const (
-	argonMemory  = 19456 // KiB
-	argonTime    = 2
-	argonThreads = 1
-	argonSalt    = 16
-	argonKey     = 32
+	argonSalt = 16
+	argonKey  = 32
 )
 
 // passwords hashes passwords, a few at a time: a flood of sign-ins may neither
@@ -30,16 +36,18 @@ const (
 type passwords struct {
 	running chan struct{}
 	waiting chan struct{}
-	// dummy is verified for addresses that have no account, so that they take as long.
-	dummy string
+	// derive is argon2id; tests watch it.
+	derive func(password, salt []byte, cost PasswordCost, size uint32) []byte
 }
 
 const maxWaiting = 32
 
 func newPasswords() *passwords {
-	salt := make([]byte, argonSalt)
-	return &passwords{running: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), waiting: make(chan struct{}, maxWaiting),
-		dummy: encodePassword(salt, make([]byte, argonKey))}
+	return &passwords{running: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), waiting: make(chan struct{}, maxWaiting), derive: argon2id}
+}
+
+func argon2id(password, salt []byte, cost PasswordCost, size uint32) []byte {
+	return argon2.IDKey(password, salt, cost.Time, cost.Memory, cost.Threads, size)
 }
 
 // enter waits for a turn, or says that there is none to be had soon.
@@ -59,7 +67,7 @@ func (p *passwords) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-func (p *passwords) hash(ctx context.Context, password string, random io.Reader) (string, error) {
+func (p *passwords) hash(ctx context.Context, cost PasswordCost, password string, random io.Reader) (string, error) {
 	salt := make([]byte, argonSalt)
 	if _, err := io.ReadFull(random, salt); err != nil {
 		return "", err
@@ -69,15 +77,15 @@ func (p *passwords) hash(ctx context.Context, password string, random io.Reader)
 		return "", err
 	}
 	defer leave()
-	return encodePassword(salt, argon2.IDKey([]byte(password), salt, argonTime, argonMemory, argonThreads, argonKey)), nil
+	return encodePassword(cost, salt, p.derive([]byte(password), salt, cost, argonKey)), nil
 }
 
 // verify tells whether the password is the one of the hash. An empty hash is an
-// account that does not exist: the work is done all the same.
-func (p *passwords) verify(ctx context.Context, hash, password string) (bool, error) {
+// account that does not exist: it takes as long as a new hash does.
+func (p *passwords) verify(ctx context.Context, cost PasswordCost, hash, password string) (bool, error) {
 	exists := hash != ""
 	if !exists {
-		hash = p.dummy
+		hash = encodePassword(cost, make([]byte, argonSalt), make([]byte, argonKey))
 	}
 	cost, salt, want, err := decodePassword(hash)
 	if err != nil {
@@ -88,27 +96,22 @@ func (p *passwords) verify(ctx context.Context, hash, password string) (bool, er
 		return false, err
 	}
 	defer leave()
-	got := argon2.IDKey([]byte(password), salt, cost.time, cost.memory, cost.threads, uint32(len(want)))
+	got := p.derive([]byte(password), salt, cost, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1 && exists, nil
 }
 
-// argonCost is the cost that a stored hash was made with; it may be an older one.
-type argonCost struct {
-	memory, time uint32
-	threads      uint8
-}
-
-func encodePassword(salt, key []byte) string {
+func encodePassword(cost PasswordCost, salt, key []byte) string {
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonThreads, b64.EncodeToString(salt), b64.EncodeToString(key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, cost.Memory, cost.Time, cost.Threads,
+		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
-func decodePassword(hash string) (cost argonCost, salt, key []byte, err error) {
+func decodePassword(hash string) (cost PasswordCost, salt, key []byte, err error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
 		return cost, nil, nil, errors.New("a stored password hash is of an unknown kind")
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &cost.memory, &cost.time, &cost.threads); err != nil {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &cost.Memory, &cost.Time, &cost.Threads); err != nil {
 		return cost, nil, nil, fmt.Errorf("a stored password hash is damaged: %w", err)
 	}
 	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {

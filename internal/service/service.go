@@ -41,6 +41,8 @@ type Service struct {
 	Now    func() time.Time
 	NewID  func() warranty.ID
 	Random io.Reader
+	// PasswordCost is the cost of new password hashes.
+	PasswordCost PasswordCost
 
 	passwords *passwords
 	usage     *usage
@@ -65,7 +67,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 	return &Service{
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
 		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30,
-		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader,
+		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader, PasswordCost: StrongCost,
 		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1),
 	}
 }
