@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -324,32 +323,4 @@ func TestSignupClosed(t *testing.T) {
 		}
 		w.signIn("added@people.example", passwordCanary)
 	}, func(s *server.Server) { s.Service.SignupClosed = true })
-}
-
-// TestSignInFlood sends more at once than can be hashed or wait: the others hear
-// so at once, and whoever does not sign in is served all the while.
-func TestSignInFlood(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, servertest.SQLite(t), busy) // no database has a part in it
-	olga := w.Person("Olga")
-	done := make(chan map[string]int, 1)
-	n := 60 + 4*runtime.GOMAXPROCS(0) // 32 may wait, and almost as many as there are cores are hashed
-	go func() {
-		outcomes, _ := flood(t, []*world{w}, n, func(int) request {
-			return made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": passwordCanary})
-		})
-		done <- outcomes
-	}()
-	for {
-		select {
-		case outcomes := <-done:
-			if wrong, busy := outcomes["401 invalid_credential"], outcomes["503 unavailable"]; wrong == 0 || busy == 0 || wrong+busy != n {
-				t.Errorf("%d at once: %v", n, outcomes)
-			}
-			w.signIn(olga.Email, olga.Password)
-			return
-		default:
-			w.alive(t, "somebody who is signed in", olga.Session, true)
-		}
-	}
 }

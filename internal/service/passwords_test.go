@@ -10,6 +10,7 @@ import (
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -61,4 +62,43 @@ func TestUnknownAddressesCostAsMuchAsKnownOnes(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSignInFlood sends more sign-ins at once than can be hashed or wait: the others hear so at once, and
+// whoever is signed in already is served all the while.
+func TestSignInFlood(t *testing.T) {
+	const tooMany = 5
+	w := newWorld(t, servertest.SQLite(t)) // both databases act the same here
+	olga := w.person("Olga", true)
+	started, release := w.Service.HoldHashes()
+	answers := make(chan servertest.Answer, w.Service.MaxHashes()+service.MaxWaiting+tooMany)
+	send := func(n int) {
+		for range n {
+			go func() {
+				a, err := w.Try(request{Method: "POST", Path: "/api/auth/sessions", Body: fields{"email": olga.User.Email, "password": "not this one"}})
+				if err != nil {
+					t.Errorf("a sign-in: %v", err)
+				}
+				answers <- a
+			}()
+		}
+	}
+	send(w.Service.MaxHashes())
+	for range w.Service.MaxHashes() {
+		testenv.Receive(t, "the hash of a sign-in begins", started)
+	}
+	send(service.MaxWaiting + tooMany)
+	for range tooMany {
+		if a := testenv.Receive(t, "a sign-in is refused", answers); a.Status != 503 || a.Code() != string(warranty.Unavailable) || a.Header.Get("Retry-After") == "" {
+			t.Errorf("one too many: %d %s", a.Status, a.Body)
+		}
+	}
+	w.Must(200, request{Method: "GET", Path: "/api/v1/warranties", Secret: olga.session})
+	close(release)
+	for range w.Service.MaxHashes() + service.MaxWaiting {
+		if a := testenv.Receive(t, "a sign-in is answered", answers); a.Code() != string(warranty.InvalidCredential) {
+			t.Errorf("one that waited: %d %s", a.Status, a.Body)
+		}
+	}
+	w.Must(201, request{Method: "POST", Path: "/api/auth/sessions", Body: fields{"email": olga.User.Email, "password": servertest.Password}})
 }
