@@ -118,7 +118,7 @@ func TestJourney(t *testing.T) {
 	if status := passerBy.press(t, "Check"); status != http.StatusUnprocessableEntity {
 		t.Errorf("a mistyped reference: %d", status)
 	}
-	passerBy.mustShow(t, "one character may be mistyped")
+	passerBy.mustShow(t, "This reference has a typing error")
 	passerBy.fill(t, "#reference", "  "+strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(strings.ToLower(strings.TrimPrefix(reference, "WR-"))))
 	passerBy.press(t, "Check")
 	passerBy.mustShow(t, "This warranty is in force", product, reference)

@@ -199,14 +199,15 @@ func byAddress(all []visit) []visit {
 // mustNotNeedScript fails when something of the page can not be seen, opened or
 // sent without script. What a dialog offers is also on a page of its own, to which
 // the link leads that opens it; of the days on which a token may end, CSS shows the
-// chosen one.
+// chosen one. Buttons that only a script answers are not shown (finding C17).
 func (b *tab) mustNotNeedScript(t *testing.T) {
 	t.Helper()
 	wrong := eval[[]string](t, b, `[
 		...(matchMedia("(scripting: none)").matches ? [] : ["scripts may run"]),
 		...(document.querySelector("h1")?.checkVisibility() ? [] : ["there is no heading"]),
 		...[...document.querySelectorAll("main *")].filter(e => [...e.childNodes].some(n => n.nodeType === Node.TEXT_NODE && n.data.trim()) && !e.checkVisibility() &&
-			!e.closest("dialog, details:not([open]), [role=tablist], option, .closer, .ends")).map(e => "not shown: " + e.outerHTML.slice(0, 200)),
+			!e.closest("dialog, details:not([open]), [role=tablist], option, .closer, .ends, [data-copy], [data-print]")).map(e => "not shown: " + e.outerHTML.slice(0, 200)),
+		...[...document.querySelectorAll("button:is([data-copy], [data-print], [data-open], [data-theme-toggle])")].filter(e => e.checkVisibility()).map(e => "does nothing: " + e.outerHTML.slice(0, 200)),
 		...[...document.querySelectorAll("main [data-open]")].filter(e => !e.getAttribute("href")).map(e => "opens nothing: " + e.outerHTML.slice(0, 200)),
 		...[...document.querySelectorAll("form")].filter(f => !f.closest("dialog") && !f.querySelector("button:not([type=button])")).map(f => "can not be sent: " + f.outerHTML.slice(0, 200))]`)
 	for _, w := range wrong {

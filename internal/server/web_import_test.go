@@ -169,7 +169,7 @@ func TestWebImportRefusals(t *testing.T) {
 		}
 		b.post("/warranties/import", "sheet", head).says(t, "another kind of form", 400, "could not be read")
 		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=").says(t, "a form of another site", 403, "came from another site")
-		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=").leads(t, "nobody's form", "/sign-in?next=%2F")
+		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=").leads(t, "nobody's form", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
 	})
 	equal(t, "the log", strings.Contains(w.Log.String(), `"level":"ERROR"`), false)
 }

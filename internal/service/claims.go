@@ -116,3 +116,14 @@ func (s *Service) ClaimMoves(ctx context.Context, p warranty.Principal, id warra
 	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, id)
 	return c, c.Moves(roles, sellerLinked), err
 }
+
+// ClaimThread lists all documents and events of a claim that the principal may see, newest first.
+func (s *Service) ClaimThread(
+	ctx context.Context, p warranty.Principal, c warranty.Claim,
+) (documents []warranty.Document, events []warranty.Event, err error) {
+	if documents, err = s.Store.ClaimDocuments(ctx, p.User.ID, c); err != nil {
+		return nil, nil, err
+	}
+	events, err = s.Store.ClaimHistory(ctx, p.User.ID, c)
+	return documents, events, err
+}

@@ -39,6 +39,19 @@ func (s *Store) Documents(ctx context.Context, user warranty.ID, in warranty.Lis
 	return page(ctx, s, l, documentColumns, `LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging, readDocument)
 }
 
+// ClaimDocuments lists the metadata of all documents of a claim that the user may see, newest first.
+func (s *Store) ClaimDocuments(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Document, error) {
+	var list []warranty.Document
+	err := s.engine.query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
+		WHERE d.warranty_id = $2 AND d.claim_id = $3
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 3 AND item_id = d.id) ORDER BY d.id DESC`,
+		func(r Row) error {
+			list = append(list, readDocument(r, 0))
+			return nil
+		}, user, claim.WarrantyID, claim.ID)
+	return list, err
+}
+
 // File says where a document's file is and who put it there. It never leaves the service.
 type File struct {
 	Document   warranty.Document

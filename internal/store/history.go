@@ -49,6 +49,19 @@ func (s *Store) WarrantyHistory(ctx context.Context, user, id warranty.ID, p war
 	return s.history(ctx, `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2)`, user, id, p)
 }
 
+// ClaimHistory lists the events of a claim that the user may see, newest first.
+func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
+	var list []warranty.Event
+	err := s.engine.query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 2 AND item_id = $3) ORDER BY h.id DESC`,
+		func(r Row) error {
+			e, err := readEvent(r, 0)
+			list = append(list, e)
+			return err
+		}, user, claim.WarrantyID, claim.ID)
+	return list, err
+}
+
 // TokenHistory lists the events of a token that is the user's, and counts them all.
 func (s *Store) TokenHistory(ctx context.Context, user, id warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
 	return s.history(ctx, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, user, id, p)

@@ -12,6 +12,12 @@ import (
 type signInPage struct {
 	form
 	Next string
+	Kept *keptForm // sent before the session ended, to be shown again after it
+}
+
+// showSignIn shows the form; told is the key of a text above it.
+func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, status int, told string, body signInPage) {
+	web.show(w, r, status, "sign-in", view{Title: web.t("sign_in.title"), Flash: told, Body: body})
 }
 
 func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -20,7 +26,7 @@ func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		http.Redirect(w, r, next, http.StatusSeeOther)
 		return nil
 	}
-	web.show(w, r, http.StatusOK, "sign-in", view{Title: web.t("sign_in.title"), Flash: flash(r), Body: signInPage{Next: next}})
+	web.showSignIn(w, r, http.StatusOK, flash(r), signInPage{Next: next})
 	return nil
 }
 
@@ -39,10 +45,13 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			return err
 		}
 		f.Values.Del("password")
-		web.show(w, r, f.status, "sign-in", view{Title: web.t("sign_in.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
+		web.showSignIn(w, r, f.status, "", signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f)})
 		return nil
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	if kept := keptIn(f); kept != nil {
+		return web.resume(w, r, session.AccessToken, kept)
+	}
 	http.Redirect(w, r, nextOf(f.Value("next")), http.StatusSeeOther)
 	return nil
 }

@@ -109,23 +109,8 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution(0).Values()}
-	documents, err := web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, WarrantyID: c.WarrantyID})
-	if err != nil {
+	if d.Documents, d.History, err = web.Service.ClaimThread(r.Context(), who, c); err != nil {
 		return err
-	}
-	for _, doc := range documents.Data {
-		if doc.ClaimID != nil && *doc.ClaimID == c.ID {
-			d.Documents = append(d.Documents, doc)
-		}
-	}
-	history, err := web.Service.ListHistory(r.Context(), who, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, ID: c.WarrantyID})
-	if err != nil {
-		return err
-	}
-	for _, e := range history.Data {
-		if e.SubjectID == c.ID {
-			d.History = append(d.History, e)
-		}
 	}
 	web.show(w, r, status, "claim", view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d})
 	return nil

@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,9 @@ type form struct {
 	Errors map[string]string // by field
 	Wrong  string            // what is wrong with the whole
 	status int               // of the answer that shows it again
+	// resumed is a form that was sent after the session ended: it is shown again and
+	// not carried out.
+	resumed bool
 }
 
 // Value is what was typed into a field.
@@ -45,8 +49,11 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	if err := r.ParseForm(); err != nil {
 		return form{}, errForm
 	}
-	return form{Values: r.PostForm}, nil
+	return form{Values: r.PostForm, resumed: r.Context().Value(resumedKey{}) != nil}, nil
 }
+
+// errResumed keeps a form from being carried out that is only shown again.
+var errResumed = errors.New("the form was sent after the session ended")
 
 var errForm = warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
 
@@ -65,6 +72,10 @@ func (f form) once() *string {
 // input makes an operation's input of a form, with the path's parameters. Fields
 // that the operation does not take are the page's own and are left alone.
 func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In, error) {
+	if f.resumed {
+		var none In
+		return none, errResumed
+	}
 	values := url.Values{}
 	for _, p := range op.Params {
 		if given, ok := f.Values[p.Name]; ok {
@@ -85,6 +96,10 @@ func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In,
 // mend puts a refusal beside the fields of a form. It tells whether the form can
 // be shown again with it; other errors deserve a page of their own.
 func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error) bool {
+	if errors.Is(err, errResumed) {
+		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t("form.resumed")
+		return true
+	}
 	refusal := warranty.AsError(err)
 	f.status = http.StatusUnprocessableEntity
 	switch refusal.Code {

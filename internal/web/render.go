@@ -205,15 +205,6 @@ func nextOf(next string) string {
 	return u.RequestURI()
 }
 
-// escapeNext is the address that was asked for, to come back to. A form that was
-// sent is not sent again.
-func escapeNext(r *http.Request) string {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return url.QueryEscape("/")
-	}
-	return url.QueryEscape(r.URL.RequestURI())
-}
-
 // fieldData is what the template of one form field needs.
 type fieldData struct {
 	Name, Label, Type, Value, Error, Hint, Autocomplete string

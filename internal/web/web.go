@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +30,7 @@ type Web struct {
 	views  *views
 	static *static
 	guard  *http.CrossOriginProtection
+	forms  *http.ServeMux // finds the page of a form, and the form that is shown again after sign-in
 }
 
 // page is a handler of a page. What it returns is shown as the page it deserves.
@@ -58,8 +61,14 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t("error.cross_origin")))
 	}))
+	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
 		mux.Handle(r.pattern, web.Limited(web.guard.Handler(web.serve(r))))
+		var again http.Handler = http.NotFoundHandler()
+		if slices.Contains(resumable, r.pattern) {
+			again = web.serveResumed(r.page)
+		}
+		web.forms.Handle(r.pattern, again)
 	}
 	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.static))
 	return nil
@@ -147,12 +156,7 @@ var errSignIn = errors.New("sign in first")
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
 	if errors.Is(err, errSignIn) || warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		web.clearCookie(w)
-		target := "/sign-in?next=" + escapeNext(r)
-		if isPart(r) {
-			w.Header().Set("HX-Redirect", target) // of the whole page, not of the part
-			return
-		}
-		http.Redirect(w, r, target, http.StatusSeeOther)
+		web.askToSignIn(w, r)
 		return
 	}
 	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
@@ -161,6 +165,26 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		block = "main" // htmx shows it in the place of the part
 	}
 	web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
+}
+
+// askToSignIn leads to the sign-in page, and back after it. A form that was sent
+// travels along.
+func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
+	if kept := web.keep(w, r); kept != nil {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		web.showSignIn(w, r, http.StatusUnauthorized, "done.kept", signInPage{Next: web.pageOf(kept.Action), Kept: kept})
+		return
+	}
+	query := url.Values{"next": {r.URL.RequestURI()}}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		query = url.Values{"next": {web.pageOf(r.URL.Path)}, "done": {"signed_out"}}
+	}
+	target := "/sign-in?" + query.Encode()
+	if isPart(r) {
+		w.Header().Set("HX-Redirect", target) // of the whole page, not of the part
+		return
+	}
+	http.Redirect(w, r, target, http.StatusSeeOther)
 }
 
 // excuse is an error in the words for people. What is our fault is logged, and
@@ -215,12 +239,20 @@ func (web *Web) clearCookie(w http.ResponseWriter) {
 
 // who is the person of the session in the cookie; anonymous without one, or when it has ended.
 func (web *Web) who(r *http.Request) (warranty.Principal, error) {
-	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb}
 	cookie, err := r.Cookie(web.cookieName())
-	if err != nil || cookie.Value == "" {
-		return anonymous, nil //nolint:nilerr // no cookie is no error
+	if err != nil {
+		return web.whoIs(r, "")
 	}
-	who, err := web.Service.Authenticate(r.Context(), cookie.Value, false)
+	return web.whoIs(r, cookie.Value)
+}
+
+// whoIs is the person of a session; anonymous when it has ended.
+func (web *Web) whoIs(r *http.Request, secret string) (warranty.Principal, error) {
+	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb}
+	if secret == "" {
+		return anonymous, nil
+	}
+	who, err := web.Service.Authenticate(r.Context(), secret, false)
 	if err != nil && warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		return anonymous, nil
 	}

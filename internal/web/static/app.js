@@ -34,7 +34,7 @@ function choose(tab) {
 document.addEventListener("click", (event) => {
   const hit = (selector) => event.target.closest(selector);
   if (hit("[data-copy]")) copy(hit("[data-copy]"));
-  if (hit("[data-open]")) { event.preventDefault(); one(hit("[data-open]").dataset.open).showModal(); }
+  if (hit("[data-open]")) { event.preventDefault(); hit("dialog")?.close(); one(hit("[data-open]").dataset.open).showModal(); }
   if (hit("[data-close]")) hit("dialog")?.close();
   if (hit("[role=tab]")) choose(hit("[role=tab]"));
   if (hit("[data-theme-toggle]")) toggleTheme();
@@ -72,13 +72,30 @@ document.addEventListener("submit", (event) => {
   request.onload = () => {
     const main = request.response?.querySelector("#main");
     if (request.status < 300 || !main) location.href = request.responseURL;
-    else { one("#main").replaceWith(main); main.focus(); }
+    else { one("#main").replaceWith(main); (one("[autofocus]", main) || main).focus(); }
   };
   request.open("POST", form.action);
   request.responseType = "document";
   request.setRequestHeader("Accept", "text/html");
   request.send(new FormData(form));
 });
+
+// A search that updates the page says what it found.
+document.addEventListener("htmx:after:swap", () => {
+  const found = one("[data-found]");
+  if (found) say(found.textContent);
+});
+
+// Single-key shortcuts can be switched off, on this device.
+let shortcuts = true;
+try { shortcuts = localStorage.shortcuts !== "off"; } catch { /* private window */ }
+for (const box of document.querySelectorAll("[data-shortcuts]")) {
+  box.checked = shortcuts;
+  box.addEventListener("change", () => {
+    shortcuts = box.checked;
+    try { localStorage.shortcuts = shortcuts ? "on" : "off"; } catch { /* private window */ }
+  });
+}
 
 let leader = "";
 const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings/api", o: "/" };
@@ -96,7 +113,7 @@ document.addEventListener("keydown", (event) => {
   if (target.matches?.("input, select, textarea, [contenteditable]") || event.altKey) return;
   const palette = one("#palette");
   if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette) { event.preventDefault(); palette.showModal(); return; }
-  if (event.metaKey || event.ctrlKey || !palette || one("dialog[open]")) return;
+  if (!shortcuts || event.metaKey || event.ctrlKey || !palette || one("dialog[open]")) return;
   if (leader === "g" && jumps[event.key]) location.href = jumps[event.key];
   leader = event.key === "g" ? "g" : "";
   if (event.key === "/") { event.preventDefault(); const search = one("#q"); if (search) search.focus(); else palette.showModal(); }

@@ -1,0 +1,127 @@
+//go:build browser
+
+package e2e
+
+import (
+	"net/url"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestTablesFitAtEveryWidth looks for columns and buttons that are cut off, from
+// a phone to a desktop. Finding C15.
+func TestTablesFitAtEveryWidth(t *testing.T) {
+	t.Parallel()
+	b := openSite(t).person(t, nora)
+	for _, path := range []string{"/", "/warranties", "/claims", "/documents", "/settings/api", "/settings/api/requests"} {
+		b.mustOpen(t, path)
+		for _, width := range []int64{320, 390, 768, 900, 1024, 1280, 1440} {
+			b.look(t, "light", width)
+			cut := eval[[]string](t, b, `[...document.querySelectorAll(".tablewrap:has(> table)")]
+				.filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label") + ": " + e.scrollWidth + " > " + e.clientWidth)`)
+			if len(cut) > 0 {
+				t.Errorf("%s at %d px is cut off: %v", path, width, cut)
+			}
+		}
+	}
+	b.mustBeQuiet(t)
+}
+
+// TestShortcutsCanBeSwitchedOff: single keys do nothing once they are switched off,
+// also on the next page, and the switch can be found without them. Finding C17.
+func TestShortcutsCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	b := s.visitor(t)
+	b.signIn(t, s.account(t, "speaker"), password)
+	b.mustOpen(t, "/claims")
+	b.do(t, chromedp.Click(chromedp.CSS(".kbtn")), chromedp.Click(chromedp.CSS(`#palette [data-open="#shortcuts"]`)))
+	b.until(t, `document.querySelector("#shortcuts").open && !document.querySelector("#palette").open`)
+	b.do(t, chromedp.Click(chromedp.CSS("[data-shortcuts]")), chromedp.Click(chromedp.CSS("#shortcuts [data-close]")))
+	for range 2 {
+		b.do(t, keys("?/gwn"))
+		if open := eval[int](t, b, `document.querySelectorAll("dialog[open]").length`); open > 0 || b.path(t) != "/claims" {
+			t.Errorf("a key did something: %d dialogs are open, at %s", open, b.path(t))
+		}
+		b.mustOpen(t, "/claims")
+	}
+	b.do(t, keys("k", chromedp.ModifierCtrl))
+	b.until(t, `document.querySelector("#palette").open`)
+	b.mustBeQuiet(t)
+}
+
+// TestSearchSaysWhatItFound listens to the live region while typing. Finding C17.
+func TestSearchSaysWhatItFound(t *testing.T) {
+	t.Parallel()
+	b := openSite(t).person(t, nora)
+	b.mustOpen(t, "/warranties")
+	b.do(t, chromedp.Focus(chromedp.CSS("#q")), keys("fairphone"))
+	b.until(t, `document.querySelector("#live").textContent === "1 warranty found"`)
+	b.do(t, keys("zzz"))
+	b.until(t, `document.querySelector("#live").textContent === "0 warranties found"`)
+	b.mustBeQuiet(t)
+}
+
+// TestErrorsGetTheFocus sends forms that the service refuses: the focus is on the
+// first field that is wrong, or on what is wrong with the whole. Finding C17.
+func TestErrorsGetTheFocus(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	b := s.visitor(t)
+	b.mustOpen(t, "/sign-in")
+	b.fill(t, "#email", "nobody@people.example", "#password", "not the password")
+	b.press(t, "Sign in")
+	b.until(t, `document.activeElement.matches(".wrong[role=alert]")`)
+	b.signIn(t, s.account(t, "hasty"), password)
+	b.mustOpen(t, "/warranties/new")
+	b.fill(t, "#product_name", "Kettle", "#start_date", "2026-02-01", "#end_date", "2026-01-01")
+	b.press(t, "Create warranty")
+	b.until(t, `document.activeElement.id === "end_date"`)
+	b.mustBeQuiet(t, 422, 422)
+}
+
+// TestFormIsThereAfterSignIn: a form sent after the session ended in another tab
+// is there, filled in, after signing in again. Finding A6.
+func TestFormIsThereAfterSignIn(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	b := s.visitor(t)
+	email := s.account(t, "slow")
+	b.signIn(t, email, password)
+	b.mustOpen(t, "/warranties/new")
+	b.fill(t, "#product_name", "Slow cooker", "#start_date", "2026-02-01", "#end_date", "2028-01-31", "#category", "Kitchen")
+	other := b.another(t)
+	other.mustOpen(t, "/settings/profile")
+	other.press(t, "Sign out")
+	b.press(t, "Create warranty")
+	b.mustShow(t, "You were signed out.")
+	b.fill(t, "#email", email, "#password", password)
+	b.press(t, "Sign in")
+	b.mustShow(t, "Check the form and send it again.")
+	b.press(t, "Create warranty")
+	b.mustShow(t, "Slow cooker", "Kitchen")
+	b.mustBeQuiet(t, 401)
+}
+
+// TestPastedAddressIsAReference pastes the address of a verification page into the
+// form, and mistypes a reference in an address. Finding C18.
+func TestPastedAddressIsAReference(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	owner := s.person(t, nora)
+	owner.mustOpen(t, "/warranties")
+	reference := eval[string](t, owner, `document.querySelector("td.mono").innerText`)
+	b := s.visitor(t)
+	b.mustOpen(t, "/verify")
+	b.fill(t, "#reference", "https://warranty.example/verify/"+reference+"?serial=x#top")
+	b.press(t, "Check")
+	b.mustShow(t, reference)
+	mistyped := reference[:len(reference)-1] + map[bool]string{true: "1", false: "0"}[reference[len(reference)-1] == '0']
+	b.open(t, "/verify/"+url.PathEscape(mistyped))
+	b.mustShow(t, "typing error")
+	if got := eval[string](t, b, `document.querySelector("#reference").value`); got != mistyped {
+		t.Errorf("the form shows %q", got)
+	}
+	b.mustBeQuiet(t, 404)
+}

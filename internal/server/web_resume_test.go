@@ -1,0 +1,168 @@
+package server_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// endSession ends a browser's session behind its back, as another tab does.
+func (b *browser) endSession() {
+	b.t.Helper()
+	cookie := b.cookie
+	b.post("/sign-out").leads(b.t, "sign-out", "/sign-in")
+	b.cookie = cookie
+}
+
+// signInFrom fills in the sign-in form of a page, with all its hidden fields.
+func (b *browser) signInFrom(p page, email, password string) page {
+	b.t.Helper()
+	values := url.Values{"email": {email}, "password": {password}}
+	for n := range p.node.Descendants() {
+		if n.Data == "input" && attr(n, "type") == "hidden" {
+			values.Add(attr(n, "name"), attr(n, "value"))
+		}
+	}
+	return b.send("POST", "/sign-in", values, "Sec-Fetch-Site", "same-origin")
+}
+
+// TestWebFormOutlivesItsSession sends each kind of form after the session ended:
+// nothing happens, and after sign-in the form is there as it was typed. Finding A6.
+func TestWebFormOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.claim(olga.Session, record.ID)
+	odd := `Kettle "<b>" & Söhne`
+	for path, sent := range map[string][]string{
+		"/warranties":                  {"product_name", odd, "start_date", "2026-01-02", "end_date", "2028-01-01", "category", "Kitchen", "description", "two\r\nlines"},
+		"/warranties/" + record.ID:     {"product_name", odd, "start_date", "2026-01-02", "end_date", "2028-01-01"},
+		"/claims":                      {"warranty_id", record.ID, "type", "refund", "description", odd, "incident_date", "2026-01-02"},
+		"/claims/" + claim + "/status": {"status", "withdrawn", "reason", odd},
+		"/settings/profile":            {"name", odd, "mail_claims", "true"},
+		"/settings/api/tokens":         {"name", odd, "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
+		"/transfers/accept":            {"code", "AAAA-BBBB"},
+	} {
+		b := w.signedIn(t, olga)
+		b.endSession()
+		var asked, wrong page
+		w.unchanged(t, path, func() { asked = b.post(path, sent...) })
+		asked.says(t, path, http.StatusUnauthorized, "You were signed out.", `action="/sign-in"`)
+		wrong = b.signInFrom(asked, olga.Email, "not the password at all")
+		wrong.says(t, path+" with a wrong password", 422, `action="/sign-in"`)
+		again := b.signInFrom(wrong, olga.Email, olga.Password)
+		again.says(t, path+" after sign-in", 200, "You were signed out. Check the form and send it again.")
+		for i := 0; i < len(sent); i += 2 {
+			if !again.holds(sent[i], sent[i+1]) {
+				t.Errorf("%s: the field %s was lost: %s", path, sent[i], again.main())
+			}
+		}
+		if b.cookie == "" || strings.Contains(again.Body, "kept_action") {
+			t.Errorf("%s: not signed in, or the form still carries itself", path)
+		}
+	}
+	equal(t, "the claim", w.claimStatus(claim, olga.Session), "submitted")
+}
+
+// holds tells whether a form shows a value in a field, whatever kind of field it is.
+func (p page) holds(name, value string) bool {
+	value = strings.ReplaceAll(value, "\r\n", "\n")
+	for n := range p.node.Descendants() {
+		if attr(n, "name") != name {
+			continue
+		}
+		switch {
+		case attr(n, "type") == "checkbox" || attr(n, "type") == "radio":
+			for _, a := range n.Attr {
+				if a.Key == "checked" && attr(n, "value") == value {
+					return true
+				}
+			}
+		case n.Data == "select":
+			for option := range n.Descendants() {
+				for _, a := range option.Attr {
+					if a.Key == "selected" && attr(option, "value") == value {
+						return true
+					}
+				}
+			}
+		case n.Data == "textarea" && strings.ReplaceAll(textOf(n), "\r\n", "\n") == value, n.Data != "textarea" && attr(n, "value") == value:
+			return true
+		}
+	}
+	return false
+}
+
+// TestWebButtonOutlivesItsSession presses buttons after the session ended: sign-in
+// leads back to their page, and nothing was done.
+func TestWebButtonOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	_, token := w.Token(olga)
+	for path, page := range map[string]string{
+		"/warranties/" + record.ID + "/delete":          "/warranties/" + record.ID,
+		"/warranties/" + record.ID + "/transfer":        "/warranties/" + record.ID,
+		"/warranties/" + record.ID + "/transfer/cancel": "/warranties/" + record.ID,
+		"/settings/api/tokens/" + token + "/revoke":     "/settings/api/tokens/" + token,
+		"/settings/profile/password":                    "/settings/profile",
+		"/settings/calendar/delete":                     "/settings/calendar",
+		"/documents":                                    "/documents/new",
+		"/sign-out":                                     "/",
+	} {
+		b := w.signedIn(t, olga)
+		b.endSession()
+		w.unchanged(t, path, func() {
+			got := b.post(path, "email", "x@people.example", "current_password", "secret words here", "password", "more secret words")
+			got.leads(t, path, "/sign-in?"+url.Values{"next": {page}, "done": {"signed_out"}}.Encode())
+			if strings.Contains(got.Body, "secret words") {
+				t.Errorf("%s: a password came back", path)
+			}
+		})
+		b.get("/sign-in?done=signed_out").says(t, path, 200, "You were signed out before this was done.")
+	}
+}
+
+// TestWebKeptFormIsNoWayIn sends sign-in forms that carry a form of an attacker's
+// making: none is carried out, and none leads to another site.
+func TestWebKeptFormIsNoWayIn(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	for _, action := range []string{
+		"/warranties/" + record.ID + "/delete", "/warranties/" + record.ID, "/warranties", "/settings/profile/password", "/sign-in", "/sign-out",
+		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents",
+	} {
+		b := w.browser(t)
+		got := b.post("/sign-in", "email", olga.Email, "password", olga.Password, "kept_action", action,
+			"kept.status", "void", "kept.password", "a new password here", "next", "/claims")
+		if got.Status != 200 && (got.Status != 303 || !strings.HasPrefix(got.Location, "/") || strings.HasPrefix(got.Location, "//") || strings.Contains(got.Location, "\\")) {
+			t.Errorf("%q: got %d to %q", action, got.Status, got.Location)
+		}
+		equal(t, action, w.get("/api/v1/warranties/"+record.ID, olga.Session).Status, 200)
+	}
+	var after struct {
+		Status string `json:"status"`
+	}
+	w.get("/api/v1/warranties/"+record.ID, olga.Session).Into(t, &after)
+	if after.Status == "void" {
+		t.Error("a kept form was carried out")
+	}
+	w.signedIn(t, olga)
+}
+
+// TestWebClaimShowsAllItsDocuments looks at a claim on a warranty with more
+// documents and events since than a page of a list has. Finding C4.
+func TestWebClaimShowsAllItsDocuments(t *testing.T) {
+	w := webWorld(t, busy)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.claim(olga.Session, record.ID)
+	w.upload(olga.Session, append(document(record.ID, "evidence-first.pdf", pdf), field("claim_id", claim))...)
+	for i := range 101 {
+		w.upload(olga.Session, document(record.ID, fmt.Sprintf("other-%d.pdf", i), pdf)...)
+	}
+	w.signedIn(t, olga).get("/claims/"+claim).says(t, "the claim", 200, "evidence-first.pdf", "filed a claim")
+}
