@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,18 +19,16 @@ const (
 	remindPage = 200
 )
 
-// Remind tells people what ends soon: once a day, by one of the replicas. A day
-// on which none was running is made up for by the next, because a reminder is due
-// until it was given.
+// Remind tells people what ends soon, once a day. Each reminder is noted in the
+// transaction that writes its mail, so it is given exactly once, however often and
+// by however many replicas this runs. The milestone comes after the work and only
+// saves the others from looking: a day whose work failed, or on which no replica
+// was running, is made up for.
 func (s *Service) Remind(ctx context.Context) error {
 	now := s.now()
 	today := warranty.DateOf(now)
-	mine := false
-	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		mine, err = tx.ReachMilestone(fmt.Sprintf("reminders of %s", today), now)
-		return err
-	})
-	if err != nil || !mine {
+	milestone := fmt.Sprintf("reminders of %s", today)
+	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {
 		return err
 	}
 	warranties := func(first, last warranty.Date, stage int) func(context.Context, warranty.ID) ([]store.Due, error) {
@@ -37,17 +36,21 @@ func (s *Service) Remind(ctx context.Context) error {
 			return s.Store.WarrantiesEnding(ctx, first, last, stage, after, remindPage)
 		}
 	}
-	if err := s.remindAll(ctx, firstStage, warranties(today+lastStage+1, today+firstStage, firstStage), s.endingMail); err != nil {
-		return err
-	}
-	if err := s.remindAll(ctx, lastStage, warranties(today, today+lastStage, lastStage), s.endingMail); err != nil {
-		return err
-	}
 	tokens := func(ctx context.Context, after warranty.ID) ([]store.Due, error) {
 		return s.Store.TokensExpiring(ctx, now, now.Add(lastStage*24*time.Hour), lastStage, after, remindPage)
 	}
-	return s.remindAll(ctx, lastStage, tokens, func(d store.Due) mail.Message {
-		return mail.TokenExpires(d.Email, d.Person, d.Name, d.Ends, s.PublicURL)
+	err := errors.Join(
+		s.remindAll(ctx, firstStage, warranties(today+lastStage+1, today+firstStage, firstStage), s.endingMail),
+		s.remindAll(ctx, lastStage, warranties(today, today+lastStage, lastStage), s.endingMail),
+		s.remindAll(ctx, lastStage, tokens, func(d store.Due) mail.Message {
+			return mail.TokenExpires(d.Email, d.Person, d.Name, d.Ends, s.PublicURL)
+		}))
+	if err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		_, err := tx.ReachMilestone(milestone, now)
+		return err
 	})
 }
 

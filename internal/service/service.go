@@ -48,6 +48,7 @@ type Service struct {
 	usage     *usage
 	requests  *requestLog
 	mailNow   chan struct{}
+	finished  *finishedMails
 }
 
 // Throttle is a kind of attempt that is counted apart from ordinary requests.
@@ -68,7 +69,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
 		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30,
 		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader, PasswordCost: StrongCost,
-		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1),
+		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1), finished: newFinishedMails(),
 	}
 }
 

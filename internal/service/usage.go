@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -15,6 +17,9 @@ import (
 type usage struct {
 	mu   sync.Mutex
 	uses map[usageKey]*store.TokenUse
+
+	flushing sync.Mutex       // held while a batch is written
+	batch    store.UsageBatch // what is being written, or was and may have failed
 }
 
 type usageKey struct {
@@ -22,7 +27,9 @@ type usageKey struct {
 	day   warranty.Date
 }
 
-func newUsage() *usage { return &usage{uses: map[usageKey]*store.TokenUse{}} }
+func newUsage() *usage {
+	return &usage{uses: map[usageKey]*store.TokenUse{}, batch: store.UsageBatch{Writer: warranty.ID(uuid.Must(uuid.NewV7()))}}
+}
 
 func (u *usage) add(use store.TokenUse) {
 	u.mu.Lock()
@@ -39,15 +46,16 @@ func (u *usage) add(use store.TokenUse) {
 	}
 }
 
-func (u *usage) take() []store.TokenUse {
+// take makes a new batch of what was counted since the last one.
+func (u *usage) take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	list := make([]store.TokenUse, 0, len(u.uses))
+	u.batch.Uses = make([]store.TokenUse, 0, len(u.uses))
 	for _, use := range u.uses {
-		list = append(list, *use)
+		u.batch.Uses = append(u.batch.Uses, *use)
 	}
+	u.batch.Number++
 	clear(u.uses)
-	return list
 }
 
 // Used counts one request of a principal's token.
@@ -66,16 +74,23 @@ func (s *Service) FlushUsage(ctx context.Context) error {
 	return errors.Join(s.flushUses(ctx), s.flushRequests(ctx))
 }
 
+// flushUses writes a batch of uses. One that failed is written again as it is,
+// because its transaction may have been committed all the same.
 func (s *Service) flushUses(ctx context.Context) error {
-	uses := s.usage.take()
-	if len(uses) == 0 {
-		return nil
-	}
-	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUsage(uses) })
-	if err != nil {
-		for _, use := range uses {
-			s.usage.add(use)
+	s.usage.flushing.Lock()
+	defer s.usage.flushing.Unlock()
+	for range 2 { // what failed before, and what is new
+		if len(s.usage.batch.Uses) == 0 {
+			s.usage.take()
 		}
+		if len(s.usage.batch.Uses) == 0 {
+			return nil
+		}
+		now := s.now()
+		if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUsage(s.usage.batch, now) }); err != nil {
+			return err
+		}
+		s.usage.batch.Uses = nil
 	}
-	return err
+	return nil
 }

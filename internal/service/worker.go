@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
 )
 
 // How often the worker does what.
@@ -90,35 +93,102 @@ func (s *Service) SendAllMail(ctx context.Context) error {
 }
 
 // SendMail sends what waits. A mail is claimed before it is sent, so that of
-// several replicas one sends it; it is removed after, so that a crash in between
+// several replicas one sends it, and removed afterwards, so that a crash in between
 // sends it again rather than never.
 func (s *Service) SendMail(ctx context.Context) error {
 	_, err := s.sendSome(ctx)
 	return err
 }
 
+// finishedMails are mails that this process has sent or given up and could not
+// remove yet. They are never sent again here, whatever becomes of the removal.
+type finishedMails struct {
+	mu  sync.Mutex
+	ids map[warranty.ID]bool
+}
+
+func newFinishedMails() *finishedMails { return &finishedMails{ids: map[warranty.ID]bool{}} }
+
+func (f *finishedMails) add(id warranty.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ids[id] = true
+}
+
+func (f *finishedMails) has(id warranty.ID) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ids[id]
+}
+
+func (f *finishedMails) list() []warranty.ID {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Collect(maps.Keys(f.ids))
+}
+
+func (f *finishedMails) forget(id warranty.ID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.ids, id)
+}
+
 func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
+	// First what earlier runs left: its claim runs out, and then another replica
+	// would send it again.
+	for _, id := range s.finished.list() {
+		err = errors.Join(err, s.removeMail(ctx, id))
+	}
 	now := s.now()
 	until := now.Add(mailClaim)
 	var claimed []store.Mail
-	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+	failed := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
 		claimed, err = tx.ClaimMails(now, until, mailBatch)
 		return err
 	})
-	for _, m := range claimed {
-		if s.now().Add(mailTime).After(until) {
-			break // the mail server is slow; soon the rest is anybody's
+	if failed != nil {
+		// Nobody knows whether the claim holds, so nothing is sent. Where it holds, it
+		// ends by itself.
+		return 0, errors.Join(err, failed)
+	}
+	for i, m := range claimed {
+		if ctx.Err() != nil || s.now().Add(mailTime).After(until) {
+			// The service stops, or the mail server is slow: others may send the rest.
+			err = errors.Join(err, ctx.Err(), s.releaseMails(ctx, claimed[i:], until))
+			break
 		}
-		sent := s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
-		if sent != nil && m.Attempts < mailAttempts {
-			err = errors.Join(err, fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, sent))
-			continue
-		}
-		if sent != nil {
-			s.Log.Error("a mail was given up", "mail", m.ID.String(), "attempts", m.Attempts, "error", sent.Error())
-		}
-		// It was sent, also when the service was told to stop meanwhile.
-		err = errors.Join(err, s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.DeleteMail(m.ID) }))
+		err = errors.Join(err, s.deliver(ctx, m))
 	}
 	return len(claimed), err
+}
+
+// deliver sends one claimed mail. Its attempt was counted with the claim.
+func (s *Service) deliver(ctx context.Context, m store.Mail) error {
+	if !s.finished.has(m.ID) {
+		err := s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
+		if err != nil && m.Attempts < mailAttempts {
+			return fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
+		}
+		if err != nil {
+			s.Log.Error("a mail was given up", "mail", m.ID.String(), "attempts", m.Attempts, "error", err.Error())
+		}
+		s.finished.add(m.ID)
+	}
+	return s.removeMail(ctx, m.ID)
+}
+
+// removeMail removes a finished mail, also when the service was told to stop. One
+// that is not there was removed by a transaction that was reported as failed.
+func (s *Service) removeMail(ctx context.Context, id warranty.ID) error {
+	err := s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.DeleteMail(id) })
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
+		return fmt.Errorf("remove mail %s, which is finished: %w", id, err)
+	}
+	s.finished.forget(id)
+	return nil
+}
+
+// releaseMails gives claimed mails back that were not tried.
+func (s *Service) releaseMails(ctx context.Context, mails []store.Mail, until time.Time) error {
+	return s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.ReleaseMails(mails, until) })
 }

@@ -83,6 +83,13 @@ func (t *Tx) ReachMilestone(name string, now time.Time) (bool, error) {
 	return n == 1, err
 }
 
+// ReachedMilestone tells whether something has happened.
+func (s *Store) ReachedMilestone(ctx context.Context, name string) (bool, error) {
+	reached := false
+	err := s.engine.query(ctx, `SELECT 1 FROM milestones WHERE name = $1`, func(Row) error { reached = true; return nil }, name)
+	return reached, err
+}
+
 // InsertUser adds an account. A duplicate is one whose address is taken.
 func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 	var verified *time.Time

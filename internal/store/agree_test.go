@@ -350,7 +350,8 @@ func (s *script) addToken() (any, error) {
 		if err := tx.InsertToken(user, token, secret); err != nil {
 			return err
 		}
-		return tx.AddUsage([]TokenUse{{Token: token.ID, Day: s.today(), Requests: 2, Last: s.now()}, {Token: token.ID, Day: s.today(), Requests: 3, Last: s.now().Add(-time.Second)}})
+		return tx.AddUsage(UsageBatch{Writer: newID(), Number: 1, Uses: []TokenUse{
+			{Token: token.ID, Day: s.today(), Requests: 2, Last: s.now()}, {Token: token.ID, Day: s.today(), Requests: 3, Last: s.now().Add(-time.Second)}}}, s.now())
 	})
 	if err == nil {
 		s.tokens = append(s.tokens, token.ID)

@@ -51,6 +51,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM one_time_codes WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
+		if err := t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour)); err != nil {
+			return err
+		}
 		// An ended session is kept for a while, so that its owner hears "expired" and not "invalid".
 		return t.later(`DELETE FROM sessions WHERE expires_at <= $1`, now.Add(-7*24*time.Hour))
 	})

@@ -37,3 +37,15 @@ func (t *Tx) ClaimMails(now, until time.Time, most int) ([]Mail, error) {
 func (t *Tx) DeleteMail(id warranty.ID) error {
 	return t.exactlyOne(`DELETE FROM mails WHERE id = $1`, id)
 }
+
+// ReleaseMails gives mails back that were claimed until a time and not tried: the
+// claim ends, and the attempt does not count.
+func (t *Tx) ReleaseMails(mails []Mail, until time.Time) error {
+	for _, m := range mails {
+		err := t.later(`UPDATE mails SET claimed_until = 0, attempts = attempts - 1 WHERE id = $1 AND claimed_until = $2`, m.ID, until)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -102,24 +102,36 @@ func migrate(ctx context.Context, kind goose.Dialect, db *sql.DB, d *dialect, op
 	if err != nil {
 		return err
 	}
-	if err := refuseNewer(ctx, provider); err != nil {
+	newer, err := newerSchema(ctx, db, provider)
+	if err != nil || newer {
 		return err
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
 	}
-	return refuseNewer(ctx, provider)
+	_, err = newerSchema(ctx, db, provider)
+	return err
 }
 
-// refuseNewer keeps an old binary from working on a schema that it does not know.
-func refuseNewer(ctx context.Context, provider *goose.Provider) error {
+// newerSchema tells whether the schema is newer than this binary. Such a schema is
+// an error unless it says that it is compatible: during an upgrade of replicas, an
+// old one may be restarted after the first new one has migrated.
+func newerSchema(ctx context.Context, db *sql.DB, provider *goose.Provider) (bool, error) {
 	have, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return fmt.Errorf("read the version of the schema: %w", err)
+		return false, fmt.Errorf("read the version of the schema: %w", err)
 	}
 	sources := provider.ListSources()
-	if known := sources[len(sources)-1].Version; have > known {
-		return fmt.Errorf("schema %d, this svcd knows up to %d: %w", have, known, errNewer)
+	known := sources[len(sources)-1].Version
+	if have <= known {
+		return false, nil
 	}
-	return nil
+	var oldest int64
+	if err := db.QueryRowContext(ctx, `SELECT oldest FROM schema_compatibility`).Scan(&oldest); err != nil {
+		return true, fmt.Errorf("schema %d, this svcd knows up to %d: %w (%w)", have, known, errNewer, err)
+	}
+	if oldest > known {
+		return true, fmt.Errorf("schema %d needs a svcd that knows schema %d, and this one knows up to %d: %w", have, oldest, known, errNewer)
+	}
+	return true, nil
 }

@@ -144,9 +144,23 @@ type TokenUse struct {
 	Last     time.Time
 }
 
-// AddUsage adds uses to what was counted before.
-func (t *Tx) AddUsage(uses []TokenUse) error {
-	for _, u := range uses {
+// UsageBatch is what one process has counted, numbered so that it is added once
+// also when it is written twice because nobody knows how the first time ended.
+type UsageBatch struct {
+	Writer warranty.ID // the process
+	Number int64       // grows with each batch
+	Uses   []TokenUse
+}
+
+// AddUsage adds the uses of a batch to what was counted before, unless they are in there.
+func (t *Tx) AddUsage(b UsageBatch, now time.Time) error {
+	n, err := t.exec(`INSERT INTO usage_batches (writer, batch, written_at) VALUES ($1, $2, $3)
+		ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at WHERE usage_batches.batch < excluded.batch`,
+		b.Writer, b.Number, now)
+	if err != nil || n == 0 {
+		return err
+	}
+	for _, u := range b.Uses {
 		err := t.later(`INSERT INTO token_usage (token_id, day, requests, last_used_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (token_id, day) DO UPDATE SET requests = token_usage.requests + excluded.requests,
 			last_used_at = CASE WHEN excluded.last_used_at > token_usage.last_used_at THEN excluded.last_used_at ELSE token_usage.last_used_at END`,

@@ -1,0 +1,155 @@
+package store
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// breaking are the statements after which the previous release could not run on
+// the schema any more.
+var breaking = []struct {
+	statement *regexp.Regexp
+	why       string
+}{
+	{regexp.MustCompile(`\bDROP\b`), "takes away what the previous release may use"},
+	{regexp.MustCompile(`\bRENAME\b`), "takes away a name that the previous release may use"},
+	{regexp.MustCompile(`^(DELETE|TRUNCATE)\b`), "removes rows that the previous release may use"},
+	{regexp.MustCompile(`\bALTER (COLUMN )?\w+ (TYPE|SET DATA TYPE|SET NOT NULL)\b`), "changes a column that the previous release writes"},
+	{regexp.MustCompile(`\bADD (CONSTRAINT|CHECK|UNIQUE|FOREIGN|PRIMARY|EXCLUDE)\b`), "refuses what the previous release may write"},
+	{regexp.MustCompile(`\bADD COLUMN\b.*\b(UNIQUE|CHECK|REFERENCES|PRIMARY)\b`), "refuses what the previous release may write"},
+	{regexp.MustCompile(`^CREATE (OR REPLACE )?(CONSTRAINT )?(TRIGGER|RULE)\b`), "changes what a write of the previous release does"},
+}
+
+var (
+	addsColumn   = regexp.MustCompile(`^ALTER TABLE (\w+) ADD COLUMN (\w+)`)
+	createsTable = regexp.MustCompile(`^CREATE TABLE (?:IF NOT EXISTS )?(\w+)`)
+	uniqueIndex  = regexp.MustCompile(`^CREATE UNIQUE INDEX \w+ ON (\w+)`)
+	raises       = regexp.MustCompile(`^UPDATE SCHEMA_COMPATIBILITY SET OLDEST = (\d+)$`)
+	sqlComment   = regexp.MustCompile(`--[^\n]*`)
+)
+
+// recorded are the migrations from before the rule, and what they did.
+var recorded = map[int64]string{
+	6: "replaced the table requests, which a running older replica still wrote",
+	8: "replaced the table warranties, on SQLite alone",
+	9: "removed the documents of deleted warranties, which nothing could reach",
+}
+
+// statementsOf are the statements of a migration's way up, in capitals and on one line each.
+func statementsOf(text string) (list []string) {
+	up, _, _ := strings.Cut(text, "-- +goose Down")
+	for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(up, ""), ";") {
+		if s := strings.ToUpper(strings.Join(strings.Fields(statement), " ")); s != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// faultsOf lists what keeps the previous release from running on the schema that
+// a migration leaves. Something may be taken away a release after the last one
+// that used it: the migration then raises the oldest schema that binaries have to
+// know, and that is still one before its own.
+func faultsOf(version int64, text string) (faults []string) {
+	created, added := map[string]bool{}, []string{}
+	allowed := false
+	for _, s := range statementsOf(text) {
+		if m := createsTable.FindStringSubmatch(s); m != nil {
+			created[m[1]] = true
+		}
+		if m := raises.FindStringSubmatch(s); m != nil {
+			oldest, _ := strconv.ParseInt(m[1], 10, 64) // digits
+			allowed = oldest < version
+			if !allowed {
+				faults = append(faults, s+": leaves no release before this one that runs on the schema")
+			}
+		}
+	}
+	for _, s := range statementsOf(text) {
+		if m := addsColumn.FindStringSubmatch(s); m != nil {
+			added = append(added, m[2])
+			if strings.Contains(s, "NOT NULL") && !strings.Contains(s, "DEFAULT") && !created[m[1]] {
+				faults = append(faults, s+": the previous release writes no such column; give it a default")
+			}
+		}
+		if m := uniqueIndex.FindStringSubmatch(s); m != nil && !created[m[1]] && !allowed {
+			ours := slices.ContainsFunc(added, func(column string) bool { return regexp.MustCompile(`\b` + column + `\b`).MatchString(s) })
+			if !ours {
+				faults = append(faults, s+": refuses what the previous release may write")
+			}
+		}
+		for _, b := range breaking {
+			if b.statement.MatchString(s) && !allowed {
+				faults = append(faults, s+": "+b.why)
+			}
+		}
+	}
+	return faults
+}
+
+// TestMigrationsLeaveThePreviousReleaseRunning // D9
+func TestMigrationsLeaveThePreviousReleaseRunning(t *testing.T) {
+	files, err := migrationFiles.ReadDir("migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := migrationFiles.ReadFile("migrations/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		number, _, _ := strings.Cut(file.Name(), "_")
+		version, err := strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults []string
+		for name, d := range map[string]*dialect{"postgres": postgresDialect(), "sqlite": sqliteDialect()} {
+			for _, fault := range faultsOf(version, d.translate(string(text))) {
+				faults = append(faults, fmt.Sprintf("%s, on %s: %s", file.Name(), name, fault))
+			}
+		}
+		if _, known := recorded[version]; known != (len(faults) > 0) {
+			t.Errorf("%s: %d statements break the previous release; recorded as an exception: %v", file.Name(), len(faults), known)
+			for _, fault := range faults {
+				t.Error(fault)
+			}
+		}
+	}
+}
+
+// TestBreakingMigrationsAreFound holds the rule against statements of either kind.
+func TestBreakingMigrationsAreFound(t *testing.T) {
+	for text, want := range map[string]int{
+		`CREATE TABLE a (b BIGINT NOT NULL UNIQUE); CREATE UNIQUE INDEX c ON a (b); INSERT INTO a VALUES (1);`: 0,
+		`ALTER TABLE users ADD COLUMN b BIGINT; ALTER TABLE users ADD COLUMN c BIGINT NOT NULL DEFAULT 0;`:     0,
+		`ALTER TABLE users ADD COLUMN b TEXT; CREATE UNIQUE INDEX c ON users (id, b) WHERE b IS NOT NULL;`:     0,
+		`CREATE INDEX c ON users (b); UPDATE users SET b = 1; -- DROP TABLE users;`:                            0,
+		`CREATE TABLE a (b BIGINT); -- +goose Down
+			DROP TABLE a;`: 0,
+		`UPDATE schema_compatibility SET oldest = 19; DROP TABLE users;`: 0,
+		`UPDATE schema_compatibility SET oldest = 20; DROP TABLE users;`: 2,
+		`DROP TABLE users;`:                                    1,
+		"alter table users\n drop column name;":                1,
+		`ALTER TABLE users RENAME TO people;`:                  1,
+		`ALTER TABLE users RENAME COLUMN name TO called;`:      1,
+		`ALTER TABLE users ADD COLUMN b BIGINT NOT NULL;`:      1,
+		`ALTER TABLE users ADD COLUMN b BIGINT UNIQUE;`:        1,
+		`ALTER TABLE users ALTER COLUMN name SET NOT NULL;`:    1,
+		`ALTER TABLE users ALTER name TYPE BIGINT;`:            1,
+		`ALTER TABLE users ADD CONSTRAINT c CHECK (1 = 1);`:    1,
+		`CREATE UNIQUE INDEX c ON users (name);`:               1,
+		`DELETE FROM users; TRUNCATE TABLE users;`:             2,
+		`CREATE TRIGGER c BEFORE INSERT ON users SELECT 1;`:    1,
+		`SELECT 1; DROP INDEX users_by_name;`:                  1,
+		`/* a word */ ALTER TABLE users DROP CONSTRAINT name;`: 1,
+	} {
+		if got := faultsOf(20, text); len(got) != want {
+			t.Errorf("%s: want %d faults, got %q", text, want, got)
+		}
+	}
+}
