@@ -26,7 +26,7 @@ run: build ## run the service with a believable demo in it
 	bin/svcd --demo
 
 .PHONY: test
-test: ## run every test, on SQLite, PostgreSQL, Redis and Chromium
+test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 	$(SERVICES) go test -timeout=20m -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: race

@@ -15,7 +15,7 @@ import (
 // header, and looks at how the others fare.
 func TestSlowClientsAreSentAway(t *testing.T) {
 	t.Parallel()
-	p := start(t)
+	p := start(t, "--connections-per-address=0")
 	const clients = 200
 	closed := make(chan time.Duration, clients)
 	for range clients {

@@ -19,7 +19,7 @@ import (
 const (
 	startPatience = 15 * time.Second
 	// stopPatience is what a stop may take: ten seconds for requests under way, and a little.
-	stopPatience = 12 * time.Second
+	stopPatience = 30 * time.Second
 )
 
 // process is one svcd that runs.
@@ -35,11 +35,11 @@ type process struct {
 }
 
 // launch starts a command that becomes svcd, and waits until it is ready. The
-// environment is what is given and nothing else.
+// environment is what is given and no drain, and nothing else.
 func launch(dir string, env []string, command ...string) (*process, error) {
 	p := &process{dir: dir, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...),
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
-	p.cmd.Dir, p.cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH")}, env...)
+	p.cmd.Dir, p.cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "SVC_DRAIN=0s"}, env...)
 	out, err := os.Create(filepath.Join(dir, "server.out"))
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func startIn(t testing.TB, dir string, args ...string) *process {
 
 // unthrottled are the settings of a server that a test floods from one address.
 var unthrottled = []string{"--ip-rate-limit=0", "--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0",
-	"--rate-limit=1000000", "--max-token-rate=1000000"}
+	"--rate-limit=1000000", "--max-token-rate=1000000", "--connections-per-address=0"}
 
 // freeAddress is a loopback address that nobody listens on. It is below the
 // ports that the kernel hands out to clients, which a flood of them could take

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -12,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -121,6 +124,22 @@ func effects(t *testing.T) map[string]effect {
 				}
 				return fmt.Sprint(fit)
 			}},
+		"connections-per-address": {one: "2", other: "3", wrong: "-1",
+			see: func(t *testing.T, p *process) string {
+				return connectionsServed(t, p, 6)
+			}},
+		"drain": {one: "0s", other: "10m", wrong: "5", shows: [2]string{"stopping", "draining"},
+			see: func(t *testing.T, p *process) string {
+				if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+					t.Fatal(err)
+				}
+				said := ""
+				eventually(t, "stopping or draining", time.Minute, func() bool {
+					said = regexp.MustCompile("stopping|draining").FindString(p.log())
+					return said != ""
+				})
+				return said
+			}},
 		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
 			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
 	}
@@ -133,6 +152,25 @@ func publicURL(t *testing.T, p *process) string {
 		found[regexp.MustCompile(`^https?://[^/]*`).FindString(absolute)] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(found)), " and ")
+}
+
+// connectionsServed is how many connections of some, from an address that has no other, are served.
+func connectionsServed(t *testing.T, p *process, connections int) string {
+	t.Helper()
+	served := 0
+	for range connections {
+		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: svc\r\n\r\n")
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err == nil && resp.StatusCode == http.StatusOK {
+			served++
+		}
+	}
+	return fmt.Sprint(served)
 }
 
 // answering is which addresses answer a GET with 200.

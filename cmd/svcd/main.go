@@ -149,14 +149,17 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	defer func() { err = errors.Join(err, closeLimits()) }()
 
 	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version, PublicURL: c.PublicURL, Proxies: proxies,
-		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit}
+		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit,
+		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress}
 	if c.AdminListen != "" {
 		admin, err := net.Listen("tcp", c.AdminListen)
 		if err != nil {
 			return fmt.Errorf("--admin-listen: %w", err)
 		}
 		srv.Metrics = server.NewMetrics()
-		go server.Admin(ctx, admin, log, srv.Metrics.Handler())
+		metrics, stopMetrics := context.WithCancel(context.WithoutCancel(ctx))
+		defer stopMetrics() // after the last request
+		go server.Admin(metrics, admin, log, srv.Metrics.Handler())
 	}
 	if c.Demo {
 		d, err := demo.Fill(ctx, s)

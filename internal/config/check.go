@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -44,6 +45,21 @@ func whole(lowest int, field func(*Config) *int) func(*Config, string) error {
 			return fmt.Errorf("%s is not a whole number from %d to %d", shown(v), lowest, maxRate)
 		}
 		*field(c) = n
+		return nil
+	}
+}
+
+// maxDuration is more than any supervisor waits.
+const maxDuration = 10 * time.Minute
+
+// duration stores a length of time that is not negative.
+func duration(field func(*Config) *time.Duration) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		d, err := time.ParseDuration(v)
+		if err != nil || d < 0 || d > maxDuration {
+			return fmt.Errorf("%s is not a length of time from 0s to 10m, such as 5s", shown(v))
+		}
+		*field(c) = d
 		return nil
 	}
 }

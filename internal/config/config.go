@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 )
@@ -34,7 +35,10 @@ type Config struct {
 	VerifyRateLimit int // public verifications a minute of an address, 0 for no limit
 	SignInRateLimit int // sign-ins a minute of an address, 0 for no limit
 	SignUpRateLimit int // registrations an hour of an address, 0 for no limit
-	StorageLimit    int // MiB of documents that a person may upload, 0 for no limit
+	// ConnectionsPerAddress is how many connections an address may have open, 0 for no limit.
+	ConnectionsPerAddress int
+	Drain                 time.Duration // how long requests are served after SIGTERM
+	StorageLimit          int           // MiB of documents that a person may upload, 0 for no limit
 }
 
 // IsPostgres tells which of the two databases is meant, so that the rule for

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // boolean is the kind of a flag that stands alone; pflag knows it by this name.
@@ -78,6 +79,11 @@ func Table() []Setting {
 			Help: "registrations per hour of an IP address, 0 for no limit", set: whole(0, func(c *Config) *int { return &c.SignUpRateLimit })},
 		{Flag: "storage-limit", Default: "1024", arg: "number",
 			Help: "MiB of documents that a person may have uploaded, 0 for no limit", set: whole(0, func(c *Config) *int { return &c.StorageLimit })},
+		{Flag: "connections-per-address", Default: "200", arg: "number",
+			Help: "connections that an IP address may have open, 0 for no limit; trusted proxies have none",
+			set:  whole(0, func(c *Config) *int { return &c.ConnectionsPerAddress })},
+		{Flag: "drain", Default: "5s", arg: "duration",
+			Help: "how long requests are still served after SIGTERM, while /readyz answers 503", set: duration(func(c *Config) *time.Duration { return &c.Drain })},
 		{Flag: "admin-listen", arg: "host:port",
 			Help: "second, loopback address for metrics and profiles", set: setAdminListen},
 	}

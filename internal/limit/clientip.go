@@ -54,6 +54,14 @@ func (p Proxies) trusts(addr netip.Addr) bool {
 	return false
 }
 
+// Peer is the address that a connection came from, and whether it is a trusted
+// proxy's. A peer without an IP address, such as that of a Unix socket, gives the
+// zero Addr.
+func (p Proxies) Peer(remoteAddr string) (addr netip.Addr, trusted bool) {
+	addr, _ = parseHop(remoteAddr)
+	return addr, p.trusts(addr)
+}
+
 // ClientIP is the address that a request came from: the peer's, or behind
 // trusted proxies the right-most hop of X-Forwarded-For that is not one of them.
 // What stands left of that, or of a malformed hop, was written by a stranger. A

@@ -31,6 +31,18 @@ func (m *Metrics) observe(route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
 }
 
+// watch counts the connections of a listener.
+func (m *Metrics) watch(c *connections) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "svc_connections", Help: "Open connections."},
+		func() float64 { open, _ := c.counts(); return float64(open) }))
+	for _, reason := range []string{addressFull, serverFull} {
+		m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "svc_connections_refused_total", Help: "Connections closed at once: too many from one address, or a full server.",
+			ConstLabels: prometheus.Labels{"reason": reason},
+		}, func() float64 { _, refused := c.counts(); return float64(refused[reason]) }))
+	}
+}
+
 // Handler shows the counters in Prometheus' format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

@@ -23,12 +23,15 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		caller := &api.Caller{RequestID: s.requestID(r)}
 		caller.Address = limit.Key(s.Proxies.ClientIP(r.RemoteAddr, r.Header.Values("X-Forwarded-For")))
 		caller.Door = doorOf(r)
-		ctx, cancel := context.WithTimeout(api.WithCaller(r.Context(), caller), requestTimeout)
+		ctx, cancel := s.Deadline(api.WithCaller(r.Context(), caller))
 		defer cancel()
 		r = r.WithContext(ctx)
 		recorder := &recorder{ResponseWriter: w}
 		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
 		w.Header().Set("X-Request-Id", caller.RequestID)
+		if s.draining.Load() {
+			w.Header().Set("Connection", "close") // the listener is about to close: balancers must not use it again
+		}
 		next.ServeHTTP(recorder, r)
 		took := time.Since(start)
 		s.Log.LogAttrs(ctx, levelOf(recorder.status), "request", requestAttrs(r, caller, recorder, took)...)

@@ -49,8 +49,8 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	err := s.Service.Store.Ping(ctx)
-	if s.stopped.Load() {
-		err = &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: stopTimeout}
+	if s.draining.Load() {
+		err = &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout}
 	}
 	if err != nil {
 		s.edge.Refuse(w, r, err)

@@ -8,40 +8,58 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/net/netutil"
 )
 
-// Run serves until the context ends. Then it says that it is not ready, lets
-// requests that are under way finish, and writes what was only counted.
+// Run serves until the context ends. Then it drains: for s.Drain it keeps serving
+// while /readyz answers 503, so that balancers send new requests elsewhere before
+// the listener closes. Requests under way get s.StopTimeout to finish; after that
+// they are cut off. At the end it writes what was only counted.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	handler, err := s.Handler()
 	if err != nil {
 		return err
 	}
+	open := newConnections(listener, s.MaxConnections, s.ConnectionsPerAddress, s.Proxies, s.Log)
+	if s.Metrics != nil {
+		s.Metrics.watch(open)
+	}
 	httpServer := newHTTPServer(handler, s.Log)
+	httpServer.ConnState = open.track
 	worker, stopWorker := context.WithCancel(context.WithoutCancel(ctx))
 	worked := make(chan struct{})
 	go func() { defer close(worked); s.Service.Run(worker) }()
 
 	failed := make(chan error, 1)
-	go func() { failed <- httpServer.Serve(netutil.LimitListener(listener, maxConnections)) }()
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	case <-s.Service.Store.Failed():
-		err = errors.New("the disk can not be trusted; the service stops so that nothing is acknowledged that may be lost")
+	go func() { failed <- httpServer.Serve(open) }()
+	err = s.serveUntil(ctx.Done(), failed)
+	s.draining.Store(true)
+	if err == nil && s.Drain > 0 {
+		s.Log.Info("draining: new requests are still served, another signal ends the process at once", "drain", s.Drain.String())
+		drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
+		err = s.serveUntil(drained.Done(), failed)
+		cancel()
 	}
-	s.stopped.Store(true)
 	s.Log.Info("stopping")
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTimeout)
 	defer cancel()
 	if stopping := httpServer.Shutdown(stop); stopping != nil {
-		err = errors.Join(err, fmt.Errorf("requests that took longer than %s to end were cut off: %w", stopTimeout, stopping))
+		err = errors.Join(err, fmt.Errorf("requests that took longer than %s to end were cut off: %w", s.StopTimeout, stopping), httpServer.Close())
 	}
 	stopWorker()
 	<-worked
 	return errors.Join(err, s.Service.FlushUsage(context.WithoutCancel(ctx)))
+}
+
+// serveUntil waits for the channel, or for a reason to stop at once.
+func (s *Server) serveUntil(done <-chan struct{}, failed <-chan error) error {
+	select {
+	case <-done:
+		return nil
+	case err := <-failed:
+		return err
+	case <-s.Service.Store.Failed():
+		return errors.New("the disk can not be trusted; the service stops so that nothing is acknowledged that may be lost")
+	}
 }
 
 // newHTTPServer bounds what one connection may take of time and memory.

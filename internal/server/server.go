@@ -2,6 +2,8 @@
 package server
 
 import (
+	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"path"
@@ -33,11 +35,21 @@ type Server struct {
 	Proxies   limit.Proxies
 	// IPRate, VerifyRate and SignInRate are requests a minute, SignUpRate an hour; 0 is without limit.
 	IPRate, VerifyRate, SignInRate, SignUpRate int
+	// Drain is how long requests are still served after the context of Run has ended.
+	Drain time.Duration
+	// ConnectionsPerAddress bounds the open connections of one address; 0 is without limit.
+	ConnectionsPerAddress int
+	// MaxConnections bounds the open connections of all, and StopTimeout the wait for
+	// requests under way at the end; 0 is the default.
+	MaxConnections int
+	StopTimeout    time.Duration
+	// Deadline bounds the work on a request; nil gives it requestTimeout.
+	Deadline func(context.Context) (context.Context, context.CancelFunc)
 
-	edge    *rest.Edge
-	pages   *web.Web
-	refused *limit.Refused
-	stopped atomic.Bool // the process is about to end
+	edge     *rest.Edge
+	pages    *web.Web
+	refused  *limit.Refused
+	draining atomic.Bool // the process is about to end
 }
 
 // Handler is everything that the service answers.
@@ -45,6 +57,13 @@ func (s *Server) Handler() (http.Handler, error) {
 	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions())
 	if err != nil {
 		return nil, err
+	}
+	s.MaxConnections = cmp.Or(s.MaxConnections, maxConnections)
+	s.StopTimeout = cmp.Or(s.StopTimeout, stopTimeout)
+	if s.Deadline == nil {
+		s.Deadline = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, requestTimeout)
+		}
 	}
 	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Speaks: speaks}
 	s.refused = limit.NewRefused(s.Service.Now)
@@ -186,5 +205,4 @@ const (
 	stopTimeout       = 10 * time.Second
 	readyTimeout      = 2 * time.Second
 	maxHeaderBytes    = 32 << 10
-	maxConnections    = 10_000
 )

@@ -49,6 +49,12 @@ func Chromium(t testing.TB) string {
 	return require(t, "SVC_TEST_CHROMIUM", "Chromium")
 }
 
+// HAProxy returns the path of the load balancer.
+func HAProxy(t testing.TB) string {
+	t.Helper()
+	return require(t, "SVC_TEST_HAPROXY", "HAProxy")
+}
+
 // require returns the variable's value, or ends the test.
 func require(t testing.TB, variable, service string) string {
 	t.Helper()

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// TestDrainingServes // C1: after SIGTERM the listener still takes connections and
+// requests, /readyz says 503, and a second signal ends the process.
+func TestDrainingServes(t *testing.T) {
+	t.Parallel()
+	p := start(t, "--drain=10m")
+	session := p.register(t, "olga") // leaves a connection open
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "draining", time.Minute, func() bool { return strings.Contains(p.log(), "draining") })
+	if a := p.want(t, 503, call{method: "GET", path: "/readyz"}); a.must(t, "code") != "unavailable" || a.header.Get("Retry-After") == "" {
+		t.Errorf("/readyz: %v %s", a.header, a.body)
+	}
+	p.want(t, 200, call{method: "GET", path: "/healthz"})
+	p.want(t, 201, create(session, "Kettle", "")) // on a new connection: the open one was closed with the last answer
+	resp, err := http.Get(p.url + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if !resp.Close {
+		t.Error("an answer while draining keeps its connection open")
+	}
+	if len(p.logged("stopping")) > 0 {
+		t.Error("the server stops already")
+	}
+	// The first signal may still be at work on letting the second one through.
+	eventually(t, "the end by a second signal", time.Minute, func() bool {
+		select {
+		case <-p.exited:
+			return true
+		default:
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended since
+			return false
+		}
+	})
+}
+
+// balancer is an HAProxy with the documented configuration in front of replicas.
+type balancer struct {
+	url, socket string
+}
+
+// balance starts HAProxy for replicas at the addresses. Only addresses and the
+// time between checks differ from docs/haproxy.cfg.
+func balance(t *testing.T, addresses []string) *balancer {
+	t.Helper()
+	program := testenv.HAProxy(t)
+	text, err := os.ReadFile("../docs/haproxy.cfg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, public := t.TempDir(), freeAddress(t)
+	b := &balancer{url: "http://" + public, socket: filepath.Join(dir, "admin")}
+	replaced := []string{"127.0.0.1:8000", public, "global\n", "global\n    stats socket " + b.socket + "\n", "inter 1s", "inter 100ms"}
+	for i, address := range addresses {
+		replaced = append(replaced, fmt.Sprintf("127.0.0.1:808%d", i+1), address)
+	}
+	config := string(text)
+	for i := 0; i < len(replaced); i += 2 {
+		if !strings.Contains(config, replaced[i]) {
+			t.Fatalf("docs/haproxy.cfg lacks %q", replaced[i])
+		}
+		config = strings.Replace(config, replaced[i], replaced[i+1], 1)
+	}
+	file := filepath.Join(dir, "haproxy.cfg")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(filepath.Join(dir, "haproxy.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, "-db", "-f", file)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+		if said, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("HAProxy said:\n%s", said)
+		}
+	})
+	return b
+}
+
+// up is how many replicas HAProxy sends requests to.
+func (b *balancer) up() int {
+	conn, err := net.DialTimeout("unix", b.socket, 10*time.Second)
+	if err != nil {
+		return -1
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	fmt.Fprintln(conn, "show stat -1 4 -1") // the servers
+	n := 0
+	for lines := bufio.NewScanner(conn); lines.Scan(); {
+		if strings.Contains(lines.Text(), ",UP,") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestRollingRestartLosesNoRequest // C1, D5: restarts replicas one after the other
+// behind HAProxy, under load, and counts what fails. SVC_TEST_RESTARTS asks for
+// more restarts than the usual three.
+func TestRollingRestartLosesNoRequest(t *testing.T) {
+	t.Parallel()
+	restarts, err := strconv.Atoi(os.Getenv("SVC_TEST_RESTARTS"))
+	if err != nil {
+		restarts = 3
+	}
+	const clients, between = 6, 100 // requests between two restarts, at least
+	args := append(slices.Clone(unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
+		"--trusted-proxies=127.0.0.1", "--drain=2s")
+	testenv.HAProxy(t) // before anything is started for it
+	var replicas [3]*process
+	addresses := make([]string, len(replicas))
+	for i := range replicas {
+		addresses[i] = freeAddress(t)
+		replicas[i] = start(t, append(slices.Clone(args), "--listen="+addresses[i])...)
+	}
+	secret, _ := replicas[0].token(t, replicas[0].register(t, "olga"), "load", 1_000_000)
+	b := balance(t, addresses)
+	eventually(t, "HAProxy uses all replicas", time.Minute, func() bool { return b.up() == len(replicas) })
+
+	front := &process{url: b.url, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+	l, stop := newLoad(), make(chan struct{})
+	var readers readLoad
+	var wg sync.WaitGroup
+	wg.Go(func() { l.run(front, secret, "load", clients/2, 1_000_000, stop) })
+	for range clients / 2 {
+		wg.Go(func() { readers.run(front, secret, stop) })
+	}
+	for i := range restarts {
+		before := l.progress() + readers.progress()
+		eventually(t, "load", time.Minute, func() bool { return l.progress()+readers.progress() >= before+between })
+		at := i % len(replicas)
+		replicas[at].mustStop(t)
+		replicas[at] = start(t, append(slices.Clone(args), "--listen="+addresses[at])...)
+		eventually(t, "HAProxy uses the new process", time.Minute, func() bool { return b.up() == len(replicas) })
+	}
+	close(stop)
+	wg.Wait()
+
+	t.Logf("%d restarts, %d creates and %d reads", restarts, l.progress(), readers.progress())
+	for key, err := range l.unanswered {
+		t.Errorf("create %s: %v", key, err)
+	}
+	for _, failure := range readers.failures {
+		t.Errorf("read: %s", failure)
+	}
+	have := front.products(t, secret)
+	if len(have) != l.progress() {
+		t.Errorf("%d records were acknowledged, %d are there", l.progress(), len(have))
+	}
+}
+
+// readLoad is clients that read and count.
+type readLoad struct {
+	mu       sync.Mutex
+	read     int
+	failures []string
+}
+
+func (l *readLoad) run(p *process, secret string, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		a, err := p.try(call{method: "GET", path: "/api/v1/auth/status", secret: secret})
+		l.mu.Lock()
+		if err != nil || a.status != 200 {
+			l.failures = append(l.failures, fmt.Sprintf("%v %d %.200s", err, a.status, a.body))
+		} else {
+			l.read++
+		}
+		l.mu.Unlock()
+	}
+}
+
+func (l *readLoad) progress() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.read
+}
+
+// TestManySockets // B4: opens SVC_TEST_SOCKETS connections from one address and
+// says how long others wait for /healthz; by hand, since it takes as many files.
+func TestManySockets(t *testing.T) {
+	sockets, err := strconv.Atoi(os.Getenv("SVC_TEST_SOCKETS"))
+	if err != nil {
+		t.Skip("SVC_TEST_SOCKETS is not set: TestOneAddressCannotHoldEveryConnection tests the same, smaller")
+	}
+	p := start(t)
+	address := strings.TrimPrefix(p.url, "http://")
+	open := 0
+	for range sockets {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: svc\r\n\r\n") // and keeps the connection
+		open++
+	}
+	elsewhere := &http.Client{Timeout: time.Minute, Transport: &http.Transport{
+		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext, DisableKeepAlives: true}}
+	var slowest time.Duration
+	for range 100 {
+		asked := time.Now()
+		resp, err := elsewhere.Get(p.url + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("/healthz from another address: %d", resp.StatusCode)
+		}
+		slowest = max(slowest, time.Since(asked))
+	}
+	t.Logf("%d sockets opened from one address; the slowest of 100 health checks from another took %v", open, slowest)
+}
