@@ -15,7 +15,7 @@ var (
 	})
 	SignIn = define[warranty.SignIn, warranty.Session](Spec{
 		Name: "auth.sign_in", Method: http.MethodPost, Base: Host, Path: "/auth/sessions", Auth: Public,
-		Summary: "Sign in.", Status: http.StatusCreated, Errors: []warranty.Code{warranty.InvalidCredential},
+		Summary: "Sign in.", Status: http.StatusCreated, Errors: []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
 	})
 	SignOut = define[warranty.SignOut, warranty.None](Spec{
 		Name: "auth.sign_out", Method: http.MethodDelete, Base: Host, Path: "/auth/sessions/current", Auth: SessionOnly,
@@ -32,6 +32,7 @@ var (
 	RequestPasswordReset = define[warranty.RequestPasswordReset, warranty.None](Spec{
 		Name: "auth.request_password_reset", Method: http.MethodPost, Base: Host, Path: "/auth/password-reset", Auth: Public,
 		Summary: "Mail a code that sets a new password, if the address has an account; the answer never tells.", Status: http.StatusAccepted,
+		Errors: []warranty.Code{warranty.RateLimited},
 	})
 	ResetPassword = define[warranty.ResetPassword, warranty.None](Spec{
 		Name: "auth.reset_password", Method: http.MethodPost, Base: Host, Path: "/auth/password-reset/confirm", Auth: Public,

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"warranty.example/svc/warranty"
 )
@@ -11,6 +12,16 @@ import (
 type Caller struct {
 	warranty.Principal
 	RequestID string
+}
+
+// StatusClientGone is logged for a request whose client closed the connection
+// before it was answered. It is nginx's number; no client ever sees it.
+const StatusClientGone = 499
+
+// ClientGone reports whether a request failed only because its client has gone
+// away: nobody is left to be told, and nothing is broken.
+func ClientGone(ctx context.Context, err error) bool {
+	return errors.Is(ctx.Err(), context.Canceled) && (errors.Is(err, context.Canceled) || warranty.AsError(err).Code == warranty.Unavailable)
 }
 
 type callerKey struct{}

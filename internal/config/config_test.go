@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -58,6 +59,8 @@ var samples = []struct {
 	{flag: "verify-rate-limit", field: "VerifyRateLimit", def: 30, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "sign-in-rate-limit", field: "SignInRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "sign-up-rate-limit", field: "SignUpRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "connections-per-address", field: "ConnectionsPerAddress", def: 200, one: "0", gotOne: 0, two: "2", got2: 2},
+	{flag: "drain", field: "Drain", def: 5 * time.Second, one: "0", gotOne: time.Duration(0), two: "1m30s", got2: 90 * time.Second},
 	{flag: "admin-listen", field: "AdminListen", def: "", one: "127.0.0.1:9", two: "localhost:9"},
 }
 

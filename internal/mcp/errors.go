@@ -22,7 +22,7 @@ func (s *server) problem(ctx context.Context, err error) warranty.Problem {
 	}
 	refusal := warranty.AsError(err)
 	requestID := api.CallerOf(ctx).RequestID
-	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(ctx, err) {
 		s.Log.ErrorContext(ctx, "request failed", "request_id", requestID, "code", string(refusal.Code), "error", err.Error())
 	}
 	return refusal.Problem(s.PublicURL, requestID)

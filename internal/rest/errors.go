@@ -23,6 +23,10 @@ type Edge struct {
 // Refuse answers with the problem that an error is. What is not a refusal is a
 // fault of ours: it is logged whole and shown as nothing.
 func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if api.ClientGone(r.Context(), err) {
+		w.WriteHeader(api.StatusClientGone)
+		return
+	}
 	caller := api.CallerOf(r.Context())
 	refusal := AsRefusal(err)
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {

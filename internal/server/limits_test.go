@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -311,6 +312,16 @@ func (w *world) from(address string, r request) answer {
 }
 
 // TestSignInThrottle counts attempts by network and by address of the account.
+// detail is what a problem says.
+func detail(t *testing.T, a answer) string {
+	t.Helper()
+	var p warranty.Problem
+	if err := json.Unmarshal([]byte(a.Body), &p); err != nil {
+		t.Fatalf("%s: %v", a.Body, err)
+	}
+	return p.Detail
+}
+
 func TestSignInThrottle(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga, zoe := w.Person("Olga"), w.Person("Zoe")
@@ -328,6 +339,7 @@ func TestSignInThrottle(t *testing.T) {
 			a := w.from("198.51.100.1", attempt(olga.Email, olga.Password))
 			refused(t, "the fourth, though right", a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
+			equal(t, "detail", detail(t, a), "Too many sign-in attempts from your network. Try again in 60 seconds.")
 		})
 		want(t, "from elsewhere", w.from("198.51.100.2", attempt(olga.Email, olga.Password)), 201, "")
 		minute()
@@ -339,8 +351,11 @@ func TestSignInThrottle(t *testing.T) {
 			for i := range 3 {
 				refused(t, "a guess", w.from(fmt.Sprintf("198.51.100.%d", i), attempt(email, passwordCanary)), warranty.InvalidCredential)
 			}
-			refused(t, "the fourth, though right", w.from("198.51.100.9", attempt(email, olga.Password)), warranty.IPThrottled)
-			refused(t, "in other case", w.from("198.51.100.9", attempt(strings.ToUpper(email), olga.Password)), warranty.IPThrottled)
+			refused(t, "the fourth, though right", w.from("198.51.100.9", attempt(email, olga.Password)), warranty.RateLimited)
+			a := w.from("198.51.100.9", attempt(strings.ToUpper(email), olga.Password))
+			refused(t, "in other case", a, warranty.RateLimited)
+			// C3: it is not the network that tried too often.
+			equal(t, "detail", detail(t, a), "Too many sign-in or password reset attempts for this account. Try again in 60 seconds.")
 			minute()
 		}
 		want(t, "another account", w.from("198.51.100.9", attempt(zoe.Email, zoe.Password)), 201, "")

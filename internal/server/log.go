@@ -16,6 +16,28 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
+	failed bool // the client did not take the answer to its end
+	ended  bool // the handler returned, instead of giving up its answer
+}
+
+// outcome is the status for logs and metrics: what was answered, or that there was
+// nobody to answer.
+func (r *recorder) outcome() int {
+	switch {
+	case r.failed:
+		return api.StatusClientGone
+	case r.status == 0:
+		return http.StatusOK // nothing was written, which means this
+	}
+	return r.status
+}
+
+// level is ERROR for what is our fault: status 500 and above, and answers that were cut off.
+func (r *recorder) level() slog.Level {
+	if r.outcome() >= http.StatusInternalServerError || !r.ended && !r.failed {
+		return slog.LevelError
+	}
+	return slog.LevelInfo
 }
 
 // WriteHeader remembers the status.
@@ -32,6 +54,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 		r.status = http.StatusOK
 	}
 	n, err := r.ResponseWriter.Write(b)
+	r.failed = r.failed || err != nil
 	r.bytes += int64(n)
 	return n, err
 }
@@ -42,8 +65,11 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // requestAttrs is what the log says of a request: who and what, never a secret.
 func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) []slog.Attr {
 	attrs := []slog.Attr{
-		slog.String("request_id", c.RequestID), slog.String("method", r.Method), slog.String("route", routeOf(r)), slog.Int("status", rec.status),
+		slog.String("request_id", c.RequestID), slog.String("method", r.Method), slog.String("route", routeOf(r)), slog.Int("status", rec.outcome()),
 		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", rec.bytes), slog.String("ip", c.Address), slog.String("door", c.Door.String()),
+	}
+	if !rec.ended {
+		attrs = append(attrs, slog.Bool("aborted", true)) // the answer has no end
 	}
 	if c.Credential != warranty.Anonymous {
 		attrs = append(attrs, slog.String("user", c.User.ID.String()))
@@ -60,11 +86,7 @@ func answered(r *http.Request, c *api.Caller, rec *recorder, took time.Duration)
 	if _, path, hasMethod := strings.Cut(route, " "); hasMethod {
 		route = path
 	}
-	status := rec.status
-	if status == 0 {
-		status = http.StatusOK // nothing was written, which means this
-	}
-	return service.Answered{Method: r.Method, Route: route, Status: status, Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
+	return service.Answered{Method: r.Method, Route: route, Status: rec.outcome(), Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
 }
 
 // routeOf is the pattern that took the request; what no route takes has none.
@@ -73,11 +95,4 @@ func routeOf(r *http.Request) string {
 		return "-"
 	}
 	return r.Pattern
-}
-
-func levelOf(status int) slog.Level {
-	if status >= http.StatusInternalServerError {
-		return slog.LevelError
-	}
-	return slog.LevelInfo
 }

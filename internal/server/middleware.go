@@ -32,14 +32,20 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // the listener is about to close: balancers must not use it again
 		}
+		// Deferred, since a handler that gives up its answer does so with a panic.
+		defer func() { s.record(r, caller, recorder, time.Since(start)) }()
 		next.ServeHTTP(recorder, r)
-		took := time.Since(start)
-		s.Log.LogAttrs(ctx, levelOf(recorder.status), "request", requestAttrs(r, caller, recorder, took)...)
-		if s.Metrics != nil {
-			s.Metrics.observe(routeOf(r), recorder.status, took)
-		}
-		s.Service.Record(caller.Principal, answered(r, caller, recorder, took))
+		recorder.ended = true
 	})
+}
+
+// record logs and counts a request that is over.
+func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took time.Duration) {
+	s.Log.LogAttrs(r.Context(), rec.level(), "request", requestAttrs(r, caller, rec, took)...)
+	if s.Metrics != nil {
+		s.Metrics.observe(routeOf(r), rec.outcome(), took)
+	}
+	s.Service.Record(caller.Principal, answered(r, caller, rec, took))
 }
 
 // Values of headers that every answer has; they are shared and never changed.
@@ -80,6 +86,8 @@ func doorOf(r *http.Request) warranty.Door {
 		return warranty.DoorMCP
 	case strings.HasPrefix(agent, "svc/"):
 		return warranty.DoorCLI
+	case forPeople(r):
+		return warranty.DoorWeb
 	}
 	return warranty.DoorAPI
 }
@@ -115,7 +123,7 @@ func (s *Server) limited(next http.Handler) http.Handler {
 				s.showWindow(w.Header(), "ip", window)
 			}
 			if !window.Allowed {
-				s.refuse(w, r, s.tooMany(warranty.IPThrottled, window))
+				s.refuse(w, r, s.tooMany(warranty.IPThrottled, networkFull, window))
 				return
 			}
 		}
@@ -136,7 +144,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		hash := warranty.HashSecret(secret)
 		if window, ok := s.refused.Get(hash); ok {
 			s.showWindow(w.Header(), "credential", window)
-			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
+			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, credentialFull(window), window))
 			return
 		}
 		principal, err := s.Service.Authenticate(r.Context(), secret, asKey)
@@ -151,7 +159,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
-			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, window))
+			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, credentialFull(window), window))
 			return
 		}
 		s.Service.Used(principal)
@@ -220,20 +228,51 @@ func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	h[headerState] = []string{`"` + policy + `";r=` + remaining + `;t=` + strconv.FormatInt(int64(left), 10)}
 }
 
-// tooMany is the refusal of a window that is used up.
-func (s *Server) tooMany(code warranty.Code, w limit.Window) error {
-	message := fmt.Sprintf("The limit is %d requests a minute; wait for the seconds in Retry-After.", w.Limit)
-	if code == warranty.IPThrottled {
-		message = "There were too many requests from your network; wait for the seconds in Retry-After."
+// tooMany is the refusal of a window that is used up. The message names what there
+// was too much of.
+func (s *Server) tooMany(code warranty.Code, what string, w limit.Window) error {
+	wait := max(time.Second, w.Until.Sub(s.Service.Now()))
+	return &warranty.Error{Code: code, Message: what + " Try again in " + waitText(wait) + ".", Wait: wait}
+}
+
+// waitText is a wait as people say it, never too short.
+func waitText(wait time.Duration) string {
+	n, unit := (wait+time.Second-1)/time.Second, "second"
+	if wait > 2*time.Minute {
+		n, unit = (wait+time.Minute-1)/time.Minute, "minute"
 	}
-	return &warranty.Error{Code: code, Message: message, Wait: max(time.Second, w.Until.Sub(s.Service.Now()))}
+	if n != 1 {
+		unit += "s"
+	}
+	return strconv.FormatInt(int64(n), 10) + " " + unit
+}
+
+// networkFull is what the window of a network says.
+const networkFull = "Too many requests from your network."
+
+// credentialFull is what the window of a credential says.
+func credentialFull(w limit.Window) string {
+	return fmt.Sprintf("The limit is %d requests a minute.", w.Limit)
+}
+
+// throttles are the attempts that have limits of their own, counted by network, by
+// account or by person.
+var throttles = map[service.Throttle]struct {
+	code warranty.Code
+	what string
+}{
+	service.SignInAttempts:  {warranty.IPThrottled, "Too many sign-in attempts from your network."},
+	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in or password reset attempts for this account."},
+	service.SignUpAttempts:  {warranty.IPThrottled, "Too many registrations from your network."},
+	service.VerifyAttempts:  {warranty.IPThrottled, "Too many verifications from your network."},
+	service.MailsToOthers:   {warranty.RateLimited, "You have sent too many emails to others."},
 }
 
 // throttle counts the attempts that have limits of their own.
 func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
 	rate, period := s.VerifyRate, time.Minute
 	switch what {
-	case service.SignInAttempts, service.MailsToOthers:
+	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers:
 		rate = s.SignInRate
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
@@ -242,7 +281,8 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 		return nil
 	}
 	if window := s.Limits.Take(ctx, string(what)+":"+whom, rate, period); !window.Allowed {
-		return s.tooMany(warranty.IPThrottled, window)
+		t := throttles[what]
+		return s.tooMany(t.code, t.what, window)
 	}
 	return nil
 }

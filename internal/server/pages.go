@@ -46,13 +46,13 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) { alive(w) }
 // readiness tells whether requests should be sent here: not while the database
 // is away, and not any more once the process is about to end.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
+	if s.draining.Load() {
+		s.edge.Refuse(w, r, &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout})
+		return
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	err := s.Service.Store.Ping(ctx)
-	if s.draining.Load() {
-		err = &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout}
-	}
-	if err != nil {
+	if err := s.Service.Store.Ping(ctx); err != nil {
 		s.edge.Refuse(w, r, err)
 		return
 	}

@@ -38,7 +38,7 @@ func TestWebThrottledIsAPage(t *testing.T) {
 	b := w.browser(t)
 	b.get("/sign-in").says(t, "within the limit", 200)
 	throttled := b.get("/sign-in")
-	throttled.says(t, "beyond it", 429, `class="card oops"`, "too many requests from your network")
+	throttled.says(t, "beyond it", 429, `class="card oops"`, "Too many requests from your network. Try again in ")
 	if throttled.Header.Get("Retry-After") == "" {
 		t.Error("the page does not tell when to come again")
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -97,6 +98,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		return warranty.Session{}, err
 	}
 	if !right || account.Disabled {
+		s.logFailedSignIn(ctx, p, account)
 		return warranty.Session{}, errSignIn
 	}
 	session, err := s.newSession(account.User, p.Door)
@@ -116,12 +118,28 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	})
 }
 
+// logFailedSignIn lets the operator see which account is attacked, and from where.
+// Of an address without an account nothing is logged: people mistype, and some type
+// their password there.
+func (s *Service) logFailedSignIn(ctx context.Context, p warranty.Principal, account store.Account) {
+	attrs := []any{"request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String()}
+	switch {
+	case account.ID.IsZero():
+		attrs = append(attrs, "reason", "unknown account")
+	case account.Disabled:
+		attrs = append(attrs, "reason", "account disabled", "user", account.ID.String())
+	default:
+		attrs = append(attrs, "reason", "wrong password", "user", account.ID.String())
+	}
+	s.Log.WarnContext(ctx, "sign-in failed", attrs...)
+}
+
 // throttleAccount counts an attempt against the caller's network and against the account.
 func (s *Service) throttleAccount(ctx context.Context, p warranty.Principal, email string) error {
 	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil {
 		return err
 	}
-	return s.Throttle(ctx, SignInAttempts, email)
+	return s.Throttle(ctx, AccountAttempts, email)
 }
 
 // SignOut ends the session that asks.

@@ -56,10 +56,11 @@ type Throttle string
 
 // The throttles.
 const (
-	SignInAttempts Throttle = "sign-in"
-	SignUpAttempts Throttle = "sign-up"
-	VerifyAttempts Throttle = "verify"
-	MailsToOthers  Throttle = "mail"
+	SignInAttempts  Throttle = "sign-in" // of a network
+	AccountAttempts Throttle = "account" // on an account, from any network
+	SignUpAttempts  Throttle = "sign-up"
+	VerifyAttempts  Throttle = "verify"
+	MailsToOthers   Throttle = "mail"
 )
 
 // New makes a service on a store with the database's clock, real ids and randomness. Fields

@@ -37,6 +37,13 @@ func Slow(w http.ResponseWriter) error {
 	return errors.Join(control.SetReadDeadline(until), control.SetWriteDeadline(until))
 }
 
+// Renew gives the work that follows a transfer its own time: the transfer may have
+// used up the request's.
+func Renew(r *http.Request) (*http.Request, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTimeout)
+	return r.WithContext(ctx), cancel
+}
+
 // Receive takes a document as a multipart form: file, warranty_id, type and
 // perhaps claim_id, in any order. The file goes straight to the disk. said is what
 // stood beside it, as far as it was read, also when it is refused.
@@ -59,9 +66,9 @@ func Receive(w http.ResponseWriter, r *http.Request, s *service.Service, p warra
 		}
 		return d, said, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTimeout)
+	r, cancel := Renew(r)
 	defer cancel()
-	d, err = s.UploadDocument(ctx, p, *stored, said)
+	d, err = s.UploadDocument(r.Context(), p, *stored, said)
 	return d, said, err
 }
 

@@ -75,6 +75,8 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 		if !web.mend(w, r, &f, err) {
 			return err
 		}
+		r, cancel := upload.Renew(r)
+		defer cancel()
 		return web.showDocumentForm(w, r, who, f.status, f)
 	}
 	http.Redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded", http.StatusSeeOther)

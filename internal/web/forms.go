@@ -100,6 +100,9 @@ func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error)
 		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t("form.resumed")
 		return true
 	}
+	if api.ClientGone(r.Context(), err) {
+		return false
+	}
 	refusal := warranty.AsError(err)
 	f.status = http.StatusUnprocessableEntity
 	switch refusal.Code {

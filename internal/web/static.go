@@ -11,6 +11,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
 )
 
 //go:embed static
@@ -83,6 +86,7 @@ func (s *static) path(name string) string { return "/static/" + s.hash + "/" + n
 
 // ServeHTTP serves one file.
 func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	api.CallerOf(r.Context()).Door = warranty.DoorWeb
 	a, ok := s.files[r.PathValue("name")]
 	if !ok {
 		http.NotFound(w, r)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 
@@ -29,11 +30,16 @@ func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who war
 	}
 	attachCSV(w.Header(), "warranties-"+warranty.DateOf(web.Service.Now()).String()+".csv")
 	if err := writePages(ctx, w, &pages, first); err != nil {
-		web.Log.WarnContext(ctx, "an export was cut off", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
+		if !errors.Is(err, errReaderGone) {
+			web.Log.WarnContext(ctx, "an export was cut off", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
+		}
 		panic(http.ErrAbortHandler) // half a list must not look like the whole
 	}
 	return nil
 }
+
+// errReaderGone is an answer that nobody reads to its end.
+var errReaderGone = errors.New("the reader has gone away")
 
 // writePages writes every page as it comes, so that the number of records does
 // not matter to the memory it takes.
@@ -46,15 +52,18 @@ func writePages(ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, 
 				out.Write(sheet.Values(reflect.ValueOf(record)))
 			}
 		}
-		err := out.Flush()
-		if err == nil {
-			page, err = pages.Next(ctx)
+		if err := out.Flush(); err != nil {
+			return errors.Join(errReaderGone, err)
 		}
-		if err != nil {
+		var err error
+		if page, err = pages.Next(ctx); err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	if err := out.Flush(); err != nil {
+		return errors.Join(errReaderGone, err)
+	}
+	return nil
 }
 
 // attachCSV makes an answer a file to be saved and never shown.

@@ -125,6 +125,7 @@ func (web *Web) serve(r route) http.Handler {
 		}
 		pageHeaders(w.Header())
 		who, err := web.who(req)
+		api.CallerOf(req.Context()).Principal = who // for the log
 		if err == nil && who.Credential == warranty.Anonymous && !r.open {
 			err = errSignIn
 		}
@@ -159,6 +160,10 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		web.askToSignIn(w, r)
 		return
 	}
+	if api.ClientGone(r.Context(), err) {
+		w.WriteHeader(api.StatusClientGone)
+		return
+	}
 	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
 	block := "layout"
 	if isPart(r) {
@@ -191,7 +196,7 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
 // when to come again is in the headers.
 func (web *Web) excuse(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
 	refusal := *warranty.AsError(err)
-	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(r.Context(), err) {
 		web.Log.ErrorContext(r.Context(), "page failed", "request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
 	}
 	if refusal.Wait > 0 {
@@ -217,6 +222,7 @@ func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		who = warranty.Principal{}
 	}
+	api.CallerOf(r.Context()).Principal = who
 	web.refuse(w, r, who, warranty.ErrNotFound)
 }
 

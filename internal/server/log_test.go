@@ -1,0 +1,224 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+)
+
+// logged are the log lines with this message.
+func (w *world) logged(message string) []map[string]any {
+	var found []map[string]any
+	for line := range strings.Lines(w.Log.String()) {
+		var fields map[string]any
+		if json.Unmarshal([]byte(line), &fields) == nil && fields["msg"] == message {
+			found = append(found, fields)
+		}
+	}
+	return found
+}
+
+// requestLine waits for the log line of a route: it is written after the answer.
+func (w *world) requestLine(t *testing.T, route string) (line map[string]any) {
+	t.Helper()
+	eventually(t, "the log line of "+route, func() bool {
+		for _, l := range w.logged("request") {
+			if l["route"] == route {
+				line = l
+			}
+		}
+		return line != nil
+	})
+	return line
+}
+
+// TestBrowserRequestsAreLogged // B8: with the door web and the user.
+func TestBrowserRequestsAreLogged(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Person("Olga")
+	b := w.signedIn(t, olga)
+	b.get("/settings")
+	b.get("/nowhere/at/all")
+	line := w.requestLine(t, "GET /settings")
+	equal(t, "door", line["door"], any("web"))
+	equal(t, "user", line["user"], any(olga.ID))
+	line = w.requestLine(t, "-")
+	equal(t, "door of an unknown address", line["door"], any("web"))
+	equal(t, "user of an unknown address", line["user"], any(olga.ID))
+	b.get("/verify", "Accept", "*/*")
+	equal(t, "door of a page without Accept", w.requestLine(t, "GET /verify")["door"], any("web"))
+	want(t, "a call of a program", w.Do(made("GET", list, olga.Session, nil)), 200, "")
+	equal(t, "door of a program", w.requestLine(t, "GET "+list)["door"], any("api"))
+}
+
+// TestFailedSignInsNameTheAccount // B8: by id and with the address of the caller;
+// what was typed is not logged.
+func TestFailedSignInsNameTheAccount(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Person("Olga")
+	w.browser(t).post("/sign-in", "email", olga.Email, "password", passwordCanary)
+	refused(t, "unknown", w.Do(made("POST", "/api/auth/sessions", "", fields{"email": "typed@people.example", "password": passwordCanary})), "invalid_credential")
+	lines := w.logged("sign-in failed")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines tell of two failed sign-ins", len(lines))
+	}
+	equal(t, "user", lines[0]["user"], any(olga.ID))
+	equal(t, "reason", lines[0]["reason"], any("wrong password"))
+	equal(t, "door", lines[0]["door"], any("web"))
+	equal(t, "ip", lines[0]["ip"], any("127.0.0.1"))
+	equal(t, "reason", lines[1]["reason"], any("unknown account"))
+	if _, ok := lines[1]["user"]; ok || strings.Contains(w.Log.String(), "typed@") {
+		t.Errorf("of an unknown account is logged: %v", lines[1])
+	}
+}
+
+// TestHangUpsAreNoErrors // C6: a client that goes away before the answer.
+func TestHangUpsAreNoErrors(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Person("Olga")
+	b := w.signedIn(t, olga)
+	lock(t, w)
+	const body = `{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01"}`
+	const form = "product_name=Kettle&start_date=2026-01-01&end_date=2027-01-01"
+	for _, request := range []string{
+		"POST " + list + " HTTP/1.1\r\nHost: svc\r\nAuthorization: Bearer " + olga.Session + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body,
+		"POST /warranties HTTP/1.1\r\nHost: svc\r\nAccept: text/html\r\nSec-Fetch-Site: same-origin\r\nCookie: " + b.cookie +
+			"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: " + fmt.Sprint(len(form)) + "\r\n\r\n" + form,
+	} {
+		conn, err := net.Dial("tcp", w.HTTP.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, request); err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, route := range []string{"POST " + list, "POST /warranties"} {
+		line := w.requestLine(t, route)
+		equal(t, route+": status", line["status"], any(499.0))
+		equal(t, route+": level", line["level"], any("INFO"))
+	}
+	if strings.Contains(w.Log.String(), `"level":"ERROR"`) {
+		t.Errorf("a hang-up is logged as an error:\n%s", w.Log.String())
+	}
+}
+
+// goneReader is a connection whose other end is closed.
+type goneReader struct{ *httptest.ResponseRecorder }
+
+func (goneReader) Write([]byte) (int, error)        { return 0, errors.New("broken pipe") }
+func (goneReader) SetReadDeadline(time.Time) error  { return nil }
+func (goneReader) SetWriteDeadline(time.Time) error { return nil }
+
+// TestAbortedExportIsLogged // C6: with one request line, as every other request.
+func TestAbortedExportIsLogged(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Person("Olga")
+	w.Warranty(olga.Session, nil)
+	b := w.signedIn(t, olga)
+	r := httptest.NewRequest("GET", "/warranties/export.csv", nil)
+	r.Header.Set("Accept", "text/html")
+	r.Header.Set("Cookie", b.cookie)
+	func() {
+		defer func() {
+			if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
+				t.Errorf("the export ended with %v", p)
+			}
+		}()
+		w.HTTP.Config.Handler.ServeHTTP(goneReader{httptest.NewRecorder()}, r)
+	}()
+	line := w.requestLine(t, "GET /warranties/export.csv")
+	equal(t, "status", line["status"], any(499.0))
+	equal(t, "aborted", line["aborted"], any(true))
+	equal(t, "level", line["level"], any("INFO"))
+	equal(t, "user", line["user"], any(olga.ID))
+}
+
+// expiring is a context whose deadline passes when a test says so.
+type expiring struct {
+	context.Context
+	done chan struct{}
+}
+
+func (e *expiring) Done() <-chan struct{} { return e.done }
+func (e *expiring) Err() error {
+	select {
+	case <-e.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// TestSlowUploadThatIsRefused // C2: the form comes back, though the time of the
+// request is over when the file has arrived.
+func TestSlowUploadThatIsRefused(t *testing.T) {
+	var mu sync.Mutex
+	var latest *expiring
+	w := webWorld(t, func(s *server.Server) {
+		s.Deadline = func(ctx context.Context) (context.Context, context.CancelFunc) {
+			mu.Lock()
+			defer mu.Unlock()
+			latest = &expiring{ctx, make(chan struct{})}
+			return latest, func() {}
+		}
+	})
+	olga := w.Verified("Olga")
+	chosen := w.Warranty(olga.Session, nil).ID
+	b := w.signedIn(t, olga)
+	content := strings.NewReader(form(field("warranty_id", chosen), field("type", "invoice"), file("invoice.exe", "MZ")))
+	// The client waits for "100 Continue", so the first read comes when the server waits for the body.
+	body := readFunc(sync.OnceValues(func() (io.Reader, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		close(latest.done)
+		return content, nil
+	}))
+	req, err := http.NewRequest("POST", w.HTTP.URL+"/documents", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Accept": "text/html", "Cookie": b.cookie, "Sec-Fetch-Site": "same-origin", "Expect": "100-continue",
+		"Content-Type": `multipart/form-data; boundary="` + boundary + `"`} {
+		req.Header.Set(name, value)
+	}
+	transport := &http.Transport{ExpectContinueTimeout: patience}
+	defer transport.CloseIdleConnections()
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	shown, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != 422 || !strings.Contains(string(shown), `<option value="`+chosen+`" selected`) {
+		t.Errorf("the refusal of a slow upload is %d: %.300s", resp.StatusCode, shown)
+	}
+}
+
+// readFunc is a reader that is made when it is first read.
+type readFunc func() (io.Reader, error)
+
+func (f readFunc) Read(p []byte) (int, error) {
+	r, err := f()
+	if err != nil {
+		return 0, err
+	}
+	return r.Read(p)
+}
