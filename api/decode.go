@@ -47,16 +47,37 @@ func (s *Spec) Decode(parts Parts) (any, error) {
 				return nil, warranty.ErrNotFound
 			}
 		case Header:
-			values := parts.Header.Values(p.HeaderName())
-			if len(values) > 1 {
-				return nil, warranty.Refuse(warranty.MalformedRequest, "The header "+p.HeaderName()+" is given more than once.")
+			value, given, err := headerValue(p, parts.Header)
+			if err != nil {
+				return nil, err
 			}
-			if len(values) == 1 {
-				set(&c, in.Elem(), p, values[0])
+			if given {
+				set(&c, in.Elem(), p, value)
 			}
 		}
 	}
 	return s.finish(in, &c)
+}
+
+// headerValue is the value of a parameter that comes in a header. An If-Match may be
+// split over several lines (RFC 9110), and is never taken for absent when it is
+// empty or malformed: the change would be made without its condition.
+func headerValue(p Param, header http.Header) (value string, given bool, err error) {
+	values := header.Values(p.HeaderName())
+	switch {
+	case len(values) == 0:
+		return "", false, nil
+	case p.Name == "if_match":
+		value = strings.Join(values, ", ")
+		if !warranty.ValidIfMatch(value) {
+			return "", false, warranty.Refuse(warranty.MalformedRequest,
+				"The header If-Match is malformed. Send the ETag of the record with its quotation marks, a list of ETags, or *.")
+		}
+		return value, true, nil
+	case len(values) > 1:
+		return "", false, warranty.Refuse(warranty.MalformedRequest, "The header "+p.HeaderName()+" is given more than once.")
+	}
+	return values[0], true, nil
 }
 
 // DecodeArguments makes the operation's input of one JSON object that holds every
@@ -125,7 +146,7 @@ func check(in any) error {
 	return nil
 }
 
-func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, takes func(Param) bool, assign func(reflect.Value, jsontext.Value) *wrong) error {
+func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, takes func(Param) bool, assign func(Param, reflect.Value, jsontext.Value) *wrong) error {
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
@@ -133,7 +154,7 @@ func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, t
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)
-		w := assign(field, value)
+		w := assign(s.Params[i], field, value)
 		if w == nil {
 			w = outOfRange(s.Params[i], field, value.Kind() == 'n')
 		}

@@ -97,9 +97,15 @@ func readObject(data []byte, each func(name string, value jsontext.Value)) error
 }
 
 // setJSON sets a field from a JSON value; what is wrong with it is put into words.
-func setJSON(field reflect.Value, value jsontext.Value) *wrong {
+func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	switch value.Kind() {
 	case 'n':
+		if p.Required {
+			return &wrong{"required", "This field is required."}
+		}
+		if !p.Nullable {
+			return &wrong{"required", "This field always has a value; leave it out to keep it."}
+		}
 		// null is "no value": a text that can be empty is emptied, all else is not given.
 		if field.Kind() == reflect.Pointer && isText(field.Type().Elem()) {
 			_ = setText(field, "") // an instant can not be empty: it stays not given
@@ -125,12 +131,16 @@ func setJSON(field reflect.Value, value jsontext.Value) *wrong {
 	}
 }
 
-// setArgument is setJSON for a tool's arguments, where null is "not given".
-func setArgument(field reflect.Value, value jsontext.Value) *wrong {
-	if value.Kind() == 'n' {
+// setArgument is setJSON for a tool's arguments, where null is "not given". What
+// HTTP has in a header is there or is not: an empty one is neither.
+func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
+	switch {
+	case value.Kind() == 'n':
 		return nil
+	case p.In == Header && field.Kind() == reflect.String && string(value) == `""`:
+		return &wrong{"empty", "This parameter is empty; leave it out instead."}
 	}
-	return setJSON(field, value)
+	return setJSON(p, field, value)
 }
 
 // writeObject writes the named values as a JSON object.

@@ -216,7 +216,7 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestBooleans(t *testing.T) {
-	for value, want := range map[string]*bool{"true": new(true), "false": new(false), "null": nil} {
+	for value, want := range map[string]*bool{"true": new(true), "false": new(false)} {
 		in, err := decodeBody(api.UpdateAccount.Spec, `{"mail_claims":`+value+`}`)
 		if diff := cmp.Diff(any(&warranty.UpdateAccount{MailClaims: want}), in); err != nil || diff != "" {
 			t.Errorf("%s: %v (-want +got):\n%s", value, err, diff)
@@ -259,7 +259,7 @@ func TestTokenBodies(t *testing.T) {
 }
 
 // TestNull shows what a null is: on creation nothing, on a change of an optional
-// text its end, on a change of what a record must have an error, and among the
+// text its end, on a change of what always has a value an error, and among the
 // arguments of a tool nothing.
 func TestNull(t *testing.T) {
 	created := &warranty.CreateWarranty{ProductName: "Dryer", StartDate: must(warranty.ParseDate("2026-03-01")), EndDate: must(warranty.ParseDate("2028-02-29"))}
@@ -275,6 +275,7 @@ func TestNull(t *testing.T) {
 		"create a token": {asBody, api.CreateToken.Spec, `{"name":"a","scopes":["claims:read"],"rate_limit_per_minute":null,"expires_at":null}`,
 			&warranty.CreateToken{Name: "a", Scopes: []string{"claims:read"}}, nil},
 		"update of an account": {asBody, api.UpdateAccount.Spec, `{"name":null}`, nil, []string{"name required"}},
+		"update of a choice":   {asBody, api.UpdateAccount.Spec, `{"mail_claims":null}`, nil, []string{"mail_claims required"}}, // B11
 		"rotate":               {asBody, api.RotateToken.Spec, `{"overlap_seconds":null}`, &warranty.RotateToken{ID: someID}, nil},
 		"update optional texts": {asBody, api.UpdateWarranty.Spec, `{"category":null,"supplier":null}`,
 			&warranty.UpdateWarranty{ID: someID, Category: new(""), Supplier: new("")}, nil},
@@ -285,6 +286,7 @@ func TestNull(t *testing.T) {
 			&warranty.UpdateWarranty{ID: someID}, nil},
 		"empty arguments of an update": {asArguments, api.UpdateWarranty.Spec, `{"id":"` + someID.String() + `","category":"","supplier":""}`,
 			&warranty.UpdateWarranty{ID: someID, Category: new(""), Supplier: new("")}, nil},
+		"an empty condition":      {asArguments, api.DeleteWarranty.Spec, `{"id":"` + someID.String() + `","if_match":""}`, nil, []string{"if_match empty"}}, // B11
 		"arguments of a creation": {asArguments, api.CreateWarranty.Spec, `{` + goodWarranty + `,"category":null,"idempotency_key":null}`, created, nil},
 		"arguments of a list": {asArguments, api.ListWarranties.Spec,
 			`{"page":null,"limit":null,"status":null,"category":null,"role":null,"q":null,"expiring_within_days":null}`,

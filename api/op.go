@@ -64,6 +64,9 @@ func define[In, Out any](s Spec) Op[In, Out] {
 	s.byName = make(map[string]int, len(s.Params))
 	for i, p := range s.Params {
 		s.byName[p.Name] = i
+		// Where nothing is there yet, null is the same as leaving a field out. A change
+		// says which fields it can empty.
+		s.Params[i].Nullable = p.In == Body && !p.Required && (p.Nullable || s.Method != http.MethodPut)
 	}
 	if s.Auth == 0 {
 		panic("api: " + s.Name + " does not say which credential it takes")

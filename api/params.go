@@ -29,6 +29,8 @@ type Param struct {
 	Enum     []string
 	Min, Max *int64 // of a number, or of a text's length
 	Required bool
+	// Nullable lets the body have null for it, which means "no value" (ADR 5).
+	Nullable bool
 	index    []int
 }
 
@@ -42,7 +44,7 @@ func (p Param) HeaderName() string {
 }
 
 // params reads the parameters of an input type. It is the one place that knows
-// the tags: json, in, doc, required, example, format, default, enum, min, max.
+// the tags: json, in, doc, required, null, example, format, default, enum, min, max.
 func params(t reflect.Type) []Param {
 	var list []Param
 	for _, f := range reflect.VisibleFields(t) {
@@ -51,7 +53,7 @@ func params(t reflect.Type) []Param {
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := Param{Name: name, In: Where(f.Tag.Get("in")), Type: f.Type, Doc: f.Tag.Get("doc"), Example: f.Tag.Get("example"),
-			Format: f.Tag.Get("format"), Default: f.Tag.Get("default"), Required: f.Tag.Get("required") == "true", index: f.Index}
+			Format: f.Tag.Get("format"), Default: f.Tag.Get("default"), Required: f.Tag.Get("required") == "true", Nullable: f.Tag.Get("null") == "true", index: f.Index}
 		if p.In == "" {
 			p.In = Body
 		}

@@ -181,3 +181,24 @@ func TestWhatIsDecodedIsText(t *testing.T) {
 	_, err = api.VerifyWarranty.Decode(p)
 	expect(t, err, warranty.NotFound)
 }
+
+// TestIfMatchHeader // B11: lines of the header make one list, and what is empty or
+// malformed is refused as a whole.
+func TestIfMatchHeader(t *testing.T) {
+	decode := func(values ...string) (any, error) {
+		return api.DeleteWarranty.Decode(api.Parts{Path: func(string) string { return someID.String() }, Header: http.Header{"If-Match": values}})
+	}
+	for _, c := range []struct {
+		values []string
+		want   string
+	}{{nil, ""}, {[]string{`"1"`}, `"1"`}, {[]string{`"1"`, `W/"2", "3"`}, `"1", W/"2", "3"`}, {[]string{`*`}, `*`}, {[]string{"", `"1"`}, `, "1"`}} {
+		in, err := decode(c.values...)
+		if diff := cmp.Diff(any(&warranty.DeleteWarranty{ID: someID, IfMatch: c.want}), in); err != nil || diff != "" {
+			t.Errorf("%q: %v (-want +got):\n%s", c.values, err, diff)
+		}
+	}
+	for _, values := range [][]string{{""}, {" "}, {"", ""}, {"1"}, {`"1`}, {`"1" "2"`}, {"*", `"1"`}, {"\"a\x7f\""}, {canary}} {
+		_, err := decode(values...)
+		expect(t, err, warranty.MalformedRequest)
+	}
+}

@@ -77,10 +77,12 @@ func reflectValues(f reflect.Value) int {
 // line without spaces around it, and no path has an empty segment, ".", ".." or
 // "/": clients and servers resolve these before they look further.
 func anyText(p api.Param) *rapid.Generator[string] {
-	switch p.In {
-	case api.Header:
+	switch {
+	case p.Name == "if_match":
+		return rapid.StringMatching(`(\*|(W/)?"[!#-~]*"(, ?(W/)?"[!#-~]*")*)?`)
+	case p.In == api.Header:
 		return rapid.StringMatching(`([!-~]([ -~]*[!-~])?)?`)
-	case api.Path:
+	case p.In == api.Path:
 		return rapid.OneOf(rapid.String(), rapid.StringMatching(`[./%?#;&=+ a-z\\]{1,12}`)).
 			Filter(func(s string) bool { return s != "" && s != "." && s != ".." && s != "/" })
 	}

@@ -88,6 +88,16 @@ func forbidden(r rune, multiline bool) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
+// ifMatch checks a condition, which may be absent.
+func (c *Checks) ifMatch(value string) string {
+	before := len(c.Fields)
+	value = c.text("if_match", value, 0, MaxIfMatch)
+	if len(c.Fields) == before && value != "" && !ValidIfMatch(value) {
+		c.Add("if_match", "invalid", "Write the ETag of the record with its quotation marks, a list of ETags, or *.")
+	}
+	return value
+}
+
 // email checks an address and lower-cases it. Addresses are ASCII: one spelling
 // each, so that no two accounts can look alike.
 func (c *Checks) email(field, value string, required bool) string {

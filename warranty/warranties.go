@@ -2,6 +2,7 @@ package warranty
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -69,17 +70,46 @@ func (w *Warranty) SetETag(tag string) {
 func (w *Warranty) SetReplayed(replayed bool) { w.Replay = replayed }
 
 // Matches tells whether an If-Match value names this version of the record. An
-// empty one matches; a weak tag never does.
+// empty one, which is a condition that was not made, matches; a weak tag never does.
 func (w Warranty) Matches(ifMatch string) bool {
 	if ifMatch == "" {
 		return true
 	}
-	for tag := range strings.SplitSeq(ifMatch, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || tag == w.ETag() {
-			return true
+	tags, ok := entityTags(ifMatch)
+	return ok && (slices.Contains(tags, "*") || slices.Contains(tags, w.ETag()))
+}
+
+// ValidIfMatch tells whether a value is what RFC 9110 allows in If-Match: entity
+// tags in a list, or * alone.
+func ValidIfMatch(value string) bool { _, ok := entityTags(value); return ok }
+
+// entityTags reads an If-Match value. Empty elements of a list are skipped, as the
+// RFC asks of readers; * stands alone.
+func entityTags(value string) (tags []string, ok bool) {
+	rest := strings.Trim(value, " \t")
+	if rest == "*" {
+		return []string{"*"}, true
+	}
+	for rest != "" {
+		if rest[0] == ',' {
+			rest = strings.TrimLeft(rest[1:], " \t")
+			continue
+		}
+		opaque := strings.TrimPrefix(rest, "W/")
+		if !strings.HasPrefix(opaque, `"`) {
+			return nil, false
+		}
+		end := strings.IndexByte(opaque[1:], '"')
+		if end < 0 || strings.ContainsFunc(opaque[1:end+1], func(r rune) bool { return r <= ' ' || r == 0x7F }) {
+			return nil, false
+		}
+		size := len(rest) - len(opaque) + end + 2
+		tags = append(tags, rest[:size])
+		if rest = strings.TrimLeft(rest[size:], " \t"); rest != "" && rest[0] != ',' {
+			return nil, false
 		}
 	}
-	return false
+	return tags, len(tags) > 0
 }
 
 // Show derives what depends on the day: the status that is shown and the days
@@ -217,8 +247,8 @@ type UpdateWarranty struct {
 	StartDate   *Date   `json:"start_date,omitempty" doc:"First day of cover."`
 	EndDate     *Date   `json:"end_date,omitempty" doc:"Last day of cover, inclusive; 9999-12-31 means for life."`
 	Status      *Status `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates."`
-	Category    *string `json:"category,omitempty" max:"80" doc:"Kind of product; an empty text takes it away."`
-	Supplier    *string `json:"supplier,omitempty" max:"200" doc:"Who supplied the product; an empty text takes it away."`
+	Category    *string `json:"category,omitempty" null:"true" max:"80" doc:"Kind of product; an empty text takes it away."`
+	Supplier    *string `json:"supplier,omitempty" null:"true" max:"200" doc:"Who supplied the product; an empty text takes it away."`
 	IfMatch     string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Change the record only while its ETag is this one."`
 }
 
@@ -233,7 +263,7 @@ func (in *UpdateWarranty) Check() error {
 	trim("product_name", in.ProductName, 1, MaxProductName)
 	trim("category", in.Category, 0, MaxCategory)
 	trim("supplier", in.Supplier, 0, MaxSupplier)
-	in.IfMatch = c.text("if_match", in.IfMatch, 0, MaxIfMatch)
+	in.IfMatch = c.ifMatch(in.IfMatch)
 	if in.StartDate != nil && in.StartDate.IsZero() {
 		c.Add("start_date", "required", "A warranty always has this date; leave the field out to keep it.")
 	}
@@ -342,6 +372,6 @@ type DeleteWarranty struct {
 // Check refuses what no entity tag can be.
 func (in *DeleteWarranty) Check() error {
 	var c Checks
-	in.IfMatch = c.text("if_match", in.IfMatch, 0, MaxIfMatch)
+	in.IfMatch = c.ifMatch(in.IfMatch)
 	return c.Err()
 }

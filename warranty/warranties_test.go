@@ -288,7 +288,7 @@ func TestUpdateCheck(t *testing.T) {
 		"crossed dates":       {warranty.UpdateWarranty{StartDate: new(day("2026-03-02")), EndDate: new(day("2026-03-01"))}, []string{"end_date before_start"}},
 		"one day":             {warranty.UpdateWarranty{StartDate: new(day("2026-03-01")), EndDate: new(day("2026-03-01"))}, nil},
 		"all wrong at once":   {warranty.UpdateWarranty{ProductName: new(""), Status: new(warranty.Expired), Category: new("\x1b"), StartDate: new(warranty.Date)}, []string{"product_name required", "status not_settable", "category forbidden_character", "start_date required"}},
-		"too long to compare": {warranty.UpdateWarranty{IfMatch: strings.Repeat("x", 1001)}, []string{"if_match too_long"}},
+		"too long to compare": {warranty.UpdateWarranty{IfMatch: `"` + strings.Repeat("x", 999) + `"`}, []string{"if_match too_long"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })
 	}
@@ -304,7 +304,8 @@ func TestUpdateCheckTrims(t *testing.T) {
 
 func TestDeleteCheck(t *testing.T) {
 	expectFaults(t, (&warranty.DeleteWarranty{IfMatch: `"3"`}).Check())
-	expectFaults(t, (&warranty.DeleteWarranty{IfMatch: strings.Repeat("x", 1001)}).Check(), "if_match too_long")
+	expectFaults(t, (&warranty.DeleteWarranty{IfMatch: `"` + strings.Repeat("x", 999) + `"`}).Check(), "if_match too_long")
+	expectFaults(t, (&warranty.DeleteWarranty{IfMatch: "3"}).Check(), "if_match invalid")
 }
 
 func newWarranty() warranty.CreateWarranty {

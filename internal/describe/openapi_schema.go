@@ -104,6 +104,9 @@ func (b *builder) body(s *api.Spec) *schema {
 			continue
 		}
 		field := b.paramSchema(p)
+		if p.Nullable {
+			field = orNull(field)
+		}
 		field.Description = p.Doc
 		if p.Example != "" {
 			field.Examples = []any{typed(p.Type, p.Example)}

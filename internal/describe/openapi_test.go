@@ -249,7 +249,7 @@ func TestSchemas(t *testing.T) {
 		"UpdateAccount.mail_claims": `{"type":"boolean","description":"Whether to be told that a claim is filed or moves."}`,
 		"UploadDocument.file":       `{"type":"string","format":"binary","maxLength":20971520,"description":"The file, with its name: at most 200 characters, without a path, and with an ending that fits what is in it; without an ending it gets the usual one."}`,
 		"CreateToken.scopes":        `{"type":"array","uniqueItems":true,"minItems":1,"items":{"type":"string","enum":["warranties:read","warranties:write","claims:read","documents:read"]},"description":"What the token may do.","examples":[["warranties:read"]]}`,
-		"CreateToken.expires_at":    `{"type":"string","format":"date-time","description":"When the token stops working; 365 days from now when left out, at most 5 years."}`,
+		"CreateToken.expires_at":    `{"type":["string","null"],"format":"date-time","description":"When the token stops working; 365 days from now when left out, at most 5 years."}`,
 		"CreateWarranty.start_date": `{"type":"string","format":"date","description":"First day of cover.","examples":["2026-03-01"]}`,
 		"Register.password":         `{"type":"string","format":"password","minLength":12,"maxLength":256,"description":"12 to 256 characters; any will do, but not a well-known one."}`,
 	} {
@@ -285,4 +285,43 @@ func sameJSON(t *testing.T, a, b string) bool {
 		t.Fatal(err)
 	}
 	return reflect.DeepEqual(x, y)
+}
+
+// TestNullIsTakenWhereTheSchemaHasIt // B11: sends null for every field of every body,
+// and compares what comes of it with the published schema.
+func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
+	var doc struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct{ Type any }
+			}
+		}
+	}
+	text, err := OpenAPI("https://warranty.example.com", Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range api.Operations() {
+		for _, p := range s.Params {
+			if p.In != api.Body {
+				continue
+			}
+			types, _ := doc.Components.Schemas[s.In.Name()].Properties[p.Name].Type.([]any)
+			published := slices.Contains(types, any("null"))
+			in, err := s.Decode(api.Parts{Path: func(string) string { return "00000000-0000-7000-8000-000000000001" }, Body: []byte(`{"` + p.Name + `":null}`)})
+			if checks, ok := in.(interface{ Check() error }); ok && err == nil {
+				err = checks.Check()
+			} else if checks, ok := in.(interface{ CheckShape() error }); ok && err == nil {
+				err = checks.CheckShape()
+			}
+			var refusal *warranty.Error
+			taken := !errors.As(err, &refusal) || !slices.ContainsFunc(refusal.Fields, func(f warranty.FieldError) bool { return f.Field == p.Name })
+			if taken != published {
+				t.Errorf("%s: null for %s is taken: %t; the schema has it: %t (%v)", s.Name, p.Name, taken, published, err)
+			}
+		}
+	}
 }

@@ -117,6 +117,9 @@ func (s *Server) limited(next http.Handler) http.Handler {
 			w.Header()["Cache-Control"] = noStore
 			w.Header()["Vary"] = variesBy
 		}
+		if api && s.IPRate <= 0 {
+			s.showWindow(w.Header(), "credential", s.unused())
+		}
 		if s.IPRate > 0 {
 			window := s.Limits.Take(r.Context(), "ip:"+callerOf(r).Address, s.IPRate, time.Minute)
 			if api || !window.Allowed {
@@ -129,6 +132,13 @@ func (s *Server) limited(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// unused is the window of a session that has made no request yet: what holds for a
+// caller of whom nothing is known, where networks have no limit (ADR 12).
+func (s *Server) unused() limit.Window {
+	reset := s.Service.Now().Add(time.Minute)
+	return limit.Window{Limit: s.Service.RateLimit, Remaining: s.Service.RateLimit, Reset: reset, Until: reset, Allowed: true}
 }
 
 // authenticated finds out who asks and counts the request against their

@@ -112,18 +112,24 @@ func TestIfMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
 		for _, c := range []struct {
-			value string
-			ok    bool
+			value   string
+			refused warranty.Code
 		}{
-			{`"2"`, true}, {`*`, true}, {`"1", "2"`, true}, {`"x","2" , "y"`, true},
-			{`"1"`, false}, {`"3"`, false}, {`2`, false}, {`W/"2"`, false}, {`"1", W/"2"`, false}, {`"2`, false}, {`nonsense`, false}, {strings.Repeat("x", 1000), false},
+			{`"2"`, ""}, {`*`, ""}, {`"1", "2"`, ""}, {`"x","2" , "y"`, ""}, {`,"2",`, ""}, {`"a,b","2"`, ""},
+			{`"1"`, warranty.PreconditionFailed}, {`"3"`, warranty.PreconditionFailed}, {`W/"2"`, warranty.PreconditionFailed},
+			{`"1", W/"2"`, warranty.PreconditionFailed}, {`"*"`, warranty.PreconditionFailed}, {`"1,2"`, warranty.PreconditionFailed},
+			{`"` + strings.Repeat("x", 998) + `"`, warranty.PreconditionFailed},
+			// B11: a condition that cannot be read is not taken for none.
+			{``, warranty.MalformedRequest}, {` `, warranty.MalformedRequest}, {`,`, warranty.MalformedRequest}, {`2`, warranty.MalformedRequest},
+			{`"2`, warranty.MalformedRequest}, {`nonsense`, warranty.MalformedRequest}, {`*, "2"`, warranty.MalformedRequest},
+			{`"2" "3"`, warranty.MalformedRequest}, {`w/"2"`, warranty.MalformedRequest}, {`'2'`, warranty.MalformedRequest},
 		} {
 			record := w.Warranty(key, nil)
 			path := "/api/v1/warranties/" + record.ID
 			w.Must(200, made("PUT", path, key, fields{"category": "a"}))
 			for _, r := range []request{made("PUT", path, key, fields{"category": "b"}, "If-Match", c.value), made("DELETE", path, key, nil, "If-Match", c.value)} {
-				if !c.ok {
-					w.unchanged(t, r.Method, func() { refused(t, r.Method+" If-Match: "+c.value, w.Do(r), warranty.PreconditionFailed) })
+				if c.refused != "" {
+					w.unchanged(t, r.Method, func() { refused(t, r.Method+" If-Match: "+c.value, w.Do(r), c.refused) })
 					continue
 				}
 				if a := w.Do(r); a.Status >= 300 {
@@ -133,11 +139,15 @@ func TestIfMatch(t *testing.T) {
 					w.exec(`UPDATE warranties SET version = 2 WHERE product_name = 'Kettle'`)
 				}
 			}
-			refused(t, "If-Match on what is not there", w.send("PUT", "/api/v1/warranties/"+unknownID, key, fields{"category": "b"}, "If-Match", c.value), warranty.NotFound)
+			missing := warranty.NotFound
+			if c.refused == warranty.MalformedRequest {
+				missing = c.refused
+			}
+			refused(t, "If-Match on what is not there", w.send("PUT", "/api/v1/warranties/"+unknownID, key, fields{"category": "b"}, "If-Match", c.value), missing)
 		}
 		record := w.Warranty(key, nil)
 		for _, method := range []string{"PUT", "DELETE"} {
-			a := w.send(method, "/api/v1/warranties/"+record.ID, key, fields{"category": "b"}, "If-Match", strings.Repeat("x", 1001))
+			a := w.send(method, "/api/v1/warranties/"+record.ID, key, fields{"category": "b"}, "If-Match", `"`+strings.Repeat("x", 999)+`"`)
 			refused(t, method+" with an If-Match that is too long", a, warranty.ValidationFailed)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/warranty"
 )
@@ -223,21 +224,44 @@ func TestRequestIDs(t *testing.T) {
 // TestEveryAnswerUnderAPICarriesItsHeaders asks for what can go wrong before an
 // operation is reached.
 func TestEveryAnswerUnderAPICarriesItsHeaders(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		owner := w.Person("Olga")
-		for _, secret := range []string{"", owner.Session, "nonsense"} {
-			for _, path := range []string{"/api/", "/api/v1", "/api/v1/", "/api/v2/warranties", "/api/v1/warranties/", "/api/v1/warranties/%2e%2e/claims", "/api/v1/warranties/a%2Fb",
-				"/api/v1//warranties", "/api//v1/warranties", "/api/./v1/warranties", "/api/v1/../v1/warranties", "/api/v1/warranties/%00", "/api/v1/warranties?%zz", "/api/v1/auth/status"} {
-				for _, method := range []string{"GET", "POST", "OPTIONS", "DELETE", "HEAD"} {
-					a := w.send(method, path, secret, nil)
-					apiHeaders(t, method+" "+path, a)
-					if a.Status >= 300 && a.Status < 400 {
-						t.Errorf("%s %s is sent on to %s: %d", method, path, a.Header.Get("Location"), a.Status)
-					}
+	each(t, everyAnswerHasHeaders, busy)
+}
+
+// TestHeadersWithoutANetworkLimit // B11: what is not counted by network shows the
+// figures of a session that has not been used.
+func TestHeadersWithoutANetworkLimit(t *testing.T) {
+	w := webWorld(t, busy, func(s *server.Server) { s.IPRate = 0; s.Service.RateLimit = 777_777 })
+	everyAnswerHasHeaders(t, w)
+	for what, r := range map[string]request{
+		"no credential": made("GET", list, "", nil), "a wrong one": made("GET", list, "svc_nonsense", nil),
+		"signing in": made("POST", "/api/auth/sessions", "", fields{"email": "nobody@people.example", "password": passwordCanary}), "a wrong method": made("PATCH", "/api/auth/sessions", "", nil),
+	} {
+		a := w.Do(r)
+		apiHeaders(t, what, a)
+		equal(t, what+": limit and what is left", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "777777 777777")
+	}
+	resp, err := http.Post(w.HTTP.URL+"/api/mcp", "application/json", strings.NewReader("{}")) // which the document does not describe
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	equal(t, "an agent's limit", resp.Header.Get("X-Ratelimit-Limit"), "777777")
+}
+
+func everyAnswerHasHeaders(t *testing.T, w *world) {
+	owner := w.Person("Olga")
+	for _, secret := range []string{"", owner.Session, "nonsense"} {
+		for _, path := range []string{"/api/", "/api/v1", "/api/v1/", "/api/v2/warranties", "/api/v1/warranties/", "/api/v1/warranties/%2e%2e/claims", "/api/v1/warranties/a%2Fb",
+			"/api/v1//warranties", "/api//v1/warranties", "/api/./v1/warranties", "/api/v1/../v1/warranties", "/api/v1/warranties/%00", "/api/v1/warranties?%zz", "/api/v1/auth/status"} {
+			for _, method := range []string{"GET", "POST", "OPTIONS", "DELETE", "HEAD"} {
+				a := w.send(method, path, secret, nil)
+				apiHeaders(t, method+" "+path, a)
+				if a.Status >= 300 && a.Status < 400 {
+					t.Errorf("%s %s is sent on to %s: %d", method, path, a.Header.Get("Location"), a.Status)
 				}
 			}
 		}
-	}, busy)
+	}
 }
 
 // TestAccept tells who gets JSON.
