@@ -255,6 +255,12 @@ func setText(field reflect.Value, text string) *wrong {
 }
 
 func setPlain(target reflect.Value, text string) *wrong {
+	if enum, ok := target.Interface().(interface{ Values() []string }); ok {
+		// Records may hold any text; what a caller asks for has to be known.
+		if err := warranty.CheckEnum(enum, text); err != nil {
+			return &wrong{"invalid", strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."}
+		}
+	}
 	if reader, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		err := reader.UnmarshalText([]byte(text))
 		switch {

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding"
 	"errors"
 	"math/rand/v2"
 	"net/http"
@@ -49,7 +48,7 @@ func field(in any, p api.Param) reflect.Value {
 }
 
 // isText tells parameters that are any text.
-func isText(p api.Param) bool { return base(p).Kind() == reflect.String }
+func isText(p api.Param) bool { return base(p).Kind() == reflect.String && p.Enum == nil }
 
 // base is a parameter's type without the pointer.
 func base(p api.Param) reflect.Type {
@@ -82,6 +81,8 @@ func sample(s *api.Spec) any {
 			f.SetString("ada@shop.example")
 		case p.Format == "password":
 			f.SetString("correct horse battery")
+		case p.Enum != nil && f.Kind() == reflect.String:
+			f.SetString(p.Example)
 		case f.Kind() == reflect.String:
 			f.SetString("WR-7K2M-9QXT-4D8P-HV3A")
 		case f.Kind() == reflect.Slice:
@@ -90,10 +91,6 @@ func sample(s *api.Spec) any {
 			f.Set(reflect.ValueOf(warranty.DateOf(now)))
 		case f.Type() == reflect.TypeFor[warranty.ID]():
 			f.Set(reflect.ValueOf(someID))
-		case p.Enum != nil:
-			if err := f.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(p.Example)); err != nil {
-				panic(err)
-			}
 		default:
 			panic("sample can not fill " + s.Name + " " + p.Name)
 		}

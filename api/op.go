@@ -162,6 +162,19 @@ func Bind[In, Out any](op Op[In, Out], fn func(context.Context, warranty.Princip
 	}}
 }
 
+// Relayed is the answer of a service elsewhere: what this program knows of it, and
+// the body as it came, which may hold fields that this program does not know.
+type Relayed struct {
+	Value any
+	Body  []byte
+}
+
+// Relay joins an operation and a function that asks a service elsewhere. in is a
+// pointer to the operation's In.
+func Relay(s *Spec, ask func(ctx context.Context, in any) (Relayed, error)) Bound {
+	return Bound{Spec: s, call: func(ctx context.Context, _ warranty.Principal, in any) (any, error) { return ask(ctx, in) }}
+}
+
 // Do performs the operation for the principal. The input is what Decode made.
 func (b Bound) Do(ctx context.Context, p warranty.Principal, in any) (any, error) {
 	if err := b.Allow(p); err != nil {

@@ -19,7 +19,7 @@ func TestQuery(t *testing.T) {
 	}{
 		"nothing":            {"", warranty.ListWarranties{}},
 		"the basic form":     {"page=2&limit=50", warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50}}},
-		"filters":            {"status=expired&category=White+goods&role=seller&q=%C3%A9", warranty.ListWarranties{Status: warranty.Expired, Category: "White goods", Role: 2, Q: "é"}},
+		"filters":            {"status=expired&category=White+goods&role=seller&q=%C3%A9", warranty.ListWarranties{Status: warranty.Expired, Category: "White goods", Role: warranty.Seller, Q: "é"}},
 		"zero days":          {"expiring_within_days=0", warranty.ListWarranties{ExpiringWithinDays: new(0)}},
 		"wildcards are text": {"q=%25_*", warranty.ListWarranties{Q: "%_*"}},
 		"largest":            {"page=1000000000&limit=100", warranty.ListWarranties{Paging: warranty.Paging{Page: 1_000_000_000, Limit: 100}}},

@@ -55,22 +55,20 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	}
 	switch f.Kind() {
 	case reflect.String:
+		if enum, ok := f.Interface().(interface{ Values() []string }); ok {
+			f.SetString(rapid.SampledFrom(append([]string{""}, enum.Values()...)).Draw(t, p.Name))
+			return
+		}
 		f.SetString(anyText(p).Draw(t, p.Name))
 	case reflect.Bool:
 		f.SetBool(rapid.Bool().Draw(t, p.Name))
 	case reflect.Int:
 		f.SetInt(anyNumber(p).Draw(t, p.Name))
-	case reflect.Uint8: // an enumeration
-		f.SetUint(rapid.Uint64Range(0, uint64(reflectValues(f))).Draw(t, p.Name))
 	case reflect.Slice:
 		f.Set(reflect.ValueOf(rapid.SliceOf(rapid.String()).Draw(t, p.Name)))
 	default:
 		t.Fatalf("no values for %s", f.Type())
 	}
-}
-
-func reflectValues(f reflect.Value) int {
-	return len(f.Interface().(interface{ Values() []string }).Values())
 }
 
 // anyText is any text that can be sent where the parameter goes. A header is one

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"reflect"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -20,11 +21,7 @@ func (c *Client) GetWarranty(ctx context.Context, in warranty.GetWarranty) (warr
 // CreateWarranty makes a warranty. Without a key of the caller's it gets one, so
 // that a retry after a lost answer makes no second record.
 func (c *Client) CreateWarranty(ctx context.Context, in warranty.CreateWarranty) (warranty.Warranty, error) {
-	if in.IdempotencyKey == nil {
-		key := NewKey()
-		in.IdempotencyKey = &key
-	}
-	return Call(ctx, c, api.CreateWarranty, in)
+	return Call(ctx, c, api.CreateWarranty, *withKey(in))
 }
 
 // UpdateWarranty changes the fields that are given.
@@ -73,20 +70,30 @@ func (c *Client) AuthStatus(ctx context.Context) (warranty.AuthStatus, error) {
 	return Call(ctx, c, api.GetAuthStatus, warranty.GetAuthStatus{})
 }
 
-// Operations are the operations of an integration, bound to this client: what
-// the command line and the MCP server over stdio are loops over.
+// Operations are the operations of an integration, bound to this client: what the
+// MCP server over stdio is a loop over. Each answers with an api.Relayed.
 func (c *Client) Operations() []api.Bound {
-	return []api.Bound{
-		remote(c, api.ListWarranties), api.Bind(api.CreateWarranty, func(ctx context.Context, _ warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
-			return c.CreateWarranty(ctx, in)
-		}),
-		remote(c, api.GetWarranty), remote(c, api.UpdateWarranty), remote(c, api.DeleteWarranty), remote(c, api.VerifyWarranty),
-		remote(c, api.ListClaims), remote(c, api.GetClaim),
-		remote(c, api.ListDocuments), remote(c, api.GetDocument),
-		remote(c, api.GetAuthStatus),
+	var list []api.Bound
+	for _, op := range []*api.Spec{
+		api.ListWarranties.Spec, api.CreateWarranty.Spec, api.GetWarranty.Spec, api.UpdateWarranty.Spec, api.DeleteWarranty.Spec,
+		api.VerifyWarranty.Spec, api.ListClaims.Spec, api.GetClaim.Spec, api.ListDocuments.Spec, api.GetDocument.Spec, api.GetAuthStatus.Spec,
+	} {
+		list = append(list, api.Relay(op, func(ctx context.Context, in any) (api.Relayed, error) {
+			if create, ok := in.(*warranty.CreateWarranty); ok {
+				in = withKey(*create)
+			}
+			out, answer, err := c.Do(ctx, op, in)
+			return api.Relayed{Value: reflect.ValueOf(out).Elem().Interface(), Body: answer.Body}, err
+		}))
 	}
+	return list
 }
 
-func remote[In, Out any](c *Client, op api.Op[In, Out]) api.Bound {
-	return api.Bind(op, func(ctx context.Context, _ warranty.Principal, in In) (Out, error) { return Call(ctx, c, op, in) })
+// withKey gives a create that has no idempotency key one of its own.
+func withKey(in warranty.CreateWarranty) *warranty.CreateWarranty {
+	if in.IdempotencyKey == nil {
+		key := NewKey()
+		in.IdempotencyKey = &key
+	}
+	return &in
 }

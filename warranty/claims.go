@@ -36,85 +36,68 @@ type WarrantyName struct {
 }
 
 // ClaimType is what a claim asks for.
-type ClaimType uint8
+type ClaimType string
 
 // The types of claim.
 const (
-	Repair ClaimType = iota + 1
-	Replacement
-	Refund
-	Inspection
-	OtherClaim
+	Repair      ClaimType = "repair"
+	Replacement ClaimType = "replacement"
+	Refund      ClaimType = "refund"
+	Inspection  ClaimType = "inspection"
+	OtherClaim  ClaimType = "other"
 )
 
-var claimTypeNames = []string{"repair", "replacement", "refund", "inspection", "other"}
+var claimTypeNames = namesOf(Repair, Replacement, Refund, Inspection, OtherClaim)
 
 // Values lists the names a ClaimType may have.
 func (ClaimType) Values() []string { return claimTypeNames }
 
 // String is the type's name.
-func (t ClaimType) String() string { return enumName(claimTypeNames, t) }
-
-// MarshalText writes the type's name.
-func (t ClaimType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads the type's name.
-func (t *ClaimType) UnmarshalText(b []byte) error { return enumValue(claimTypeNames, b, t) }
+func (t ClaimType) String() string { return string(t) }
 
 // ClaimStatus is where a claim stands.
-type ClaimStatus uint8
+type ClaimStatus string
 
 // The statuses of a claim.
 const (
-	Submitted ClaimStatus = iota + 1
-	UnderReview
-	InfoRequested
-	Approved
-	Rejected
-	InProgress
-	Resolved
-	Withdrawn
+	Submitted     ClaimStatus = "submitted"
+	UnderReview   ClaimStatus = "under_review"
+	InfoRequested ClaimStatus = "info_requested"
+	Approved      ClaimStatus = "approved"
+	Rejected      ClaimStatus = "rejected"
+	InProgress    ClaimStatus = "in_progress"
+	Resolved      ClaimStatus = "resolved"
+	Withdrawn     ClaimStatus = "withdrawn"
 )
 
-var claimStatusNames = []string{"submitted", "under_review", "info_requested", "approved", "rejected", "in_progress", "resolved", "withdrawn"}
+var claimStatusNames = namesOf(Submitted, UnderReview, InfoRequested, Approved,
+	Rejected, InProgress, Resolved, Withdrawn)
 
 // Values lists the names a ClaimStatus may have.
 func (ClaimStatus) Values() []string { return claimStatusNames }
 
 // String is the status's name.
-func (s ClaimStatus) String() string { return enumName(claimStatusNames, s) }
-
-// MarshalText writes the status's name.
-func (s ClaimStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads the status's name.
-func (s *ClaimStatus) UnmarshalText(b []byte) error { return enumValue(claimStatusNames, b, s) }
+func (s ClaimStatus) String() string { return string(s) }
 
 // Resolution is how a claim ended well.
-type Resolution uint8
+type Resolution string
 
 // The resolutions.
 const (
-	Repaired Resolution = iota + 1
-	Replaced
-	Refunded
-	StoreCredit
-	OtherResolution
+	Repaired        Resolution = "repaired"
+	Replaced        Resolution = "replaced"
+	Refunded        Resolution = "refunded"
+	StoreCredit     Resolution = "store_credit"
+	OtherResolution Resolution = "other"
 )
 
-var resolutionNames = []string{"repaired", "replaced", "refunded", "store_credit", "other"}
+var resolutionNames = namesOf(Repaired, Replaced, Refunded, StoreCredit, OtherResolution)
 
 // Values lists the names a Resolution may have.
 func (Resolution) Values() []string { return resolutionNames }
 
 // String is the resolution's name.
-func (r Resolution) String() string { return enumName(resolutionNames, r) }
-
-// MarshalText writes the resolution's name.
-func (r Resolution) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
-
-// UnmarshalText reads the resolution's name.
-func (r *Resolution) UnmarshalText(b []byte) error { return enumValue(resolutionNames, b, r) }
+func (r Resolution) String() string { return string(r) }
 
 // ListClaims asks for the claims on the caller's warranties, newest first.
 type ListClaims struct {
@@ -149,7 +132,7 @@ func (in *FileClaim) Check() error {
 	if in.WarrantyID.IsZero() {
 		c.Add("warranty_id", "required", "This field is required.")
 	}
-	if in.Type == 0 {
+	if in.Type == "" {
 		c.Add("type", "required", "This field is required.")
 	}
 	in.Description = c.lines("description", in.Description, 1, MaxDescription)
@@ -191,7 +174,7 @@ const MaxReason = 2000
 // Check refuses what no move can be.
 func (in *MoveClaim) Check() error {
 	var c Checks
-	if in.Status == 0 {
+	if in.Status == "" {
 		c.Add("status", "required", "This field is required.")
 	}
 	least := 0
@@ -202,12 +185,12 @@ func (in *MoveClaim) Check() error {
 	in.ResolutionNote = c.lines("resolution_note", in.ResolutionNote, 0, MaxReason)
 	in.ReplacementSerialNumber = c.text("replacement_serial_number", in.ReplacementSerialNumber, 0, MaxSerialNumber)
 	if in.Status == Resolved {
-		if in.Resolution == 0 {
+		if in.Resolution == "" {
 			c.Add("resolution", "required", "Say how the claim was resolved.")
 		}
 		return c.Err()
 	}
-	for field, given := range map[string]bool{"resolution": in.Resolution != 0, "resolution_note": in.ResolutionNote != "",
+	for field, given := range map[string]bool{"resolution": in.Resolution != "", "resolution_note": in.ResolutionNote != "",
 		"replacement_serial_number": in.ReplacementSerialNumber != ""} {
 		if given {
 			c.Add(field, "not_accepted", "This belongs to a claim that is being resolved.")

@@ -23,12 +23,7 @@ const claimMoves = `
 
 // contractMoves reads the table above: where a claim may go from each status.
 func contractMoves() map[warranty.ClaimStatus][]warranty.ClaimStatus {
-	read := func(name string) (s warranty.ClaimStatus) {
-		if err := s.UnmarshalText([]byte(name)); err != nil {
-			panic(err)
-		}
-		return s
-	}
+	read := func(name string) warranty.ClaimStatus { return must(warranty.ParseEnum[warranty.ClaimStatus](name)) }
 	table := make(map[warranty.ClaimStatus][]warranty.ClaimStatus)
 	for line := range strings.SplitSeq(strings.TrimSpace(claimMoves), "\n") {
 		names := strings.Fields(line)
@@ -113,11 +108,11 @@ func TestClaimMoves(t *testing.T) {
 }
 
 func TestClaimMoveListsWhatIsAllowed(t *testing.T) {
-	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted), warranty.Seller, true, now)
+	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted), warranty.NewRoles(warranty.Seller), true, now)
 	if !strings.Contains(err.Error(), "can become: under_review, withdrawn.") {
 		t.Error(err)
 	}
-	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn), warranty.Owner, true, now)
+	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn), warranty.NewRoles(warranty.Owner), true, now)
 	if !strings.Contains(err.Error(), "stays withdrawn") {
 		t.Error(err)
 	}

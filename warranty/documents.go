@@ -25,33 +25,27 @@ type Document struct {
 func (d Document) RecordID() ID { return d.ID }
 
 // DocumentType is what a document is.
-type DocumentType uint8
+type DocumentType string
 
 // The types of document.
 const (
-	Receipt DocumentType = iota + 1
-	Invoice
-	Certificate
-	Terms
-	Manual
-	Photo
-	ClaimEvidence
-	OtherDocument
+	Receipt       DocumentType = "receipt"
+	Invoice       DocumentType = "invoice"
+	Certificate   DocumentType = "certificate"
+	Terms         DocumentType = "terms"
+	Manual        DocumentType = "manual"
+	Photo         DocumentType = "photo"
+	ClaimEvidence DocumentType = "claim_evidence"
+	OtherDocument DocumentType = "other"
 )
 
-var documentTypeNames = []string{"receipt", "invoice", "certificate", "terms", "manual", "photo", "claim_evidence", "other"}
+var documentTypeNames = namesOf(Receipt, Invoice, Certificate, Terms, Manual, Photo, ClaimEvidence, OtherDocument)
 
 // Values lists the names a DocumentType may have.
 func (DocumentType) Values() []string { return documentTypeNames }
 
 // String is the type's name.
-func (t DocumentType) String() string { return enumName(documentTypeNames, t) }
-
-// MarshalText writes the type's name.
-func (t DocumentType) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
-
-// UnmarshalText reads the type's name.
-func (t *DocumentType) UnmarshalText(b []byte) error { return enumValue(documentTypeNames, b, t) }
+func (t DocumentType) String() string { return string(t) }
 
 // ListDocuments asks for the documents of the caller's warranties, newest first.
 type ListDocuments struct {
@@ -100,7 +94,7 @@ func (in *UploadDocument) Check() error {
 	if in.WarrantyID.IsZero() {
 		c.Add("warranty_id", "required", "This field is required.")
 	}
-	if in.Type == 0 {
+	if in.Type == "" {
 		c.Add("type", "required", "This field is required; write one of: "+strings.Join(documentTypeNames, ", ")+".")
 	}
 	in.FileName = c.text("file", in.FileName, 1, MaxFileName)

@@ -6,26 +6,46 @@ import (
 	"strings"
 )
 
-// Enumerations are small numbers with names: the number is what is stored, the
-// name is what everybody sees. Zero is "not given". This file reads and writes
-// them once for all.
-
-func enumName[T ~uint8](names []string, v T) string {
-	if v == 0 || int(v) > len(names) {
-		return ""
-	}
-	return names[v-1]
+// Enum is a text of which this version knows some values. Decoding a record
+// keeps any text, so that a client of a newer service shows what it does not
+// know; the service takes only Values from its callers, by ParseEnum. The empty
+// text is "not given".
+type Enum interface {
+	~string
+	// Values lists the known names. A value is stored as its position in the
+	// list, counted from 1: new names go to the end.
+	Values() []string
 }
 
-func enumValue[T ~uint8](names []string, text []byte, v *T) error {
-	if len(text) == 0 {
-		*v = 0
+// ParseEnum reads a value that a caller sent and refuses what is unknown.
+func ParseEnum[T Enum](text string) (T, error) { return T(text), CheckEnum(T(""), text) }
+
+// CheckEnum is ParseEnum for a type that is only known at run time.
+func CheckEnum(enum interface{ Values() []string }, text string) error {
+	if text == "" || slices.Contains(enum.Values(), text) {
 		return nil
 	}
-	i := slices.Index(names, string(text))
-	if i < 0 {
-		return errors.New("write one of: " + strings.Join(names, ", "))
+	return errors.New("write one of: " + strings.Join(enum.Values(), ", "))
+}
+
+// EnumNumber is the number that a value is stored as; 0 is not given.
+func EnumNumber[T Enum](v T) int64 { return int64(slices.Index(v.Values(), string(v)) + 1) }
+
+// EnumOf is the value that is stored as the number.
+func EnumOf[T Enum](number int64) T {
+	var none T
+	names := none.Values()
+	if number < 1 || number > int64(len(names)) {
+		return none
 	}
-	*v = T(i + 1)
-	return nil
+	return T(names[number-1])
+}
+
+// namesOf lists the known values of an enumeration by name.
+func namesOf[T ~string](values ...T) []string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return names
 }

@@ -86,6 +86,12 @@ var codeIndex = func() map[Code]CodeInfo {
 // Codes lists every code with its documentation.
 func Codes() []CodeInfo { return append([]CodeInfo(nil), codes...) }
 
+// Known tells whether this version has the code; a newer service may send others.
+func (c Code) Known() bool {
+	_, ok := codeIndex[c]
+	return ok
+}
+
 // Info is the documentation of the code. An unknown one is documented as internal.
 func (c Code) Info() CodeInfo {
 	if i, ok := codeIndex[c]; ok {

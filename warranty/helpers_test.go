@@ -69,8 +69,8 @@ func expectFaults(t *testing.T, err error, want ...string) {
 // roleSets are the eight sets of roles that a person can have.
 func roleSets() []warranty.Roles {
 	var sets []warranty.Roles
-	for r := range warranty.Owner | warranty.Seller | warranty.Issuer + 1 {
-		sets = append(sets, r)
+	for mask := range int64(8) {
+		sets = append(sets, warranty.RolesOf(mask))
 	}
 	return sets
 }

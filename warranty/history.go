@@ -29,40 +29,34 @@ type Change struct {
 }
 
 // Action is what an event tells.
-type Action uint8
+type Action string
 
 // The actions. New ones go to the end: the numbers are stored.
 const (
-	WarrantyCreated Action = iota + 1
-	WarrantyUpdated
-	WarrantyDeleted
-	SellerLinked
-	ClaimFiled
-	ClaimMoved
-	DocumentUploaded
-	DocumentDeleted
-	TransferOffered
-	TransferCancelled
-	TransferAccepted
-	TokenCreated
-	TokenRotated
-	TokenWasRevoked
+	WarrantyCreated   Action = "warranty.created"
+	WarrantyUpdated   Action = "warranty.updated"
+	WarrantyDeleted   Action = "warranty.deleted"
+	SellerLinked      Action = "seller.linked"
+	ClaimFiled        Action = "claim.filed"
+	ClaimMoved        Action = "claim.moved"
+	DocumentUploaded  Action = "document.uploaded"
+	DocumentDeleted   Action = "document.deleted"
+	TransferOffered   Action = "transfer.offered"
+	TransferCancelled Action = "transfer.cancelled"
+	TransferAccepted  Action = "transfer.accepted"
+	TokenCreated      Action = "token.created"
+	TokenRotated      Action = "token.rotated"
+	TokenWasRevoked   Action = "token.revoked"
 )
 
-var actionNames = []string{"warranty.created", "warranty.updated", "warranty.deleted", "seller.linked", "claim.filed", "claim.moved",
-	"document.uploaded", "document.deleted", "transfer.offered", "transfer.cancelled", "transfer.accepted", "token.created", "token.rotated", "token.revoked"}
+var actionNames = namesOf(WarrantyCreated, WarrantyUpdated, WarrantyDeleted, SellerLinked, ClaimFiled, ClaimMoved, DocumentUploaded,
+	DocumentDeleted, TransferOffered, TransferCancelled, TransferAccepted, TokenCreated, TokenRotated, TokenWasRevoked)
 
 // Values lists the names an Action may have.
 func (Action) Values() []string { return actionNames }
 
 // String is the action's name.
-func (a Action) String() string { return enumName(actionNames, a) }
-
-// MarshalText writes the action's name.
-func (a Action) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
-
-// UnmarshalText reads the action's name.
-func (a *Action) UnmarshalText(b []byte) error { return enumValue(actionNames, b, a) }
+func (a Action) String() string { return string(a) }
 
 // ListHistory asks what was done to a warranty and all that belongs to it, newest first.
 type ListHistory struct {

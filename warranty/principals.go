@@ -48,29 +48,23 @@ func ScopesOf(mask int64) Scopes {
 }
 
 // Door is the way by which a request came in; the history names it.
-type Door uint8
+type Door string
 
 // The doors.
 const (
-	DoorWeb Door = iota + 1
-	DoorAPI
-	DoorCLI
-	DoorMCP
+	DoorWeb Door = "web"
+	DoorAPI Door = "api"
+	DoorCLI Door = "cli"
+	DoorMCP Door = "mcp"
 )
 
-var doorNames = []string{"web", "api", "cli", "mcp"}
+var doorNames = namesOf(DoorWeb, DoorAPI, DoorCLI, DoorMCP)
 
 // Values lists the names a Door may have.
 func (Door) Values() []string { return doorNames }
 
 // String is the door's name.
-func (d Door) String() string { return enumName(doorNames, d) }
-
-// MarshalText writes the door's name.
-func (d Door) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads the door's name.
-func (d *Door) UnmarshalText(b []byte) error { return enumValue(doorNames, b, d) }
+func (d Door) String() string { return string(d) }
 
 // CredentialKind is what a caller showed to be let in.
 type CredentialKind uint8

@@ -55,28 +55,22 @@ func (t *Token) Show(now time.Time) {
 }
 
 // TokenStatus tells whether a token works.
-type TokenStatus uint8
+type TokenStatus string
 
 // The statuses of a token.
 const (
-	TokenIsActive TokenStatus = iota + 1
-	TokenIsExpired
-	TokenIsRevoked
+	TokenIsActive  TokenStatus = "active"
+	TokenIsExpired TokenStatus = "expired"
+	TokenIsRevoked TokenStatus = "revoked"
 )
 
-var tokenStatusNames = []string{"active", "expired", "revoked"}
+var tokenStatusNames = namesOf(TokenIsActive, TokenIsExpired, TokenIsRevoked)
 
 // Values lists the names a TokenStatus may have.
 func (TokenStatus) Values() []string { return tokenStatusNames }
 
 // String is the status's name.
-func (s TokenStatus) String() string { return enumName(tokenStatusNames, s) }
-
-// MarshalText writes the status's name.
-func (s TokenStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads the status's name.
-func (s *TokenStatus) UnmarshalText(b []byte) error { return enumValue(tokenStatusNames, b, s) }
+func (s TokenStatus) String() string { return string(s) }
 
 // NewToken is a token with its secret: the only time that the secret is shown.
 type NewToken struct {

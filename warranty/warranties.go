@@ -134,30 +134,24 @@ func (w Warranty) Covers(day Date) bool {
 }
 
 // Status is where a warranty stands.
-type Status uint8
+type Status string
 
 // The statuses. Only the first three are stored; the others are derived from the dates.
 const (
-	Active Status = iota + 1
-	Void
-	Cancelled
-	Upcoming
-	Expired
+	Active    Status = "active"
+	Void      Status = "void"
+	Cancelled Status = "cancelled"
+	Upcoming  Status = "upcoming"
+	Expired   Status = "expired"
 )
 
-var statusNames = []string{"active", "void", "cancelled", "upcoming", "expired"}
+var statusNames = namesOf(Active, Void, Cancelled, Upcoming, Expired)
 
 // Values lists the names a Status may have.
 func (Status) Values() []string { return statusNames }
 
 // String is the status's name.
-func (s Status) String() string { return enumName(statusNames, s) }
-
-// MarshalText writes the status's name.
-func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads the status's name.
-func (s *Status) UnmarshalText(b []byte) error { return enumValue(statusNames, b, s) }
+func (s Status) String() string { return string(s) }
 
 // statusMoves says which status may follow which. Cancelled is final.
 var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active}, Cancelled: nil}
@@ -275,7 +269,7 @@ func (in *UpdateWarranty) Check() error {
 	}
 	if in.Status != nil {
 		switch *in.Status {
-		case 0:
+		case "":
 			c.Add("status", "required", "A warranty always has a status; leave the field out to keep it.")
 		case Upcoming, Expired:
 			c.Add("status", "not_settable", "This status follows from the dates: change start_date or end_date instead. Settable are active, void and cancelled.")

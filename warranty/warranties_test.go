@@ -24,7 +24,7 @@ func sample() warranty.Warranty {
 		ID: must(warranty.ParseID(sampleID)), ReferenceNumber: sampleReference, ProductName: "Washing machine",
 		Description: new("Parts and labour."), SerialNumber: new("WGG244A20-0017"), Category: new("Appliances"), Supplier: new("Bosch"),
 		SellerName: new("Shop"), SellerEmail: new("ada@shop.example"), StartDate: day("2026-03-01"), EndDate: day("2028-02-29"),
-		Status: warranty.Active, DaysRemaining: new(7), Roles: warranty.Owner, VerifyURL: "https://w.example/verify/" + sampleReference,
+		Status: warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner), VerifyURL: "https://w.example/verify/" + sampleReference,
 		CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), Standing: warranty.Active, Version: 3, Replay: true,
 	}
 }
@@ -221,9 +221,9 @@ func TestApplyFields(t *testing.T) {
 // TestApplyAllOrNothing has a seller send what is theirs to change along with what is not.
 func TestApplyAllOrNothing(t *testing.T) {
 	w := sample()
-	w.Roles = warranty.Seller
+	w.Roles = warranty.NewRoles(warranty.Seller)
 	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Category: new("x")}, warranty.RoleNotAllowed, nil)
-	w.Roles = warranty.Issuer
+	w.Roles = warranty.NewRoles(warranty.Issuer)
 	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Category: new("x")}, "", func(w *warranty.Warranty) {
 		w.Standing, w.Category = warranty.Void, new("x")
 	})

@@ -167,7 +167,11 @@ func (r *run) refused(p warranty.Problem, e *remoteError) report {
 	if errors.As(e.err, &refused) {
 		wait = refused.Wait
 	}
-	return report{exit: exitCode(p.Status, p.Code), title: p.Title + ".", detail: p.Detail, object: oneLine(e.answer.Body), fix: r.fix(p.Code, p.Errors, wait),
+	fix := r.fix(p.Code, p.Errors, wait)
+	if !p.Code.Known() && len(p.Errors) == 0 {
+		fix = "See " + p.Type + "."
+	}
+	return report{exit: exitCode(p.Status, p.Code), title: p.Title + ".", detail: p.Detail, object: oneLine(e.answer.Body), fix: fix,
 		ids: []string{string(p.Code), fmt.Sprintf("status %d", p.Status), "request_id " + p.RequestID}}
 }
 

@@ -19,11 +19,7 @@ func TestCoverageLine(t *testing.T) {
 		{"2026-01-01", "2026-12-31", "2025-12-31", "upcoming", "○─────"}, {"2026-01-01", "2026-12-31", "2027-01-01", "expired", "━━━━━○"}, {"2026-01-01", "2026-12-31", "2026-07-01", "void", "╌╌╌╌╌╌"},
 		{"2026-01-01", "9999-12-31", "2026-07-01", "active", "━●───∞"}, {"2026-01-01", "2026-01-01", "2026-01-01", "active", "●─────"}, {"0001-01-01", "9999-12-30", "9999-01-01", "active", "━━━━●─"},
 	} {
-		var s warranty.Status
-		if err := s.UnmarshalText([]byte(test.status)); err != nil {
-			t.Fatal(err)
-		}
-		if got := (cover{date(test.start), date(test.end), s, nil}).bar(6, date(test.today)); got != test.want {
+		if got := (cover{date(test.start), date(test.end), warranty.Status(test.status), nil}).bar(6, date(test.today)); got != test.want {
 			t.Errorf("%s to %s on %s: %s, want %s", test.start, test.end, test.today, got, test.want)
 		}
 	}

@@ -83,7 +83,7 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 		Description: warranty.Optional("Parts and labour; the drum motor is covered for ten years by its maker."), SerialNumber: warranty.Optional("WGG244A20-0017"),
 		Category: warranty.Optional("Appliances"), SellerName: warranty.Optional("Moreno Household"), SellerEmail: warranty.Optional("sales@moreno.example"),
 		StartDate: warranty.NewDate(2026, time.March, 1), EndDate: warranty.NewDate(2028, time.February, 29), Standing: warranty.Active,
-		Roles: warranty.Owner | warranty.Issuer, VerifyURL: publicURL + "/verify/" + string(sampleReference),
+		Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer), VerifyURL: publicURL + "/verify/" + string(sampleReference),
 		CreatedAt: sampleNow.AddDate(0, -3, 0), UpdatedAt: sampleNow.AddDate(0, 0, -14),
 	}
 	w.Show(warranty.DateOf(sampleNow))
@@ -156,7 +156,7 @@ func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
 	case warranty.SessionRequired:
 		err = api.CreateToken.Allow(token)
 	case warranty.RoleNotAllowed:
-		err = warranty.Seller.May(warranty.Delete)
+		err = warranty.NewRoles(warranty.Seller).May(warranty.Delete)
 	case warranty.NotFound:
 		err = warranty.ErrNotFound
 	case warranty.InvalidTransition:

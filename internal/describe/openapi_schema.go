@@ -19,7 +19,7 @@ var plain = map[reflect.Type]schema{
 	reflect.TypeFor[warranty.Reference](): {Type: "string", Pattern: "^(WR|CL)(-[0-9A-HJKMNP-TV-Z]{4}){4}$"},
 	reflect.TypeFor[warranty.Scope]():     {Type: "string", Enum: names(warranty.AllScopes...)},
 	reflect.TypeFor[warranty.Code]():      {Type: "string", Enum: codeNames()},
-	reflect.TypeFor[warranty.Roles]():     listOf(&schema{Type: "string", Enum: names(warranty.Role(0).Values()...)}),
+	reflect.TypeFor[warranty.Roles]():     listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
 	reflect.TypeFor[int64]():              {Type: "integer", Format: "int64"},
 }
 

@@ -87,6 +87,6 @@ Each code has a section on [the page of errors]({url}/docs/errors).
 
 ## Versions
 
-The version stands in the path: '/api/v1'. Inside it, changes only add: new operations, new optional parameters, new fields in answers, new codes. Ignore fields that you do not know, and take a code that you do not know by its status.
+The version stands in the path: '/api/v1'. Inside it, changes only add: new operations, new optional parameters, new fields in answers, new codes, and new values of statuses, types, roles and scopes. Ignore fields that you do not know, show values that you do not know as they are, and take a code that you do not know by its status.
 What is going to be taken away answers with the headers 'Deprecation' (when it became deprecated), 'Sunset' (when it ends) and 'Link' with 'rel="deprecation"' (what to use instead), before it ends.
 Paths outside '/api/v1' carry no version and follow the same rule.`

@@ -2,6 +2,7 @@ package describe
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 
@@ -80,7 +81,7 @@ func (b *builder) inline(t reflect.Type) *schema {
 			continue
 		}
 		field := b.inline(f.Type)
-		field.Description = strings.ReplaceAll(f.Tag.Get("doc"), "null", "left out")
+		field.Description = strings.ReplaceAll(f.Tag.Get("doc"), "null", "left out") + opened(field)
 		if format := f.Tag.Get("format"); format != "" {
 			field.Format = format
 		}
@@ -90,6 +91,29 @@ func (b *builder) inline(t reflect.Type) *schema {
 		}
 	}
 	return object
+}
+
+// opened takes the fixed list of values out of a schema, since a newer service may
+// answer with more of them, and puts it into words.
+func opened(s *schema) string {
+	values := s.Enum
+	if s.Items != nil && s.Items.Enum != nil {
+		items := *s.Items
+		values, items.Enum = items.Enum, nil
+		s.Items = &items
+	}
+	if values == nil {
+		return ""
+	}
+	s.Enum = nil
+	var list strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			list.WriteString(", ")
+		}
+		fmt.Fprint(&list, v)
+	}
+	return " Known values: " + list.String() + "; more may be added."
 }
 
 func isPlain(t reflect.Type) bool {

@@ -100,6 +100,9 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 }
 
 func ids(page any) (list []string) {
+	if relayed, ok := page.(api.Relayed); ok {
+		page = relayed.Value
+	}
 	switch p := page.(type) {
 	case warranty.Page[warranty.Warranty]:
 		return idsOf(p.Data)

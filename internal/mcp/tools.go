@@ -50,21 +50,41 @@ func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) ([]
 // that REST has in a header, and without the members that are null: a schema with
 // null types is more than many clients read.
 func content(result any) ([]byte, error) {
-	switch v := result.(type) {
-	case warranty.None:
-		return []byte(`{"done":true}`), nil
-	case interface{ Paged() warranty.Pagination }:
-	case interface{ ETag() string }:
-		result = struct {
-			Data any    `json:"data"`
-			ETag string `json:"etag"`
-		}{v, v.ETag()}
-	default:
-		result = struct {
-			Data any `json:"data"`
-		}{v}
+	relayed, elsewhere := result.(api.Relayed)
+	if elsewhere {
+		result = relayed.Value
 	}
-	body, err := api.AppendJSON(nil, result)
+	if _, ok := result.(warranty.None); ok {
+		return []byte(`{"done":true}`), nil
+	}
+	if _, ok := result.(interface{ Paged() warranty.Pagination }); ok {
+		if elsewhere {
+			return api.WithoutNulls(relayed.Body)
+		}
+		return encode(result)
+	}
+	var record struct {
+		Data any    `json:"data"`
+		ETag string `json:"etag,omitzero"`
+	}
+	record.Data = result
+	if elsewhere { // as it came, with what this program does not know
+		var envelope struct {
+			Data json.RawMessage `json:"data"`
+		}
+		if err := api.ReadJSON(relayed.Body, &envelope); err != nil {
+			return nil, err
+		}
+		record.Data = envelope.Data
+	}
+	if tagged, ok := result.(interface{ ETag() string }); ok {
+		record.ETag = tagged.ETag()
+	}
+	return encode(record)
+}
+
+func encode(v any) ([]byte, error) {
+	body, err := api.AppendJSON(nil, v)
 	if err != nil {
 		return nil, err
 	}

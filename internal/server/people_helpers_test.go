@@ -41,13 +41,13 @@ var casts = []cast{
 // roles are mine.
 func (c cast) roles() (r warranty.Roles) {
 	if c.owner == me {
-		r |= warranty.Owner
+		r = r.With(warranty.Owner)
 	}
 	if c.seller == me {
-		r |= warranty.Seller
+		r = r.With(warranty.Seller)
 	}
 	if c.creator == me {
-		r |= warranty.Issuer
+		r = r.With(warranty.Issuer)
 	}
 	return r
 }
@@ -287,7 +287,7 @@ func (w *world) history(record, session string) []event {
 // notAllowed is how somebody is refused what their roles do not allow: who can
 // not see the record hears that there is none.
 func notAllowed(roles warranty.Roles) warranty.Code {
-	if roles == 0 {
+	if roles == (warranty.Roles{}) {
 		return warranty.NotFound
 	}
 	return warranty.RoleNotAllowed

@@ -91,7 +91,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		}
 		equal(t, "events that stay", w.count(`SELECT count(*) FROM history WHERE thread_id = `+w.idLiteral(record.ID)), len(wanted)+1)
 		equal(t, "the last event", w.rows(`SELECT action, actor FROM history WHERE thread_id = `+w.idLiteral(record.ID)+` ORDER BY id DESC LIMIT 1`),
-			[]string{fmt.Sprintf("%d | Olga Neumann", warranty.WarrantyDeleted)})
+			[]string{fmt.Sprintf("%d | Olga Neumann", warranty.EnumNumber(warranty.WarrantyDeleted))})
 	}, busy)
 }
 

@@ -17,7 +17,7 @@ type verb struct {
 	attempt func(s scene) request
 }
 
-func anyRole(c cast) bool      { return c.roles() != 0 }
+func anyRole(c cast) bool      { return c.roles() != (warranty.Roles{}) }
 func owners(c cast) bool       { return c.owner == me }
 func ownersIssuer(c cast) bool { return c.owner == me || c.creator == me }
 
@@ -85,7 +85,7 @@ func move(from, to string) func(scene) request {
 // have no role, I had one: I owned the record and gave it away.
 func deletion(s scene, uploader string) request {
 	session := s.who(uploader)
-	if uploader == another && s.roles() != 0 && s.owner != another && s.creator != another {
+	if uploader == another && s.roles() != (warranty.Roles{}) && s.owner != another && s.creator != another {
 		session = s.who(third) // the other has no role here
 		if s.seller != third { // and nobody else has: a former owner left it behind
 			s.transfer(s.record.ID, s.people[me], s.people[third])
@@ -94,7 +94,7 @@ func deletion(s scene, uploader string) request {
 			return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
 		}
 	}
-	if uploader == me && s.roles() == 0 {
+	if uploader == me && s.roles() == (warranty.Roles{}) {
 		s.transfer(s.record.ID, s.people[s.owner], s.people[me])
 		defer s.transfer(s.record.ID, s.people[me], s.people[s.owner])
 	}
@@ -140,7 +140,7 @@ func TestPeopleSeeChildrenByTheSameRoles(t *testing.T) {
 			claim := s.claimAt("submitted")
 			d := s.upload(s.ownerSession(), append(document(s.record.ID, "a.pdf", pdf), field("claim_id", claim))...)
 			seen := []string{claim, d.ID}
-			if c.roles() == 0 {
+			if c.roles() == (warranty.Roles{}) {
 				seen = nil
 			}
 			for i, list := range []string{"claims", "documents"} {

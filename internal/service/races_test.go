@@ -317,7 +317,7 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 						text := fmt.Sprint(rand.IntN(5))
 						_, err = w.Service.UpdateWarranty(ctx, p.Principal, warranty.UpdateWarranty{ID: r.ID, Category: &text})
 					case 2:
-						status := warranty.Status(1 + rand.IntN(2))
+						status := warranty.EnumOf[warranty.Status](1 + rand.Int64N(2))
 						_, err = w.Service.UpdateWarranty(ctx, p.Principal, warranty.UpdateWarranty{ID: r.ID, Status: &status})
 					case 3:
 						var c warranty.Claim

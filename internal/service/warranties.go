@@ -89,9 +89,9 @@ func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) 
 	w := warranty.Warranty{ID: s.NewID(), ReferenceNumber: reference, ProductName: in.ProductName, Description: warranty.Optional(in.Description),
 		SerialNumber: warranty.Optional(in.SerialNumber), Category: warranty.Optional(in.Category), Supplier: warranty.Optional(in.Supplier),
 		SellerName: warranty.Optional(in.SellerName), SellerEmail: warranty.Optional(in.SellerEmail), StartDate: in.StartDate, EndDate: in.EndDate,
-		Standing: warranty.Active, Version: 1, CreatedAt: now, UpdatedAt: now, Roles: warranty.Owner | warranty.Issuer}
+		Standing: warranty.Active, Version: 1, CreatedAt: now, UpdatedAt: now, Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer)}
 	if p.User.EmailVerified && in.SellerEmail == p.User.Email {
-		w.Roles |= warranty.Seller
+		w.Roles = w.Roles.With(warranty.Seller)
 	}
 	s.show(&w)
 	return w, err

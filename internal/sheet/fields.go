@@ -56,12 +56,15 @@ func eachField(t reflect.Type, do func(name string, f reflect.StructField)) {
 	}
 }
 
+// nameSet is a set of names, which is one value.
+type nameSet interface{ Names() []string }
+
 // plainStruct is the type of a record inside a record, else nil.
 func plainStruct(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[nameSet]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return nil
 	}
 	return t
@@ -79,7 +82,7 @@ func textOf(v reflect.Value) string {
 	switch value := v.Interface().(type) {
 	case time.Time:
 		return value.UTC().Format(time.RFC3339)
-	case interface{ Names() []string }:
+	case nameSet:
 		return strings.Join(value.Names(), " ")
 	case encoding.TextMarshaler:
 		if b, err := value.MarshalText(); err == nil {

@@ -45,7 +45,7 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	if err := t.grantAll(`w.seller_email = $2`, user, email, warranty.Seller); err != nil {
+	if err := t.grantAll(`w.seller_email = $2`, user, email, warranty.NewRoles(warranty.Seller)); err != nil {
 		return nil, err
 	}
 	return ids, t.listsChanged(`a.user_id = $1`, anyItem, user)

@@ -188,7 +188,7 @@ func (s *script) addWarranty() (any, error) {
 func (s *script) warranty() warranty.ID { return oneOf(s, s.warranties, warranty.ID{2}) }
 
 func (s *script) change() (any, error) {
-	name, category, status := s.word(), s.word(), warranty.Status(1+s.random.IntN(3))
+	name, category, status := s.word(), s.word(), warranty.EnumOf[warranty.Status](1+s.random.Int64N(3))
 	user, id := s.user(), s.warranty()
 	var changed warranty.Warranty
 	err := s.write(func(tx *Tx) error {
@@ -224,7 +224,7 @@ func (s *script) get() (any, error) {
 
 // question is one for a list of warranties.
 func (s *script) question() warranty.ListWarranties {
-	in := warranty.ListWarranties{Paging: s.paging(), Status: warranty.Status(s.random.IntN(6)), Role: warranty.Role(s.random.IntN(4))}
+	in := warranty.ListWarranties{Paging: s.paging(), Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role: warranty.EnumOf[warranty.Role](s.random.Int64N(4))}
 	if s.random.IntN(2) == 0 {
 		in.Category = s.word()
 	}
@@ -265,7 +265,7 @@ func (s *script) fileClaim() (any, error) {
 }
 
 func (s *script) moveClaim() (any, error) {
-	user, id, to := s.user(), oneOf(s, s.claims, warranty.ID{3}), warranty.ClaimStatus(1+s.random.IntN(8))
+	user, id, to := s.user(), oneOf(s, s.claims, warranty.ID{3}), warranty.EnumOf[warranty.ClaimStatus](1+s.random.Int64N(8))
 	var answer []any
 	err := s.write(func(tx *Tx) error {
 		c, roles, linked, err := tx.LockClaim(user, id)
@@ -281,7 +281,7 @@ func (s *script) moveClaim() (any, error) {
 }
 
 func (s *script) listClaims() (any, error) {
-	in := warranty.ListClaims{Paging: s.paging(), Status: warranty.ClaimStatus(s.random.IntN(9))}
+	in := warranty.ListClaims{Paging: s.paging(), Status: warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))}
 	if s.random.IntN(2) == 0 {
 		in.WarrantyID = s.warranty()
 	}
@@ -298,7 +298,7 @@ func (s *script) listClaims() (any, error) {
 
 func (s *script) upload() (any, error) {
 	sum := s.hash(s.random.IntN(100))
-	d := warranty.Document{ID: s.id(), WarrantyID: s.warranty(), FileName: s.word(), Type: warranty.DocumentType(1 + s.random.IntN(8)), ContentType: "text/plain",
+	d := warranty.Document{ID: s.id(), WarrantyID: s.warranty(), FileName: s.word(), Type: warranty.EnumOf[warranty.DocumentType](1 + s.random.Int64N(8)), ContentType: "text/plain",
 		SizeBytes: s.random.Int64N(1 << 40), SHA256: hex.EncodeToString(sum[:]), CreatedAt: s.now()}
 	user := s.user()
 	err := s.write(func(tx *Tx) error {

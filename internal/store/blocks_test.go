@@ -82,16 +82,16 @@ func (s *script) look(other *Store) (theirs, ours string) {
 		return "", ""
 	}
 	ctx, user := context.Background(), s.users[s.random.IntN(len(s.users))].ID
-	question, status, p := s.question(), warranty.ClaimStatus(s.random.IntN(9)), warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
+	question, status, p := s.question(), warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9)), warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
 	question.Paging, question.Q = p, ""
 	if s.random.IntN(2) == 0 {
 		question.Category, question.ExpiringWithinDays = "", nil
 	}
 	if s.random.IntN(2) == 0 {
-		question.Status, status = 0, 0
+		question.Status, status = "", ""
 	}
 	if s.random.IntN(2) == 0 {
-		question.Role = 0
+		question.Role = ""
 	}
 	kind := s.random.IntN(4)
 	ask := func(st *Store) string {
@@ -272,11 +272,13 @@ func (s *script) lookAtAll(t testing.TB) {
 			p := warranty.Paging{Page: page, Limit: 5}
 			var answers [2][]string
 			for i, st := range s.others {
-				for status := range warranty.Status(6) {
+				for n := range int64(6) {
+					status := warranty.EnumOf[warranty.Status](n)
 					list, total, err := st.Warranties(ctx, u.ID, warranty.ListWarranties{Paging: p, Status: status}, s.today())
 					answers[i] = append(answers[i], s.told([]any{list, total}, err))
 				}
-				for status := range warranty.ClaimStatus(9) {
+				for n := range int64(9) {
+					status := warranty.EnumOf[warranty.ClaimStatus](n)
 					list, total, err := st.Claims(ctx, u.ID, warranty.ListClaims{Paging: p, Status: status})
 					answers[i] = append(answers[i], s.told([]any{list, total}, err))
 				}

@@ -11,11 +11,11 @@ const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.produc
 
 func readClaim(r Row, i int) warranty.Claim {
 	c := warranty.Claim{ID: r.ID(i), ClaimNumber: warranty.Reference(r.Text(i + 1)), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2),
-		Type: warranty.ClaimType(r.Int(i + 5)), Description: r.Text(i + 6), IncidentDate: date(r, i+7), Status: warranty.ClaimStatus(r.Int(i + 8)),
+		Type: enum[warranty.ClaimType](r, i+5), Description: r.Text(i + 6), IncidentDate: date(r, i+7), Status: enum[warranty.ClaimStatus](r, i+8),
 		StatusReason: optionalText(r, i+9), ResolutionNote: optionalText(r, i+11), ReplacementSerialNumber: optionalText(r, i+12),
 		CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14), ResolvedAt: optionalInstant(r, i+15)}
 	if !r.Null(i + 10) {
-		resolution := warranty.Resolution(r.Int(i + 10))
+		resolution := enum[warranty.Resolution](r, i+10)
 		c.Resolution = &resolution
 	}
 	return c
@@ -37,7 +37,7 @@ func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim
 // Claims lists the claims that the user may see and that fit the question, and counts them all.
 func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
 	l := listOf(user, ofClaim)
-	if in.Status != 0 {
+	if in.Status != "" {
 		l.and(`a.status = ?`, in.Status)
 	}
 	if !in.WarrantyID.IsZero() {
@@ -53,7 +53,7 @@ func (t *Tx) InsertClaim(c warranty.Claim) error {
 		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status, c.CreatedAt, c.UpdatedAt); err != nil {
 		return err
 	}
-	return t.grantChild(ofClaim, c.ID, c.WarrantyID, int(c.Status))
+	return t.grantChild(ofClaim, c.ID, c.WarrantyID, int(stored(c.Status)))
 }
 
 // LockClaim finds a claim that the user may see, with the user's roles on its
@@ -62,7 +62,7 @@ func (t *Tx) InsertClaim(c warranty.Claim) error {
 func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
 	if err = t.exactlyOne(`SELECT 1 FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
-		return c, 0, false, err
+		return c, roles, false, err
 	}
 	return claimWithRoles(t.ctx, t.tx, user, id)
 }
@@ -77,7 +77,7 @@ func claimWithRoles(ctx context.Context, q querier, user, id warranty.ID) (c war
 	err = one(ctx, q, `SELECT `+claimColumns+`, a.roles, (SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
-		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.Roles(r.Int(16)), r.Int(17) > 0 }, user, id)
+		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.RolesOf(r.Int(16)), r.Int(17) > 0 }, user, id)
 	return c, roles, sellerLinked, err
 }
 

@@ -86,20 +86,24 @@ func plain(v any) any {
 	case warranty.Reference:
 		return string(v)
 	case warranty.Status:
-		return int64(v)
+		return stored(v)
 	case warranty.Roles:
-		return int64(v)
+		return v.Mask()
 	case warranty.ClaimStatus:
-		return int64(v)
+		return stored(v)
 	case warranty.ClaimType:
-		return int64(v)
+		return stored(v)
 	case *warranty.Resolution:
 		if v == nil {
 			return nil
 		}
-		return int64(*v)
+		return stored(*v)
 	case warranty.DocumentType:
-		return int64(v)
+		return stored(v)
+	case warranty.Door:
+		return stored(v)
+	case warranty.Action:
+		return stored(v)
 	case kind:
 		return int64(v)
 	case Purpose:
@@ -115,6 +119,18 @@ func optionalText(r Row, i int) *string {
 	s := r.Text(i)
 	return &s
 }
+
+// stored is what an enumeration's value is stored as. Decoders refuse unknown values,
+// so one that comes here is a mistake in this program.
+func stored[T warranty.Enum](v T) int64 {
+	n := warranty.EnumNumber(v)
+	if n == 0 && v != "" {
+		panic(fmt.Sprintf("store: an unknown %T", v))
+	}
+	return n
+}
+
+func enum[T warranty.Enum](r Row, i int) T { return warranty.EnumOf[T](r.Int(i)) }
 
 func date(r Row, i int) warranty.Date { return warranty.FromEpochDay(r.Int(i)) }
 

@@ -10,7 +10,7 @@ import (
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type, d.content_type, d.size_bytes, d.sha256, d.created_at`
 
 func readDocument(r Row, i int) warranty.Document {
-	d := warranty.Document{ID: r.ID(i), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2), FileName: r.Text(i + 5), Type: warranty.DocumentType(r.Int(i + 6)),
+	d := warranty.Document{ID: r.ID(i), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2), FileName: r.Text(i + 5), Type: enum[warranty.DocumentType](r, i+6),
 		ContentType: r.Text(i + 7), SizeBytes: r.Int(i + 8), SHA256: hex.EncodeToString(r.Bytes(i + 9)), CreatedAt: instant(r, i+10)}
 	if !r.Null(i + 1) {
 		claim := r.ID(i + 1)
@@ -72,7 +72,7 @@ const fileOf = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id, a.
 	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
 
 func readFile(r Row) File {
-	return File{Document: readDocument(r, 0), StorageKey: r.Text(11), Uploader: r.ID(12), Roles: warranty.Roles(r.Int(13))}
+	return File{Document: readDocument(r, 0), StorageKey: r.Text(11), Uploader: r.ID(12), Roles: warranty.RolesOf(r.Int(13))}
 }
 
 // InsertDocument adds the metadata of a file that is stored already, to a locked

@@ -16,14 +16,14 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 	}
 	return t.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		thread, e.ID, e.At, actor, e.Actor, int(e.Door), e.TokenName, int(e.Action), e.SubjectID, string(changes))
+		thread, e.ID, e.At, actor, e.Actor, e.Door, e.TokenName, e.Action, e.SubjectID, string(changes))
 }
 
 const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
 
 func readEvent(r Row, i int) (warranty.Event, error) {
-	e := warranty.Event{ID: r.ID(i), At: instant(r, i+1), Actor: r.Text(i + 2), Door: warranty.Door(r.Int(i + 3)), TokenName: optionalText(r, i+4),
-		Action: warranty.Action(r.Int(i + 5)), SubjectID: r.ID(i + 6)}
+	e := warranty.Event{ID: r.ID(i), At: instant(r, i+1), Actor: r.Text(i + 2), Door: enum[warranty.Door](r, i+3), TokenName: optionalText(r, i+4),
+		Action: enum[warranty.Action](r, i+5), SubjectID: r.ID(i + 6)}
 	return e, json.Unmarshal([]byte(r.Text(i+7)), &e.Changes)
 }
 

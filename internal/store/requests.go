@@ -19,7 +19,7 @@ func (t *Tx) InsertRequests(list []Request) error {
 	for _, r := range list {
 		err := t.later(`INSERT INTO requests (at, id, token_id, method, route, status, ms, request_id, address, client, door)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (at, id) DO NOTHING`,
-			r.At, r.ID, r.Token.ID, r.Method, r.Route, r.Status, r.Ms, r.RequestID, r.Address, r.Client, int(r.Door))
+			r.At, r.ID, r.Token.ID, r.Method, r.Route, r.Status, r.Ms, r.RequestID, r.Address, r.Client, r.Door)
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.sta
 func readRequest(r Row, i int) warranty.RequestRecord {
 	return warranty.RequestRecord{ID: r.ID(i), Token: warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)}, At: instant(r, i+3), Method: r.Text(i + 4),
 		Route: r.Text(i + 5), Status: int(r.Int(i + 6)), Ms: int(r.Int(i + 7)), RequestID: r.Text(i + 8), Address: r.Text(i + 9), Client: r.Text(i + 10),
-		Door: warranty.Door(r.Int(i + 11))}
+		Door: enum[warranty.Door](r, i+11)}
 }
 
 // Requests lists the requests of all of a user's tokens, newest first, and counts them all.

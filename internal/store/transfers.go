@@ -36,8 +36,8 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	if err != nil {
 		return id, err
 	}
-	if err := t.takeRole(id, warranty.Owner); err != nil {
+	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {
 		return id, err
 	}
-	return id, t.grant(newOwner, id, warranty.Owner)
+	return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))
 }

@@ -15,13 +15,13 @@ func readWarranty(r Row, i int) warranty.Warranty {
 	return warranty.Warranty{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2),
 		Description: optionalText(r, i+3), SerialNumber: optionalText(r, i+4), Category: optionalText(r, i+5), Supplier: optionalText(r, i+6),
 		SellerName: optionalText(r, i+7), SellerEmail: optionalText(r, i+8), StartDate: date(r, i+9), EndDate: date(r, i+10),
-		Standing: warranty.Status(r.Int(i + 11)), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14)}
+		Standing: enum[warranty.Status](r, i+11), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14)}
 }
 
 // readMine reads a warranty with the reader's roles on it in the column behind.
 func readMine(r Row, i int) warranty.Warranty {
 	w := readWarranty(r, i)
-	w.Roles = warranty.Roles(r.Int(i + 15))
+	w.Roles = warranty.RolesOf(r.Int(i + 15))
 	return w
 }
 
@@ -40,13 +40,14 @@ func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Wa
 func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date) ([]warranty.Warranty, int64, error) {
 	l := listOf(user, ofWarranty)
 	switch in.Status {
+	case "":
 	case warranty.Active:
 		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ?`, warranty.Active, today, today)
 	case warranty.Upcoming:
 		l.and(`a.status = ? AND a.start_date > ?`, warranty.Active, today)
 	case warranty.Expired:
 		l.and(`a.status = ? AND a.end_date < ?`, warranty.Active, today)
-	case warranty.Void, warranty.Cancelled:
+	default:
 		l.and(`a.status = ?`, in.Status)
 	}
 	if in.ExpiringWithinDays != nil {
@@ -56,8 +57,8 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 	if in.Category != "" {
 		l.and(`a.category = ?`, warranty.Fold(in.Category))
 	}
-	if in.Role != 0 {
-		l.and(`a.roles & ? <> 0`, in.Role.Roles())
+	if in.Role != "" {
+		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
 	}
 	if in.Q != "" {
 		l.narrow(seen, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
@@ -114,7 +115,7 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing, searchText(w), w.Version, w.CreatedAt, w.UpdatedAt); err != nil {
 		return err
 	}
-	return t.grantNew(creator, w, warranty.Owner|warranty.Issuer)
+	return t.grantNew(creator, w, warranty.NewRoles(warranty.Owner, warranty.Issuer))
 }
 
 // People lists who has which roles on a warranty.
@@ -123,7 +124,7 @@ func (t *Tx) People(id warranty.ID) ([]Party, error) {
 	err := t.tx.query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles FROM access a JOIN users u ON u.id = a.user_id
 		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
 		func(r Row) error {
-			list = append(list, Party{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), Verified: !r.Null(3), Mails: readChoices(r.Int(4)), Roles: warranty.Roles(r.Int(5))})
+			list = append(list, Party{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), Verified: !r.Null(3), Mails: readChoices(r.Int(4)), Roles: warranty.RolesOf(r.Int(5))})
 			return nil
 		}, id)
 	return list, err
@@ -140,7 +141,7 @@ type Party struct {
 
 // AddSeller makes a person the seller of a warranty that has just been inserted.
 func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
-	return t.grantNew(seller, w, warranty.Seller)
+	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))
 }
 
 // LockWarranty finds a warranty that the user may see and keeps it from being

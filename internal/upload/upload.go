@@ -132,7 +132,7 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 	case "claim_id":
 		err = in.ClaimID.UnmarshalText([]byte(value))
 	case "type":
-		err = in.Type.UnmarshalText([]byte(value))
+		in.Type, err = warranty.ParseEnum[warranty.DocumentType](value)
 	default:
 		c.Add(api.Sayable(name), "unknown_field", "An upload takes: file, warranty_id, type, claim_id.")
 		return

@@ -21,10 +21,10 @@ type claimList struct {
 func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
 	in := warranty.ListClaims{Paging: pagingOf(query)}
-	if err := in.Status.UnmarshalText([]byte(query.Get("status"))); err != nil {
-		in.Status = 0
+	if status, err := warranty.ParseEnum[warranty.ClaimStatus](query.Get("status")); err == nil {
+		in.Status = status
 	}
-	list := claimList{Filters: []filter{{"", "warranties.all", in.Status == 0}}}
+	list := claimList{Filters: []filter{{"", "warranties.all", in.Status == ""}}}
 	for _, name := range in.Status.Values() {
 		list.Filters = append(list.Filters, filter{name, "claim_status." + name, in.Status.String() == name})
 	}
@@ -33,7 +33,7 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	if list.First = list.Page.Pagination.Total == 0 && in.Status == 0; list.First {
+	if list.First = list.Page.Pagination.Total == 0 && in.Status == ""; list.First {
 		if list.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 }
 
 // ofOwner asks for the warranties that somebody owns, on which alone they may file a claim.
-var ofOwner = warranty.ListWarranties{Role: warranty.AsOwner}
+var ofOwner = warranty.ListWarranties{Role: warranty.Owner}
 
 // hasWarranty tells whether somebody has any such warranty.
 func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty.ListWarranties) (bool, error) {
@@ -57,7 +57,7 @@ func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Pr
 }
 
 func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	body, err := web.additionOf(r, who, f, ofOwner, warranty.ClaimType(0).Values())
+	body, err := web.additionOf(r, who, f, ofOwner, warranty.ClaimType("").Values())
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution(0).Values()}
+	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution("").Values()}
 	if d.Documents, d.History, err = web.Service.ClaimThread(r.Context(), who, c); err != nil {
 		return err
 	}

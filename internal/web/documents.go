@@ -55,7 +55,7 @@ func (web *Web) newDocument(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	body, err := web.additionOf(r, who, f, warranty.ListWarranties{}, warranty.DocumentType(0).Values())
+	body, err := web.additionOf(r, who, f, warranty.ListWarranties{}, warranty.DocumentType("").Values())
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,10 @@ var (
 
 // built are the keys that are put together of a beginning and a name.
 var built = map[string][]string{
-	"token_status.": warranty.TokenStatus(0).Values(), "door.": warranty.Door(0).Values(), "action.": warranty.Action(0).Values(),
-	"scope.": {"warranties:read", "warranties:write", "claims:read", "documents:read"}, "status.": warranty.Status(0).Values(),
-	"claim_status.": warranty.ClaimStatus(0).Values(), "claim_type.": warranty.ClaimType(0).Values(), "resolution.": warranty.Resolution(0).Values(),
-	"document_type.": warranty.DocumentType(0).Values(), "role.": warranty.Role(0).Values(), "import_field.": sheet.Fields(),
+	"token_status.": warranty.TokenStatus("").Values(), "door.": warranty.Door("").Values(), "action.": warranty.Action("").Values(),
+	"scope.": {"warranties:read", "warranties:write", "claims:read", "documents:read"}, "status.": warranty.Status("").Values(),
+	"claim_status.": warranty.ClaimStatus("").Values(), "claim_type.": warranty.ClaimType("").Values(), "resolution.": warranty.Resolution("").Values(),
+	"document_type.": warranty.DocumentType("").Values(), "role.": warranty.Role("").Values(), "import_field.": sheet.Fields(),
 }
 
 // TestTextsExist looks for the text of every key that a template or the code names.

@@ -63,8 +63,8 @@ func filterOf(query url.Values) warranty.ListWarranties {
 	if status := query.Get("status"); status == "ending" {
 		days := endingSoon
 		in.ExpiringWithinDays = &days
-	} else if err := in.Status.UnmarshalText([]byte(status)); err != nil {
-		in.Status = 0
+	} else if known, err := warranty.ParseEnum[warranty.Status](status); err == nil {
+		in.Status = known
 	}
 	return in
 }

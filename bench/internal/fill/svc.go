@@ -51,7 +51,7 @@ func svcWarranties(set data.Set) Table {
 			t := r.Texts()
 			at := micros(r.Created)
 			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial, r.Category, warranty.Fold(r.Category),
-				t.Supplier, optional(t.SellerName), optional(t.SellerEmail), r.Start.EpochDay(), r.End.EpochDay(), int64(r.Standing), searched(t), int64(1), at, at}
+				t.Supplier, optional(t.SellerName), optional(t.SellerEmail), r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), at, at}
 		})}
 }
 
@@ -80,7 +80,7 @@ func svcAccess(set data.Set) Table {
 func svcSight(set data.Set, s sight) []any {
 	r := set.Record(s.record)
 	record := id(r.ID())
-	return []any{id(data.UserID(s.user)), int64(1), record, record, int64(s.roles), int64(r.Standing), r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
+	return []any{id(data.UserID(s.user)), int64(1), record, record, s.roles.Mask(), warranty.EnumNumber(r.Standing), r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
 }
 
 // SvcSQLite is Svc with what only SQLite has: access repeats the number of the
@@ -107,12 +107,12 @@ func sights(set data.Set) []sight {
 	for i := range set.Records {
 		r := set.Record(i)
 		if r.Seller == r.Owner {
-			list = append(list, sight{r.Owner, i, warranty.Owner | warranty.Issuer | warranty.Seller})
+			list = append(list, sight{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)})
 			continue
 		}
-		list = append(list, sight{r.Owner, i, warranty.Owner | warranty.Issuer})
+		list = append(list, sight{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer)})
 		if r.Seller != data.NoSeller {
-			list = append(list, sight{r.Seller, i, warranty.Seller})
+			list = append(list, sight{r.Seller, i, warranty.NewRoles(warranty.Seller)})
 		}
 	}
 	slices.SortFunc(list, func(a, b sight) int { return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.record, b.record)) })
@@ -123,8 +123,8 @@ func svcHistory(set data.Set) Table {
 	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "actor", "door", "token_name", "action", "subject_id", "changes"},
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
-			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner), int64(warranty.DoorAPI), "bench",
-				int64(warranty.WarrantyCreated), id(r.ID()), "[]"}
+			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner), warranty.EnumNumber(warranty.DoorAPI), "bench",
+				warranty.EnumNumber(warranty.WarrantyCreated), id(r.ID()), "[]"}
 		})}
 }
 
