@@ -1,8 +1,8 @@
 # What ships is built without cgo, so that is what is tested and checked too.
 export CGO_ENABLED ?= 0
 
-VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  := -s -w -X main.version=$(VERSION)
+VERSION  ?= $(shell scripts/version)
+LDFLAGS  := -s -w -X warranty.example/svc/internal/version.build=$(VERSION)
 # The browser tag adds the tests of the pages, which want Chromium.
 TAGS     := browser
 PACKAGES ?= ./...

@@ -72,7 +72,11 @@ func (a Answer) refusal() error {
 	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	var e Error
 	if err != nil || media != "application/problem+json" || api.ReadJSON(a.Body, &e.Problem) != nil || e.Code == "" {
-		return &NetworkError{errors.New("the answer, status " + strconv.Itoa(a.Status) + ", is not this service's; check the base address")}
+		reason := "it is not from this service; check the base address"
+		if a.Status == http.StatusBadGateway || a.Status == http.StatusServiceUnavailable || a.Status == http.StatusGatewayTimeout {
+			reason = "it is from a proxy; the service behind it may be down"
+		}
+		return &NetworkError{&UnexpectedAnswer{a.Status, media, reason}}
 	}
 	e.RetryAfter = a.retryAfter(time.Now())
 	return &e
@@ -97,7 +101,8 @@ func (a Answer) decode(s *api.Spec, out any) error {
 		}
 	}
 	if err != nil {
-		return &NetworkError{errors.New("the answer to " + s.Name + " can not be read; check the base address, and whether this client is older than the service")}
+		return &NetworkError{&UnexpectedAnswer{a.Status, a.Header.Get("Content-Type"),
+			"it cannot be read as the answer to " + s.Name + "; check the base address, and whether this client is older than the service"}}
 	}
 	if tagged, ok := out.(interface{ SetETag(string) }); ok {
 		tagged.SetETag(a.Header.Get("ETag"))

@@ -1,6 +1,9 @@
 package client
 
 import (
+	"errors"
+	"net/http"
+	"strconv"
 	"time"
 
 	"warranty.example/svc/warranty"
@@ -25,7 +28,33 @@ func (e *Error) Unwrap() error {
 type NetworkError struct{ Err error }
 
 // Error says what failed.
-func (e *NetworkError) Error() string { return "can not reach the service: " + e.Err.Error() }
+func (e *NetworkError) Error() string {
+	var unexpected *UnexpectedAnswer
+	if errors.As(e.Err, &unexpected) {
+		return unexpected.Error()
+	}
+	return "cannot reach the service: " + e.Err.Error()
+}
 
 // Unwrap gives the cause.
 func (e *NetworkError) Unwrap() error { return e.Err }
+
+// UnexpectedAnswer is an answer that is not the service's: the page of a proxy in
+// front of it, or of another program. It comes inside a NetworkError.
+type UnexpectedAnswer struct {
+	Status      int
+	ContentType string
+	Reason      string // what is unexpected
+}
+
+// Error says what came.
+func (e *UnexpectedAnswer) Error() string {
+	text := "unexpected response: status " + strconv.Itoa(e.Status)
+	if name := http.StatusText(e.Status); name != "" {
+		text += " " + name
+	}
+	if e.ContentType != "" {
+		text += ", " + e.ContentType
+	}
+	return text + "; " + e.Reason
+}

@@ -332,7 +332,7 @@ func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 	cmd.Stderr = &errs
 	started := time.Now()
 	out, err := cmd.Output()
-	if took := time.Since(started); err != nil || took < 1900*time.Millisecond || !strings.Contains(string(out), `"created":5`) || strings.Count(errs.String(), "The rate limit is reached; going on in 1s.") != 2 {
+	if took := time.Since(started); err != nil || took < 1900*time.Millisecond || !strings.Contains(string(out), `"created":5`) || strings.Count(errs.String(), "Rate limit reached. Continuing in 1s.") != 2 {
 		t.Errorf("%v after %v: %s %s", err, took, out, errs.String())
 	}
 }

@@ -10,27 +10,28 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
+	"warranty.example/svc/internal/credentials"
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/mcp"
+	"warranty.example/svc/internal/version"
 	"warranty.example/svc/warranty"
 )
 
-// version is set when a release is built.
-var version = "0.1.0"
-
 const usage = `svc-mcp serves the warranty records service to an agent over stdio (MCP).
-It is started by the agent's program and reads two environment variables:
+The agent's program starts it. It takes no arguments.
 
-  SVC_API_KEY    the integration token (required)
-  SVC_BASE_URL   base address of the service, ending in /api/v1
-                 (default ` + client.DefaultBaseURL + `)
+The key is an integration token. It is read from SVC_API_KEY, else from the file
+that SVC_API_KEY_FILE names, else from what "svc auth login" stored for the
+address of the service. The address is SVC_BASE_URL, which ends in /api/v1
+(default ` + client.DefaultBaseURL + `).
+
+"svc mcp config" prints the settings for an agent's program.
 `
 
 func main() {
@@ -50,38 +51,54 @@ func run(ctx context.Context, args []string) error {
 			_, err := fmt.Print(usage)
 			return err
 		case "--version", "version":
-			_, err := fmt.Println("svc-mcp " + version)
+			_, err := fmt.Println("svc-mcp " + version.String())
 			return err
 		}
-		return fmt.Errorf("it takes no arguments, and a key is never one; see svc-mcp --help")
+		return errors.New("svc-mcp takes no arguments, and a key is never one; see svc-mcp --help")
 	}
-	key := strings.TrimSpace(os.Getenv("SVC_API_KEY"))
-	if key == "" {
-		return errors.New("set SVC_API_KEY to an integration token; generate one in the settings, under API / CLI / MCP")
+	base := credentials.BaseURL(os.Getenv(credentials.BaseURLEnv), client.DefaultBaseURL)
+	key, err := findKey(base)
+	if err != nil {
+		return err
 	}
-	base := os.Getenv("SVC_BASE_URL")
-	if base == "" {
-		base = client.DefaultBaseURL
-	}
-	c, err := client.New(base, key, client.WithUserAgent("svc-mcp/"+version), client.WithMaxWait(10*time.Second))
+	c, err := client.New(base, key.Secret, client.WithUserAgent("svc-mcp/"+version.String()), client.WithMaxWait(10*time.Second))
 	if err != nil {
 		return fmt.Errorf("SVC_BASE_URL: %w", err)
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if key.Exposed {
+		log.Warn("others on this machine can read the stored key; run svc auth status for what to do")
+	}
 	who := &whoami{client: c}
 	if err := who.greet(ctx); err != nil {
 		var refusal *client.Error
 		if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
-			return fmt.Errorf("SVC_API_KEY is refused: %s", refusal.Detail)
+			return fmt.Errorf("the service refuses the key from %s: %s", key.From, refusal.Detail)
 		}
-		log.Warn("the service does not answer yet; calls will be tried when they come", "error", err.Error())
+		log.Warn("cannot reach the service yet; each call will try again", "error", err.Error())
 	}
 	server, err := mcp.New(mcp.Config{Operations: c.Operations(), Caller: who.caller, Remote: who.problem, Schemas: describe.ToolSchemas,
-		PublicURL: c.Root(), Version: version, Log: log})
+		PublicURL: c.Root(), Version: version.String(), Log: log})
 	if err != nil {
 		return err
 	}
 	return mcp.ServeStdio(ctx, server, os.Stdin, os.Stdout)
+}
+
+// findKey finds the key as svc does.
+func findKey(base string) (credentials.Key, error) {
+	key, err := credentials.Places{BaseURL: base, Getenv: os.Getenv, ConfigDir: os.UserConfigDir}.Find()
+	var refusal *warranty.Error
+	switch {
+	case errors.As(err, &refusal):
+		return key, errors.New(refusal.Message)
+	case err != nil:
+		return key, err
+	case key.Secret == "":
+		return key, errors.New("no API key for " + base + ": set SVC_API_KEY to an integration token, or run svc auth login; " +
+			"generate a token in the settings, under API / CLI / MCP")
+	}
+	return key, nil
 }
 
 // whoami asks the service who the key is, and again after a while: a token's
@@ -130,7 +147,7 @@ func (w *whoami) problem(err error) (warranty.Problem, bool) {
 	}
 	var network *client.NetworkError
 	if errors.As(err, &network) {
-		away := warranty.Refuse(warranty.Unavailable, "The service does not answer; look whether it runs, and at SVC_BASE_URL. What happened: "+network.Err.Error())
+		away := warranty.Refuse(warranty.Unavailable, "Cannot reach the service at "+w.client.Root()+". Check that it is running and that SVC_BASE_URL is its address. Cause: "+network.Err.Error()+".")
 		return away.Problem(w.client.Root(), ""), true
 	}
 	return warranty.Problem{}, false

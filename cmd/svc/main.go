@@ -9,10 +9,8 @@ import (
 
 	"warranty.example/svc/client"
 	"warranty.example/svc/internal/cli"
+	"warranty.example/svc/internal/version"
 )
-
-// version is set when a release is built.
-var version = "0.1.0"
 
 // patience is how long a command may take to end after Ctrl-C; a read from a
 // terminal or a pipe can not be called off.
@@ -25,7 +23,7 @@ func main() {
 		time.AfterFunc(patience, func() { os.Exit(130) })
 	})
 	p := cli.OnThisMachine()
-	p.Version, p.BaseURL, p.Connect = version, client.DefaultBaseURL, connect
+	p.Version, p.BaseURL, p.Connect = version.String(), client.DefaultBaseURL, connect
 	os.Exit(p.Execute(ctx, os.Args[1:]))
 }
 

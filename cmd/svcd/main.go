@@ -24,10 +24,8 @@ import (
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/version"
 )
-
-// version is set when a release is built.
-var version = "0.1.0"
 
 func main() { os.Exit(run()) }
 
@@ -55,7 +53,7 @@ var oneLine = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ")
 type usageError struct{ error }
 
 func command() *cobra.Command {
-	root := &cobra.Command{Use: "svcd", Short: "The warranty records service", Version: version, Args: noArguments,
+	root := &cobra.Command{Use: "svcd", Short: "The warranty records service", Version: version.String(), Args: noArguments,
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
@@ -148,7 +146,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeLimits()) }()
 
-	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version, PublicURL: c.PublicURL, Proxies: proxies,
+	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version.String(), PublicURL: c.PublicURL, Proxies: proxies,
 		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit,
 		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress}
 	if c.AdminListen != "" {
@@ -156,7 +154,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		if err != nil {
 			return fmt.Errorf("--admin-listen: %w", err)
 		}
-		srv.Metrics = server.NewMetrics()
+		srv.Metrics = server.NewMetrics(version.String())
 		metrics, stopMetrics := context.WithCancel(context.WithoutCancel(ctx))
 		defer stopMetrics() // after the last request
 		go server.Admin(metrics, admin, log, srv.Metrics.Handler())
@@ -170,7 +168,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 			return err
 		}
 	}
-	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version)
+	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version.String())
 	return srv.Run(ctx, listener)
 }
 

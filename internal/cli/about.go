@@ -25,15 +25,15 @@ var exitCodes = []struct {
 	code    int
 	meaning string
 }{
-	{exitOK, "All went well."},
+	{exitOK, "Success."},
 	{exitServer, "The service failed (5xx), or something on this machine did."},
-	{exitUsage, "The command line or the values are wrong, and nothing was changed; or rows of an import failed; or a question was answered with no."},
-	{exitNotFound, "There is no such record, or it is not yours."},
-	{exitCredential, "The key is missing, wrong, expired or revoked, or may not do this: its scope, or your role on the warranty."},
+	{exitUsage, "The command line or a value is invalid, and nothing was changed; or rows of an import failed; or a confirmation was declined."},
+	{exitNotFound, "The record does not exist, or you may not see it."},
+	{exitCredential, "The key is missing, invalid, expired or revoked, or not allowed to do this: its scopes, or your role on the warranty."},
 	{exitRateLimited, "Too many requests; the message says when to try again. --wait waits."},
-	{exitConflict, "It contradicts what is stored: a status that can not follow, a changed record (--if-match), a reused idempotency key."},
-	{exitNetwork, "The service was not reached, or what answered was not the service."},
-	{exitNotInForce, "svc verify: the warranty exists but is not in force today, or the serial number is another one."},
+	{exitConflict, "A conflict: a status that cannot follow the current one, a record that has changed (--if-match), a reused idempotency key."},
+	{exitNetwork, "The service was not reached, or something else answered, such as a proxy."},
+	{exitNotInForce, "svc verify: the warranty exists but is not in force today, or the serial number does not match."},
 	{exitInterrupted, "Interrupted with Ctrl-C."},
 }
 

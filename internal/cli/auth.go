@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/credentials"
 	"warranty.example/svc/warranty"
 )
 
@@ -17,7 +18,7 @@ file is svc/credentials in your folder for settings, with mode 0600.`,
 		Example: "  svc auth login\n  svc auth login < token.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("The key is never an argument: it would stay in the shell's history.", "Run svc auth login alone and paste the key when asked; if you have typed it already, rotate it.")
+				return usage("The key is never an argument: it would stay in the shell's history.", "Run svc auth login and paste the key when asked. If you have already typed it, rotate the token.")
 			}
 			return nil
 		},
@@ -26,7 +27,7 @@ file is svc/credentials in your folder for settings, with mode 0600.`,
 
 func (r *run) login(cmd *cobra.Command) error {
 	if u, err := url.Parse(r.address()); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
-		r.note("The key will travel unencrypted to %s; use https if the service has it.", u.Host)
+		r.note("The key will be sent unencrypted to %s. Use https if the service has it.", u.Host)
 	}
 	key, err := r.askForKey(cmd)
 	if err != nil {
@@ -36,9 +37,9 @@ func (r *run) login(cmd *cobra.Command) error {
 	case key == "":
 		return warranty.Refuse(warranty.MissingCredential, "No key was given.")
 	case !ok:
-		return warranty.Refuse(warranty.InvalidCredential, "This is not a whole integration token; it was not sent.")
+		return warranty.Refuse(warranty.InvalidCredential, "This is not a complete integration token. It was not sent.")
 	case kind != warranty.TokenSecret:
-		return warranty.Refuse(warranty.InvalidCredential, "This is a session, which ends soon; generate an integration token in the settings, under API / CLI / MCP.")
+		return warranty.Refuse(warranty.InvalidCredential, "This is a session, which expires soon. Generate an integration token in the settings, under API / CLI / MCP.")
 	}
 	remote, err := r.connectAs(key, false)
 	if err != nil {
@@ -48,20 +49,21 @@ func (r *run) login(cmd *cobra.Command) error {
 	if err != nil {
 		return &remoteError{err, answer}
 	}
-	stored, err := r.loadCredentials()
+	stored, err := r.loadKeys()
 	if err != nil {
 		r.note("%s", err.Error())
-		stored = credentials{Keys: map[string]string{}}
+		stored = credentials.Stored{Keys: map[string]string{}}
 	}
 	stored.Keys[r.address()] = key
-	file, err := r.saveCredentials(stored)
+	file, err := r.places().Save(stored)
 	if err != nil {
 		return err
 	}
-	r.note("Stored for %s in %s, which only you can read.", r.address(), file)
-	for _, name := range []string{"SVC_API_KEY", "SVC_API_KEY_FILE"} {
+	r.note("Stored the key for %s in %s, which only you can read.", r.address(), file)
+	r.key.From = "svc auth login"
+	for _, name := range []string{credentials.KeyEnv, credentials.KeyFileEnv} {
 		if r.Getenv(name) != "" {
-			r.note("%s is set and goes before it.", name)
+			r.note("%s is set and takes precedence over the stored key.", name)
 		}
 	}
 	return r.show(api.GetAuthStatus.Spec, out, answer)
@@ -70,13 +72,13 @@ func (r *run) login(cmd *cobra.Command) error {
 func (r *run) askForKey(cmd *cobra.Command) (string, error) {
 	if !r.StdinTerminal {
 		key, err := r.readLine(cmd.Context())
-		r.key = key
+		r.key.Secret = key
 		return key, err
 	}
 	r.prompt("API key for " + line(r.address()) + " (not shown): ")
 	key, err := r.ReadSecret(cmd.Context())
 	r.prompt("\n")
-	r.key = key
+	r.key.Secret = key
 	return key, err
 }
 
@@ -86,11 +88,11 @@ func loopback(host string) bool {
 
 func (r *run) logoutCommand() *cobra.Command {
 	return &cobra.Command{Use: "logout", Short: "Forget the key that was stored for this service",
-		Long: `Takes the stored key of this base address out of the file. The token itself goes
-on working until it expires or is revoked in the settings.`,
+		Long: `Removes the stored key of this base address from the file. The token itself keeps
+working until it expires or is revoked in the settings.`,
 		Args: arguments(),
 		RunE: func(*cobra.Command, []string) error {
-			stored, err := r.loadCredentials()
+			stored, err := r.loadKeys()
 			if err != nil {
 				return err
 			}
@@ -99,11 +101,11 @@ on working until it expires or is revoked in the settings.`,
 				return nil
 			}
 			delete(stored.Keys, r.address())
-			file, err := r.saveCredentials(stored)
+			file, err := r.places().Save(stored)
 			if err != nil {
 				return err
 			}
-			r.note("The key for %s is gone from %s; revoke the token in the settings if nothing else uses it.", r.address(), file)
+			r.note("Removed the key for %s from %s. Revoke the token in the settings if nothing else uses it.", r.address(), file)
 			return nil
 		}}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/credentials"
 )
 
 // Program is svc and what it takes from its surroundings.
@@ -94,8 +95,8 @@ type run struct {
 	pretty, noColor  bool
 	debug            bool
 	wait             time.Duration
-	key              string    // once it was read
-	bar              *progress // while there is one
+	key              credentials.Key // once it was read
+	bar              *progress       // while there is one
 }
 
 // Execute performs one command line and returns the exit code.
@@ -148,7 +149,7 @@ func (r *run) root() *cobra.Command {
 		{"warranties", "List, read, create, change, delete, import and export warranties"},
 		{"claims", "List and read claims"},
 		{"documents", "List and read the metadata of documents"},
-		{"auth", "Log in and out, and see who the key is"},
+		{"auth", "Log in, log out, and show whose key is in use"},
 		{"mcp", "Connect agents"},
 	} {
 		groups[g.name] = group(g.name, g.short)

@@ -124,27 +124,3 @@ func TestLoginKeepsTheKeyForItsOwner(t *testing.T) {
 		t.Error("a key that the service refuses was stored")
 	}
 }
-
-func TestStoredKeyBelongsToOneAddress(t *testing.T) {
-	d := newDesk(t, nil)
-	r := &run{Program: &Program{BaseURL: "http://a/api/v1", Getenv: func(string) string { return "" }, ConfigDir: func() (string, error) { return d.env["HOME"], nil }}}
-	if _, err := r.saveCredentials(credentials{Keys: map[string]string{"http://a/api/v1": "one", "http://b/api/v1": "two"}}); err != nil {
-		t.Fatal(err)
-	}
-	for address, want := range map[string]string{"": "one", "http://b/api/v1/": "two", "http://c/api/v1": "", "http://a.evil/api/v1": ""} {
-		r.baseURL = address
-		if got, err := r.storedKey(); err != nil || got != want {
-			t.Errorf("%s: %q %v", address, got, err)
-		}
-	}
-	left, err := filepath.Glob(filepath.Join(d.env["HOME"], "svc", "*"))
-	if err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v %v", left, err)
-	}
-	if err := os.WriteFile(left[0], []byte("broken"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := r.storedKey(); err == nil {
-		t.Error("a damaged file is no error")
-	}
-}

@@ -124,18 +124,40 @@ func (r *run) report(ctx context.Context, err error) report {
 	var remote *remoteError
 	switch {
 	case ctx.Err() != nil:
-		return r.local(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before its end.", "Run it again; what was sent already is not undone.")
+		return r.local(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before it finished.", "Run it again. Requests that were already sent are not undone.")
 	case errors.As(err, &wrong):
-		return r.local(exitUsage, "usage", "Used wrongly.", wrong.detail, wrong.fix)
+		return r.local(exitUsage, "usage", "Usage error.", wrong.detail, wrong.fix)
 	case errors.As(err, &remote):
 		if p, ok := remote.problem(); ok {
 			return r.refused(p, remote)
 		}
-		return r.local(exitNetwork, "unreachable", "No answer.", sentence(remote.Error()), "Check that the service runs and that --base-url or SVC_BASE_URL is its address: "+r.address()+".")
+		return r.unreachable(remote)
 	case errors.As(err, &refused):
 		return r.refusedHere(refused)
 	}
-	return r.local(exitServer, "failed", "Failed.", sentence(err.Error()), "See to what the message names, then run the command again.")
+	return r.local(exitServer, "failed", "Failed.", sentence(err.Error()), "Fix the problem and run the command again.")
+}
+
+// unreachable reports that the service did not answer, or that something else did:
+// a proxy in front of it, or another program at its address.
+func (r *run) unreachable(e *remoteError) report {
+	check := "Check that --base-url or SVC_BASE_URL is the address of the service, ending in " + string(api.V1) + ": " + r.address() + "."
+	status := e.answer.Status
+	if status == 0 {
+		return r.local(exitNetwork, "unreachable", "Service not reached.", sentence(e.Error()), "Check that the service is running. "+check)
+	}
+	what := fmt.Sprintf("%s answered with %d %s", r.address(), status, http.StatusText(status))
+	switch to := e.answer.Header.Get("Location"); {
+	case status < http.StatusMultipleChoices:
+		return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", but the response cannot be read.",
+			check+" Update svc if the service is newer.")
+	case status < http.StatusBadRequest && to != "":
+		return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", a redirect to "+to+".", check)
+	case status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout:
+		return r.local(exitNetwork, "unreachable", "Service unavailable.", what+". The response is from a proxy, not from the service.",
+			"The service behind the proxy may be down or restarting: try again in a minute. If it stays like this, tell whoever runs it.")
+	}
+	return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", which is not a response of this service.", check)
 }
 
 // local reports what has no code of the service.
@@ -150,13 +172,17 @@ func (r *run) local(exit int, code, title, detail, fix string) report {
 // refusedHere reports in the service's words what it would have refused.
 func (r *run) refusedHere(e *warranty.Error) report {
 	info := e.Code.Info()
+	detail, fix := e.Message, r.fix(e.Code, e.Fields, 0)
+	if info.Status == http.StatusUnauthorized {
+		detail += " " + fix // a script's log says what to do, too
+	}
 	root := strings.TrimSuffix(r.address(), string(api.V1))
 	object, err := api.AppendJSON(nil, localProblem{Type: root + "/docs/errors#" + string(e.Code), Title: info.Title, Status: info.Status,
-		Code: string(e.Code), Detail: e.Message, Errors: e.Fields})
+		Code: string(e.Code), Detail: detail, Errors: e.Fields})
 	if err != nil {
 		object = []byte("{}")
 	}
-	return report{exit: exitCode(info.Status, e.Code), title: info.Title + ".", detail: e.Message, object: object, fix: r.fix(e.Code, e.Fields, 0),
+	return report{exit: exitCode(info.Status, e.Code), title: info.Title + ".", detail: e.Message, object: object, fix: fix,
 		ids: []string{string(e.Code), "no request was made"}}
 }
 
@@ -186,12 +212,12 @@ func (r *run) fix(code warranty.Code, fields []warranty.FieldError, wait time.Du
 	}
 	switch code {
 	case warranty.MissingCredential:
-		return "Run svc auth login, or set SVC_API_KEY to an integration token; generate one in the settings, under API / CLI / MCP."
+		return "Set SVC_API_KEY to an integration token, or run svc auth login. Generate a token in the settings, under API / CLI / MCP."
 	case warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked, warranty.SessionExpired:
-		return code.Info().Fix + " Then run svc auth login, or set SVC_API_KEY."
+		return code.Info().Fix + " Then set SVC_API_KEY, or run svc auth login."
 	case warranty.RateLimited, warranty.IPThrottled:
 		if wait > 0 {
-			return fmt.Sprintf("Try again in %d seconds, or give --wait %ds.", int(wait.Seconds()), int(wait.Seconds())+1)
+			return fmt.Sprintf("Try again in %s, or use --wait %ds.", count(int64(wait.Seconds()), "1 second", "%d seconds"), int(wait.Seconds())+1)
 		}
 	}
 	return code.Info().Fix

@@ -110,3 +110,89 @@ func TestKeyIsNeverPrinted(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingKeyNamesBothWays (C10): a script's log says how to give the key.
+func TestMissingKeyNamesBothWays(t *testing.T) {
+	for _, terminal := range []bool{true, false} {
+		d := newDesk(t, nil)
+		delete(d.env, "SVC_API_KEY")
+		d.terminal = terminal
+		d.want(exitCredential, "warranties", "list")
+		for _, want := range []string{"SVC_API_KEY", "svc auth login", "http://127.0.0.1:1/api/v1"} {
+			if !strings.Contains(d.stderr, want) {
+				t.Errorf("terminal %t: %q does not name %s", terminal, d.stderr, want)
+			}
+		}
+	}
+}
+
+// TestOtherAnswersAreExplained (C11): the page of a proxy says what happened, where,
+// and what to do.
+func TestOtherAnswersAreExplained(t *testing.T) {
+	page := func(status int, header ...string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			for i := 0; i+1 < len(header); i += 2 {
+				w.Header().Set(header[i], header[i+1])
+			}
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte("<html><h1>nginx</h1></html>"))
+		})
+	}
+	for name, test := range map[string]struct {
+		handler http.Handler
+		wants   []string
+	}{
+		"bad gateway":     {page(502), []string{"answered with 502 Bad Gateway", "from a proxy", "try again in a minute"}},
+		"gateway timeout": {page(504), []string{"504 Gateway Timeout", "from a proxy"}},
+		"not found":       {page(404), []string{"404 Not Found", "not a response of this service", "SVC_BASE_URL"}},
+		"redirect":        {page(301, "Location", "https://elsewhere.example/"), []string{"301", "https://elsewhere.example/"}},
+		"a web page":      {page(200), []string{"200 OK", "cannot be read", "SVC_BASE_URL"}},
+		"nobody":          {nil, []string{"connection refused", "running"}},
+	} {
+		for _, terminal := range []bool{true, false} {
+			d := newDesk(t, test.handler)
+			d.terminal = terminal
+			d.want(exitNetwork, "--wait", "1ms", "warranties", "list")
+			for _, want := range append(test.wants, "http://127.0.0.1:") {
+				if !strings.Contains(d.stderr, want) {
+					t.Errorf("%s: %q does not say %q", name, d.stderr, want)
+				}
+			}
+			if strings.Contains(d.stderr, "nginx") || strings.Contains(d.stderr, "the answer") {
+				t.Errorf("%s: %q", name, d.stderr)
+			}
+		}
+	}
+}
+
+// TestNumbersReadWell (C11): one of something, and a page past the end.
+func TestNumbersReadWell(t *testing.T) {
+	d := newDesk(t, answers(200, page(record(`"Kettle"`))))
+	d.want(exitOK, "warranties", "export")
+	if d.stderr != "Exported 1 warranty.\n" {
+		t.Errorf("an export of one: %q", d.stderr)
+	}
+	for text, want := range map[string]string{
+		`{"data":[],"pagination":{"page":99,"limit":20,"total":25,"total_pages":2}}`: "Page 99 is past the end: there are 2 pages, 25 in all.\n",
+		`{"data":[],"pagination":{"page":3,"limit":20,"total":1,"total_pages":1}}`:   "Page 3 is past the end: there is 1 page, 1 in all.\n",
+		`{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}`:   "Nothing found.\n",
+	} {
+		d := newDesk(t, answers(200, text))
+		d.terminal = true
+		d.want(exitOK, "warranties", "list", "--page", "99")
+		if d.stderr != want {
+			t.Errorf("%s: %q", text, d.stderr)
+		}
+	}
+}
+
+// TestStatusSaysWhereAndWhence (C11): which service, and which of the places of the key.
+func TestStatusSaysWhereAndWhence(t *testing.T) {
+	d := newDesk(t, answers(200, statusAnswer))
+	d.terminal, d.env["NO_COLOR"] = true, "1"
+	d.want(exitOK, "auth", "status")
+	if !strings.Contains(d.stdout, "http://127.0.0.1:") || !strings.Contains(d.stdout, "key from  ") || !strings.Contains(d.stdout, "SVC_API_KEY\n") {
+		t.Errorf("%s", d.stdout)
+	}
+}

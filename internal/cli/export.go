@@ -34,7 +34,7 @@ The key needs the scope warranties:read.`,
 			return err
 		}
 		if r.output == "table" {
-			return usage("An export is no table.", "Write -o csv, ndjson or json, or use svc warranties list.")
+			return usage("An export cannot be a table.", "Use -o csv, ndjson or json, or svc warranties list.")
 		}
 		remote, err := r.connect(true)
 		if err != nil {
@@ -56,7 +56,7 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 		page, raw, err = listed(ctx, remote, in)
 		return page, err
 	}}
-	count := 0
+	written := 0
 	for {
 		page, err := p.Next(ctx)
 		if err != nil {
@@ -69,12 +69,12 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 			if !p.Fresh(w.ID) {
 				continue
 			}
-			count++
+			written++
 			if err := sink.add(w, raw[i]); err != nil {
 				return err
 			}
 		}
-		r.bar.update(float64(count)/float64(max(1, page.Pagination.Total)), fmt.Sprintf("%d of %d", count, page.Pagination.Total))
+		r.bar.update(float64(written)/float64(max(1, page.Pagination.Total)), fmt.Sprintf("%d of %d", written, page.Pagination.Total))
 		if r.StdoutTerminal {
 			r.bar.clear()
 		}
@@ -88,7 +88,7 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	r.note("%d warranties.", count)
+	r.note("%s", count(int64(written), "Exported 1 warranty.", "Exported %d warranties."))
 	return nil
 }
 

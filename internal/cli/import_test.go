@@ -72,7 +72,7 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 	if got := imported(0, "--map", "description="); got.Data.Created != 1 || got.Data.Existing != 3 {
 		t.Errorf("moved rows: %+v", got)
 	}
-	if !strings.Contains(d.stderr, "The rate limit is reached") {
+	if !strings.Contains(d.stderr, "Rate limit reached") {
 		t.Errorf("%s", d.stderr)
 	}
 }

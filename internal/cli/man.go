@@ -21,13 +21,16 @@ func (r *run) manCommand() *cobra.Command {
 			count := 0
 			err := eachCommand(cmd.Root(), func(c *cobra.Command) error {
 				count++
-				file := filepath.Join(args[0], strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
-				return os.WriteFile(file, []byte(manPage(c, r.Version)), 0o644) //nolint:gosec // likewise
+				name, text := manName(c), manPage(c, r.Version)
+				if name == programPage { // "svc mcp" has one command, which has a page
+					text = svcMCPPage(r.Version)
+				}
+				return os.WriteFile(filepath.Join(args[0], name+".1"), []byte(text), 0o644) //nolint:gosec // likewise
 			})
 			if err != nil {
 				return err
 			}
-			r.note("%d man pages in %s.", count, args[0])
+			r.note("Wrote %d man pages to %s.", count, args[0])
 			return nil
 		}}
 }
@@ -47,12 +50,47 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command) error) error {
 	return nil
 }
 
+// programPage is the name under which people look for the program svc-mcp, and
+// not for the group of commands "svc mcp".
+const programPage = "svc-mcp"
+
+// manName is the name of a command's page.
+func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// svcMCPPage is the page of the program svc-mcp.
+func svcMCPPage(version string) string {
+	return manHead(programPage, version, "Serve the warranty records service to an agent over stdio (MCP)") +
+		".SH SYNOPSIS\n.B svc\\-mcp\n.SH DESCRIPTION\n" + roffText(`An agent's program starts svc-mcp and speaks MCP to it. It offers the operations
+of the service as tools, and calls the service over HTTP.
+
+The key is an integration token. It is read from SVC_API_KEY, else from the file
+that SVC_API_KEY_FILE names, else from what "svc auth login" stored for the
+address of the service.`) + `.SH ENVIRONMENT
+.TP
+.B SVC_API_KEY
+the key
+.TP
+.B SVC_API_KEY_FILE
+file that holds the key
+.TP
+.B SVC_BASE_URL
+base address of the service, ending in /api/v1
+.SH SEE ALSO
+svc\-mcp\-config(1),
+svc\-auth\-login(1),
+svc(1)
+`
+}
+
+// manHead begins a page.
+func manHead(name, version, short string) string {
+	return fmt.Sprintf(".TH \"%s\" 1 \"\" \"svc %s\" \"Warranty Records\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), roff(version), roff(name), roff(short))
+}
+
 // manPage is one command in roff.
 func manPage(c *cobra.Command, version string) string {
 	var b strings.Builder
-	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	fmt.Fprintf(&b, ".TH \"%s\" 1 \"\" \"svc %s\" \"Warranty Records\"\n", strings.ToUpper(roff(name)), roff(version))
-	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
+	b.WriteString(manHead(manName(c), version, c.Short))
 	if c.Runnable() {
 		fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
 	}
@@ -100,11 +138,11 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 func manSeeAlso(b *strings.Builder, c *cobra.Command) {
 	var also []string
 	if c.HasParent() {
-		also = append(also, roff(strings.ReplaceAll(c.Parent().CommandPath(), " ", "-"))+"(1)")
+		also = append(also, roff(manName(c.Parent()))+"(1)")
 	}
 	for _, child := range c.Commands() {
 		if !child.Hidden && child.Name() != "help" {
-			also = append(also, roff(strings.ReplaceAll(child.CommandPath(), " ", "-"))+"(1)")
+			also = append(also, roff(manName(child))+"(1)")
 		}
 	}
 	if len(also) > 0 {

@@ -57,7 +57,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.operate(cmd, op, args) }
 	}
 	if strings.HasPrefix(op.Path, "/warranties/{id}") {
-		cmd.Long += "\nA reference number will do in place of the id."
+		cmd.Long += "\nA reference number works in place of the id."
 	}
 	return cmd
 }
@@ -94,7 +94,7 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 		return &remoteError{err, answer}
 	}
 	if again, ok := out.(interface{ Replayed() bool }); ok && again.Replayed() {
-		r.note("This idempotency key was used before: this is the record that it made then.")
+		r.note("This idempotency key was used before. This is the record that it created then.")
 	}
 	return r.show(op, out, answer)
 }
@@ -132,30 +132,39 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*Remote,
 	if err != nil {
 		return nil, nil, err
 	}
-	in := warranty.ListWarranties{Q: string(reference), Paging: warranty.Paging{Limit: 2}}
-	out, answer, err := remote.Do(cmd.Context(), api.ListWarranties.Spec, &in)
+	w, err := byReference(cmd.Context(), remote, reference)
 	if err != nil {
-		return nil, nil, &remoteError{err, answer}
+		return nil, nil, err
+	}
+	return remote, append([]string{w.ID.String()}, args[1:]...), nil
+}
+
+// byReference finds a warranty by its reference number.
+func byReference(ctx context.Context, remote *Remote, reference warranty.Reference) (*warranty.Warranty, error) {
+	in := warranty.ListWarranties{Q: string(reference), Paging: warranty.Paging{Limit: 2}}
+	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
+	if err != nil {
+		return nil, &remoteError{err, answer}
 	}
 	for _, w := range out.(*warranty.Page[warranty.Warranty]).Data {
 		if w.ReferenceNumber == reference {
-			return remote, append([]string{w.ID.String()}, args[1:]...), nil
+			return &w, nil
 		}
 	}
-	return nil, nil, warranty.ErrNotFound
+	return nil, warranty.ErrNotFound
 }
 
 // connect calls the service with the key, which it must have.
 func (r *run) connect(patient bool) (*Remote, error) {
-	key, from, err := r.findKey()
+	key, err := r.findKey()
 	if err != nil {
 		return nil, err
 	}
-	if key == "" {
-		return nil, warranty.Refuse(warranty.MissingCredential, "There is no key to call the service with.")
+	if key.Secret == "" {
+		return nil, warranty.Refuse(warranty.MissingCredential, "No API key for "+r.address()+".")
 	}
-	r.debugf("key from %s", from)
-	return r.connectAs(key, patient)
+	r.debugf("key from %s", key.From)
+	return r.connectAs(key.Secret, patient)
 }
 
 func (r *run) connectAs(key string, patient bool) (*Remote, error) {
@@ -168,7 +177,7 @@ func (r *run) connectAs(key string, patient bool) (*Remote, error) {
 	}
 	remote, err := r.Connect(c)
 	if err != nil {
-		return nil, usage("--base-url or SVC_BASE_URL is wrong: "+err.Error()+".", "Give the service's address, such as "+r.BaseURL+".")
+		return nil, usage("--base-url or SVC_BASE_URL is invalid: "+err.Error()+".", "Use the service's address, such as "+r.BaseURL+".")
 	}
 	return &remote, nil
 }
@@ -185,29 +194,64 @@ func (r *run) observe(a Attempt) {
 	switch {
 	case a.Wait == 0:
 	case a.Status == http.StatusTooManyRequests:
-		r.note("The rate limit is reached; going on in %s.", a.Wait.Round(time.Second))
+		r.note("Rate limit reached. Continuing in %s.", max(time.Second, a.Wait.Round(time.Second)))
 	case a.Wait > time.Second || r.debug:
-		r.note("The service does not answer well; trying again in %s.", a.Wait.Round(10*time.Millisecond))
+		r.note("The service is unavailable. Trying again in %s.", a.Wait.Round(10*time.Millisecond))
 	}
 }
 
 func (r *run) makeDelete(cmd *cobra.Command, op *api.Spec) {
-	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask")
+	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask for confirmation")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		what := line(args[0])
 		if !*yes {
 			if !r.StdinTerminal || !r.StderrTerminal {
-				return usage("Nothing was deleted: nobody is there to confirm it.", "Give --yes to delete without being asked.")
+				return usage("Nothing was deleted: there is no terminal to confirm it on.", "Give --yes to delete without confirmation.")
 			}
-			if err := r.confirm(cmd.Context(), "Delete "+line(args[0])+"? It can not be read or verified any more."); err != nil {
+			var err error
+			if what, err = r.nameOf(cmd.Context(), op, args[0]); err != nil {
+				return err
+			}
+			if err := r.confirm(cmd.Context(), "Delete "+what+"? It can no longer be read or verified."); err != nil {
 				return err
 			}
 		}
 		if err := r.operate(cmd, op, args); err != nil {
 			return err
 		}
-		r.note("Deleted %s.", args[0])
+		r.note("Deleted %s.", what)
 		return nil
 	}
+}
+
+// nameOf is what a person knows a warranty by. A key that may not read it leaves
+// what was typed.
+func (r *run) nameOf(ctx context.Context, op *api.Spec, typed string) (string, error) {
+	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
+		return line(typed), nil
+	}
+	remote, err := r.connect(false)
+	if err != nil {
+		return "", err
+	}
+	var w *warranty.Warranty
+	if reference, wrong := warranty.ParseReference(typed); wrong == nil {
+		w, err = byReference(ctx, remote, reference)
+	} else if id, wrong := warranty.ParseID(typed); wrong == nil {
+		out, answer, failed := remote.Do(ctx, api.GetWarranty.Spec, &warranty.GetWarranty{ID: id})
+		if w, err = out.(*warranty.Warranty), failed; err != nil {
+			err = &remoteError{err, answer}
+		}
+	} else {
+		return "", warranty.ErrNotFound
+	}
+	if p, ok := refusal(err); ok && p.Code == warranty.InsufficientScope {
+		return line(typed), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return line(w.ProductName) + " (" + string(w.ReferenceNumber) + ")", nil
 }
 
 // confirm asks a person. Anything but yes ends the command.
@@ -240,18 +284,18 @@ force today or the serial number is another one.`
 		if _, err := warranty.ParseReference(args[0]); err != nil {
 			return warranty.ErrUnknownReference
 		}
-		key, from, err := r.findKey()
+		key, err := r.findKey()
 		if err != nil {
 			return err
 		}
 		how := op
-		if key == "" {
+		if key.Secret == "" {
 			how = api.VerifyPublicly.Spec
 			r.debugf("no key: asking the public address")
 		} else {
-			r.debugf("key from %s", from)
+			r.debugf("key from %s", key.From)
 		}
-		remote, err := r.connectAs(key, false)
+		remote, err := r.connectAs(key.Secret, false)
 		if err != nil {
 			return err
 		}

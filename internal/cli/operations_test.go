@@ -162,12 +162,17 @@ func TestDeleteAsks(t *testing.T) {
 	d := newDesk(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			deleted++
+			w.WriteHeader(204)
+			return
 		}
-		w.WriteHeader(204)
+		answers(200, `{"data":`+record(`"Kettle\u001b[31m"`)+`}`).ServeHTTP(w, r)
 	}))
 	for _, no := range []string{"", "n\n", "no\n", "yess\n", "\n"} {
 		d.terminal, d.stdin = true, no
 		d.want(2, "warranties", "delete", id)
+		if !strings.Contains(d.stderr, `Delete Kettle\x1b[31m (WR-7K2M-9QXT-4D8P-HV3A)?`) { // C11
+			t.Fatalf("it asks %q", d.stderr)
+		}
 	}
 	d.terminal, d.stdin = false, "y\n"
 	d.want(2, "warranties", "delete", id)
@@ -200,7 +205,7 @@ func TestVerify(t *testing.T) {
 		exit            int
 		verdict         string
 	}{
-		{"active", "null", 0, "✓ In force"}, {"active", "true", 0, "✓ In force"}, {"active", "false", 10, "✗ The serial number is another one"},
+		{"active", "null", 0, "✓ In force"}, {"active", "true", 0, "✓ In force"}, {"active", "false", 10, "✗ The serial number does not match"},
 		{"expired", "null", 10, "✗ Not in force: expired"}, {"void", "true", 10, "✗ Not in force: void"}, {"upcoming", "null", 10, "upcoming"}, {"cancelled", "null", 10, "cancelled"},
 	} {
 		d := newDesk(t, serve(answer(test.status, test.matches)))

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"warranty.example/svc/internal/credentials"
 )
 
 // OnThisMachine is a Program at the real terminal, files and clock. It still
@@ -52,7 +54,7 @@ func readSecret(ctx context.Context) (string, error) {
 // readLine reads one line of at most a few thousand bytes.
 func (r *run) readLine(ctx context.Context) (string, error) {
 	return interruptible(ctx, func() (string, error) {
-		line, err := bufio.NewReader(io.LimitReader(r.Stdin, maxKeyFile)).ReadString('\n')
+		line, err := bufio.NewReader(io.LimitReader(r.Stdin, credentials.MaxKey)).ReadString('\n')
 		if err == io.EOF {
 			err = nil
 		}

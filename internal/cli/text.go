@@ -82,6 +82,14 @@ func plainJSON(b []byte) []byte {
 	return out.Bytes()
 }
 
+// count is a sentence with a number in it, in the singular or the plural.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return fmt.Sprintf(many, n)
+}
+
 // quote is something a person typed, fit to be said again.
 func quote(s string) string {
 	if s = line(s); utf8.RuneCountInString(s) > 60 {
@@ -104,8 +112,8 @@ var secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{12,}`)
 // scrub takes the key, and whatever else looks like one, out of a text for
 // standard error: people paste keys where they do not belong.
 func (r *run) scrub(s string) string {
-	if len(r.key) >= 8 {
-		s = strings.ReplaceAll(s, r.key, "(secret)")
+	if len(r.key.Secret) >= 8 {
+		s = strings.ReplaceAll(s, r.key.Secret, "(secret)")
 	}
 	return secrets.ReplaceAllString(s, "${1}…")
 }

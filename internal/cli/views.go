@@ -27,6 +27,8 @@ func (r *run) showTable(op *api.Spec, out any) error {
 		text = r.headed(v.ProductName, c, append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()}))
 	case *warranty.Verification:
 		text = r.verdict(v)
+	case *warranty.AuthStatus:
+		text = listing(append([]pair{{"server", r.address()}, {"key from", r.key.From}}, pairsOf(*v)...), r.outStyle())
 	default:
 		if op.Paged() {
 			text = r.table(anyColumns(listOf(out)))
@@ -66,9 +68,11 @@ func (r *run) columns() int {
 func (r *run) footer(p warranty.Pagination) {
 	switch {
 	case p.Total == 0:
-		r.note("There is nothing to show.")
+		r.note("Nothing found.")
+	case int64(p.Page) > p.TotalPages:
+		r.note("Page %d is past the end: there %s, %d in all.", p.Page, count(p.TotalPages, "is 1 page", "are %d pages"), p.Total)
 	case p.TotalPages == 1:
-		r.note("%d of %d.", p.Total, p.Total)
+		r.note("%d in all.", p.Total)
 	case int64(p.Page) < p.TotalPages:
 		r.note("Page %d of %d, %d in all; --page %d shows the next.", p.Page, p.TotalPages, p.Total, p.Page+1)
 	default:
@@ -187,7 +191,7 @@ func (r *run) verdict(v *warranty.Verification) string {
 	verdict := s.status("active", "✓ In force")
 	switch {
 	case v.SerialMatches != nil && !*v.SerialMatches:
-		verdict = s.bad("✗ The serial number is another one")
+		verdict = s.bad("✗ The serial number does not match")
 	case v.Status != warranty.Active:
 		verdict = s.bad("✗ Not in force: " + v.Status.String())
 	}

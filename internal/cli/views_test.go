@@ -45,7 +45,7 @@ func TestTablesFitTheTerminal(t *testing.T) {
 	if !strings.Contains(d.stdout, "━━━━●───────") || !strings.Contains(d.stdout, id) {
 		t.Errorf("200 columns show not everything:\n%s", d.stdout)
 	}
-	if d.stderr != "2 of 2.\n" {
+	if d.stderr != "2 in all.\n" {
 		t.Errorf("%q", d.stderr)
 	}
 }

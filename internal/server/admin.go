@@ -17,12 +17,15 @@ type Metrics struct {
 	requests *prometheus.HistogramVec
 }
 
-// NewMetrics makes the counters.
-func NewMetrics() *Metrics {
+// NewMetrics makes the counters of a program of this version.
+func NewMetrics(version string) *Metrics {
 	m := &Metrics{registry: prometheus.NewRegistry(), requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "svc_request_seconds", Help: "Time to answer a request.", Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 	}, []string{"route", "status"})}
-	m.registry.MustRegister(m.requests, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "svc_build_info", Help: "Always 1; the label is the version that runs.",
+		ConstLabels: prometheus.Labels{"version": version}})
+	build.Set(1)
+	m.registry.MustRegister(m.requests, build, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
