@@ -25,8 +25,9 @@ type Person struct{ Role, Name, Email, Password string }
 
 // Demo is what a visitor needs: who to sign in as, and a ready token.
 type Demo struct {
-	People []Person
-	// Token is the secret of the owner's integration token.
+	People []Person // without passwords when the demo was there already
+	// Token is the secret of an integration token of the owner's. It is empty when
+	// the owner has too many already.
 	Token string
 	// Reference is a warranty to verify.
 	Reference warranty.Reference
@@ -41,15 +42,16 @@ var people = []Person{
 
 const tokenName = "Demo token"
 
-// Fill makes the demo, or opens one that is there again with new passwords and a
-// new token: what was printed once can not be read back.
+// Fill makes the demo, or opens one that is there already: its passwords and
+// tokens stay as they are, and there is one more token, since what was printed
+// once cannot be read back.
 func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	has, err := s.Store.HasUsers(ctx)
 	if err != nil {
 		return Demo{}, err
 	}
 	if has {
-		// What a start that was cut short has left is made anew.
+		// A demo that was left unfinished starts over.
 		cleared, err := s.Store.ClearUnfinished(ctx, milestone, emails())
 		if err != nil || !cleared {
 			return reopen(ctx, s, err)
@@ -118,56 +120,94 @@ func withPasswords() (Demo, error) {
 	return d, nil
 }
 
-// reopen gives the people of an existing demo new passwords.
+// reopen finds the people of an existing demo and leaves them as they are.
 func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 	if err != nil {
 		return Demo{}, err
 	}
-	d, err := withPasswords()
-	if err != nil {
-		return d, err
-	}
-	for _, p := range d.People {
-		err := s.SetPassword(ctx, p.Email, p.Password)
+	d := Demo{People: append([]Person(nil), people...)}
+	var owner warranty.User
+	for i := range d.People {
+		account, err := s.Store.AccountByEmail(ctx, d.People[i].Email)
 		if errors.Is(err, warranty.ErrNotFound) {
 			return d, errors.New("--demo needs an empty database, and this one has other people's records; choose another with --data")
 		}
 		if err != nil {
 			return d, err
 		}
+		if i == 0 {
+			owner = account.User
+		}
 	}
-	return finish(ctx, s, d)
+	who, err := sessionOf(ctx, s, owner)
+	if err != nil {
+		return d, err
+	}
+	ends := s.Now().AddDate(0, 0, laterTokenDays)
+	name := tokenName + s.Now().UTC().Format(", 2 Jan 2006 15:04:05")
+	if d, err = d.ready(ctx, s, who, warranty.CreateToken{Name: name, ExpiresAt: &ends}); err != nil {
+		return d, err
+	}
+	_, err = s.SignOut(ctx, who, warranty.SignOut{})
+	return d, err
 }
 
-// finish makes the owner's token anew and picks a warranty to verify.
+const (
+	// laterTokenDays is how long the token of a later start works.
+	laterTokenDays = 7
+	// maxTokens is how many active tokens the owner may have for a later start to
+	// add one: a service that is restarted for ever leaves room for the visitor's.
+	maxTokens = warranty.MaxActiveTokens - 5
+)
+
+// sessionOf opens a session of a person whose password nobody knows.
+func sessionOf(ctx context.Context, s *service.Service, user warranty.User) (warranty.Principal, error) {
+	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
+	if err != nil {
+		return warranty.Principal{}, err
+	}
+	now := s.Now()
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		return tx.InsertSession(s.NewID(), user.ID, warranty.HashSecret(secret), now, now.Add(time.Minute))
+	})
+	if err != nil {
+		return warranty.Principal{}, err
+	}
+	who, err := s.Authenticate(ctx, secret, false)
+	who.Door = warranty.DoorWeb
+	return who, err
+}
+
+// finish makes the first token of the owner.
 func finish(ctx context.Context, s *service.Service, d Demo) (Demo, error) {
-	return d, signedIn(ctx, s, d.People[0], func(owner warranty.Principal) error {
-		tokens, err := s.ListTokens(ctx, owner, warranty.ListTokens{Paging: warranty.Paging{Limit: warranty.MaxLimit}})
-		if err != nil {
-			return err
-		}
-		for _, t := range tokens.Data {
-			if t.Name == tokenName && t.Status == warranty.TokenIsActive {
-				if _, err := s.RevokeToken(ctx, owner, warranty.RevokeToken{ID: t.ID}); err != nil {
-					return err
-				}
-			}
-		}
-		in := warranty.CreateToken{Name: tokenName}
-		for _, scope := range warranty.AllScopes {
-			in.Scopes = append(in.Scopes, string(scope))
-		}
-		token, err := s.CreateToken(ctx, owner, in)
-		if err != nil {
-			return err
-		}
-		list, err := s.ListWarranties(ctx, owner, warranty.ListWarranties{Status: warranty.Active})
-		if err == nil && len(list.Data) > 0 {
-			d.Reference = list.Data[0].ReferenceNumber
-		}
-		d.Token = token.Secret
+	err := signedIn(ctx, s, d.People[0], func(owner warranty.Principal) (err error) {
+		d, err = d.ready(ctx, s, owner, warranty.CreateToken{Name: tokenName})
 		return err
 	})
+	return d, err
+}
+
+// ready makes a token with every scope and picks a warranty to verify.
+func (d Demo) ready(ctx context.Context, s *service.Service, owner warranty.Principal, in warranty.CreateToken) (Demo, error) {
+	for _, scope := range warranty.AllScopes {
+		in.Scopes = append(in.Scopes, string(scope))
+	}
+	active, err := s.CountActiveTokens(ctx, owner)
+	if err != nil {
+		return d, err
+	}
+	if active < maxTokens {
+		token, err := s.CreateToken(ctx, owner, in)
+		if err != nil {
+			return d, err
+		}
+		d.Token = token.Secret
+	}
+	list, err := s.ListWarranties(ctx, owner, warranty.ListWarranties{Status: warranty.Active})
+	if err == nil && len(list.Data) > 0 {
+		d.Reference = list.Data[0].ReferenceNumber
+	}
+	return d, err
 }
 
 // signedIn does something as a person, in a session that ends with it.
@@ -212,10 +252,29 @@ func at(s *service.Service, when time.Time) *service.Service {
 func (d Demo) Print(w io.Writer, publicURL string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe demo is ready at %s\n\nSign in as\n", publicURL)
+	again := d.People[0].Password == ""
 	for _, p := range d.People {
-		fmt.Fprintf(&b, "  %-7s %-20s password %s\n", p.Role, p.Email, p.Password)
+		if again {
+			fmt.Fprintf(&b, "  %-7s %s\n", p.Role, p.Email)
+		} else {
+			fmt.Fprintf(&b, "  %-7s %-20s password %s\n", p.Role, p.Email, p.Password)
+		}
 	}
-	fmt.Fprintf(&b, "\nTry the API with the owner's token\n  export SVC_API_KEY=%s\n", d.Token)
+	if again {
+		fmt.Fprintf(&b, "The passwords are those printed at the first start. To set a new one, run this with the same\n"+
+			"--data or --database:\n  svcd user password %s\n", d.People[0].Email)
+	}
+	switch {
+	case d.Token == "":
+		b.WriteString("\nThe owner has many tokens already: use one of those, or revoke some in Settings, API / CLI / MCP.\n")
+	case again:
+		fmt.Fprintf(&b, "\nTry the API with a new token of the owner, which works for %d days; earlier ones keep working\n", laterTokenDays)
+	default:
+		b.WriteString("\nTry the API with the owner's token\n")
+	}
+	if d.Token != "" {
+		fmt.Fprintf(&b, "  export SVC_API_KEY=%s\n", d.Token)
+	}
 	fmt.Fprintf(&b, "  curl -H \"x-api-key: $SVC_API_KEY\" \"%s/api/v1/warranties?status=active&limit=3\"\n", publicURL)
 	fmt.Fprintf(&b, "\nVerify a warranty, as anyone can\n  curl \"%s/verify/%s\"\n\n", publicURL, d.Reference)
 	_, err := io.WriteString(w, b.String())

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMCPStdioFindsTheKeyAsSvcDoes (C20): what "svc auth login" stored, and a file
+// that SVC_API_KEY_FILE names, do for svc-mcp as for svc.
+func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "key")
+	if err := os.WriteFile(file, []byte(secret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	base := "SVC_BASE_URL=" + p.url + "/api/v1"
+	home := []string{base, "HOME=" + dir, "XDG_CONFIG_HOME=" + dir}
+	login := exec.Command(filepath.Join(binaries, "svc"), "auth", "login")
+	login.Env, login.Stdin = home, strings.NewReader(secret+"\n")
+	if out, err := login.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, env := range map[string][]string{
+		"stored":  home,
+		"slashed": append([]string{base + "/"}, home[1:]...),
+		"mounted": {base, "SVC_API_KEY_FILE=" + file},
+	} {
+		m := mcpStart(t, env)
+		m.begin()
+		if a := m.ask("tools/list", `{}`); a.Error != nil || !strings.Contains(string(a.Result), "create_warranty") {
+			t.Errorf("%s: %s %v", name, a.Result, a.Error)
+		}
+		m.end()
+	}
+	for name, test := range map[string]struct {
+		env  []string
+		want []string
+	}{
+		"none":            {[]string{base, "HOME=" + t.TempDir()}, []string{"SVC_API_KEY", "svc auth login", p.url}},
+		"another service": {[]string{"SVC_BASE_URL=http://127.0.0.1:1/api/v1", home[1], home[2]}, []string{"SVC_API_KEY", "svc auth login"}},
+		"not a key":       {[]string{base, "SVC_API_KEY=ghp_0123456789"}, []string{"SVC_API_KEY", "not a key"}},
+		"refused":         {[]string{base, "SVC_API_KEY_FILE=" + wrongKey(t, dir)}, []string{"SVC_API_KEY_FILE", "refuses"}},
+	} {
+		out, err := mcpCommand(t, test.env).CombinedOutput()
+		for _, want := range test.want {
+			if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 || strings.Contains(string(out), "ghp_") {
+				t.Errorf("%s: %v %q does not say %q", name, err, out, want)
+			}
+		}
+	}
+}
+
+// wrongKey is a file with a well-formed key that no service knows.
+func wrongKey(t *testing.T, dir string) string {
+	t.Helper()
+	file := filepath.Join(dir, "wrong")
+	if err := os.WriteFile(file, []byte("svc_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg3YSfms"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}

@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/version"
+)
+
+// TestOneVersionEverywhere (C20) asks every place that tells the version.
+func TestOneVersionEverywhere(t *testing.T) {
+	t.Parallel()
+	want := version.Release
+	admin := freeAddress(t)
+	p := start(t, "--admin-listen="+admin)
+	check := func(where, got string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s says %q, want %q", where, got, want)
+		}
+	}
+	output := func(cmd *exec.Cmd) string {
+		t.Helper()
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v", cmd, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	check("svcd --version", strings.TrimPrefix(output(exec.Command(svcd(), "--version")), "svcd version "))
+	check("svc --version", strings.TrimPrefix(output(exec.Command(filepath.Join(binaries, "svc"), "--version")), "svc "))
+	check("svc-mcp --version", strings.TrimPrefix(output(mcpCommand(t, nil, "--version")), "svc-mcp "))
+
+	field := func(text []byte, name string) string {
+		t.Helper()
+		var object map[string]any
+		if err := json.Unmarshal(text, &object); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		value, _ := object[name].(string)
+		return value
+	}
+	for _, path := range []string{"/.well-known/mcp.json", "/.well-known/agent-card.json"} {
+		check(path, field([]byte(p.want(t, 200, call{method: "GET", path: path}).body), "version"))
+	}
+	server, err := os.ReadFile("../server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("server.json", field(server, "version"))
+
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	m := mcpStart(t, mcpEnv(p, secret))
+	var hello struct{ ServerInfo struct{ Version string } }
+	a := m.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	if err := json.Unmarshal(a.Result, &hello); err != nil {
+		t.Fatal(err)
+	}
+	check("svc-mcp's initialize", hello.ServerInfo.Version)
+	m.end()
+
+	answer, err := http.Get("http://" + admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?m)^svc_build_info\{version="(.*)"\} 1$`).FindStringSubmatch(string(text))
+	if found == nil {
+		t.Fatal("the metrics have no svc_build_info")
+	}
+	check("the metrics", found[1])
+}
+
+// TestVersionOfABuildIsSemantic (C20) asks what make build would link: a clone without
+// a tag is a pre-release, and never the bare name of a commit.
+func TestVersionOfABuildIsSemantic(t *testing.T) {
+	t.Parallel()
+	out, err := exec.Command("../scripts/version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// From semver.org, without leading zeros in mind.
+	if text := strings.TrimSpace(string(out)); !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(text) {
+		t.Errorf("%q is no semantic version", text)
+	}
+	linked := exec.Command("go", "build", "-ldflags", "-X warranty.example/svc/internal/version.build=1.2.3-dev+abc", "-o", filepath.Join(t.TempDir(), "svc-mcp"), "warranty.example/svc/cmd/svc-mcp")
+	linked.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := linked.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	told, err := exec.Command(linked.Args[5], "--version").Output()
+	if err != nil || string(told) != "svc-mcp 1.2.3-dev+abc\n" {
+		t.Errorf("%q %v", told, err)
+	}
+}
