@@ -108,7 +108,7 @@ func TestOneAddressCannotHoldEveryConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := run(t, func(s *server.Server) {
-		s.ConnectionsPerAddress, s.Proxies, s.Metrics = 5, proxies, server.NewMetrics()
+		s.ConnectionsPerAddress, s.Proxies, s.Metrics = 5, proxies, server.NewMetrics("test")
 	})
 	var greedy []*peer
 	served := 0
@@ -155,7 +155,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := run(t, func(s *server.Server) { s.MaxConnections, s.Proxies, s.Metrics = 4, proxies, server.NewMetrics() })
+	r := run(t, func(s *server.Server) { s.MaxConnections, s.Proxies, s.Metrics = 4, proxies, server.NewMetrics("test") })
 	var proxy, direct []*peer
 	for range 2 {
 		proxy, direct = append(proxy, r.dial(t, "127.0.0.3")), append(direct, r.dial(t, "127.0.0.1"))
