@@ -135,7 +135,7 @@ func TestAbortedExportIsLogged(t *testing.T) {
 	r.Header.Set("Cookie", b.cookie)
 	func() {
 		defer func() {
-			if p := recover(); p != http.ErrAbortHandler { //nolint:errorlint // it is never wrapped
+			if p := recover(); p != http.ErrAbortHandler {
 				t.Errorf("the export ended with %v", p)
 			}
 		}()
