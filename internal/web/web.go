@@ -64,7 +64,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
 		mux.Handle(r.pattern, web.Limited(web.guard.Handler(web.serve(r))))
-		var again http.Handler = http.NotFoundHandler()
+		again := http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
 			again = web.serveResumed(r.page)
 		}
