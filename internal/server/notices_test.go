@@ -129,7 +129,7 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 		for i := range 6 {
 			w.from(fmt.Sprintf("198.51.100.%d", i), guess)
 		}
-		refused(t, "a stranger", w.from("198.51.100.9", guess), warranty.IPThrottled)
+		refused(t, "a stranger", w.from("198.51.100.9", guess), warranty.RateLimited)
 		w.browser(t).post("/sign-in", "email", olga.Email, "password", olga.Password).says(t, "a new browser", 429)
 		forged := w.browser(t)
 		forged.device = "__Host-svc_device=GUESSED"

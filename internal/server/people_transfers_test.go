@@ -324,7 +324,7 @@ func TestPeopleOffersAreThrottled(t *testing.T) {
 		}
 		w.unchanged(t, "one offer too many", func() {
 			a := w.Do(offering(record.ID, owner.Session, "new@people.example"))
-			refused(t, "one offer too many", a, warranty.IPThrottled)
+			refused(t, "one offer too many", a, warranty.RateLimited)
 			if wait := number(t, a.Header, "Retry-After"); wait < 1 || wait > 60 {
 				t.Errorf("Retry-After is %d", wait)
 			}

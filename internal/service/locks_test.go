@@ -59,6 +59,10 @@ func TestSignInThatIsOvertaken(t *testing.T) {
 func TestNobodyWaitsInARing(t *testing.T) {
 	const rounds, uploaders = 4, 3
 	each(t, func(t *testing.T, w *world) {
+		var before int64 // the server may have served other tests
+		if w.postgres {
+			before = w.number(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)
+		}
 		for range rounds {
 			olga := w.person("Olga", false)
 			record := w.record(olga, olga.User.Email)
@@ -100,7 +104,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 		if err := w.Store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		var rings int
+		rings := before
 		deadline := time.Now().Add(5 * time.Second)
 		for told := false; !told && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			err := w.db.QueryRow(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database() AND numbackends <= 1`).Scan(&rings)
@@ -109,8 +113,8 @@ func TestNobodyWaitsInARing(t *testing.T) {
 			}
 			told = err == nil
 		}
-		if rings > 0 {
-			t.Errorf("%d rings had to be broken", rings)
+		if rings > before {
+			t.Errorf("%d rings had to be broken", rings-before)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in wa
 	}
 	fresh := s.NewID()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		locked, err := s.lockByCode(tx, account, code, store.ForReset, now)
+		locked, err := lockByCode(tx, owner, code, store.ForReset, now)
 		if err != nil {
 			return badCode(err)
 		}

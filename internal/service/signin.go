@@ -95,7 +95,7 @@ func (s *Service) signInByCode(ctx context.Context, p warranty.Principal, accoun
 	}
 	fresh := s.NewID()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		locked, err := s.lockByCode(tx, account, code, store.ForSignIn, now)
+		locked, err := lockByCode(tx, account.ID, code, store.ForSignIn, now)
 		if err != nil {
 			return codeGone(err, errSignInCode)
 		}
@@ -114,21 +114,14 @@ func (s *Service) signInByCode(ctx context.Context, p warranty.Principal, accoun
 	return session.Session, err
 }
 
-// lockByCode uses a mailed code and locks the account that it is for. The record of
-// an address that was never verified may pass to a new account, so writes to
-// warranties are held first: they look for a seller by the address.
-func (s *Service) lockByCode(tx *store.Tx, account store.Account, code warranty.Hash, purpose store.Purpose, now time.Time) (store.Account, error) {
-	if !account.EmailVerified {
-		if err := tx.HoldWarranties(); err != nil {
-			return account, err
-		}
-	}
-	locked, err := tx.LockUser(account.ID)
+// lockByCode locks an account and uses a code that was mailed to it.
+func lockByCode(tx *store.Tx, account warranty.ID, code warranty.Hash, purpose store.Purpose, now time.Time) (store.Account, error) {
+	locked, err := tx.LockUser(account)
 	if err != nil {
 		return locked, err
 	}
 	id, err := tx.UseCode(code, purpose, now)
-	if err == nil && (id != account.ID || locked.Disabled) {
+	if err == nil && (id != account || locked.Disabled) {
 		err = warranty.ErrNotFound
 	}
 	return locked, err

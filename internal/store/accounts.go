@@ -128,10 +128,18 @@ func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 // VerifiedUser finds who has shown the address to be theirs. It holds the row, so
 // that a verification that is under way waits and then sees this transaction's record.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
-		id, found = r.ID(0), !r.Null(1)
-		return nil
-	}, email)
+	known := false
+	// It looks twice: the address may pass to a new account while this waits for the
+	// old one (see SetAside), and only another statement sees the new row.
+	for range 2 {
+		err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
+			id, found, known = r.ID(0), !r.Null(1), true
+			return nil
+		}, email)
+		if err != nil || known {
+			break
+		}
+	}
 	return id, found, err
 }
 

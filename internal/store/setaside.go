@@ -8,8 +8,8 @@ import (
 )
 
 // SetAside takes the address from a locked account whose owner never verified it.
-// The account is disabled and keeps its records; successor may restore them. Call
-// HoldWarranties first, as for every account that is verified from its first moment.
+// The account is disabled and keeps its records; successor may restore them. A record
+// that is being made for the address waits for the lock, and then finds the successor.
 func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET email = $2, disabled_at = COALESCE(disabled_at, $3), set_aside_for = $4, `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@set-aside.invalid", now, successor)
