@@ -300,7 +300,7 @@ func TestAdminListenerWantsALoopbackHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorld(t, servertest.SQLite(t))
-	go server.Admin(t.Context(), listener, w.Server.Log, server.NewMetrics().Handler())
+	go server.Admin(t.Context(), listener, w.Server.Log, server.NewMetrics("test").Handler())
 	for host, status := range map[string]int{
 		"localhost": 200, "LOCALHOST:8081": 200, "127.0.0.1": 200, "127.0.0.1:9": 200, "127.8.8.8": 200, "[::1]:9": 200, "[::1]": 200,
 		"evil.example": 421, "evil.example:8081": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "10.0.0.1": 421, "0.0.0.0": 421, "[2001:db8::1]": 421,
