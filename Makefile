@@ -29,6 +29,10 @@ run: build ## run the service with a believable demo in it
 test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 	$(SERVICES) go test -timeout=20m -tags=$(TAGS) $(PACKAGES)
 
+.PHONY: freeze
+freeze: ## freeze a PostgreSQL backend for three minutes and hold totals against rows
+	SVC_TEST_FREEZE=3m $(SERVICES) go test -count=1 -v -timeout=10m -run='^TestAFrozenBackendIsCounted$$' ./internal/store
+
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: ## look for data races where goroutines meet (needs a C compiler)

@@ -95,7 +95,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	}
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
-	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
+	s.StorageLimit = int64(c.StorageLimit) << 20
 	if c.SMTP == "" {
 		return s, nil
 	}
@@ -103,7 +103,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	s.Mail, s.RequireVerified = sender, true
+	s.Mail = sender
 	return s, nil
 }
 
@@ -148,7 +148,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 
 	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version.String(), PublicURL: c.PublicURL, Proxies: proxies,
 		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit,
-		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress, SecurityContact: c.SecurityContact}
+		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress}
 	if c.AdminListen != "" {
 		admin, err := net.Listen("tcp", c.AdminListen)
 		if err != nil {

@@ -32,7 +32,7 @@ func (o *overtaken) Read(b []byte) (int, error) {
 func TestSignInThatIsOvertaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for what, by := range map[string]func(email string) error{
-			"by a new password": func(email string) error { return w.Service.SetPassword(ctx, email, "another long password", false) },
+			"by a new password": func(email string) error { return w.Service.SetPassword(ctx, email, "another long password") },
 			"by its end":        func(email string) error { return w.Service.DisableUser(ctx, email) },
 		} {
 			olga := w.person("Olga", true)
@@ -59,10 +59,6 @@ func TestSignInThatIsOvertaken(t *testing.T) {
 func TestNobodyWaitsInARing(t *testing.T) {
 	const rounds, uploaders = 4, 3
 	each(t, func(t *testing.T, w *world) {
-		var before int64 // the server may have served other tests
-		if w.postgres {
-			before = w.number(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)
-		}
 		for range rounds {
 			olga := w.person("Olga", false)
 			record := w.record(olga, olga.User.Email)
@@ -81,7 +77,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 					allow(err)
 					over.Store(true)
 				case 1:
-					_, err := w.Service.VerifyEmail(ctx, olga.Principal, warranty.VerifyEmail{Code: verification})
+					_, err := w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: verification})
 					allow(err)
 				case 2:
 					name := "Olga again"
@@ -104,7 +100,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 		if err := w.Store.Close(); err != nil {
 			t.Fatal(err)
 		}
-		rings := before
+		var rings int
 		deadline := time.Now().Add(5 * time.Second)
 		for told := false; !told && time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 			err := w.db.QueryRow(`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database() AND numbackends <= 1`).Scan(&rings)
@@ -113,8 +109,8 @@ func TestNobodyWaitsInARing(t *testing.T) {
 			}
 			told = err == nil
 		}
-		if rings > before {
-			t.Errorf("%d rings had to be broken", rings-before)
+		if rings > 0 {
+			t.Errorf("%d rings had to be broken", rings)
 		}
 	})
 }

@@ -102,25 +102,6 @@ func (t *Tx) takeRole(id warranty.ID, role warranty.Roles) error {
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
 }
 
-// moveAccess gives everything that one account sees to another, and returns how many
-// warranties that were.
-func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
-	n := 0
-	err := t.tx.query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
-		func(Row) error { n++; return nil }, from)
-	if err != nil {
-		return 0, err
-	}
-	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */)
-		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */ FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
-		return 0, err
-	}
-	if err := t.listsChanged(`a.user_id = $1`, anyItem, to); err != nil {
-		return 0, err
-	}
-	return n, t.later(`DELETE FROM access WHERE user_id = $1`, from)
-}
-
 // syncAccess copies what lists filter on from a warranty that has changed, if
 // that did.
 func (t *Tx) syncAccess(before, w warranty.Warranty) error {
@@ -158,18 +139,29 @@ func foldedCategory(w warranty.Warranty) string {
 }
 
 // Every change above tells the lists that it touches (see blocks.go), in its own
-// transaction: an entry that is new at their end is told of only when it comes late.
+// transaction: an entry that is new at their end is told of only when it comes
+// below their horizon.
 
 // anyItem stands for more changes than are told one by one.
 var anyItem warranty.ID
 
-// listsGrew tells of an entry that has just been granted, if its id is so old that
-// somebody may have counted already what lies around it.
+// listsGrew tells of an entry that has just been granted the lists in which a
+// process may have counted what lies around it. It has to come after the grant: see
+// fence. An entry that is late by its age is noted, so that one block is counted
+// again; to be late in another way takes a fault, and the list is counted again.
 func (t *Tx) listsGrew(parent warranty.ID, k kind, item warranty.ID) error {
-	if !t.store.lists.late(item, t.store.Now()) {
-		return nil
+	if t.store.lists.late(item, t.store.Now()) {
+		return t.childChanged(k, item, parent)
 	}
-	return t.childChanged(k, item, parent)
+	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE kind = $2 AND horizon >= $3
+		AND user_id IN (SELECT a.user_id FROM access a WHERE a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3)`, parent, k, item)
+}
+
+// raiseHorizon notes that a process is about to count a list up to an entry.
+func (t *Tx) raiseHorizon(user warranty.ID, k kind, horizon warranty.ID) error {
+	return t.later(`INSERT INTO list_epochs (user_id, kind, epoch, horizon) VALUES ($1, $2, 0, $3)
+		ON CONFLICT (user_id, kind) DO UPDATE SET horizon = excluded.horizon
+		WHERE list_epochs.horizon IS NULL OR list_epochs.horizon < excluded.horizon`, user, k, horizon)
 }
 
 // childChanged tells all who see an item of a warranty, or the warranty itself.

@@ -21,6 +21,14 @@ import (
 // the same transaction and notes the entry (listsChanged). Every statement that
 // reads a page reads the epoch, too: a total is never taken from counts of another
 // epoch, in whichever process the change was made.
+//
+// Growth is what comes above the list's horizon, an id in the database that is
+// raised before blocks are made up to it. A transaction inserts its entry and then
+// looks at the horizon; an entry below it moves the epoch. A transaction that looked
+// before the horizon was raised had locked the table by then: blocks are counted
+// only after all that held that lock have ended (fence). So however late a
+// transaction commits, and whatever any clock says, its entry is either in the
+// counts or moves the epoch. Clocks only decide where the horizon is put.
 
 // lists remembers the blocks of long lists.
 type lists struct {
@@ -29,9 +37,12 @@ type lists struct {
 	// Entries that fit a filter are rare when at most one in so many does. Between
 	// them lies too much to read it for a page.
 	rare int64
-	// ids that are younger than this are in no block: one that is older than theirs
-	// may still be on its way into the database.
+	// ids that are younger than this are in no block: of those, others that are older
+	// are still on their way into the database, and each would move the epoch.
 	settle time.Duration
+	// What was counted is counted again after this long, so that nothing that went
+	// wrong with a count can stay, not even after a restore under a running service.
+	renew time.Duration
 
 	mu      sync.Mutex
 	entries map[listKey]*listEntry
@@ -47,12 +58,15 @@ type listKey struct {
 // listEntry is one list. Who counts holds busy; who reads does not wait.
 type listEntry struct {
 	busy chan struct{}
-	now  atomic.Pointer[counted]
-	size int // as it is in that of all lists
+	// encloseAt is when blocks may next be made, after it has failed; for who holds busy.
+	encloseAt time.Time
+	now       atomic.Pointer[counted]
+	size      int // as it is in that of all lists
 }
 
 // counted is a list at one epoch. It does not change: what is counted later is another one.
 type counted struct {
+	since   time.Time // when the oldest of it was counted
 	epoch   int64
 	ends    []warranty.ID // the last entry of each block
 	filters map[string]*blocks
@@ -77,7 +91,7 @@ const (
 )
 
 func newLists() *lists {
-	return &lists{block: 256, slots: 256, rare: 64, settle: 2 * time.Minute, entries: map[listKey]*listEntry{},
+	return &lists{block: 256, slots: 256, rare: 64, settle: 2 * time.Minute, renew: time.Hour, entries: map[listKey]*listEntry{},
 		most: 1 << 18} // about 20 MiB, with some filters each
 }
 
@@ -124,11 +138,13 @@ func (c *lists) remembered(ctx context.Context, s *Store, l *list) (*blocks, err
 	if now == nil || len(now.ends) == 0 {
 		return nil, nil
 	}
-	if b := now.filters[l.key()]; b != nil && b.sum != uncounted {
+	if b := now.filters[l.key()]; b != nil && b.sum != uncounted && !c.expired(now) {
 		return b, nil
 	}
 	return c.bring(ctx, s, l)
 }
+
+func (c *lists) expired(n *counted) bool { return time.Since(n.since) > c.renew }
 
 // bring counts what is not counted yet of a list under its filter, once for all who wait.
 func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
@@ -148,12 +164,12 @@ func (c *lists) bring(ctx context.Context, s *Store, l *list) (*blocks, error) {
 			return b, nil
 		}
 	}
-	if old == nil {
-		old = &counted{}
+	if old == nil || c.expired(old) {
+		old = &counted{since: time.Now()}
 	}
 	next, err := old.caughtUp(ctx, s, l)
 	if err == nil {
-		err = next.extend(ctx, s, l, c)
+		err = next.extend(ctx, s, l, c, entry)
 	}
 	if err == nil {
 		err = next.count(ctx, s, l, c)
@@ -210,7 +226,7 @@ func (n *counted) size() int {
 // caughtUp is a copy that holds at the list's epoch: blocks in which something
 // changed since are uncounted, and all are gone when too much did.
 func (n *counted) caughtUp(ctx context.Context, s *Store, l *list) (*counted, error) {
-	next := &counted{}
+	next := &counted{since: n.since}
 	told := map[int64]warranty.ID{}
 	err := s.engine.query(ctx, `SELECT e.epoch, c.epoch, c.item_id FROM list_epochs e
 		LEFT JOIN list_changes c ON c.user_id = e.user_id AND c.kind = e.kind AND c.epoch > $3 WHERE e.user_id = $1 AND e.kind = $2`, func(r Row) error {
@@ -262,7 +278,10 @@ func (b *blocks) without(dirty []int, epoch int64) *blocks {
 }
 
 // extend makes blocks of what has settled behind the last one.
-func (n *counted) extend(ctx context.Context, s *Store, l *list, c *lists) error {
+func (n *counted) extend(ctx context.Context, s *Store, l *list, c *lists, entry *listEntry) error {
+	if time.Now().Before(entry.encloseAt) {
+		return nil
+	}
 	var ends []warranty.ID
 	seen := int64(0)
 	all := listOf(l.user, l.kind)
@@ -271,8 +290,49 @@ func (n *counted) extend(ctx context.Context, s *Store, l *list, c *lists) error
 			ends = append(ends, id)
 		}
 	})
-	n.ends = slices.Concat(n.ends, ends)
+	switch {
+	case err != nil || len(ends) == 0:
+	case s.enclose(ctx, l, last(ends)):
+		n.ends = slices.Concat(n.ends, ends)
+	default:
+		entry.encloseAt = time.Now().Add(encloseEvery)
+	}
 	return err
+}
+
+const (
+	encloseEvery = 2 * time.Second
+	encloseTime  = time.Second // for which a reader may wait, when nothing can be written
+	// Transactions that are under way usually end within a millisecond or two.
+	firstWait = time.Millisecond
+	lastWait  = 64 * time.Millisecond
+)
+
+// enclose raises the list's horizon, and tells whether everything that may have
+// been inserted below it unnoticed has ended. Where it has not, or nothing can be
+// written, the blocks are made another time: until then what they would have held
+// is counted with every question.
+func (s *Store) enclose(ctx context.Context, l *list, horizon warranty.ID) bool {
+	ctx, cancel := context.WithTimeout(ctx, encloseTime)
+	defer cancel()
+	if err := s.Write(ctx, func(t *Tx) error { return t.raiseHorizon(l.user, l.kind, horizon) }); err != nil {
+		return false
+	}
+	passed, err := s.engine.fence(ctx)
+	if err != nil {
+		return false
+	}
+	for wait := firstWait; ; wait *= 2 {
+		ok, err := passed(ctx)
+		if ok || err != nil || wait > lastWait {
+			return ok && err == nil
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // count counts the blocks that are uncounted under the list's filter.

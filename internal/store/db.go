@@ -48,6 +48,9 @@ type engine interface {
 	// again from its start when the engine lost a race.
 	write(ctx context.Context, fn func(engineTx) error) error
 	ping(ctx context.Context) error
+	// fence returns a function that tells whether every transaction that was writing
+	// access rows when fence was called has ended.
+	fence(ctx context.Context) (passed func(context.Context) (bool, error), err error)
 	// now is the time by the clock that all users of the database share.
 	now(ctx context.Context) (time.Time, error)
 	// isDuplicate tells whether an error says that a key is taken already.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -22,11 +23,32 @@ import (
 type postgresEngine struct {
 	dialect *dialect
 	pool    *pgxpool.Pool
+	pulse   *pulse
+	// local sets the timeouts in each transaction, because connections are another
+	// program's, such as PgBouncer's, and shared with others.
+	local bool
 }
 
 const (
 	minPool    = 16
 	writeTries = 5
+	// connectTimeout is for each host of the address.
+	connectTimeout = 3 * time.Second
+	// closeTime is above what a request may take, of which some may be under way.
+	closeTime = 25 * time.Second
+)
+
+// Timeouts of the server, for transactions whose owner has gone or is frozen: their
+// locks would hold up others for as long as it takes TCP to notice. They are above
+// what any request may take, and migrations run without. Values that the address,
+// the role or the database sets win. setTimeouts passes over what the server does
+// not know: transaction_timeout came with PostgreSQL 17.
+const (
+	setTimeouts = `SELECT set_config(s.name, t.value, false) FROM pg_settings s JOIN (VALUES
+			('idle_in_transaction_session_timeout', '10s'), ('lock_timeout', '10s'), ('statement_timeout', '60s'), ('transaction_timeout', '90s')
+		) t (name, value) ON s.name = t.name WHERE s.source IN ('default', 'configuration file')`
+	setLocalTimeouts = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true),
+		set_config('statement_timeout', '60s', true)`
 )
 
 func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
@@ -41,17 +63,32 @@ func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = max(config.MaxConns, minPool)
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = 5 * time.Second
+	if config.ConnConfig.ConnectTimeout == 0 || !strings.Contains(url, "connect_timeout") {
+		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
+	if config.ConnConfig.ValidateConnect == nil { // of several hosts, the one that can be written to
+		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	e := &postgresEngine{dialect: postgresDialect(), local: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe}
+	e.pulse = newPulse(func() { e.pool.Reset() })
+	config.ConnConfig.DialFunc = e.pulse.dial
+	watched := config.ConnConfig.Copy()
+	if !e.local {
+		config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			_, err := conn.Exec(ctx, setTimeouts)
+			return err
+		}
+	}
+	if e.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, fmt.Errorf("open PostgreSQL: %w", err)
 	}
-	return &postgresEngine{dialect: postgresDialect(), pool: pool}, nil
+	e.pulse.start(watched)
+	return e, nil
 }
 
 func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+	ctx, done := e.pulse.guard(ctx)
+	defer done()
 	var err error
 	for range 2 {
 		// A connection that died while it was idle shows only when it is used: try
@@ -65,6 +102,18 @@ func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) e
 		if err == nil || handedOut || ctx.Err() != nil || !lostConnection(err) {
 			break
 		}
+	}
+	return e.outcome(ctx, err)
+}
+
+// outcome notes that the server has answered, or explains why it did not.
+func (e *postgresEngine) outcome(guarded context.Context, err error) error {
+	if err == nil || sqlState(err) != "" {
+		e.pulse.heard()
+	} else if errors.Is(context.Cause(guarded), errSilent) {
+		return unavailable(errSilent)
+	} else if guarded.Err() == nil && errors.Is(err, context.Canceled) {
+		return unavailable(err) // the pool was closed while it made a connection
 	}
 	return explainPostgres(err)
 }
@@ -82,10 +131,12 @@ func eachRow(rows pgx.Rows, each func(Row) error) error {
 }
 
 func (e *postgresEngine) write(ctx context.Context, fn func(engineTx) error) error {
+	ctx, done := e.pulse.guard(ctx)
+	defer done()
 	for try := 1; ; try++ {
 		again, err := e.writeOnce(ctx, fn)
 		if err == nil || !again || try == writeTries || ctx.Err() != nil {
-			return explainPostgres(err)
+			return e.outcome(ctx, err)
 		}
 		time.Sleep(time.Duration(try) * 5 * time.Millisecond)
 	}
@@ -99,7 +150,7 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error)
 		return lostConnection(err), err
 	}
 	defer conn.Release()
-	tx := &postgresTx{engine: e, conn: conn}
+	tx := &postgresTx{engine: e, conn: conn, ctx: ctx}
 	defer func() {
 		if p := recover(); p != nil {
 			again, err = false, also(fmt.Errorf("panic in a transaction: %v", p), tx.rollback(ctx))
@@ -128,11 +179,50 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error)
 }
 
 func (e *postgresEngine) ping(ctx context.Context) error {
-	return explainPostgres(e.pool.Ping(ctx))
+	ctx, done := e.pulse.guard(ctx)
+	defer done()
+	return e.outcome(ctx, e.pool.Ping(ctx))
+}
+
+// writersOfAccess are the transactions that have written an access row, or are about
+// to: each holds this lock until it has ended and what it wrote can be seen.
+const writersOfAccess = `FROM pg_locks WHERE locktype = 'relation' AND relation = 'access'::regclass AND mode = 'RowExclusiveLock' AND granted
+	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+
+// fence notes who writes now. It waits as CREATE INDEX CONCURRENTLY does, by locks
+// and not by the age of transactions, so that a long one that is not ours, or only
+// reads, holds nothing up.
+func (e *postgresEngine) fence(ctx context.Context) (func(context.Context) (bool, error), error) {
+	var writers []string
+	err := e.query(ctx, `SELECT DISTINCT virtualtransaction `+writersOfAccess, func(r Row) error {
+		writers = append(writers, r.Text(0))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	names, err := json.Marshal(writers)
+	return func(ctx context.Context) (passed bool, err error) {
+		if len(writers) == 0 {
+			return true, nil
+		}
+		err = one(ctx, e, `SELECT count(*) `+writersOfAccess+` AND virtualtransaction IN (SELECT json_array_elements_text($1))`,
+			func(r Row) { passed = r.Int(0) == 0 }, string(names))
+		return passed, err
+	}, err
 }
 
 func (e *postgresEngine) close() error {
-	e.pool.Close()
+	e.pulse.close()
+	closed := make(chan struct{})
+	go func() {
+		e.pool.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeTime): // connections to a frozen server close in their own time
+	}
 	return nil
 }
 
@@ -148,12 +238,20 @@ func sqlState(err error) string {
 
 func serialization(err error) bool { return slices.Contains([]string{"40001", "40P01"}, sqlState(err)) }
 
+// endsConnection are the states after which a connection is of no use: it is to a
+// server that is not written to, or was idle or busy for too long.
+var endsConnection = []string{"25006", "25P03", "25P04"}
+
+// gaveUp are the states of a statement that the server has ended in time: it waited
+// for a lock, or took too long.
+var gaveUp = []string{"55P03", "57014"}
+
 // lostConnection tells errors of the way to the database, not of the statement.
 func lostConnection(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
 	state := sqlState(err)
-	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") || state == "25006" || pgconn.SafeToRetry(err) ||
+	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") || slices.Contains(endsConnection, state) || pgconn.SafeToRetry(err) ||
 		errors.As(err, &network) || errors.As(err, &connect) ||
 		slices.ContainsFunc([]string{"conn closed", "closed pool", "unexpected EOF"}, func(gone string) bool {
 			return strings.Contains(fmt.Sprint(err), gone)
@@ -164,7 +262,7 @@ func explainPostgres(err error) error {
 	if err == nil {
 		return nil
 	}
-	if lostConnection(err) || serialization(err) || strings.HasPrefix(sqlState(err), "53") || strings.HasPrefix(sqlState(err), "58") {
+	if lostConnection(err) || serialization(err) || slices.Contains(gaveUp, sqlState(err)) || strings.HasPrefix(sqlState(err), "53") || strings.HasPrefix(sqlState(err), "58") {
 		return unavailable(err)
 	}
 	return err
@@ -182,6 +280,7 @@ type statement struct {
 type postgresTx struct {
 	engine *postgresEngine
 	conn   *pgxpool.Conn
+	ctx    context.Context // of the whole transaction; ends when the server falls silent
 	queue  []statement
 	begun  bool
 }
@@ -224,9 +323,15 @@ func (t *postgresTx) query(ctx context.Context, sql string, each func(Row) error
 
 // flush sends all that waits in one go. last reads the result of the last
 // statement; nil when nobody asks for it.
-func (t *postgresTx) flush(ctx context.Context, last func(pgx.BatchResults) error) (err error) {
+func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error) (err error) {
 	if !t.begun {
-		t.queue = slices.Insert(t.queue, 0, statement{sql: `BEGIN`})
+		// Each statement has to see what was committed before it, whatever the
+		// database's default is: a write looks at a list's horizon after it has locked.
+		first := []statement{{sql: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
+		if t.engine.local {
+			first = append(first, statement{sql: setLocalTimeouts})
+		}
+		t.queue = slices.Insert(t.queue, 0, first...)
 	}
 	var batch pgx.Batch
 	for _, s := range t.queue {
@@ -234,10 +339,16 @@ func (t *postgresTx) flush(ctx context.Context, last func(pgx.BatchResults) erro
 	}
 	sent := t.queue
 	t.begun, t.queue = true, nil
-	results := t.conn.SendBatch(ctx, &batch)
+	results := t.conn.SendBatch(t.ctx, &batch)
 	defer func() {
 		if closing := results.Close(); err == nil {
 			err = closing
+		}
+		if err == nil {
+			t.engine.pulse.heard()
+		}
+		if slices.Contains(endsConnection, sqlState(err)) {
+			hangUp(t.conn.Conn())
 		}
 	}()
 	if last != nil {
@@ -263,10 +374,10 @@ func (t *postgresTx) rollback(ctx context.Context) error {
 	if !t.begun || t.conn.Conn().IsClosed() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if _, err := t.conn.Exec(ctx, `ROLLBACK`); err != nil {
-		return t.conn.Conn().Close(ctx)
+		hangUp(t.conn.Conn())
 	}
 	return nil
 }

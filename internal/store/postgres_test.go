@@ -25,6 +25,10 @@ type proxy struct {
 	conns map[net.Conn]bool
 	// next says what becomes of the next thing that the store sends.
 	next fate
+	// gate, while it is not nil, holds up what the store sends until it is closed;
+	// held is closed when the first of it has come.
+	gate, held chan struct{}
+	frozen     bool // with a gate, connections are made and nothing is heard on them
 }
 
 // fate is what becomes of a message.
@@ -39,7 +43,13 @@ const (
 // newProxy gives the address of a fresh PostgreSQL schema behind a proxy.
 func newProxy(t *testing.T, settings ...string) (*proxy, string) {
 	t.Helper()
-	u, err := url.Parse(testenv.Postgres(t))
+	return newProxyOf(t, testenv.Postgres(t), settings...)
+}
+
+// newProxyOf is newProxy for a database that there is.
+func newProxyOf(t *testing.T, database string, settings ...string) (*proxy, string) {
+	t.Helper()
+	u, err := url.Parse(database)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,6 +61,7 @@ func newProxy(t *testing.T, settings ...string) (*proxy, string) {
 	go p.serve()
 	t.Cleanup(func() {
 		p.Close()
+		p.release()
 		p.cut()
 	})
 	u.Host = listener.Addr().String()
@@ -68,6 +79,9 @@ func (p *proxy) serve() {
 		if err != nil {
 			return
 		}
+		if p.keep(client) {
+			continue
+		}
 		server, err := net.Dial("tcp", p.target)
 		if err != nil || !p.add(client, server) {
 			client.Close()
@@ -81,13 +95,23 @@ func (p *proxy) serve() {
 	}
 }
 
+// keep takes a connection that a frozen server will never speak on.
+func (p *proxy) keep(client net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.frozen {
+		p.conns[client] = true
+	}
+	return p.frozen
+}
+
 func (p *proxy) add(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range conns {
 		p.conns[c] = true
 	}
-	return !p.down
+	return !p.down && p.gate == nil
 }
 
 func (p *proxy) end(conns ...net.Conn) {
@@ -101,7 +125,14 @@ func (p *proxy) end(conns ...net.Conn) {
 
 // forth carries what the store says.
 func (p *proxy) forth(client, server net.Conn) {
-	defer p.end(client, server)
+	late := false // what was held up is answered into the void, and not cut short
+	defer func() {
+		if late {
+			_ = server.(*net.TCPConn).CloseWrite() // back ends it
+			return
+		}
+		p.end(client, server)
+	}()
 	buffer := make([]byte, 1<<16)
 	for {
 		n, err := client.Read(buffer)
@@ -111,7 +142,16 @@ func (p *proxy) forth(client, server net.Conn) {
 		p.mu.Lock()
 		fate := p.next
 		p.next = delivered
+		gate := p.gate
+		if gate != nil && p.held != nil {
+			close(p.held)
+			p.held = nil
+		}
 		p.mu.Unlock()
+		if gate != nil {
+			late = true
+			<-gate
+		}
 		switch fate {
 		case swallowed:
 			return
@@ -135,6 +175,43 @@ func (p *proxy) back(client, server net.Conn) {
 	defer p.end(client, server)
 	_, _ = io.Copy(client, server) // either end may go
 	_, _ = io.Copy(io.Discard, server)
+}
+
+// hold holds up what the store sends from now on, as a network does that loses
+// packets and sends them again.
+func (p *proxy) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gate, p.held = make(chan struct{}), make(chan struct{})
+}
+
+// freeze makes the server one that takes everything and answers nothing.
+func (p *proxy) freeze() {
+	p.hold()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.frozen = true
+}
+
+// awaitHeld waits until something is held up.
+func (p *proxy) awaitHeld(t testing.TB) {
+	t.Helper()
+	testenv.Wait(t, "something to be held up", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.gate != nil && p.held == nil
+	})
+}
+
+// release lets what was held up arrive.
+func (p *proxy) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.gate != nil {
+		close(p.gate)
+		p.gate = nil
+	}
+	p.frozen = false
 }
 
 // arrange decides the fate of the next message.
@@ -415,8 +492,7 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 // TestSerializationFailuresAreTriedAgain has two units read and then change one
 // row, where PostgreSQL lets only one of them.
 func TestSerializationFailuresAreTriedAgain(t *testing.T) {
-	_, database := newProxy(t, "default_transaction_isolation", "serializable")
-	s := withScratch(t, open(t, database))
+	s := withScratch(t, open(t, testenv.Postgres(t)))
 	if err := s.Write(context.Background(), put(1, "")); err != nil {
 		t.Fatal(err)
 	}
@@ -426,6 +502,9 @@ func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 		met := false
 		err := s.Write(context.Background(), func(tx *Tx) error {
 			runs.Add(1)
+			if err := tx.later(`SET TRANSACTION ISOLATION LEVEL SERIALIZABLE`); err != nil {
+				return err
+			}
 			was := ""
 			if err := one(tx.ctx, tx.tx, `SELECT v FROM scratch WHERE k = 1`, func(r Row) { was = r.Text(0) }); err != nil {
 				return err

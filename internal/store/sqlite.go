@@ -180,6 +180,12 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 	return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 }
 
+// fence has nothing to wait for: there is one writer at a time, so whoever looked at
+// something before a transaction changed it has ended before that began.
+func (e *sqliteEngine) fence(context.Context) (func(context.Context) (bool, error), error) {
+	return func(context.Context) (bool, error) { return true, nil }, nil
+}
+
 func (e *sqliteEngine) isDuplicate(err error) bool {
 	return errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) || errors.Is(err, sqlite3.CONSTRAINT_UNIQUE)
 }

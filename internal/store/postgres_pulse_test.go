@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// soonAll fails unless everything returns, within a minute. Nothing here has a
+// deadline of its own: without the pulse it would wait for ever.
+func soonAll(t *testing.T, n int, what string, do func(i int)) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		together(n, do)
+	}()
+	testenv.Receive(t, what, done)
+}
+
+// TestAFrozenServerIsGivenUp // D7: callers of a PostgreSQL that takes everything
+// and answers nothing are told, those who come then at once, and it goes on when
+// the server does.
+func TestAFrozenServerIsGivenUp(t *testing.T) {
+	t.Parallel()
+	p, database := newProxy(t)
+	s := open(t, database)
+	withScratch(t, s)
+	ctx := context.Background()
+	together(8, func(int) { _, _ = s.HasUsers(ctx) }) // connections to be frozen
+	p.freeze()
+	began := time.Now()
+	calls := []func(i int) error{
+		func(int) error { return s.Ping(ctx) },
+		func(int) error { _, err := s.HasUsers(ctx); return err },
+		func(i int) error { return s.Write(ctx, put(i, "x")) },
+	}
+	soonAll(t, 24, "calls of a frozen server", func(i int) {
+		if err := calls[i%3](i); !isUnavailable(err) {
+			t.Errorf("call %d of a frozen server: %v", i, err)
+		}
+	})
+	t.Logf("given up after %v", time.Since(began).Round(10*time.Millisecond))
+	soonAll(t, 24, "calls of a server that is known to be frozen", func(i int) {
+		if err := calls[i%3](i); !errors.Is(err, errSilent) || !isUnavailable(err) {
+			t.Errorf("call %d of a server that is known to be frozen: %v", i, err)
+		}
+	})
+	p.release()
+	p.drop()
+	back := time.Now()
+	testenv.Wait(t, "the server to be used again", func() bool { return s.Write(ctx, put(1000, "x")) == nil })
+	t.Logf("used again after %v", time.Since(back).Round(10*time.Millisecond))
+}
+
+// TestASlowStatementIsNotGivenUp // D7: who takes long is not taken for frozen.
+func TestASlowStatementIsNotGivenUp(t *testing.T) {
+	t.Parallel()
+	s := open(t, testenv.Postgres(t))
+	if err := s.engine.query(context.Background(), `SELECT pg_sleep(6)`, func(Row) error { return nil }); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestAnotherHostTakesOver // D7: of several hosts in the address, the next one is
+// used when the first has frozen, or is gone.
+func TestAnotherHostTakesOver(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func(*proxy){"frozen": (*proxy).freeze, "gone": (*proxy).cut} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, database := newProxy(t)
+			u, err := url.Parse(database)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u.Host += "," + first.target
+			s := withScratch(t, open(t, u.String()))
+			fail(first)
+			began, k := time.Now(), 0
+			testenv.Wait(t, "the second host", func() bool { k++; return s.Write(context.Background(), put(k, "x")) == nil })
+			t.Logf("the second host is used after %v", time.Since(began).Round(10*time.Millisecond))
+		})
+	}
+}
+
+// TestTheServerEndsWhatIsLeftOpen // D2: connections carry the server's own timeouts,
+// unless the address says otherwise, and also behind PgBouncer.
+func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
+	database := testenv.Postgres(t)
+	setting := func(address, name string) (value string) {
+		s := open(t, address)
+		if err := s.Write(context.Background(), func(tx *Tx) error {
+			return one(tx.ctx, tx.tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	for _, c := range []struct{ more, name, want string }{
+		{"", "idle_in_transaction_session_timeout", "10s"},
+		{"", "lock_timeout", "10s"},
+		{"", "statement_timeout", "1min"},
+		{"&default_query_exec_mode=cache_describe", "idle_in_transaction_session_timeout", "10s"},
+		{"&default_query_exec_mode=cache_describe", "lock_timeout", "10s"},
+		{"&idle_in_transaction_session_timeout=0", "idle_in_transaction_session_timeout", "0"},
+		{"&lock_timeout=1234", "lock_timeout", "1234ms"},
+	} {
+		if got := setting(database+c.more, c.name); got != c.want {
+			t.Errorf("%s with %q is %q, want %q", c.name, c.more, got, c.want)
+		}
+	}
+}
+
+// TestATransactionThatIsIdleIsUndone // D2: the server ends a transaction whose owner
+// says nothing, and the owner hears of it. The unit is tried again.
+func TestATransactionThatIsIdleIsUndone(t *testing.T) {
+	s := withScratch(t, open(t, testenv.Postgres(t)+"&idle_in_transaction_session_timeout=50"))
+	runs := 0
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		runs++
+		if _, err := tx.exec(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, 1, "x"); err != nil {
+			return err
+		}
+		if runs > 1 {
+			return nil
+		}
+		pid := int64(0)
+		if err := one(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
+			return err
+		}
+		testenv.Wait(t, "the server to end the transaction", func() bool {
+			return number(t, s, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid) == 0
+		})
+		_, err := tx.exec(`UPDATE scratch SET v = 'y'`)
+		return err
+	})
+	if rows := values(t, s); err != nil || runs != 2 || rows[1] != "x" {
+		t.Errorf("after %d runs the rows are %v: %v", runs, rows, err)
+	}
+}
