@@ -16,8 +16,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"warranty.example/svc/internal/testenv"
 )
 
 // formAround is what stands before and after the file in an upload.
@@ -93,8 +91,9 @@ func filesIn(t *testing.T, dir, folder string) int {
 }
 
 // TestPeopleFilesSurviveKills uploads and removes documents while the server is
-// killed again and again. After each restart there is no file without a record,
-// no record without its file, and nothing is missing that was acknowledged.
+// killed again and again. After each restart no record is without its file, and
+// nothing is missing that was acknowledged. What the kills leave behind goes to
+// the trash after a day: TestOrphanedFilesGoThroughTheTrash.
 func TestPeopleFilesSurviveKills(t *testing.T) {
 	t.Parallel()
 	const rounds, uploaders = 8, 4
@@ -105,7 +104,6 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 	var mu sync.Mutex
 	var seed atomic.Uint64
 	acknowledged, removed, attempted := map[string]string{}, map[string]bool{}, map[string]bool{} // by id
-	leftover := 0
 	for round := range rounds {
 		var running sync.WaitGroup
 		for i := range uploaders {
@@ -150,14 +148,9 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 		time.Sleep(time.Duration(150+rand.IntN(250)) * time.Millisecond)
 		p.kill()
 		running.Wait()
-		before := filesIn(t, dir, "complete") + filesIn(t, dir, "arriving")
 		p = startIn(t, dir, unthrottled...)
 		have := p.documents(t, session)
-		leftover += before - len(have)
-		if n := filesIn(t, dir, "arriving"); n != 0 {
-			t.Errorf("round %d: %d files are still arriving", round, n)
-		}
-		if n := filesIn(t, dir, "complete"); n != len(have) {
+		if n := filesIn(t, dir, "complete"); n < len(have) {
 			t.Errorf("round %d: %d files for %d records", round, n, len(have))
 		}
 		for id, sum := range acknowledged {
@@ -173,48 +166,8 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 			t.Errorf("the file of %s has the sum %s, its record says %s", id, got, sum)
 		}
 	}
-	t.Logf("%d kills: %d uploads and %d removals acknowledged, %d documents at the end, %d leftovers swept", rounds, len(acknowledged), len(removed), len(have), leftover)
-	if len(acknowledged) < 5*rounds || leftover == 0 {
-		t.Errorf("too little was under way to show anything: %d uploads, %d leftovers", len(acknowledged), leftover)
-	}
-}
-
-// TestPeopleFilesOfOtherReplicasAreLeftAlone starts a server beside files that no
-// record speaks of. Beside PostgreSQL a young one may be another replica's that is
-// about to have its record; beside SQLite there is nobody else.
-func TestPeopleFilesOfOtherReplicasAreLeftAlone(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		database func(t *testing.T) []string
-		left     int
-	}{
-		"sqlite":   {func(*testing.T) []string { return nil }, 0},
-		"postgres": {func(t *testing.T) []string { return []string{"--database=" + testenv.Postgres(t)} }, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			for _, folder := range []string{"complete", "arriving"} {
-				path := filepath.Join(dir, "data", "files", folder)
-				if err := os.MkdirAll(path, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				for key, age := range map[string]time.Duration{"young": 59 * time.Minute, "old": 61 * time.Minute} {
-					then := time.Now().Add(-age)
-					if err := os.WriteFile(filepath.Join(path, key), []byte("x"), 0o600); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.Chtimes(filepath.Join(path, key), then, then); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-			startIn(t, dir, c.database(t)...)
-			for _, folder := range []string{"complete", "arriving"} {
-				if n := filesIn(t, dir, folder); n != c.left {
-					t.Errorf("%d files are left in %s, want %d", n, folder, c.left)
-				}
-			}
-		})
+	t.Logf("%d kills: %d uploads and %d removals acknowledged, %d documents at the end", rounds, len(acknowledged), len(removed), len(have))
+	if len(acknowledged) < 5*rounds {
+		t.Errorf("too little was under way to show anything: %d uploads", len(acknowledged))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,12 +99,29 @@ func startIn(t testing.TB, dir string, args ...string) *process {
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--listen") }) {
 		args = append(args, "--listen="+freeAddress(t))
 	}
+	args = append(args, dataOf(args)...)
 	p, err := launch(dir, nil, append([]string{svcd()}, args...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.kill)
 	return p
+}
+
+// dataOf is the data folder for a database of the test's choice: all servers on it
+// share one.
+func dataOf(args []string) []string {
+	for _, arg := range args {
+		database, ok := strings.CutPrefix(arg, "--database=")
+		if !ok || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--data=") }) {
+			continue
+		}
+		if u, err := url.Parse(database); err == nil && u.Scheme != "" {
+			return []string{"--data=" + filepath.Join(binaries, "data of "+u.Query().Get("search_path"))}
+		}
+		return []string{"--data=" + filepath.Dir(database)}
+	}
+	return nil
 }
 
 // unthrottled are the settings of a server that a test floods from one address.

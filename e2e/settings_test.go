@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/files"
 )
 
 // effect is how a setting shows from outside. Its two values must show
@@ -53,6 +54,27 @@ func effects(t *testing.T) map[string]effect {
 			see: func(t *testing.T, p *process) string {
 				p.want(t, 401, call{method: "GET", path: "/api/v1/warranties"})
 				return fmt.Sprint(seen.Load() > 0, otherSeen.Load() > 0)
+			}},
+		"adopt-files": {one: "true", other: "false", shows: [2]string{"taken over", "refused"}, wrong: "perhaps",
+			see: func(t *testing.T, p *process) string {
+				dir := t.TempDir()
+				folder, err := files.Open(filepath.Join(dir, "data", "files"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer folder.Close()
+				if err := folder.SetID(files.ID{}); err != nil { // of another database
+					t.Fatal(err)
+				}
+				again, err := launch(dir, p.cmd.Env, append(slices.Clone(p.cmd.Args), "--listen="+freeAddress(t))...)
+				if err != nil {
+					if !strings.Contains(err.Error(), "exit status 2") || !strings.Contains(err.Error(), "belongs to another database") {
+						t.Error(err)
+					}
+					return "refused"
+				}
+				again.kill()
+				return "taken over"
 			}},
 		"demo": {one: "true", other: "false", wrong: "perhaps",
 			see: func(_ *testing.T, p *process) string {

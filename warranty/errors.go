@@ -28,6 +28,7 @@ const (
 	TokenLimitReached    Code = "token_limit_reached"
 	InvalidTransition    Code = "invalid_transition"
 	AlreadyExists        Code = "already_exists"
+	FileMissing          Code = "file_missing"
 	PreconditionFailed   Code = "precondition_failed"
 	BodyTooLarge         Code = "body_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
@@ -64,6 +65,7 @@ var codes = []CodeInfo{
 	{TokenLimitReached, http.StatusConflict, "Token limit reached", "Revoke a token that is no longer used, then try again."},
 	{InvalidTransition, http.StatusConflict, "Invalid transition", "Move to one of the statuses named in the detail."},
 	{AlreadyExists, http.StatusConflict, "Already exists", "Choose another value, or use the one that exists."},
+	{FileMissing, http.StatusGone, "File missing", "Ask the operator to restore the file from a backup, or upload the document again."},
 	{PreconditionFailed, http.StatusPreconditionFailed, "Precondition failed", "Read the record again and repeat the change with its new ETag."},
 	{BodyTooLarge, http.StatusRequestEntityTooLarge, "Body too large", "Send less: a JSON body has at most 1 MiB, a file at most 20 MiB."},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "Send Content-Type: application/json, or multipart/form-data for an upload."},

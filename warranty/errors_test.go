@@ -19,6 +19,7 @@ var codeTable = map[int]string{
 	405: "method_not_allowed",
 	406: "not_acceptable",
 	409: "token_limit_reached invalid_transition already_exists",
+	410: "file_missing",
 	412: "precondition_failed",
 	413: "body_too_large",
 	415: "unsupported_media_type",

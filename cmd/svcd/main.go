@@ -9,16 +9,13 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/demo"
-	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/server"
@@ -29,7 +26,7 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 2 for what the person who typed can mend.
+// run is main with an exit code: 2 for what the person who typed can fix.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -88,7 +85,7 @@ func load(cmd *cobra.Command) (config.Config, error) {
 func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Service, error) {
 	st, err := store.Open(ctx, c.Database)
 	if err != nil && !c.IsPostgres() { // an address may hold a password
-		err = fmt.Errorf("open %s: %w", c.Database, err)
+		err = denied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
 	}
 	if err != nil {
 		return nil, err
@@ -127,18 +124,21 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer listener.Close()
+	release, err := lockDatabase(c)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
 	s, err := open(ctx, c, log)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Store.Close()) }()
-	if s.Files, err = files.Open(filepath.Join(c.Data, "files")); err != nil {
+	closeFiles, err := openFiles(ctx, c, s)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Files.Close()) }()
-	if err := s.SweepFiles(ctx, youngest(c)); err != nil {
-		return err
-	}
+	defer func() { err = errors.Join(err, closeFiles()) }()
 
 	limits, closeLimits, err := limiter(c, log, s)
 	if err != nil {
@@ -170,15 +170,6 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version.String())
 	return srv.Run(ctx, listener)
-}
-
-// youngest is how old a file without a record must be to be a leftover. Nobody
-// else uploads beside a SQLite file; replicas that share a folder may.
-func youngest(c config.Config) time.Duration {
-	if c.IsPostgres() {
-		return time.Hour
-	}
-	return 0
 }
 
 // limiter counts in memory, or in Redis when replicas share the limits.

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -76,11 +78,21 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		if _, err := os.Stat(c.Database); !c.IsPostgres() && cmd.Name() != "add" && errors.Is(err, fs.ErrNotExist) {
 			return usageError{fmt.Errorf("there is no database at %s; name its folder with --data", c.Database)}
 		}
+		made := missingFiles(c)
+		if !c.IsPostgres() {
+			if err := files.Make(filepath.Dir(c.Database)); err != nil {
+				return denied(err, filepath.Dir(c.Database))
+			}
+		}
 		s, err := open(cmd.Context(), c, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, s.Store.Close()) }()
+		// At once, for a service that starts beside it, and for what the end leaves.
+		defer func() { err = errors.Join(err, s.Store.Close(), handOver(made)) }()
+		if err := handOver(made); err != nil {
+			return err
+		}
 		email := strings.ToLower(strings.TrimSpace(args[0]))
 		if err = do(cmd, s, email); errors.Is(err, warranty.ErrNotFound) {
 			err = fmt.Errorf("there is no account %s", email)

@@ -231,7 +231,7 @@ func exitCode(status int, code warranty.Code) int {
 		return exitConflict
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return exitCredential
-	case status == http.StatusNotFound:
+	case status == http.StatusNotFound || status == http.StatusGone:
 		return exitNotFound
 	case status == http.StatusConflict || status == http.StatusPreconditionFailed:
 		return exitConflict

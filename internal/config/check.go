@@ -64,16 +64,19 @@ func duration(field func(*Config) *time.Duration) func(*Config, string) error {
 	}
 }
 
-func setDemo(c *Config, v string) error {
-	switch strings.ToLower(v) {
-	case "true", "1", "yes":
-		c.Demo = true
-	case "false", "0", "no":
-		c.Demo = false
-	default:
-		return fmt.Errorf("%s is neither true nor false", shown(v))
+// choice stores a yes or no.
+func choice(field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		switch strings.ToLower(v) {
+		case "true", "1", "yes":
+			*field(c) = true
+		case "false", "0", "no":
+			*field(c) = false
+		default:
+			return fmt.Errorf("%s is neither true nor false", shown(v))
+		}
+		return nil
 	}
-	return nil
 }
 
 func setSignup(c *Config, v string) error {

@@ -21,6 +21,7 @@ type Config struct {
 	PublicURL      string // scheme://host[:port] in lower case, without a slash at the end
 	Database       string // a file path, or a postgres:// URL: see IsPostgres
 	Data           string // a folder
+	AdoptFiles     bool   // take over another database's files
 	Redis          string // empty: limits live in memory
 	Demo           bool
 	TrustedProxies string // comma-separated networks and addresses

@@ -48,6 +48,7 @@ var samples = []struct {
 	{flag: "database", field: "Database", def: "data/svc.db", one: "/srv/x.db", two: "postgres://u:p@h1:1,h2:2/db"},
 	{flag: "redis", field: "Redis", def: "", one: "redis://:pw@localhost:6379/1", two: "rediss://cache"},
 	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
+	{flag: "adopt-files", field: "AdoptFiles", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{flag: "trusted-proxies", field: "TrustedProxies", def: "", one: "10.0.0.0/8, ::1", two: "192.0.2.7"},
 	{flag: "smtp", field: "SMTP", def: "", one: "smtp://me@x.example:pw@mail.example:587", two: "smtps://mail.example"},
 	{flag: "mail-from", field: "MailFrom", def: "warranty@localhost", one: "a@b.example", two: "Warranty <a@b.example>"},

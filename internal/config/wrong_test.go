@@ -15,6 +15,7 @@ var wrong = map[string][]string{
 	"database":                {"mysql://u:hunter2@h/db", "sqlite://x", "POSTGRES://u:hunter2@h/db", ":memory:", "host=h password=hunter2", "file:x.db", "dir/", "postgres://", "postgres://u:hunter2@/db", "postgres://u:hunter2#@h:x/db", "postgres://u:hunter2%zz@h/db", "a\x00b"},
 	"redis":                   {"localhost:6379", "http://u:hunter2@h", "redis://", "redis://:hunter2@", "redis://:hunter2@h:0", "redis://:hunter2@h:99999", "redis://:hunter2@h/x", "redis://:hunter2#@h:6379", "redis://:hunter2%zz@h"},
 	"demo":                    {"maybe", "2"},
+	"adopt-files":             {"maybe", "2"},
 	"trusted-proxies":         {"10.0.0.0/33", "proxy.example", "10.0.0.1,", ",", "fe80::1%eth0", "http://u:hunter2@h"},
 	"smtp":                    {"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h", "smtp://u:@h", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x=y", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:", "smtp://u:hunter2/@h:25", "smtp://u:hunter2%zz@h"},
 	"mail-from":               {"warranty", "a@b, c@d", "<hunter2@", "a@b\r\nBcc: c@d", "smtp://u:hunter2@h"},

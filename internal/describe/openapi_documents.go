@@ -71,6 +71,7 @@ func (b *builder) download() {
 	s := &api.Spec{
 		Name: "documents.download", Method: http.MethodGet, Base: api.Host, Path: "/documents/{id}/file", Auth: api.SessionOnly,
 		Summary: "Download the file of a document.", Params: slices.Concat(api.GetDocument.Params, downloadHeaders),
+		Errors: []warranty.Code{warranty.FileMissing},
 	}
 	op := b.describe(s)
 	op.Description += " The file came from somebody else: it is given out to be saved and not to be shown."

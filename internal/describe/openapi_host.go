@@ -19,7 +19,7 @@ func (b *builder) hostOperations() {
 		Example: ordered[any]{{"status", "ok"}},
 	}}}
 	b.hostGet("/healthz", "service.health", "Tell whether the process lives.", &response{Description: "It does.", Content: health})
-	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers and no shutdown is under way.",
+	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers, the folder of files is the right one and no shutdown is under way.",
 		&response{Description: "They can.", Content: health}, warranty.Unavailable)
 	b.hostGet("/openapi.json", "service.openapi", "Get this document.", &response{
 		Description: "The OpenAPI 3.1 document.",

@@ -1,8 +1,6 @@
 package files
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -16,7 +14,6 @@ import (
 	"syscall"
 	"testing"
 	"testing/iotest"
-	"time"
 )
 
 // open opens a folder for files that is the test's own.
@@ -118,7 +115,7 @@ func TestPutTakesAKeyOnce(t *testing.T) {
 	close(release)
 	running.Wait()
 	expectNames(t, path, "complete/key")
-	got, err := os.ReadFile(filepath.Join(path, complete, "key"))
+	got, err := os.ReadFile(filepath.Join(path, string(Complete), "key"))
 	if err != nil || len(got) != 2 || got[0] != got[1] {
 		t.Errorf("the file is %q, %v", got, err)
 	}
@@ -137,7 +134,7 @@ func TestKeysStayInTheFolder(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, filepath.Join(path, complete, "link")); err != nil {
+	if err := os.Symlink(outside, filepath.Join(path, string(Complete), "link")); err != nil {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"../../outside", "../../../etc/passwd", "/etc/passwd", outside, "link", "a/b", ""} {
@@ -163,7 +160,7 @@ func TestOnlyTheOwnerReads(t *testing.T) {
 	defer syscall.Umask(old)
 	d, path := open(t)
 	put(t, d, "key", "x")
-	for name, want := range map[string]fs.FileMode{".": 0o700, complete: 0o700, arriving: 0o700, complete + "/key": 0o600} {
+	for name, want := range map[string]fs.FileMode{".": 0o700, "complete": 0o700, "arriving": 0o700, "trash": 0o700, "complete/key": 0o600} {
 		info, err := os.Stat(filepath.Join(path, name))
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has the mode %v, want %v (%v)", name, info.Mode().Perm(), want, err)
@@ -171,88 +168,76 @@ func TestOnlyTheOwnerReads(t *testing.T) {
 	}
 }
 
-// TestSweep removes what no record speaks of, and leaves alone what is young:
-// beside PostgreSQL another replica may be about to write its record.
-func TestSweep(t *testing.T) {
-	known := func(_ context.Context, key string) (bool, error) { return key == "known" || key == "known-old", nil }
-	fill := func(t *testing.T) (*Dir, string) {
-		d, path := open(t)
-		for _, key := range []string{"known", "known-old", "lost", "lost-old"} {
-			put(t, d, key, "x")
+// TestFilesMove moves a file to the trash, where it can still be read, and back.
+func TestFilesMove(t *testing.T) {
+	d, path := open(t)
+	key := newKey(t)
+	put(t, d, key, "x")
+	for _, step := range []struct{ from, to Place }{{Complete, Trash}, {Complete, Trash}, {Trash, Complete}, {Trash, Complete}} {
+		if err := d.Move(key, step.from, step.to); err != nil { // a missing file is not an error
+			t.Fatal(err)
 		}
-		for _, key := range []string{"half", "half-old"} {
-			if err := os.WriteFile(filepath.Join(path, arriving, key), []byte("x"), 0o600); err != nil {
-				t.Fatal(err)
+		expectNames(t, path, step.to.of(key))
+		file, err := d.Get(key)
+		if err != nil {
+			t.Fatalf("in %s: %v", step.to, err)
+		}
+		_ = file.Close()
+		for _, place := range []Place{Complete, Trash, Arriving} {
+			if has, err := d.Has(place, key); has != (place == step.to) || err != nil {
+				t.Errorf("in %s: %s has it: %t, %v", step.to, place, has, err)
 			}
 		}
-		then := time.Now().Add(-61 * time.Minute)
-		for _, name := range []string{arriving + "/half-old", complete + "/known-old", complete + "/lost-old"} {
-			if err := os.Chtimes(filepath.Join(path, name), then, then); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return d, path
 	}
-	t.Run("alone", func(t *testing.T) {
-		d, path := fill(t)
-		if removed, err := d.Sweep(t.Context(), 0, known); removed != 4 || err != nil {
-			t.Errorf("removed %d, %v", removed, err)
-		}
-		expectNames(t, path, "complete/known", "complete/known-old")
-	})
-	t.Run("beside others", func(t *testing.T) {
-		d, path := fill(t)
-		if removed, err := d.Sweep(t.Context(), time.Hour, known); removed != 2 || err != nil {
-			t.Errorf("removed %d, %v", removed, err)
-		}
-		expectNames(t, path, "arriving/half", "complete/known", "complete/known-old", "complete/lost")
-	})
-	t.Run("without an answer", func(t *testing.T) {
-		d, path := fill(t)
-		broken := errors.New("the database is away")
-		_, err := d.Sweep(t.Context(), 0, func(context.Context, string) (bool, error) { return false, broken })
-		if !errors.Is(err, broken) {
-			t.Error(err)
-		}
-		if left := names(t, filepath.Join(path, complete)); len(left) != 4 {
-			t.Errorf("%q are left of what may be known", left)
-		}
-	})
 }
 
-// TestSweepWhileFilesArrive lets uploads finish while somebody sweeps again and again.
-func TestSweepWhileFilesArrive(t *testing.T) {
+// TestKeysGivesOutWhatIsOurs lists keys in portions, and nothing else that is in the folder.
+func TestKeysGivesOutWhatIsOurs(t *testing.T) {
 	d, path := open(t)
-	var running sync.WaitGroup
-	for i := range 4 {
-		running.Go(func() {
-			for j := range 25 {
-				if err := d.Put(fmt.Sprintf("%d-%d", i, j), bytes.NewReader(make([]byte, 10_000))); err != nil {
-					t.Error(err)
-				}
-			}
-		})
+	want := []string{}
+	for range 25 {
+		key := newKey(t)
+		put(t, d, key, "x")
+		want = append(want, key)
 	}
-	stop := make(chan struct{})
-	var sweeping sync.WaitGroup
-	sweeping.Go(func() {
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			if removed, err := d.Sweep(t.Context(), time.Hour, func(context.Context, string) (bool, error) { return false, nil }); removed != 0 || err != nil {
-				t.Errorf("removed %d, %v", removed, err)
-			}
+	strange := newKey(t)
+	for _, name := range []string{".nfs000000000000", "README", strange[1:], strange + "x", strings.ToUpper(strange), "l" + strange[1:]} {
+		if err := os.WriteFile(filepath.Join(path, string(Complete), name), nil, 0o600); err != nil {
+			t.Fatal(err)
 		}
-	})
-	running.Wait()
-	close(stop)
-	sweeping.Wait()
-	if got := names(t, path); len(got) != 100 {
-		t.Errorf("%d files are left of 100", len(got))
 	}
+	if err := os.Mkdir(filepath.Join(path, string(Complete), strange), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(path, filepath.Join(path, string(Complete), newKey(t))); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	err := d.Keys(Complete, 10, func(keys []string) error {
+		if len(keys) > 10 {
+			t.Errorf("%d keys at once", len(keys))
+		}
+		got = append(got, keys...)
+		return nil
+	})
+	slices.Sort(got)
+	slices.Sort(want)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q, %v", got, want, err)
+	}
+	broken := errors.New("enough")
+	if err := d.Keys(Complete, 10, func([]string) error { return broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+}
+
+func newKey(t *testing.T) string {
+	t.Helper()
+	key, err := NewKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 // TestNewKeySaysNothing makes keys that differ and are plain names on any file system.

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,6 +43,13 @@ func refusals(t *testing.T, w *world) []refusal {
 	body := fields{"product_name": "Drill", "start_date": "2026-01-01", "end_date": "2027-01-01"}
 	w.Must(201, made("POST", "/api/v1/warranties", key, body, "Idempotency-Key", "used"))
 	other := fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"}
+
+	lost := w.upload(owner.Session, document(record.ID, "lost.pdf", pdf)...)
+	for _, name := range w.stored() {
+		if err := os.Remove(filepath.Join(w.Folder, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 
 	revoked, revokedID := w.Token(owner)
 	w.Must(204, made("DELETE", "/api/integration-tokens/"+revokedID, owner.Session, nil))
@@ -110,6 +119,8 @@ func refusals(t *testing.T, w *world) []refusal {
 		{name: "an address with a slash too many", code: warranty.NotFound, request: made("GET", list+"/", key, nil)},
 		{name: "an unknown version", code: warranty.NotFound, request: made("GET", "/api/v2/warranties", key, nil)},
 		{name: "a reference that nothing has", code: warranty.NotFound, request: made("GET", "/api/v1/verify/WR-0000-0000-0000-0000", key, nil)},
+
+		{name: "a file that was lost", code: warranty.FileMissing, request: made("GET", "/api/documents/"+lost.ID+"/file", owner.Session, nil)},
 
 		{name: "a wrong method", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, PUT, DELETE$`, request: made("PATCH", at(record), key, fields{})},
 		{name: "a wrong method without a body", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, POST$`, request: made("DELETE", list, key, nil)},

@@ -52,7 +52,11 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	if err := s.Service.Store.Ping(ctx); err != nil {
+	err := s.Service.Store.Ping(ctx)
+	if err == nil {
+		err = s.Service.FolderTrouble()
+	}
+	if err != nil {
 		s.edge.Refuse(w, r, err)
 		return
 	}

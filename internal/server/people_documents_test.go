@@ -493,7 +493,7 @@ func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
 				}
 			})
 			if folder == "complete" {
-				refused(t, "a download", w.get("/api/documents/"+d.ID+"/file", me.Session), warranty.Internal)
+				refused(t, "a download", w.get("/api/documents/"+d.ID+"/file", me.Session), warranty.FileMissing)
 			}
 			if err := os.Rename(away, filepath.Join(w.Folder, folder)); err != nil {
 				t.Fatal(err)
@@ -507,6 +507,41 @@ func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
 			}
 		}
 		equal(t, "errors in the log", strings.Count(w.Log.String(), "a file could not be stored"), 2)
+	}, busy)
+}
+
+// TestMissingFileIsGone loses the file of a document: everybody who may see it hears
+// so in the same words, and the log names the document once. // D4
+func TestMissingFileIsGone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		me, stranger := w.Verified("Mia"), w.Verified("Stan")
+		record := w.Warranty(me.Session, nil)
+		d := w.upload(me.Session, document(record.ID, "a.pdf", pdf)...)
+		path := "/api/documents/" + d.ID + "/file"
+		for _, name := range w.stored() {
+			if err := os.Remove(filepath.Join(w.Folder, name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 3 {
+			a := w.get(path, me.Session)
+			refused(t, "a download", a, warranty.FileMissing)
+			equal(t, "its status", a.Status, http.StatusGone)
+		}
+		equal(t, "HEAD", w.send("HEAD", path, me.Session, nil).Status, http.StatusGone)
+		refused(t, "a stranger's download", w.get(path, stranger.Session), warranty.NotFound)
+		w.signedIn(t, me).get("/documents/"+d.ID+"/file").says(t, "the page", http.StatusGone, "This file is missing on the server")
+		w.Must(200, made("GET", "/api/v1/documents/"+d.ID, me.Session, nil)) // what is known of it stays
+		w.Must(200, made("GET", "/readyz", "", nil))
+		lines := 0
+		for line := range strings.Lines(w.Log.String()) {
+			if strings.Contains(line, "the file of a document is missing") && strings.Contains(line, d.ID) && strings.Contains(line, `"level":"ERROR"`) {
+				lines++
+			}
+		}
+		equal(t, "lines in the log", lines, 1)
+		w.Must(204, made("DELETE", "/api/documents/"+d.ID, me.Session, nil))
+		refused(t, "after it was removed", w.get(path, me.Session), warranty.NotFound)
 	}, busy)
 }
 

@@ -245,12 +245,14 @@ func sum(content string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// stored lists the files on the disk.
+// stored lists the files on the disk, without those of deleted documents, which
+// are kept for a day.
 func (w *world) stored() []string {
 	w.T.Helper()
+	deleted := w.rows(`SELECT storage_key FROM unused_files WHERE state = 1`)
 	list := []string{}
 	err := filepath.WalkDir(w.Folder, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+		if err == nil && !entry.IsDir() && entry.Name() != "id" && !slices.Contains(deleted, entry.Name()) {
 			path, err = filepath.Rel(w.Folder, path)
 			list = append(list, path)
 		}

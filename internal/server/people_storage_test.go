@@ -19,18 +19,12 @@ func TestStorageLimit(t *testing.T) {
 		for range 8 {
 			records = append(records, w.Warranty(olga.Session, nil).ID)
 		}
-		files := func() (n int) {
-			for _, replica := range worlds {
-				n += len(replica.stored())
-			}
-			return n
-		}
 		outcomes, _ := flood(t, worlds, 24, func(i int) request {
 			return uploading(olga.Session, document(records[i%len(records)], "receipt.pdf", whole)...)
 		})
 		equal(t, "uploads at once", outcomes, map[string]int{"201": fit, "422 validation_failed": 24 - fit})
 		equal(t, "documents", len(ids(t, w.get("/api/v1/documents?limit=100", olga.Session))), fit)
-		equal(t, "files", files(), fit)
+		equal(t, "files", len(w.stored()), fit)
 
 		tooMuch := func(what, name, content string) {
 			t.Helper()

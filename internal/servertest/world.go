@@ -13,6 +13,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -111,7 +112,7 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 			t.Errorf("close the store: %v", err)
 		}
 	})
-	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}, Folder: filepath.Join(t.TempDir(), "files")}
+	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}, Folder: folderOf(t, database)}
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
@@ -120,6 +121,9 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Service.Files.Close() }) // a folder handle holds nothing back
+	if err := w.Service.BindFolder(context.Background(), false, false); err != nil {
+		t.Fatal(err)
+	}
 	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000}
 	for _, option := range options {
 		option(w.Server)
@@ -134,6 +138,23 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 		return http.ErrUseLastResponse
 	}}
 	return w
+}
+
+// folders are the folders of files in use, by their database.
+var folders sync.Map
+
+// folderOf is the folder of a database's files, which replicas share whatever way
+// they have to it.
+func folderOf(t testing.TB, database string) string {
+	key := database
+	if u, err := url.Parse(database); err == nil && u.Query().Has("search_path") {
+		key = u.Query().Get("search_path")
+	}
+	folder, shared := folders.LoadOrStore(key, filepath.Join(t.TempDir(), "files"))
+	if !shared {
+		t.Cleanup(func() { folders.Delete(key) })
+	}
+	return folder.(string)
 }
 
 func document(t testing.TB) *openapitest.Checker {

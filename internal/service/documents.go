@@ -27,9 +27,8 @@ func (s *Service) GetDocument(ctx context.Context, p warranty.Principal, in warr
 	return s.Store.Document(ctx, p.User.ID, in.ID)
 }
 
-// UploadDocument stores a file and adds it to a warranty. The file is whole and
-// durable before the record speaks of it; what a crash leaves in between is swept
-// at the next start.
+// UploadDocument adds a stored file to a warranty. The file is complete and durable
+// before there is a record of it; what a crash leaves in between is swept later.
 func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument) (d warranty.Document, err error) {
 	defer func() {
 		// Only a refusal is sure to have written nothing. When the database's answer to
@@ -83,11 +82,26 @@ func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error 
 		return nil
 	}
 	uploaded, err := tx.Uploaded(p.User.ID)
-	if err != nil || uploaded+size <= s.StorageLimit {
+	if err != nil {
 		return err
 	}
+	kept, err := tx.Kept(p.User.ID)
+	if err != nil {
+		return err
+	}
+	message := ""
+	switch {
+	case uploaded+size > s.StorageLimit:
+		message = fmt.Sprintf("You may have uploaded %d MiB of documents, and with this file it would be more; remove some that are no longer needed.", s.StorageLimit>>20)
+	case uploaded+kept+size > 2*s.StorageLimit:
+		// Files of deleted documents are kept for a day. Without a bound, whoever uploads
+		// and deletes in turn would fill the disk.
+		message = "You have deleted many documents today, and their files are kept for a day. Try again tomorrow."
+	default:
+		return nil
+	}
 	var c warranty.Checks
-	c.Add("file", "storage_full", fmt.Sprintf("You may have uploaded %d MiB of documents, and with this file it would be more; remove some that are no longer needed.", s.StorageLimit>>20))
+	c.Add("file", "storage_full", message)
 	return c.Err()
 }
 
@@ -122,6 +136,9 @@ type StoredFile struct {
 // StoreFile takes a file from a stream. Whoever gets it either makes a document
 // of it or forgets it.
 func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
+	if s.FolderTrouble() != nil {
+		return StoredFile{}, errFolder
+	}
 	key, err := files.NewKey(s.Random)
 	if err != nil {
 		return StoredFile{}, err
@@ -147,20 +164,39 @@ func (s *Service) OpenDocument(ctx context.Context, p warranty.Principal, in war
 		return warranty.Document{}, nil, err
 	}
 	content, err := s.Files.Get(f.StorageKey)
-	if errors.Is(err, fs.ErrNotExist) {
-		// Somebody may have removed the document since; if not, the file was lost.
-		if _, gone := s.Store.Document(ctx, p.User.ID, in.ID); gone != nil {
-			err = gone
-		}
+	if err == nil {
+		return f.Document, content, nil
 	}
-	return f.Document, content, err
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.Document, nil, s.missing(ctx, p, in.ID)
+	}
+	return f.Document, nil, errors.Join(errFolder, err)
 }
 
-// DeleteDocument removes a document: its uploader and the warranty's owner may.
+// errFolder is what people hear while this server cannot use its folder; /readyz says why.
+var errFolder = &warranty.Error{Code: warranty.Unavailable, Wait: folderEvery, Message: "Files are not available right now. Try again later."}
+
+// missing says why there is no file: the document may have been deleted since, this
+// replica may use the wrong folder, or the file was lost.
+func (s *Service) missing(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	if _, err := s.Store.Document(ctx, p.User.ID, id); err != nil {
+		return err
+	}
+	if s.FolderTrouble() != nil {
+		return errFolder
+	}
+	if s.folder.firstMiss(id) {
+		s.Log.Error("the file of a document is missing; restore it from a backup", "document", id.String())
+	}
+	return warranty.Refuse(warranty.FileMissing, "The file of this document is missing on the server. Ask the operator to restore it from a backup, or upload it again.")
+}
+
+// DeleteDocument removes a document: its uploader and the warranty's owner may. The
+// file stays for a day, so that a backup that copies the database first and the
+// files after it has the file of every document.
 func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in warranty.DeleteDocument) (warranty.None, error) {
 	now := s.now()
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
-	key := ""
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		f, err := tx.LockFile(p.User.ID, in.ID)
 		if err != nil {
@@ -169,35 +205,11 @@ func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in w
 		if f.Uploader != p.User.ID && !f.Roles.Has(warranty.Owner) {
 			return warranty.Refuse(warranty.RoleNotAllowed, "Only who uploaded a document, or the owner of the warranty, may remove it.")
 		}
-		key, deleted.Changes = f.StorageKey, []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
-		if err := tx.DeleteDocument(f.Document); err != nil {
+		deleted.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
+		if err := tx.DeleteDocument(f.Document, now); err != nil {
 			return err
 		}
 		return tx.InsertEvent(f.Document.WarrantyID, deleted, p.User.ID)
 	})
-	if err != nil {
-		return warranty.None{}, err
-	}
-	s.removeFiles(key)
-	return warranty.None{}, nil
-}
-
-// removeFiles removes the files of documents that are gone already. What stays
-// behind, the sweep at the next start removes.
-func (s *Service) removeFiles(keys ...string) {
-	for _, key := range keys {
-		if err := s.Files.Delete(key); err != nil {
-			s.Log.Error("a deleted document's file stayed behind", "error", err.Error())
-		}
-	}
-}
-
-// SweepFiles removes what a crash left of uploads and deletions. age is how young
-// a file may be and still be under way in another process.
-func (s *Service) SweepFiles(ctx context.Context, age time.Duration) error {
-	removed, err := s.Files.Sweep(ctx, age, s.Store.HasFile)
-	if removed > 0 {
-		s.Log.Info("removed files that no document speaks of", "count", removed)
-	}
-	return err
+	return warranty.None{}, err
 }

@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
-
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/mail"
@@ -44,6 +42,8 @@ type Service struct {
 	// PasswordCost is the cost of new password hashes.
 	PasswordCost PasswordCost
 
+	folder *folderState
+
 	passwords *passwords
 	usage     *usage
 	requests  *requestLog
@@ -66,12 +66,15 @@ const (
 // New makes a service on a store with the database's clock, real ids and randomness. Fields
 // may be changed until its first use.
 func New(st *store.Store, log *slog.Logger) *Service {
-	return &Service{
+	ids := &ids{}
+	s := &Service{
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
 		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30,
-		Now: st.Now, NewID: func() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }, Random: rand.Reader, PasswordCost: StrongCost,
+		Now: st.Now, Random: rand.Reader, PasswordCost: StrongCost, folder: &folderState{missed: map[warranty.ID]bool{}},
 		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1), finished: newFinishedMails(),
 	}
+	s.NewID = func() warranty.ID { return ids.next(s.Now()) }
+	return s
 }
 
 // Operations are all operations, bound to this service.

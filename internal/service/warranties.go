@@ -179,7 +179,6 @@ func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in w
 	}
 	now := s.now()
 	deleted := s.event(p, warranty.WarrantyDeleted, in.ID, now)
-	var keys []string
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
@@ -191,17 +190,10 @@ func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in w
 		if err := w.Roles.May(warranty.Delete); err != nil {
 			return err
 		}
-		if keys, err = tx.StorageKeys(w.ID); err != nil {
-			return err
-		}
 		if err := tx.DeleteWarranty(w, now); err != nil {
 			return err
 		}
 		return tx.InsertEvent(w.ID, deleted, p.User.ID)
 	})
-	if err != nil {
-		return warranty.None{}, err
-	}
-	s.removeFiles(keys...)
-	return warranty.None{}, nil
+	return warranty.None{}, err
 }

@@ -21,6 +21,7 @@ const (
 	sweepEvery  = time.Hour
 	remindEvery = 10 * time.Minute
 	clockEvery  = time.Minute
+	folderEvery = time.Minute
 
 	mailClaim    = 2 * time.Minute
 	mailTime     = 30 * time.Second // more than a mail server gets for one
@@ -45,6 +46,8 @@ func (s *Service) Run(ctx context.Context) {
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
+		{"check the folder of files", folderEvery, s.CheckFolder, nil},
+		{"sweep files", folderEvery, s.SweepFiles, nil}, // of all replicas, one an hour
 	} {
 		running.Go(func() {
 			tick := time.NewTicker(work.every)

@@ -331,7 +331,7 @@ func (s *script) listDocuments() (any, error) {
 		if err != nil {
 			return err
 		}
-		return tx.DeleteDocument(f.Document)
+		return tx.DeleteDocument(f.Document, s.now())
 	})
 	return []any{list, total}, err
 }

@@ -308,7 +308,7 @@ func (s *script) deleteDocument() (any, error) {
 		if err != nil {
 			return err
 		}
-		return tx.DeleteDocument(f.Document)
+		return tx.DeleteDocument(f.Document, s.now())
 	})
 }
 

@@ -12,16 +12,16 @@ import (
 const clockNoise = 50 * time.Millisecond
 
 // Now is the time by the database's clock.
-func (s *Store) Now() time.Time { return time.Now().Add(time.Duration(s.offset.Load())) }
+func (s *Store) Now() time.Time { return s.Clock().Add(time.Duration(s.offset.Load())) }
 
 // SyncClock measures how far this machine's clock is from the database's.
 func (s *Store) SyncClock(ctx context.Context) error {
-	before := time.Now()
+	before := s.Clock()
 	theirs, err := s.engine.now(ctx)
-	if err != nil {
+	if err != nil || theirs.IsZero() {
 		return err
 	}
-	took := time.Since(before)
+	took := s.Clock().Sub(before)
 	offset := theirs.Sub(before.Add(took / 2))
 	if offset.Abs() < clockNoise+took {
 		offset = 0
@@ -30,7 +30,8 @@ func (s *Store) SyncClock(ctx context.Context) error {
 	return nil
 }
 
-func (e *sqliteEngine) now(context.Context) (time.Time, error) { return time.Now(), nil }
+// now is zero: SQLite has no clock but the machine's.
+func (e *sqliteEngine) now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 func (e *postgresEngine) now(ctx context.Context) (now time.Time, err error) {
 	err = one(ctx, e, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, func(r Row) { now = instant(r, 0) })

@@ -51,7 +51,8 @@ type engine interface {
 	// fence returns a function that tells whether every transaction that was writing
 	// access rows when fence was called has ended.
 	fence(ctx context.Context) (passed func(context.Context) (bool, error), err error)
-	// now is the time by the clock that all users of the database share.
+	// now is the time by the clock that all users of the database share; zero if
+	// that is this machine's.
 	now(ctx context.Context) (time.Time, error)
 	// isDuplicate tells whether an error says that a key is taken already.
 	isDuplicate(err error) bool

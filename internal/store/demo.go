@@ -9,6 +9,7 @@ import (
 // but the named people is in it: what is there is the beginning of a demo that
 // was cut short. It tells whether it did.
 func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []string) (cleared bool, err error) {
+	now := s.Now()
 	err = s.Write(ctx, func(t *Tx) error {
 		cleared = false
 		finished, others := false, false
@@ -19,6 +20,9 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 			others = others || !slices.Contains(people, r.Text(0))
 			return nil
 		}); err != nil || finished || others {
+			return err
+		}
+		if err := t.noteDeleted(now, `1 = 1`); err != nil {
 			return err
 		}
 		for _, table := range []string{"history", "transfers", "reminders", "mails", "idempotency", "access", "list_epochs", "list_changes", "documents", "claims", "warranties",

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"time"
 
 	"warranty.example/svc/warranty"
 )
@@ -104,15 +105,6 @@ func uploaded(ctx context.Context, q querier, user warranty.ID) (sum int64, err 
 	return sum, err
 }
 
-// StorageKeys lists where the files of a warranty's documents are.
-func (t *Tx) StorageKeys(parent warranty.ID) (keys []string, err error) {
-	err = t.tx.query(t.ctx, `SELECT storage_key FROM documents WHERE warranty_id = $1`, func(r Row) error {
-		keys = append(keys, r.Text(0))
-		return nil
-	}, parent)
-	return keys, err
-}
-
 // ClaimOf tells whether a claim is on the warranty.
 func (t *Tx) ClaimOf(claim, parent warranty.ID) error {
 	return one(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)
@@ -130,17 +122,13 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 	return f, err
 }
 
-// DeleteDocument removes a document's metadata; its file is the caller's to remove after.
-func (t *Tx) DeleteDocument(d warranty.Document) error {
+// DeleteDocument removes a document's metadata. Its file is removed later, by the sweep.
+func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
+	if err := t.noteDeleted(now, `id = $2`, d.ID); err != nil {
+		return err
+	}
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
 		return err
 	}
 	return t.dropChild(ofDocument, d.ID, d.WarrantyID)
-}
-
-// HasFile tells whether a stored file belongs to a document.
-func (s *Store) HasFile(ctx context.Context, storageKey string) (bool, error) {
-	found := false
-	err := s.engine.query(ctx, `SELECT 1 FROM documents WHERE storage_key = $1`, func(Row) error { found = true; return nil }, storageKey)
-	return found, err
 }

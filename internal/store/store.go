@@ -12,6 +12,9 @@ import (
 
 // Store holds everything that the service remembers.
 type Store struct {
+	// Clock is this machine's clock, which Now corrects.
+	Clock func() time.Time
+
 	engine engine
 	offset atomic.Int64 // of the database's clock from this machine's, in nanoseconds
 	lists  *lists
@@ -43,7 +46,7 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{engine: e, lists: newLists(), searches: newTurns(), ends: newTurns(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
+	s := &Store{Clock: time.Now, engine: e, lists: newLists(), searches: newTurns(), ends: newTurns(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}

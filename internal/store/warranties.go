@@ -170,12 +170,14 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	return t.syncAccess(before, w)
 }
 
-// DeleteWarranty takes a locked warranty from everybody's sight, and its documents
-// with it; their files are the caller's to remove after. Its row stays, for the
-// history.
+// DeleteWarranty soft-deletes a locked warranty and removes its documents; their
+// files are removed later, by the sweep. Its row stays, for the history.
 func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, w.Version, now); err != nil {
+		return err
+	}
+	if err := t.noteDeleted(now, `warranty_id = $2`, w.ID); err != nil {
 		return err
 	}
 	for _, of := range []string{`DELETE FROM transfers WHERE warranty_id = $1`, `DELETE FROM documents WHERE warranty_id = $1`} {

@@ -1,0 +1,20 @@
+//go:build unix
+
+package main
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// ownerOf tells whom a file belongs to, and how many names it has.
+func ownerOf(info fs.FileInfo) (owner, uint64) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return owner{}, 0
+	}
+	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink)
+}
+
+// mayWrite fails unless this process may read, write and enter a folder.
+func mayWrite(folder string) error { return syscall.Access(folder, 7) }

@@ -1,0 +1,235 @@
+package e2e
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// refusedStart runs svcd, which must end with exit code 2 and one line.
+func refusedStart(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	p, err := launch(dir, nil, append([]string{svcd(), "--listen=" + freeAddress(t)}, args...)...)
+	if err == nil {
+		p.kill()
+		t.Fatal("svcd started")
+	}
+	log, _ := os.ReadFile(filepath.Join(dir, "server.log"))
+	if !strings.Contains(err.Error(), "exit status 2") || strings.Count(string(log), "\n") != 1 {
+		t.Errorf("not exit code 2 and one line: %v", err)
+	}
+	return string(log)
+}
+
+// withDocuments starts svcd and uploads files.
+func withDocuments(t *testing.T, dir string, count int, args ...string) (p *process, session string) {
+	t.Helper()
+	p = startIn(t, dir, append(slices.Clone(unthrottled), args...)...)
+	session = p.register(t, "olga")
+	record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+	for i := range count {
+		if a, err := p.upload(session, record, uint64(i), 1000); err != nil || a.status != 201 {
+			t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+		}
+	}
+	return p, session
+}
+
+// TestFolderOfAnotherDatabaseIsRefused moves from SQLite to PostgreSQL with the
+// same data folder: nothing is touched, and one line says why. // A1
+func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
+	t.Parallel()
+	const count = 10
+	dir := t.TempDir()
+	p, session := withDocuments(t, dir, count)
+	p.mustStop(t)
+	other := []string{"--database=" + testenv.Postgres(t), "--data=data"}
+	if line := refusedStart(t, dir, other...); !strings.HasPrefix(line, "svcd: --data: ") || !strings.Contains(line, "belongs to another database") ||
+		!strings.Contains(line, "--adopt-files") {
+		t.Error(line)
+	}
+	// As it was before folders had an id, only the files tell.
+	id := filepath.Join(dir, "data", "files", "id")
+	if err := os.Rename(id, id+" away"); err != nil {
+		t.Fatal(err)
+	}
+	if line := refusedStart(t, dir, other...); !strings.Contains(line, "of 10 files, this one knows 0") {
+		t.Error(line)
+	}
+	startIn(t, dir, append(other, "--adopt-files")...).mustStop(t)
+	if n := filesIn(t, dir, "complete"); n != count {
+		t.Errorf("%d files are left of %d", n, count)
+	}
+	refusedStart(t, dir) // now it is the other one's
+	p = startIn(t, dir, "--adopt-files")
+	for id := range p.documents(t, session) {
+		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	}
+}
+
+// TestSecondServerOnSQLiteIsRefused starts a second process beside a first one,
+// which goes on; kill -9 frees the folder. // D1
+func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, session := withDocuments(t, dir, 1, "--data="+filepath.Join(dir, "data"))
+	data := "--data=" + filepath.Join(dir, "data")
+	for name, args := range map[string][]string{
+		"the same folder":                       {data},
+		"the same folder, adopted":              {data, "--adopt-files"},
+		"the same database":                     {"--database=" + filepath.Join(dir, "data", "svc.db")},
+		"the same folder, another database":     {data, "--database=" + filepath.Join(t.TempDir(), "svc.db")},
+		"the same folder, another, to adopt it": {data, "--database=" + filepath.Join(t.TempDir(), "svc.db"), "--adopt-files"},
+	} {
+		if line := refusedStart(t, t.TempDir(), args...); !strings.Contains(line, "another svcd (process ") {
+			t.Errorf("%s: %s", name, line)
+		}
+	}
+	cmd := exec.Command(svcd(), "user", "add", "ada@shop.example", "--name=Ada", data)
+	cmd.Stdin = strings.NewReader(password + "\n")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("a command beside the server: %v: %s", err, out)
+	}
+	p.want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
+	p.kill()
+	startIn(t, t.TempDir(), data).want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
+}
+
+// TestReplicaWithAnotherFolderIsNotReady starts replicas that do not share their
+// folder: the second one says so, in the log and at /readyz, and gives out no
+// wrong answer. // D4
+func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
+	t.Parallel()
+	database := "--database=" + testenv.Postgres(t)
+	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data")
+	dir := t.TempDir()
+	second := &process{dir: dir, exited: make(chan struct{}), client: first.client,
+		cmd: exec.Command(svcd(), "--listen="+freeAddress(t), database, "--data=data")}
+	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	second.cmd.Dir, second.cmd.Stderr = dir, log
+	if err := second.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { second.err = second.cmd.Wait(); close(second.exited) }()
+	t.Cleanup(second.kill)
+	eventually(t, "it listens", startPatience, func() bool {
+		for _, line := range second.logged("listening") {
+			second.url = "http://" + line["address"].(string)
+		}
+		return second.url != ""
+	})
+	a := second.want(t, 503, call{method: "GET", path: "/readyz"})
+	if detail := a.must(t, "detail"); !strings.Contains(detail, "does not use the folder that holds the files") {
+		t.Error(detail)
+	}
+	if lines := second.logged("the folder of files cannot be used"); len(lines) != 1 {
+		t.Errorf("%d lines in the log: %s", len(lines), second.log())
+	}
+	for id := range first.documents(t, session) {
+		path := call{method: "GET", path: "/api/documents/" + id + "/file", secret: session}
+		first.want(t, 200, path)
+		second.want(t, 503, path)
+	}
+	second.want(t, 200, call{method: "GET", path: "/healthz"})
+	first.want(t, 200, call{method: "GET", path: "/readyz"})
+}
+
+// TestCommandsOfRootLeaveNothingToRoot runs "svcd user add" as root before the
+// service, which runs as somebody else, has ever started. // A9
+func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
+	t.Parallel()
+	const uid = 65534
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start programs as somebody else")
+	}
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	reachable(t, dir)
+	if err := errors.Join(os.Mkdir(data, 0o700), os.Chown(data, uid, uid)); err != nil {
+		t.Fatal(err)
+	}
+	add := func(email string) {
+		t.Helper()
+		cmd := exec.Command(svcd(), "user", "add", email, "--name=Ada", "--data="+data)
+		cmd.Stdin = strings.NewReader(password + "\n")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+	}
+	serve := func() (*process, error) {
+		return launch(dir, nil, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", svcd(), "--listen="+freeAddress(t), "--data="+data)
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip("no setpriv on this machine")
+	}
+	add("ada@shop.example")
+	p, err := serve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	add("ben@shop.example") // beside the server
+	p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "ben@shop.example", "password": password}})
+	p.mustStop(t)
+	entries, err := os.ReadDir(data)
+	if err != nil || len(entries) < 2 {
+		t.Fatalf("%d files, %v", len(entries), err)
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != uid {
+			t.Errorf("%s belongs to root, %v", entry.Name(), err)
+		}
+	}
+	// What belongs to root anyway is named, with what to do.
+	if err := os.Chown(filepath.Join(data, "svc.db"), 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = serve()
+	if err == nil {
+		t.Fatal("svcd started")
+	}
+	for _, want := range []string{"exit status 1", "permission denied", "svc.db belongs to root (uid 0) and svcd runs as ", "(uid 65534)", "chown -R 65534 " + data} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	// A link that the folder's owner has made leads nowhere.
+	target := filepath.Join(dir, "target")
+	if err := errors.Join(os.WriteFile(target, nil, 0o600), os.Remove(filepath.Join(data, "svc.db")), os.Symlink(target, filepath.Join(data, "svc.db"))); err != nil {
+		t.Fatal(err)
+	}
+	add("eve@shop.example")
+	if info, err := os.Stat(target); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+		t.Errorf("a file of root's was given away: %v", err)
+	}
+}
+
+// reachable lets others go through the folders above one.
+func reachable(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm()&0o001 == 0 {
+			if err := os.Chmod(dir, info.Mode().Perm()|0o011); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := os.Chmod(binaries, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}

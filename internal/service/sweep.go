@@ -1,0 +1,247 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/store"
+)
+
+const (
+	// fileGrace is how long the file of a deleted document is kept, and how long one
+	// that no document knows is left where it is.
+	fileGrace = 24 * time.Hour
+	// trashTime is how long a file stays in the trash.
+	trashTime = 30 * 24 * time.Hour
+	// maxListed is how many keys of files one line of the log names.
+	maxListed = 100
+)
+
+// SweepFiles removes the files of documents that were deleted a day ago, and moves
+// those that no document knows to the trash. Of all replicas one does it, once an
+// hour. All ages are counted from when the database's clock first saw the file in
+// that state: neither the machine's clock nor the file's own time matters.
+func (s *Service) SweepFiles(ctx context.Context) error {
+	if err := s.CheckFolder(ctx); err != nil || s.FolderTrouble() != nil {
+		return err
+	}
+	now, mine := s.now(), false
+	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		mine, err = tx.ClaimFileSweep(now, sweepEvery)
+		return err
+	})
+	if err != nil || !mine {
+		return err
+	}
+	sweep := fileSweep{Service: s, now: now}
+	return errors.Join(sweep.deleted(ctx), sweep.trash(ctx), sweep.complete(ctx), sweep.arriving(ctx), sweep.forgotten(ctx))
+}
+
+// fileSweep is one sweep.
+type fileSweep struct {
+	*Service
+	now time.Time
+}
+
+// deleted removes the files of documents that were deleted long enough ago.
+func (s fileSweep) deleted(ctx context.Context) error {
+	for {
+		list, err := s.Store.DeletedFiles(ctx, s.now.Add(-fileGrace))
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		for _, f := range list {
+			if err := s.Files.Delete(f.Key); err != nil {
+				return err
+			}
+		}
+		if err := s.forget(ctx, list); err != nil {
+			return err
+		}
+	}
+}
+
+// complete looks for files that no document knows, and moves those that have been
+// so for a day to the trash.
+func (s fileSweep) complete(ctx context.Context) error {
+	count := 0
+	var due []store.UnusedFile
+	err := s.each(ctx, files.Complete, store.FileOrphaned, func(used, unused []store.UnusedFile) error {
+		count += len(used) + len(unused)
+		due = append(due, s.over(unused, store.FileOrphaned, fileGrace)...)
+		return s.forget(ctx, slices.DeleteFunc(used, func(f store.UnusedFile) bool { return f.State == store.InUse }))
+	})
+	if err != nil || len(due) == 0 {
+		return err
+	}
+	if 2*len(due) > count {
+		s.Log.Error("most files in the folder are unknown to this database, so none is moved to the trash; is it the right database?",
+			"folder", s.Files.Path(), "files", count, "unknown", len(due))
+		return nil
+	}
+	for some := range slices.Chunk(due, maxListed) {
+		if err := s.toTrash(ctx, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// toTrash moves files to the trash that no document knows.
+func (s fileSweep) toTrash(ctx context.Context, list []store.UnusedFile) error {
+	keys := make([]string, 0, len(list))
+	for _, f := range list {
+		keys = append(keys, f.Key)
+	}
+	used, _, err := s.Store.UsedFiles(ctx, keys) // as it is now: looking at all files takes a while
+	if err != nil {
+		return err
+	}
+	keys = slices.DeleteFunc(keys, func(key string) bool { return used[key] })
+	for _, key := range keys {
+		if err := s.Files.Move(key, files.Complete, files.Trash); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		s.Log.Warn("moved orphaned files to the trash, where they stay for 30 days", "count", len(keys), "files", keys)
+	}
+	return s.note(ctx, keys, store.FileTrashed)
+}
+
+// trash moves files back that a document knows again, and removes those whose time
+// is over.
+func (s fileSweep) trash(ctx context.Context) error {
+	var back, over []store.UnusedFile
+	err := s.each(ctx, files.Trash, store.FileTrashed, func(used, unused []store.UnusedFile) error {
+		back = append(back, used...)
+		over = append(over, s.over(unused, store.FileTrashed, trashTime)...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, f := range back {
+		if err := s.Files.Move(f.Key, files.Trash, files.Complete); err != nil {
+			return err
+		}
+	}
+	if len(back) > 0 {
+		s.Log.Info("moved files back from the trash: their documents exist again", "count", len(back))
+	}
+	for _, f := range over {
+		if err := s.Files.Remove(files.Trash, f.Key); err != nil {
+			return err
+		}
+	}
+	if len(over) > 0 {
+		s.Log.Info("removed files from the trash after 30 days", "count", len(over))
+	}
+	return s.forget(ctx, append(back, over...))
+}
+
+// arriving removes what interrupted uploads have left. Nobody was told that such a
+// file was stored.
+func (s fileSweep) arriving(ctx context.Context) error {
+	var over []store.UnusedFile
+	err := s.each(ctx, files.Arriving, store.FileArriving, func(_, unused []store.UnusedFile) error {
+		over = append(over, s.over(unused, store.FileArriving, fileGrace)...)
+		return nil
+	})
+	for _, f := range over {
+		if err == nil {
+			err = s.Files.Remove(files.Arriving, f.Key)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return s.forget(ctx, over)
+}
+
+// forgotten forgets what was noted of files that are gone.
+func (s fileSweep) forgotten(ctx context.Context) error {
+	places := map[store.FileState]files.Place{store.FileOrphaned: files.Complete, store.FileTrashed: files.Trash, store.FileArriving: files.Arriving}
+	for after := ""; ; {
+		list, err := s.Store.UnusedFiles(ctx, after)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		after = list[len(list)-1].Key
+		var gone []store.UnusedFile
+		for _, f := range list {
+			place, ok := places[f.State]
+			if !ok {
+				continue // deleted: it goes when its time is over
+			}
+			here, err := s.Files.Has(place, f.Key)
+			if err != nil {
+				return err
+			}
+			if !here {
+				gone = append(gone, f)
+			}
+		}
+		if err := s.forget(ctx, gone); err != nil {
+			return err
+		}
+	}
+}
+
+// over lists those that have been in a state for a time.
+func (s fileSweep) over(list []store.UnusedFile, state store.FileState, age time.Duration) (over []store.UnusedFile) {
+	for _, f := range list {
+		if f.State == state && s.now.Sub(f.Since) >= age {
+			over = append(over, f)
+		}
+	}
+	return over
+}
+
+// each goes through the files of a place and tells which ones documents use. The
+// others are noted under a state, unless their documents were deleted; what was
+// noted before keeps its time.
+func (s fileSweep) each(ctx context.Context, place files.Place, state store.FileState, do func(used, unused []store.UnusedFile) error) error {
+	return s.Files.Keys(place, store.FileBatch, func(keys []string) error {
+		uses, noted, err := s.Store.UsedFiles(ctx, keys)
+		if err != nil {
+			return err
+		}
+		var used, unused []store.UnusedFile
+		var fresh []string
+		for _, key := range keys {
+			f := noted[key]
+			f.Key = key
+			switch {
+			case uses[key]:
+				used = append(used, f)
+				continue
+			case f.State != state && f.State != store.FileDeleted:
+				f.State, f.Since = state, s.now
+				fresh = append(fresh, key)
+			}
+			unused = append(unused, f)
+		}
+		if err := s.note(ctx, fresh, state); err != nil {
+			return err
+		}
+		return do(used, unused)
+	})
+}
+
+func (s fileSweep) note(ctx context.Context, keys []string, state store.FileState) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	return s.Store.Write(ctx, func(tx *store.Tx) error { return tx.NoteUnused(keys, state, s.now) })
+}
+
+func (s fileSweep) forget(ctx context.Context, list []store.UnusedFile) error {
+	if len(list) == 0 {
+		return nil
+	}
+	return s.Store.Write(ctx, func(tx *store.Tx) error { return tx.ForgetUnused(list) })
+}
