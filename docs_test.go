@@ -2,11 +2,13 @@ package svc_test
 
 import (
 	"bufio"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,8 +19,14 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib"       // for the recipe on PostgreSQL
+	_ "github.com/ncruces/go-sqlite3/driver" // for the recipe on SQLite
+
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -234,6 +242,122 @@ func TestThirdPartyIsComplete(t *testing.T) {
 	for _, r := range mod.Require {
 		if !r.Indirect && !strings.Contains(text, "| `"+r.Path+"` |") {
 			t.Errorf("THIRD_PARTY.md has no line for %s", r.Path)
+		}
+	}
+}
+
+// --- restoring a backup ----------------------------------------------------------
+
+// credentialColumns are all columns that hold a credential, or look as if they did:
+// how the recipe for a restored database ends them, or why it need not.
+var credentialColumns = map[string]string{
+	"sessions.secret_hash":      "DELETE FROM sessions;",
+	"token_secrets.secret_hash": "UPDATE tokens SET revoked_at = ",
+	"one_time_codes.code_hash":  "DELETE FROM one_time_codes;",
+	"transfers.code_hash":       "DELETE FROM transfers;",
+	"calendars.secret_hash":     "DELETE FROM calendars;",
+	"mails.code":                "DELETE FROM mails;",
+
+	"users.password_hash":     "the text says that passwords are the old ones",
+	"users.credential_epoch":  "a counter",
+	"documents.sha256":        "a checksum of a file",
+	"idempotency.fingerprint": "a checksum of a request",
+}
+
+// TestRestoreEndsEveryCredential reads the schema: a new credential needs a line
+// in the recipe for restoring, and the recipe runs on both databases. // B13
+func TestRestoreEndsEveryCredential(t *testing.T) {
+	text := read(t, "docs/operations.md")
+	_, rest, _ := strings.Cut(text, `sqlite3 backup.db "`+"\n")
+	recipe, _, found := strings.Cut(rest, "\"\n```")
+	_, rest, _ = strings.Cut(text, "```sql\n")
+	update, _, foundUpdate := strings.Cut(rest, "```")
+	if !found || !foundUpdate {
+		t.Fatal("docs/operations.md has no recipe")
+	}
+	secret := looksSecret(t)
+	for column := range secret {
+		how, ok := credentialColumns[column]
+		if !ok {
+			t.Errorf("%s looks like a credential: add it to the recipe in docs/operations.md and to this test", column)
+		}
+		if isStatement := strings.HasPrefix(how, "DELETE ") || strings.HasPrefix(how, "UPDATE "); isStatement && !strings.Contains(recipe, how) {
+			t.Errorf("the recipe for restoring leaves %s: it lacks %q", column, how)
+		}
+	}
+	for column := range credentialColumns {
+		if !secret[column] {
+			t.Errorf("%s does not exist", column)
+		}
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		runRecipe(t, "sqlite3", "file:", filepath.Join(t.TempDir(), "svc.db"), recipe)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		_, deletes, _ := strings.Cut(recipe, ";")
+		runRecipe(t, "pgx", "", testenv.Postgres(t), update+deletes)
+	})
+}
+
+// looksSecret are the columns of all migrations whose name or type is that of a secret.
+func looksSecret(t *testing.T) map[string]bool {
+	t.Helper()
+	table := regexp.MustCompile(`^(?:CREATE|ALTER) TABLE (\w+)`)
+	column := regexp.MustCompile(`^(?:ALTER TABLE \w+ ADD COLUMN)?\s+(\w*(?:hash|secret|code|password|credential)\w*|\w+ BYTEA)\b`)
+	found := map[string]bool{}
+	for _, file := range files(t, ".sql") {
+		if !strings.HasPrefix(file, "internal/store/migrations/") {
+			continue
+		}
+		up, _, _ := strings.Cut(read(t, file), "-- +goose Down")
+		name := ""
+		for line := range strings.Lines(up) {
+			if m := table.FindStringSubmatch(line); m != nil {
+				name = m[1]
+			}
+			if m := column.FindStringSubmatch(line); m != nil {
+				found[name+"."+strings.TrimSuffix(m[1], " BYTEA")] = true
+			}
+		}
+	}
+	return found
+}
+
+// runRecipe makes a person with all that the recipe ends, and runs it.
+func runRecipe(t *testing.T, driver, prefix, database, recipe string) {
+	t.Helper()
+	st, err := store.Open(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s := service.New(st, slog.New(slog.DiscardHandler))
+	now := s.Now()
+	id, hash := s.NewID(), warranty.Hash{1}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(
+			tx.InsertToken(id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
+			tx.InsertSession(id, id, hash, now, now.AddDate(1, 0, 0)),
+			tx.InsertCode(hash, store.ForReset, id, now.AddDate(1, 0, 0)),
+			tx.InsertMail(store.Mail{ID: id, To: "a@a.example", Code: "x"}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open(driver, prefix+database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for statement := range strings.SplitSeq(recipe, ";") {
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `transfers`, `calendars`, `mails`} {
+		n := 0
+		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
+			t.Errorf("%d rows are left of %s, %v", n, left, err)
 		}
 	}
 }
