@@ -178,7 +178,7 @@ func limiter(c config.Config, log *slog.Logger, s *service.Service) (limit.Limit
 	if c.Redis == "" {
 		return memory, func() error { return nil }, nil
 	}
-	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now)
+	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now, limit.Patience)
 	if err != nil {
 		return nil, nil, err
 	}

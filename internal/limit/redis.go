@@ -14,11 +14,11 @@ import (
 const (
 	redisPrefix = "svc:limit:"
 
-	// patience is the most that a request waits for Redis.
-	patience = 200 * time.Millisecond
+	// Patience is the most that a request should wait for Redis.
+	Patience = 200 * time.Millisecond
 
 	// probeEvery is how often one request tries a Redis that did not answer. It
-	// is above patience, so that no failure from before a recovery arrives after it.
+	// is above Patience, so that no failure from before a recovery arrives after it.
 	probeEvery = time.Second
 )
 
@@ -57,13 +57,8 @@ type Redis struct {
 }
 
 // NewRedis returns a Limiter on the Redis at url, which need not be up yet:
-// fallback counts whenever it is not.
-func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time) (*Redis, error) {
-	return newRedis(url, fallback, log, now, patience)
-}
-
-// newRedis takes the patience as well, for tests on a machine that is busy.
-func newRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time, patience time.Duration) (*Redis, error) {
+// fallback counts whenever it is not, or does not answer within patience.
+func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time, patience time.Duration) (*Redis, error) {
 	opt, err := redis.ParseURL(url)
 	if err != nil {
 		// The parser's own message quotes pieces of the URL, the password's among them.

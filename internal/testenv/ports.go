@@ -1,0 +1,41 @@
+package testenv
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// FreeAddress returns a loopback address that nothing listens on and that no other call returns before the
+// test ends, not even in another process: a file lock stands for the port. It is for what has to come back
+// at the same address; everything else listens on port 0. The ports are below those that the kernel hands
+// out to clients.
+func FreeAddress(t testing.TB) string {
+	t.Helper()
+	folder := filepath.Join(os.TempDir(), fmt.Sprint("svc-test-ports-", os.Getuid()))
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		port := 10_000 + rand.IntN(10_000)
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		lock, err := os.OpenFile(filepath.Join(folder, fmt.Sprint(port)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			if l, err := net.Listen("tcp", address); err == nil {
+				_ = l.Close()
+				t.Cleanup(func() { _ = lock.Close() })
+				return address
+			}
+		}
+		_ = lock.Close()
+	}
+	t.Fatal("no free port among 1000 that were tried")
+	return ""
+}
