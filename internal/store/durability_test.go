@@ -11,7 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // writers is how many people write at once: enough for groups to form.
@@ -189,11 +190,7 @@ func TestAFailedSyncEndsAllWriting(t *testing.T) {
 			t.Errorf("while the sync fails: %v", err)
 		}
 	})
-	select {
-	case <-s.Failed():
-	case <-time.After(5 * time.Second):
-		t.Fatal("Failed is not closed")
-	}
+	testenv.Receive(t, "Failed is closed", s.Failed())
 	d.syncBroken.Store(false) // a second sync may succeed and mean nothing
 	for i := range 10 {
 		if err := s.Write(ctx, put(200+i, "after")); !isUnavailable(err) {

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -53,7 +52,10 @@ type child struct {
 // startChild starts a child and waits until it stands at its starting line.
 func startChild(t testing.TB, what, database string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(os.Args[0])}
+	limited, cancel := context.WithTimeoutCause(context.Background(), testenv.Patience, errors.New("the child hung"))
+	t.Cleanup(cancel)
+	c := &child{Cmd: exec.CommandContext(limited, os.Args[0])}
+	c.Cancel = func() error { return errors.Join(c.Process.Kill(), context.Cause(limited)) }
 	c.Env = append(os.Environ(), childVariable+"="+what+" "+database)
 	c.Stderr = &c.stderr
 	in, err := c.StdinPipe()
@@ -68,7 +70,6 @@ func startChild(t testing.TB, what, database string) *child {
 		t.Fatal(err)
 	}
 	c.in, c.out = in, bufio.NewScanner(out)
-	t.Cleanup(func() { _ = c.Process.Kill() }) // it has usually ended
 	if !c.out.Scan() || c.out.Text() != "ready" {
 		t.Fatalf("the child did not get ready: %s", &c.stderr)
 	}
@@ -113,7 +114,7 @@ func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") 
 
 func open(t testing.TB, database string) *Store {
 	t.Helper()
-	soon, cancel := context.WithTimeout(context.Background(), time.Minute)
+	soon, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 	defer cancel()
 	s, err := Open(soon, database)
 	if err != nil {
@@ -185,18 +186,7 @@ func isUnavailable(err error) bool {
 }
 
 // together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	all.Wait()
-}
+func together(n int, fn func(i int)) { testenv.Together(n, fn) }
 
 // upTo is a random time up to most.
 func upTo(most time.Duration) time.Duration { return rand.N(most) }

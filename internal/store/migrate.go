@@ -82,11 +82,15 @@ func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	for range 3 {
+	steps, err := migrationFiles.ReadDir("migrations")
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	// Another process may apply a step between our look and our try, and so at most every one of them.
+	for range len(steps) + 1 {
 		if err = migrate(ctx, goose.DialectSQLite3, db, d); err == nil || errors.Is(err, errNewer) || errors.Is(err, sqlite3.FULL) {
 			break
 		}
-		// Another process may have done this step between our look and our try.
 	}
 	return errors.Join(err, db.Close())
 }

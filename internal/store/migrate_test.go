@@ -15,6 +15,8 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
 	"github.com/pressly/goose/v3"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // schema describes all tables, columns and indexes, a line each, and who has migrated them.
@@ -109,7 +111,7 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	opened := make(chan error)
+	opened := make(chan error, 1)
 	go func() {
 		s, err := Open(context.Background(), path)
 		if err == nil {
@@ -125,7 +127,7 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	if err := writer.Exec(`COMMIT`); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-opened; err != nil {
+	if err := testenv.Receive(t, "the file is opened once nobody writes", opened); err != nil {
 		t.Error(err)
 	}
 }

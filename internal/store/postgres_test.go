@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -10,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"warranty.example/svc/internal/testenv"
 )
@@ -162,9 +162,8 @@ func (p *proxy) forth(client, server net.Conn) {
 			return
 		}
 		if fate == answerIsLost {
-			// The server ends its work when it finds the line dead, so that is not
-			// before it has answered, into the void.
-			time.Sleep(50 * time.Millisecond)
+			// The server reads this message, answers into the void, and then finds that nothing follows.
+			late = true
 			return
 		}
 	}
@@ -286,12 +285,7 @@ func TestPostgresAwayIsAnOutage(t *testing.T) {
 			}
 		})
 		p.restore()
-		back := time.Now()
-		for s.Ping(ctx) != nil || write() != nil {
-			if time.Since(back) > 5*time.Second {
-				t.Fatal("not back 5 seconds after PostgreSQL")
-			}
-		}
+		testenv.Wait(t, "the store is back after PostgreSQL", func() bool { return s.Ping(ctx) == nil && write() == nil })
 		all(func(what string, err error) {
 			if err != nil && !isUnavailable(err) { // connections that died before are still found
 				t.Errorf("round %d, after PostgreSQL came back, %s: %v", round, what, err)
@@ -441,13 +435,8 @@ func TestAConnectionLostAtCommit(t *testing.T) {
 			if err := unit(-k, delivered, delivered); err != nil { // a new connection, prepared again
 				t.Fatal(err)
 			}
-			n := count(t, s, k)
-			for began := time.Now(); n != c.rows && time.Since(began) < 10*time.Second; n = count(t, s, k) {
-				time.Sleep(10 * time.Millisecond) // a busy database may still be at the commit that arrived
-			}
-			if n != c.rows {
-				t.Errorf("lost %s: %d rows, want %d", c.name, n, c.rows)
-			}
+			// A busy database may still be at the commit that arrived.
+			testenv.Wait(t, fmt.Sprintf("%d rows when the answer was lost %s", c.rows, c.name), func() bool { return count(t, s, k) == c.rows })
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -315,7 +316,7 @@ func TestACallerMayGoWhileWaiting(t *testing.T) {
 					return nil
 				})
 			}()
-			<-entered
+			testenv.Receive(t, "a unit holds its connection", entered)
 		}
 		hold()
 		if e, ok := s.engine.(*postgresEngine); ok {
@@ -330,17 +331,12 @@ func TestACallerMayGoWhileWaiting(t *testing.T) {
 			refused <- s.Write(waiting, func(tx *Tx) error { ran.Store(true); return put(1, "x")(tx) })
 		}()
 		giveUp()
-		select {
-		case err := <-refused:
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("who gave up was told: %v", err)
-			}
-		case <-time.After(5 * time.Second):
-			t.Error("who gave up is still waiting")
+		if err := testenv.Receive(t, "who gave up is told", refused); !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up was told: %v", err)
 		}
 		close(release)
 		for range holders {
-			if err := <-done; err != nil {
+			if err := testenv.Receive(t, "who did not give up is done", done); err != nil {
 				t.Errorf("who did not: %v", err)
 			}
 		}
@@ -386,13 +382,13 @@ func TestCloseLosesNothing(t *testing.T) {
 					}
 				}
 			})
-			if err := <-closed; err != nil {
+			if err := testenv.Receive(t, "the store is closed", closed); err != nil {
 				t.Errorf("close: %v", err)
 			}
 			if err := s.Close(); err != nil {
 				t.Errorf("close again: %v", err)
 			}
-			soon, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			soon, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 			if err := s.engine.query(soon, `SELECT 1`, func(Row) error { return nil }); !isUnavailable(err) {
 				t.Errorf("a read after close: %v", err)
 			}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -59,14 +60,14 @@ func TestOneTurnAPerson(t *testing.T) {
 		if err := errors.Join(warranties(t.Context(), me, ""), documents(t.Context(), me, "")); err != nil {
 			t.Errorf("lists: %v", err)
 		}
-		waited := make(chan error)
+		waited := make(chan error, 1)
 		go func() { waited <- warranties(t.Context(), me, "kettle") }()
 		giveBackEnds()
 		if _, err := st.EndDates(t.Context(), me, s.today(), s.today()+60); err != nil {
 			t.Errorf("the days of ends wait for a search: %v", err)
 		}
 		giveBack()
-		if err := <-waited; err != nil {
+		if err := testenv.Receive(t, "the search that waited for its turn", waited); err != nil {
 			t.Errorf("the one that waited: %v", err)
 		}
 		if left := len(st.searches.of) + len(st.ends.of); left != 0 {

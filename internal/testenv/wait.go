@@ -1,6 +1,8 @@
 package testenv
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 )
@@ -28,5 +30,28 @@ func Receive[T any](t testing.TB, what string, from <-chan T) T {
 	case <-time.After(Patience):
 		t.Fatalf("gave up after %v waiting for this: %s", Patience, what)
 		panic("unreachable")
+	}
+}
+
+// Together runs fn n times at once and waits for all. When some never end it panics, so that the stacks
+// tell where they are.
+func Together(n int, fn func(i int)) {
+	var all sync.WaitGroup
+	start, done := make(chan struct{}), make(chan struct{})
+	for i := range n {
+		all.Go(func() {
+			<-start
+			fn(i)
+		})
+	}
+	close(start)
+	go func() {
+		defer close(done)
+		all.Wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(Patience):
+		panic(fmt.Sprintf("gave up after %v waiting for %d goroutines of a test to end", Patience, n))
 	}
 }
