@@ -253,15 +253,7 @@ func equal(t testing.TB, what string, got, want any) {
 }
 
 // together runs n functions that all begin at the same moment.
-func together(n int, do func(i int)) {
-	start := make(chan struct{})
-	var running sync.WaitGroup
-	for i := range n {
-		running.Go(func() { <-start; do(i) })
-	}
-	close(start)
-	running.Wait()
-}
+func together(n int, do func(i int)) { testenv.Together(n, do) }
 
 // outcome is an answer in short: "201", or "409 already_exists".
 func outcome(a answer) string {

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -251,16 +251,6 @@ func (w *world) rawUpload(t *testing.T, session string, parts ...part) (net.Conn
 	return conn, body[half:]
 }
 
-// await waits until something holds.
-func await(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not after ten seconds: %s", what)
-		}
-	}
-}
-
 // TestPeopleWhoseLineBreaksLeaveNothing ends connections in the middle of a file.
 func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -274,13 +264,13 @@ func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 			conn, _ := w.rawUpload(t, me.Session, field("warranty_id", record.ID), field("type", "receipt"), long)
 			conns = append(conns, conn)
 		}
-		await(t, "four files are arriving", func() bool { return len(w.stored()) == 4 })
+		testenv.Wait(t, "four files are arriving", func() bool { return len(w.stored()) == 4 })
 		for _, conn := range conns {
 			if err := conn.Close(); err != nil {
 				t.Error(err)
 			}
 		}
-		await(t, "they are gone", func() bool { return len(w.stored()) == 0 })
+		testenv.Wait(t, "they are gone", func() bool { return len(w.stored()) == 0 })
 		equal(t, "what broken lines changed", w.contents(), before)
 	}, busy)
 }
@@ -313,7 +303,7 @@ func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 			me := w.Verified(name)
 			record := w.Warranty(me.Session, nil)
 			conn, rest := w.rawUpload(t, me.Session, document(record.ID, "a.pdf", pdf+pdf)...)
-			await(t, "the file is arriving", func() bool { return len(w.stored()) == 1 })
+			testenv.Wait(t, "the file is arriving", func() bool { return len(w.stored()) == 1 })
 			c.take(me, record.ID)
 			if _, err := io.WriteString(conn, rest); err != nil {
 				t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -381,31 +382,21 @@ func TestTheEndOfATokenWaitsForWhatIsWritten(t *testing.T) {
 			to <- a
 		}
 		go try(made("POST", "/api/v1/warranties", secret, body, "Idempotency-Key", c.name), created)
-		until(t, "the create waits", func() bool { return waiting() == 1 })
+		testenv.Wait(t, "the create waits", func() bool { return waiting() == 1 })
 		go try(made(c.method, tokens+"/"+id+c.path, owner.Session, nil), ended)
-		until(t, "the "+c.name+" waits, or is there", func() bool { return waiting() == 2 || len(ended) == 1 })
+		testenv.Wait(t, "the "+c.name+" waits, or is there", func() bool { return waiting() == 2 || len(ended) == 1 })
 		first := len(ended) == 1
 		if err := tx.Rollback(); err != nil {
 			t.Fatal(err)
 		}
-		if create := <-created; first && create.Status == 201 {
+		if create := testenv.Receive(t, "the create is answered", created); first && create.Status == 201 {
 			t.Errorf("a record was written after the %s had been acknowledged", c.name)
 		}
-		if a := <-ended; a.Status >= 300 {
+		if a := testenv.Receive(t, "the "+c.name+" is answered", ended); a.Status >= 300 {
 			t.Errorf("the %s was answered with %d %s", c.name, a.Status, a.Body)
 		}
 		if a := w.send("POST", "/api/v1/warranties", secret, body); a.Status != 401 {
 			t.Errorf("after the %s: %d", c.name, a.Status)
-		}
-	}
-}
-
-// until waits for something that a database does in its own time.
-func until(t testing.TB, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("this never came: %s", what)
 		}
 	}
 }

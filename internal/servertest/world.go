@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -95,8 +96,37 @@ func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("postgres", func(t *testing.T) { test(t, New(t, testenv.Postgres(t))) })
 }
 
-// SQLite is the path of a fresh file.
-func SQLite(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }
+// migrated is a SQLite file with the newest schema and nothing in it, made once in a process.
+var migrated = sync.OnceValues(func() ([]byte, error) {
+	folder, err := os.MkdirTemp("", "svc-template")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "svc.db")
+	st, err := store.Open(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	if err := st.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// SQLite is the path of a file with nothing in it but the newest schema: opening it costs no migration.
+func SQLite(t testing.TB) string {
+	t.Helper()
+	empty, err := migrated()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "svc.db")
+	if err := os.WriteFile(path, empty, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // New opens a database and serves it. Several worlds on one PostgreSQL database
 // are replicas. Options may change the server before it starts; throttles by
@@ -124,7 +154,7 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	if err := w.Service.BindFolder(context.Background(), false, false); err != nil {
 		t.Fatal(err)
 	}
-	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000}
+	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000, Deadline: patient}
 	for _, option := range options {
 		option(w.Server)
 	}
@@ -134,7 +164,10 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	}
 	w.HTTP = httptest.NewServer(handler)
 	t.Cleanup(w.HTTP.Close)
-	w.Client = &http.Client{Transport: document(t).RoundTripper(http.DefaultTransport), CheckRedirect: func(*http.Request, []*http.Request) error {
+	// Connections of its own, and no time limit that a busy machine could meet.
+	transport := &http.Transport{MaxIdleConnsPerHost: 64, ExpectContinueTimeout: testenv.Patience}
+	t.Cleanup(transport.CloseIdleConnections)
+	w.Client = &http.Client{Transport: document(t).RoundTripper(transport), Timeout: testenv.Patience, CheckRedirect: func(*http.Request, []*http.Request) error {
 		return http.ErrUseLastResponse
 	}}
 	return w
@@ -157,8 +190,16 @@ func folderOf(t testing.TB, database string) string {
 	return folder.(string)
 }
 
+// patient is the deadline of a request on a machine that may be busy.
+func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, testenv.Patience)
+}
+
+var openAPI = sync.OnceValues(func() ([]byte, error) { return describe.OpenAPI(PublicURL, describe.Version) })
+
 func document(t testing.TB) *openapitest.Checker {
-	doc, err := describe.OpenAPI(PublicURL, describe.Version)
+	t.Helper()
+	doc, err := openAPI()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -347,18 +347,7 @@ func codeOf(err error) warranty.Code {
 }
 
 // together runs fn n times at once and waits for all.
-func together(n int, fn func(i int)) {
-	var all sync.WaitGroup
-	start := make(chan struct{})
-	for i := range n {
-		all.Go(func() {
-			<-start
-			fn(i)
-		})
-	}
-	close(start)
-	all.Wait()
-}
+func together(n int, fn func(i int)) { testenv.Together(n, fn) }
 
 // bare is an answer without what belongs to one request only.
 func bare(t testing.TB, a servertest.Answer) string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -70,7 +71,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 					return err
 				})
 			}()
-			if err := <-held; err != nil {
+			if err := testenv.Receive(t, c.name+": the first holds its lock", held); err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
 			go func() { second <- w.Store.Write(ctx, c.second) }()
@@ -82,7 +83,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			}
 			close(release)
 			for who, done := range map[string]chan error{"first": first, "second": second} {
-				if err := <-done; err != nil {
+				if err := testenv.Receive(t, c.name+": the "+who+" ends", done); err != nil {
 					t.Errorf("%s: the %s: %v", c.name, who, err)
 				}
 			}

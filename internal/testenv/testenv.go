@@ -11,7 +11,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -33,6 +32,24 @@ func Postgres(t testing.TB) string {
 	q := u.Query()
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// PostgresDatabase is Postgres with a whole database instead of a schema, for what PostgreSQL counts for
+// databases alone.
+func PostgresDatabase(t testing.TB) string {
+	t.Helper()
+	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would print a password
+	}
+	database := "test_" + strings.ToLower(rand.Text())
+	execute(t, server, "CREATE DATABASE "+database)
+	t.Cleanup(func() {
+		execute(t, server, "DROP DATABASE "+database+" WITH (FORCE)")
+	})
+	u.Path = "/" + database
 	return u.String()
 }
 
@@ -74,7 +91,7 @@ func require(t testing.TB, variable, service string) string {
 // into a failure of that test.
 func execute(t testing.TB, server, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
