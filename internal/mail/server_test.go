@@ -73,7 +73,7 @@ func (s *server) config() *tls.Config {
 }
 
 func (s *server) serve(conn net.Conn, stop <-chan struct{}) {
-	_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	if s.implicit {
 		conn = tls.Server(conn, s.config())
 		s.note("TLS")

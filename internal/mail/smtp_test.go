@@ -26,6 +26,7 @@ func sender(t *testing.T, rawURL string) *SMTP {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.timeout = time.Minute // a busy machine may take longer than a mail server should
 	return s
 }
 
@@ -33,9 +34,11 @@ func TestMessageArrives(t *testing.T) {
 	srv := new(server).start(t)
 	text := "Grüße\n\n.a line with a dot\n" + strings.Repeat("long ", 300) + "= end\n"
 	m := Message{To: "ann@example.com", Subject: "Garantie für Küche – ✓ " + strings.Repeat("lang ", 30), Text: text}
+	before := time.Now().Truncate(time.Second) // as a date in a mail is
 	if err := sender(t, "smtp://"+srv.addr).Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
+	after := time.Now()
 	commands, data := srv.got()
 	for _, want := range []string{"EHLO example.com", "MAIL FROM:<warranty@example.com> BODY=8BITMIME\n", "RCPT TO:<ann@example.com>", "QUIT"} {
 		if !strings.Contains(commands, want) {
@@ -57,8 +60,8 @@ func TestMessageArrives(t *testing.T) {
 	if subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject")); err != nil || subject != m.Subject {
 		t.Errorf("Subject: %q %v", subject, err)
 	}
-	if date, err := got.Header.Date(); err != nil || time.Since(date).Abs() > time.Minute {
-		t.Errorf("Date: %v %v", date, err)
+	if date, err := got.Header.Date(); err != nil || date.Before(before) || date.After(after) {
+		t.Errorf("Date: %v %v, sent between %v and %v", date, err, before, after)
 	}
 	if id := got.Header.Get("Message-Id"); len(id) < 30 || !strings.HasSuffix(id, "@example.com>") {
 		t.Errorf("Message-ID: %q", id)
@@ -137,19 +140,15 @@ func TestSilentServer(t *testing.T) {
 
 			s := sender(t, "smtp://"+srv.addr)
 			s.timeout = 200 * time.Millisecond
-			start := time.Now()
 			if err := s.Send(t.Context(), hello); !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("timeout: %v", err)
 			}
 
-			s.timeout = time.Minute
+			s.timeout = time.Minute // one that does not heed its context ends with another error, then
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(200*time.Millisecond, cancel)
 			if err := s.Send(ctx, hello); !errors.Is(err, context.Canceled) {
 				t.Errorf("cancelled: %v", err)
-			}
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("took %v", took)
 			}
 		})
 	}

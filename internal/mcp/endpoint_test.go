@@ -1,14 +1,15 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -16,16 +17,23 @@ import (
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/mcp"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
-// serve puts a server behind the endpoint, with a time limit for each request.
-func serve(t *testing.T, server *sdk.Server, limit time.Duration) agent {
+// serve puts a server behind the endpoint. The time of a request is up when something comes from late.
+func serve(t *testing.T, server *sdk.Server, late <-chan struct{}) agent {
 	t.Helper()
 	endpoint := mcp.NewEndpoint(server)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(r.Context(), limit)
-		defer cancel()
+		ctx := &timed{Context: r.Context(), up: make(chan struct{})}
+		go func() {
+			select {
+			case <-late:
+			case <-r.Context().Done():
+			}
+			close(ctx.up)
+		}()
 		w.Header().Set("Cache-Control", "no-store")
 		endpoint.ServeHTTP(w, r.WithContext(ctx))
 	}))
@@ -33,22 +41,40 @@ func serve(t *testing.T, server *sdk.Server, limit time.Duration) agent {
 	return agent{t: t, url: s.URL}
 }
 
+// timed is a context whose deadline passes when a test wants it to.
+type timed struct {
+	context.Context
+	up chan struct{}
+}
+
+func (c *timed) Done() <-chan struct{} { return c.up }
+
+func (c *timed) Err() error {
+	select {
+	case <-c.up:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 // TestLateAnswersAreRefused: a request that takes too long is answered all the
-// same, and what it has started ends with it, in every version of the protocol.
+// same, and what it has started ends with it, in every version of the protocol. It is not parallel, so
+// that no other session is closed meanwhile.
 func TestLateAnswersAreRefused(t *testing.T) {
-	t.Parallel()
-	ended := make(chan struct{}, 10)
+	started, ended := make(chan struct{}), make(chan struct{}, 2)
 	server := sdk.NewServer(&sdk.Implementation{Name: "slow", Version: "1"}, nil)
 	server.AddTool(&sdk.Tool{Name: "sleep", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		select {
-		case <-ctx.Done():
-			ended <- struct{}{}
-			time.Sleep(100 * time.Millisecond) // too late to be the answer
-		case <-time.After(20 * time.Second):
-		}
+		started <- struct{}{}
+		testenv.Receive(t, "the tool hears that its time is up", ctx.Done())
+		testenv.Wait(t, "the SDK waits for the tool alone, which is too late to be the answer", func() bool {
+			stacks := make([]byte, 1<<20)
+			return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("mcp.(*ServerSession).Close"))
+		})
+		ended <- struct{}{}
 		return nil, ctx.Err()
 	})
-	a := serve(t, server, 200*time.Millisecond)
+	a := serve(t, server, started)
 	newBody, newHeaders := modern("tools/call", "sleep", fields{"name": "sleep"})
 	for name, send := range map[string]func() reply{
 		"older":  func() reply { return a.send("POST", call("sleep", "{}")) },
@@ -59,11 +85,7 @@ func TestLateAnswersAreRefused(t *testing.T) {
 		if r.status != 503 || got.Error == nil || got.Error.Code != 50300 || string(got.ID) != "1" || r.header.Get("Retry-After") != "1" || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v %s", name, r.status, r.header, r.body)
 		}
-		select {
-		case <-ended:
-		case <-time.After(10 * time.Second):
-			t.Errorf("%s: the tool goes on", name)
-		}
+		testenv.Receive(t, name+": the tool ends", ended)
 	}
 }
 
@@ -72,7 +94,7 @@ func TestAnswersThatCanNotBeWritten(t *testing.T) {
 	t.Parallel()
 	server := sdk.NewServer(&sdk.Implementation{Name: "broken", Version: "1"}, nil)
 	server.AddResource(&sdk.Resource{URI: "x://here", Name: "here"}, nil)
-	r := serve(t, server, 5*time.Second).send("POST", request(1, "resources/read", fields{"uri": "x://\x7f"}))
+	r := serve(t, server, nil).send("POST", request(1, "resources/read", fields{"uri": "x://\x7f"}))
 	if got := r.rpc(t); r.status != 500 || got.Error == nil || got.Error.Code != -32603 || string(got.ID) != "1" {
 		t.Errorf("%d %s", r.status, r.body)
 	}
@@ -118,7 +140,7 @@ func TestPanicsOutsideOfTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := serve(t, server, 5*time.Second)
+	a := serve(t, server, nil)
 	for method, params := range map[string]fields{"tools/list": nil, "prompts/list": nil, "prompts/get": {"name": "review_expiring_warranties"},
 		"resources/read": {"uri": "warranty://claims/" + unknownID}, "completion/complete": {"ref": fields{"type": "ref/prompt", "name": "summarize_warranty"}, "argument": fields{"name": "id", "value": ""}}} {
 		r := a.ask(method, params)

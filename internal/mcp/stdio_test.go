@@ -8,11 +8,11 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/mcp"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -80,13 +80,8 @@ func (p pipe) end() {
 	if rest, err := io.ReadAll(p.lines); err != nil || len(rest) > 0 {
 		p.t.Errorf("left over: %q, %v", rest, err)
 	}
-	select {
-	case err := <-p.ended:
-		if err != nil {
-			p.t.Errorf("it ended with %v", err)
-		}
-	case <-time.After(10 * time.Second):
-		p.t.Error("it does not end")
+	if err := testenv.Receive(p.t, "the server ends", p.ended); err != nil {
+		p.t.Errorf("it ended with %v", err)
 	}
 }
 
@@ -165,8 +160,9 @@ func TestStdioSpeaksTheNewestProtocol(t *testing.T) {
 
 // TestStdioAnswersBeforeItEnds: the input may end right behind the last call.
 func TestStdioAnswersBeforeItEnds(t *testing.T) {
+	inputEnded := make(chan struct{})
 	slow := api.Bind(api.GetClaim, func(context.Context, warranty.Principal, warranty.GetClaim) (warranty.Claim, error) {
-		time.Sleep(300 * time.Millisecond)
+		<-inputEnded
 		return warranty.Claim{}, errors.New("a fault")
 	})
 	operations := bound()
@@ -178,7 +174,10 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	p := overStdio(t, operations)
 	p.begin()
 	p.send(call("get_claim", `{"id":"`+unknownID+`"}`))
-	go p.in.Close()
+	go func() {
+		defer close(inputEnded)
+		_ = p.in.Close() // a pipe does not fail to
+	}()
 	var r toolResult
 	decode(t, p.answer().Result, &r)
 	var problem warranty.Problem
