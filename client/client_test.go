@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"warranty.example/svc/api"
@@ -190,25 +191,61 @@ func TestUnsentRequestsAreRepeatedWhateverTheyAre(t *testing.T) {
 	}
 }
 
+// offline is a service without a network, so that synctest's clock is the only one.
+type offline reply
+
+// RoundTrip answers.
+func (o offline) RoundTrip(r *http.Request) (*http.Response, error) {
+	recorder, answered := httptest.NewRecorder(), make(chan struct{})
+	go func() {
+		defer close(answered)
+		o(recorder, r)
+	}()
+	select {
+	case <-answered:
+		return recorder.Result(), nil
+	case <-r.Context().Done():
+		return nil, r.Context().Err()
+	}
+}
+
+// offlineClient calls a service that gives these answers; the last one stays.
+func offlineClient(t *testing.T, timeout time.Duration, replies []reply, options ...client.Option) *client.Client {
+	t.Helper()
+	n := 0
+	transport := offline(func(w http.ResponseWriter, r *http.Request) {
+		reply := replies[min(n, len(replies)-1)]
+		n++
+		reply(w, r)
+	})
+	options = append(options, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: timeout}))
+	c, err := client.New("http://service.example/api/v1", key, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func TestRetryAfterIsHonoured(t *testing.T) {
 	for name, header := range map[string]func() string{
-		"seconds": func() string { return "1" },
-		"date":    func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) },
+		"seconds": func() string { return "7" },
+		"date":    func() string { return time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				problem(warranty.RateLimited, "Retry-After", header())(w, r)
-			}, created)
-			var waited time.Duration
-			start := time.Now()
-			c := f.client(t, client.WithObserver(func(a client.Attempt) { waited += a.Wait }))
-			if _, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}}); err != nil {
-				t.Fatal(err)
-			}
-			if took := time.Since(start); took < 900*time.Millisecond || waited < 900*time.Millisecond {
-				t.Errorf("it waited %v, and said %v", took, waited)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var waited time.Duration
+				limited := func(w http.ResponseWriter, r *http.Request) {
+					problem(warranty.RateLimited, "Retry-After", header())(w, r)
+				}
+				c := offlineClient(t, 0, []reply{limited, created}, client.WithObserver(func(a client.Attempt) { waited += a.Wait }))
+				start := time.Now()
+				if _, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}}); err != nil {
+					t.Fatal(err)
+				}
+				if took := time.Since(start); took != 7*time.Second || waited != took {
+					t.Errorf("it waited %v, and said %v", took, waited)
+				}
+			})
 		})
 	}
 }
@@ -230,34 +267,36 @@ func TestLongerRetryAfterThanPatienceEndsTheCall(t *testing.T) {
 }
 
 func TestWaitEndsWithTheContext(t *testing.T) {
-	f := serve(t, problem(warranty.RateLimited, "Retry-After", "30"))
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	start := time.Now()
-	_, err := f.client(t).GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
-	var refused *client.Error
-	if time.Since(start) > 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &refused) {
-		t.Errorf("%v: %v", time.Since(start), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		start := time.Now()
+		c := offlineClient(t, 0, []reply{problem(warranty.RateLimited, "Retry-After", "30")})
+		_, err := c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
+		var refused *client.Error
+		if time.Since(start) != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &refused) {
+			t.Errorf("%v: %v", time.Since(start), err)
+		}
+	})
 }
 
 func TestSilenceIsANetworkError(t *testing.T) {
-	f := serve(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	for name, options := range map[string][]client.Option{
-		"by the client's patience": {client.WithHTTPClient(&http.Client{Timeout: 50 * time.Millisecond}), client.WithAttempts(1)},
-		"by the context":           nil,
+	silence := []reply{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
+	for name, limits := range map[string][2]time.Duration{ // of a request, and of the call
+		"by the client's patience": {3 * time.Second, time.Hour},
+		"by the context":           {0, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			if options == nil {
-				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-			}
-			defer cancel()
-			_, err := f.client(t, options...).GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
-			var network *client.NetworkError
-			if !errors.As(err, &network) || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%v", err)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), limits[1])
+				defer cancel()
+				start := time.Now()
+				_, err := offlineClient(t, limits[0], silence, client.WithAttempts(1)).GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
+				var network *client.NetworkError
+				if !errors.As(err, &network) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
+					t.Errorf("after %v: %v", time.Since(start), err)
+				}
+			})
 		})
 	}
 }
