@@ -79,6 +79,7 @@ func (a Answer) refusal() error {
 		return &NetworkError{&UnexpectedAnswer{a.Status, media, reason}}
 	}
 	e.RetryAfter = a.retryAfter(time.Now())
+	e.RetryAfterSeconds = int64((e.RetryAfter + time.Second - 1) / time.Second)
 	return &e
 }
 

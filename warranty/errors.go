@@ -71,8 +71,8 @@ var codes = []CodeInfo{
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "Send Content-Type: application/json, or multipart/form-data for an upload."},
 	{ValidationFailed, http.StatusUnprocessableEntity, "Validation failed", "Mend every field listed in errors; nothing was changed."},
 	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "Idempotency key reused", "Use a new Idempotency-Key for a new request."},
-	{RateLimited, http.StatusTooManyRequests, "Rate limited", "Wait for the seconds in Retry-After."},
-	{IPThrottled, http.StatusTooManyRequests, "Too many requests from this address", "Wait for the seconds in Retry-After."},
+	{RateLimited, http.StatusTooManyRequests, "Rate limited", "Wait for the seconds in Retry-After, or in retry_after_seconds of the problem."},
+	{IPThrottled, http.StatusTooManyRequests, "Too many requests from this address", "Wait for the seconds in Retry-After, or in retry_after_seconds of the problem."},
 	{Internal, http.StatusInternalServerError, "Internal error", "Try again; when it stays, report the request_id."},
 	{Unavailable, http.StatusServiceUnavailable, "Unavailable", "Try again after the seconds in Retry-After."},
 }
@@ -134,6 +134,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// RetryAfterSeconds is Wait in whole seconds, rounded up: whoever waits for it never
+// comes too early.
+func (e *Error) RetryAfterSeconds() int64 { return int64((e.Wait + time.Second - 1) / time.Second) }
+
 // Refuse makes an Error of a code and a message.
 func Refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }
 
@@ -162,7 +166,9 @@ type Problem struct {
 	Code      Code         `json:"code" doc:"Stable name of the kind of problem."`
 	Detail    string       `json:"detail" doc:"What is wrong and how to mend it."`
 	Errors    []FieldError `json:"errors,omitempty" doc:"Every wrong field, all at once."`
-	RequestID string       `json:"request_id" doc:"Identifier of the request, for support."`
+	RequestID string       `json:"request_id,omitzero" required:"true" doc:"Identifier of the request, for support."`
+	// RetryAfterSeconds is for callers that see no headers: a model that calls a tool.
+	RetryAfterSeconds int64 `json:"retry_after_seconds,omitzero" doc:"Seconds to wait before trying again, as in Retry-After."`
 }
 
 // Problem writes the error as a problem object of the service at publicURL.
@@ -170,6 +176,6 @@ func (e *Error) Problem(publicURL, requestID string) Problem {
 	info := e.Code.Info()
 	return Problem{
 		Type: publicURL + "/docs/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Code: info.Code,
-		Detail: e.Message, Errors: e.Fields, RequestID: requestID,
+		Detail: e.Message, Errors: e.Fields, RequestID: requestID, RetryAfterSeconds: e.RetryAfterSeconds(),
 	}
 }

@@ -79,7 +79,7 @@ func (b *builder) record(t reflect.Type) *schema {
 			field.Enum = names(strings.Split(values, ",")...)
 		}
 		s.Properties.add(name, field)
-		if options == "" {
+		if options == "" || f.Tag.Get("required") == "true" {
 			s.Required = append(s.Required, name)
 		}
 	}

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -68,55 +69,93 @@ func contents(uri, mediaType string, body []byte) *sdk.ReadResourceResult {
 // maxCompletions is the most that the protocol lets one answer hold.
 const maxCompletions = 100
 
-// complete offers the ids of the caller's newest records that begin as typed.
+// complete offers the ids of the caller's records that begin as typed, or whose
+// product name, reference, claim number or file name has it anywhere: those among
+// the newest, and what a search finds among all.
 func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
-	none := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
-	if req.Params.Argument.Name != "id" {
-		return none, nil
-	}
-	var list *api.Spec
-	if req.Params.Ref.Type == "ref/prompt" {
-		list = api.ListWarranties.Spec // what a prompt's id is of
-	}
-	for _, t := range templates {
-		if req.Params.Ref.URI == t.uri {
-			list = t.list
-		}
-	}
+	found := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
+	list := listOf(req.Params)
 	if list == nil {
-		return none, nil
+		return found, nil
 	}
-	result, err := s.do(ctx, s.byName[list.Name], []byte(`{"limit":100}`))
-	if err != nil {
-		return none, nil //nolint:nilerr // a completion that can not be made is an empty one
+	typed := strings.TrimSpace(req.Params.Argument.Value)
+	questions := []map[string]any{{"limit": maxCompletions}}
+	if takesText := slices.ContainsFunc(list.Params, func(p api.Param) bool { return p.Name == "q" }); takesText && typed != "" {
+		questions = append(questions, map[string]any{"limit": maxCompletions, "q": typed})
 	}
-	for _, id := range ids(result) {
-		if strings.HasPrefix(id, req.Params.Argument.Value) && len(none.Completion.Values) < maxCompletions {
-			none.Completion.Values = append(none.Completion.Values, id)
+	for i, question := range questions {
+		arguments, err := api.AppendJSON(nil, question)
+		if err != nil {
+			continue // not even UTF-8
+		}
+		result, err := s.do(ctx, s.byName[list.Name], arguments)
+		if err != nil {
+			continue // a completion that cannot be made is an empty one
+		}
+		for _, r := range recordsOf(result) {
+			matches := i > 0 || strings.HasPrefix(r.id, typed) || r.mentions(typed)
+			if matches && len(found.Completion.Values) < maxCompletions && !slices.Contains(found.Completion.Values, r.id) {
+				found.Completion.Values = append(found.Completion.Values, r.id)
+			}
 		}
 	}
-	none.Completion.Total = len(none.Completion.Values)
-	return none, nil
+	found.Completion.Total = len(found.Completion.Values)
+	return found, nil
 }
 
-func ids(page any) (list []string) {
-	if relayed, ok := page.(api.Relayed); ok {
-		page = relayed.Value
+// listOf is the list that an argument's values come from; nil when there is none.
+func listOf(p *sdk.CompleteParams) *api.Spec {
+	if p.Argument.Name != "id" {
+		return nil
 	}
-	switch p := page.(type) {
-	case warranty.Page[warranty.Warranty]:
-		return idsOf(p.Data)
-	case warranty.Page[warranty.Claim]:
-		return idsOf(p.Data)
-	case warranty.Page[warranty.Document]:
-		return idsOf(p.Data)
+	if p.Ref.Type == "ref/prompt" {
+		return api.ListWarranties.Spec // what a prompt's id is of
+	}
+	for _, t := range templates {
+		if p.Ref.URI == t.uri {
+			return t.list
+		}
 	}
 	return nil
 }
 
-func idsOf[T interface{ RecordID() warranty.ID }](records []T) (list []string) {
-	for _, r := range records {
-		list = append(list, r.RecordID().String())
+// record is what a completion knows of a record.
+type record struct {
+	id    string
+	texts []string // that people know it by
+}
+
+// mentions tells whether one of the texts has the typed one in it, whatever its
+// case. Reference numbers are also found without their hyphens.
+func (r record) mentions(typed string) bool {
+	typed = warranty.Fold(typed)
+	bare := strings.ReplaceAll(typed, "-", "")
+	return slices.ContainsFunc(r.texts, func(text string) bool {
+		text = warranty.Fold(text)
+		return strings.Contains(text, typed) || bare != "" && strings.Contains(strings.ReplaceAll(text, "-", ""), bare)
+	})
+}
+
+func recordsOf(page any) (list []record) {
+	if relayed, ok := page.(api.Relayed); ok {
+		page = relayed.Value
+	}
+	named := func(id warranty.ID, w warranty.WarrantyName, texts ...string) {
+		list = append(list, record{id.String(), append(texts, w.ProductName, string(w.ReferenceNumber))})
+	}
+	switch p := page.(type) {
+	case warranty.Page[warranty.Warranty]:
+		for _, w := range p.Data {
+			named(w.ID, warranty.WarrantyName{ProductName: w.ProductName, ReferenceNumber: w.ReferenceNumber})
+		}
+	case warranty.Page[warranty.Claim]:
+		for _, c := range p.Data {
+			named(c.ID, c.Warranty, string(c.ClaimNumber))
+		}
+	case warranty.Page[warranty.Document]:
+		for _, d := range p.Data {
+			named(d.ID, d.Warranty, d.FileName)
+		}
 	}
 	return list
 }

@@ -112,8 +112,13 @@ func TestCompletionsAreTheCallersOwn(t *testing.T) {
 		ada, eve := w.Person("Ada"), w.Person("Eve")
 		a, other := agentOf(w, ada), agentOf(w, eve)
 		var made []string
+		var reference string
 		for i := range 103 {
-			made = append([]string{w.Warranty(a.secret, fields{"product_name": fmt.Sprint("Lamp ", i)}).ID}, made...)
+			lamp := w.Warranty(a.secret, fields{"product_name": fmt.Sprint("Lamp ", i)})
+			made = append([]string{lamp.ID}, made...)
+			if i == 0 {
+				reference = lamp.ReferenceNumber
+			}
 		}
 		foreign := w.Warranty(eve.Session, nil).ID
 		claimID, documentID := claim(w, ada.Session, made[0], "It leaks"), document(w, ada.Session, made[0], "receipt.txt")
@@ -124,6 +129,12 @@ func TestCompletionsAreTheCallersOwn(t *testing.T) {
 		equal(t, "of a prompt", a.complete(prompt, "id", made[3]), made[3:4])
 		equal(t, "claims", a.complete(fields{"type": "ref/resource", "uri": "warranty://claims/{id}"}, "id", ""), []string{claimID})
 		equal(t, "documents", a.complete(fields{"type": "ref/resource", "uri": "warranty://documents/{id}"}, "id", ""), []string{documentID})
+		// C19: by what people know a record by, anywhere in it, also beyond the newest.
+		equal(t, "a part of the name", a.complete(warranties, "id", "AMP 42"), []string{made[60]})
+		equal(t, "a name beyond the newest", a.complete(prompt, "id", "Lamp 0"), []string{made[102]})
+		equal(t, "a part of the reference", a.complete(warranties, "id", strings.ToLower(reference[8:])), []string{made[102]})
+		equal(t, "the product of a claim", a.complete(fields{"type": "ref/resource", "uri": "warranty://claims/{id}"}, "id", "lamp 102"), []string{claimID})
+		equal(t, "the name of a file", a.complete(fields{"type": "ref/resource", "uri": "warranty://documents/{id}"}, "id", "eipt"), []string{documentID})
 		for what, list := range map[string][]string{
 			"another's record":    a.complete(warranties, "id", foreign),
 			"a pattern":           a.complete(warranties, "id", "%"),

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -112,13 +114,42 @@ type answerWriter struct {
 
 // Write writes one message of the SDK.
 func (w *answerWriter) Write(b []byte) (int, error) {
+	message, err := jsonrpc.DecodeMessage(b)
+	answer, ok := message.(*jsonrpc.Response)
+	out := b
+	if ok && err == nil {
+		out = coded(b, answer)
+	}
 	w.mu.Lock()
-	n, err := w.out.Write(b)
+	_, err = w.out.Write(out)
 	w.mu.Unlock()
 	if isAnswer(b) {
 		w.expect(-1)
 	}
-	return n, err
+	return len(b), err
+}
+
+// coded gives an error of the SDK a code that has none: what is refused before
+// initialize never gets to the middleware that does this for the others. The
+// protocol names no code for it, and -32002 meant a missing resource in older
+// versions, so it is an invalid request.
+func coded(message []byte, answer *jsonrpc.Response) []byte {
+	var said *jsonrpc.Error
+	if answer.Error == nil || errors.As(answer.Error, &said) && said.Code != 0 {
+		return message
+	}
+	id, err := json.Marshal(answer.ID.Raw())
+	if err != nil {
+		return message
+	}
+	text := answer.Error.Error()
+	if said != nil {
+		text = said.Message
+	}
+	if strings.Contains(text, "session initialization") {
+		text = "Send initialize first: " + text + "."
+	}
+	return append(encodeError(id, jsonrpc.CodeInvalidRequest, text, nil), '\n')
 }
 
 // Close leaves the output open: it is the process's.

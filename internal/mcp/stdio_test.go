@@ -188,3 +188,33 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	}
 	p.end()
 }
+
+// TestStdioRefusesWhatComesBeforeInitialize with a code of JSON-RPC's (C19); what
+// comes after it is answered as ever.
+func TestStdioRefusesWhatComesBeforeInitialize(t *testing.T) {
+	p := overStdio(t, bound())
+	for _, id := range []string{`"early"`, "7"} {
+		p.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{}}`)
+		r := p.answer()
+		if r.Error == nil || r.Error.Code != invalidRequest || !strings.Contains(r.Error.Message, "initialize first") || string(r.ID) != id {
+			t.Errorf("%s %+v", r.ID, r.Error)
+		}
+	}
+	p.begin()
+	p.send(bare)
+	if r := p.answer(); r.Error != nil {
+		t.Errorf("%+v", r.Error)
+	}
+	p.end()
+}
+
+// TestLocalErrorsHaveNoRequestID (C19): there was no request, so there is no id of one.
+func TestLocalErrorsHaveNoRequestID(t *testing.T) {
+	p := overStdio(t, bound())
+	p.begin()
+	p.send(call("get_claim", `{}`))
+	if r := p.answer(); !strings.Contains(string(r.Result), "validation_failed") || strings.Contains(string(r.Result), "request_id") {
+		t.Errorf("%s", r.Result)
+	}
+	p.end()
+}

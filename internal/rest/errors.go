@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -38,8 +37,7 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("WWW-Authenticate", challenge(refusal.Code))
 	}
 	if refusal.Wait > 0 {
-		// Rounded up: whoever waits for it never comes too early.
-		h.Set("Retry-After", strconv.FormatInt(int64((refusal.Wait+time.Second-1)/time.Second), 10))
+		h.Set("Retry-After", strconv.FormatInt(refusal.RetryAfterSeconds(), 10))
 	}
 	problem := refusal.Problem(e.PublicURL, caller.RequestID)
 	mediaType, body := "application/problem+json", []byte(nil)

@@ -273,3 +273,53 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 		}
 	})
 }
+
+// TestMCPTellsHowLongToWait (C19): a model sees no headers.
+func TestMCPTellsHowLongToWait(t *testing.T) {
+	t.Parallel()
+	w := servertest.New(t, servertest.SQLite(t), func(s *server.Server) { s.Service.RateLimit = 1 })
+	session := w.Person("Ada").Session
+	mcpSend(t, w, "/api/mcp", mcpList, "Authorization", "Bearer "+session)
+	a := mcpSend(t, w, "/api/mcp", mcpList, "Authorization", "Bearer "+session)
+	wait := strconv.FormatInt(a.data.RetryAfterSeconds, 10)
+	if a.status != http.StatusTooManyRequests || wait != a.header.Get("Retry-After") || !strings.Contains(a.detail, wait+" second") || strings.Contains(a.detail, "Retry-After") {
+		t.Errorf("%d %s, Retry-After %s", a.status, a.body, a.header.Get("Retry-After"))
+	}
+}
+
+// TestOAuthFallbacksAnswerInJSON (C19): an OAuth client that finds no metadata tries
+// these addresses. The form of /register is for people, and goes on working.
+func TestOAuthFallbacksAnswerInJSON(t *testing.T) {
+	t.Parallel()
+	w := servertest.New(t, servertest.SQLite(t))
+	for _, c := range []struct{ method, path, mediaType, body, accept string }{
+		{"POST", "/register", "application/json", `{"client_name":"x","redirect_uris":["http://127.0.0.1/cb"]}`, "application/json"},
+		{"POST", "/register", "application/json; charset=utf-8", `{}`, "*/*"},
+		{"POST", "/register", "application/json", `{}`, ""},
+		{"POST", "/register", "application/json", `{}`, "text/html"},
+		{"POST", "/token", "application/x-www-form-urlencoded", "grant_type=authorization_code", "application/json"},
+		{"GET", "/authorize?response_type=code", "", "", "application/json"},
+		{"GET", "/.well-known/oauth-authorization-server", "", "", "application/json"},
+		{"GET", "/.well-known/openid-configuration", "", "", "*/*"},
+	} {
+		req, err := http.NewRequest(c.method, w.HTTP.URL+c.path, strings.NewReader(c.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", c.mediaType)
+		req.Header.Set("Accept", c.accept)
+		req.Header.Set("Origin", "https://client.example")
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p warranty.Problem
+		err = json.NewDecoder(resp.Body).Decode(&p)
+		if resp.StatusCode != http.StatusNotFound || resp.Header.Get("Content-Type") != "application/problem+json" || err != nil || p.Code != warranty.NotFound {
+			t.Errorf("%s %s: %d %s %+v %v", c.method, c.path, resp.StatusCode, resp.Header.Get("Content-Type"), p, err)
+		}
+		if err := resp.Body.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -81,7 +81,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("/api/mcp", s.limited(agents))
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
-	s.pages = &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify}
+	s.pages = &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify,
+		NoPage: func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) }}
 	if err := s.pages.Register(mux); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package web
 import (
 	"errors"
 	"log/slog"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,8 +25,9 @@ type Web struct {
 	Version   string
 	// Limited counts a request against the caller's network, as it does for all others.
 	Limited func(http.Handler) http.Handler
-	// IndexJSON and VerifyJSON answer programs where people get a page.
-	IndexJSON, VerifyJSON http.HandlerFunc
+	// IndexJSON and VerifyJSON answer programs where people get a page. NoPage
+	// answers those that send JSON to one, which no page takes.
+	IndexJSON, VerifyJSON, NoPage http.HandlerFunc
 
 	views  *views
 	static *static
@@ -63,7 +65,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	}))
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
-		mux.Handle(r.pattern, web.Limited(web.guard.Handler(web.serve(r))))
+		mux.Handle(r.pattern, web.Limited(web.formsOnly(web.guard.Handler(web.serve(r)))))
 		var again http.Handler = http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
 			again = web.serveResumed(r.page)
@@ -72,6 +74,19 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	}
 	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.static))
 	return nil
+}
+
+// formsOnly keeps programs that send JSON from a page: an OAuth client that looks
+// for an authorization server tries POST /register, which is a form for people.
+func (web *Web) formsOnly(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+		if err == nil && (media == "application/json" || strings.HasSuffix(media, "+json")) && r.Method == http.MethodPost {
+			web.NoPage(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // routes are all pages, on one screen.
