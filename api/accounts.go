@@ -15,15 +15,20 @@ var (
 	})
 	SignIn = define[warranty.SignIn, warranty.Session](Spec{
 		Name: "auth.sign_in", Method: http.MethodPost, Base: Host, Path: "/auth/sessions", Auth: Public,
-		Summary: "Sign in.", Status: http.StatusCreated, Errors: []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
+		Summary: "Sign in with a password or a mailed code.", Status: http.StatusCreated, Errors: []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
+	})
+	RequestSignInCode = define[warranty.RequestSignInCode, warranty.None](Spec{
+		Name: "auth.request_code", Method: http.MethodPost, Base: Host, Path: "/auth/codes", Auth: Public,
+		Summary: "Mail a code to sign in with, if the address has an account; the answer never tells.", Status: http.StatusAccepted,
+		Errors: []warranty.Code{warranty.RateLimited},
 	})
 	SignOut = define[warranty.SignOut, warranty.None](Spec{
 		Name: "auth.sign_out", Method: http.MethodDelete, Base: Host, Path: "/auth/sessions/current", Auth: SessionOnly,
 		Summary: "End the session that asks.",
 	})
 	VerifyEmail = define[warranty.VerifyEmail, warranty.User](Spec{
-		Name: "auth.verify_email", Method: http.MethodPost, Base: Host, Path: "/auth/verify-email", Auth: Public,
-		Summary: "Verify an e-mail address by the mailed code; records that name it as seller become visible.",
+		Name: "auth.verify_email", Method: http.MethodPost, Base: Host, Path: "/auth/verify-email", Auth: SessionOnly,
+		Summary: "Verify your e-mail address by the mailed code; records that name it as seller become visible.",
 	})
 	SendVerification = define[warranty.SendVerification, warranty.None](Spec{
 		Name: "auth.send_verification", Method: http.MethodPost, Base: Host, Path: "/auth/verify-email/resend", Auth: SessionOnly,
@@ -36,7 +41,7 @@ var (
 	})
 	ResetPassword = define[warranty.ResetPassword, warranty.None](Spec{
 		Name: "auth.reset_password", Method: http.MethodPost, Base: Host, Path: "/auth/password-reset/confirm", Auth: Public,
-		Summary: "Set a new password by the mailed code; every session ends.",
+		Summary: "Set a new password by the mailed code; every session, token and calendar feed of the account ends.",
 	})
 	ChangePassword = define[warranty.ChangePassword, warranty.Session](Spec{
 		Name: "auth.change_password", Method: http.MethodPost, Base: Host, Path: "/auth/password", Auth: SessionOnly,

@@ -26,8 +26,8 @@ const (
 	anyCredential = "auth.status"
 	sessionOnly   = "tokens.create tokens.list tokens.get tokens.rotate tokens.revoke tokens.history tokens.requests " +
 		"claims.file claims.move documents.delete transfers.offer transfers.cancel transfers.accept warranties.history " +
-		"auth.sign_out auth.send_verification auth.change_password account.get account.update"
-	public = "auth.register auth.sign_in auth.verify_email auth.request_password_reset auth.reset_password"
+		"auth.sign_out auth.verify_email auth.send_verification auth.change_password account.get account.update"
+	public = "auth.register auth.sign_in auth.request_code auth.request_password_reset auth.reset_password"
 )
 
 // allowed are the operations that a principal may use, sorted.

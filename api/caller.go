@@ -12,6 +12,10 @@ import (
 type Caller struct {
 	warranty.Principal
 	RequestID string
+	// FormCounted says that a form was counted against its person's limit, and
+	// FormRefused what came of it: a request counts once, whatever it writes.
+	FormCounted bool
+	FormRefused error
 }
 
 // StatusClientGone is logged for a request whose client closed the connection

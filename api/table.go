@@ -10,7 +10,7 @@ func Operations() []*Spec {
 		OfferTransfer.Spec, CancelTransfer.Spec, AcceptTransfer.Spec, ListHistory.Spec,
 		GetAuthStatus.Spec,
 		CreateToken.Spec, ListTokens.Spec, GetToken.Spec, RotateToken.Spec, RevokeToken.Spec, ListTokenHistory.Spec, ListTokenRequests.Spec,
-		Register.Spec, SignIn.Spec, SignOut.Spec, VerifyEmail.Spec, SendVerification.Spec,
+		Register.Spec, SignIn.Spec, RequestSignInCode.Spec, SignOut.Spec, VerifyEmail.Spec, SendVerification.Spec,
 		RequestPasswordReset.Spec, ResetPassword.Spec, ChangePassword.Spec, GetAccount.Spec, UpdateAccount.Spec,
 	}
 }

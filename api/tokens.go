@@ -11,7 +11,7 @@ var (
 	CreateToken = define[warranty.CreateToken, warranty.NewToken](Spec{
 		Name: "tokens.create", Method: http.MethodPost, Base: Host, Path: "/integration-tokens", Auth: SessionOnly,
 		Summary: "Create an integration token; its secret is in this answer and never again.",
-		Status:  http.StatusCreated, Location: "/integration-tokens/{id}", Errors: []warranty.Code{warranty.TokenLimitReached, warranty.AlreadyExists},
+		Status:  http.StatusCreated, Location: "/integration-tokens/{id}", Errors: []warranty.Code{warranty.TokenLimitReached, warranty.AlreadyExists, warranty.EmailNotVerified},
 	})
 	ListTokens = define[warranty.ListTokens, warranty.Page[warranty.Token]](Spec{
 		Name: "tokens.list", Method: http.MethodGet, Base: Host, Path: "/integration-tokens", Auth: SessionOnly,

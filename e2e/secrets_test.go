@@ -26,8 +26,8 @@ func TestSecretsAreInNoLog(t *testing.T) {
 
 	session := p.want(t, 201, call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": "Olga", "email": email, "password": first}}).must(t, "data.access_token")
 	code := box.code(t, "Confirm your e-mail address")
-	p.want(t, 422, call{method: "POST", path: "/api/auth/verify-email", body: map[string]string{"code": code, "canary-field": code}})
-	p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", body: map[string]string{"code": code}})
+	p.want(t, 422, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code, "canary-field": code}})
+	p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
 	p.want(t, 401, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": email, "password": wrong}})
 	p.want(t, 400, call{method: "POST", path: "/api/auth/sessions", body: `{"email": "` + email + `", "password": "` + wrong + `"`})
 	p.want(t, 202, call{method: "POST", path: "/api/auth/password-reset", body: map[string]string{"email": email}})

@@ -162,6 +162,34 @@ func effects(t *testing.T) map[string]effect {
 				})
 				return said
 			}},
+		"mail-limit": {one: "1", other: "2", wrong: "-1", shows: [2]string{"1", "2"}, with: []string{"--sign-in-rate-limit=0"},
+			see: func(t *testing.T, p *process) string {
+				session := p.register(t, "olga")
+				code, err := p.mailed("olga@people.example", "Confirm your e-mail address")
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
+				offered := 0
+				for range 3 {
+					record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
+					offer := call{method: "POST", path: "/api/warranties/" + record + "/transfer", secret: session, body: map[string]string{"email": "kim@people.example"}}
+					a, err := p.try(offer)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a.status == http.StatusCreated {
+						offered++
+					}
+				}
+				return fmt.Sprint(offered)
+			}},
+		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "somebody",
+			shows: [2]string{"mailto:security@one.example", "https://other.example/report"},
+			see: func(t *testing.T, p *process) string {
+				text := p.want(t, 200, call{method: "GET", path: "/.well-known/security.txt"}).body
+				return regexp.MustCompile(`(?m)^Contact: (.*)$`).FindStringSubmatch(text)[1]
+			}},
 		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
 			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
 	}

@@ -15,8 +15,13 @@ const (
 	SessionLifetime = 12 * time.Hour
 	// WebSessionLifetime is for people, who do not sign in every morning.
 	WebSessionLifetime = 30 * 24 * time.Hour
-	ResetLifetime      = 30 * time.Minute
+	// ResetLifetime and SignInCodeLifetime are at least as long as the window in which
+	// codes are counted: whenever a further one is refused, one that works has been mailed.
+	ResetLifetime      = time.Hour
+	SignInCodeLifetime = time.Hour
 	VerifyLifetime     = 24 * time.Hour
+	// DeviceLifetime is how long a device stays known after its last sign-in.
+	DeviceLifetime = 400 * 24 * time.Hour
 )
 
 // User is a registered person, as they see themselves.
@@ -47,12 +52,13 @@ func (in *Register) Check() error {
 	var c Checks
 	in.Name = c.text("name", in.Name, 1, MaxUserName)
 	in.Email = c.email("email", in.Email, true)
-	c.password("password", in.Password, in.Email)
+	c.password("password", in.Password, in.Name, in.Email)
 	return c.Err()
 }
 
-// password checks a new password. It is never trimmed, truncated or echoed.
-func (c *Checks) password(field, password, email string) {
+// password checks a new password. It is never trimmed, truncated or echoed. own are
+// the person's name and address, as far as they are known.
+func (c *Checks) password(field, password string, own ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n == 0:
 		c.Add(field, "required", "This field is required.")
@@ -62,22 +68,60 @@ func (c *Checks) password(field, password, email string) {
 		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
 	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
 		c.Add(field, "forbidden_character", "A password is text without NUL characters.")
-	case email != "" && strings.EqualFold(password, email) || wellKnown(password):
-		c.Add(field, "well_known", "This password is one of the first that an attacker tries; choose another.")
+	case guessable(password, own...):
+		c.Add(field, "well_known", "This password is easy to guess. Choose another, such as four unrelated words.")
 	}
 }
 
-// SignIn opens a session.
+// CheckPassword checks a new password against the name and the address of the
+// account that it is for.
+func CheckPassword(field, password string, u User) error {
+	var c Checks
+	c.password(field, password, u.Name, u.Email)
+	return c.Err()
+}
+
+// SignIn opens a session, by a password or by a mailed code.
 type SignIn struct {
 	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
-	Password string `json:"password,omitzero" required:"true" max:"256" format:"password" doc:"Password of the account."`
+	Password string `json:"password,omitzero" max:"256" format:"password" doc:"Password of the account. Send either password or code."`
+	Code     string `json:"code,omitzero" max:"100" doc:"A code that POST /api/auth/codes mailed, instead of the password."`
 }
 
 // Check refuses what no account can have.
 func (in *SignIn) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
-	c.oldPassword("password", in.Password)
+	switch {
+	case in.Password != "" && in.Code != "":
+		c.Add("code", "not_both", "Send either password or code.")
+	case in.Password != "":
+		c.oldPassword("password", in.Password)
+	case in.Code != "":
+		c.code(in.Code)
+	}
+	return c.Err()
+}
+
+// CheckWhole is Check, and demands one of password and code.
+func (in *SignIn) CheckWhole() error {
+	var c Checks
+	c.Merge(in.Check())
+	if in.Password == "" && in.Code == "" {
+		c.Add("password", "required", "Send password or code.")
+	}
+	return c.Err()
+}
+
+// RequestSignInCode mails a code to sign in with, if the address has an account.
+type RequestSignInCode struct {
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+}
+
+// Check refuses what is not an address.
+func (in *RequestSignInCode) Check() error {
+	var c Checks
+	in.Email = c.email("email", in.Email, true)
 	return c.Err()
 }
 
@@ -95,7 +139,7 @@ func (c *Checks) oldPassword(field, password string) {
 // SignOut ends the session that asks.
 type SignOut struct{}
 
-// VerifyEmail shows by a mailed code that the address is the caller's.
+// VerifyEmail shows by a mailed code that the caller's address is theirs.
 type VerifyEmail struct {
 	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
 }
@@ -126,7 +170,8 @@ func (in *RequestPasswordReset) Check() error {
 	return c.Err()
 }
 
-// ResetPassword sets a new password by a mailed code and ends every session.
+// ResetPassword sets a new password by a mailed code and ends every session, token
+// and calendar feed.
 type ResetPassword struct {
 	Code     string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
 	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
@@ -136,21 +181,22 @@ type ResetPassword struct {
 func (in *ResetPassword) Check() error {
 	var c Checks
 	c.code(in.Code)
-	c.password("password", in.Password, "")
+	c.password("password", in.Password)
 	return c.Err()
 }
 
 // ChangePassword sets a new password and ends every other session.
 type ChangePassword struct {
-	CurrentPassword string `json:"current_password,omitzero" required:"true" max:"256" format:"password" doc:"The password until now."`
+	CurrentPassword string `json:"current_password,omitzero" required:"true" max:"256" format:"password" doc:"The current password."`
 	NewPassword     string `json:"new_password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
+	RevokeTokens    *bool  `json:"revoke_tokens,omitempty" doc:"Also revoke every integration token and calendar feed; false by default."`
 }
 
 // Check refuses a password that no account can have.
 func (in *ChangePassword) Check() error {
 	var c Checks
 	c.oldPassword("current_password", in.CurrentPassword)
-	c.password("new_password", in.NewPassword, "")
+	c.password("new_password", in.NewPassword)
 	return c.Err()
 }
 

@@ -63,7 +63,8 @@ func TestPassword(t *testing.T) {
 		"keyboard columns":                 {"1qaz2wsx3edc", "well_known"},
 		"own address":                      {"ada.moreno@shop.example", "well_known"},
 		"own address, capitals":            {"ADA.Moreno@Shop.Example", "well_known"},
-		"own address and more":             {"ada.moreno@shop.example!x7", ""},
+		"own address and a little more":    {"ada.moreno@shop.example!x7", "well_known"},
+		"own address and much more":        {"ada.moreno@shop.example likes tea", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var want []string
@@ -76,6 +77,30 @@ func TestPassword(t *testing.T) {
 				t.Errorf("the password was changed from %q to %q", tc.password, in.Password)
 			}
 		})
+	}
+}
+
+// TestGuessablePasswords has what the review could register with (B9), its relatives,
+// and what must stay possible.
+func TestGuessablePasswords(t *testing.T) {
+	for password, refused := range map[string]bool{
+		"P@ssw0rd1234": true, "p455w0rd!!!!": true, "Passw0rd2026!": true, "2026P@$$word": true, "Pa55word Pa55word": true,
+		"warrantyrecords": true, "WarrantyRecords1": true, "my warranty records": true, "W@rr@nty2026": true, "warranty-service": true,
+		"ada.moreno@shop.example": true, "adamoreno2026": true, "Ada Moreno 1987": true, "moreno.shop.1": true, "iloveada2026": true,
+		"Welcome2026!!": true, "letmeinletmein1": true, "Summer2026Summer": true, "changeme12345": true, "adm1n1str4t0r": true,
+		"qwerty-asdfgh": true, "Administrator!": true, "monkey.dragon": true,
+
+		"correct horse battery": false, "justlowercaseletters": false, "tea kettle on a blue shelf": false, "password 8302975619283": false,
+		"Xq7!mZ2#pL9v": false, "my dog ate 3 receipts": false, "mühlrad zwischen tannen": false, "a-moreno-of-many-rivers": false,
+	} {
+		in := warranty.Register{Name: "Ada Moreno", Email: "ada.moreno@shop.example", Password: password}
+		if got := faults(t, in.Check()); (len(got) > 0) != refused {
+			t.Errorf("%q: %v", password, got)
+		}
+		user := warranty.User{Name: in.Name, Email: in.Email}
+		if err := warranty.CheckPassword("password", password, user); (err != nil) != refused {
+			t.Errorf("%q of a known account: %v", password, err)
+		}
 	}
 }
 
@@ -104,6 +129,11 @@ func TestWellKnownPasswords(t *testing.T) {
 	}
 }
 
+// signInWhole is a sign-in with the check of all that it needs.
+type signInWhole struct{ *warranty.SignIn }
+
+func (s signInWhole) Check() error { return s.CheckWhole() }
+
 func TestAccountChecks(t *testing.T) {
 	const good = "correct horse battery"
 	long := varied(257, "abcdefghij")
@@ -116,7 +146,14 @@ func TestAccountChecks(t *testing.T) {
 		"register, all wrong":            {&warranty.Register{Name: "a\nb", Email: "x", Password: "short"}, []string{"name forbidden_character", "email invalid_email", "password too_short"}},
 		"sign in":                        {&warranty.SignIn{Email: "ada@shop.example", Password: "short, but who knows"}, nil},
 		"sign in with an old short one":  {&warranty.SignIn{Email: "ada@shop.example", Password: "x"}, nil},
-		"sign in, nothing given":         {&warranty.SignIn{}, []string{"email required", "password required"}},
+		"sign in, nothing given":         {signInWhole{&warranty.SignIn{}}, []string{"email required", "password required"}},
+		"sign in, no secret given":       {signInWhole{&warranty.SignIn{Email: "ada@shop.example"}}, []string{"password required"}},
+		"sign in, all given":             {signInWhole{&warranty.SignIn{Email: "ada@shop.example", Code: "0"}}, nil},
+		"sign in by code":                {&warranty.SignIn{Email: "ada@shop.example", Code: "0123-4567"}, nil},
+		"sign in with a flooded code":    {&warranty.SignIn{Email: "ada@shop.example", Code: strings.Repeat("0", 101)}, []string{"code too_long"}},
+		"sign in with both":              {&warranty.SignIn{Email: "ada@shop.example", Password: good, Code: "0123-4567"}, []string{"code not_both"}},
+		"ask for a code":                 {&warranty.RequestSignInCode{Email: "ada@shop.example"}, nil},
+		"ask for a code, nothing given":  {&warranty.RequestSignInCode{}, []string{"email required"}},
 		"sign in with too long a one":    {&warranty.SignIn{Email: "ada@shop.example", Password: long}, []string{"password too_long"}},
 		"verify":                         {&warranty.VerifyEmail{Code: "0123-4567"}, nil},
 		"verify, nothing given":          {&warranty.VerifyEmail{}, []string{"code required"}},

@@ -22,6 +22,7 @@ const (
 	InsufficientScope    Code = "insufficient_scope"
 	SessionRequired      Code = "session_required"
 	RoleNotAllowed       Code = "role_not_allowed"
+	EmailNotVerified     Code = "email_not_verified"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotAcceptable        Code = "not_acceptable"
@@ -59,6 +60,7 @@ var codes = []CodeInfo{
 	{InsufficientScope, http.StatusForbidden, "Insufficient scope", "Use a token that has the scope named in the detail."},
 	{SessionRequired, http.StatusForbidden, "Session required", "Sign in and send the session as Authorization: Bearer; integration tokens can not do this."},
 	{RoleNotAllowed, http.StatusForbidden, "Role not allowed", "Ask somebody whose role on this warranty allows it."},
+	{EmailNotVerified, http.StatusForbidden, "Email address not verified", "Request a code with POST /api/auth/verify-email/resend and send it to POST /api/auth/verify-email."},
 	{NotFound, http.StatusNotFound, "Not found", "Check the address and the id; what belongs to somebody else looks the same as what does not exist."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed", "Use one of the methods in the Allow header."},
 	{NotAcceptable, http.StatusNotAcceptable, "Not acceptable", "Accept application/json."},

@@ -91,4 +91,7 @@ type Principal struct {
 	// Address is the network the caller is throttled by: an IPv4 address or an IPv6 /64.
 	Address string
 	Door    Door
+	// UserAgent is what the caller says it is, and Device the long-lived cookie of a
+	// browser: both only serve to tell a new device from a known one.
+	UserAgent, Device string
 }

@@ -21,7 +21,8 @@ func (in *OfferTransfer) Check() error {
 // TransferOffer is an offer with its code, which is shown once.
 type TransferOffer struct {
 	WarrantyID ID        `json:"warranty_id" doc:"Identifier of the warranty."`
-	Email      string    `json:"email" format:"email" doc:"Where the code was mailed."`
+	Email      string    `json:"email" format:"email" doc:"Address of the new owner."`
+	Mailed     bool      `json:"mailed" doc:"Whether the code is mailed there. It is not while your own address is not verified; then hand it on yourself."`
 	Code       string    `json:"code" doc:"One-time code: whoever is signed in and has it becomes the owner."`
 	ExpiresAt  time.Time `json:"expires_at" doc:"When the offer ends."`
 }

@@ -92,7 +92,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	}
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
-	s.StorageLimit = int64(c.StorageLimit) << 20
+	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
 	if c.SMTP == "" {
 		return s, nil
 	}
@@ -100,7 +100,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	if err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
-	s.Mail = sender
+	s.Mail, s.RequireVerified = sender, true
 	return s, nil
 }
 
@@ -148,7 +148,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 
 	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version.String(), PublicURL: c.PublicURL, Proxies: proxies,
 		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit,
-		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress}
+		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress, SecurityContact: c.SecurityContact}
 	if c.AdminListen != "" {
 		admin, err := net.Listen("tcp", c.AdminListen)
 		if err != nil {

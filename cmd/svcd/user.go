@@ -45,18 +45,24 @@ func userCommand() *cobra.Command {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "disabled %s\n", email)
 			return err
 		})}
-	password := &cobra.Command{Use: "password EMAIL", Short: "Set a new password, read from standard input; every session ends", Args: oneEmail,
+	var keepTokens bool
+	password := &cobra.Command{Use: "password EMAIL", Short: "Reset a password, read from standard input; every session, token and calendar feed ends", Args: oneEmail,
 		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
 			password, err := readPassword(cmd)
 			if err != nil {
 				return err
 			}
-			if err := s.SetPassword(cmd.Context(), email, password); err != nil {
+			if err := s.SetPassword(cmd.Context(), email, password, keepTokens); err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "new password set for %s; every session has ended\n", email)
+			ended := "every session, token and calendar feed has ended"
+			if keepTokens {
+				ended = "every session has ended"
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "new password set for %s; %s\n", email, ended)
 			return err
 		})}
+	password.Flags().BoolVar(&keepTokens, "keep-tokens", false, "end sessions only: tokens, calendar feeds and offers of transfer go on")
 	user.AddCommand(add, disable, password)
 	return user
 }

@@ -14,7 +14,7 @@ import (
 func TestEveryRefusalHasItsExitCode(t *testing.T) {
 	want := map[warranty.Code]int{
 		warranty.MalformedRequest: 2, warranty.MissingCredential: 4, warranty.InvalidCredential: 4, warranty.TokenExpired: 4, warranty.TokenRevoked: 4, warranty.SessionExpired: 4,
-		warranty.InsufficientScope: 4, warranty.SessionRequired: 4, warranty.RoleNotAllowed: 4, warranty.NotFound: 3, warranty.FileMissing: 3, warranty.MethodNotAllowed: 2, warranty.NotAcceptable: 2,
+		warranty.InsufficientScope: 4, warranty.SessionRequired: 4, warranty.RoleNotAllowed: 4, warranty.EmailNotVerified: 4, warranty.NotFound: 3, warranty.FileMissing: 3, warranty.MethodNotAllowed: 2, warranty.NotAcceptable: 2,
 		warranty.TokenLimitReached: 6, warranty.InvalidTransition: 6, warranty.AlreadyExists: 6, warranty.PreconditionFailed: 6, warranty.BodyTooLarge: 2,
 		warranty.UnsupportedMediaType: 2, warranty.ValidationFailed: 2, warranty.IdempotencyKeyReused: 6, warranty.RateLimited: 5, warranty.IPThrottled: 5, warranty.Internal: 1, warranty.Unavailable: 1,
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/mail"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -144,6 +145,30 @@ func checkMailFrom(v string) error {
 	if _, err := mail.ParseAddress(v); err != nil || strings.ContainsFunc(v, unicode.IsControl) {
 		return fmt.Errorf("%s is not a mail address, such as warranty@example.com", shown(v))
 	}
+	return nil
+}
+
+// setSecurityContact takes what RFC 9116 allows as a contact, and makes a mailto of
+// an email address.
+func setSecurityContact(c *Config, v string) error {
+	wrong := errors.New("is neither an email address nor an https:// URL")
+	switch u, err := url.Parse(v); {
+	case v == "":
+		return nil
+	case strings.ContainsFunc(v, unicode.IsControl) || strings.Contains(v, " "):
+		return wrong
+	case err == nil && u.Scheme == "https":
+		if !validName(u.Hostname()) || u.User != nil {
+			return wrong
+		}
+		c.SecurityContact = v
+		return nil
+	}
+	v = strings.TrimPrefix(v, "mailto:")
+	if a, err := mail.ParseAddress(v); err != nil || a.Address != v || a.Name != "" {
+		return wrong
+	}
+	c.SecurityContact = "mailto:" + v
 	return nil
 }
 

@@ -29,6 +29,8 @@ type Config struct {
 	MailFrom       string // an address, with or without a name
 	SignupClosed   bool
 	AdminListen    string // host:port on loopback; empty: no such listener
+	// SecurityContact is the URL that security.txt names; empty: there is none.
+	SecurityContact string
 
 	RateLimit       int // requests a minute of a session
 	MaxTokenRate    int // requests a minute that a token may be given at most
@@ -40,6 +42,7 @@ type Config struct {
 	ConnectionsPerAddress int
 	Drain                 time.Duration // how long requests are served after SIGTERM
 	StorageLimit          int           // MiB of documents that a person may upload, 0 for no limit
+	MailLimit             int           // mails a day to other people that an account may cause, 0 for no limit
 }
 
 // IsPostgres tells which of the two databases is meant, so that the rule for

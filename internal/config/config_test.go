@@ -62,6 +62,8 @@ var samples = []struct {
 	{flag: "sign-up-rate-limit", field: "SignUpRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "connections-per-address", field: "ConnectionsPerAddress", def: 200, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "drain", field: "Drain", def: 5 * time.Second, one: "0", gotOne: time.Duration(0), two: "1m30s", got2: 90 * time.Second},
+	{flag: "mail-limit", field: "MailLimit", def: 200, one: "1", gotOne: 1, two: "0", got2: 0},
+	{flag: "security-contact", field: "SecurityContact", def: "", one: "security@w.example", gotOne: "mailto:security@w.example", two: "https://w.example/security"},
 	{flag: "admin-listen", field: "AdminListen", def: "", one: "127.0.0.1:9", two: "localhost:9"},
 }
 

@@ -92,8 +92,11 @@ func checkSMTP(v string) error {
 	if err != nil {
 		return err
 	}
-	if strings.Trim(u.Path, "/") != "" || strings.ContainsAny(v, "?#") {
-		return errors.New("must end after host and port")
+	if strings.Trim(u.Path, "/") != "" || strings.Contains(v, "#") || strings.Contains(v, "?") && u.RawQuery != "tls=off" {
+		return errors.New("must end after host and port, or with ?tls=off")
+	}
+	if u.RawQuery != "" && u.Scheme != "smtp" {
+		return errors.New("has ?tls=off, which smtps:// contradicts")
 	}
 	if u.User == nil {
 		return nil

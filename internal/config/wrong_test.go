@@ -17,7 +17,7 @@ var wrong = map[string][]string{
 	"demo":                    {"maybe", "2"},
 	"adopt-files":             {"maybe", "2"},
 	"trusted-proxies":         {"10.0.0.0/33", "proxy.example", "10.0.0.1,", ",", "fe80::1%eth0", "http://u:hunter2@h"},
-	"smtp":                    {"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h", "smtp://u:@h", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x=y", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:", "smtp://u:hunter2/@h:25", "smtp://u:hunter2%zz@h"},
+	"smtp":                    {"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h", "smtp://u:@h", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x=y", "smtp://u:hunter2@h?tls=on", "smtps://u:hunter2@h?tls=off", "smtp://u:hunter2@h?tls=off&x=y", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:", "smtp://u:hunter2/@h:25", "smtp://u:hunter2%zz@h"},
 	"mail-from":               {"warranty", "a@b, c@d", "<hunter2@", "a@b\r\nBcc: c@d", "smtp://u:hunter2@h"},
 	"signup":                  {"maybe", "Open", "true"},
 	"rate-limit":              {"0", "-1", "x", "1.5", "99999999999999999999", "2000000000"},
@@ -30,6 +30,8 @@ var wrong = map[string][]string{
 	"connections-per-address": {"-1", "x", "1.5"},
 	"drain":                   {"-1s", "x", "5", "11m", "1h"},
 	"admin-listen":            {"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9"},
+	"mail-limit":              {"-1", "x", "1.5"},
+	"security-contact":        {"somebody", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>", "a@b.example\nExpires: x", "ftp://w.example"},
 }
 
 func TestWrongValues(t *testing.T) {

@@ -46,6 +46,9 @@ const tokenName = "Demo token"
 // tokens stay as they are, and there is one more token, since what was printed
 // once cannot be read back.
 func Fill(ctx context.Context, s *service.Service) (Demo, error) {
+	quiet := *s
+	quiet.Silent = true // nobody is there to be told of sign-ins and tokens
+	s = &quiet
 	has, err := s.Store.HasUsers(ctx)
 	if err != nil {
 		return Demo{}, err

@@ -30,6 +30,7 @@ type SMTP struct {
 	from           *mail.Address
 	implicit       bool // TLS from the first byte
 	loopback       bool // the server is on this machine
+	plain          bool // the operator wants no TLS
 	policy         gomail.TLSPolicy
 	tls            *tls.Config
 	timeout        time.Duration
@@ -38,22 +39,25 @@ type SMTP struct {
 
 // NewSMTP makes a Sender for the server at rawURL, smtp://[user:password@]host[:port]
 // or smtps:// for TLS from the start, whose mails come from the address from.
-// With smtp, STARTTLS is used when offered, and demanded before a password
-// leaves the machine. The port defaults to 465 for smtps, 587 with a password
+// With smtp, STARTTLS is demanded unless the server is on this machine, or the URL
+// ends with ?tls=off: mails carry codes that let people in. The port defaults to 465 for smtps, 587 with a password
 // and 25 without. The error never holds the URL.
 func NewSMTP(rawURL, from string) (*SMTP, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
 		return nil, errors.New("mail: the server is not given as smtp://user:password@host:port")
 	}
-	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("mail: the server's URL must end after host and port")
+	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" && u.RawQuery != "tls=off" || u.Fragment != "" {
+		return nil, errors.New("mail: the server's URL must end after host and port, or with ?tls=off")
 	}
 	sender, err := mail.ParseAddress(from)
 	if err != nil || strings.ContainsFunc(from, unicode.IsControl) {
 		return nil, errors.New("mail: the sender is not a mail address")
 	}
-	s := &SMTP{host: u.Hostname(), from: sender, implicit: u.Scheme == "smtps", timeout: timeout}
+	s := &SMTP{host: u.Hostname(), from: sender, implicit: u.Scheme == "smtps", plain: u.RawQuery != "", timeout: timeout}
+	if s.plain && s.implicit {
+		return nil, errors.New("mail: smtps and tls=off contradict each other")
+	}
 	s.user = u.User.Username()
 	s.password, _ = u.User.Password()
 	if (s.user == "") != (s.password == "") {
@@ -85,18 +89,20 @@ func (s *SMTP) setPort(port string) error {
 	return nil
 }
 
-// setTLS demands encryption where a password would cross a network. On loopback
-// nobody stands in between, and a mail server there mostly has a certificate
-// that it signed itself: neither encryption nor a known signer is asked for.
+// setTLS demands encryption where codes and passwords would cross a network. On
+// loopback nobody stands in between, and a mail server there mostly has a
+// certificate that it signed itself: neither encryption nor a known signer is asked for.
 func (s *SMTP) setTLS() {
 	s.tls = &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
-	s.policy = gomail.TLSOpportunistic
+	s.policy = gomail.TLSMandatory
 	ip := net.ParseIP(s.host)
 	s.loopback = strings.EqualFold(s.host, "localhost") || ip != nil && ip.IsLoopback()
 	if s.loopback {
 		s.tls.InsecureSkipVerify = true
-	} else if s.password != "" {
-		s.policy = gomail.TLSMandatory
+		s.policy = gomail.TLSOpportunistic
+	}
+	if s.plain {
+		s.policy = gomail.NoTLS
 	}
 }
 
@@ -180,9 +186,9 @@ func (s *SMTP) client(conn net.Conn, m Message) (*gomail.Client, error) {
 }
 
 // mechanisms prefers what every server can check, since the line is safe by the
-// time a password is sent: encrypted, or within this machine.
+// time a password is sent: encrypted, within this machine, or one that the operator trusts.
 func (s *SMTP) mechanisms() gomail.Option {
-	if s.loopback {
+	if s.loopback || s.plain {
 		return gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc)
 	}
 	return gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin)

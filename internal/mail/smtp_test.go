@@ -186,7 +186,8 @@ func TestNewSMTP(t *testing.T) {
 		addr   string
 		policy gomail.TLSPolicy
 	}{
-		{"smtp://mail.example.com", "mail.example.com:25", gomail.TLSOpportunistic},
+		{"smtp://mail.example.com", "mail.example.com:25", gomail.TLSMandatory},
+		{"smtp://mail.example.com?tls=off", "mail.example.com:25", gomail.NoTLS},
 		{"smtp://u:p@mail.example.com", "mail.example.com:587", gomail.TLSMandatory},
 		{"smtp://u:p@mail.example.com:2525/", "mail.example.com:2525", gomail.TLSMandatory},
 		{"smtp://u:p@localhost", "localhost:587", gomail.TLSOpportunistic},

@@ -22,14 +22,14 @@ To confirm that the address is yours, enter this code:
 
     %s
 
-on this page:
+on this page, after you sign in:
 
     %[2]s/verify-email
 
 The code is valid for 24 hours and works once.
 
-If you did not register, ignore this mail: without the code the
-address stays unconfirmed.
+If you did not register, ignore this mail and keep the code to yourself:
+nobody can confirm the address without it.
 `, greeting(name), publicURL, code)}
 }
 
@@ -47,13 +47,95 @@ To set a new password, enter this code:
 
 on this page:
 
-    %[2]s/reset-password
+    %[2]s/reset-password/confirm
 
-The code is valid for 30 minutes and works once.
+The code is valid for 1 hour and works once.
 
 If you did not ask for this, ignore this mail: your password stays as
 it is. Give the code to nobody, also not to someone who claims to be us.
 `, greeting(name), publicURL, code)}
+}
+
+// SignInCode is the mail to someone who wants to sign in without a password.
+func SignInCode(to, name, code, publicURL string) Message {
+	return Message{To: to, Code: code, Subject: "Your sign-in code", Text: fmt.Sprintf(`%s
+
+To sign in at
+%s
+enter this code:
+
+    %s
+
+on this page:
+
+    %[2]s/sign-in/code
+
+The code is valid for 1 hour and works once.
+
+If you did not ask for this, ignore this mail: nobody can sign in
+without the code. Never share it.
+`, greeting(name), publicURL, code)}
+}
+
+// Circumstances are when and from where something was done to an account. Device and
+// Network are in our words; each may be empty.
+type Circumstances struct {
+	At              time.Time
+	Device, Network string
+	PublicURL       string
+}
+
+// String is a block of lines.
+func (c Circumstances) String() string {
+	text := "    When: " + c.At.UTC().Format("2 Jan 2006, 15:04 UTC")
+	if c.Device != "" {
+		text += "\n    Device: " + c.Device
+	}
+	if c.Network != "" {
+		text += "\n    IP address: " + c.Network
+	}
+	return text
+}
+
+// notice is a mail to an account holder about what happened to their account.
+func notice(to, name, subject, what string, c Circumstances) Message {
+	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
+
+%s
+
+%s
+
+If this was you, there is nothing to do. If it was not, reset your
+password. That also signs out every device and revokes every token:
+
+    %s/reset-password
+`, greeting(name), what, c, c.PublicURL)}
+}
+
+// PasswordChanged tells an account holder that their password was changed.
+func PasswordChanged(to, name string, c Circumstances) Message {
+	return notice(to, name, "Your password was changed", "The password of your account was changed.", c)
+}
+
+// PasswordWasReset tells an account holder that their password was reset.
+func PasswordWasReset(to, name string, c Circumstances) Message {
+	return notice(to, name, "Your password was reset", "The password of your account was reset with a code mailed to this address.\n"+
+		"Every device was signed out, and every token and calendar feed was revoked.", c)
+}
+
+// PasswordSetByOperator tells an account holder that the operator set a new password.
+func PasswordSetByOperator(to, name string, c Circumstances) Message {
+	return notice(to, name, "Your password was reset", "The operator of the service set a new password for your account.", c)
+}
+
+// TokenCreated tells an account holder of a new integration token.
+func TokenCreated(to, name, token string, c Circumstances) Message {
+	return notice(to, name, "New integration token", fmt.Sprintf("An integration token was created in your account: %s", plainOr(token, "(name not shown)")), c)
+}
+
+// NewSignIn tells an account holder of a sign-in on a device that is new.
+func NewSignIn(to, name string, c Circumstances) Message {
+	return notice(to, name, "New sign-in to your account", "Someone signed in to your account on a new device.", c)
 }
 
 // TransferOffered is the mail to somebody who may become the owner of a
@@ -95,6 +177,33 @@ See what it says and what you can do:
 You get this mail because you have a role on this warranty. You can
 switch such mails off in your profile.
 `, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what, publicURL, c.ID)}
+}
+
+// ClaimDigest is the mail to someone on warranties whose claims changed more often
+// than we mail about them. more are claims beyond those listed.
+func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {
+	var list strings.Builder
+	for _, c := range claims {
+		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, strings.ReplaceAll(c.Status.String(), "_", " "), plainOr(c.Warranty.ProductName, "your warranty"))
+	}
+	if more > 0 {
+		fmt.Fprintf(&list, "    and %d more.\n\n", more)
+	}
+	subject := fmt.Sprintf("%d claims were updated", len(claims)+more)
+	if len(claims)+more == 1 {
+		subject = fmt.Sprintf("Claim %s was updated", claims[0].ClaimNumber)
+	}
+	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
+
+These claims were filed or updated since our last mail:
+
+%sSee them all:
+
+    %s/claims
+
+You get this mail because you have a role on these warranties. You can
+switch such mails off in your profile.
+`, greeting(name), list.String(), publicURL)}
 }
 
 // WarrantyEnds is the mail to an owner some days before the cover ends.

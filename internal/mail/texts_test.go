@@ -3,6 +3,7 @@ package mail
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTexts(t *testing.T) {
@@ -11,8 +12,9 @@ func TestTexts(t *testing.T) {
 		m    Message
 		want []string
 	}{
-		{VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "did not register"}},
-		{ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"30 minutes", base + "/reset-password\n", "did not ask"}},
+		{VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not register"}},
+		{ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/reset-password/confirm\n", "did not ask"}},
+		{SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/sign-in/code\n", "did not ask"}},
 	} {
 		if err := c.m.check(); err != nil || c.m.To != "ann@example.com" || c.m.Code != "CODE-1" {
 			t.Errorf("%+v %v", c.m, err)
@@ -30,6 +32,33 @@ func TestTexts(t *testing.T) {
 				t.Errorf("%s: long line %q", c.m.Subject, line)
 			}
 		}
+	}
+}
+
+// TestNotices are about what happened to an account: when, from where, and what to do.
+func TestNotices(t *testing.T) {
+	c := Circumstances{At: time.Date(2026, 11, 30, 9, 5, 0, 0, time.UTC), Device: "Firefox on Linux", Network: "203.0.113.x", PublicURL: "https://w.example.com"}
+	for _, m := range []Message{PasswordChanged("ann@example.com", "Ann", c), PasswordWasReset("ann@example.com", "Ann", c), PasswordSetByOperator("ann@example.com", "Ann", c),
+		TokenCreated("ann@example.com", "Ann", "till", c), NewSignIn("ann@example.com", "Ann", c)} {
+		for _, want := range []string{"Hello Ann,\n", "30 Nov 2026, 09:05 UTC", "Firefox on Linux", "203.0.113.x", "https://w.example.com/reset-password\n"} {
+			if !strings.Contains(m.Text, want) {
+				t.Errorf("%s: no %q in:\n%s", m.Subject, want, m.Text)
+			}
+		}
+		if err := m.check(); err != nil || m.Code != "" || strings.Contains(m.Text, "%!") {
+			t.Errorf("%s: %v\n%s", m.Subject, err, m.Text)
+		}
+		for line := range strings.SplitSeq(m.Text, "\n") {
+			if len(line) > 80 {
+				t.Errorf("%s: long line %q", m.Subject, line)
+			}
+		}
+	}
+	if m := TokenCreated("ann@example.com", "Ann", "see http://spam.example now", c); strings.Contains(m.Text, "spam") {
+		t.Errorf("the mail carries a stranger's link:\n%s", m.Text)
+	}
+	if m := NewSignIn("ann@example.com", "Ann", Circumstances{At: c.At, PublicURL: c.PublicURL}); strings.Contains(m.Text, "Device") || strings.Contains(m.Text, "IP") {
+		t.Errorf("what is not known is mentioned:\n%s", m.Text)
 	}
 }
 

@@ -80,10 +80,34 @@ func TestRemotePasswordNeedsTLS(t *testing.T) {
 	}
 }
 
-func TestRemoteWithoutPasswordNeedsNoTLS(t *testing.T) {
+// TestRemoteNeedsTLS demands STARTTLS without a password too (B12): a mail carries
+// a code that lets its reader in.
+func TestRemoteNeedsTLS(t *testing.T) {
 	srv := new(server).start(t)
-	if err := remote(t, srv, "smtp://mail.example.com").Send(t.Context(), hello); err != nil {
-		t.Error(err)
+	err := remote(t, srv, "smtp://mail.example.com").Send(t.Context(), hello)
+	if err == nil || !strings.Contains(err.Error(), "STARTTLS") {
+		t.Errorf("sent without encryption: %v", err)
+	}
+	if commands, data := srv.got(); strings.Contains(commands, "MAIL FROM") || data != "" {
+		t.Errorf("got:\n%s", commands)
+	}
+}
+
+func TestTLSCanBeSwitchedOff(t *testing.T) {
+	cert, _ := certificate(t, "mail.example.com")
+	for _, address := range []string{"smtp://mail.example.com?tls=off", "smtp://me:hunter2@mail.example.com?tls=off"} {
+		srv := (&server{cert: cert, auth: "PLAIN"}).start(t)
+		if err := remote(t, srv, address).Send(t.Context(), hello); err != nil {
+			t.Error(err)
+		}
+		if commands, data := srv.got(); strings.Contains(commands, "STARTTLS") || data == "" {
+			t.Errorf("got:\n%s", commands)
+		}
+	}
+	for _, address := range []string{"smtps://mail.example.com?tls=off", "smtp://mail.example.com?tls=on", "smtp://mail.example.com?tls=off&x=y"} {
+		if _, err := NewSMTP(address, "a@b.example"); err == nil {
+			t.Errorf("%s is accepted", address)
+		}
 	}
 }
 

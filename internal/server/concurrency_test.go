@@ -162,7 +162,7 @@ func TestSellerIsLinkedHoweverTheyMeet(t *testing.T) {
 			together(9, func(i int) {
 				r := made("POST", "/api/v1/warranties", key, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01", "seller_email": seller.Email})
 				if i == 4 {
-					r = made("POST", "/api/auth/verify-email", "", fields{"code": code})
+					r = made("POST", "/api/auth/verify-email", seller.Session, fields{"code": code})
 				}
 				a, err := worlds[i%len(worlds)].Try(r)
 				if err != nil || a.Status >= 300 {

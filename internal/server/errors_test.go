@@ -149,7 +149,7 @@ func refusals(t *testing.T, w *world) []refusal {
 			request: create(fields{"product_name": "x", "start_date": "2026-02-02", "end_date": "2026-02-01"})},
 		{name: "a parameter that is not taken", code: warranty.ValidationFailed, fields: []string{"sort unknown_parameter"}, request: made("GET", list+"?sort=name", key, nil)},
 		{name: "a limit too high", code: warranty.ValidationFailed, fields: []string{"limit out_of_range"}, request: made("GET", list+"?limit=101", key, nil)},
-		{name: "a used code", code: warranty.ValidationFailed, fields: []string{"code invalid_code"}, request: made("POST", "/api/auth/verify-email", "", fields{"code": "0000-0000"})},
+		{name: "a used code", code: warranty.ValidationFailed, fields: []string{"code invalid_code"}, request: made("POST", "/api/auth/password-reset/confirm", "", fields{"code": "0000-0000", "password": passwordCanary})},
 		{name: "a used key", code: warranty.IdempotencyKeyReused, request: create(other, "Idempotency-Key", "used")},
 
 		{name: "a damaged row", code: warranty.Internal, request: signIn("nora@people.example", servertest.Password)},
@@ -203,6 +203,12 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 		}
 		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`, request: made("GET", "/api/v1/warranties", "", nil)})
 		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`, request: made("POST", "/api/auth/sessions", "", fields{})})
+	})
+
+	t.Run("an address that is not verified", func(t *testing.T) {
+		w := newWorld(t, database(t), func(s *server.Server) { s.Service.RequireVerified = true })
+		check(t, w, refusal{code: warranty.EmailNotVerified, detail: `verify-email/resend`,
+			request: made("POST", "/api/integration-tokens", w.Person("Olga").Session, fields{"name": "x", "scopes": warranty.AllScopes})})
 	})
 
 	t.Run("no database", func(t *testing.T) {

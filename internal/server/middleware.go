@@ -22,7 +22,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		start := time.Now()
 		caller := &api.Caller{RequestID: s.requestID(r)}
 		caller.Address = limit.Key(s.Proxies.ClientIP(r.RemoteAddr, r.Header.Values("X-Forwarded-For")))
-		caller.Door = doorOf(r)
+		caller.Door, caller.UserAgent = doorOf(r), r.UserAgent()
 		ctx, cancel := s.Deadline(api.WithCaller(r.Context(), caller))
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -163,7 +163,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			return
 		}
 		caller := callerOf(r)
-		principal.Address, principal.Door = caller.Address, caller.Door
+		principal.Address, principal.Door, principal.UserAgent = caller.Address, caller.Door, caller.UserAgent
 		caller.Principal = principal
 		window := s.Limits.Take(r.Context(), windowKey(principal), principal.RateLimit, time.Minute)
 		s.showWindow(w.Header(), "credential", window)
@@ -272,7 +272,9 @@ var throttles = map[service.Throttle]struct {
 	what string
 }{
 	service.SignInAttempts:  {warranty.IPThrottled, "Too many sign-in attempts from your network."},
-	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in or password reset attempts for this account."},
+	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in attempts for this account."},
+	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
+	service.CodeMails:       {warranty.RateLimited, "We have already emailed codes to this address in the past hour, and they still work. Check the mailbox."},
 	service.SignUpAttempts:  {warranty.IPThrottled, "Too many registrations from your network."},
 	service.VerifyAttempts:  {warranty.IPThrottled, "Too many verifications from your network."},
 	service.MailsToOthers:   {warranty.RateLimited, "You have sent too many emails to others."},
@@ -282,8 +284,12 @@ var throttles = map[service.Throttle]struct {
 func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
 	rate, period := s.VerifyRate, time.Minute
 	switch what {
-	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers:
+	case service.FormPosts:
+		return s.throttleForm(ctx, whom)
+	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests:
 		rate = s.SignInRate
+	case service.CodeMails:
+		rate, period = min(codeMails, s.SignInRate), time.Hour
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
 	}
@@ -296,3 +302,21 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	}
 	return nil
 }
+
+// throttleForm counts a form of the pages in the window that its person's API
+// requests have, once for each request.
+func (s *Server) throttleForm(ctx context.Context, user string) error {
+	caller := api.CallerOf(ctx)
+	if caller.FormCounted {
+		return caller.FormRefused
+	}
+	caller.FormCounted = true
+	if window := s.Limits.Take(ctx, "user:"+user, s.Service.RateLimit, time.Minute); !window.Allowed {
+		what := fmt.Sprintf("You reached the limit of %d changes a minute, so nothing was saved.", window.Limit)
+		caller.FormRefused = s.tooMany(warranty.RateLimited, what, window)
+	}
+	return caller.FormRefused
+}
+
+// codeMails is how many codes for one purpose an address is mailed in an hour.
+const codeMails = 3

@@ -166,7 +166,7 @@ func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
 		first, second := w.claim(owner.Session, record.ID), w.claim(owner.Session, record.ID)
 		w.Must(200, moving(first, owner.Session, moveTo("under_review"))) // nobody is linked yet
-		w.Must(200, made("POST", "/api/auth/verify-email", "", fields{"code": w.MailedCode(seller.Email)}))
+		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}))
 		a := w.Do(moving(second, owner.Session, moveTo("under_review")))
 		refused(t, "a claim of one's own beside a seller", a, warranty.RoleNotAllowed)
 		if !strings.Contains(a.Body, "its seller decides") {

@@ -316,7 +316,7 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 // TestPeopleOffersAreThrottled: each is a mail to an address of somebody's choice.
 func TestPeopleOffersAreThrottled(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
-		owner, other := w.Person("Olga"), w.Person("Otto")
+		owner, other := w.Verified("Olga"), w.Verified("Otto")
 		record, others := w.Warranty(owner.Session, nil), w.Warranty(other.Session, nil)
 		mails := w.count(`SELECT count(*) FROM mails`)
 		for range 3 {
@@ -324,7 +324,7 @@ func TestPeopleOffersAreThrottled(t *testing.T) {
 		}
 		w.unchanged(t, "one offer too many", func() {
 			a := w.Do(offering(record.ID, owner.Session, "new@people.example"))
-			refused(t, "one offer too many", a, warranty.IPThrottled)
+			refused(t, "one offer too many", a, warranty.RateLimited)
 			if wait := number(t, a.Header, "Retry-After"); wait < 1 || wait > 60 {
 				t.Errorf("Retry-After is %d", wait)
 			}

@@ -4,6 +4,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"path"
@@ -33,6 +34,8 @@ type Server struct {
 
 	PublicURL string
 	Proxies   limit.Proxies
+	// SecurityContact is the URL of security.txt; there is no such file without one.
+	SecurityContact string
 	// IPRate, VerifyRate and SignInRate are requests a minute, SignUpRate an hour; 0 is without limit.
 	IPRate, VerifyRate, SignInRate, SignUpRate int
 	// Drain is how long requests are still served after the context of Run has ended.
@@ -88,6 +91,10 @@ func (s *Server) Handler() (http.Handler, error) {
 	}
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
 	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
+	if s.SecurityContact != "" {
+		mux.Handle("GET "+securityPath, s.limited(http.HandlerFunc(s.securityText)))
+		readOnly = append(readOnly, securityPath)
+	}
 	for _, d := range documents {
 		mux.Handle("GET "+d.Path, s.limited(document(d, describe.CatalogLink(s.PublicURL))))
 		readOnly = append(readOnly, d.Path)
@@ -164,6 +171,18 @@ func (s *Server) plain(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+const securityPath = "/.well-known/security.txt"
+
+// securityText tells where to report a vulnerability (RFC 9116). It is always fresh,
+// so it expires in a while from now: a copy that is found years later is not current.
+func (s *Server) securityText(w http.ResponseWriter, _ *http.Request) {
+	expires := s.Service.Now().UTC().Truncate(24*time.Hour).AddDate(0, 6, 0)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "public, max-age=86400")
+	_, _ = fmt.Fprintf(w, "Contact: %s\nExpires: %s\nPreferred-Languages: en\nCanonical: %s%s\n", // a reader who has gone needs nothing
+		s.SecurityContact, expires.Format(time.RFC3339), s.PublicURL, securityPath)
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {

@@ -21,7 +21,7 @@ func TestRecordsLiveAndDie(t *testing.T) {
 		path := "/api/v1/warranties/" + record.ID
 		w.Must(200, made("GET", path, key, nil))
 		w.Must(404, made("GET", path, seller.Session, nil))
-		w.Must(200, made("POST", "/api/auth/verify-email", "", fields{"code": w.MailedCode(seller.Email)}))
+		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}))
 		var seen servertest.Record
 		w.Must(200, made("GET", path, seller.Session, nil)).Into(t, &seen)
 		equal(t, "the seller's roles", seen.Roles, []string{"seller"})

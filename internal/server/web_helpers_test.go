@@ -23,6 +23,7 @@ type browser struct {
 	t      testing.TB
 	w      *world
 	cookie string // name=value
+	device string // the one that outlives sessions
 }
 
 // page is what a browser got.
@@ -79,8 +80,10 @@ func (b *browser) sendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	if b.cookie != "" {
-		req.Header.Set("Cookie", b.cookie)
+	for _, cookie := range []string{b.cookie, b.device} {
+		if cookie != "" {
+			req.Header.Add("Cookie", cookie)
+		}
 	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -95,7 +98,11 @@ func (b *browser) sendBody(method, path, mediaType string, body io.Reader, heade
 		b.t.Fatal(err)
 	}
 	for _, c := range resp.Cookies() {
-		b.checkCookie(c, resp.Header.Get("Set-Cookie"))
+		b.checkCookie(c, c.String())
+		if c.Name == "__Host-svc_device" {
+			b.device = c.Name + "=" + c.Value
+			continue
+		}
 		b.cookie = c.Name + "=" + c.Value
 		if c.Value == "" {
 			b.cookie = ""
@@ -115,7 +122,7 @@ func (b *browser) sendBody(method, path, mediaType string, body io.Reader, heade
 // checkCookie looks at the flags that keep a session from scripts and other sites.
 func (b *browser) checkCookie(c *http.Cookie, text string) {
 	b.t.Helper()
-	if c.Name != "__Host-svc_session" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+	if c.Name != "__Host-svc_session" && c.Name != "__Host-svc_device" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.t.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))
 	}
 }

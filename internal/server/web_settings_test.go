@@ -91,20 +91,24 @@ func TestWebRegister(t *testing.T) {
 	b.get("/verify-email").says(t, "once more", 200, "is verified")
 
 	taken := w.browser(t).post("/register", "name", "Eve", "email", "ada@people.example", "password", servertest.Password)
-	taken.says(t, "an address that is taken", 422, "has an account already", `role="alert"`)
+	taken.says(t, "an address that is taken", 422, "already has an account", `role="alert"`)
 	equal(t, "the address typed", taken.value("email"), "ada@people.example")
 }
 
-// TestWebVerifyElsewhere enters the code in a browser that is not signed in.
-func TestWebVerifyElsewhere(t *testing.T) {
+// TestWebVerifyNeedsASession leads whoever opens the mailed link to sign-in first,
+// and back (B1): the code alone verifies nothing.
+func TestWebVerifyNeedsASession(t *testing.T) {
 	w := webWorld(t)
 	p := w.Person("Olga")
 	b := w.browser(t)
-	page := b.get("/verify-email")
-	page.says(t, "the form", 200, "Enter the code")
-	page.hides(t, "the form", "Send a new code")
-	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code", "/sign-in?done=verified")
-	b.get("/sign-in?done=verified").says(t, "after", 200, "address is verified")
+	b.get("/verify-email").leads(t, "the mailed link", "/sign-in?next=%2Fverify-email")
+	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code without a session", "/sign-in?done=signed_out&next=%2Fverify-email")
+	if account, err := w.Store.AccountByEmail(t.Context(), p.Email); err != nil || account.EmailVerified {
+		t.Errorf("verified without a session: %+v %v", account.User, err)
+	}
+	b.post("/sign-in", "email", p.Email, "password", p.Password, "next", "/verify-email").leads(t, "sign-in", "/verify-email")
+	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code", "/?done=verified")
+	b = w.browser(t)
 	b.post("/verify-email/resend").leads(t, "a new code for nobody", "/sign-in?done=signed_out&next=%2Fverify-email")
 	w.signedIn(t, p).post("/verify-email", "code", "").says(t, "no code", 422)
 }
@@ -354,11 +358,11 @@ func TestWebTokensOfMany(t *testing.T) {
 
 // private are the pages of the settings that want somebody signed in, and forms those that are sent.
 var (
-	private = []string{"/settings", "/settings/profile", "/settings/api", "/settings/api/new", "/settings/api/tokens", "/settings/api/tokens/" + unknownID,
+	private = []string{"/verify-email", "/settings", "/settings/profile", "/settings/api", "/settings/api/new", "/settings/api/tokens", "/settings/api/tokens/" + unknownID,
 		"/settings/api/tokens/" + unknownID + "/first", "/settings/api/tokens/" + unknownID + "/rotate", "/settings/api/requests", "/settings/api/requests?page=2"}
-	forms = []string{"/verify-email/resend", "/sign-out", "/settings/profile", "/settings/profile/password", "/settings/profile/sign-out-everywhere", "/settings/api/tokens",
+	forms = []string{"/verify-email", "/verify-email/resend", "/settings/profile/restore", "/sign-out", "/settings/profile", "/settings/profile/password", "/settings/profile/sign-out-everywhere", "/settings/api/tokens",
 		"/settings/api/tokens/" + unknownID + "/rotate", "/settings/api/tokens/" + unknownID + "/revoke"}
-	openForms = []string{"/sign-in", "/register", "/verify-email", "/reset-password", "/reset-password/confirm"}
+	openForms = []string{"/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm"}
 )
 
 // TestWebNeedsSignIn leads whoever is not signed in to where they can, and back.
@@ -443,9 +447,13 @@ func TestWebCookieOnPlainHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if c := resp.Cookies(); len(c) != 1 || c[0].Name != "svc_session" || c[0].Secure || !c[0].HttpOnly || c[0].SameSite != http.SameSiteLaxMode {
-		t.Errorf("the answer %d has the cookies %d", resp.StatusCode, len(c))
+	var names []string
+	for _, c := range resp.Cookies() {
+		if names = append(names, c.Name); c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
+			t.Errorf("the answer %d has the cookie %s", resp.StatusCode, c.Name)
+		}
 	}
+	equal(t, "the cookies", names, []string{"svc_session", "svc_device"})
 }
 
 // TestSignOutEverywhere ends every session of one person, and nobody else's.

@@ -327,7 +327,7 @@ func (w *World) Person(name string) Person {
 func (w *World) Verified(name string) Person {
 	w.T.Helper()
 	p := w.Person(name)
-	w.Must(http.StatusOK, Request{Method: "POST", Path: "/api/auth/verify-email", Body: map[string]string{"code": w.MailedCode(p.Email)}})
+	w.Must(http.StatusOK, Request{Method: "POST", Path: "/api/auth/verify-email", Secret: p.Session, Body: map[string]string{"code": w.MailedCode(p.Email)}})
 	return p
 }
 

@@ -18,7 +18,12 @@ func (s *Service) NewCalendar(ctx context.Context, p warranty.Principal) (string
 	}
 	now := s.now()
 	secret := strings.ToLower(strings.ReplaceAll(code, "-", ""))
-	return secret, s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.SetCalendar(p.User.ID, warranty.HashCode(secret), now) })
+	return secret, s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
+		if err := s.demandVerified(account); err != nil {
+			return err
+		}
+		return tx.SetCalendar(p.User.ID, warranty.HashCode(secret), now)
+	})
 }
 
 // DropCalendar takes the principal's calendar away.

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -35,7 +34,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	c := warranty.Claim{ID: s.NewID(), ClaimNumber: number, WarrantyID: in.WarrantyID, Type: in.Type, Description: in.Description,
 		IncidentDate: in.IncidentDate, Status: warranty.Submitted, CreatedAt: now, UpdatedAt: now}
 	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
 		if err != nil {
 			return err
@@ -53,7 +52,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
 			return err
 		}
-		return s.mailClaim(tx, p, c)
+		return s.mailClaim(tx, actor, c, now)
 	})
 	s.wakeMail()
 	return c, err
@@ -68,7 +67,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	now := s.now()
 	moved := s.event(p, warranty.ClaimMoved, in.ID, now)
 	var after warranty.Claim
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err := s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		c, roles, sellerLinked, err := tx.LockClaim(p.User.ID, in.ID)
 		if err != nil {
 			return err
@@ -86,28 +85,10 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := tx.InsertEvent(c.WarrantyID, moved, p.User.ID); err != nil {
 			return err
 		}
-		return s.mailClaim(tx, p, after)
+		return s.mailClaim(tx, actor, after, now)
 	})
 	s.wakeMail()
 	return after, err
-}
-
-// mailClaim tells everybody on the warranty but the one who acts where a claim
-// stands now. Only addresses that were verified are written to.
-func (s *Service) mailClaim(tx *store.Tx, p warranty.Principal, c warranty.Claim) error {
-	people, err := tx.People(c.WarrantyID)
-	if err != nil {
-		return err
-	}
-	for _, to := range people {
-		if to.ID == p.User.ID || !to.Verified || !to.Mails.Claims {
-			continue
-		}
-		if err := tx.InsertMail(s.outgoing(mail.ClaimMoved(to.Email, to.Name, c, s.PublicURL))); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // ClaimMoves gets a claim that the principal may see, with the statuses that

@@ -210,7 +210,7 @@ func (s *story) delete() {
 
 func (s *story) verify() {
 	a := s.somebody()
-	_, err := s.world.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
+	_, err := s.world.Service.VerifyEmail(ctx, a.Principal, warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
 	s.must(err)
 	a.verified = true
 }

@@ -32,7 +32,7 @@ func (o *overtaken) Read(b []byte) (int, error) {
 func TestSignInThatIsOvertaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for what, by := range map[string]func(email string) error{
-			"by a new password": func(email string) error { return w.Service.SetPassword(ctx, email, "another long password") },
+			"by a new password": func(email string) error { return w.Service.SetPassword(ctx, email, "another long password", false) },
 			"by its end":        func(email string) error { return w.Service.DisableUser(ctx, email) },
 		} {
 			olga := w.person("Olga", true)
@@ -78,7 +78,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 					allow(err)
 					over.Store(true)
 				case 1:
-					_, err := w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: verification})
+					_, err := w.Service.VerifyEmail(ctx, olga.Principal, warranty.VerifyEmail{Code: verification})
 					allow(err)
 				case 2:
 					name := "Olga again"

@@ -34,6 +34,7 @@ const (
 	sessionExpired    = "401 session_expired"
 	tokenExpired      = "401 token_expired"
 	tokenRevoked      = "401 token_revoked"
+	othersCode        = "422 validation_failed"
 )
 
 // row is something that can be tried.
@@ -164,14 +165,16 @@ var rows = []row{
 
 	everybody(row{operation: "auth.register", public: true, request: send("POST", "/api/auth/register", fields{"name": "New", "email": "{new}", "password": servertest.Password})}, created),
 	everybody(row{operation: "auth.sign_in", public: true, request: send("POST", "/api/auth/sessions", fields{"email": "{bystander}", "password": servertest.Password})}, created),
-	everybody(row{operation: "auth.verify_email", public: true, request: send("POST", "/api/auth/verify-email", fields{"code": "{verification code}"})}, ok),
+	everybody(row{operation: "auth.verify_email", variant: "by somebody else's code", sessionOnly: true,
+		request: send("POST", "/api/auth/verify-email", fields{"code": "{verification code}"})}, othersCode),
+	everybody(row{operation: "auth.request_code", public: true, request: send("POST", "/api/auth/codes", fields{"email": "{bystander}"})}, accepted),
 	everybody(row{operation: "auth.request_password_reset", public: true, request: send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"})}, accepted),
 	everybody(row{operation: "auth.reset_password", public: true,
 		request: send("POST", "/api/auth/password-reset/confirm", fields{"code": "{reset code}", "password": servertest.Password})}, gone),
 }
 
 // open are the operations that need no credential. Nothing else may.
-var open = []string{"auth.register", "auth.sign_in", "auth.verify_email", "auth.request_password_reset", "auth.reset_password",
+var open = []string{"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
 	"verification.get", "service.health", "service.ready", "service.openapi"}
 
 // canary is in nothing but the record that everybody tries to reach.

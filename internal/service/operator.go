@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -55,24 +56,33 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 	})
 }
 
-// SetPassword is how the operator sets a forgotten password; every session ends.
-func (s *Service) SetPassword(ctx context.Context, email, password string) error {
-	in := warranty.ResetPassword{Code: "operator", Password: password}
-	if err := in.Check(); err != nil {
-		return err
-	}
+// SetPassword is how the operator sets a forgotten password. It is a reset: every
+// session, token, calendar feed and offer of transfer ends, unless only sessions are
+// to. It proves no mailbox, so whether the address is verified stays as it is.
+func (s *Service) SetPassword(ctx context.Context, email, password string, keepTokens bool) error {
 	account, err := s.Store.AccountByEmail(ctx, email)
 	if err != nil {
+		return err
+	}
+	if err := warranty.CheckPassword("password", password, account.User); err != nil {
 		return err
 	}
 	hash, err := s.passwords.hash(ctx, s.PasswordCost, password, s.Random)
 	if err != nil {
 		return err
 	}
+	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.SetPassword(account.ID, hash); err != nil {
 			return err
 		}
-		return tx.DeleteSessions(account.ID)
+		if keepTokens {
+			if err := tx.DeleteSessions(account.ID); err != nil {
+				return err
+			}
+		} else if err := s.endCredentials(tx, account.User, warranty.DoorAPI, now); err != nil {
+			return err
+		}
+		return s.notify(tx, account.User, mail.PasswordSetByOperator(account.Email, account.Name, s.circumstances(warranty.Principal{}, now)))
 	})
 }

@@ -226,7 +226,7 @@ func TestACodeIsUsedOnce(t *testing.T) {
 			}
 			for what, use := range map[string]func(i int) error{
 				"a verification": func(int) error {
-					_, err := w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: verification})
+					_, err := w.Service.VerifyEmail(ctx, seller.Principal, warranty.VerifyEmail{Code: verification})
 					return err
 				},
 				"a transfer": func(i int) error {
@@ -347,7 +347,8 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 						if rand.IntN(4) == 0 {
 							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: r.ID})
 						} else {
-							_, err = w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: codes[rand.IntN(2)]})
+							n := rand.IntN(2)
+							_, err = w.Service.VerifyEmail(ctx, people[2+n].Principal, warranty.VerifyEmail{Code: codes[n]})
 						}
 					}
 					switch codeOf(err) {
@@ -357,8 +358,8 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					}
 				}
 			})
-			for _, code := range codes { // whoever was not verified in the turmoil is now
-				_, _ = w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: code})
+			for i, code := range codes { // whoever was not verified in the turmoil is now
+				_, _ = w.Service.VerifyEmail(ctx, people[2+i].Principal, warranty.VerifyEmail{Code: code})
 			}
 		}
 		checkAccess(t, w)

@@ -64,7 +64,7 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 			}
 		}
 		check("before verification", false)
-		w.Must(200, request{Method: "POST", Path: "/api/auth/verify-email", Body: fields{"code": w.code(seller.User, store.ForVerification)}})
+		w.Must(200, request{Method: "POST", Path: "/api/auth/verify-email", Secret: seller.session, Body: fields{"code": w.code(seller.User, store.ForVerification)}})
 		check("after verification", true)
 		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and what comes later
 		check("later", true)
@@ -115,7 +115,7 @@ func TestCreateAndVerifyAtOnce(t *testing.T) {
 			together(creates+1, func(i int) {
 				var err error
 				if i == creates {
-					_, err = w.Service.VerifyEmail(ctx, warranty.Principal{}, warranty.VerifyEmail{Code: code})
+					_, err = w.Service.VerifyEmail(ctx, seller.Principal, warranty.VerifyEmail{Code: code})
 				} else {
 					var r warranty.Warranty
 					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01"), SellerEmail: seller.User.Email})

@@ -30,6 +30,13 @@ type Service struct {
 	PublicURL string
 	// SignupClosed lets only the first account register.
 	SignupClosed bool
+	// MailLimit is how many mails to other people an account may cause in a day; 0 is no limit.
+	MailLimit int
+	// RequireVerified demands a verified address before an account gets tokens or a
+	// calendar feed; it is set when there is a mail server to verify it with.
+	RequireVerified bool
+	// Silent mails nobody about claims and accounts, for what the demo does by itself.
+	Silent bool
 	// RateLimit is a signed-in person's requests a minute; MaxTokenRate is the most a token may be given.
 	RateLimit, MaxTokenRate int
 	// StorageLimit is how many bytes of documents a person may have uploaded; 0 is no limit.
@@ -58,9 +65,16 @@ type Throttle string
 const (
 	SignInAttempts  Throttle = "sign-in" // of a network
 	AccountAttempts Throttle = "account" // on an account, from any network
-	SignUpAttempts  Throttle = "sign-up"
-	VerifyAttempts  Throttle = "verify"
-	MailsToOthers   Throttle = "mail"
+	// CodeRequests are requests for mailed codes from a network, and CodeMails the mails
+	// that an address gets: apart from sign-ins, so that one never locks out the other.
+	CodeRequests   Throttle = "code"
+	CodeMails      Throttle = "code-mail"
+	SignUpAttempts Throttle = "sign-up"
+	VerifyAttempts Throttle = "verify"
+	MailsToOthers  Throttle = "mail"
+	// FormPosts are the forms of the web pages; they share the window of a person's
+	// API requests.
+	FormPosts Throttle = "form"
 )
 
 // New makes a service on a store with the database's clock, real ids and randomness. Fields
@@ -69,7 +83,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 	ids := &ids{}
 	s := &Service{
 		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
-		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30,
+		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30, MailLimit: 200,
 		Now: st.Now, Random: rand.Reader, PasswordCost: StrongCost, folder: &folderState{missed: map[warranty.ID]bool{}},
 		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1), finished: newFinishedMails(),
 	}
@@ -107,6 +121,7 @@ func (s *Service) Operations() []api.Bound {
 		api.Bind(api.ListTokenRequests, s.ListTokenRequests),
 		api.Bind(api.Register, s.Register),
 		api.Bind(api.SignIn, s.SignIn),
+		api.Bind(api.RequestSignInCode, s.RequestSignInCode),
 		api.Bind(api.SignOut, s.SignOut),
 		api.Bind(api.VerifyEmail, s.VerifyEmail),
 		api.Bind(api.SendVerification, s.SendVerification),
@@ -127,6 +142,9 @@ func (s *Service) today() warranty.Date { return warranty.DateOf(s.Now()) }
 // writeAs runs a transaction for a principal whose credential is alive until it
 // is durable.
 func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*store.Tx) error) error {
+	if err := s.countForm(ctx, p); err != nil {
+		return err
+	}
 	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.HoldCredential(p, now); err != nil {
@@ -140,6 +158,9 @@ func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*st
 // Accounts are locked before credentials, and these before records: whoever does
 // it the other way round may end in a ring of transactions that wait.
 func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
+	if err := s.countForm(ctx, p); err != nil {
+		return err
+	}
 	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.LockUser(p.User.ID)
@@ -151,4 +172,13 @@ func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(
 		}
 		return fn(tx, account)
 	})
+}
+
+// countForm counts a form of the web pages like a request of the API, which is
+// counted before it gets here. Reading a page is free.
+func (s *Service) countForm(ctx context.Context, p warranty.Principal) error {
+	if p.Door != warranty.DoorWeb {
+		return nil
+	}
+	return s.Throttle(ctx, FormPosts, p.User.ID.String())
 }

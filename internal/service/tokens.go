@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -24,7 +25,10 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		RateLimitPerMinute: *in.RateLimitPerMinute, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, Usage: []warranty.DayUsage{}}
 	token.Show(now)
 	created := s.event(p, warranty.TokenCreated, token.ID, now, warranty.Change{Field: "name", To: &token.Name})
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
+		if err := s.demandVerified(account); err != nil {
+			return err
+		}
 		count, named, err := tx.ActiveTokens(p.User.ID, token.Name, now)
 		switch {
 		case err != nil:
@@ -37,9 +41,23 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		if err := tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret)); err != nil {
 			return err
 		}
-		return tx.InsertEvent(token.ID, created, p.User.ID)
+		if err := tx.InsertEvent(token.ID, created, p.User.ID); err != nil {
+			return err
+		}
+		return s.notify(tx, account.User, mail.TokenCreated(account.Email, account.Name, token.Name, s.circumstances(p, now)))
 	})
+	s.wakeMail()
 	return warranty.NewToken{Token: token, Secret: secret}, err
+}
+
+// demandVerified refuses an account whose address is not verified what would outlast
+// a reset of its password.
+func (s *Service) demandVerified(account store.Account) error {
+	if !s.RequireVerified || account.EmailVerified {
+		return nil
+	}
+	return warranty.Refuse(warranty.EmailNotVerified,
+		"Verify your email address first. Request a code with POST /api/auth/verify-email/resend and send it to POST /api/auth/verify-email.")
 }
 
 // ListTokens lists the principal's tokens.

@@ -25,18 +25,23 @@ func (s *Service) OfferTransfer(ctx context.Context, p warranty.Principal, in wa
 	now := s.now()
 	offer := warranty.TransferOffer{WarrantyID: in.ID, Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
 	offered := s.event(p, warranty.TransferOffered, in.ID, now)
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := lockToTransfer(tx, p, in.ID)
 		if err != nil {
 			return err
 		}
+		if offer.Mailed = actor.EmailVerified; offer.Mailed {
+			if err := s.demandMail(tx, actor, in.Email, w.ID, now); err != nil {
+				return err
+			}
+		}
 		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil {
+		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
 			return err
 		}
-		return tx.InsertMail(s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)))
+		return tx.InsertMailTo(s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)), p.User.ID, w.ID, now)
 	})
 	s.wakeMail()
 	return offer, err

@@ -42,6 +42,7 @@ func (s *Service) Run(ctx context.Context) {
 	}{
 		{"write usage", usageEvery, s.FlushUsage, nil},
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
+		{"send digests", digestEvery, s.SendDigests, nil},
 		{"remind", remindEvery, s.Remind, nil},
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},

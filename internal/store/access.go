@@ -102,6 +102,25 @@ func (t *Tx) takeRole(id warranty.ID, role warranty.Roles) error {
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
 }
 
+// moveAccess gives everything that one account sees to another, and returns how many
+// warranties that were.
+func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
+	n := 0
+	err := t.tx.query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
+		func(Row) error { n++; return nil }, from)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */)
+		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */ FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
+		return 0, err
+	}
+	if err := t.listsChanged(`a.user_id = $1`, anyItem, to); err != nil {
+		return 0, err
+	}
+	return n, t.later(`DELETE FROM access WHERE user_id = $1`, from)
+}
+
 // syncAccess copies what lists filter on from a warranty that has changed, if
 // that did.
 func (t *Tx) syncAccess(before, w warranty.Warranty) error {

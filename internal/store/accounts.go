@@ -128,10 +128,18 @@ func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 // VerifiedUser finds who has shown the address to be theirs. It holds the row, so
 // that a verification that is under way waits and then sees this transaction's record.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
-		id, found = r.ID(0), !r.Null(1)
-		return nil
-	}, email)
+	known := false
+	// It looks twice: the address may pass to a new account while this waits for the
+	// old one (see SetAside), and only another statement sees the new row.
+	for range 2 {
+		err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
+			id, found, known = r.ID(0), !r.Null(1), true
+			return nil
+		}, email)
+		if err != nil || known {
+			break
+		}
+	}
 	return id, found, err
 }
 
@@ -166,14 +174,37 @@ type Purpose uint8
 const (
 	ForVerification Purpose = iota + 1
 	ForReset
+	ForSignIn
 )
 
-// InsertCode replaces a user's codes for a purpose by a new one.
+// String names the purpose, for the windows in which codes are counted.
+func (p Purpose) String() string {
+	return []string{"", "verification", "reset", "sign-in"}[p]
+}
+
+// InsertCode adds a code. A code for verification replaces earlier ones, since only
+// the account itself asks for it. The others stay valid: anyone may ask for them, and
+// a stranger's request must not end the code that the owner is about to use.
 func (t *Tx) InsertCode(code warranty.Hash, purpose Purpose, user warranty.ID, expires time.Time) error {
-	if err := t.later(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, user, purpose); err != nil {
-		return err
+	if purpose == ForVerification {
+		if err := t.later(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, user, purpose); err != nil {
+			return err
+		}
 	}
 	return t.later(`INSERT INTO one_time_codes (code_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)`, code, purpose, user, expires)
+}
+
+// DeleteCodes ends all codes of a user.
+func (t *Tx) DeleteCodes(user warranty.ID) error {
+	return t.later(`DELETE FROM one_time_codes WHERE user_id = $1`, user)
+}
+
+// CodeOwner tells whose a code is that is still good, without using it.
+func (s *Store) CodeOwner(ctx context.Context, code warranty.Hash, purpose Purpose, now time.Time) (warranty.ID, error) {
+	var user warranty.ID
+	err := one(ctx, s.engine, `SELECT user_id FROM one_time_codes WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3`,
+		func(r Row) { user = r.ID(0) }, code, purpose, now)
+	return user, err
 }
 
 // UseCode takes a code that is still good, so that it can not be used again, and

@@ -28,8 +28,12 @@ func readName(r Row, i int) warranty.WarrantyName {
 
 // Claim finds a claim that the user may see.
 func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim, error) {
+	return claim(ctx, s.engine, user, id)
+}
+
+func claim(ctx context.Context, q querier, user, id warranty.ID) (warranty.Claim, error) {
 	var c warranty.Claim
-	err := one(ctx, s.engine, `SELECT `+claimColumns+` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+	err := one(ctx, q, `SELECT `+claimColumns+` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r Row) { c = readClaim(r, 0) }, user, id)
 	return c, err
 }

@@ -51,6 +51,12 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM one_time_codes WHERE expires_at <= $1`, now); err != nil {
 			return err
 		}
+		if err := t.later(`DELETE FROM devices WHERE seen_at <= $1`, now.Add(-warranty.DeviceLifetime)); err != nil {
+			return err
+		}
+		if err := t.later(`DELETE FROM mail_log WHERE at <= $1`, now.Add(-MailDay)); err != nil {
+			return err
+		}
 		if err := t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour)); err != nil {
 			return err
 		}

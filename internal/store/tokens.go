@@ -128,6 +128,14 @@ func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 	return t.tokenChanged(id)
 }
 
+// TokensToRevoke lists a user's tokens that are not revoked.
+func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
+	var ids []warranty.ID
+	err := t.tx.query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id`,
+		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, user)
+	return ids, err
+}
+
 // RevokeTokens ends all tokens of a user for good.
 func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
 	if err := t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now); err != nil {

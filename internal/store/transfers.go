@@ -17,6 +17,23 @@ func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND expires_at > $2`, id, now)
 }
 
+// CancelTransfers removes every open offer of a user's warranties and returns these.
+func (t *Tx) CancelTransfers(owner warranty.ID, now time.Time) ([]warranty.ID, error) {
+	var ids []warranty.ID
+	err := t.tx.query(t.ctx, `SELECT w.id FROM transfers o JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
+		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL ORDER BY w.id /*pg: FOR UPDATE OF w */`,
+		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, owner, now)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, id); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
 // AcceptTransfer takes the offer that a code belongs to, so that it can not be
 // taken again, and gives the warranty to its new owner. The old one keeps what
 // other roles they have.

@@ -102,7 +102,7 @@ func (s *Store) EndDates(ctx context.Context, user warranty.ID, today, last warr
 // and the name of its issuer.
 func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (w warranty.Warranty, issuer string, err error) {
 	err = one(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
-		WHERE w.reference = $1 AND w.deleted_at IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(15) }, reference)
+		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(15) }, reference)
 	return w, issuer, err
 }
 

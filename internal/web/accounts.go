@@ -13,11 +13,17 @@ type signInPage struct {
 	form
 	Next string
 	Kept *keptForm // sent before the session ended, to be shown again after it
+	// ByCode asks for a mailed code instead of the password.
+	ByCode bool
 }
 
 // showSignIn shows the form; told is the key of a text above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, status int, told string, body signInPage) {
-	web.show(w, r, status, "sign-in", view{Title: web.t("sign_in.title"), Flash: told, Body: body})
+	page := "sign-in"
+	if body.ByCode {
+		page = "sign-in-code"
+	}
+	web.show(w, r, status, page, view{Title: web.t("sign_in.title"), Flash: told, Body: body})
 }
 
 func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -36,6 +42,13 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		return err
 	}
 	in, err := input(api.SignIn, f, nil)
+	byCode := r.URL.Path == "/sign-in/code"
+	if err == nil && byCode && in.Code == "" {
+		var c warranty.Checks
+		c.Add("code", "required", web.t("sign_in.code_missing"))
+		err = c.Err()
+	}
+	who = recognizable(who)
 	var session warranty.Session
 	if err == nil {
 		session, err = web.Service.SignIn(r.Context(), who, in)
@@ -45,14 +58,52 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			return err
 		}
 		f.Values.Del("password")
-		web.showSignIn(w, r, f.status, "", signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f)})
+		web.showSignIn(w, r, f.status, "", signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f), ByCode: byCode})
 		return nil
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	web.setDevice(w, who)
 	if kept := keptIn(f); kept != nil {
 		return web.resume(w, r, session.AccessToken, kept)
 	}
 	http.Redirect(w, r, nextOf(f.Value("next")), http.StatusSeeOther)
+	return nil
+}
+
+// mailSignInCode mails a code to sign in with. Its answer is the same for addresses
+// that have no account.
+func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	in, err := input(api.RequestSignInCode, f, nil)
+	if err == nil {
+		_, err = web.Service.RequestSignInCode(r.Context(), who, in)
+	}
+	page := signInPage{Next: nextOf(f.Value("next")), Kept: keptIn(f)}
+	f.Values.Del("password")
+	if err != nil {
+		if !web.mend(w, r, &f, err) {
+			return err
+		}
+		page.form = f
+		web.showSignIn(w, r, f.status, "", page)
+		return nil
+	}
+	page.form, page.ByCode = f, true
+	web.showSignIn(w, r, http.StatusOK, "reset.mailed", page)
+	return nil
+}
+
+// signInCode takes a mailed code from someone who comes back later.
+func (web *Web) signInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	next := nextOf(r.URL.Query().Get("next"))
+	if who.Credential == warranty.BySession {
+		http.Redirect(w, r, next, http.StatusSeeOther)
+		return nil
+	}
+	web.showSignIn(w, r, http.StatusOK, "", signInPage{Next: next, ByCode: true})
 	return nil
 }
 
@@ -83,6 +134,7 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	in, err := input(api.Register, f, nil)
+	who = recognizable(who)
 	var session warranty.Session
 	if err == nil {
 		session, err = web.Service.Register(r.Context(), who, in)
@@ -96,6 +148,7 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 		return nil
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
+	web.setDevice(w, who)
 	http.Redirect(w, r, "/verify-email"+withNext(nextOf(f.Value("next"))), http.StatusSeeOther)
 	return nil
 }
@@ -108,8 +161,7 @@ func withNext(next string) string {
 	return "?" + url.Values{"next": {next}}.Encode()
 }
 
-// verifyEmail takes the code from a mail; also from somebody who reads it on
-// another machine than the one on which they are signed in.
+// verifyEmail takes the code from a mail, from whoever is signed in to the account.
 func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showVerifyEmail(w, r, who, http.StatusOK, signInPage{Next: nextOf(r.URL.Query().Get("next"))})
 }
@@ -135,10 +187,7 @@ func (web *Web) doVerifyEmail(w http.ResponseWriter, r *http.Request, who warran
 		}
 		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
 	}
-	switch {
-	case who.Credential != warranty.BySession:
-		next = "/sign-in?done=verified"
-	case next == "/":
+	if next == "/" {
 		next = "/?done=verified"
 	}
 	http.Redirect(w, r, next, http.StatusSeeOther)

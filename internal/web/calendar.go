@@ -16,16 +16,23 @@ type calendarPage struct {
 }
 
 func (web *Web) calendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showCalendar(w, r, who, http.StatusOK)
+}
+
+func (web *Web) showCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int) error {
 	since, err := web.Service.CalendarSince(r.Context(), who)
 	if err != nil {
 		return err
 	}
-	web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who, Flash: flash(r), Body: calendarPage{Since: since}})
+	web.show(w, r, status, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who, Flash: flash(r), Body: calendarPage{Since: since}})
 	return nil
 }
 
 func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	secret, err := web.Service.NewCalendar(r.Context(), who)
+	if warranty.AsError(err).Code == warranty.EmailNotVerified {
+		return web.showCalendar(w, r, who, http.StatusForbidden) // the page says what to do
+	}
 	if err != nil {
 		return err
 	}

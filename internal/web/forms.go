@@ -108,7 +108,7 @@ func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error)
 	switch refusal.Code {
 	case warranty.Internal, warranty.NotFound, warranty.SessionExpired:
 		return false
-	case warranty.Unavailable, warranty.RateLimited, warranty.IPThrottled:
+	case warranty.Unavailable, warranty.RateLimited, warranty.IPThrottled, warranty.EmailNotVerified:
 		// Nothing is wrong with the form, so the answer does not say so.
 		refusal = web.excuse(w, r, err)
 		f.status = refusal.Code.Info().Status

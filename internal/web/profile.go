@@ -13,6 +13,7 @@ import (
 type profilePage struct {
 	warranty.Account
 	Details, Password form
+	SetAside          int64 // warranties from before the address was verified
 }
 
 func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -23,6 +24,9 @@ func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Pri
 func (web *Web) showProfile(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p profilePage) error {
 	var err error
 	if p.Account, err = web.Service.GetAccount(r.Context(), who, warranty.GetAccount{}); err != nil {
+		return err
+	}
+	if p.SetAside, err = web.Service.SetAside(r.Context(), who); err != nil {
 		return err
 	}
 	if p.Details.Values == nil {
@@ -52,6 +56,21 @@ func (web *Web) updateProfile(w http.ResponseWriter, r *http.Request, who warran
 	return nil
 }
 
+// restoreSetAside takes back what was recorded before the address was verified.
+func (web *Web) restoreSetAside(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if _, err := web.Service.RestoreSetAside(r.Context(), who); err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/warranties?done=restored", http.StatusSeeOther)
+	return nil
+}
+
+// toPassword leads programs that keep passwords to where one is changed.
+func (web *Web) toPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	http.Redirect(w, r, "/settings/profile#password", http.StatusSeeOther)
+	return nil
+}
+
 // changePassword ends every session; this browser goes on with the new one.
 func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
@@ -70,7 +89,8 @@ func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warra
 		if warranty.AsError(err).Code == warranty.InvalidCredential {
 			f.Errors, f.Wrong = map[string]string{"current_password": f.Wrong}, ""
 		}
-		f.Values = nil // passwords are never sent back
+		f.Values.Del("current_password") // passwords are never sent back
+		f.Values.Del("new_password")
 		return web.showProfile(w, r, who, f.status, profilePage{Password: f})
 	}
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)

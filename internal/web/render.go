@@ -36,6 +36,9 @@ type view struct {
 	Body  any    // the page's own
 	// NoIndex keeps search engines away.
 	NoIndex bool
+	// MustVerify says that the person gets no token and no calendar feed before their
+	// address is verified.
+	MustVerify bool
 }
 
 // SignedIn tells the layout whether to show the navigation.
@@ -84,6 +87,7 @@ func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string,
 }
 
 func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name, block string, v view) {
+	v.MustVerify = v.SignedIn() && web.Service.RequireVerified && !v.Who.User.EmailVerified
 	page, ok := web.views.pages[name]
 	var b bytes.Buffer
 	err := fmt.Errorf("there is no page %q", name)

@@ -110,7 +110,7 @@ func flash(r *http.Request) string {
 }
 
 var flashes = map[string]bool{"created": true, "updated": true, "deleted": true, "uploaded": true, "removed": true, "filed": true, "moved": true,
-	"called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true, "revoked": true, "password": true, "signed_out": true}
+	"called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true, "revoked": true, "password": true, "signed_out": true, "restored": true}
 
 // warrantyForm is the form of a new or a changed warranty.
 type warrantyForm struct {

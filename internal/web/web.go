@@ -3,6 +3,7 @@
 package web
 
 import (
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"mime"
@@ -66,7 +67,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
 		mux.Handle(r.pattern, web.Limited(web.formsOnly(web.guard.Handler(web.serve(r)))))
-		var again http.Handler = http.NotFoundHandler()
+		again := http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
 			again = web.serveResumed(r.page)
 		}
@@ -98,9 +99,11 @@ func (web *Web) routes() []route {
 		{"GET /docs", web.docs, true, nil}, {"GET /docs/errors", web.errorCodes, true, nil},
 
 		{"GET /sign-in", web.signIn, true, nil}, {"POST /sign-in", web.doSignIn, true, nil},
+		{"POST /sign-in/codes", web.mailSignInCode, true, nil},
+		{"GET /sign-in/code", web.signInCode, true, nil}, {"POST /sign-in/code", web.doSignIn, true, nil},
 		{"POST /sign-out", web.doSignOut, false, nil},
 		{"GET /register", web.register, true, nil}, {"POST /register", web.doRegister, true, nil},
-		{"GET /verify-email", web.verifyEmail, true, nil}, {"POST /verify-email", web.doVerifyEmail, true, nil},
+		{"GET /verify-email", web.verifyEmail, false, nil}, {"POST /verify-email", web.doVerifyEmail, false, nil},
 		{"POST /verify-email/resend", web.resendVerification, false, nil},
 		{"GET /reset-password", web.resetPassword, true, nil}, {"POST /reset-password", web.doResetPassword, true, nil},
 		{"GET /reset-password/confirm", web.confirmReset, true, nil}, {"POST /reset-password/confirm", web.doConfirmReset, true, nil},
@@ -120,6 +123,7 @@ func (web *Web) routes() []route {
 		{"GET /settings", web.settings, false, nil},
 		{"GET /settings/profile", web.profile, false, nil}, {"POST /settings/profile", web.updateProfile, false, nil},
 		{"POST /settings/profile/password", web.changePassword, false, nil}, {"POST /settings/profile/sign-out-everywhere", web.signOutEverywhere, false, nil},
+		{"POST /settings/profile/restore", web.restoreSetAside, false, nil}, {"GET /.well-known/change-password", web.toPassword, true, nil},
 		{"GET /settings/api", web.settingsAPI, false, nil}, {"GET /settings/api/new", web.newToken, false, nil},
 		{"GET /settings/api/tokens", web.settings, false, nil}, {"POST /settings/api/tokens", web.createToken, false, nil},
 		{"GET /settings/api/tokens/{id}", web.token, false, nil}, {"GET /settings/api/tokens/{id}/first", web.firstRequest, false, nil},
@@ -269,7 +273,10 @@ func (web *Web) who(r *http.Request) (warranty.Principal, error) {
 
 // whoIs is the person of a session; anonymous when it has ended.
 func (web *Web) whoIs(r *http.Request, secret string) (warranty.Principal, error) {
-	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb}
+	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb, UserAgent: r.UserAgent()}
+	if cookie, err := r.Cookie(web.deviceCookie()); err == nil && len(cookie.Value) <= 64 {
+		anonymous.Device = cookie.Value
+	}
 	if secret == "" {
 		return anonymous, nil
 	}
@@ -280,6 +287,26 @@ func (web *Web) whoIs(r *http.Request, secret string) (warranty.Principal, error
 	if who.Credential != warranty.BySession {
 		return anonymous, err
 	}
-	who.Address, who.Door = anonymous.Address, anonymous.Door
+	who.Address, who.Door, who.UserAgent, who.Device = anonymous.Address, anonymous.Door, anonymous.UserAgent, anonymous.Device
 	return who, err
+}
+
+// deviceCookie names the cookie that tells a browser that was here before from a new
+// one. It outlives sessions and lets nobody in.
+func (web *Web) deviceCookie() string {
+	return strings.Replace(web.cookieName(), "session", "device", 1)
+}
+
+// recognizable gives a browser that has no device cookie something to be known by.
+func recognizable(who warranty.Principal) warranty.Principal {
+	if who.Device == "" {
+		who.Device = rand.Text()
+	}
+	return who
+}
+
+// setDevice makes the browser of someone who has signed in remember what it is known by.
+func (web *Web) setDevice(w http.ResponseWriter, who warranty.Principal) {
+	http.SetCookie(w, &http.Cookie{Name: web.deviceCookie(), Value: who.Device, Path: "/", Expires: web.Service.Now().Add(warranty.DeviceLifetime),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(web.PublicURL, "https://")})
 }

@@ -1,0 +1,299 @@
+package server_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+// feed makes a calendar feed for a person in their browser and returns its path.
+func (w *world) feed(t testing.TB, p servertest.Person) string {
+	t.Helper()
+	page := w.signedIn(t, p).post("/settings/calendar")
+	_, rest, found := strings.Cut(page.Body, servertest.PublicURL+"/calendar/")
+	path, _, _ := strings.Cut(rest, "<")
+	if !found || w.browser(t).get("/calendar/"+path).Status != 200 {
+		t.Fatalf("no feed: %d", page.Status)
+	}
+	return "/calendar/" + path
+}
+
+// offerTo offers a warranty to an address and returns the code.
+func (w *world) offerTo(session, record, email string) (offer struct {
+	Code   string
+	Mailed bool
+}) {
+	w.T.Helper()
+	w.Must(201, made("POST", "/api/warranties/"+record+"/transfer", session, fields{"email": email})).Into(w.T, &offer)
+	return offer
+}
+
+// reset sets a new password by mail and signs in with it.
+func (w *world) reset(t testing.TB, email, password string) (session string) {
+	t.Helper()
+	w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": email}))
+	w.Must(204, made("POST", "/api/auth/password-reset/confirm", "", fields{"code": w.MailedCode(email), "password": password}))
+	return w.signIn(email, password)
+}
+
+// TestResetEndsEveryCredential resets the password of an account that somebody else
+// had got into (B1): whatever they could act with is gone, and the records stay.
+func TestResetEndsEveryCredential(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		olga, zoe := w.Verified("Olga"), w.Verified("Zoe")
+		record := w.Warranty(olga.Session, nil)
+		token, id := w.Token(olga)
+		others, _ := w.Token(zoe)
+		feed := w.feed(t, olga)
+		code := w.offerTo(olga.Session, record.ID, zoe.Email).Code
+		w.Must(202, made("POST", "/api/auth/codes", "", fields{"email": olga.Email}))
+		signInCode := w.MailedCode(olga.Email)
+
+		session := w.reset(t, olga.Email, passwordCanary+" reset")
+		for _, w := range worlds {
+			w.alive(t, "the session from before", olga.Session, false)
+			refused(t, "the token", w.get("/api/v1/auth/status", token), warranty.TokenRevoked)
+			w.alive(t, "somebody else's token", others, true)
+			w.alive(t, "somebody else's session", zoe.Session, true)
+			equal(t, "the feed", w.browser(t).get(feed).Status, 404)
+		}
+		refused(t, "the offer", w.send("POST", "/api/transfers/accept", zoe.Session, fields{"code": code}), warranty.ValidationFailed)
+		refused(t, "an older sign-in code", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "code": signInCode}), warranty.InvalidCredential)
+		equal(t, "the records", ids(t, w.get("/api/v1/warranties", session)), []string{record.ID})
+		var actions []string
+		for _, e := range w.history(record.ID, session) {
+			actions = append(actions, e.Action)
+		}
+		if !slices.Contains(actions, "transfer.cancelled") {
+			t.Errorf("the history does not tell that the offer ended: %v", actions)
+		}
+		if a := w.get("/api/integration-tokens/"+id+"/history", session); !strings.Contains(a.Body, "revoked") {
+			t.Errorf("the token's history does not tell that it was revoked: %s", a.Body)
+		}
+	})
+}
+
+// TestOperatorsPasswordIsAReset ends what a reset by mail ends, unless told otherwise.
+func TestOperatorsPasswordIsAReset(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		token, _ := w.Token(olga)
+		if err := w.Service.SetPassword(t.Context(), olga.Email, passwordCanary+" 1", true); err != nil {
+			t.Fatal(err)
+		}
+		w.alive(t, "the session", olga.Session, false)
+		w.alive(t, "the token that is kept", token, true)
+		if err := w.Service.SetPassword(t.Context(), olga.Email, passwordCanary+" 2", false); err != nil {
+			t.Fatal(err)
+		}
+		w.alive(t, "the token", token, false)
+		w.signIn(olga.Email, passwordCanary+" 2")
+		if err := w.Service.SetPassword(t.Context(), olga.Email, "olga@people.example", false); warranty.AsError(err).Code != warranty.ValidationFailed {
+			t.Errorf("the address as a password: %v", err)
+		}
+	})
+}
+
+// TestSquatterLosesTheAddress has somebody register the address of a person who then
+// takes it back (B1), by a reset or by a mailed code to sign in: nothing that the
+// squatter made can act in the account, and nothing of it is seen there.
+func TestSquatterLosesTheAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for i, how := range []string{"by a reset", "by a code"} {
+			squatter, accomplice := w.Person(fmt.Sprint("Vic", i)), w.Verified(fmt.Sprint("Eve", i))
+			w.Must(200, made("PUT", "/api/account", squatter.Session, fields{"name": "Rude Name", "mail_claims": false}))
+			record := w.Warranty(squatter.Session, nil)
+			named := w.Warranty(accomplice.Session, fields{"seller_email": squatter.Email})
+			token, _ := w.Token(squatter)
+			feed := w.feed(t, squatter)
+			offer := w.offerTo(squatter.Session, record.ID, accomplice.Email)
+			equal(t, how+": a mail to others without a verified address", offer.Mailed, false)
+			verification := w.MailedCode(squatter.Email)
+
+			var session string
+			if how == "by a reset" {
+				session = w.reset(t, squatter.Email, passwordCanary)
+			} else {
+				w.Must(202, made("POST", "/api/auth/codes", "", fields{"email": squatter.Email}))
+				var signedIn struct {
+					AccessToken string `json:"access_token"`
+				}
+				w.Must(201, made("POST", "/api/auth/sessions", "", fields{"email": squatter.Email, "code": w.MailedCode(squatter.Email)})).Into(t, &signedIn)
+				session = signedIn.AccessToken
+				refused(t, how+": the squatter's password", w.send("POST", "/api/auth/sessions", "", fields{"email": squatter.Email, "password": squatter.Password}), warranty.InvalidCredential)
+			}
+			w.alive(t, how+": the squatter's session", squatter.Session, false)
+			w.alive(t, how+": the squatter's token", token, false)
+			equal(t, how+": the squatter's feed", w.browser(t).get(feed).Status, 404)
+			refused(t, how+": the squatter's offer", w.send("POST", "/api/transfers/accept", accomplice.Session, fields{"code": offer.Code}), warranty.ValidationFailed)
+			refused(t, how+": the squatter's code", w.send("POST", "/api/auth/verify-email", session, fields{"code": verification}), warranty.ValidationFailed)
+			var account warranty.Account
+			w.Must(200, made("GET", "/api/account", session, nil)).Into(t, &account)
+			if !account.EmailVerified || account.Name == "Rude Name" || !account.Mails.Claims {
+				t.Errorf("%s: the account is %+v", how, account)
+			}
+			equal(t, how+": the records seen", ids(t, w.get("/api/v1/warranties", session)), []string{named.ID})
+			equal(t, how+": the squatter's record", w.get("/api/v1/warranties/"+record.ID, session).Status, 404)
+			equal(t, how+": its public page", w.get("/verify/"+record.ReferenceNumber, "").Status, 404)
+
+			// Whoever did register themselves gets it all back, and nobody else does.
+			who, err := w.Service.Authenticate(t.Context(), session, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eve, err := w.Service.Authenticate(t.Context(), accomplice.Session, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n, err := w.Service.RestoreSetAside(t.Context(), eve); n != 0 || err != nil {
+				t.Errorf("%s: somebody else restored %d, %v", how, n, err)
+			}
+			for _, want := range []int{1, 0} {
+				if n, err := w.Service.RestoreSetAside(t.Context(), who); n != want || err != nil {
+					t.Errorf("%s: restored %d, %v", how, n, err)
+				}
+			}
+			var back servertest.Record
+			w.Must(200, made("GET", "/api/v1/warranties/"+record.ID, session, nil)).Into(t, &back)
+			equal(t, how+": the roles on what was restored", back.Roles, []string{"owner", "issuer"})
+			equal(t, how+": its public page", w.get("/verify/"+record.ReferenceNumber, "").Status, 200)
+			equal(t, how+": the list", len(ids(t, w.get("/api/v1/warranties", session))), 2)
+			w.alive(t, how+": the squatter's token after that", token, false)
+		}
+	}, busy)
+}
+
+// TestRestoreOnTheProfilePage shows what was set aside, and takes it back.
+func TestRestoreOnTheProfilePage(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Person("Olga")
+	record := w.Warranty(olga.Session, fields{"product_name": "Old kettle"})
+	w.reset(t, olga.Email, passwordCanary)
+	olga.Password = passwordCanary
+	b := w.signedIn(t, olga)
+	b.get("/warranties").hides(t, "the list", "Old kettle")
+	b.get("/settings/profile").says(t, "the profile", 200, "1 warranty was recorded", "Restore to my account")
+	b.post("/settings/profile/restore").leads(t, "restoring", "/warranties?done=restored")
+	b.get("/warranties?done=restored").says(t, "the list", 200, "Old kettle", "Restored to your account")
+	b.get("/settings/profile").hides(t, "the profile", "Restore to my account")
+	b.get("/warranties/"+record.ID).says(t, "the record", 200, "Old kettle")
+}
+
+// TestVerifyingTakesTheAccountsSession has the owner of a mailbox confirm the mail
+// that a squatter caused (B1): not signed in, and signed in to an account of their own.
+func TestVerifyingTakesTheAccountsSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		squatter, victim := w.Person("Vic"), w.Person("Victor")
+		code := w.MailedCode(squatter.Email)
+		w.unchanged(t, "confirming", func() {
+			refused(t, "without a session", w.send("POST", "/api/auth/verify-email", "", fields{"code": code}), warranty.MissingCredential)
+			refused(t, "in another account", w.send("POST", "/api/auth/verify-email", victim.Session, fields{"code": code}), warranty.ValidationFailed)
+		})
+		w.Must(200, made("POST", "/api/auth/verify-email", squatter.Session, fields{"code": code}))
+	})
+}
+
+// TestPasswordChangeMayRevokeTokens offers what a reset does, and does it only when asked.
+func TestPasswordChangeMayRevokeTokens(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		token, _ := w.Token(olga)
+		feed := w.feed(t, olga)
+		change := func(from, to string, revoke any) (session string) {
+			body := fields{"current_password": from, "new_password": to}
+			if revoke != nil {
+				body["revoke_tokens"] = revoke
+			}
+			var got struct {
+				AccessToken string `json:"access_token"`
+			}
+			w.Must(200, made("POST", "/api/auth/password", olga.Session, body)).Into(t, &got)
+			return got.AccessToken
+		}
+		olga.Session = change(olga.Password, passwordCanary+" 1", nil)
+		olga.Session = change(passwordCanary+" 1", passwordCanary+" 2", false)
+		w.alive(t, "the token", token, true)
+		equal(t, "the feed", w.browser(t).get(feed).Status, 200)
+		refused(t, "one's own name", w.send("POST", "/api/auth/password", olga.Session, fields{"current_password": passwordCanary + " 2", "new_password": "olga2026olga!"}), warranty.ValidationFailed)
+		olga.Session = change(passwordCanary+" 2", passwordCanary+" 3", true)
+		w.alive(t, "the token after that", token, false)
+		w.alive(t, "the session after that", olga.Session, true)
+		equal(t, "the feed after that", w.browser(t).get(feed).Status, 404)
+	})
+}
+
+// TestTokensNeedAVerifiedAddress refuses what would outlast a reset to accounts whose
+// address nobody verified, where there is a mail server (B1).
+func TestTokensNeedAVerifiedAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Person("Olga")
+		w.unchanged(t, "an unverified address", func() {
+			a := w.send("POST", "/api/integration-tokens", olga.Session, fields{"name": "till", "scopes": warranty.AllScopes})
+			refused(t, "a token", a, warranty.EmailNotVerified)
+			if !strings.Contains(a.Body, "/api/auth/verify-email/resend") {
+				t.Errorf("it does not say what to do: %s", a.Body)
+			}
+		})
+		b := w.signedIn(t, olga)
+		b.get("/settings/api").says(t, "the tokens", 200, "Verify olga@people.example", "Email me a code")
+		b.post("/settings/api/tokens", "name", "till", "scopes", "warranties:read", "expires_in_days", "30", "rate_limit_per_minute", "100").
+			says(t, "a token", 403, "Verify your email address first", "Email me a code", `value="till"`)
+		b.post("/settings/calendar").says(t, "a feed", 403, "Verify olga@people.example", "Email me a code")
+		equal(t, "tokens and feeds", w.count(`SELECT count(*) FROM tokens`)+w.count(`SELECT count(*) FROM calendars`), 0)
+		b.post("/verify-email/resend").leads(t, "a code", "/verify-email?done=mailed")
+		b.post("/verify-email", "code", w.MailedCode(olga.Email)).leads(t, "the code", "/?done=verified")
+		b.get("/settings/api").hides(t, "the tokens", "Email me a code")
+		w.Token(olga)
+		w.feed(t, olga)
+	}, func(s *server.Server) { s.Service.RequireVerified = true })
+}
+
+// TestSignInByCode opens a session by a mailed code, once, within an hour, and tells
+// nobody who has an account.
+func TestSignInByCode(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga, zoe := w.Verified("Olga"), w.Verified("Zoe")
+		token, _ := w.Token(olga)
+		ask := func(email string) answer { return w.send("POST", "/api/auth/codes", "", fields{"email": email}) }
+		try := func(email, code string) answer {
+			return w.send("POST", "/api/auth/sessions", "", fields{"email": email, "code": code})
+		}
+		known, unknown := ask(olga.Email), ask("nobody@people.example")
+		equal(t, "a known address", known.Status, 202)
+		known.Body, unknown.Body = known.Body+"{}", unknown.Body+"{}"
+		equal(t, "the answers", anonymised(t, known), anonymised(t, unknown))
+		code := w.MailedCode(olga.Email)
+		wrong := try(olga.Email, "0000-0000-0000-0000-0000")
+		refused(t, "a wrong code", wrong, warranty.InvalidCredential)
+		equal(t, "an unknown address", anonymised(t, try("nobody@people.example", code)), anonymised(t, wrong))
+		refused(t, "somebody else's code", try(zoe.Email, code), warranty.InvalidCredential)
+		refused(t, "both", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "code": code, "password": olga.Password}), warranty.ValidationFailed)
+		refused(t, "for a reset", w.send("POST", "/api/auth/password-reset/confirm", "", fields{"code": code, "password": passwordCanary}), warranty.ValidationFailed)
+		outcomes, _ := flood(t, []*world{w}, 8, func(int) request {
+			return made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "code": code})
+		})
+		equal(t, "8 at once", outcomes, map[string]int{"201": 1, "401 invalid_credential": 7})
+		w.alive(t, "the token", token, true)
+		w.alive(t, "the other session", olga.Session, true)
+		w.signIn(olga.Email, olga.Password)
+
+		ask(olga.Email)
+		late := w.MailedCode(olga.Email)
+		clock.set(clock.now().Add(time.Hour))
+		refused(t, "a code at its end", try(olga.Email, late), warranty.InvalidCredential)
+
+		b := w.browser(t)
+		b.get("/sign-in?next=/claims").says(t, "the page", 200, "Email me a code")
+		b.post("/sign-in/codes", "email", olga.Email, "next", "/claims").says(t, "asking", 200, "a code is on its way", `value="/claims"`)
+		b.post("/sign-in/code", "email", olga.Email, "code", "", "next", "/claims").says(t, "no code", 422)
+		b.post("/sign-in/code", "email", olga.Email, "code", w.MailedCode(olga.Email), "next", "/claims").leads(t, "the code", "/claims")
+		b.get("/claims").says(t, "signed in", 200)
+	})
+}

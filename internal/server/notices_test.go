@@ -1,0 +1,346 @@
+package server_test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+// about are the mails to a person, by their subjects, since the last time.
+func (w *world) about(o *outbox, p servertest.Person) []string {
+	w.T.Helper()
+	list := []string{}
+	for _, line := range w.mailed(o) {
+		if to, subject, _ := strings.Cut(line, ": "); to == p.Email {
+			list = append(list, subject)
+		}
+	}
+	return list
+}
+
+// TestAccountHolderIsTold mails the account holder about what somebody else could
+// have done (B12), and not about the usual.
+func TestAccountHolderIsTold(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		o := w.mailbox()
+		sign := func(agent, address string) {
+			t.Helper()
+			r := made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password}, "User-Agent", agent)
+			if a := w.from(address, r); a.Status != 201 {
+				t.Fatalf("sign-in: %d %s", a.Status, a.Body)
+			}
+		}
+		sign("Go-http-client/1.1", "127.0.0.1")
+		equal(t, "a sign-in from where they registered", w.about(o, olga), []string{})
+		sign("Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0", "203.0.113.77")
+		w.deliver()
+		if len(o.sent) != 1 || !strings.Contains(o.sent[0].Text, "Firefox on Linux") || !strings.Contains(o.sent[0].Text, "203.0.113.x") ||
+			strings.Contains(o.sent[0].Text, "203.0.113.77") || !strings.Contains(o.sent[0].Text, servertest.PublicURL+"/reset-password\n") {
+			t.Errorf("the mail: %+v", o.sent)
+		}
+		equal(t, "a sign-in from elsewhere", w.about(o, olga), []string{"New sign-in to your account"})
+		sign("Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0", "203.0.113.78")
+		equal(t, "the same network again", w.about(o, olga), []string{})
+
+		// A browser is known by its cookie, wherever it is.
+		b := w.signedIn(t, olga)
+		equal(t, "a new browser", w.about(o, olga), []string{"New sign-in to your account"})
+		b.post("/sign-out")
+		b.post("/sign-in", "email", olga.Email, "password", olga.Password).leads(t, "the same browser", "/")
+		equal(t, "the same browser", w.about(o, olga), []string{})
+
+		w.Token(olga)
+		equal(t, "a token", w.about(o, olga), []string{"New integration token"})
+		w.Must(200, made("POST", "/api/auth/password", olga.Session, fields{"current_password": olga.Password, "new_password": passwordCanary}))
+		equal(t, "a new password", w.about(o, olga), []string{"Your password was changed"})
+		w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": olga.Email}))
+		w.deliver()
+		w.Must(204, made("POST", "/api/auth/password-reset/confirm", "", fields{"code": o.sent[0].Code, "password": passwordCanary + " 2"}))
+		equal(t, "a reset", w.about(o, olga), []string{"Reset your password", "Your password was reset"})
+		w.signIn(olga.Email, passwordCanary+" 2")
+		equal(t, "the first sign-in after a reset", w.about(o, olga), []string{})
+		if err := w.Service.SetPassword(t.Context(), olga.Email, passwordCanary+" 3", false); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "the operator", w.about(o, olga), []string{"Your password was reset"})
+
+		// An address that nobody verified may be a stranger's.
+		zoe := w.Person("Zoe")
+		w.mailed(o)
+		w.Token(zoe)
+		w.Must(200, made("POST", "/api/auth/password", zoe.Session, fields{"current_password": zoe.Password, "new_password": passwordCanary}))
+		w.from("203.0.113.79", made("POST", "/api/auth/sessions", "", fields{"email": zoe.Email, "password": passwordCanary}))
+		equal(t, "an unverified address", w.about(o, zoe), []string{})
+	}, behindProxy(t))
+}
+
+// TestResetsDoNotLockOutSignIn floods an account with resets (B10): few are mailed,
+// and the right password and the last code go on working.
+func TestResetsDoNotLockOutSignIn(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga := w.Verified("Olga")
+		o := w.mailbox()
+		clock.set(clock.now().Add(time.Hour))
+		outcomes := map[int]int{}
+		for i := range 15 {
+			a := w.from(fmt.Sprintf("198.51.100.%d", i), made("POST", "/api/auth/password-reset", "", fields{"email": olga.Email}))
+			if outcomes[a.Status]++; a.Status == 429 && (a.Code() != "rate_limited" || !strings.Contains(a.Body, "Check the mailbox")) {
+				t.Errorf("refused with %s", a.Body)
+			}
+		}
+		equal(t, "15 requests", outcomes, map[int]int{202: 3, 429: 12})
+		w.deliver()
+		first := o.sent[0].Code
+		equal(t, "mails", len(o.take()), 3)
+		unknown := map[int]int{}
+		for i := range 15 {
+			unknown[w.from(fmt.Sprintf("198.51.100.%d", 20+i), made("POST", "/api/auth/password-reset", "", fields{"email": "nobody@people.example"})).Status]++
+		}
+		equal(t, "an address without an account", unknown, outcomes)
+		in := made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password})
+		want(t, "the right password", w.from("203.0.113.1", in), 201, "")
+		want(t, "from the network of the flood", w.from("198.51.100.1", in), 201, "")
+		clock.set(clock.now().Add(time.Hour - time.Second))
+		want(t, "the first code, as long as no other is mailed",
+			w.from("203.0.113.1", made("POST", "/api/auth/password-reset/confirm", "", fields{"code": first, "password": passwordCanary})), 204, "")
+		clock.set(clock.now().Add(time.Second))
+		want(t, "an hour later", w.from("203.0.113.1", made("POST", "/api/auth/password-reset", "", fields{"email": olga.Email})), 202, "")
+	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 10 })
+}
+
+// TestKnownBrowserIsNotLockedOut has strangers use up the attempts on an account: the
+// browser that its owner uses has attempts of its own, and they are bounded too.
+func TestKnownBrowserIsNotLockedOut(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga := w.Verified("Olga")
+		clock.set(clock.now().Add(time.Minute))
+		b := w.signedIn(t, olga)
+		b.post("/sign-out")
+		guess := made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": passwordCanary})
+		for i := range 6 {
+			w.from(fmt.Sprintf("198.51.100.%d", i), guess)
+		}
+		refused(t, "a stranger", w.from("198.51.100.9", guess), warranty.RateLimited)
+		w.browser(t).post("/sign-in", "email", olga.Email, "password", olga.Password).says(t, "a new browser", 429)
+		forged := w.browser(t)
+		forged.device = "__Host-svc_device=GUESSED"
+		forged.post("/sign-in", "email", olga.Email, "password", olga.Password).says(t, "a made-up cookie", 429)
+		b.post("/sign-in", "email", olga.Email, "password", passwordCanary).says(t, "a typing error", 422)
+		b.post("/sign-in", "email", olga.Email, "password", olga.Password).leads(t, "the known browser", "/")
+		b.post("/sign-out")
+		last := page{}
+		for range 6 {
+			last = b.post("/sign-in", "email", olga.Email, "password", passwordCanary)
+		}
+		last.says(t, "guesses with a stolen cookie", 429)
+	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 5 })
+}
+
+// TestClaimMailsAreGathered files 150 claims at once (B2): the seller gets a few
+// mails, and one digest that speaks of all the rest.
+func TestClaimMailsAreGathered(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner, seller := w.Verified("Olga"), w.Verified("Sami")
+		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		o := w.mailbox()
+		const claims, mails = 150, 20
+		for range claims {
+			w.claim(owner.Session, record.ID)
+		}
+		equal(t, "waiting", w.count(`SELECT count(*) FROM mails`), mails)
+		equal(t, "mails at once", len(w.mailed(o)), mails)
+		digests := func() []string {
+			t.Helper()
+			if err := w.Service.SendDigests(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			return w.mailed(o)
+		}
+		equal(t, "before the digest is due", digests(), []string{})
+		clock.set(clock.now().Add(time.Hour))
+		if err := w.Service.SendDigests(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.deliver()
+		if len(o.sent) != 1 || !strings.Contains(o.sent[0].Text, "and 110 more.") || strings.Count(o.sent[0].Text, "CL-") != 20 {
+			t.Errorf("the digest: %+v", o.sent)
+		}
+		equal(t, "the digest", o.take(), []string{seller.Email + ": 130 claims were updated"})
+		equal(t, "once", digests(), []string{})
+		equal(t, "nothing is lost in the app", w.total("/api/v1/claims", seller.Session), claims)
+	}, busy)
+}
+
+// total is the number of records that a list has.
+func (w *world) total(path, secret string) int {
+	w.T.Helper()
+	a := w.Must(200, made("GET", path, secret, nil))
+	_, rest, _ := strings.Cut(a.Body, `"total":`)
+	n := 0
+	if _, err := fmt.Sscanf(rest, "%d", &n); err != nil {
+		w.T.Fatal(err)
+	}
+	return n
+}
+
+// TestOneMailAClaimInTenMinutes moves one claim back and forth (B2, contract §16).
+func TestOneMailAClaimInTenMinutes(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner, seller := w.Verified("Olga"), w.Verified("Sami")
+		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		o := w.mailbox()
+		claim := w.claim(owner.Session, record.ID)
+		digest := func(after time.Duration) []string {
+			t.Helper()
+			clock.set(clock.now().Add(after))
+			if err := w.Service.SendDigests(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			list := w.mailed(o)
+			for i := range list {
+				list[i], _, _ = strings.Cut(list[i], ": ")
+			}
+			return list
+		}
+		equal(t, "filed", digest(0), []string{seller.Email})
+		w.Must(200, moving(claim, seller.Session, moveTo("under_review")))
+		equal(t, "under review", digest(0), []string{owner.Email})
+		w.Must(200, moving(claim, seller.Session, moveTo("info_requested")))
+		w.Must(200, moving(claim, owner.Session, moveTo("under_review")))
+		w.Must(200, moving(claim, seller.Session, moveTo("approved")))
+		equal(t, "three moves at once", digest(10*time.Minute-time.Microsecond), []string{})
+		equal(t, "ten minutes after the last mail", digest(time.Microsecond), slices.Sorted(slices.Values([]string{owner.Email, seller.Email})))
+		w.Must(200, moving(claim, seller.Session, moveTo("in_progress")))
+		equal(t, "at once after a digest", digest(0), []string{})
+		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"mail_claims": false}))
+		equal(t, "a digest that is not wanted any more", digest(10*time.Minute), []string{})
+		equal(t, "what waits", w.count(`SELECT count(*) FROM mail_digest`), 0)
+	}, busy)
+}
+
+// TestMailLimit bounds what an account may have mailed to strangers in a day (B2).
+func TestMailLimit(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga, zoe := w.Verified("Olga"), w.Verified("Zoe")
+		record, others := w.Warranty(olga.Session, nil), w.Warranty(zoe.Session, nil)
+		o := w.mailbox()
+		offer := func(session, id string, n int) answer {
+			return w.send("POST", "/api/warranties/"+id+"/transfer", session, fields{"email": fmt.Sprintf("stranger%d@people.example", n)})
+		}
+		for n := range 3 {
+			want(t, "an offer", offer(olga.Session, record.ID, n), 201, "")
+		}
+		w.unchanged(t, "one too many", func() { refused(t, "one too many", offer(olga.Session, record.ID, 4), warranty.RateLimited) })
+		want(t, "somebody else", offer(zoe.Session, others.ID, 5), 201, "")
+		equal(t, "mails", len(w.mailed(o)), 4)
+		w.exec(`UPDATE sessions SET expires_at = 9000000000000000`)
+		clock.set(clock.now().Add(24 * time.Hour))
+		want(t, "a day later", offer(olga.Session, record.ID, 6), 201, "")
+	}, func(s *server.Server) { s.Service.MailLimit = 3 })
+}
+
+// TestUnverifiedAccountsMailNobody has an account that nobody verified file a claim.
+func TestUnverifiedAccountsMailNobody(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.Person("Olga"), w.Verified("Sami")
+		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		o := w.mailbox()
+		claim := w.claim(owner.Session, record.ID)
+		w.offerTo(owner.Session, record.ID, "stranger@people.example")
+		equal(t, "mails", w.mailed(o), []string{})
+		equal(t, "the claim in the app", w.get("/api/v1/claims/"+claim, seller.Session).Status, 200)
+	})
+}
+
+// TestWebFormsCountAgainstTheLimit sends forms and requests of one person (B2): they
+// share a window, pages that are read do not count, and a refused form is shown again.
+func TestWebFormsCountAgainstTheLimit(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		w.Clock.Advance(time.Minute)
+		b := w.signedIn(t, olga)
+		for range 3 {
+			b.get("/warranties").says(t, "reading", 200)
+		}
+		send := func(name string) page {
+			return b.post("/warranties", "product_name", name, "start_date", "2026-01-01", "end_date", "2027-01-01")
+		}
+		for i := range 3 {
+			equal(t, "a form", send(fmt.Sprint("Pan ", i)).Status, 303)
+		}
+		w.Must(200, made("GET", "/api/v1/warranties", olga.Session, nil))
+		refused := send("One pan too many")
+		refused.says(t, "one too many", 429, "limit of 4 changes a minute")
+		equal(t, "what was typed", refused.value("product_name"), "One pan too many")
+		if refused.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		equal(t, "the API in the same window", w.get("/api/v1/warranties", olga.Session).Status, 429)
+		equal(t, "records", w.count(`SELECT count(*) FROM warranties`), 3)
+		b.get("/warranties").says(t, "reading", 200)
+		b.post("/sign-out").leads(t, "signing out", "/sign-in")
+	}, func(s *server.Server) { s.Service.RateLimit = 4 })
+}
+
+// TestAdminListenerWantsALoopbackHost refuses requests that name another host (B12):
+// a web page could otherwise read it by DNS rebinding.
+func TestAdminListenerWantsALoopbackHost(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, servertest.SQLite(t))
+	go server.Admin(t.Context(), listener, w.Server.Log, server.NewMetrics("test").Handler())
+	for host, status := range map[string]int{
+		"localhost": 200, "LOCALHOST:8081": 200, "127.0.0.1": 200, "127.0.0.1:9": 200, "127.8.8.8": 200, "[::1]:9": 200, "[::1]": 200,
+		"evil.example": 421, "evil.example:8081": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "10.0.0.1": 421, "0.0.0.0": 421, "[2001:db8::1]": 421,
+	} {
+		for _, path := range []string{"/metrics", "/debug/pprof/cmdline"} {
+			req, err := http.NewRequest("GET", "http://"+listener.Addr().String()+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			resp, err := http.DefaultTransport.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			equal(t, host+path, resp.StatusCode, status)
+		}
+	}
+}
+
+// TestWellKnownAddresses has where to report a vulnerability and where to change a password (B12).
+func TestWellKnownAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, servertest.SQLite(t), func(s *server.Server) { s.SecurityContact = "mailto:security@w.example" })
+	a := w.browser(t).get("/.well-known/security.txt")
+	equal(t, "the status", a.Status, 200)
+	equal(t, "the type", a.Header.Get("Content-Type"), "text/plain; charset=utf-8")
+	values := map[string]string{}
+	for line := range strings.Lines(a.Body) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		values[name] = value
+	}
+	expires, err := time.Parse(time.RFC3339, values["Expires"])
+	if left := expires.Sub(w.Clock.Now()); err != nil || left < 30*24*time.Hour || left > 365*24*time.Hour {
+		t.Errorf("expires %s: %v", values["Expires"], err)
+	}
+	equal(t, "contact", values["Contact"], "mailto:security@w.example")
+	equal(t, "canonical", values["Canonical"], servertest.PublicURL+"/.well-known/security.txt")
+	equal(t, "another method", w.browser(t).post("/.well-known/security.txt").Status, 405)
+	w.browser(t).get("/.well-known/change-password").leads(t, "changing the password", "/settings/profile#password")
+	without := newWorld(t, servertest.SQLite(t))
+	equal(t, "without a contact", without.browser(t).get("/.well-known/security.txt").Status, 404)
+}

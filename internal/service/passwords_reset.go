@@ -1,0 +1,211 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// RequestPasswordReset mails a code that sets a new password, if the address has an account.
+func (s *Service) RequestPasswordReset(ctx context.Context, p warranty.Principal, in warranty.RequestPasswordReset) (warranty.None, error) {
+	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
+	return warranty.None{}, s.mailCode(ctx, p, store.ForReset, in.Email, warranty.ResetLifetime)
+}
+
+// ResetPassword sets a new password by a mailed code and ends every credential of
+// the account. The code proves the mailbox, so the address is verified after it.
+// Where it never was before, the account starts over.
+func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in warranty.ResetPassword) (warranty.None, error) {
+	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
+	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+		return warranty.None{}, err
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	owner, err := s.Store.CodeOwner(ctx, code, store.ForReset, now)
+	if err != nil {
+		return warranty.None{}, badCode(err)
+	}
+	account, err := s.Store.Account(ctx, owner)
+	if err != nil {
+		return warranty.None{}, badCode(err)
+	}
+	if err := warranty.CheckPassword("password", in.Password, account.User); err != nil {
+		return warranty.None{}, err
+	}
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	fresh := s.NewID()
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		locked, err := lockByCode(tx, owner, code, store.ForReset, now)
+		if err != nil {
+			return badCode(err)
+		}
+		user := locked.User
+		if locked.EmailVerified {
+			if err := tx.SetPassword(user.ID, hash); err != nil {
+				return err
+			}
+			if err := s.endCredentials(tx, user, p.Door, now); err != nil {
+				return err
+			}
+		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
+			return err
+		}
+		return s.notify(tx, user, mail.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now)))
+	})
+	s.wakeMail()
+	return warranty.None{}, err
+}
+
+// startOver gives the address of a locked account to a new one, because whoever asks
+// has proved the mailbox and whoever registered it never did. The old account keeps
+// what was made in it, out of reach (ADR 16); the new one may restore it.
+func (s *Service) startOver(tx *store.Tx, p warranty.Principal, old store.Account, id warranty.ID, hash string, now time.Time) (warranty.User, error) {
+	name, _, _ := strings.Cut(old.Email, "@")
+	user := warranty.User{ID: id, Name: name, Email: old.Email, EmailVerified: true, CreatedAt: now}
+	if err := s.endCredentials(tx, old.User, p.Door, now); err != nil {
+		return user, err
+	}
+	if err := tx.SetAside(old.ID, id, now); err != nil {
+		return user, err
+	}
+	if err := tx.InsertUser(user, hash); err != nil {
+		return user, err
+	}
+	return user, s.linkSeller(tx, user, p.Door, now)
+}
+
+// endCredentials ends everything that lets somebody act for a locked account: its
+// sessions, tokens, calendar feed, mailed codes and open offers of transfer.
+func (s *Service) endCredentials(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
+	if err := s.revokeAll(tx, user, door, now); err != nil {
+		return err
+	}
+	if err := tx.DeleteSessions(user.ID); err != nil {
+		return err
+	}
+	if err := tx.DeleteCodes(user.ID); err != nil {
+		return err
+	}
+	if err := tx.ForgetDevices(user.ID); err != nil {
+		return err
+	}
+	offered, err := tx.CancelTransfers(user.ID, now)
+	if err != nil {
+		return err
+	}
+	return s.eventOnEach(tx, user, door, warranty.TransferCancelled, offered, now)
+}
+
+// revokeAll ends the tokens and the calendar feed of a locked account.
+func (s *Service) revokeAll(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
+	tokens, err := tx.TokensToRevoke(user.ID)
+	if err != nil {
+		return err
+	}
+	if err := tx.RevokeTokens(user.ID, now); err != nil {
+		return err
+	}
+	if err := tx.DropCalendar(user.ID); err != nil {
+		return err
+	}
+	return s.eventOnEach(tx, user, door, warranty.TokenWasRevoked, tokens, now)
+}
+
+// eventOnEach writes the same event into several histories.
+func (s *Service) eventOnEach(tx *store.Tx, user warranty.User, door warranty.Door, action warranty.Action, ids []warranty.ID, now time.Time) error {
+	for _, id := range ids {
+		e := s.event(warranty.Principal{User: user, Door: door}, action, id, now)
+		if err := tx.InsertEvent(id, e, user.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ChangePassword sets a new password, ends every session and opens a new one. Tokens
+// and the calendar feed go on, unless the person wants them revoked too.
+func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in warranty.ChangePassword) (warranty.Session, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Session{}, err
+	}
+	// A window of its own: strangers who try to sign in do not keep a person who is
+	// signed in from changing the password.
+	if err := s.Throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
+		return warranty.Session{}, err
+	}
+	account, err := s.Store.Account(ctx, p.User.ID)
+	if err != nil {
+		return warranty.Session{}, err
+	}
+	if err := warranty.CheckPassword("new_password", in.NewPassword, account.User); err != nil {
+		return warranty.Session{}, err
+	}
+	if right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.CurrentPassword); err != nil || !right {
+		return warranty.Session{}, either(err, warranty.Refuse(warranty.InvalidCredential, "The current password is wrong; nothing was changed."))
+	}
+	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.NewPassword, s.Random)
+	if err != nil {
+		return warranty.Session{}, err
+	}
+	session, err := s.newSession(account.User, p.Door)
+	if err != nil {
+		return warranty.Session{}, err
+	}
+	now, revoke := session.created, in.RevokeTokens != nil && *in.RevokeTokens
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
+		if err := tx.SetPassword(p.User.ID, hash); err != nil {
+			return err
+		}
+		if err := tx.DeleteSessions(p.User.ID); err != nil {
+			return err
+		}
+		if revoke {
+			if err := s.revokeAll(tx, account.User, p.Door, now); err != nil {
+				return err
+			}
+		}
+		if err := session.insert(tx); err != nil {
+			return err
+		}
+		return s.notify(tx, account.User, mail.PasswordChanged(account.Email, account.Name, s.circumstances(p, now)))
+	})
+	s.wakeMail()
+	return session.Session, err
+}
+
+// SetAside counts the warranties that were recorded under the principal's address
+// before it was verified, and that the principal may restore.
+func (s *Service) SetAside(ctx context.Context, p warranty.Principal) (int64, error) {
+	return s.Store.SetAsideWarranties(ctx, p.User.ID)
+}
+
+// RestoreSetAside moves these warranties into the principal's account.
+func (s *Service) RestoreSetAside(ctx context.Context, p warranty.Principal) (int, error) {
+	moved := 0
+	err := s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) (err error) {
+		moved, err = tx.RestoreSetAside(p.User.ID)
+		return err
+	})
+	return moved, err
+}
+
+func badCode(err error) error {
+	if !errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	var c warranty.Checks
+	c.Add("code", "invalid_code", "This code is mistyped, used or too old; ask for a new one.")
+	return c.Err()
+}
