@@ -260,6 +260,7 @@ var credentialColumns = map[string]string{
 
 	"users.password_hash":     "the text says that passwords are the old ones",
 	"users.credential_epoch":  "a counter",
+	"devices.device_hash":     "tells a known browser from a new one and lets nobody in",
 	"documents.sha256":        "a checksum of a file",
 	"idempotency.fingerprint": "a checksum of a request",
 }

@@ -167,7 +167,7 @@ func sendPublicForms(t *testing.T, s *site) {
 		t.Errorf("asking for a code leads to %s", got)
 	}
 	b.mustBeQuiet(t, 422)
-	b.mustFollowLinks(t, "/verify", verify, "/sign-in", "/register", "/reset-password", "/verify-email", "/docs/errors", "/nowhere")
+	b.mustFollowLinks(t, "/verify", verify, "/sign-in", "/register", "/reset-password", "/sign-in/code", "/docs/errors", "/nowhere")
 }
 
 // mustFollowLinks opens everything that some pages link to on this site.

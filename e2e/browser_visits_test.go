@@ -128,7 +128,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		return links[0]
 	}
 
-	add(stranger, "/sign-in", "/register", "/verify-email", "/reset-password", "/reset-password/confirm?done=mailed", "/verify", "/docs", "/docs/errors", "/sign-in?done=password")
+	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed", "/verify", "/docs", "/docs/errors", "/sign-in?done=password")
 	all = append(all, visit{who: stranger, path: "/nowhere", status: http.StatusNotFound}, visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound}, visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 

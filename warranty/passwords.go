@@ -108,19 +108,23 @@ func without(letters string, own []string) string {
 // weak words are taken out in the best way.
 func unexplained(letters string) int {
 	words := weakWords()
-	var left [maxWeakWords + 1][]int // of the first i bytes, with up to k words
-	for k := range left {
-		left[k] = make([]int, len(letters)+1)
-		for i := 1; i <= len(letters); i++ {
-			left[k][i] = left[k][i-1] + 1
-			for n := 3; k > 0 && n <= min(i, longestWord); n++ {
+	left := make([]int, len(letters)+1) // of the first i bytes, without a word
+	for i := range left {
+		left[i] = i
+	}
+	for range maxWeakWords {
+		more := make([]int, len(left)) // with one word more
+		for i := 1; i < len(left); i++ {
+			more[i] = more[i-1] + 1
+			for n := 3; n <= min(i, longestWord); n++ {
 				if words[letters[i-n:i]] {
-					left[k][i] = min(left[k][i], left[k-1][i-n])
+					more[i] = min(more[i], left[i-n])
 				}
 			}
 		}
+		left = more
 	}
-	return left[maxWeakWords][len(letters)]
+	return left[len(letters)]
 }
 
 // repeats tells whether s is one short unit said over and over.
