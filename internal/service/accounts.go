@@ -91,7 +91,7 @@ func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.
 
 // SignOutEverywhere ends every session of the principal, also the one that asks.
 func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	return s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.DeleteSessions(p.User.ID) })
+	return s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
 }
 
 // VerifyEmail takes a code that was mailed to the principal's address, and shows the

@@ -46,7 +46,7 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, testenv.Postgres(t))) })
 }
 
-func newWorld(t *testing.T, database string) *world {
+func newWorld(t testing.TB, database string) *world {
 	t.Helper()
 	plenty := func(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
 	w := &world{World: servertest.New(t, database, plenty), postgres: strings.HasPrefix(database, "postgres")}

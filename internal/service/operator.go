@@ -37,7 +37,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 }
 
 // DisableUser is how the operator shuts an account out: every credential of it
-// is refused from now on.
+// is refused from now on, and nothing that was under way is committed any more.
 func (s *Service) DisableUser(ctx context.Context, email string) error {
 	account, err := s.Store.AccountByEmail(ctx, email)
 	if err != nil {
@@ -48,7 +48,6 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 		if err := tx.DisableUser(account.ID, now); err != nil {
 			return err
 		}
-		// Ending each credential waits for writes that hold it, so none commits after this.
 		if err := tx.RevokeTokens(account.ID, now); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		}{
 			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
 			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
-			{"a create for a seller, their verification", func(tx *store.Tx) error { _, _, err := tx.VerifiedUser(nobody.User.Email); return err },
+			{"a create for a seller, their verification", func(tx *store.Tx) error { return tx.HoldSeller(nobody.User.Email) },
 				func(tx *store.Tx) error { return tx.VerifyUser(nobody.User.ID, now) }},
 			{"an account that is added, a create", (*store.Tx).HoldWarranties, func(tx *store.Tx) error {
 				return tx.InsertWarranty(warranty.Warranty{ID: w.Service.NewID(), ReferenceNumber: "WR-X", Standing: warranty.Active, Version: 1}, owner.User.ID)
@@ -250,45 +250,6 @@ func TestACodeIsUsedOnce(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
-}
-
-// TestNothingIsWrittenAfterRevocation: once a revocation is acknowledged, no
-// write of the token commits any more, also none that was under way.
-func TestNothingIsWrittenAfterRevocation(t *testing.T) {
-	const rounds, writers = 15, 4
-	each(t, func(t *testing.T, w *world) {
-		owner := w.person("Olga", true)
-		for range rounds {
-			p := w.tokenOf(owner)
-			written := make(chan struct{}, 1000)
-			var all sync.WaitGroup
-			for range writers {
-				all.Go(func() {
-					for {
-						_, err := w.Service.CreateWarranty(ctx, p, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01")})
-						if err != nil {
-							if codeOf(err) != warranty.TokenRevoked {
-								t.Error(err)
-							}
-							return
-						}
-						written <- struct{}{}
-					}
-				})
-			}
-			for range writers {
-				<-written
-			}
-			if _, err := w.Service.RevokeToken(ctx, owner.Principal, warranty.RevokeToken{ID: p.CredentialID}); err != nil {
-				t.Error(err)
-			}
-			acknowledged := w.number(`SELECT count(*) FROM warranties`)
-			all.Wait()
-			if n := w.number(`SELECT count(*) FROM warranties`) - acknowledged; n > 0 {
-				t.Errorf("%d records were written after the revocation was acknowledged", n)
-			}
-		}
 	})
 }
 

@@ -155,8 +155,8 @@ func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*st
 }
 
 // writeAlone is writeAs for what is counted or changed for one account at a time.
-// Accounts are locked before credentials, and these before records: whoever does
-// it the other way round may end in a ring of transactions that wait.
+// Everything is locked in one order, or transactions may deadlock: accounts, then
+// one-time codes and credentials, then records.
 func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
 	if err := s.countForm(ctx, p); err != nil {
 		return err

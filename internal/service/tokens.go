@@ -100,7 +100,7 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 		oldEnds = now.Add(time.Duration(*in.OverlapSeconds) * time.Second)
 	}
 	rotated := s.event(p, warranty.TokenRotated, in.ID, now)
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		token, err := tx.LockToken(p.User.ID, in.ID)
 		if err != nil {
 			return err
@@ -121,17 +121,17 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 	return warranty.NewToken{Token: token, Secret: secret}, err
 }
 
-// RevokeToken ends a token. When it returns, no replica accepts the token: each
-// looks it up for every request.
+// RevokeToken ends a token. When it returns, no replica accepts the token, and
+// nothing that was under way with it is committed any more.
 func (s *Service) RevokeToken(ctx context.Context, p warranty.Principal, in warranty.RevokeToken) (warranty.None, error) {
 	now := s.now()
 	revoked := s.event(p, warranty.TokenWasRevoked, in.ID, now)
-	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+	return warranty.None{}, s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		token, err := tx.LockToken(p.User.ID, in.ID)
-		if err != nil || token.RevokedAt != nil {
+		if err != nil {
 			return err
 		}
-		if err := tx.RevokeToken(in.ID, now); err != nil {
+		if err := tx.RevokeToken(in.ID, now); err != nil || token.RevokedAt != nil {
 			return err
 		}
 		return tx.InsertEvent(in.ID, revoked, p.User.ID)

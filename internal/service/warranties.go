@@ -66,7 +66,15 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
 	var earlier *store.Kept
-	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		if w.SellerEmail != nil {
+			if err := tx.HoldSeller(*w.SellerEmail); err != nil {
+				return err
+			}
+		}
+		if err := tx.HoldCredential(p, w.CreatedAt); err != nil {
+			return err
+		}
 		if kept != nil {
 			if earlier, err = tx.KeepAnswer(*kept); err != nil || earlier != nil {
 				return err

@@ -125,21 +125,21 @@ func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
-// VerifiedUser finds who has shown the address to be theirs. It holds the row, so
-// that a verification that is under way waits and then sees this transaction's record.
+// HoldSeller keeps an account from being verified until the transaction ends, if
+// its address has yet to be: a verification that comes meanwhile then sees this
+// transaction's record. It comes before HoldCredential, as accounts are locked
+// first. Records that name one unverified account wait for each other; others share
+// nothing, so that no change of a busy seller's account has to wait for them.
+func (t *Tx) HoldSeller(email string) error {
+	return t.hold(`SELECT 1 FROM users WHERE email = $1 AND verified_at IS NULL FOR NO KEY UPDATE`, email)
+}
+
+// VerifiedUser finds who has shown the address to be theirs.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	known := false
-	// It looks twice: the address may pass to a new account while this waits for the
-	// old one (see SetAside), and only another statement sees the new row.
-	for range 2 {
-		err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1 /*pg: FOR SHARE */`, func(r Row) error {
-			id, found, known = r.ID(0), !r.Null(1), true
-			return nil
-		}, email)
-		if err != nil || known {
-			break
-		}
-	}
+	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r Row) error {
+		id, found = r.ID(0), !r.Null(1)
+		return nil
+	}, email)
 	return id, found, err
 }
 
@@ -157,14 +157,19 @@ func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expi
 		id, secret, user, expires, now)
 }
 
+// endSessions ends sessions. Where writes may hold them, the row goes after the commit.
+const endSessions = `/*pg: UPDATE sessions SET expires_at = 0 *//*sqlite: DELETE FROM sessions */`
+
 // DeleteSession ends one session.
 func (t *Tx) DeleteSession(id warranty.ID) error {
-	return t.exactlyOne(`DELETE FROM sessions WHERE id = $1`, id)
+	t.await(sessionHolders, id)
+	return t.exactlyOne(endSessions+` WHERE id = $1`, id)
 }
 
-// DeleteSessions ends all sessions of a user.
+// DeleteSessions ends all sessions of a user, whose account is locked.
 func (t *Tx) DeleteSessions(user warranty.ID) error {
-	return t.later(`DELETE FROM sessions WHERE user_id = $1`, user)
+	t.awaitAll(sessionHolders, user)
+	return t.later(endSessions+` WHERE user_id = $1`, user)
 }
 
 // Purpose is what a one-time code is for.

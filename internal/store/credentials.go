@@ -104,20 +104,3 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 		}, secret)
 	return c, err
 }
-
-// HoldCredential looks again, inside a transaction, whether the caller's
-// credential is alive, and keeps it so until the end: nothing is written for a
-// token whose revocation has been acknowledged.
-func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
-	sql := `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
-		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2) /*pg: FOR SHARE OF c, s */`
-	args := []any{p.CredentialID, now, p.SecretHash}
-	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
-	if p.Credential == warranty.BySession {
-		args = args[:2]
-		sql = `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
-			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL /*pg: FOR SHARE OF c */`
-		gone = warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
-	}
-	return t.tx.expect(t.ctx, gone, sql, args...)
-}

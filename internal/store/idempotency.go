@@ -45,10 +45,15 @@ func (t *Tx) KeepAnswer(k Kept) (earlier *Kept, err error) {
 // it removes is refused by its own age already.
 func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(t *Tx) error {
-		if err := t.later(`DELETE FROM idempotency WHERE created_at <= $1`, now.Add(-KeyLifetime)); err != nil {
+		// In the order in which everything is locked: see Service.writeAlone.
+		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN (SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+			now); err != nil {
 			return err
 		}
-		if err := t.later(`DELETE FROM one_time_codes WHERE expires_at <= $1`, now); err != nil {
+		// An ended session is kept for a while, so that its owner hears "expired" and not
+		// "invalid". What others hold is left for the next time.
+		if err := t.later(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+			now.Add(-7*24*time.Hour)); err != nil {
 			return err
 		}
 		if err := t.later(`DELETE FROM devices WHERE seen_at <= $1`, now.Add(-warranty.DeviceLifetime)); err != nil {
@@ -57,10 +62,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM mail_log WHERE at <= $1`, now.Add(-MailDay)); err != nil {
 			return err
 		}
-		if err := t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour)); err != nil {
+		if err := t.later(`DELETE FROM idempotency WHERE created_at <= $1`, now.Add(-KeyLifetime)); err != nil {
 			return err
 		}
-		// An ended session is kept for a while, so that its owner hears "expired" and not "invalid".
-		return t.later(`DELETE FROM sessions WHERE expires_at <= $1`, now.Add(-7*24*time.Hour))
+		return t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour))
 	})
 }

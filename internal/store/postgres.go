@@ -326,7 +326,8 @@ func (t *postgresTx) query(ctx context.Context, sql string, each func(Row) error
 func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error) (err error) {
 	if !t.begun {
 		// Each statement has to see what was committed before it, whatever the
-		// database's default is: a write looks at a list's horizon after it has locked.
+		// database's default is: a write looks at its credential, and at a list's horizon,
+		// after it has locked.
 		first := []statement{{sql: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
 		if t.engine.local {
 			first = append(first, statement{sql: setLocalTimeouts})

@@ -22,6 +22,8 @@ type Store struct {
 	searches, ends *turns
 
 	credentials credentials
+	// concurrent says that several transactions write at once, which is PostgreSQL.
+	concurrent bool
 }
 
 // Open opens a PostgreSQL database by its address, or else a SQLite file by its
@@ -46,7 +48,8 @@ func openFile(ctx context.Context, f sqliteFile) (*Store, error) {
 }
 
 func opened(ctx context.Context, e engine, err error) (*Store, error) {
-	s := &Store{Clock: time.Now, engine: e, lists: newLists(), searches: newTurns(), ends: newTurns(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
+	_, concurrent := e.(*postgresEngine)
+	s := &Store{Clock: time.Now, engine: e, concurrent: concurrent, lists: newLists(), searches: newTurns(), ends: newTurns(), credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}}}
 	if err == nil {
 		err = s.SyncClock(ctx)
 	}
@@ -75,13 +78,26 @@ type Tx struct {
 	ctx   context.Context
 	store *Store
 	tx    engineTx
+	ended []awaited
 }
 
 // Write runs fn in one transaction. All of it is durable when Write returns nil,
-// and none of it is there otherwise. fn may be run more than once, so it keeps
-// nothing from a run that failed.
+// and no write is under way that holds a credential which fn ended. Otherwise none
+// of it is there, except when the wait for those writes failed: then the credential
+// has ended, and ending it again waits again. fn may be run more than once, so it
+// keeps nothing from a run that failed.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
-	return s.engine.write(ctx, func(tx engineTx) error { return fn(&Tx{ctx: ctx, store: s, tx: tx}) })
+	var ended []awaited
+	err := s.engine.write(ctx, func(tx engineTx) error {
+		t := &Tx{ctx: ctx, store: s, tx: tx}
+		err := fn(t)
+		ended = t.ended
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return s.outlast(ctx, ended)
 }
 
 // IsDuplicate tells whether an error says that a key is taken already.

@@ -94,19 +94,28 @@ func (t *Tx) insertSecret(token warranty.ID, secret warranty.Hash) error {
 	return t.later(`INSERT INTO token_secrets (secret_hash, token_id) VALUES ($1, $2)`, secret, token)
 }
 
-// LockToken finds a user's token and locks it until the transaction ends.
+// LockToken finds a user's token and keeps others from changing it until the
+// transaction ends. It does not wait for the writes that hold it.
 func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
 	var token warranty.Token
-	err := one(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR UPDATE OF t */`,
+	err := one(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
 		func(r Row) { token = readToken(r, 0) }, id, user)
 	return token, err
 }
 
 // RotateToken gives a token a new secret; its older ones end at the given time
-// or earlier, and those that had ended before are forgotten.
+// or earlier, and those that had ended before are forgotten. When they end at once,
+// nothing is written with one of them after it returns.
 func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnds time.Time) error {
+	if err := t.tokenChanged(token.ID); err != nil {
+		return err
+	}
 	if err := t.later(`DELETE FROM token_secrets WHERE token_id = $1 AND expires_at < $2`, token.ID, now); err != nil {
 		return err
+	}
+	if !oldEnds.After(now) {
+		oldEnds = ended
+		t.await(tokenHolders, token.ID) // nobody has the new secret yet, so nobody joins
 	}
 	if err := t.later(`UPDATE token_secrets SET expires_at = $2 WHERE token_id = $1 AND (expires_at IS NULL OR expires_at > $2)`, token.ID, oldEnds); err != nil {
 		return err
@@ -114,18 +123,17 @@ func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnd
 	if err := t.insertSecret(token.ID, secret); err != nil {
 		return err
 	}
-	if err := t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix); err != nil {
-		return err
-	}
-	return t.tokenChanged(token.ID)
+	return t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix)
 }
 
-// RevokeToken ends a token for good.
+// RevokeToken ends a token for good. Revoking it again waits again for the writes
+// that hold it.
 func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
-	if err := t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now); err != nil {
+	t.await(tokenHolders, id)
+	if err := t.tokenChanged(id); err != nil {
 		return err
 	}
-	return t.tokenChanged(id)
+	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now)
 }
 
 // TokensToRevoke lists a user's tokens that are not revoked.
@@ -138,10 +146,11 @@ func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
 
 // RevokeTokens ends all tokens of a user for good.
 func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
-	if err := t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now); err != nil {
+	t.awaitAll(tokenHolders, user)
+	if err := t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = $1`, user); err != nil {
 		return err
 	}
-	return t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = $1`, user)
+	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
 }
 
 // TokenUse counts the uses of a token since they were last written.
