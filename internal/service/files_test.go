@@ -74,6 +74,7 @@ func (w *world) in(place files.Place) int {
 
 // TestFolderIsBoundOrRefused goes through all that a server may find as its folder. // A1, D4
 func TestFolderIsBoundOrRefused(t *testing.T) {
+	t.Parallel()
 	const good, unready, refused = "good", "not ready", "refused"
 	damage := func(w *world, size int64) {
 		if err := os.Truncate(filepath.Join(w.Folder, "id"), size); err != nil {
@@ -104,6 +105,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 		"another database's, adopted":             {0, foreign, true, true, good},
 		"upgrade without documents":               {0, (*world).unbind, false, false, good},
 		"upgrade":                                 {3, (*world).unbind, false, false, good},
+		"upgrade with SQLite":                     {3, (*world).unbind, true, false, good},
 		"upgrade with some orphans":               {3, func(w *world) { w.unbind(); w.plant(files.Complete, 2) }, false, false, good},
 		"upgrade with as many orphans":            {3, func(w *world) { w.unbind(); w.plant(files.Complete, 3) }, true, false, refused},
 		"upgrade to an empty database":            {0, func(w *world) { w.unbind(); w.plant(files.Complete, 10) }, true, false, refused},
@@ -120,53 +122,58 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 		"a lost id with replicas":                 {2, func(w *world) { _ = os.Remove(filepath.Join(w.Folder, "id")) }, false, false, unready},
 	} {
 		t.Run(name, func(t *testing.T) {
-			each(t, func(t *testing.T, w *world) {
-				if c.documents > 0 {
-					olga := w.person("Olga", true)
-					record := w.record(olga, "")
-					for range c.documents {
-						w.document(olga, record.ID)
-					}
+			t.Parallel()
+			// Whoever is alone has SQLite, and replicas have PostgreSQL.
+			database := servertest.SQLite
+			if !c.alone {
+				database = testenv.Postgres
+			}
+			w := newWorld(t, database(t))
+			if c.documents > 0 {
+				olga := w.person("Olga", true)
+				record := w.record(olga, "")
+				for range c.documents {
+					w.document(olga, record.ID)
 				}
-				c.prepare(w)
-				before, _ := os.ReadFile(filepath.Join(w.Folder, "id"))
-				s, log := w.on(w.Folder)
-				err := s.BindFolder(t.Context(), c.alone, c.adopt)
-				got := good
-				var foreign service.ForeignFolderError
-				switch {
-				case errors.As(err, &foreign):
-					got = refused
-				case err != nil:
-					t.Fatal(err)
-				case s.FolderTrouble() != nil:
-					got = unready
+			}
+			c.prepare(w)
+			before, _ := os.ReadFile(filepath.Join(w.Folder, "id"))
+			s, log := w.on(w.Folder)
+			err := s.BindFolder(t.Context(), c.alone, c.adopt)
+			got := good
+			var foreign service.ForeignFolderError
+			switch {
+			case errors.As(err, &foreign):
+				got = refused
+			case err != nil:
+				t.Fatal(err)
+			case s.FolderTrouble() != nil:
+				got = unready
+			}
+			if got != c.want {
+				t.Fatalf("%s, want %s: %v", got, c.want, err)
+			}
+			if lines := strings.Count(log.String(), `"level":"ERROR"`); (got == unready) != (lines == 1) {
+				t.Errorf("%d lines in the log: %s", lines, log)
+			}
+			if got != good { // nothing was touched
+				if after, _ := os.ReadFile(filepath.Join(w.Folder, "id")); string(after) != string(before) {
+					t.Errorf("the id became %q", after)
 				}
-				if got != c.want {
-					t.Fatalf("%s, want %s: %v", got, c.want, err)
+				if _, err := s.StoreFile(strings.NewReader("text")); got == unready && codeOf(err) != warranty.Unavailable {
+					t.Errorf("a file was taken into the wrong folder: %v", err)
 				}
-				if lines := strings.Count(log.String(), `"level":"ERROR"`); (got == unready) != (lines == 1) {
-					t.Errorf("%d lines in the log: %s", lines, log)
+				return
+			}
+			for range 2 { // it stays good, also for those that come later
+				if err := s.CheckFolder(t.Context()); err != nil || s.FolderTrouble() != nil {
+					t.Errorf("later: %v, %v", err, s.FolderTrouble())
 				}
-				if got != good { // nothing was touched
-					if after, _ := os.ReadFile(filepath.Join(w.Folder, "id")); string(after) != string(before) {
-						t.Errorf("the id became %q", after)
-					}
-					if _, err := s.StoreFile(strings.NewReader("text")); got == unready && codeOf(err) != warranty.Unavailable {
-						t.Errorf("a file was taken into the wrong folder: %v", err)
-					}
-					return
+				s, _ = w.on(w.Folder)
+				if err := s.BindFolder(t.Context(), c.alone, false); err != nil || s.FolderTrouble() != nil {
+					t.Errorf("again: %v, %v", err, s.FolderTrouble())
 				}
-				for range 2 { // it stays good, also for those that come later
-					if err := s.CheckFolder(t.Context()); err != nil || s.FolderTrouble() != nil {
-						t.Errorf("later: %v, %v", err, s.FolderTrouble())
-					}
-					s, _ = w.on(w.Folder)
-					if err := s.BindFolder(t.Context(), c.alone, false); err != nil || s.FolderTrouble() != nil {
-						t.Errorf("again: %v, %v", err, s.FolderTrouble())
-					}
-				}
-			})
+			}
 		})
 	}
 }
