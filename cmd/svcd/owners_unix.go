@@ -13,7 +13,7 @@ func ownerOf(info fs.FileInfo) (owner, uint64) {
 	if !ok {
 		return owner{}, 0
 	}
-	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink)
+	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink) //nolint:unconvert // it is another type on other systems
 }
 
 // mayWrite fails unless this process may read, write and enter a folder.

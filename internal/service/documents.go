@@ -89,7 +89,7 @@ func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error 
 	if err != nil {
 		return err
 	}
-	message := ""
+	var message string
 	switch {
 	case uploaded+size > s.StorageLimit:
 		message = fmt.Sprintf("You may have uploaded %d MiB of documents, and with this file it would be more; remove some that are no longer needed.", s.StorageLimit>>20)
