@@ -15,7 +15,7 @@ import (
 // grants is what interface.md says each scope grants; the contract adds that
 // verifying needs warranties:read.
 var grants = map[warranty.Scope]string{
-	"warranties:read":  "warranties.list warranties.get warranties.verify",
+	"warranties:read":  "warranties.list warranties.get warranties.lookup warranties.verify",
 	"warranties:write": "warranties.create warranties.update warranties.delete",
 	"claims:read":      "claims.list claims.get",
 	"documents:read":   "documents.list documents.get",

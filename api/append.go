@@ -80,6 +80,7 @@ func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
 	o.text("product_name", w.ProductName)
 	o.optional("description", w.Description)
 	o.optional("serial_number", w.SerialNumber)
+	o.optional("external_id", w.ExternalID)
 	o.optional("category", w.Category)
 	o.optional("supplier", w.Supplier)
 	o.optional("seller_name", w.SellerName)

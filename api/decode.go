@@ -293,12 +293,24 @@ func expected(t reflect.Type) string {
 		return "write a text"
 	case t.Kind() == reflect.Int:
 		return "write a whole number"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return "write a list of objects with: " + strings.Join(members(t.Elem()), ", ")
 	case t.Kind() == reflect.Slice:
 		return "write a list of texts"
 	case t.Kind() == reflect.Bool:
 		return "write true or false"
 	}
 	return "see the reference"
+}
+
+// members are the names of the fields of an object in a list.
+func members(t reflect.Type) []string {
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
 }
 
 // set sets a parameter from a text and notes what is wrong with it.

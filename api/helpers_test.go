@@ -85,6 +85,8 @@ func sample(s *api.Spec) any {
 			f.SetString(p.Example)
 		case f.Kind() == reflect.String:
 			f.SetString("WR-7K2M-9QXT-4D8P-HV3A")
+		case f.Type() == reflect.TypeFor[[]warranty.LookupItem]():
+			f.Set(reflect.ValueOf([]warranty.LookupItem{{ExternalID: "order-1"}}))
 		case f.Kind() == reflect.Slice:
 			f.Set(reflect.ValueOf([]string{"warranties:read"}))
 		case f.Type() == reflect.TypeFor[warranty.Date]():

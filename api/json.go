@@ -124,7 +124,7 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 		if isText(deref(field.Type())) {
 			return &wrong{"wrong_type", "This must be a text, between quotation marks."}
 		}
-		if err := json.Unmarshal(value, field.Addr().Interface()); err != nil {
+		if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true)); err != nil {
 			return &wrong{"wrong_type", "The type is wrong; " + expected(field.Type()) + "."}
 		}
 		return nil

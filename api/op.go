@@ -44,6 +44,8 @@ type Spec struct {
 	Status  int // of success
 	// Location is the path, relative to the base, of what the operation creates.
 	Location string
+	// ReadOnly marks a POST that changes nothing, so that a client may repeat it.
+	ReadOnly bool
 	// BodyOptional lets a request whose body fields are all optional have no body.
 	BodyOptional bool
 	// Errors are the refusals beyond those that every operation of its kind can give.

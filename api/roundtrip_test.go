@@ -65,10 +65,21 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	case reflect.Int:
 		f.SetInt(anyNumber(p).Draw(t, p.Name))
 	case reflect.Slice:
+		if f.Type() == reflect.TypeFor[[]warranty.LookupItem]() {
+			f.Set(reflect.ValueOf(rapid.SliceOfN(anyItem(), 0, 3).Draw(t, p.Name)))
+			return
+		}
 		f.Set(reflect.ValueOf(rapid.SliceOf(rapid.String()).Draw(t, p.Name)))
 	default:
 		t.Fatalf("no values for %s", f.Type())
 	}
+}
+
+func anyItem() *rapid.Generator[warranty.LookupItem] {
+	return rapid.Custom(func(t *rapid.T) warranty.LookupItem {
+		return warranty.LookupItem{ExternalID: rapid.String().Draw(t, "external id"), ProductName: rapid.String().Draw(t, "product"),
+			StartDate: warranty.Date(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, "start")), Nth: rapid.IntRange(0, 9).Draw(t, "nth")}
+	})
 }
 
 // anyText is any text that can be sent where the parameter goes. A header is one

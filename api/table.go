@@ -4,7 +4,7 @@ package api
 func Operations() []*Spec {
 	return []*Spec{
 		ListWarranties.Spec, CreateWarranty.Spec, GetWarranty.Spec, UpdateWarranty.Spec, DeleteWarranty.Spec,
-		VerifyWarranty.Spec,
+		LookupWarranties.Spec, VerifyWarranty.Spec,
 		ListClaims.Spec, GetClaim.Spec, FileClaim.Spec, MoveClaim.Spec,
 		ListDocuments.Spec, GetDocument.Spec, DeleteDocument.Spec,
 		OfferTransfer.Spec, CancelTransfer.Spec, AcceptTransfer.Spec, ListHistory.Spec,

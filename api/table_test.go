@@ -105,11 +105,11 @@ func TestParametersAreDescribed(t *testing.T) {
 // it lists; a star is "required". What the contract adds is in parentheses.
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
-		"GET /api/v1/warranties": "page limit status category (role) (q) (expiring_within_days)",
+		"GET /api/v1/warranties": "page limit status category (role) (q) (external_id) (expiring_within_days)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
-			"(idempotency_key)",
+			"(external_id) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id*",
-		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (if_match)",
+		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (external_id) (if_match)",
 		"DELETE /api/v1/warranties/{id}":      "id* (if_match)",
 		"GET /api/v1/claims":                  "page limit status warranty_id",
 		"GET /api/v1/claims/{id}":             "id*",

@@ -15,7 +15,7 @@ var (
 	CreateWarranty = define[warranty.CreateWarranty, warranty.Warranty](Spec{
 		Name: "warranties.create", Method: http.MethodPost, Base: V1, Path: "/warranties", Auth: Credential, Scope: warranty.WarrantiesWrite,
 		Tool: "create_warranty", Summary: "Create a warranty of which you are owner and issuer.",
-		Status: http.StatusCreated, Location: "/warranties/{id}", Errors: []warranty.Code{warranty.IdempotencyKeyReused},
+		Status: http.StatusCreated, Location: "/warranties/{id}", Errors: []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
 	})
 	GetWarranty = define[warranty.GetWarranty, warranty.Warranty](Spec{
 		Name: "warranties.get", Method: http.MethodGet, Base: V1, Path: "/warranties/{id}", Auth: Credential, Scope: warranty.WarrantiesRead,
@@ -24,7 +24,7 @@ var (
 	UpdateWarranty = define[warranty.UpdateWarranty, warranty.Warranty](Spec{
 		Name: "warranties.update", Method: http.MethodPut, Base: V1, Path: "/warranties/{id}", Auth: Credential, Scope: warranty.WarrantiesWrite,
 		Tool: "update_warranty", Summary: "Change the fields of a warranty that are given; the others stay.",
-		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition, warranty.PreconditionFailed},
+		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition, warranty.AlreadyExists, warranty.PreconditionFailed},
 	})
 	DeleteWarranty = define[warranty.DeleteWarranty, warranty.None](Spec{
 		Name: "warranties.delete", Method: http.MethodDelete, Base: V1, Path: "/warranties/{id}", Auth: Credential, Scope: warranty.WarrantiesWrite,
@@ -32,6 +32,13 @@ var (
 		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.PreconditionFailed},
 	})
 )
+
+// LookupWarranties finds many records at once: what an import asks before it
+// creates any. It is a POST because the question does not fit into an address.
+var LookupWarranties = define[warranty.LookupWarranties, warranty.Lookups](Spec{
+	Name: "warranties.lookup", Method: http.MethodPost, Base: V1, Path: "/warranties/lookup", Auth: Credential, Scope: warranty.WarrantiesRead,
+	Summary: "Find out which of up to 500 records you have already.", ReadOnly: true,
+})
 
 // VerifyWarranty checks a reference number, whoever the warranty belongs to.
 var VerifyWarranty = define[warranty.VerifyWarranty, warranty.Verification](Spec{

@@ -128,7 +128,7 @@ func (c *Client) perform(ctx context.Context, op *api.Spec, in, out any) (Answer
 	if err != nil {
 		return Answer{}, err
 	}
-	a, err := c.send(ctx, request, repeatable(request))
+	a, err := c.send(ctx, request, op.ReadOnly || repeatable(request))
 	if err != nil {
 		return a, err
 	}

@@ -21,7 +21,7 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
 
 // Unwrap gives the refusal as the service's own error type.
 func (e *Error) Unwrap() error {
-	return &warranty.Error{Code: e.Code, Message: e.Detail, Fields: e.Errors, Wait: e.RetryAfter}
+	return &warranty.Error{Code: e.Code, Message: e.Detail, Fields: e.Errors, Wait: e.RetryAfter, ExistingID: e.ExistingID}
 }
 
 // NetworkError is a failure to reach the service or to understand its answer.

@@ -35,6 +35,11 @@ func (c *Client) DeleteWarranty(ctx context.Context, in warranty.DeleteWarranty)
 	return err
 }
 
+// LookupWarranties finds out which of many records the credential has already.
+func (c *Client) LookupWarranties(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
+	return Call(ctx, c, api.LookupWarranties, in)
+}
+
 // VerifyWarranty verifies a warranty by its reference number.
 func (c *Client) VerifyWarranty(ctx context.Context, in warranty.VerifyWarranty) (warranty.Verification, error) {
 	return Call(ctx, c, api.VerifyWarranty, in)
@@ -76,7 +81,7 @@ func (c *Client) Operations() []api.Bound {
 	var list []api.Bound
 	for _, op := range []*api.Spec{
 		api.ListWarranties.Spec, api.CreateWarranty.Spec, api.GetWarranty.Spec, api.UpdateWarranty.Spec, api.DeleteWarranty.Spec,
-		api.VerifyWarranty.Spec, api.ListClaims.Spec, api.GetClaim.Spec, api.ListDocuments.Spec, api.GetDocument.Spec, api.GetAuthStatus.Spec,
+		api.LookupWarranties.Spec, api.VerifyWarranty.Spec, api.ListClaims.Spec, api.GetClaim.Spec, api.ListDocuments.Spec, api.GetDocument.Spec, api.GetAuthStatus.Spec,
 	} {
 		list = append(list, api.Relay(op, func(ctx context.Context, in any) (api.Relayed, error) {
 			if create, ok := in.(*warranty.CreateWarranty); ok {

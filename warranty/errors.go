@@ -112,6 +112,8 @@ type Error struct {
 	Fields  []FieldError
 	// Wait is how long the caller should wait before it tries again.
 	Wait time.Duration
+	// ExistingID is the record that is in the way, if the caller may know it.
+	ExistingID *ID
 }
 
 // FieldError says what is wrong with one field, under the caller's name for it.
@@ -162,13 +164,15 @@ var ErrNotFound = Refuse(NotFound, "There is nothing here that you may see. Chec
 // Problem is an Error as RFC 9457 writes it: REST answers, MCP results and the
 // command line's stderr all show this object.
 type Problem struct {
-	Type      string       `json:"type" format:"uri" doc:"Address of this code's documentation."`
-	Title     string       `json:"title" doc:"The kind of problem in a few words."`
-	Status    int          `json:"status" doc:"The HTTP status."`
-	Code      Code         `json:"code" doc:"Stable name of the kind of problem."`
-	Detail    string       `json:"detail" doc:"What is wrong and how to mend it."`
-	Errors    []FieldError `json:"errors,omitempty" doc:"Every wrong field, all at once."`
-	RequestID string       `json:"request_id,omitzero" required:"true" doc:"Identifier of the request, for support."`
+	Type   string       `json:"type" format:"uri" doc:"Address of this code's documentation."`
+	Title  string       `json:"title" doc:"The kind of problem in a few words."`
+	Status int          `json:"status" doc:"The HTTP status."`
+	Code   Code         `json:"code" doc:"Stable name of the kind of problem."`
+	Detail string       `json:"detail" doc:"What is wrong and how to mend it."`
+	Errors []FieldError `json:"errors,omitempty" doc:"Every wrong field, all at once."`
+	// ExistingID comes with already_exists alone.
+	ExistingID *ID    `json:"existing_id,omitempty" doc:"With already_exists: the record of yours that has the value already."`
+	RequestID  string `json:"request_id,omitzero" required:"true" doc:"Identifier of the request, for support."`
 	// RetryAfterSeconds is for callers that see no headers: a model that calls a tool.
 	RetryAfterSeconds int64 `json:"retry_after_seconds,omitzero" doc:"Seconds to wait before trying again, as in Retry-After."`
 }
@@ -178,6 +182,6 @@ func (e *Error) Problem(publicURL, requestID string) Problem {
 	info := e.Code.Info()
 	return Problem{
 		Type: publicURL + "/docs/errors#" + string(info.Code), Title: info.Title, Status: info.Status, Code: info.Code,
-		Detail: e.Message, Errors: e.Fields, RequestID: requestID, RetryAfterSeconds: e.RetryAfterSeconds(),
+		Detail: e.Message, Errors: e.Fields, ExistingID: e.ExistingID, RequestID: requestID, RetryAfterSeconds: e.RetryAfterSeconds(),
 	}
 }

@@ -88,7 +88,7 @@ func (in *ListTokenHistory) Check() error {
 func Differences(before, after Warranty) []Change {
 	var list []Change
 	add := func(field string, from, to *string) {
-		if from == nil && to == nil || from != nil && to != nil && *from == *to {
+		if same(from, to) {
 			return
 		}
 		list = append(list, Change{Field: field, From: from, To: to})
@@ -99,7 +99,13 @@ func Differences(before, after Warranty) []Change {
 	add("status", text(before.Standing), text(after.Standing))
 	add("category", before.Category, after.Category)
 	add("supplier", before.Supplier, after.Supplier)
+	if !same(before.ExternalID, after.ExternalID) {
+		// Everyone with a role reads the history; the number is the issuer's alone.
+		list = append(list, Change{Field: "external_id"})
+	}
 	return list
 }
+
+func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 func text(s interface{ String() string }) *string { return Optional(s.String()) }

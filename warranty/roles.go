@@ -134,6 +134,7 @@ const (
 	FileAClaim
 	DecideClaim
 	Upload
+	SetExternalID
 )
 
 // verbs says who may do what. DecideClaim has a further rule: see MayDecide.
@@ -149,6 +150,7 @@ var verbs = [...]struct {
 	FileAClaim:      {NewRoles(Owner), "file, answer or withdraw a claim"},
 	DecideClaim:     {NewRoles(Seller, Issuer), "decide a claim"},
 	Upload:          {NewRoles(Owner, Seller, Issuer), "upload a document"},
+	SetExternalID:   {NewRoles(Issuer), "set the external id of a warranty"},
 }
 
 // May is nil when one of the roles allows the verb, else the refusal that names those who may.

@@ -13,6 +13,7 @@ const (
 	MaxProductName  = 200
 	MaxDescription  = 5000
 	MaxSerialNumber = 120
+	MaxExternalID   = 120
 	MaxCategory     = 80
 	MaxSupplier     = 200
 	MaxSellerName   = 200
@@ -29,6 +30,7 @@ type Warranty struct {
 	ProductName     string    `json:"product_name" doc:"What is covered."`
 	Description     *string   `json:"description" doc:"Terms or remarks."`
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number of the product."`
+	ExternalID      *string   `json:"external_id" doc:"The issuer's own number for the record; null for everyone else."`
 	Category        *string   `json:"category" doc:"Kind of product, in your own words."`
 	Supplier        *string   `json:"supplier" doc:"Who supplied the product."`
 	SellerName      *string   `json:"seller_name" doc:"Who sold the product."`
@@ -163,6 +165,7 @@ type ListWarranties struct {
 	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only this category; case does not matter."`
 	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
 	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Text to find in product name, serial number and reference."`
+	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external id."`
 	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
 }
 
@@ -172,6 +175,7 @@ func (in *ListWarranties) Check() error {
 	in.Paging.Check(&c)
 	in.Category = c.text("category", in.Category, 0, MaxCategory)
 	in.Q = c.text("q", in.Q, 0, MaxQuery)
+	in.ExternalID = c.text("external_id", in.ExternalID, 0, MaxExternalID)
 	if d := in.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
 		c.Add("expiring_within_days", "out_of_range", "Write a number of days from 0 to 3650.")
 	}
@@ -190,6 +194,7 @@ type CreateWarranty struct {
 	EndDate        Date    `json:"end_date,omitzero" required:"true" doc:"Last day of cover, inclusive; 9999-12-31 means for life." example:"2028-02-29"`
 	Description    string  `json:"description,omitzero" max:"5000" doc:"Terms or remarks."`
 	SerialNumber   string  `json:"serial_number,omitzero" max:"120" doc:"Serial number of the product." example:"WGG244A20-0017"`
+	ExternalID     string  `json:"external_id,omitzero" max:"120" doc:"Your own number for the record, unique among those that you issued. A second create with it is refused." example:"order-4711-2"`
 	Category       string  `json:"category,omitzero" max:"80" doc:"Kind of product, in your own words." example:"Appliances"`
 	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Who supplied the product."`
 	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Who sold the product."`
@@ -204,6 +209,7 @@ func (in *CreateWarranty) Check() error {
 	checkDates(&c, in.StartDate, in.EndDate)
 	in.Description = c.lines("description", in.Description, 0, MaxDescription)
 	in.SerialNumber = c.text("serial_number", in.SerialNumber, 0, MaxSerialNumber)
+	in.ExternalID = c.text("external_id", in.ExternalID, 0, MaxExternalID)
 	in.Category = c.text("category", in.Category, 0, MaxCategory)
 	in.Supplier = c.text("supplier", in.Supplier, 0, MaxSupplier)
 	in.SellerName = c.text("seller_name", in.SellerName, 0, MaxSellerName)
@@ -243,6 +249,7 @@ type UpdateWarranty struct {
 	Status      *Status `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates."`
 	Category    *string `json:"category,omitempty" null:"true" max:"80" doc:"Kind of product; an empty text takes it away."`
 	Supplier    *string `json:"supplier,omitempty" null:"true" max:"200" doc:"Who supplied the product; an empty text takes it away."`
+	ExternalID  *string `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own number for the record; an empty text takes it away. Only the issuer can set it."`
 	IfMatch     string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Change the record only while its ETag is this one."`
 }
 
@@ -257,6 +264,7 @@ func (in *UpdateWarranty) Check() error {
 	trim("product_name", in.ProductName, 1, MaxProductName)
 	trim("category", in.Category, 0, MaxCategory)
 	trim("supplier", in.Supplier, 0, MaxSupplier)
+	trim("external_id", in.ExternalID, 0, MaxExternalID)
 	in.IfMatch = c.ifMatch(in.IfMatch)
 	if in.StartDate != nil && in.StartDate.IsZero() {
 		c.Add("start_date", "required", "A warranty always has this date; leave the field out to keep it.")
@@ -278,7 +286,8 @@ func (in *UpdateWarranty) Check() error {
 	return c.Err()
 }
 
-// fields tells whether the change touches anything but the status.
+// fields tells whether the change touches anything but the status and the
+// issuer's number.
 func (in UpdateWarranty) fields() bool {
 	return in.ProductName != nil || in.StartDate != nil || in.EndDate != nil || in.Category != nil || in.Supplier != nil
 }
@@ -288,6 +297,11 @@ func (in UpdateWarranty) fields() bool {
 func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	if in.fields() {
 		if err := w.Roles.May(UpdateFields); err != nil {
+			return w, err
+		}
+	}
+	if in.ExternalID != nil {
+		if err := w.Roles.May(SetExternalID); err != nil {
 			return w, err
 		}
 	}
@@ -302,6 +316,7 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	set(&w.EndDate, in.EndDate)
 	setOptional(&w.Category, in.Category)
 	setOptional(&w.Supplier, in.Supplier)
+	setOptional(&w.ExternalID, in.ExternalID)
 	if w.EndDate < w.StartDate {
 		var c Checks
 		field := "end_date"

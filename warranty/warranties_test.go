@@ -462,9 +462,9 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestWarrantyJSON holds the record to the fields of the contract, section 4.
+// TestWarrantyJSON holds the record to the fields of the contract, sections 4 and 13.
 func TestWarrantyJSON(t *testing.T) {
-	want := strings.Fields("id reference_number product_name description serial_number category supplier seller_name seller_email " +
+	want := strings.Fields("id reference_number product_name description serial_number external_id category supplier seller_name seller_email " +
 		"start_date end_date status days_remaining roles verify_url created_at updated_at")
 	slices.Sort(want)
 	for name, w := range map[string]warranty.Warranty{"full": sample(), "empty": {}} {

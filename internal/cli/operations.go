@@ -19,8 +19,8 @@ import (
 // use; a new one of the table appears here by itself.
 func (r *run) addOperations(groups map[string]*cobra.Command) {
 	for _, op := range api.Operations() {
-		if op.Auth != api.Credential {
-			continue
+		if op.Auth != api.Credential || op.Name == api.LookupWarranties.Name {
+			continue // a lookup is what an import is made of
 		}
 		noun, verb, _ := strings.Cut(op.Name, ".")
 		if op.Name == api.VerifyWarranty.Name {

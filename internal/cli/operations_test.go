@@ -45,8 +45,8 @@ func TestInterfaceIsThere(t *testing.T) {
 // TestEveryParameterIsAFlag keeps a new parameter of the table from being forgotten here.
 func TestEveryParameterIsAFlag(t *testing.T) {
 	for _, op := range api.Operations() {
-		if op.Auth != api.Credential {
-			continue
+		if op.Auth != api.Credential || op.Name == api.LookupWarranties.Name {
+			continue // an import looks for its rows, and nobody else needs to
 		}
 		cmd := find(t, strings.ReplaceAll(strings.Replace(op.Name, "warranties.verify", "verify", 1), ".", " "))
 		for _, p := range op.Params {

@@ -65,6 +65,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.TokenName{ID: token.ID, Name: token.Name},
 		warranty.RequestRecord{ID: sampleID(6), Token: warranty.TokenName{ID: token.ID, Name: token.Name}, At: *token.LastUsedAt, Method: "GET",
 			Route: api.ListWarranties.Route(), Status: 200, Ms: 4, RequestID: sampleRequestID, Address: "203.0.113.7", Client: "svc/0.1.0", Door: warranty.DoorCLI},
+		sampleLookups(w), sampleLookups(w).Results[0],
 		w.Verified(user.Name, *w.SerialNumber, sampleNow),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),
@@ -81,13 +82,19 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 	w := warranty.Warranty{
 		ID: sampleID(1), ReferenceNumber: sampleReference, ProductName: "Bosch Serie 6 washing machine",
 		Description: warranty.Optional("Parts and labour; the drum motor is covered for ten years by its maker."), SerialNumber: warranty.Optional("WGG244A20-0017"),
-		Category: warranty.Optional("Appliances"), SellerName: warranty.Optional("Moreno Household"), SellerEmail: warranty.Optional("sales@moreno.example"),
+		ExternalID: warranty.Optional("order-4711-2"),
+		Category:   warranty.Optional("Appliances"), SellerName: warranty.Optional("Moreno Household"), SellerEmail: warranty.Optional("sales@moreno.example"),
 		StartDate: warranty.NewDate(2026, time.March, 1), EndDate: warranty.NewDate(2028, time.February, 29), Standing: warranty.Active,
 		Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer), VerifyURL: publicURL + "/verify/" + string(sampleReference),
 		CreatedAt: sampleNow.AddDate(0, -3, 0), UpdatedAt: sampleNow.AddDate(0, 0, -14),
 	}
 	w.Show(warranty.DateOf(sampleNow))
 	return w
+}
+
+func sampleLookups(w warranty.Warranty) warranty.Lookups {
+	by := warranty.ByExternalID
+	return warranty.Lookups{Results: []warranty.Lookup{{MatchedBy: &by, WarrantyID: &w.ID, Status: &w.Status}, {}}}
 }
 
 func nameOf(w warranty.Warranty) warranty.WarrantyName {
@@ -119,6 +126,7 @@ func sampleInputs() map[reflect.Type]any {
 	inputs := []any{
 		&warranty.CreateWarranty{ProductName: w.ProductName, StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: *w.SerialNumber,
 			Category: *w.Category, SellerName: *w.SellerName, SellerEmail: *w.SellerEmail},
+		&warranty.LookupWarranties{Items: []warranty.LookupItem{{ExternalID: *w.ExternalID}, {SerialNumber: "K-1", ProductName: "Kettle"}}},
 		&warranty.UpdateWarranty{Status: &void, Category: w.Category},
 		&warranty.FileClaim{WarrantyID: w.ID, Type: claim.Type, Description: claim.Description, IncidentDate: claim.IncidentDate},
 		&warranty.MoveClaim{ID: claim.ID, Status: claim.Status, Reason: *claim.StatusReason},

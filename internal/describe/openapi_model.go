@@ -142,6 +142,7 @@ type schema struct {
 	Maximum              *int64           `json:"maximum,omitzero"`
 	Items                *schema          `json:"items,omitzero"`
 	MinItems             *int64           `json:"minItems,omitzero"`
+	MaxItems             *int64           `json:"maxItems,omitzero"`
 	UniqueItems          bool             `json:"uniqueItems,omitzero"`
 	Properties           ordered[*schema] `json:"properties,omitzero"`
 	Required             []string         `json:"required,omitzero"`

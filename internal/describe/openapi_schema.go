@@ -133,6 +133,7 @@ func (b *builder) paramSchema(p api.Param) *schema {
 	one := int64(1)
 	switch t.Kind() {
 	case reflect.Slice:
+		s.MaxItems = p.Max
 		if len(p.Enum) > 0 {
 			list := listOf(&schema{Type: "string", Enum: names(p.Enum...)})
 			s = &list

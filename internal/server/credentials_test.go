@@ -104,7 +104,7 @@ func TestAuthStatus(t *testing.T) {
 // operation. What it may do is written here as interface.md has it.
 func TestScopesGrantWhatTheInterfaceSays(t *testing.T) {
 	grants := map[warranty.Scope][]string{
-		warranty.WarrantiesRead:  {"warranties.list", "warranties.get", "warranties.verify"},
+		warranty.WarrantiesRead:  {"warranties.list", "warranties.get", "warranties.lookup", "warranties.verify"},
 		warranty.WarrantiesWrite: {"warranties.create", "warranties.update", "warranties.delete"},
 		warranty.ClaimsRead:      {"claims.list", "claims.get"},
 		warranty.DocumentsRead:   {"documents.list", "documents.get"},

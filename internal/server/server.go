@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -128,11 +129,28 @@ func (s *Server) operations(mux *http.ServeMux) {
 	handle(http.MethodPost, "/api/documents", s.authenticated(s.sessionOnly(s.upload)))
 	handle(http.MethodGet, "/api/documents/{id}/file", s.authenticated(s.sessionOnly(s.download)))
 	for route, allowed := range methods {
-		wrong := s.wrongMethod(strings.Join(allowed, ", "))
+		wrong := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			allow := allowed
+			if exact := methods[r.URL.Path]; exact != nil {
+				allow = exact
+			}
+			s.wrongMethod(strings.Join(allow, ", ")).ServeHTTP(w, r)
+		}))
 		if !public[route] {
 			wrong = s.authenticated(wrong)
 		}
-		mux.Handle(route, wrong)
+		record := path.Dir(route) + "/{id}"
+		if methods[record] == nil || route == record {
+			mux.Handle(route, wrong)
+			continue
+		}
+		// The route of a record matches this one, too. The mux takes each of its
+		// methods by name; all others reach the record's own answer.
+		for _, method := range methods[record] {
+			if !slices.Contains(allowed, method) {
+				mux.Handle(method+" "+route, wrong)
+			}
+		}
 	}
 	mux.Handle("/", s.authenticated(http.HandlerFunc(s.notFound)))
 }

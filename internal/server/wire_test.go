@@ -44,7 +44,7 @@ func TestEnvelopes(t *testing.T) {
 			delete(record, name)
 		}
 		equal(t, "a created record", record, map[string]any{"id": id, "reference_number": reference, "product_name": "Drill", "description": "line\nline",
-			"serial_number": nil, "category": nil, "supplier": nil, "seller_name": nil, "seller_email": "shop@example.com",
+			"serial_number": nil, "external_id": nil, "category": nil, "supplier": nil, "seller_name": nil, "seller_email": "shop@example.com",
 			"start_date": "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil, "roles": []any{"owner", "issuer"},
 			"verify_url": servertest.PublicURL + "/verify/" + reference})
 		equal(t, "Location", created.Header.Get("Location"), servertest.PublicURL+"/api/v1/warranties/"+id)

@@ -119,6 +119,10 @@ var rows = []row{
 		request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "void", "supplier": "Mine"})},
 	{operation: "warranties.delete", scope: warranty.WarrantiesWrite, owner: gone, issuer: gone, seller: roleNotAllowed, stranger: notFound,
 		request: send("DELETE", "/api/v1/warranties/{id}", nil)},
+	{operation: "warranties.update", variant: "external id", scope: warranty.WarrantiesWrite, owner: roleNotAllowed, issuer: ok, seller: roleNotAllowed, stranger: notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"})},
+	everybody(row{operation: "warranties.lookup", scope: warranty.WarrantiesRead,
+		request: send("POST", "/api/v1/warranties/lookup", fields{"items": []fields{{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"}}})}, ok),
 	everybody(row{operation: "warranties.verify", scope: warranty.WarrantiesRead, request: get("/api/v1/verify/{reference}"), tells: true}, ok),
 	involved(row{operation: "warranties.history", sessionOnly: true, request: get("/api/warranties/{id}/history")}, ok),
 

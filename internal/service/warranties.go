@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"reflect"
 
 	"warranty.example/svc/api"
@@ -38,6 +39,15 @@ func (s *Service) EndDates(ctx context.Context, p warranty.Principal, days int) 
 	return s.Store.EndDates(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days))
 }
 
+// LookupWarranties finds which of many records the principal has already.
+func (s *Service) LookupWarranties(ctx context.Context, p warranty.Principal, in warranty.LookupWarranties) (warranty.Lookups, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Lookups{}, err
+	}
+	found, err := s.Store.Lookup(ctx, p.User.ID, in.Items, s.today())
+	return warranty.Lookups{Results: found}, err
+}
+
 // GetWarranty gets one warranty that the principal may see.
 func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
 	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)
@@ -45,8 +55,12 @@ func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warr
 	return w, err
 }
 
-// show adds to a stored warranty what is derived when it is read.
+// show adds to a stored warranty what is derived when it is read, and takes away
+// what is not the reader's.
 func (s *Service) show(w *warranty.Warranty) {
+	if !w.Roles.Has(warranty.Issuer) {
+		w.ExternalID = nil
+	}
 	w.Show(s.today())
 	w.VerifyURL = s.PublicURL + "/verify/" + string(w.ReferenceNumber)
 }
@@ -66,24 +80,8 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
 	var earlier *store.Kept
-	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if w.SellerEmail != nil {
-			if err := tx.HoldSeller(*w.SellerEmail); err != nil {
-				return err
-			}
-		}
-		if err := tx.HoldCredential(p, w.CreatedAt); err != nil {
-			return err
-		}
-		if kept != nil {
-			if earlier, err = tx.KeepAnswer(*kept); err != nil || earlier != nil {
-				return err
-			}
-		}
-		if err := s.insertWarranty(tx, p, w); err != nil {
-			return err
-		}
-		return tx.InsertEvent(w.ID, created, p.User.ID)
+	err = s.unique(ctx, p.User.ID, in.ExternalID, func() error {
+		return s.Store.Write(ctx, func(tx *store.Tx) error { earlier, err = s.create(tx, p, w, kept, created); return err })
 	})
 	if err != nil || earlier == nil {
 		return w, err
@@ -91,11 +89,56 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	return replay(*kept, *earlier)
 }
 
+// create writes a warranty in the order in which locks are taken. It returns what
+// was kept when the key was used before.
+func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty, kept *store.Kept, created warranty.Event) (*store.Kept, error) {
+	if w.SellerEmail != nil {
+		if err := tx.HoldSeller(*w.SellerEmail); err != nil {
+			return nil, err
+		}
+	}
+	if err := tx.HoldCredential(p, w.CreatedAt); err != nil {
+		return nil, err
+	}
+	if kept != nil {
+		if earlier, err := tx.KeepAnswer(*kept); err != nil || earlier != nil {
+			return earlier, err
+		}
+	}
+	if err := s.insertWarranty(tx, p, w); err != nil {
+		return nil, err
+	}
+	return nil, tx.InsertEvent(w.ID, created, p.User.ID)
+}
+
+// uniqueTries is how often a write is tried whose external id was taken by a
+// record that is gone a moment later.
+const uniqueTries = 3
+
+// unique runs a write that may use an external id of an issuer. The database
+// decides whether it is taken, so that of two at once one is refused.
+func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID string, write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		if err == nil || externalID == "" || !s.Store.IsDuplicate(err) {
+			return err
+		}
+		existing, missing := s.Store.ExternalID(ctx, issuer, externalID)
+		switch {
+		case missing == nil:
+			return &warranty.Error{Code: warranty.AlreadyExists, ExistingID: &existing, Message: "Nothing was changed. Fix these fields: external_id.",
+				Fields: []warranty.FieldError{{Field: "external_id", Code: "taken", Message: "Another warranty that you issued has this external id."}}}
+		case !errors.Is(missing, warranty.ErrNotFound) || try == uniqueTries:
+			return err
+		}
+	}
+}
+
 func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
 	reference, err := warranty.NewReference(warranty.WarrantyPrefix, s.Random)
 	now := s.now()
 	w := warranty.Warranty{ID: s.NewID(), ReferenceNumber: reference, ProductName: in.ProductName, Description: warranty.Optional(in.Description),
-		SerialNumber: warranty.Optional(in.SerialNumber), Category: warranty.Optional(in.Category), Supplier: warranty.Optional(in.Supplier),
+		SerialNumber: warranty.Optional(in.SerialNumber), ExternalID: warranty.Optional(in.ExternalID), Category: warranty.Optional(in.Category), Supplier: warranty.Optional(in.Supplier),
 		SellerName: warranty.Optional(in.SellerName), SellerEmail: warranty.Optional(in.SellerEmail), StartDate: in.StartDate, EndDate: in.EndDate,
 		Standing: warranty.Active, Version: 1, CreatedAt: now, UpdatedAt: now, Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer)}
 	if p.User.EmailVerified && in.SellerEmail == p.User.Email {
@@ -156,7 +199,7 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 	}
 	now := s.now()
 	updated := s.event(p, warranty.WarrantyUpdated, in.ID, now)
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+	write := func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
 			return err
@@ -173,9 +216,18 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 		}
 		updated.Changes = warranty.Differences(w, changed)
 		return tx.InsertEvent(w.ID, updated, p.User.ID)
-	})
+	}
+	// Only an issuer sets an external id, so it is the caller's.
+	err := s.unique(ctx, p.User.ID, derefText(in.ExternalID), func() error { return s.writeAs(ctx, p, write) })
 	s.show(&changed)
 	return changed, err
+}
+
+func derefText(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }
 
 var errChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has changed since you read it. Read it again and use its new ETag.")

@@ -9,19 +9,23 @@ import (
 )
 
 const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier, w.seller_name, w.seller_email,
-	w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at`
+	w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at, w.external_id`
+
+// warrantyWidth is how many columns these are.
+const warrantyWidth = 16
 
 func readWarranty(r Row, i int) warranty.Warranty {
 	return warranty.Warranty{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2),
 		Description: optionalText(r, i+3), SerialNumber: optionalText(r, i+4), Category: optionalText(r, i+5), Supplier: optionalText(r, i+6),
 		SellerName: optionalText(r, i+7), SellerEmail: optionalText(r, i+8), StartDate: date(r, i+9), EndDate: date(r, i+10),
-		Standing: enum[warranty.Status](r, i+11), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14)}
+		Standing: enum[warranty.Status](r, i+11), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14),
+		ExternalID: optionalText(r, i+15)}
 }
 
 // readMine reads a warranty with the reader's roles on it in the column behind.
 func readMine(r Row, i int) warranty.Warranty {
 	w := readWarranty(r, i)
-	w.Roles = warranty.RolesOf(r.Int(i + 15))
+	w.Roles = warranty.RolesOf(r.Int(i + warrantyWidth))
 	return w
 }
 
@@ -59,6 +63,9 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 	}
 	if in.Role != "" {
 		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
+	}
+	if in.ExternalID != "" {
+		l.narrow("", `a.item_id = (SELECT w.id FROM warranties w WHERE w.issuer_id = ? AND w.external_id = ? AND w.deleted_at IS NULL)`, user, in.ExternalID)
 	}
 	if in.Q != "" {
 		l.narrow(seen, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
@@ -102,17 +109,17 @@ func (s *Store) EndDates(ctx context.Context, user warranty.ID, today, last warr
 // and the name of its issuer.
 func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (w warranty.Warranty, issuer string, err error) {
 	err = one(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
-		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(15) }, reference)
+		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
 	return w, issuer, err
 }
 
 // InsertWarranty adds a warranty whose creator is its owner and issuer.
 func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number, category, folded_category, supplier,
-			seller_name, seller_email, start_date, end_date, standing, search, version, created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
+			seller_name, seller_email, start_date, end_date, standing, search, version, created_at, updated_at, external_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
 		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber, w.Category, foldedCategory(w), w.Supplier,
-		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing, searchText(w), w.Version, w.CreatedAt, w.UpdatedAt); err != nil {
+		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing, searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID); err != nil {
 		return err
 	}
 	return t.grantNew(creator, w, warranty.NewRoles(warranty.Owner, warranty.Issuer))
@@ -162,9 +169,9 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 // still be the one that was read.
 func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6, start_date = $7, end_date = $8,
-			standing = $9, search = $10, version = $11, updated_at = $12 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
+			standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
-		w.Standing, searchText(w), w.Version, w.UpdatedAt); err != nil {
+		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID); err != nil {
 		return err
 	}
 	return t.syncAccess(before, w)
