@@ -27,7 +27,7 @@ func pasted(sheet, button string) func(t testing.TB, b *tab) int {
 	return func(t testing.TB, b *tab) int {
 		b.mustOpen(t, "/warranties/import")
 		b.fill(t, "#sheet", sheet)
-		status := b.press(t, "Show what it becomes")
+		status := b.press(t, "Preview import")
 		if button != "" {
 			status = b.press(t, button)
 		}
@@ -68,22 +68,22 @@ func TestImportAndExport(t *testing.T) {
 	ada.signIn(t, s.account(t, "ada"), password)
 	olga.signIn(t, s.account(t, "olga"), password)
 
-	ada.mustShow(t, "Begin here")
+	ada.mustShow(t, "Get started")
 	ada.press(t, "Import a CSV")
 	file := filepath.Join(t.TempDir(), "items.csv")
 	if err := os.WriteFile(file, []byte(payloadSheet(t)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ada.fill(t, "#file", file)
-	ada.press(t, "Show what it becomes")
+	ada.press(t, "Preview import")
 	ada.mustBeText(t, payloads[:shownRows-1]...)
-	ada.mustShow(t, "Nothing is stored yet.", "Line 3", "end_date: The last day of cover can not be before its first day.")
+	ada.mustShow(t, "Nothing is stored yet.", "Line 3", "End date: The last day of cover can not be before its first day.")
 	if refused := ada.download(t, "Download these rows", "refused.csv"); !strings.Contains(refused, "'=1+1,,,") || !strings.Contains(refused, "svc_error") {
 		t.Errorf("the refused rows are %q", refused)
 	}
 	ada.press(t, "Import the good rows")
 	ada.mustBeText(t)
-	ada.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "There already\n0", "Left out\n1")
+	ada.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "Already imported\n0", "Failed\n1")
 	ada.press(t, "Go to the warranties")
 	ada.mustBeText(t, payloads[len(payloads)-10:]...)
 
@@ -106,10 +106,10 @@ func TestImportAndExport(t *testing.T) {
 	plain := olga.withoutScript(t)
 	plain.mustOpen(t, "/warranties/import")
 	plain.fill(t, "#file", file)
-	plain.press(t, "Show what it becomes")
+	plain.press(t, "Preview import")
 	plain.mustShow(t, "This looks like an export of svc.")
 	plain.press(t, "Import")
-	plain.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "Left out\n0")
+	plain.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "Failed\n0")
 	plain.mustOpen(t, "/warranties")
 	if got, want := ownColumns(t, plain.download(t, "Export CSV", "warranties-*.csv")), ownColumns(t, exported); !slices.Equal(got, want) {
 		t.Errorf("%q\nbecame\n%q", want, got)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -162,11 +163,25 @@ func (r *run) unreachable(e *remoteError) report {
 
 // local reports what has no code of the service.
 func (r *run) local(exit int, code, title, detail, fix string) report {
-	object, err := api.AppendJSON(nil, localProblem{Type: "about:blank", Title: strings.TrimSuffix(title, "."), Code: code, Detail: detail + " " + fix})
-	if err != nil {
-		object = []byte("{}") // a text that is no UTF-8
-	}
+	object := encode(localProblem{Type: "about:blank", Title: strings.TrimSuffix(title, "."), Code: code, Detail: detail + " " + fix})
 	return report{exit: exit, title: title, detail: detail, fix: fix, object: object, ids: []string{code, fmt.Sprintf("exit code %d", exit)}}
+}
+
+// encode writes a problem as JSON. What a file or a command line held may not be
+// UTF-8: it is shown with replacement characters, so that the error is always told.
+func encode(p localProblem) []byte {
+	valid := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+	p.Type, p.Detail = valid(p.Type), valid(p.Detail)
+	p.Errors = slices.Clone(p.Errors)
+	for i := range p.Errors {
+		f := &p.Errors[i]
+		f.Field, f.Message = valid(f.Field), valid(f.Message)
+	}
+	object, err := api.AppendJSON(nil, p)
+	if err != nil {
+		return []byte(`{"code":"failed"}`)
+	}
+	return object
 }
 
 // refusedHere reports in the service's words what it would have refused.
@@ -177,11 +192,8 @@ func (r *run) refusedHere(e *warranty.Error) report {
 		detail += " " + fix // a script's log says what to do, too
 	}
 	root := strings.TrimSuffix(r.address(), string(api.V1))
-	object, err := api.AppendJSON(nil, localProblem{Type: root + "/docs/errors#" + string(e.Code), Title: info.Title, Status: info.Status,
+	object := encode(localProblem{Type: root + "/docs/errors#" + string(e.Code), Title: info.Title, Status: info.Status,
 		Code: string(e.Code), Detail: detail, Errors: e.Fields})
-	if err != nil {
-		object = []byte("{}")
-	}
 	return report{exit: exitCode(info.Status, e.Code), title: info.Title + ".", detail: e.Message, object: object, fix: fix,
 		ids: []string{string(e.Code), "no request was made"}}
 }

@@ -12,15 +12,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// memory is a service that keeps warranties by their idempotency key.
+// memory is a service that keeps warranties by their idempotency key, and finds
+// what has a serial number.
 type memory struct {
-	keys  map[string]int
-	limit int // answers 429 at every so many requests
-	n     int
+	keys    map[string]int
+	serials map[string]bool
+	limit   int // answers 429 at every so many requests
+	n       int // requests that create
+	lookups int
 }
 
-// ServeHTTP creates a warranty.
+// ServeHTTP creates a warranty, or looks for some.
 func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/lookup") {
+		m.lookups++
+		m.lookup(w, r)
+		return
+	}
+	if r.Method != http.MethodPost {
+		answers(200, `{"data":`+record(`"x"`)+`}`).ServeHTTP(w, r)
+		return
+	}
 	m.n++
 	if m.limit > 0 && m.n%m.limit == 0 {
 		w.Header().Set("Retry-After", "0")
@@ -34,8 +46,25 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answers(201, `{"data":`+record(`"x"`)+`}`).ServeHTTP(w, r)
 }
 
+func (m *memory) lookup(w http.ResponseWriter, r *http.Request) {
+	var in warranty.LookupWarranties
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answers(400, problemText(warranty.MalformedRequest)).ServeHTTP(w, r)
+		return
+	}
+	var results []string
+	for _, item := range in.Items {
+		if m.serials[item.SerialNumber] {
+			results = append(results, `{"matched_by":"serial_number","warranty_id":"`+id+`","status":"active"}`)
+		} else {
+			results = append(results, `{"matched_by":null,"warranty_id":null,"status":null}`)
+		}
+	}
+	answers(200, `{"data":{"results":[`+strings.Join(results, ",")+`]}}`).ServeHTTP(w, r)
+}
+
 func TestImportCreatesEachRowOnce(t *testing.T) {
-	m := &memory{keys: map[string]int{}, limit: 4}
+	m := &memory{keys: map[string]int{}, serials: map[string]bool{"K-1": true}, limit: 4}
 	d := newDesk(t, m)
 	file := filepath.Join(t.TempDir(), "items.csv")
 	write := func(text string) {
@@ -44,9 +73,11 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 		}
 	}
 	type result struct {
-		Rows, Created, Existing, Failed int
-		Repeated                        int `json:"repeated_rows"`
-		ErrorsFile                      *string
+		Rows, Created, Failed int
+		Existing              int `json:"already_imported"`
+		ToCreate              int `json:"to_create"`
+		Repeated              int `json:"repeated_rows"`
+		ErrorsFile            *string
 	}
 	imported := func(exit int, args ...string) (got struct{ Data result }) {
 		t.Helper()
@@ -56,15 +87,15 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 		}
 		return got
 	}
-	head := "product_name,start_date,end_date\n"
-	write(head + "Kettle,2026-01-01,2027-01-01\nPot,2026-01-01,2027-01-01\nKettle,2026-01-01,2027-01-01\n")
-	if got := imported(0, "--dry-run"); got.Data.Rows != 3 || m.n != 0 {
-		t.Fatalf("%+v after %d requests", got, m.n)
+	head := "product_name,start_date,end_date,serial_number\n"
+	write(head + "Kettle,2026-01-01,2027-01-01,\nPot,2026-01-01,2027-01-01,\nKettle,2026-01-01,2027-01-01,\nOld,2026-01-01,2027-01-01,K-1\n")
+	if got := imported(0, "--dry-run"); got.Data.Rows != 4 || got.Data.ToCreate != 3 || got.Data.Existing != 1 || m.n != 0 || m.lookups != 1 {
+		t.Fatalf("%+v after %d requests and %d lookups", got, m.n, m.lookups)
 	}
-	if got := imported(0); got.Data.Created != 3 || got.Data.Repeated != 1 || len(m.keys) != 3 {
+	if got := imported(0); got.Data.Created != 3 || got.Data.Repeated != 1 || got.Data.Existing != 1 || len(m.keys) != 3 {
 		t.Errorf("%+v %d", got, len(m.keys))
 	}
-	if got := imported(0); got.Data.Created != 0 || got.Data.Existing != 3 || len(m.keys) != 3 {
+	if got := imported(0); got.Data.Created != 0 || got.Data.Existing != 4 || len(m.keys) != 3 {
 		t.Errorf("second run: %+v %d", got, len(m.keys))
 	}
 	// The rows in another order, other columns and one more: one new record.
@@ -75,6 +106,34 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 	if !strings.Contains(d.stderr, "Rate limit reached") {
 		t.Errorf("%s", d.stderr)
 	}
+	// Without a key a dry run checks the file alone, and says so.
+	d.env["SVC_API_KEY"] = ""
+	m.lookups = 0
+	d.want(0, "warranties", "import", file, "--dry-run", "-o", "table")
+	if m.lookups != 0 || !strings.Contains(d.stdout, "the service was not asked") || !strings.Contains(d.stdout, "Read as utf-8") {
+		t.Errorf("%d lookups: %s", m.lookups, d.stdout)
+	}
+}
+
+// TestHeadersThatAreNotUTF8AreExplained // C9: the error was {}.
+func TestHeadersThatAreNotUTF8AreExplained(t *testing.T) {
+	d := newDesk(t, &memory{keys: map[string]int{}})
+	d.stdin = "K\xfchler,start_date,end_date\n"
+	d.want(2, "warranties", "import", "-", "--encoding", "utf-8")
+	if !strings.Contains(d.stderr, "not valid UTF-8") || !strings.Contains(d.stderr, `"code":"usage"`) {
+		t.Errorf("%s", d.stderr)
+	}
+	// Detected, the header is text, and the error names its column.
+	d.want(2, "warranties", "import", "-")
+	if !strings.Contains(d.stderr, "Kühler") || !strings.Contains(d.stderr, "product_name") {
+		t.Errorf("%s", d.stderr)
+	}
+	// Whatever is not UTF-8 is told with replacement characters, never as {}.
+	d.want(2, "warranties", "import", "no\xffwhere.csv")
+	if !strings.Contains(d.stderr, "where.csv") {
+		t.Errorf("%s", d.stderr)
+	}
+	d.want(2, "warranties", "import", "-", "--encoding", "ebcdic")
 }
 
 func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
@@ -124,14 +183,14 @@ func TestImportEndsWhenNoRowCanGoOn(t *testing.T) {
 		}))
 		d.stdin = "product_name,start_date,end_date\nA,2026-01-01,2027-01-01\nB,2026-01-01,2027-01-01\n"
 		d.want(exit, "warranties", "import", "-", "--errors", filepath.Join(t.TempDir(), "e.csv"))
-		if n != 1 || d.stdout != "" || !strings.Contains(d.stderr, "It ended early: 0 created") {
+		if n != 1 || d.stdout != "" || !strings.Contains(d.stderr, "The import ended early: 0 created") {
 			t.Errorf("%s: %d requests, %q %q", code, n, d.stdout, d.stderr)
 		}
 	}
 }
 
 func TestFilesThatAreNoCSV(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "UTF-16": "\xff\xfen\x00", "xlsx": "PK\x03\x04rest", "no columns": "hello\n", "open quote": "product_name,start_date,end_date\n\"A,2026-01-01,2027-01-01\n"} {
+	for name, text := range map[string]string{"empty": "", "UTF-16": "\xff\xfen\x00", "old xls": "\xd0\xcf\x11\xe0rest", "xlsx": "PK\x03\x04rest", "no columns": "hello\n", "open quote": "product_name,start_date,end_date\n\"A,2026-01-01,2027-01-01\n"} {
 		d := newDesk(t, &memory{keys: map[string]int{}})
 		d.stdin = text
 		if code := d.svc("warranties", "import", "-", "--errors", filepath.Join(t.TempDir(), "e.csv")); code != 2 || d.stdout != "" {

@@ -42,7 +42,7 @@ func TestWebEmptyListsAreATask(t *testing.T) {
 		buttons         []string
 		filters         bool // there is something to filter
 	}{
-		{"Nina", "/warranties", "Begin here", []string{"/warranties/new", "/warranties/import", "/warranties/import/samples"}, false},
+		{"Nina", "/warranties", "Get started", []string{"/warranties/new", "/warranties/import", "/warranties/import/samples"}, false},
 		{"Nina", "/claims", "No claim yet", []string{"/warranties/new", "/warranties/import"}, false},
 		{"Nina", "/documents", "No document yet", []string{"/warranties/new", "/warranties/import"}, false},
 		{"Nina", "/settings/api/requests", "No request yet", []string{"/settings/api/new"}, false},

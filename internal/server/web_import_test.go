@@ -70,12 +70,12 @@ const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,202
 func TestWebImport(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
-	b.get("/warranties/import").says(t, "the form", 200, "At most 5,000 rows and 1 MiB", "/warranties/import/template.csv")
+	b.get("/warranties/import").says(t, "the form", 200, "Up to 5,000 rows and 1 MiB", "/warranties/import/template.csv")
 	var preview page
 	w.unchanged(t, "a preview", func() { preview = b.sheet("file", threeRows) })
-	preview.says(t, "the preview", 200, "Nothing is stored yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "for life", ">-x<", "Line 3", "end_date: The last day")
+	preview.says(t, "the preview", 200, "Nothing is stored yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "for life", ">-x<", "Line 3", "End date: The last day", "Encoding: utf-8.", "refused unless you choose a date order")
 	preview.hides(t, "the preview", "<b>Pan")
-	equal(t, "figures", preview.stats(), map[string]string{"Rows to import": "2", "Rows with mistakes": "1"})
+	equal(t, "figures", preview.stats(), map[string]string{"To create": "2", "Already imported": "0", "Rows with errors": "1"})
 
 	var refused page
 	w.unchanged(t, "the refused rows", func() { refused = b.confirm(preview, "refused") })
@@ -84,9 +84,9 @@ func TestWebImport(t *testing.T) {
 
 	stored := b.confirm(preview, "import")
 	stored.says(t, "the import", 200, "Line 3")
-	equal(t, "figures", stored.stats(), map[string]string{"Created": "2", "There already": "0", "Left out": "1"})
+	equal(t, "figures", stored.stats(), map[string]string{"Created": "2", "Already imported": "0", "Failed": "1"})
 	w.unchanged(t, "the same form again", func() {
-		equal(t, "figures", b.confirm(preview, "import").stats(), map[string]string{"Created": "0", "There already": "2", "Left out": "1"})
+		equal(t, "figures", b.confirm(preview, "import").stats(), map[string]string{"Created": "0", "Already imported": "2", "Failed": "1"})
 	})
 	equal(t, "the refused rows afterwards", b.confirm(stored, "refused").Body, refused.Body)
 	list := b.get("/warranties")
@@ -94,8 +94,8 @@ func TestWebImport(t *testing.T) {
 	equal(t, "records", w.records(), 2)
 }
 
-// TestWebImportIsThatOfTheCommandLine finds there already what svc imported before:
-// both give a row the same key.
+// TestWebImportIsThatOfTheCommandLine knows what svc imported before: both look for
+// the same, and give a row the same key.
 func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
 	w := webWorld(t)
 	p := w.Person("Nora")
@@ -113,7 +113,7 @@ func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
 		Header: map[string]string{"Idempotency-Key": *row.Input.IdempotencyKey}})
 	equal(t, "the create", made.Status, 201)
 	got := b.confirm(b.sheet("sheet", text), "import")
-	equal(t, "figures", got.stats(), map[string]string{"Created": "1", "There already": "1", "Left out": "0"})
+	equal(t, "figures", got.stats(), map[string]string{"Created": "1", "Already imported": "1", "Failed": "0"})
 }
 
 // TestWebImportChoices reads a sheet whose columns and dates have to be told.
@@ -124,8 +124,8 @@ func TestWebImportChoices(t *testing.T) {
 	missing.says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Guess: Bought", "Kettle,03/04/2026")
 	choice := []string{"kept", missing.value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
 	unclear := b.sheet(choice...)
-	unclear.says(t, "an unclear day", 200, "This may mean two days")
-	equal(t, "figures", unclear.stats(), map[string]string{"Rows to import": "0", "Rows with mistakes": "1"})
+	unclear.says(t, "an unclear day", 200, "This date may mean two days")
+	equal(t, "figures", unclear.stats(), map[string]string{"To create": "0", "Already imported": "0", "Rows with errors": "1"})
 	choice = append(choice, "date_order", "dmy")
 	clear := b.sheet(choice...)
 	clear.says(t, "a clear day", 200, "3 Apr 2026")
@@ -154,22 +154,22 @@ func TestWebImportRefusals(t *testing.T) {
 		}{
 			"nothing":        {422, "The file is empty", nil},
 			"no rows":        {422, "The sheet has no rows", []string{"sheet", head}},
-			"a workbook":     {422, "The file is not CSV in UTF-8", []string{"file", "PK\x03\x04rest"}},
-			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order="}},
-			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order="}},
+			"a workbook":     {422, "This is an Excel workbook", []string{"file", "PK\x03\x04rest"}},
+			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
 			"too much":       {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
 			"far too much":   {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
 			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
 			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
-			"nothing good":   {200, "Rows with mistakes", []string{"sheet", head + "\xff,soon,\n"}},
-			"bad rows alone": {200, "Left out", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order="}},
+			"nothing good":   {200, "Rows with errors", []string{"sheet", head + "\xff,soon,\n"}},
+			"bad rows alone": {200, "Failed", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
 			"kept too much":  {413, "more than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
 		} {
 			b.sheet(test.pairs...).says(t, name, test.status, test.says)
 		}
 		b.post("/warranties/import", "sheet", head).says(t, "another kind of form", 400, "could not be read")
-		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=").says(t, "a form of another site", 403, "came from another site")
-		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=").leads(t, "nobody's form", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
+		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").says(t, "a form of another site", 403, "came from another site")
+		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").leads(t, "nobody's form", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
 	})
 	equal(t, "the log", strings.Contains(w.Log.String(), `"level":"ERROR"`), false)
 }
@@ -190,7 +190,7 @@ func TestWebImportThatEndsEarly(t *testing.T) {
 	early.says(t, "an import that ends early", 500, "ended early", "Import again")
 	equal(t, "created", early.stats()["Created"], "4")
 	w.exec(`DROP TRIGGER full`)
-	equal(t, "figures", b.confirm(early, "import").stats(), map[string]string{"Created": "6", "There already": "4", "Left out": "0"})
+	equal(t, "figures", b.confirm(early, "import").stats(), map[string]string{"Created": "6", "Already imported": "4", "Failed": "0"})
 	equal(t, "records", w.records(), 10)
 }
 
@@ -204,7 +204,7 @@ func TestWebSamples(t *testing.T) {
 	b.get("/warranties?q=kettle").hides(t, "a search", "Load samples")
 	var preview page
 	w.unchanged(t, "looking at samples", func() { preview = b.get("/warranties/import/samples") })
-	equal(t, "figures", preview.stats(), map[string]string{"Rows to import": "4", "Rows with mistakes": "0"})
+	equal(t, "figures", preview.stats(), map[string]string{"To create": "4", "Already imported": "0", "Rows with errors": "0"})
 	template := b.get("/warranties/import/template.csv")
 	equal(t, "the template", base64.StdEncoding.EncodeToString([]byte(template.Body)), preview.value("kept"))
 	b.confirm(preview, "import").says(t, "the import", 200)
@@ -232,7 +232,7 @@ func TestWebExport(t *testing.T) {
 		t.Errorf("it comes as %s", d)
 	}
 	rows := cells(t, got.Body)
-	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at")
+	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at")
 	equal(t, "the rows", len(rows), 251)
 	equal(t, "the newest", rows[1][2], "'=Kettle 249")
 	equal(t, "the oldest", rows[250][2], "'=Kettle 0")
@@ -268,15 +268,26 @@ func TestWebRoundTrip(t *testing.T) {
 			start := warranty.NewDate(2020, 1, 1) + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "start"))
 			in := warranty.CreateWarranty{ProductName: word.Draw(t, "product"), SerialNumber: word.Draw(t, "serial"), Category: word.Draw(t, "category"), Supplier: word.Draw(t, "supplier"),
 				SellerName: word.Draw(t, "seller"), Description: word.Draw(t, "first line") + "\n" + word.Draw(t, "second line"), StartDate: start, EndDate: start + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "length"))}
+			if rapid.Bool().Draw(t, "numbered") {
+				in.ExternalID = w.Service.NewID().String()
+			}
 			if strings.TrimSpace(in.ProductName) == "" {
 				in.ProductName = "'"
 			}
-			if _, err := w.Service.CreateWarranty(t.Context(), who, in); err != nil {
+			made, err := w.Service.CreateWarranty(t.Context(), who, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status := rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t, "status")
+			if _, err := w.Service.UpdateWarranty(t.Context(), who, warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		sheet := source.get("/warranties/export.csv").Body
 		preview := target.sheet("file", sheet)
+		if !strings.Contains(preview.Body, "Each imported record gets a new reference number.") {
+			t.Fatal("the preview does not say that references are new")
+		}
 		target.confirm(preview, "import")
 		if got, want := own(t, target.get("/warranties/export.csv").Body), own(t, sheet); got != want {
 			t.Fatalf("%s became %s", want, got)
@@ -289,8 +300,54 @@ func TestWebRoundTrip(t *testing.T) {
 func own(t *rapid.T, text string) string {
 	var lines []string
 	for _, row := range cells(t, text) {
-		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%q", row[2:11]), `\r\n`, `\n`))
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%q", row[2:13]), `\r\n`, `\n`))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n")
+}
+
+// TestWebImportOfWhatIsThere // A7: rows that look imported already are told, and
+// imported all the same when a person says so; a changed choice is shown first.
+func TestWebImportOfWhatIsThere(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	const text = "name,start_date,end_date,serial_number,external_id\nKettle,2026-01-01,2027-01-01,,\nPan,2026-01-01,2027-01-01,S-1,\nPot,2026-01-01,2027-01-01,,X-1\n"
+	b.confirm(b.sheet("sheet", text), "import").says(t, "the import", 200)
+	again := b.sheet("sheet", text)
+	equal(t, "figures", again.stats(), map[string]string{"To create": "0", "Already imported": "3", "Rows with errors": "0"})
+	again.says(t, "the same again", 200, "1 only look already imported")
+	again.hides(t, "the same again", `value="import"`)
+	all := b.sheet("sheet", text, "duplicates", "true")
+	equal(t, "figures", all.stats(), map[string]string{"To create": "2", "Already imported": "1", "Rows with errors": "0"})
+	b.confirm(all, "import").says(t, "without the choice", 200, "You changed how the sheet is read")
+	equal(t, "figures", b.confirm(all, "import", "duplicates", "true").stats(), map[string]string{"Created": "2", "Already imported": "1", "Failed": "0"})
+	equal(t, "records", w.records(), 5)
+}
+
+// TestWebImportSkipsAndEncodings // A4: what has no warranty is skipped and counted,
+// the encoding is told, and another one can be chosen.
+func TestWebImportSkipsAndEncodings(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	const text = "HB.name,HB.purchase_date,HB.warranty_expires,HB.manufacturer\nK\xfchler,2026-01-01,2027-01-01,Bosch\nHose,2026-01-01,,\n"
+	preview := b.sheet("file", text)
+	equal(t, "figures", preview.stats(), map[string]string{"To create": "1", "Already imported": "0", "Skipped": "1", "Rows with errors": "0"})
+	preview.says(t, "the preview", 200, "Kühler", "Brand: Bosch", "Encoding: windows-1252.", "1 skipped: the row has no warranty.", "an export of Homebox")
+	b.sheet("kept", preview.value("kept"), "encoding", "utf-8").says(t, "another encoding", 200, "not valid UTF-8")
+}
+
+// TestWebExternalID // A7: the form takes it, the record shows it to its issuer, and
+// one that is taken is told at its field.
+func TestWebExternalID(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	form := []string{"product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "order-1"}
+	made := b.post("/warranties", form...)
+	record := made.Header.Get("Location")
+	b.get(record).says(t, "the record", 200, "External id", "order-1")
+	b.post("/warranties", form...).says(t, "a second one", 422, "Another warranty that you issued has this external id", `value="order-1"`)
+	edit := strings.Split(record, "?")[0]
+	b.get(edit+"/edit").says(t, "the form of a change", 200, `name="external_id"`, `value="order-1"`)
+	b.post(edit, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "")
+	b.get(edit).says(t, "the history", 200, "External id: changed")
 }

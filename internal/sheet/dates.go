@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -22,21 +21,24 @@ const (
 )
 
 var (
-	errDay       = errors.New("this is not a day that this program can read; write it as YYYY-MM-DD")
-	errAmbiguous = errors.New("this may mean two days, as 03/04/2026 does; write it as YYYY-MM-DD, or set the date order to dmy or mdy")
-	errTwoDigits = errors.New("a year with two digits may mean two centuries; write all four")
+	errDay       = errors.New("this is not a date that can be read; write it as YYYY-MM-DD")
+	errAmbiguous = errors.New("this date may mean two days, as 03/04/2026 does; write it as YYYY-MM-DD, or set the date order to dmy or mdy")
 )
 
 var (
 	yearFirstDay = regexp.MustCompile(`^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$`)
 	yearLastDay  = regexp.MustCompile(`^(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4})$`)
-	twoDigitYear = regexp.MustCompile(`^\d{1,2}[-/.]\d{1,2}[-/.]\d{2}$`)
-	timeOfDay    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})[T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d{2}:?\d{2}))?$`)
+	twoDigitYear = regexp.MustCompile(`^(\d{1,2})([-/.])(\d{1,2})[-/.](\d{2})$`)
+	serialDay    = regexp.MustCompile(`^(\d{5}|2958465)(?:[.,]\d+)?$`)
+	timeOfDay    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})[T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d{2}:?\d{2}))?$`)
 	weekday      = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +`)
 )
 
 // named are the ways of writing a day with the name of its month; none can mean two days.
 var named = []string{"2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2 2006", "January 2 2006", "2. January 2006", "2. Jan 2006", "2006-Jan-02", "2006 Jan 2"}
+
+// namedShort are those with a year of two digits, as Excel writes 4-Mar-26.
+var namedShort = regexp.MustCompile(`^(\d{1,2})[- ](\p{L}{3,9})[- ](\d{2})$`)
 
 // importDate reads a day as other programs write it, when it can mean one day only.
 func importDate(s string, order DateOrder) (warranty.Date, error) {
@@ -53,8 +55,14 @@ func importDate(s string, order DateOrder) (warranty.Date, error) {
 	if m := yearLastDay.FindStringSubmatch(s); m != nil {
 		return yearLast(m[1], m[3], m[4], m[2], order)
 	}
-	if twoDigitYear.MatchString(s) {
-		return 0, errTwoDigits
+	if m := twoDigitYear.FindStringSubmatch(s); m != nil {
+		return shortYear(m[1], m[3], m[4], m[2], order)
+	}
+	if m := serialDay.FindStringSubmatch(s); m != nil {
+		return excelDay(m[1])
+	}
+	if m := namedShort.FindStringSubmatch(s); m != nil {
+		s = m[1] + " " + m[2] + " " + century(m[3])
 	}
 	s = strings.Join(strings.Fields(strings.ReplaceAll(weekday.ReplaceAllString(s, ""), ",", " ")), " ")
 	for _, form := range named {
@@ -82,6 +90,43 @@ func yearLast(first, second, year, between string, order DateOrder) (warranty.Da
 	return 0, errAmbiguous
 }
 
+// shortYear reads a day whose year, the last number, has two digits. Between
+// hyphens the first number may be the year, too, so that needs an order.
+func shortYear(first, second, year, between string, order DateOrder) (warranty.Date, error) {
+	d, err := yearLast(first, second, century(year), between, order)
+	if err != nil || between != "-" || order != UnknownOrder {
+		return d, err
+	}
+	if other, wrong := day(century(first), second, year); len(first) == 2 && wrong == nil && other != d {
+		return 0, errAmbiguous
+	}
+	return d, nil
+}
+
+// century completes a year of two digits: 80 to 99 are of the last century.
+func century(year string) string {
+	if year >= "80" {
+		return "19" + year
+	}
+	return "20" + year
+}
+
+// The days that Excel's numbers are read for, 1954 to 2119: in a column of dates
+// no other number of five digits makes sense.
+const firstSerial, lastSerial, lifetimeSerial = 20000, 80000, 2958465
+
+// excelDay is the day of a number that Excel stores a date as.
+func excelDay(number string) (warranty.Date, error) {
+	n, err := strconv.Atoi(number)
+	if err != nil || n < firstSerial || n > lastSerial && n != lifetimeSerial {
+		return 0, errDay
+	}
+	return warranty.NewDate(1899, time.December, 30) + warranty.Date(n), nil
+}
+
+// isSerial tells whether a cell holds a day as Excel's number.
+func isSerial(s string) bool { return serialDay.MatchString(strings.TrimSpace(s)) }
+
 func day(year, month, date string) (warranty.Date, error) {
 	pad := func(s string) string { return strings.Repeat("0", max(0, 2-len(s))) + s }
 	d, err := warranty.ParseDate(year + "-" + pad(month) + "-" + pad(date))
@@ -89,75 +134,4 @@ func day(year, month, date string) (warranty.Date, error) {
 		return 0, errDay
 	}
 	return d, nil
-}
-
-// length is how long a warranty lasts.
-type length struct{ years, months, days int }
-
-func (l length) isZero() bool { return l == length{} }
-
-// maxLength is more than any warranty has, in any unit.
-const maxLength = 36525
-
-// lastDay is the last day of cover of this length, its first day included: two
-// years from 1 March end on the last day of February. Where the month has no such
-// day, it ends with the month.
-func (l length) lastDay(start warranty.Date) warranty.Date {
-	from := start.Time()
-	months := int(from.Month()) - 1 + l.months + 12*l.years
-	year, month := from.Year()+months/12, time.Month(months%12+1)
-	inMonth := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
-	if from.Day() > inMonth {
-		return warranty.NewDate(year, month, inMonth) + warranty.Date(l.days)
-	}
-	return warranty.NewDate(year, month, from.Day()) + warranty.Date(l.days) - 1
-}
-
-var lengthPart = regexp.MustCompile(`^(\d+)\s*([a-z]*)\.?[\s,]*(?:and\s+)?`)
-
-// importLength reads a length such as "24", which is months, "2 years" or "1 year 6 months".
-func importLength(s string) (length, error) {
-	var l length
-	rest := strings.ToLower(strings.TrimSpace(s))
-	if rest == "" {
-		return l, nil
-	}
-	for rest != "" {
-		m := lengthPart.FindStringSubmatch(rest)
-		if m == nil {
-			return l, errLength
-		}
-		n, err := strconv.Atoi(m[1])
-		if err != nil || n > maxLength {
-			return l, errLength
-		}
-		switch m[2] {
-		case "", "m", "mo", "mos", "mth", "mths", "month", "months", "monate", "monat", "mois":
-			l.months += n
-		case "y", "yr", "yrs", "year", "years", "jahr", "jahre", "an", "ans":
-			l.years += n
-		case "d", "day", "days", "tag", "tage", "jour", "jours":
-			l.days += n
-		case "w", "week", "weeks":
-			l.days += 7 * n
-		default:
-			return l, errLength
-		}
-		rest = rest[len(m[0]):]
-	}
-	return l, nil
-}
-
-var errLength = errors.New("this is not a length that this program can read; write it like 24 months or 2 years")
-
-// importNumber reads a number of years, months or days; nothing is none.
-func importNumber(s string) (int, error) {
-	if s = strings.TrimSpace(s); s == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(strings.TrimSuffix(s, ".0"))
-	if err != nil || n < 0 || n > maxLength {
-		return 0, fmt.Errorf("this is not a whole number from 0 to %d", maxLength)
-	}
-	return n, nil
 }

@@ -5,13 +5,13 @@ import (
 	"io"
 )
 
-// Failures writes the rows that failed with the reason, to be mended and read again.
+// Failures writes the rows that failed with the reason, to be fixed and read again.
 type Failures struct {
 	header []string
 	csv    *Writer
 }
 
-// The columns that it adds. A sheet that was mended and fails again has them already.
+// The columns that it adds. A sheet that was fixed and fails again has them already.
 const lineColumn, reasonColumn = "svc_line", "svc_error"
 
 // NewFailures writes the head of the failures of a sheet with this header.
@@ -22,7 +22,6 @@ func NewFailures(w io.Writer, header []string) *Failures {
 }
 
 // Add writes a row, at once: an import that is killed has told of its failures.
-// The row must be the last one that its reader gave.
 func (f *Failures) Add(r Row) error {
 	cells := make([]string, len(f.header))
 	for k := range cells {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/api"
@@ -24,29 +25,101 @@ func (m mapping) value(cells []string, field string) string {
 // cell is a cell as its writer meant it.
 func cell(cells []string, i int) string { return strings.TrimSpace(fuse(cells[i])) }
 
-// warranty makes the input of a row. Every field that is wrong is in the error.
-func (r *Reader) warranty(cells []string) (warranty.CreateWarranty, error) {
+// read makes a warranty of a row. Every field that is wrong is in the error.
+func (r *Reader) read(row *Row) {
 	var c warranty.Checks
-	in := warranty.CreateWarranty{
-		ProductName: r.value(cells, "product_name"), SerialNumber: r.value(cells, "serial_number"), Category: r.value(cells, "category"),
-		Supplier: r.value(cells, "supplier"), SellerName: r.value(cells, "seller_name"), SellerEmail: r.value(cells, "seller_email"),
-		Description: r.joined(cells, "description"),
+	cells := row.cells
+	if r.isInventory() && !r.hasCover(cells) {
+		row.Skip = NoCover
+		return
 	}
-	in.StartDate = r.date(&c, cells, "start_date")
-	in.EndDate = r.end(&c, cells, in.StartDate)
-	c.Merge(in.Check())
-	return in, c.Err()
+	row.Input = warranty.CreateWarranty{
+		SerialNumber: r.value(cells, "serial_number"), ExternalID: r.value(cells, "external_id"), Category: r.value(cells, "category"),
+		Supplier: r.value(cells, "supplier"), SellerName: r.value(cells, "seller_name"), SellerEmail: r.value(cells, "seller_email"),
+	}
+	row.Input.ProductName, row.Input.Description = r.texts(cells)
+	row.Input.StartDate = r.date(&c, cells, "start_date")
+	row.Input.EndDate = r.end(&c, cells, row.Input.StartDate)
+	row.Status = r.status(&c, cells)
+	row.Reference, _ = warranty.ParseReference(r.value(cells, "reference_number")) // another text is another program's number
+	c.Merge(row.Input.Check())
+	row.Err = c.Err()
 }
 
-// joined is the cells of a field that may come from several columns, one below the other.
-func (m mapping) joined(cells []string, field string) string {
+// hasCover tells whether a row says anything about a warranty.
+func (r *Reader) hasCover(cells []string) bool {
+	if truthy(r.value(cells, "lifetime")) || r.day(cells, "end_date") != "" {
+		return true
+	}
+	for _, field := range lengthFields {
+		if v := r.value(cells, field); v != "" && !isZero(v) {
+			return true
+		}
+	}
+	// What is written about it may be its only trace: a person should look at that.
+	return slices.ContainsFunc(r.columns["description"], func(i int) bool {
+		return strings.Contains(bare(r.header[i]), "warranty") && cell(cells, i) != ""
+	})
+}
+
+// texts are the name and the description, which keep the brand and the model: a
+// warranty has no fields for them.
+func (r *Reader) texts(cells []string) (name, description string) {
+	name = r.value(cells, "product_name")
+	brand, models := r.value(cells, "brand"), r.values(cells, "model")
+	if name == "" && len(models) > 0 {
+		name, models = models[0], models[1:]
+		if brand != "" && !mentions(name, brand) {
+			name = brand + " " + name
+		}
+	}
+	var kept []string
+	if brand != "" && !mentions(name, brand) {
+		kept = append(kept, "Brand: "+brand)
+	}
+	for _, model := range models {
+		if !mentions(name, model) {
+			kept = append(kept, "Model: "+model)
+		}
+	}
+	parts := r.values(cells, "description")
+	if len(kept) > 0 {
+		parts = append([]string{strings.Join(kept, "\n")}, parts...)
+	}
+	return name, strings.Join(parts, "\n\n")
+}
+
+func mentions(text, word string) bool {
+	return strings.Contains(warranty.Fold(text), warranty.Fold(word))
+}
+
+// status is what the row was set to: void, cancelled, or else active, because
+// upcoming and expired follow from the dates.
+func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
+	v := strings.ToLower(r.value(cells, "status"))
+	if v == "" {
+		return warranty.Active
+	}
+	s, err := warranty.ParseEnum[warranty.Status](v)
+	if err != nil {
+		c.Add("status", "invalid", "This is not a status of a warranty; write active, void or cancelled, or leave the column out.")
+		return warranty.Active
+	}
+	if s == warranty.Void || s == warranty.Cancelled {
+		return s
+	}
+	return warranty.Active
+}
+
+// values are the cells of a field that may come from several columns.
+func (m mapping) values(cells []string, field string) []string {
 	var parts []string
 	for _, i := range m.columns[field] {
-		if v := cell(cells, i); v != "" {
+		if v := cell(cells, i); v != "" && !slices.Contains(parts, v) {
 			parts = append(parts, v)
 		}
 	}
-	return strings.Join(parts, "\n\n")
+	return parts
 }
 
 // day is the first cell of a field that has a day. Homebox writes 0001-01-01 for none.
@@ -65,6 +138,7 @@ func (r *Reader) date(c *warranty.Checks, cells []string, field string) warranty
 		return 0
 	}
 	d, err := importDate(v, r.order)
+	r.serials = r.serials || err == nil && isSerial(v)
 	if err != nil {
 		c.Add(field, "invalid", sentence(err))
 	}
@@ -80,26 +154,17 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 	if r.day(cells, "end_date") != "" {
 		return r.date(c, cells, "end_date")
 	}
-	l, err := importLength(r.value(cells, "duration"))
 	if truthyLifetime(r.value(cells, "duration")) {
 		return warranty.Lifetime
 	}
-	parts := []struct {
-		field string
-		into  *int
-	}{{"years", &l.years}, {"months", &l.months}, {"days", &l.days}}
-	for _, p := range parts {
-		n, wrong := importNumber(r.value(cells, p.field))
-		err = errors.Join(err, wrong)
-		*p.into += n
-	}
+	l, err := r.length(cells)
 	switch {
 	case err != nil:
-		c.Add("end_date", "invalid", "The length of the warranty can not be read: "+strings.ReplaceAll(err.Error(), "\n", " ")+".")
+		c.Add("end_date", "invalid", "The length of the warranty is unclear: "+err.Error()+".")
 	case l.isZero():
-		c.Add("end_date", "required", "This field is required; there is neither a last day nor a length.")
+		c.Add("end_date", "required", "This field is required; the row has neither an end date nor a length.")
 	case start.IsZero():
-		c.Add("end_date", "required", "The last day can not be worked out without a first day.")
+		c.Add("end_date", "required", "The end date cannot be worked out without a start date.")
 	default:
 		if end := l.lastDay(start); end < warranty.Lifetime {
 			return end
@@ -107,6 +172,49 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 		return warranty.Lifetime
 	}
 	return 0
+}
+
+var (
+	errDiffer = errors.New("two columns give different lengths; correct one, or leave a column out")
+	errParts  = errors.New("the columns of years and of months both give a length of a year or more; leave one out")
+)
+
+// length is what the columns of a row say together: one length, or the years,
+// months and days of one. Columns that disagree are refused.
+func (r *Reader) length(cells []string) (length, error) {
+	var whole, parts length
+	for _, v := range r.values(cells, "duration") {
+		l, err := importLength(v, r.lengthUnit())
+		if err != nil {
+			return l, err
+		}
+		if !whole.isZero() && whole != l {
+			return l, errDiffer
+		}
+		whole = l
+	}
+	for _, u := range []unit{years, months, days} {
+		list := r.values(cells, unitFields[u])
+		for i, v := range list {
+			l, err := importLength(v, u)
+			switch {
+			case err != nil:
+				return l, err
+			case i > 0:
+				return l, errDiffer
+			case u == months && l.months >= 12 && parts.months > 0:
+				return l, errParts
+			}
+			parts = parts.plus(l)
+		}
+	}
+	switch {
+	case whole.isZero():
+		return parts, nil
+	case parts.isZero() || parts == whole:
+		return whole, nil
+	}
+	return whole, errDiffer
 }
 
 // sentence makes a sentence of an error.
@@ -123,28 +231,74 @@ func truthy(s string) bool {
 	return false
 }
 
-func truthyLifetime(s string) bool {
-	switch strings.ToLower(s) {
-	case "lifetime", "for life", "life":
-		return true
+// identify gives a row its idempotency key, made of its content, so that a second
+// run at the same time makes no second record. A row that stands in the file twice
+// is two things: the second has another key, and is looked for as the second.
+func (r *Reader) identify(row *Row) error {
+	in := row.Input
+	if first, again := r.external[in.ExternalID]; again {
+		var c warranty.Checks
+		c.Add("external_id", "duplicate", fmt.Sprintf("Line %d has the same external id; each must be unique.", first))
+		row.Err = c.Err()
+		return nil
 	}
-	return false
-}
-
-// key is an idempotency key made of the row's content, so that a second run makes
-// no second record. A row that stands in the file twice is two things, so the
-// second has another key.
-func (r *Reader) key(in warranty.CreateWarranty) (key string, repeat bool, err error) {
+	if in.ExternalID != "" {
+		r.external[in.ExternalID] = row.Line
+	}
 	content, err := api.AppendJSON(nil, in)
 	if err != nil {
-		return "", false, err
+		return err
 	}
 	sum := sha256.Sum256(content)
+	if n := r.count(content); n > 1 {
+		sum = sha256.Sum256(fmt.Appendf(content, "\n%d", n))
+		row.Repeat = true
+	}
+	row.setKey(sum)
+	row.item = r.itemOf(*row)
+	if in.ExternalID == "" {
+		mark, err := api.AppendJSON(nil, row.item)
+		if err != nil {
+			return err
+		}
+		row.item.Nth = int(r.count(append([]byte("row "), mark...)))
+	}
+	row.item.ReferenceNumber = string(row.Reference)
+	return nil
+}
+
+// serial is what tells a product from all others, when it has a serial number.
+func (r Row) serial() string { return r.Input.SerialNumber + "\n" + r.Input.ProductName }
+
+// itemOf is what a row is looked for by. The dates of a product with a serial
+// number matter only when the sheet has several covers of it.
+func (r *Reader) itemOf(row Row) warranty.LookupItem {
+	in := row.Input
+	switch {
+	case in.ExternalID != "":
+		return warranty.LookupItem{ExternalID: in.ExternalID}
+	case in.SerialNumber != "" && r.several[row.serial()]:
+		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate}
+	case in.SerialNumber != "":
+		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName}
+	}
+	return warranty.LookupItem{ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate, Supplier: in.Supplier}
+}
+
+// count counts how often a text was met.
+func (r *Reader) count(text []byte) uint32 {
+	sum := sha256.Sum256(text)
 	short := [8]byte(sum[:8])
 	r.seen[short]++
-	if n := r.seen[short]; n > 1 {
-		sum = sha256.Sum256(fmt.Appendf(content, "\n%d", n))
-		repeat = true
-	}
-	return "svc-import-" + hex.EncodeToString(sum[:]), repeat, nil
+	return r.seen[short]
+}
+
+func (r *Row) setKey(sum [sha256.Size]byte) {
+	key := "svc-import-" + hex.EncodeToString(sum[:])
+	r.Input.IdempotencyKey = &key
+}
+
+// rekey gives the row another key, for a record beside the one that its key made.
+func (r *Row) rekey(why, id string) {
+	r.setKey(sha256.Sum256([]byte(*r.Input.IdempotencyKey + "\n" + why + "\n" + id)))
 }

@@ -118,6 +118,10 @@ type warrantyForm struct {
 	ID string // empty for a new one
 }
 
+// Issuer tells whether the form is for the issuer, who may set the external id: a
+// form carries the field when it was made for one.
+func (f warrantyForm) Issuer() bool { return f.ID == "" || f.Values.Has("external_id") }
+
 func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	values := r.URL.Query()
 	values.Set("once", web.Service.NewID().String())
@@ -170,6 +174,9 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	}
 	values := url.Values{"product_name": {record.ProductName}, "start_date": {record.StartDate.String()}, "end_date": {record.EndDate.String()},
 		"category": {derefText(record.Category)}, "supplier": {derefText(record.Supplier)}, "if_match": {record.ETag()}}
+	if record.Roles.Has(warranty.Issuer) {
+		values.Set("external_id", derefText(record.ExternalID))
+	}
 	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}, ID: record.ID.String()})
 }
 

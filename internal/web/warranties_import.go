@@ -63,32 +63,24 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 
 // previewSheet shows what a sheet would become, and stores nothing.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	err := web.eachRow(p, func(row *sheet.Row) error {
-		if row.Err == nil && len(p.Rows) < shownRows {
-			p.Rows = append(p.Rows, row.Input)
-		}
-		return nil
-	})
-	if err != nil {
+	if err := web.run(r.Context(), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	web.show(w, r, http.StatusOK, "import-preview", view{Title: web.t("import.preview"), Nav: "warranties", Who: who, Body: p})
 	return nil
 }
 
-// storeSheet creates a warranty of each good row. One that is there already,
-// because the same form was sent before, is not created again.
+// storeSheet creates a warranty of each good row that does not have one yet.
 func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	whole := *p
-	if err := web.eachRow(&whole, func(*sheet.Row) error { return nil }); err != nil {
+	if err := web.run(r.Context(), &whole, sheet.Import{DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	// Once begun it goes on to the end, though the person may have left.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
 	defer cancel()
 	status := http.StatusOK
-	err := web.eachRow(p, func(row *sheet.Row) error { return web.storeRow(ctx, who, p, row) })
-	if err != nil {
+	if err := web.run(ctx, p, sheet.Import{Service: web.importer(who)}); err != nil {
 		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
 			return err
 		}
@@ -99,40 +91,20 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 	return nil
 }
 
-// storeRow creates a warranty. What is refused about it is a fault of the row;
-// other errors end the import.
-func (web *Web) storeRow(ctx context.Context, who warranty.Principal, p *importPage, row *sheet.Row) error {
-	if row.Err != nil {
-		return nil //nolint:nilerr // the row's fault is counted, and the next one is read
-	}
-	made, err := web.Service.CreateWarranty(ctx, who, row.Input)
-	switch {
-	case err == nil && made.Replayed():
-		p.Existing++
-	case err == nil:
-		p.Created++
-	case warranty.AsError(err).Code.Info().Status == http.StatusUnprocessableEntity:
-		row.Err = err
-	default:
-		return err
-	}
-	return nil
-}
-
-// sendRefused sends the rows that can not be stored, with the reasons, to be
-// mended and imported.
+// sendRefused sends the rows that cannot be stored, with the reasons, to be
+// fixed and imported.
 func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	var out bytes.Buffer
 	var failures *sheet.Failures
-	err := web.eachRow(p, func(row *sheet.Row) error {
+	err := web.run(r.Context(), p, sheet.Import{DryRun: true, Each: func(row sheet.Row, outcome sheet.Outcome) error {
 		if failures == nil {
 			failures = sheet.NewFailures(&out, p.header)
 		}
-		if row.Err == nil {
+		if outcome != sheet.Refused {
 			return nil
 		}
-		return failures.Add(*row)
-	})
+		return failures.Add(row)
+	}})
 	if err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
@@ -142,7 +114,7 @@ func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 // refuseSheet shows what is wrong with a whole sheet, and keeps it: columns that
-// were not found can be chosen, and what was pasted can be mended.
+// were not found can be chosen, and what was pasted can be fixed.
 func (web *Web) refuseSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error) error {
 	var fault *sheet.Fault
 	var missing *sheet.MissingColumns

@@ -2,12 +2,14 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"warranty.example/svc/internal/sheet"
@@ -28,39 +30,54 @@ const (
 	shownRows, shownFaults = 10, 100
 )
 
-// importPage is a sheet that somebody sent, what it says, and what became of it.
+// importPage is a sheet that a user sent, what it says, and what became of it.
 type importPage struct {
 	form
 	text   []byte
 	header []string
 
-	Columns    []string // the names of the columns, to choose from
-	Fields     []importField
-	Source     string
-	Unused     []string
-	Rows       []warranty.CreateWarranty // the first that are good
-	Faults     []importFault             // the first that are not
-	Good, Bad  int
-	Repeated   int
-	Created    int
-	Existing   int
+	Columns []string // the names of the columns, to choose from
+	Fields  []importField
+	Source  string
+	Unused  []string
+	Rows    []previewRow  // the first that will be created
+	Faults  []importFault // the first that are refused
+	faulty  int           // rows among them
+	Assumed sheet.Assumed
+	sheet.Counts
+	References bool // the sheet has reference numbers, which will be new ones
 	Incomplete bool // the import ended early
+}
+
+// previewRow is a warranty as it will be created.
+type previewRow struct {
+	warranty.CreateWarranty
+	Status warranty.Status
 }
 
 // importField is a field of a warranty and the column that it is read from.
 type importField struct{ Name, Found, Chosen string }
 
-// importFault is a row that can not be stored.
+// importFault is what is wrong with a row.
 type importFault struct {
-	Line   int
-	Reason string
+	Line                   int
+	Column, Field, Message string
 }
 
 // Kept is the sheet as a text that no form changes, not even an end of line.
 func (p *importPage) Kept() string { return base64.StdEncoding.EncodeToString(p.text) }
 
-// More is how many faults there are that the page does not show.
-func (p *importPage) More() int { return p.Bad - len(p.Faults) }
+// More is how many rows are refused that the page does not show.
+func (p *importPage) More() int { return p.Refused - p.faulty }
+
+// Existing is how many rows are imported already.
+func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported }
+
+// Encodings are the encodings to choose from.
+func (p *importPage) Encodings() []sheet.Encoding { return sheet.Encodings() }
+
+// allowDuplicates tells whether rows that look imported are created all the same.
+func (p *importPage) allowDuplicates() bool { return p.Value("duplicates") == "true" }
 
 // MaxRows is the most rows that a sheet may have.
 func (p *importPage) MaxRows() int { return maxSheetRows }
@@ -124,44 +141,57 @@ func (p *importPage) options() sheet.Options {
 	if order := sheet.DateOrder(p.Value("date_order")); order == sheet.DayFirst || order == sheet.MonthFirst {
 		o.Order = order
 	}
+	o.Encoding, _ = sheet.ParseEncoding(p.Value("encoding")) // nonsense is detected
 	return o
 }
 
 // Choices are the options as one text: what is stored must be what was shown.
 func (p *importPage) Choices() string {
 	o := p.options()
-	values := url.Values{"date_order": {string(o.Order)}}
+	values := url.Values{"date_order": {string(o.Order)}, "encoding": {string(o.Encoding)}, "duplicates": {strconv.FormatBool(p.allowDuplicates())}}
 	for field, name := range o.Columns {
 		values.Set(field, name)
 	}
 	return values.Encode()
 }
 
-// eachRow reads a sheet and counts its rows, after do has seen each.
-func (web *Web) eachRow(p *importPage, do func(*sheet.Row) error) error {
+// run imports a sheet as the page says, or only looks at it.
+func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
 	rows, err := sheet.Open(bytes.NewReader(p.text), p.options())
 	if err != nil {
 		return err
 	}
 	p.Source, p.Unused = rows.Source(), rows.Unused()
 	p.describe(rows.Header(), rows.Described())
-	for n := 0; ; n++ {
-		row, err := rows.Next()
-		switch {
-		case errors.Is(err, io.EOF) && n > 0:
-			return nil
-		case errors.Is(err, io.EOF):
-			return &sheet.Fault{What: web.t("import.empty"), Fix: web.t("import.empty_fix")}
-		case err == nil && n == maxSheetRows:
+	p.References = rows.Described()["reference_number"] != ""
+	im.Rows, im.AllowDuplicates = rows, p.allowDuplicates()
+	do := im.Each
+	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
+		if im.Counts.Rows > maxSheetRows {
 			return &sheet.Fault{What: web.t("import.too_many", maxSheetRows), Fix: web.t("import.too_many_fix")}
-		case err == nil:
-			err = do(&row)
 		}
-		if err != nil {
-			return err
+		p.note(row, outcome)
+		if do == nil {
+			return nil
 		}
-		p.count(row)
+		return do(row, outcome)
 	}
+	err = im.Run(ctx)
+	p.Counts, p.Assumed = im.Counts, rows.Assumed()
+	if err == nil && im.Counts.Rows == 0 {
+		return &sheet.Fault{What: web.t("import.empty"), Fix: web.t("import.empty_fix")}
+	}
+	return err
+}
+
+// importer is the service in this process, acting for a user.
+func (web *Web) importer(who warranty.Principal) sheet.Service {
+	return sheet.Service{Lookup: acting(who, web.Service.LookupWarranties), Create: acting(who, web.Service.CreateWarranty),
+		Get: acting(who, web.Service.GetWarranty), Update: acting(who, web.Service.UpdateWarranty)}
+}
+
+func acting[In, Out any](who warranty.Principal, do func(context.Context, warranty.Principal, In) (Out, error)) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) { return do(ctx, who, in) }
 }
 
 // describe says which column each field is read from, and what was chosen.
@@ -173,17 +203,21 @@ func (p *importPage) describe(header []string, found map[string]string) {
 	}
 }
 
-func (p *importPage) count(row sheet.Row) {
-	if row.Err != nil {
-		p.Bad++
-		if len(p.Faults) < shownFaults {
-			p.Faults = append(p.Faults, importFault{row.Line, row.Reason()})
+// note keeps the first rows of each kind for the page.
+func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
+	switch outcome {
+	case sheet.ToCreate:
+		if len(p.Rows) < shownRows {
+			p.Rows = append(p.Rows, previewRow{row.Input, row.Status})
 		}
-		return
-	}
-	p.Good++
-	if row.Repeat {
-		p.Repeated++
+	case sheet.Refused:
+		if p.faulty >= shownFaults {
+			return
+		}
+		p.faulty++
+		for _, f := range row.Faults() {
+			p.Faults = append(p.Faults, importFault{row.Line, f.Column, f.Field, f.Message})
+		}
 	}
 }
 

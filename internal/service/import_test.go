@@ -1,0 +1,314 @@
+package service_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// importing is the service as an import asks it for somebody.
+func (w *world) importing(p person) sheet.Service {
+	return sheet.Service{
+		Lookup: func(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
+			return w.Service.LookupWarranties(ctx, p.Principal, in)
+		},
+		Create: func(ctx context.Context, in warranty.CreateWarranty) (warranty.Warranty, error) {
+			return w.Service.CreateWarranty(ctx, p.Principal, in)
+		},
+		Get: func(ctx context.Context, in warranty.GetWarranty) (warranty.Warranty, error) {
+			return w.Service.GetWarranty(ctx, p.Principal, in)
+		},
+		Update: func(ctx context.Context, in warranty.UpdateWarranty) (warranty.Warranty, error) {
+			return w.Service.UpdateWarranty(ctx, p.Principal, in)
+		},
+	}
+}
+
+// imported runs an import of a text.
+func imported(t *testing.T, text string, im sheet.Import) (sheet.Counts, error) {
+	t.Helper()
+	rows, err := sheet.Open(strings.NewReader(text), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	im.Rows = rows
+	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
+		if outcome == sheet.Refused {
+			t.Errorf("line %d: %s", row.Line, row.Reason())
+		}
+		return nil
+	}
+	err = im.Run(t.Context())
+	return im.Counts, err
+}
+
+// all are the records that somebody sees.
+func (w *world) all(p person) []warranty.Warranty {
+	w.T.Helper()
+	var list []warranty.Warranty
+	pages := sheet.Pager{List: func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+		return w.Service.ListWarranties(ctx, p.Principal, in)
+	}}
+	for {
+		page, err := pages.Next(w.T.Context())
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		if page == nil {
+			return list
+		}
+		list = append(list, page.Data...)
+	}
+}
+
+// exported is what somebody's export says.
+func (w *world) exported(p person) string {
+	w.T.Helper()
+	var b bytes.Buffer
+	out := sheet.NewWriter(&b)
+	out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
+	for _, record := range w.all(p) {
+		out.Write(sheet.Values(reflect.ValueOf(record)))
+	}
+	if err := out.Flush(); err != nil {
+		w.T.Fatal(err)
+	}
+	return b.String()
+}
+
+// contents are what an import must reproduce of somebody's records, sorted.
+func (w *world) contents(p person) []string {
+	w.T.Helper()
+	var list []string
+	text := func(s *string) string {
+		if s == nil {
+			return "-"
+		}
+		return *s
+	}
+	for _, r := range w.all(p) {
+		list = append(list, fmt.Sprintf("%q", []string{r.ProductName, text(r.Description), text(r.SerialNumber), text(r.ExternalID), text(r.Category), text(r.Supplier),
+			text(r.SellerName), text(r.SellerEmail), r.StartDate.String(), r.EndDate.String(), r.Status.String()}))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// fillRandomly gives somebody n records of every kind and status.
+func (w *world) fillRandomly(p person, n int, seed uint64) {
+	w.T.Helper()
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test's own
+	pick := func(of ...string) string { return of[random.IntN(len(of))] }
+	today := warranty.DateOf(w.Clock.Now())
+	for i := range n {
+		start := today + warranty.Date(random.IntN(2000)-1000)
+		in := warranty.CreateWarranty{ProductName: pick("Kettle", "=Pan", "'Pot'", "Ofen, groß", "a\"b", "ケトル"), StartDate: start, EndDate: start + warranty.Date(random.IntN(900)),
+			Description: pick("", "One.\nTwo.", "-1", "x;y"), Category: pick("", "Kitchen", "+x"), Supplier: pick("", "Makro", "@x"), SellerName: pick("", "Shop"),
+			SellerEmail: pick("", "shop@people.example")}
+		switch random.IntN(3) {
+		case 0:
+			in.SerialNumber = fmt.Sprintf("S-%d", random.IntN(n))
+		case 1:
+			in.ExternalID = fmt.Sprintf("X-%d", i)
+		}
+		if random.IntN(5) == 0 {
+			in.EndDate = warranty.Lifetime
+		}
+		made, err := w.Service.CreateWarranty(w.T.Context(), p.Principal, in)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		for _, status := range [][]warranty.Status{nil, nil, {warranty.Void}, {warranty.Cancelled}, {warranty.Void, warranty.Active}}[random.IntN(5)] {
+			if _, err := w.Service.UpdateWarranty(w.T.Context(), p.Principal, warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
+				w.T.Fatal(err)
+			}
+		}
+	}
+}
+
+// TestExportThenImportIsTheSame // A5: void and cancelled records came back as
+// active ones. Random records go out of one account and into another.
+func TestExportThenImportIsTheSame(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for seed := range uint64(4) {
+			from, to := w.person("From", true), w.person("To", true)
+			w.fillRandomly(from, 60, seed)
+			text := w.exported(from)
+			preview, err := imported(t, text, sheet.Import{Service: w.importing(to), DryRun: true})
+			if err != nil || preview.ToCreate != 60 {
+				t.Fatalf("%+v %v", preview, err)
+			}
+			if counts, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil || counts.Created != 60 {
+				t.Fatalf("%+v %v", counts, err)
+			}
+			if got, want := w.contents(to), w.contents(from); !slices.Equal(got, want) {
+				t.Fatalf("seed %d:\n%s\nwant\n%s", seed, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			// Both sides know every row from now on, whenever it is imported again.
+			w.Clock.Advance(store.KeyLifetime + time.Hour)
+			from, to = w.session(from.User, time.Hour), w.session(to.User, time.Hour)
+			for _, p := range []person{from, to} {
+				preview, err := imported(t, text, sheet.Import{Service: w.importing(p), DryRun: true})
+				if err != nil || preview.ToCreate != 0 || preview.AlreadyImported+preview.LooksImported != 60 {
+					t.Errorf("a preview of the same: %+v %v", preview, err)
+				}
+				if counts, err := imported(t, text, sheet.Import{Service: w.importing(p)}); err != nil || counts.Created != 0 || len(w.all(p)) != 60 {
+					t.Errorf("again: %+v %v", counts, err)
+				}
+			}
+		}
+	})
+}
+
+// TestImportThatEndedEarlyIsFinished // A5: the process ends after any call, before
+// or behind its effect; the next run completes what is missing, even a day later.
+func TestImportThatEndedEarlyIsFinished(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		from := w.person("From", true)
+		w.fillRandomly(from, 25, 7)
+		text, want := w.exported(from), w.contents(from)
+		crash := errors.New("crash")
+		for round := range 6 {
+			to := w.person("To", true)
+			random := rand.New(rand.NewPCG(uint64(round), 2)) //nolint:gosec // a test's own
+			runs := 0
+			for ; runs < 500; runs++ {
+				real := w.importing(to)
+				broken := real
+				broken.Create = func(ctx context.Context, in warranty.CreateWarranty) (made warranty.Warranty, err error) {
+					dice := random.IntN(12)
+					if dice != 0 {
+						made, err = real.Create(ctx, in)
+					}
+					if dice < 2 {
+						return made, crash
+					}
+					return made, err
+				}
+				broken.Update = func(ctx context.Context, in warranty.UpdateWarranty) (made warranty.Warranty, err error) {
+					dice := random.IntN(6)
+					if dice != 0 {
+						made, err = real.Update(ctx, in)
+					}
+					if dice < 2 {
+						return made, crash
+					}
+					return made, err
+				}
+				_, err := imported(t, text, sheet.Import{Service: broken})
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, crash) {
+					t.Fatal(err)
+				}
+				if round%2 == 1 {
+					w.Clock.Advance(store.KeyLifetime + time.Minute)
+					to = w.session(to.User, time.Hour)
+				}
+			}
+			if got := w.contents(to); !slices.Equal(got, want) || runs == 500 {
+				t.Fatalf("after %d runs:\n%s\nwant\n%s", runs, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	})
+}
+
+// TestImportLeavesLaterChangesAlone: a record that was changed since its import
+// keeps its status, and history tells of the one that the import set.
+func TestImportLeavesLaterChangesAlone(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, from, to := t.Context(), w.person("From", true), w.person("To", true)
+		made := w.record(from, "")
+		void, active := warranty.Void, warranty.Active
+		if _, err := w.Service.UpdateWarranty(ctx, from.Principal, warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil {
+			t.Fatal(err)
+		}
+		text := w.exported(from)
+		if _, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil {
+			t.Fatal(err)
+		}
+		copied := w.all(to)[0]
+		history, err := w.Service.ListHistory(ctx, to.Principal, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: copied.ID})
+		if err != nil || len(history.Data) != 2 || history.Data[0].Changes[0].Field != "status" || copied.ReferenceNumber == made.ReferenceNumber {
+			t.Fatalf("%+v %v", history.Data, err)
+		}
+		if _, err := w.Service.UpdateWarranty(ctx, to.Principal, warranty.UpdateWarranty{ID: copied.ID, Status: &active}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.all(to); len(got) != 1 || got[0].Status != warranty.Active {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// TestReimports // A7: what is imported again makes nothing, whenever; what is
+// really there twice, was deleted since, or is wanted twice, does.
+func TestReimports(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx, olga := t.Context(), w.person("Olga", true)
+		const text = "name,start_date,end_date,serial_number,external_id,category\n" +
+			"Detector,2026-01-01,2027-01-01,,,\nDetector,2026-01-01,2027-01-01,,,\nKettle,2026-01-01,2027-01-01,S-1,,\nKettle,2026-06-01,2028-01-01,S-1,,\nPot,2026-01-01,2027-01-01,,X-1,\n"
+		expect := func(what, text string, im sheet.Import, created, existing, looks, total int) {
+			t.Helper()
+			im.Service = w.importing(olga)
+			got, err := imported(t, text, im)
+			if err != nil || got.Created != created || got.AlreadyImported != existing || got.LooksImported != looks || len(w.all(olga)) != total {
+				t.Errorf("%s: %+v, %d records, %v", what, got, len(w.all(olga)), err)
+			}
+		}
+		expect("the first time", text, sheet.Import{}, 5, 0, 0, 5)
+		expect("at once", text, sheet.Import{}, 0, 3, 2, 5)
+		w.Clock.Advance(store.KeyLifetime + time.Hour)
+		olga = w.session(olga.User, time.Hour)
+		expect("after a day", text, sheet.Import{}, 0, 3, 2, 5)
+		expect("one more of the same", text+"Detector,2026-01-01,2027-01-01,,,\n", sheet.Import{}, 1, 3, 2, 6)
+		expect("with other remarks", strings.ReplaceAll(text, "S-1,,", "S-1,,Kitchen"), sheet.Import{}, 0, 3, 2, 6)
+		expect("wanted twice", text, sheet.Import{AllowDuplicates: true}, 4, 1, 0, 10)
+		for _, r := range w.all(olga) {
+			if r.ProductName == "Pot" || r.SerialNumber != nil {
+				if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: r.ID}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		expect("after some were deleted", text, sheet.Import{}, 3, 0, 2, 8)
+		for _, r := range w.all(olga) {
+			if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: r.ID}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect("after all were deleted, within the day", text, sheet.Import{}, 5, 0, 0, 5)
+		// A cover that was bought later, of a product that is there, is another record,
+		// wherever it stands in the sheet.
+		expect("one more cover", strings.Replace(text, "Kettle,", "Kettle,2028-01-02,2029-01-01,S-1,,\nKettle,", 1), sheet.Import{}, 1, 3, 2, 6)
+		// Two at once make each record once.
+		nils := w.person("Nils", true)
+		counts, errs := make([]sheet.Counts, 4), make([]error, 4)
+		together(4, func(i int) { counts[i], errs[i] = imported(t, text, sheet.Import{Service: w.importing(nils)}) })
+		made := 0
+		for i := range counts {
+			made += counts[i].Created
+			if errs[i] != nil {
+				t.Error(errs[i])
+			}
+		}
+		if made != 5 || len(w.all(nils)) != 5 {
+			t.Errorf("four imports at once made %d records, %d are there", made, len(w.all(nils)))
+		}
+	})
+}

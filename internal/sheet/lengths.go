@@ -1,0 +1,157 @@
+package sheet
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// length is how long a warranty lasts. Years are counted as twelve months.
+type length struct{ months, days int }
+
+func (l length) isZero() bool { return l == length{} }
+
+func (l length) plus(other length) length {
+	return length{l.months + other.months, l.days + other.days}
+}
+
+// lastDay is the last day of cover of this length, its first day included: two
+// years from 1 March end on the last day of February. Where the month has no such
+// day, it ends with the month.
+func (l length) lastDay(start warranty.Date) warranty.Date {
+	from := start.Time()
+	months := int(from.Month()) - 1 + l.months
+	year, month := from.Year()+months/12, time.Month(months%12+1)
+	inMonth := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if from.Day() > inMonth {
+		return warranty.NewDate(year, month, inMonth) + warranty.Date(l.days)
+	}
+	return warranty.NewDate(year, month, from.Day()) + warranty.Date(l.days) - 1
+}
+
+// unit is what a number counts.
+type unit uint8
+
+const (
+	noUnit unit = iota
+	years
+	months
+	weeks
+	days
+)
+
+// unitWords are the units in English, German, French, Spanish, Italian and Dutch.
+// A word that means two units in two of them, such as j, is none.
+var unitWords = func() map[string]unit {
+	words := map[string]unit{}
+	for u, list := range map[unit]string{
+		years:  "y yr yrs year years jahr jahre jahren an ans année années annee annees año años anno anni jaar jaren",
+		months: "m mo mos mon mth mths mnth mnths month months monat monate monaten mois mes meses mese mesi maand maanden",
+		weeks:  "w wk wks week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
+		days:   "d day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen",
+	} {
+		for word := range strings.FieldsSeq(list) {
+			words[word] = u
+		}
+	}
+	return words
+}()
+
+// maxLength is more than any warranty has, in any unit.
+const maxLength = 36525
+
+var (
+	errLength = errors.New("this is not a length that can be read; write it like 24 months or 2 years")
+	errBare   = errors.New("this is a number without a unit; write it like 24 months, or say that the column holds years or months")
+	errUneven = errors.New("this decimal is not a whole number of months or days; write it like 15 months")
+	errGroups = errors.New("this number has three digits after its point or comma, which may mean thousands; write it without")
+	errTwice  = errors.New("this gives the same unit twice; write it like 1 year 6 months")
+)
+
+var (
+	// lengthPart is a number and its unit.
+	lengthPart = regexp.MustCompile(`^(\d{1,6})(?:[.,](\d{1,6}))?[\s-]*(\p{L}*)\.?`)
+	// lengthJoin is what stands between two parts.
+	lengthJoin = regexp.MustCompile(`^\s*,?\s*(?:(?:and|und|et|&|\+|y|e|en)\s+)?`)
+)
+
+// importLength reads a length such as "2 years", "1,5 Jahre" or "1 year 6 months".
+// A number alone is of the unit that its column names. What may mean two lengths
+// is refused.
+func importLength(s string, named unit) (length, error) {
+	var l length
+	rest := strings.ToLower(strings.TrimSpace(s))
+	seen := map[unit]bool{}
+	for first := true; rest != ""; first = false {
+		m := lengthPart.FindStringSubmatch(rest)
+		if m == nil {
+			return length{}, errLength
+		}
+		u, known := unitWords[m[3]]
+		switch {
+		case m[3] == "" && first && len(m[0]) == len(rest):
+			if u = named; u == noUnit && !isZero(m[1]+m[2]) {
+				return length{}, errBare
+			}
+		case !known:
+			return length{}, errLength
+		}
+		if seen[u] {
+			return length{}, errTwice
+		}
+		seen[u] = true
+		part, err := measure(m[1], m[2], u)
+		if err != nil {
+			return length{}, err
+		}
+		l = l.plus(part)
+		if rest = rest[len(m[0]):]; rest != "" {
+			join := lengthJoin.FindString(rest)
+			if rest = rest[len(join):]; rest == "" {
+				return length{}, errLength // nothing follows
+			}
+		}
+	}
+	return l, nil
+}
+
+func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
+
+// measure is a decimal number of a unit, when it comes out whole.
+func measure(whole, decimals string, u unit) (length, error) {
+	if len(decimals) == 3 {
+		return length{}, errGroups
+	}
+	n, err := strconv.Atoi(whole + decimals)
+	if err != nil {
+		return length{}, errLength
+	}
+	scale := 1
+	for range decimals {
+		scale *= 10
+	}
+	if n > maxLength*scale {
+		return length{}, errLength
+	}
+	factor := map[unit]int{noUnit: 1, years: 12, months: 1, weeks: 7, days: 1}[u]
+	if n*factor%scale != 0 || u == weeks && n%scale != 0 {
+		return length{}, errUneven
+	}
+	if n = n * factor / scale; u == weeks || u == days {
+		return length{days: n}, nil
+	}
+	return length{months: n}, nil
+}
+
+// truthyLifetime tells words for a warranty that never ends.
+func truthyLifetime(s string) bool {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "lifetime", "for life", "life", "unlimited", "lebenslang", "unbegrenzt", "à vie", "a vie":
+		return true
+	}
+	return false
+}
