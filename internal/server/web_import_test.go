@@ -351,3 +351,14 @@ func TestWebExternalID(t *testing.T) {
 	b.post(edit, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "")
 	b.get(edit).says(t, "the history", 200, "External id: changed")
 }
+
+// TestWebImportIsOneForm: an import sets many statuses, and counts as one form.
+func TestWebImportIsOneForm(t *testing.T) {
+	w := webWorld(t)
+	b := w.signedIn(t, w.Person("Nora"))
+	text := "reference_number,verify_url,product_name,start_date,end_date,status\n"
+	for i := range 130 {
+		text += fmt.Sprintf("WR-1,x,Kettle %d,2026-01-01,2027-01-01,void\n", i)
+	}
+	equal(t, "figures", b.confirm(b.sheet("sheet", text), "import").stats(), map[string]string{"Created": "130", "Already imported": "0", "Failed": "0"})
+}

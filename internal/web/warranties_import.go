@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
@@ -77,7 +78,7 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	// Once begun it goes on to the end, though the person may have left.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
+	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
 	defer cancel()
 	status := http.StatusOK
 	if err := web.run(ctx, p, sheet.Import{Service: web.importer(who)}); err != nil {
