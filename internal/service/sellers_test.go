@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -159,6 +160,44 @@ func TestCreateAndAddUserAtOnce(t *testing.T) {
 					}
 				}
 			})
+		}
+		checkAccess(t, w)
+	})
+}
+
+// TestCreateAndResetAtOnce makes records that name an address while it passes to a
+// new account (B1): whichever comes first, the new account sees them in the end.
+func TestCreateAndResetAtOnce(t *testing.T) {
+	const rounds, creates = 20, 4
+	each(t, func(t *testing.T, w *world) {
+		owner := w.person("Olga", true)
+		for range rounds {
+			squatter := w.person("Sami", false)
+			code := w.code(squatter.User, store.ForReset)
+			made := make([]warranty.ID, creates)
+			together(creates+1, func(i int) {
+				var err error
+				if i == creates {
+					_, err = w.Service.ResetPassword(ctx, warranty.Principal{}, warranty.ResetPassword{Code: code, Password: "another long password"})
+				} else {
+					var r warranty.Warranty
+					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01"), SellerEmail: squatter.User.Email})
+					made[i] = r.ID
+				}
+				if err != nil {
+					t.Error(err)
+				}
+			})
+			account, err := w.Store.AccountByEmail(ctx, squatter.User.Email)
+			if err != nil || account.ID == squatter.User.ID || !account.EmailVerified {
+				t.Fatalf("the address has the account %+v, %v", account.User, err)
+			}
+			seller := w.session(account.User, time.Hour)
+			for _, id := range made {
+				if reads, lists := w.sees(seller, id); !reads || !lists {
+					t.Errorf("the seller reads %v, lists %v a record that names them", reads, lists)
+				}
+			}
 		}
 		checkAccess(t, w)
 	})
