@@ -203,6 +203,12 @@ func TestDiskFull(t *testing.T) {
 	}
 	t.Logf("%d records until the disk was full", len(acknowledged))
 	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}) // what is there can be read
+	testenv.Wait(t, "a readiness that tells of failing writes", func() bool {        // C7
+		if a, err := p.try(create(session, "Kettle", "")); err != nil || a.status != 503 {
+			t.Fatalf("a write on a full disk: %d, %v", a.status, err)
+		}
+		return strings.Contains(p.want(t, 200, call{method: "GET", path: "/readyz"}).body, `"writes":"failing"`)
+	})
 	p.kill()
 	again := startIn(t, dir, unthrottled...)
 	have := again.products(t, session)

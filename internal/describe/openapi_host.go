@@ -19,8 +19,14 @@ func (b *builder) hostOperations() {
 		Example: ordered[any]{{"status", "ok"}},
 	}}}
 	b.hostGet("/healthz", "service.health", "Tell whether the process lives.", &response{Description: "It does.", Content: health})
-	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers, the folder of files is the right one and no shutdown is under way.",
-		&response{Description: "They can.", Content: health}, warranty.Unavailable)
+	ready := ordered[*mediaType]{{jsonType, &mediaType{
+		Schema: &schema{Type: "object", Required: []string{"status", "writes"}, Properties: ordered[*schema]{
+			{"status", &schema{Type: "string", Const: "ok", Description: "Always ok."}},
+			{"writes", &schema{Type: "string", Enum: []any{"ok", "failing"}, Description: "failing when the disk refused a write in the last 10 seconds; reads go on."}}}},
+		Example: ordered[any]{{"status", "ok"}, {"writes", "ok"}},
+	}}}
+	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers to reads, the folder of files is the right one and no shutdown is under way.",
+		&response{Description: "They can.", Content: ready}, warranty.Unavailable)
 	b.hostGet("/openapi.json", "service.openapi", "Get this document.", &response{
 		Description: "The OpenAPI 3.1 document.",
 		Content:     ordered[*mediaType]{{jsonType, &mediaType{Schema: &schema{Type: "object"}}}},

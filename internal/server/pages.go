@@ -41,10 +41,11 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 }
 
 // health tells that the process lives.
-func (s *Server) health(w http.ResponseWriter, _ *http.Request) { alive(w) }
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) { answer(w, `{"status":"ok"}`) }
 
 // readiness tells whether requests should be sent here: not while the database
-// is away, and not any more once the process is about to end.
+// is away, and not any more once the process is about to end. A full disk is no
+// reason: reads go on, and every other replica may have the same disk.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		s.edge.Refuse(w, r, &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout})
@@ -60,13 +61,17 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 		s.edge.Refuse(w, r, err)
 		return
 	}
-	alive(w)
+	if s.Service.Store.WritesFail() {
+		answer(w, `{"status":"ok","writes":"failing"}`)
+		return
+	}
+	answer(w, `{"status":"ok","writes":"ok"}`)
 }
 
-func alive(w http.ResponseWriter) {
+func answer(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(`{"status":"ok"}`)) // a caller that has gone away has nothing to be told
+	_, _ = w.Write([]byte(body)) // a caller that has gone away has nothing to be told
 }
 
 // index tells a visitor of the bare address where things are.

@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"warranty.example/svc/warranty"
@@ -48,6 +49,8 @@ type engine interface {
 	// again from its start when the engine lost a race.
 	write(ctx context.Context, fn func(engineTx) error) error
 	ping(ctx context.Context) error
+	// writesFail tells whether the disk has refused a write a moment ago.
+	writesFail() bool
 	// fence returns a function that tells whether every transaction that was writing
 	// access rows when fence was called has ended.
 	fence(ctx context.Context) (passed func(context.Context) (bool, error), err error)
@@ -58,6 +61,16 @@ type engine interface {
 	isDuplicate(err error) bool
 	close() error
 }
+
+// refusals remembers when the disk last refused a write.
+type refusals struct{ at atomic.Int64 } // in Unix nanoseconds
+
+// refusalLasts is how long after a refused write others are expected to fail.
+const refusalLasts = 10 * time.Second
+
+func (r *refusals) note() { r.at.Store(time.Now().UnixNano()) }
+
+func (r *refusals) writesFail() bool { return time.Since(time.Unix(0, r.at.Load())) < refusalLasts }
 
 // plain turns an argument into what both engines take: nil, int64, string, []byte or ID.
 func plain(v any) any {

@@ -243,6 +243,9 @@ func TestAFullDiskIsSurvived(t *testing.T) {
 	if rows := values(t, s); len(rows) != 1 || rows[1] != "before" {
 		t.Errorf("the table holds %d rows", len(rows))
 	}
+	if err := s.Ping(ctx); err != nil || !s.WritesFail() { // C7
+		t.Errorf("while the disk is full, writes fail: %v, and reads: %v", s.WritesFail(), err)
+	}
 	d.full.Store(false)
 	together(writers, func(i int) {
 		if err := s.Write(ctx, put(200+i, "after")); err != nil {

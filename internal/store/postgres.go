@@ -21,6 +21,7 @@ import (
 
 // postgresEngine is PostgreSQL, shared by replicas.
 type postgresEngine struct {
+	refusals
 	dialect *dialect
 	pool    *pgxpool.Pool
 	pulse   *pulse
@@ -135,6 +136,9 @@ func (e *postgresEngine) write(ctx context.Context, fn func(engineTx) error) err
 	defer done()
 	for try := 1; ; try++ {
 		again, err := e.writeOnce(ctx, fn)
+		if slices.Contains(diskFails, sqlState(err)) {
+			e.note()
+		}
 		if err == nil || !again || try == writeTries || ctx.Err() != nil {
 			return e.outcome(ctx, err)
 		}
@@ -241,6 +245,9 @@ func serialization(err error) bool { return slices.Contains([]string{"40001", "4
 // endsConnection are the states after which a connection is of no use: it is to a
 // server that is not written to, or was idle or busy for too long.
 var endsConnection = []string{"25006", "25P03", "25P04"}
+
+// diskFails are the states of a write that the server's disk refused: full, or failing.
+var diskFails = []string{"53100", "58030"}
 
 // gaveUp are the states of a statement that the server has ended in time: it waited
 // for a lock, or took too long.

@@ -143,3 +143,21 @@ func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 		t.Errorf("after %d runs the rows are %v: %v", runs, rows, err)
 	}
 }
+
+// TestAFullDiskOfTheServerIsTold // C7: writes fail, and reads go on.
+func TestAFullDiskOfTheServerIsTold(t *testing.T) {
+	s := open(t, testenv.Postgres(t))
+	if s.WritesFail() {
+		t.Error("writes fail before the first one")
+	}
+	err := s.Write(context.Background(), func(tx *Tx) error {
+		_, err := tx.exec(`DO $do$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $do$`)
+		return err
+	})
+	if !isUnavailable(err) || !s.WritesFail() {
+		t.Errorf("writes fail: %v, after %v", s.WritesFail(), err)
+	}
+	if err := s.Ping(context.Background()); err != nil {
+		t.Error(err)
+	}
+}

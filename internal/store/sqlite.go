@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -21,6 +20,7 @@ import (
 // sqliteEngine is SQLite in this process: a few connections that read, and one
 // that writes for everybody.
 type sqliteEngine struct {
+	refusals
 	dialect *dialect
 	readers *sqliteReaders
 	opened  []*sqliteConn
@@ -29,7 +29,6 @@ type sqliteEngine struct {
 	done    chan struct{}   // closed when the writer has ended
 	closing sync.Once
 	failed  chan struct{} // closed when the disk can not be trusted any more
-	trouble atomic.Int64  // when a write last failed for want of the disk, in Unix nanoseconds
 	failure sync.Once
 }
 
@@ -37,8 +36,6 @@ const (
 	busyTimeout = 5 * time.Second
 	// maxGroup bounds the units that share one commit, and with it the memory of one.
 	maxGroup = 128
-	// troubleLasts is how long after a write that the disk refused no traffic is asked for.
-	troubleLasts = 10 * time.Second
 )
 
 // sqliteReaders are the connections that read. The last one that came back goes
@@ -173,9 +170,6 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 	case <-e.failed:
 		return unavailable(errFailed)
 	default:
-	}
-	if time.Since(time.Unix(0, e.trouble.Load())) < troubleLasts {
-		return unavailable(errDisk)
 	}
 	return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/ncruces/go-sqlite3"
 )
@@ -20,7 +19,6 @@ type writeUnit struct {
 
 var (
 	errClosed = errors.New("the database is closed")
-	errDisk   = errors.New("the disk has just refused a write: it is full or failing")
 	errFailed = errors.New("the disk failed to make a write durable; restart after it is mended")
 )
 
@@ -77,7 +75,7 @@ func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 			u.err = err
 		}
 		if errors.Is(u.err, sqlite3.FULL) || errors.Is(u.err, sqlite3.IOERR) {
-			e.trouble.Store(time.Now().UnixNano())
+			e.note()
 		}
 		u.result <- u.err
 	}

@@ -62,7 +62,11 @@ func opened(ctx context.Context, e engine, err error) (*Store, error) {
 // Close ends what is under way and closes the database.
 func (s *Store) Close() error { return s.engine.close() }
 
-// Ping tells whether the database answers.
+// WritesFail tells whether the disk has refused a write a moment ago: it is full or
+// failing. Reads may go on all the same.
+func (s *Store) WritesFail() bool { return s.engine.writesFail() }
+
+// Ping tells whether the database answers to reads.
 func (s *Store) Ping(ctx context.Context) error { return s.engine.ping(ctx) }
 
 // Failed is closed when the disk can not be trusted any more and the process should end.
