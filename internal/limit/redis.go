@@ -2,6 +2,7 @@ package limit
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"sync"
@@ -20,7 +21,22 @@ const (
 	// probeEvery is how often one request tries a Redis that did not answer. It
 	// is above Patience, so that no failure from before a recovery arrives after it.
 	probeEvery = time.Second
+
+	// replicasKey is where the servers that count in one Redis write themselves down.
+	replicasKey = "svc:replicas"
+
+	// registerEvery is how often a server does so. One that has not for three times
+	// as long is taken for gone.
+	registerEvery = 10 * time.Second
 )
+
+// registerScript writes a server down, forgets those that are gone, and counts the rest.
+const registerScript = `
+local now = tonumber(redis.call('TIME')[1])
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 3 * ARGV[2])
+redis.call('EXPIRE', KEYS[1], 3 * ARGV[2])
+return redis.call('ZCARD', KEYS[1])`
 
 // takeScript counts one request in one round trip. Redis's clock alone opens and
 // closes a window, so that all servers agree; a window further away than one
@@ -40,20 +56,26 @@ if reset <= now or reset > last then
 end
 return {n, reset, reset - now}`
 
-// Redis is the Limiter that several servers share. While Redis does not answer,
-// each server counts in its own memory: a key can then have the limit once more
-// a server and window, and never more than that however often Redis comes and goes.
+// Redis is the Limiter that several servers share. Each server counts every request
+// in its own memory as well. While Redis does not answer, that count decides, against
+// the limit divided by the servers that were there last: what they let through in a
+// window is the limit when requests are spread evenly, and never more than twice the
+// limit however often Redis comes and goes. (A limit below the number of servers is
+// one each.)
 type Redis struct {
-	client   *redis.Client
-	script   *redis.Script
-	fallback *Memory
-	log      *slog.Logger
-	now      func() time.Time
-	patience time.Duration
+	client         *redis.Client
+	take, register *redis.Script
+	fallback       *Memory
+	log            *slog.Logger
+	now            func() time.Time
+	patience       time.Duration
+	id, replicas   string // this server's name, and the key of all of them
 
-	mu      sync.Mutex
-	down    bool
-	probeAt time.Time
+	mu         sync.Mutex
+	down       bool
+	probeAt    time.Time
+	servers    int // that count in this Redis, as far as is known
+	registerAt time.Time
 }
 
 // NewRedis returns a Limiter on the Redis at url, which need not be up yet:
@@ -73,7 +95,11 @@ func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Ti
 	silenceClient()
 	return &Redis{
 		client:   redis.NewClient(opt),
-		script:   redis.NewScript(takeScript),
+		take:     redis.NewScript(takeScript),
+		register: redis.NewScript(registerScript),
+		id:       rand.Text(),
+		replicas: replicasKey,
+		servers:  1,
 		fallback: fallback,
 		log:      log,
 		now:      now,
@@ -89,20 +115,30 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Close closes the connections to Redis.
-func (r *Redis) Close() error { return r.client.Close() }
+// Close closes the connections to Redis, and leaves the limit to the other servers.
+func (r *Redis) Close() error {
+	if ask, _ := r.ask(); ask {
+		ctx, cancel := context.WithTimeout(context.Background(), r.patience)
+		defer cancel()
+		r.client.ZRem(ctx, r.replicas, r.id) // else they notice that it is gone
+	}
+	return r.client.Close()
+}
 
 // Take implements Limiter.
 func (r *Redis) Take(ctx context.Context, key string, limit int, period time.Duration) Window {
+	mine := r.fallback.Take(ctx, key, r.share(limit), period)
+	mine.Limit = limit
 	ask, probe := r.ask()
 	if !ask {
-		return r.fallback.Take(ctx, key, limit, period)
+		return mine
 	}
 	n, reset, left, err := r.count(ctx, key, period)
 	r.heard(ctx, probe, err)
 	if err != nil {
-		return r.fallback.Take(ctx, key, limit, period)
+		return mine
 	}
+	r.keepRegistered(ctx)
 	return window(int(n), limit, time.UnixMilli(reset), r.now().Add(time.Duration(left)*time.Millisecond))
 }
 
@@ -111,11 +147,44 @@ func (r *Redis) Take(ctx context.Context, key string, limit int, period time.Dur
 func (r *Redis) count(ctx context.Context, key string, period time.Duration) (n, reset, left int64, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience)
 	defer cancel()
-	got, err := r.script.Run(ctx, r.client, []string{redisPrefix + key}, period.Milliseconds()).Int64Slice()
+	got, err := r.take.Run(ctx, r.client, []string{redisPrefix + key}, period.Milliseconds()).Int64Slice()
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	return got[0], got[1], got[2], nil
+}
+
+// share is this server's part of a limit.
+func (r *Redis) share(limit int) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if limit <= 0 {
+		return limit
+	}
+	return max(limit/r.servers, 1)
+}
+
+// keepRegistered writes this server down every now and then, and learns how many
+// others there are. When that fails, what was known last goes on to hold.
+func (r *Redis) keepRegistered(ctx context.Context) {
+	r.mu.Lock()
+	due := !r.now().Before(r.registerAt)
+	if due {
+		r.registerAt = r.now().Add(registerEvery)
+	}
+	r.mu.Unlock()
+	if !due {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience)
+	defer cancel()
+	servers, err := r.register.Run(ctx, r.client, []string{r.replicas}, r.id, int(registerEvery.Seconds())).Int()
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.servers = max(servers, 1)
 }
 
 // ask says whether a request goes to Redis: each does while it answers, and one
