@@ -256,7 +256,6 @@ var credentialColumns = map[string]string{
 	"one_time_codes.code_hash":  "DELETE FROM one_time_codes;",
 	"transfers.code_hash":       "DELETE FROM transfers;",
 	"calendars.secret_hash":     "DELETE FROM calendars;",
-	"devices.device_hash":       "DELETE FROM devices;",
 	"mails.code":                "DELETE FROM mails;",
 
 	"users.password_hash":     "the text says that passwords are the old ones",

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -231,8 +232,9 @@ func (r refusal) check(t testing.TB, w *world, a answer) {
 	refused(t, r.name, a, r.code)
 	p := problemOf(t, a)
 	info := r.code.Info()
+	wait, _ := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64) // absent where nobody has to wait
 	equal(t, r.name+": the problem", p, warranty.Problem{Type: servertest.PublicURL + "/docs/errors#" + string(r.code), Title: info.Title, Status: info.Status,
-		Code: r.code, Detail: p.Detail, Errors: p.Errors, RequestID: a.Header.Get("X-Request-Id")})
+		Code: r.code, Detail: p.Detail, Errors: p.Errors, RequestID: a.Header.Get("X-Request-Id"), RetryAfterSeconds: wait})
 	if !regexp.MustCompile(cmpOr(r.detail, `.{10}`)).MatchString(p.Detail) {
 		t.Errorf("%s: the detail does not say %q: %s", r.name, r.detail, p.Detail)
 	}

@@ -63,7 +63,7 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 				})
 			}()
 			pid := <-stopped
-			defer syscall.Kill(pid, syscall.SIGCONT) //nolint:errcheck // it usually goes on already
+			defer syscall.Kill(pid, syscall.SIGCONT) // it usually goes on already
 			many(l.readers[0])
 			for until := time.Now().Add(freeze); time.Now().Before(until); time.Sleep(time.Second) {
 				l.check("while the backend is frozen")
