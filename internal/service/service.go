@@ -144,35 +144,35 @@ func (s *Service) today() warranty.Date { return warranty.DateOf(s.Now()) }
 // writeAs runs a transaction for a principal whose credential is alive until it
 // is durable.
 func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*store.Tx) error) error {
+	return s.writeAfter(ctx, p, func(*store.Tx) error { return nil }, fn)
+}
+
+// writeAlone is writeAs for what is counted or changed for one account at a time.
+func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
+	var account store.Account
+	lock := func(tx *store.Tx) (err error) {
+		account, err = tx.LockUser(p.User.ID)
+		return err
+	}
+	return s.writeAfter(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account) })
+}
+
+// writeAfter is writeAs for what locks accounts, which comes first. Everything is
+// locked in one order, or transactions may deadlock: accounts, then one-time codes
+// and credentials, then records.
+func (s *Service) writeAfter(ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error) error {
 	if err := s.countForm(ctx, p); err != nil {
 		return err
 	}
 	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := lockAccounts(tx); err != nil {
+			return err
+		}
 		if err := tx.HoldCredential(p, now); err != nil {
 			return err
 		}
 		return fn(tx)
-	})
-}
-
-// writeAlone is writeAs for what is counted or changed for one account at a time.
-// Everything is locked in one order, or transactions may deadlock: accounts, then
-// one-time codes and credentials, then records.
-func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
-	if err := s.countForm(ctx, p); err != nil {
-		return err
-	}
-	now := s.now()
-	return s.Store.Write(ctx, func(tx *store.Tx) error {
-		account, err := tx.LockUser(p.User.ID)
-		if err != nil {
-			return err
-		}
-		if err := tx.HoldCredential(p, now); err != nil {
-			return err
-		}
-		return fn(tx, account)
 	})
 }
 

@@ -80,8 +80,14 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
 	var earlier *store.Kept
+	holdSeller := func(tx *store.Tx) error {
+		if w.SellerEmail == nil {
+			return nil
+		}
+		return tx.HoldSeller(*w.SellerEmail)
+	}
 	err = s.unique(ctx, p.User.ID, in.ExternalID, func() error {
-		return s.Store.Write(ctx, func(tx *store.Tx) error { earlier, err = s.create(tx, p, w, kept, created); return err })
+		return s.writeAfter(ctx, p, holdSeller, func(tx *store.Tx) error { earlier, err = s.create(tx, p, w, kept, created); return err })
 	})
 	if err != nil || earlier == nil {
 		return w, err
@@ -89,17 +95,8 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	return replay(*kept, *earlier)
 }
 
-// create writes a warranty in the order in which locks are taken. It returns what
-// was kept when the key was used before.
+// create writes a warranty. It returns what was kept when the key was used before.
 func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty, kept *store.Kept, created warranty.Event) (*store.Kept, error) {
-	if w.SellerEmail != nil {
-		if err := tx.HoldSeller(*w.SellerEmail); err != nil {
-			return nil, err
-		}
-	}
-	if err := tx.HoldCredential(p, w.CreatedAt); err != nil {
-		return nil, err
-	}
 	if kept != nil {
 		if earlier, err := tx.KeepAnswer(*kept); err != nil || earlier != nil {
 			return earlier, err

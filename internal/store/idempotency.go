@@ -45,7 +45,7 @@ func (t *Tx) KeepAnswer(k Kept) (earlier *Kept, err error) {
 // it removes is refused by its own age already.
 func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(t *Tx) error {
-		// In the order in which everything is locked: see Service.writeAlone.
+		// In the order in which everything is locked: see Service.writeAfter.
 		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN (SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 			now); err != nil {
 			return err
