@@ -7,6 +7,8 @@ LDFLAGS  := -s -w -X warranty.example/svc/internal/version.build=$(VERSION)
 TAGS     := browser
 PACKAGES ?= ./...
 FUZZTIME ?= 10s
+# What the tests of one package may take, several times what they do: a run that hangs ends and says where.
+TIMEOUT  ?= 8m
 
 # Tools have a go.mod of their own: their versions are pinned there, and what they
 # import is no business of the service's.
@@ -27,7 +29,8 @@ run: build ## run the service with a believable demo in it
 
 .PHONY: test
 test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
-	$(SERVICES) go test -timeout=20m -tags=$(TAGS) $(PACKAGES)
+	go build -o bin/test/ ./cmd/...
+	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) go test -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: freeze
 freeze: ## freeze a PostgreSQL backend for three minutes and hold totals against rows
@@ -37,12 +40,12 @@ freeze: ## freeze a PostgreSQL backend for three minutes and hold totals against
 race: export CGO_ENABLED = 1
 race: ## look for data races where goroutines meet (needs a C compiler)
 	@command -v "$$(go env CC)" >/dev/null || { echo 'make race needs a C compiler: install gcc' >&2; exit 1; }
-	$(SERVICES) go test -race ./internal/limit ./internal/store ./internal/service
+	$(SERVICES) go test -timeout=$(TIMEOUT) -race ./internal/limit ./internal/store ./internal/service
 
 .PHONY: cover
 cover: ## run every test and write coverage/index.html
 	mkdir -p coverage
-	$(SERVICES) go test -tags=$(TAGS) -coverpkg=./... -coverprofile=coverage/profile $(PACKAGES)
+	$(SERVICES) go test -timeout=$(TIMEOUT) -tags=$(TAGS) -coverpkg=./... -coverprofile=coverage/profile $(PACKAGES)
 	go tool cover -html=coverage/profile -o coverage/index.html
 	go tool cover -func=coverage/profile | tail -n 1
 

@@ -370,8 +370,8 @@ func runRecipe(t *testing.T, driver, prefix, database, recipe string) {
 // <!-- end of run -->.
 func TestDocumentsRun(t *testing.T) {
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "./cmd/svcd").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	if err := testenv.Programs(bin, "svcd"); err != nil {
+		t.Fatal(err)
 	}
 	for _, doc := range []struct {
 		file  string
@@ -434,7 +434,7 @@ func startDemo(t *testing.T, bin string) demo {
 	t.Helper()
 	d := demo{folder: t.TempDir()}
 	cmd := exec.Command(filepath.Join(bin, "svcd"), "--demo", "--listen=127.0.0.1:0")
-	cmd.Dir, cmd.Env = d.folder, clean(os.Environ())
+	cmd.Dir, cmd.Env = d.folder, append(clean(os.Environ()), "SVC_DRAIN=0s")
 	// A file, not a pipe: what was printed before svcd says that it listens is there.
 	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
 	if err != nil {
@@ -462,7 +462,7 @@ func startDemo(t *testing.T, bin string) demo {
 	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-ended
+		testenv.Receive(t, "svcd ends", ended)
 		if err := cmd.Wait(); err != nil {
 			t.Errorf("svcd: %v", err)
 		}
@@ -472,8 +472,8 @@ func startDemo(t *testing.T, bin string) demo {
 		d.url = "http://" + address
 	case <-ended:
 		t.Fatal("svcd ended before it listened")
-	case <-time.After(time.Minute):
-		t.Fatal("svcd does not listen after a minute")
+	case <-time.After(testenv.Patience):
+		t.Fatalf("svcd does not listen after %v", testenv.Patience)
 	}
 	welcome := read(t, printed.Name())
 	m := regexp.MustCompile(`(?s)owner@demo\.example +password (\S+).*export SVC_API_KEY=(\S+)`).FindStringSubmatch(welcome)

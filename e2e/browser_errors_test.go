@@ -13,6 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/ncruces/go-sqlite3/driver"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // TestErrorsArePages breaks the database under a server that runs, and looks at
@@ -85,7 +87,7 @@ func TestOutageIsAPage(t *testing.T) {
 	inspect(t, b, visit{status: http.StatusServiceUnavailable, path: "/warranties"}, string(axe), &seen{})
 	b.mustBeAnErrorPage(t, http.StatusServiceUnavailable)
 	database.setCut(false)
-	eventually(t, "the way back works again", pagePatience, func() bool {
+	testenv.Wait(t, "the way back works again", func() bool {
 		status := b.open(t, "/warranties")
 		return status == http.StatusOK && b.path(t) == "/warranties"
 	})

@@ -189,7 +189,7 @@ func (b *tab) noise(t testing.TB) []string {
 	mark := fmt.Sprint("mark ", time.Now().UnixNano())
 	eval[chromedp.Void](t, b, fmt.Sprintf("console.debug(%q)", mark))
 	var complaints []string
-	eventually(t, "the console is heard", pagePatience, func() bool {
+	testenv.Wait(t, "the console is heard", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.marks[mark] {

@@ -14,6 +14,8 @@ import (
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // mistakenSheet has a row that is good, and rows that are not.
@@ -49,7 +51,7 @@ func (b *tab) download(t testing.TB, button, name string) string {
 	b.do(t, chromedp.Click(fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, button), chromedp.NodeVisible))
 	var text []byte
 	// The name is there before the text is, which comes all at once.
-	eventually(t, "the file is there", pagePatience, func() bool {
+	testenv.Wait(t, "the file is there", func() bool {
 		files, _ := filepath.Glob(filepath.Join(folder, name))
 		if len(files) == 1 {
 			text, _ = os.ReadFile(files[0])

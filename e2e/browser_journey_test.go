@@ -14,6 +14,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // receipt is a file that is what its name says.
@@ -195,7 +197,7 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 	ada.click(t, "dialog[open] .btn.danger")
 	ada.mustShow(t, "The token was revoked", "Revoked", "0 of 20 active tokens")
 	mustNotRun(second)
-	eventually(t, "the requests are listed", pagePatience, func() bool {
+	testenv.Wait(t, "the requests are listed", func() bool {
 		ada.mustOpen(t, "/settings/api/requests")
 		return strings.Count(ada.text(t), "GET /api/v1/warranties") >= 3
 	})

@@ -9,6 +9,8 @@ import (
 
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // TestFirstVisitIsSmall counts what travels when somebody comes for the first time.
@@ -48,7 +50,7 @@ func TestFirstVisitIsSmall(t *testing.T) {
 			}
 		}()
 		b.mustOpen(t, path)
-		eventually(t, "all of the page has come", pagePatience, func() bool {
+		testenv.Wait(t, "all of the page has come", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(asked) > 3 && count == len(asked)

@@ -12,7 +12,6 @@ import (
 func TestDemoIsInUse(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--demo")
-	t.Logf("the demo is ready after %v", p.took)
 	doors, refused := map[string]bool{}, map[string]bool{}
 	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.output(), -1) {
 		session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": m[1], "password": m[2]}}).must(t, "data.access_token")

@@ -29,7 +29,7 @@ func TestDrainingServes(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "draining", time.Minute, func() bool { return strings.Contains(p.log(), "draining") })
+	testenv.Wait(t, "draining", func() bool { return strings.Contains(p.log(), "draining") })
 	if a := p.want(t, 503, call{method: "GET", path: "/readyz"}); a.must(t, "code") != "unavailable" || a.header.Get("Retry-After") == "" {
 		t.Errorf("/readyz: %v %s", a.header, a.body)
 	}
@@ -47,7 +47,7 @@ func TestDrainingServes(t *testing.T) {
 		t.Error("the server stops already")
 	}
 	// The first signal may still be at work on letting the second one through.
-	eventually(t, "the end by a second signal", time.Minute, func() bool {
+	testenv.Wait(t, "the end by a second signal", func() bool {
 		select {
 		case <-p.exited:
 			return true
@@ -150,7 +150,7 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	}
 	secret, _ := replicas[0].token(t, replicas[0].register(t, "olga"), "load", 1_000_000)
 	b := balance(t, addresses)
-	eventually(t, "HAProxy uses all replicas", time.Minute, func() bool { return b.up() == len(replicas) })
+	testenv.Wait(t, "HAProxy uses all replicas", func() bool { return b.up() == len(replicas) })
 
 	front := &process{url: b.url, client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	l, stop := newLoad(), make(chan struct{})
@@ -164,11 +164,11 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	}
 	for i := range restarts {
 		before := l.progress() + readers.progress()
-		eventually(t, "load", time.Minute, func() bool { return l.progress()+readers.progress() >= before+between })
+		testenv.Wait(t, "load", func() bool { return l.progress()+readers.progress() >= before+between })
 		at := i % len(replicas)
 		replicas[at].mustStop(t)
 		replicas[at] = start(t, append(slices.Clone(args), "--listen="+addresses[at])...)
-		eventually(t, "HAProxy uses the new process", time.Minute, func() bool { return b.up() == len(replicas) })
+		testenv.Wait(t, "HAProxy uses the new process", func() bool { return b.up() == len(replicas) })
 	}
 	close(stop)
 	wg.Wait()

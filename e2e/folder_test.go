@@ -123,7 +123,7 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	}
 	go func() { second.err = second.cmd.Wait(); close(second.exited) }()
 	t.Cleanup(second.kill)
-	eventually(t, "it listens", startPatience, func() bool {
+	testenv.Wait(t, "it listens", func() bool {
 		for _, line := range second.logged("listening") {
 			second.url = "http://" + line["address"].(string)
 		}

@@ -6,9 +6,10 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // binaries is the folder of the programs under test.
@@ -19,7 +20,7 @@ var atExit []func()
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// run builds what ships, as it ships, and then runs the tests.
+// run gets what ships, as it ships, and then runs the tests.
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "svc-e2e")
 	if err != nil {
@@ -33,10 +34,8 @@ func run(m *testing.M) int {
 			end()
 		}
 	}()
-	build := exec.Command("go", "build", "-o", dir, "warranty.example/svc/cmd/svcd", "warranty.example/svc/cmd/svc")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+	if err := testenv.Programs(dir, "svcd", "svc", "svc-mcp"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()

@@ -4,36 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
-)
 
-// mcpProgram builds svc-mcp once, as it ships, and is its path.
-var mcpProgram = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binaries, "svc-mcp")
-	build := exec.Command("go", "build", "-o", path, "warranty.example/svc/cmd/svc-mcp")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", errors.New("go build: " + err.Error() + "\n" + string(out))
-	}
-	return path, nil
-})
+	"warranty.example/svc/internal/testenv"
+)
 
 // mcpCommand is svc-mcp with these settings and no others.
 func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := mcpProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, args...)
+	cmd := exec.Command(filepath.Join(binaries, "svc-mcp"), args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, env...)
 	return cmd
 }
@@ -42,9 +26,6 @@ func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
 func mcpEnv(p *process, secret string) []string {
 	return []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=" + p.url + "/api/v1"}
 }
-
-// mcpPatience is more than any answer takes, also when the service is away.
-const mcpPatience = 30 * time.Second
 
 // mcpProcess is a svc-mcp that runs, and somebody who talks to it.
 type mcpProcess struct {
@@ -112,20 +93,15 @@ type mcpMessage struct {
 
 func (p *mcpProcess) answer() mcpMessage {
 	p.t.Helper()
-	select {
-	case line, ok := <-p.lines:
-		var m mcpMessage
-		if !ok {
-			p.t.Fatal("the output has ended")
-		}
-		if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || !strings.HasSuffix(line, "}\n") {
-			p.t.Fatalf("the output is not JSON-RPC: %q", line)
-		}
-		return m
-	case <-time.After(mcpPatience):
-		p.t.Fatal("no answer")
-		return mcpMessage{}
+	line := testenv.Receive(p.t, "an answer of svc-mcp", p.lines)
+	if line == "" {
+		p.t.Fatal("the output has ended")
 	}
+	var m mcpMessage
+	if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || !strings.HasSuffix(line, "}\n") {
+		p.t.Fatalf("the output is not JSON-RPC: %q", line)
+	}
+	return m
 }
 
 // ask sends a request and reads its answer.
@@ -182,7 +158,11 @@ func (p *mcpProcess) end() (log string) {
 // ended waits for the end with this status; the log is what it wrote to stderr.
 func (p *mcpProcess) ended(status int) (log string) {
 	p.t.Helper()
-	for line := range p.lines {
+	for {
+		line := testenv.Receive(p.t, "svc-mcp ends", p.lines)
+		if line == "" {
+			break
+		}
 		p.t.Errorf("it still says %s", line)
 	}
 	err := p.cmd.Wait()

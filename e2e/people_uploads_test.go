@@ -15,7 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // formAround is what stands before and after the file in an upload.
@@ -106,6 +107,7 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 	acknowledged, removed, attempted := map[string]string{}, map[string]bool{}, map[string]bool{} // by id
 	for round := range rounds {
 		var running sync.WaitGroup
+		enough := len(acknowledged) + 5 + rand.IntN(20)
 		for i := range uploaders {
 			running.Go(func() {
 				for n := 0; ; n++ {
@@ -145,7 +147,11 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Duration(150+rand.IntN(250)) * time.Millisecond)
+		testenv.Wait(t, "uploads before a kill", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(acknowledged) >= enough || t.Failed()
+		})
 		p.kill()
 		running.Wait()
 		p = startIn(t, dir, unthrottled...)

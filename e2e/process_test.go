@@ -3,8 +3,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -15,19 +13,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
-)
 
-const (
-	startPatience = 15 * time.Second
-	// stopPatience is what a stop may take: ten seconds for requests under way, and a little.
-	stopPatience = 30 * time.Second
+	"warranty.example/svc/internal/testenv"
 )
 
 // process is one svcd that runs.
 type process struct {
 	url    string // where it answers
 	dir    string // its working folder, with its output in server.out and server.log
-	took   time.Duration
 	client *http.Client
 
 	cmd    *exec.Cmd
@@ -39,7 +32,7 @@ type process struct {
 // environment is what is given and no drain, and nothing else.
 func launch(dir string, env []string, command ...string) (*process, error) {
 	p := &process{dir: dir, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...),
-		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
+		client: &http.Client{Timeout: testenv.Patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	p.cmd.Dir, p.cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "SVC_DRAIN=0s"}, env...)
 	out, err := os.Create(filepath.Join(dir, "server.out"))
 	if err != nil {
@@ -52,7 +45,6 @@ func launch(dir string, env []string, command ...string) (*process, error) {
 	}
 	defer log.Close()
 	p.cmd.Stdout, p.cmd.Stderr = out, log
-	started := time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -61,13 +53,12 @@ func launch(dir string, env []string, command ...string) (*process, error) {
 		p.kill()
 		return nil, err
 	}
-	p.took = time.Since(started)
 	return p, nil
 }
 
 // awaitReady learns the address from the log and asks there until it is told yes.
 func (p *process) awaitReady() error {
-	for deadline := time.Now().Add(startPatience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		select {
 		case <-p.exited:
 			return fmt.Errorf("svcd ended instead of starting: %v\n%s", p.err, p.log())
@@ -83,7 +74,7 @@ func (p *process) awaitReady() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("svcd is not ready after %v:\n%s", startPatience, p.log())
+	return fmt.Errorf("svcd is not ready after %v:\n%s", testenv.Patience, p.log())
 }
 
 // start runs svcd until the test ends, on a free port and with a data folder of
@@ -128,34 +119,23 @@ func dataOf(args []string) []string {
 var unthrottled = []string{"--ip-rate-limit=0", "--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0",
 	"--rate-limit=1000000", "--max-token-rate=1000000", "--connections-per-address=0"}
 
-// freeAddress is a loopback address that nobody listens on. It is below the
-// ports that the kernel hands out to clients, which a flood of them could take
-// between the look and the use.
+// freeAddress is a loopback address that nobody listens on.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	for range 100 {
-		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(10_000))
-		if l, err := net.Listen("tcp", address); err == nil {
-			l.Close()
-			return address
-		}
-	}
-	t.Fatal("there is no free port")
-	return ""
+	return testenv.FreeAddress(t)
 }
 
 // stop asks the server to end, as an init system does, and says what is wrong
 // with how it did.
 func (p *process) stop() error {
-	asked := time.Now()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(stopPatience):
+	case <-time.After(testenv.Patience):
 		p.kill()
-		return fmt.Errorf("svcd still ran %v after SIGTERM:\n%s", time.Since(asked), p.log())
+		return fmt.Errorf("svcd still ran %v after SIGTERM:\n%s", testenv.Patience, p.log())
 	}
 	p.client.CloseIdleConnections()
 	if p.err != nil {
@@ -212,23 +192,12 @@ func (p *process) logged(message string) []map[string]any {
 // mailed waits for the code in a mail to an address, in the log of a server
 // without SMTP.
 func (p *process) mailed(email, subject string) (string, error) {
-	for range 200 {
+	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, line := range p.logged("mail") {
 			if code, ok := line["code"].(string); ok && line["to"] == email && line["subject"] == subject {
 				return code, nil
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
-	return "", fmt.Errorf("nothing was mailed to %s under %q", email, subject)
-}
-
-// eventually waits until something holds.
-func eventually(t testing.TB, what string, patience time.Duration, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	return "", fmt.Errorf("nothing was mailed to %s under %q within %v", email, subject, testenv.Patience)
 }

@@ -35,7 +35,7 @@ import (
 //	parses [json|ndjson|csv] [FILE]  wants the last stdout, or a file, to be of this form;
 //	                        JSON, on one line, is the body for want and save
 //	pretend STATUS MEDIA-TYPE FILE   starts a service on $pretend that answers so
-//	terminal N [-cols=C] [-after=REGEXP -type=FILE] command…  is exits at a terminal
+//	terminal N [-cols=C] [-after=REGEXP [-hidden] -type=FILE] command…  is exits at a terminal
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {

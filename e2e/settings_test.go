@@ -20,6 +20,7 @@ import (
 
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/testenv"
 )
 
 // effect is how a setting shows from outside. Its two values must show
@@ -156,7 +157,7 @@ func effects(t *testing.T) map[string]effect {
 					t.Fatal(err)
 				}
 				said := ""
-				eventually(t, "stopping or draining", time.Minute, func() bool {
+				testenv.Wait(t, "stopping or draining", func() bool {
 					said = regexp.MustCompile("stopping|draining").FindString(p.log())
 					return said != ""
 				})
@@ -327,10 +328,10 @@ func refused(t *testing.T, source string, env []string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(svcd(), args...)
 	var stdout, stderr bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = t.TempDir(), env, &stdout, &stderr, 10*time.Second
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = t.TempDir(), env, &stdout, &stderr, testenv.Patience
 	err := cmd.Start()
 	if err == nil {
-		timer := time.AfterFunc(10*time.Second, func() { cmd.Process.Kill() })
+		timer := time.AfterFunc(testenv.Patience, func() { cmd.Process.Kill() })
 		err = cmd.Wait()
 		timer.Stop()
 	}

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // listen serves connections on a loopback port until the test ends.
@@ -60,7 +62,7 @@ var codeInMail = regexp.MustCompile(`(?m)^    (\S+)\r?$`)
 func (m *mailbox) code(t testing.TB, subject string) string {
 	t.Helper()
 	code := ""
-	eventually(t, "a mail "+subject, 10*time.Second, func() bool {
+	testenv.Wait(t, "a mail "+subject, func() bool {
 		_, mail, _ := strings.Cut(m.String(), "Subject: "+subject)
 		if found := codeInMail.FindStringSubmatch(mail); found != nil {
 			code = found[1]
@@ -73,7 +75,7 @@ func (m *mailbox) code(t testing.TB, subject string) string {
 // takeMail waits until either of two mailboxes has a whole mail, and empties both.
 func (m *mailbox) takeMail(t testing.TB, other *mailbox) (mine, others string) {
 	t.Helper()
-	eventually(t, "a mail", 10*time.Second, func() bool {
+	testenv.Wait(t, "a mail", func() bool {
 		mine, others = mine+m.take(), others+other.take()
 		return strings.Contains(mine+others, "\n.\n")
 	})
@@ -89,7 +91,7 @@ func (m *mailbox) take() string {
 
 // serve speaks just enough SMTP to be handed a mail.
 func (m *mailbox) serve(conn net.Conn) {
-	conn.SetDeadline(time.Now().Add(30 * time.Second))
+	conn.SetDeadline(time.Now().Add(testenv.Patience))
 	fmt.Fprint(conn, "220 mailbox\r\n")
 	inMail := false
 	for lines := bufio.NewScanner(conn); lines.Scan(); {
@@ -120,8 +122,10 @@ func (m *mailbox) serve(conn net.Conn) {
 type proxy struct {
 	address string
 	target  string
-	cut     atomic.Bool // connections end, new ones at once
-	stalled atomic.Bool // connections stay, and carry nothing
+	cut     atomic.Bool  // connections end, new ones at once
+	stalled atomic.Bool  // connections stay, and carry nothing
+	heldUp  atomic.Int64 // how many messages have been
+	refused atomic.Int64 // how many connections have been ended at once
 	mu      sync.Mutex
 	open    map[net.Conn]bool
 }
@@ -147,6 +151,7 @@ func (p *proxy) setCut(cut bool) {
 
 func (p *proxy) serve(conn net.Conn) {
 	if p.cut.Load() {
+		p.refused.Add(1)
 		return
 	}
 	server, err := net.Dial("tcp", p.target)
@@ -180,6 +185,9 @@ func (p *proxy) carry(to, from net.Conn) {
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buffer)
+		if p.stalled.Load() {
+			p.heldUp.Add(1)
+		}
 		for p.stalled.Load() {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -199,7 +207,7 @@ func silent(t testing.TB) (address string, seen *atomic.Int64) {
 	seen = new(atomic.Int64)
 	return listen(t, func(conn net.Conn) {
 		seen.Add(1)
-		conn.SetDeadline(time.Now().Add(30 * time.Second))
+		conn.SetDeadline(time.Now().Add(testenv.Patience))
 		io.Copy(io.Discard, conn)
 	}), seen
 }

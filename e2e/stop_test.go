@@ -26,7 +26,7 @@ func TestStopUnderLoad(t *testing.T) {
 		secret, id := p.token(t, session, "load", 1_000_000)
 		l, stop, done := newLoad(), make(chan struct{}), make(chan struct{})
 		go func() { defer close(done); l.run(p, secret, "load", 8, 5000, stop) }()
-		eventually(t, "load", 10*time.Second, func() bool { return l.progress() > 200 })
+		testenv.Wait(t, "load", func() bool { return l.progress() > 200 })
 		asked := time.Now()
 		p.mustStop(t)
 		took := time.Since(asked)
@@ -85,7 +85,7 @@ func TestCrashUnderLoad(t *testing.T) {
 			before := l.progress()
 			stop, done := make(chan struct{}), make(chan struct{})
 			go func() { defer close(done); l.run(p, secret, fmt.Sprint("round", round), 8, 1000, stop) }()
-			eventually(t, "load", 10*time.Second, func() bool { return l.progress() >= before+30+7*round })
+			testenv.Wait(t, "load", func() bool { return l.progress() >= before+30+7*round })
 			p.kill()
 			close(stop)
 			<-done

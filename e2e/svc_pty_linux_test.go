@@ -9,11 +9,13 @@ import (
 	"syscall"
 	"time"
 	"unsafe"
+
+	"warranty.example/svc/internal/testenv"
 )
 
 // atTerminal runs a command at a terminal of its own. When its output matches
-// after, typed is typed.
-func atTerminal(cmd *exec.Cmd, columns int, after, typed string) (shown string, code int, err error) {
+// after, typed is typed; if it is hidden, not before the terminal shows nothing of it.
+func atTerminal(cmd *exec.Cmd, columns int, after, typed string, hidden bool) (shown string, code int, err error) {
 	master, slave, err := openTerminal(columns)
 	if err != nil {
 		return "", 0, err
@@ -34,22 +36,30 @@ func atTerminal(cmd *exec.Cmd, columns int, after, typed string) (shown string, 
 	}()
 	if typed != "" {
 		prompt := regexp.MustCompile(after)
-		for range 500 {
-			if prompt.MatchString(out.String()) {
-				break
+		// Whoever asks for a secret switches the echo off after the question; the terminal keeps anything else.
+		ready := func() bool { return prompt.MatchString(out.String()) && (!hidden || !echoes(master)) }
+		for deadline := time.Now().Add(testenv.Patience); !ready(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				_ = cmd.Process.Kill()
+				return out.String(), 0, fmt.Errorf("it did not ask %q within %v", after, testenv.Patience)
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
-		time.Sleep(100 * time.Millisecond) // the echo is switched off after the question
 		if _, err := master.WriteString(typed); err != nil {
 			return out.String(), 0, err
 		}
 	}
-	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
+	timer := time.AfterFunc(testenv.Patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	_ = cmd.Wait() // the exit code is looked at
 	<-done
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode(), nil
+}
+
+// echoes tells whether a terminal shows what is typed.
+func echoes(terminal *os.File) bool {
+	var settings syscall.Termios
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&settings)))
+	return errno != 0 || settings.Lflag&syscall.ECHO != 0
 }
 
 func openTerminal(columns int) (master, slave *os.File, err error) {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/files"
@@ -96,22 +99,34 @@ func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("postgres", func(t *testing.T) { test(t, New(t, testenv.Postgres(t))) })
 }
 
-// migrated is a SQLite file with the newest schema and nothing in it, made once in a process.
-var migrated = sync.OnceValues(func() ([]byte, error) {
+// template is a SQLite file with the newest schema and nothing in it, and the id that it has.
+type template struct {
+	file []byte
+	id   warranty.ID
+}
+
+// migrated is the template, made once in a process.
+var migrated = sync.OnceValues(func() (t template, err error) {
 	folder, err := os.MkdirTemp("", "svc-template")
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	defer os.RemoveAll(folder)
 	path := filepath.Join(folder, "svc.db")
 	st, err := store.Open(context.Background(), path)
 	if err != nil {
-		return nil, err
+		return t, err
 	}
-	if err := st.Close(); err != nil {
-		return nil, err
+	installation, err := st.Folder(context.Background())
+	if err := errors.Join(err, st.Close()); err != nil {
+		return t, err
 	}
-	return os.ReadFile(path)
+	t.id = installation.Database
+	t.file, err = os.ReadFile(path)
+	if n := bytes.Count(t.file, t.id[:]); err == nil && n != 1 {
+		err = fmt.Errorf("the id of a database is %d times in its file", n)
+	}
+	return t, err
 })
 
 // SQLite is the path of a file with nothing in it but the newest schema: opening it costs no migration.
@@ -121,8 +136,9 @@ func SQLite(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	id := uuid.New() // each is a database of its own
 	path := filepath.Join(t.TempDir(), "svc.db")
-	if err := os.WriteFile(path, empty, 0o600); err != nil {
+	if err := os.WriteFile(path, bytes.Replace(empty.file, empty.id[:], id[:], 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -1,0 +1,50 @@
+package testenv
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Programs puts programs of this module into a folder, as they ship. "make test" has built them for all
+// packages (SVC_TEST_BIN); otherwise they are built here.
+func Programs(folder string, names ...string) error {
+	if built := os.Getenv("SVC_TEST_BIN"); built != "" {
+		for _, name := range names {
+			if err := copyProgram(filepath.Join(built, name), filepath.Join(folder, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	args := []string{"build", "-o", folder + string(filepath.Separator)}
+	for _, name := range names {
+		args = append(args, "warranty.example/svc/cmd/"+name)
+	}
+	build := exec.Command("go", args...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// copyProgram copies, since a test may have to run it as somebody who cannot see the first folder.
+func copyProgram(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(target, source); err != nil {
+		_ = target.Close() // the first error is the one to tell
+		return err
+	}
+	return target.Close()
+}
