@@ -36,8 +36,8 @@ func denial(path string) string {
 		return ""
 	}
 	owner, _ := ownerOf(info)
-	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; start svcd as its owner, or change the owner with: chown -R %d %s",
-		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), filepath.Dir(path))
+	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; start svcd as its owner, or change the owner with: chown -R %d:%d %s",
+		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), path)
 }
 
 // access tries whether a file or folder can be written.

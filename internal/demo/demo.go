@@ -147,7 +147,7 @@ func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 		return d, err
 	}
 	ends := s.Now().AddDate(0, 0, laterTokenDays)
-	name := tokenName + s.Now().UTC().Format(", 2 Jan 2006 15:04:05")
+	name := tokenName + s.Now().UTC().Format(", 2 Jan 2006 15:04:05.000")
 	if d, err = d.ready(ctx, s, who, warranty.CreateToken{Name: name, ExpiresAt: &ends}); err != nil {
 		return d, err
 	}

@@ -109,6 +109,17 @@ func TestResetsDoNotLockOutSignIn(t *testing.T) {
 		in := made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password})
 		want(t, "the right password", w.from("203.0.113.1", in), 201, "")
 		want(t, "from the network of the flood", w.from("198.51.100.1", in), 201, "")
+		// Strangers who try passwords do not keep out whoever reads the mailbox.
+		for i := range 15 {
+			w.from(fmt.Sprintf("198.51.100.%d", 40+i), made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": "not the password"}))
+		}
+		want(t, "the right password, from a new device", w.from("203.0.113.1", in), 429, "rate_limited")
+		want(t, "a request for a code", w.from("203.0.113.1", made("POST", "/api/auth/codes", "", fields{"email": olga.Email})), 202, "")
+		w.deliver()
+		mailed := o.sent[len(o.sent)-1].Code
+		o.take()
+		want(t, "the mailed code", w.from("203.0.113.1", made("POST", "/api/auth/sessions", "",
+			fields{"email": olga.Email, "code": mailed})), 201, "")
 		clock.set(clock.now().Add(time.Hour - time.Second))
 		want(t, "the first code, as long as no other is mailed",
 			w.from("203.0.113.1", made("POST", "/api/auth/password-reset/confirm", "", fields{"code": first, "password": passwordCanary})), 204, "")

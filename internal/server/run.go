@@ -43,7 +43,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTimeout)
 	defer cancel()
 	if stopping := httpServer.Shutdown(stop); stopping != nil {
-		err = errors.Join(err, fmt.Errorf("requests that took longer than %s to end were cut off: %w", s.StopTimeout, stopping), httpServer.Close())
+		s.Log.Warn("requests that took longer to end were cut off", "longest", s.StopTimeout.String())
+		err = errors.Join(err, httpServer.Close())
 	}
 	stopWorker()
 	<-worked

@@ -133,7 +133,7 @@ func TestWebKeptFormIsNoWayIn(t *testing.T) {
 	record := w.Warranty(olga.Session, nil)
 	for _, action := range []string{
 		"/warranties/" + record.ID + "/delete", "/warranties/" + record.ID, "/warranties", "/settings/profile/password", "/sign-in", "/sign-out",
-		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents",
+		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents", "/warranties/../settings/api/tokens",
 	} {
 		b := w.browser(t)
 		got := b.post("/sign-in", "email", olga.Email, "password", olga.Password, "kept_action", action,

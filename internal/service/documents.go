@@ -43,6 +43,13 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 	if err := in.NameFor(stored.ContentType); err != nil {
 		return d, err
 	}
+	// The folder may have been replaced since the last look at it, a minute ago.
+	if err := s.CheckFolder(ctx); err != nil {
+		return d, err
+	}
+	if s.FolderTrouble() != nil {
+		return d, errFolder
+	}
 	now := s.now()
 	d = warranty.Document{ID: s.NewID(), WarrantyID: in.WarrantyID, FileName: in.FileName, Type: in.Type, ContentType: stored.ContentType,
 		SizeBytes: stored.Size, SHA256: stored.SHA256, CreatedAt: now}

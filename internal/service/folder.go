@@ -24,7 +24,8 @@ type folderState struct {
 // The reasons, in words for whoever looks at /readyz.
 const (
 	otherFolder = "This server does not use the folder that holds the files of its database. " +
-		"Give every replica the same folder as --data, or start once with --adopt-files to use this folder from now on."
+		"Give every replica the same folder as --data. " +
+		"Only if the other folder is lost for good: start once with --adopt-files; documents whose file is not in this folder then answer 410."
 	otherDatabase = "The folder of files belongs to another database now. Use another --data, or start once with --adopt-files."
 )
 
@@ -110,6 +111,8 @@ func (f folderFacts) decide() int {
 		return bindFolder
 	case !unknown && f.carried.Database != f.row.Database:
 		return refuseFolder
+	case !unknown && f.alone && (f.files > 0 || !f.documents): // an older copy of the database was put back
+		return bindFolder
 	case !unknown:
 		return rejectFolder
 	case f.files > 0 && 2*f.known <= f.files:
@@ -169,6 +172,11 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 		return ForeignFolderError{reason}
 	case rejectFolder:
 		s.setTrouble(otherFolder)
+	case bindFolder:
+		if facts.adopt {
+			s.Log.Warn("adopted the folder of files; documents whose file is not in it answer 410", "folder", s.Files.Path(),
+				"files", facts.files, "known", facts.known)
+		}
 	}
 	return nil
 }

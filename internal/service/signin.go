@@ -21,7 +21,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	if err := in.CheckWhole(); err != nil {
 		return warranty.Session{}, err
 	}
-	if err := s.throttleSignIn(ctx, p, in.Email); err != nil {
+	if err := s.throttleSignIn(ctx, p, in); err != nil {
 		return warranty.Session{}, err
 	}
 	account, err := s.Store.AccountByEmail(ctx, in.Email)
@@ -168,20 +168,22 @@ func (s *Service) mailCode(ctx context.Context, p warranty.Principal, purpose st
 
 // throttleSignIn counts an attempt against the caller's network and against the
 // account. A browser that has signed in to the account before has a window of its
-// own, so that strangers who try passwords do not lock its owner out.
-func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, email string) error {
-	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil {
+// own, so that strangers who try passwords do not lock its owner out. A mailed code
+// cannot be guessed, so it is not counted against the account: whoever reads the
+// mailbox always gets in.
+func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) error {
+	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
 		return err
 	}
-	refusal := s.Throttle(ctx, AccountAttempts, email)
+	refusal := s.Throttle(ctx, AccountAttempts, in.Email)
 	if refusal == nil || p.Device == "" {
 		return refusal
 	}
-	known, err := s.Store.KnowsDevice(ctx, email, deviceHash(p))
+	known, err := s.Store.KnowsDevice(ctx, in.Email, deviceHash(p))
 	if err != nil || !known {
 		return either(err, refusal)
 	}
-	return s.Throttle(ctx, AccountAttempts, email+" "+p.Device)
+	return s.Throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
 }
 
 // throttleCode counts a request for a mailed code against the caller's network, and

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -71,7 +72,7 @@ func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 // keptIn is the form that a sign-in form carries, or nil.
 func keptIn(f form) *keptForm {
 	action := f.Value(keptAction)
-	if action == "" || nextOf(action) != action {
+	if action == "" || nextOf(action) != action || path.Clean(action) != action {
 		return nil
 	}
 	k := &keptForm{Action: action, Values: url.Values{}}
@@ -116,16 +117,16 @@ func (web *Web) serveResumed(p page) http.HandlerFunc {
 
 // pageOf is the page on which a form or a button is that is sent to a path: the
 // nearest one above it that can be opened.
-func (web *Web) pageOf(path string) string {
-	if page, ok := formPages[path]; ok {
+func (web *Web) pageOf(action string) string {
+	if page, ok := formPages[action]; ok {
 		return page
 	}
-	for path != "/" && path != "" {
-		probe := &http.Request{Method: http.MethodGet, Host: "page", URL: &url.URL{Path: path}}
+	for action != "/" && action != "" {
+		probe := &http.Request{Method: http.MethodGet, Host: "page", URL: &url.URL{Path: action}}
 		if _, pattern := web.forms.Handler(probe); pattern != "" {
-			return path
+			return action
 		}
-		path = path[:strings.LastIndexByte(path, '/')]
+		action = action[:strings.LastIndexByte(action, '/')]
 	}
 	return "/"
 }
