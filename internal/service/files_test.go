@@ -119,8 +119,8 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 		"a damaged id":                            {2, func(w *world) { damage(w, 100) }, false, false, good},
 		"a damaged id and unknown files":          {0, func(w *world) { damage(w, 100); w.plant(files.Complete, 1) }, true, false, refused},
 		"a lost id with SQLite":                   {2, func(w *world) { _ = os.Remove(filepath.Join(w.Folder, "id")) }, true, false, good},
-		"SQLite with an older copy put back":      {2, func(w *world) { w.execute(`UPDATE installation SET folder_id = database_id`) }, true, false, good},
-		"the same with replicas":                  {2, func(w *world) { w.execute(`UPDATE installation SET folder_id = database_id`) }, false, false, unready},
+		"SQLite with an older copy put back":      {2, func(w *world) { w.execute(`UPDATE installation SET folder_id = id`) }, true, false, good},
+		"the same with replicas":                  {2, func(w *world) { w.execute(`UPDATE installation SET folder_id = id`) }, false, false, unready},
 		"a lost id with replicas":                 {2, func(w *world) { _ = os.Remove(filepath.Join(w.Folder, "id")) }, false, false, unready},
 	} {
 		t.Run(name, func(t *testing.T) {
