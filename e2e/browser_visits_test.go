@@ -248,7 +248,7 @@ func (b *tab) offer(t testing.TB, email string) int {
 
 // notPages are addresses that answer with a file or lead elsewhere.
 var notPages = map[string]bool{
-	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /warranties/export.csv": true, "GET /warranties/import/template.csv": true,
+	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /.well-known/change-password": true, "GET /warranties/export.csv": true, "GET /warranties/import/template.csv": true,
 	"GET /settings": true, "GET /settings/api/tokens": true, "GET /settings/api/tokens/{id}/rotate": true,
 }
 

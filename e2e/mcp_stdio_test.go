@@ -35,7 +35,7 @@ func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 	}{
 		{"no key", []string{base}, nil, "SVC_API_KEY"},
 		{"an empty key", []string{base, "SVC_API_KEY= "}, nil, "SVC_API_KEY"},
-		{"nonsense as key", []string{base, "SVC_API_KEY=nonsense"}, nil, "SVC_API_KEY is refused"},
+		{"nonsense as key", []string{base, "SVC_API_KEY=nonsense"}, nil, "SVC_API_KEY is not a key"},
 		{"a revoked key", []string{base, "SVC_API_KEY=" + secret}, nil, "revoked"},
 		{"another address", []string{"SVC_BASE_URL=" + p.url, "SVC_API_KEY=" + secret}, nil, "/api/v1"},
 		{"no address", []string{"SVC_BASE_URL=here", "SVC_API_KEY=" + secret}, nil, "SVC_BASE_URL"},

@@ -196,8 +196,8 @@ func TestSvcGuideRuns(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, want := range []string{"Demo token", "Canon EOS R8", "Stored for", "Kitchen", `"2"`, "Deleted", `"code":"validation_failed"`, "exit code 2", "exit code 3", "exit code 10", "in force",
-		"3 rows: 3 can be imported", `"created":3`, `"existing":3`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C"} {
+	for _, want := range []string{"Demo token", "Canon EOS R8", "Stored the key for", "Kitchen", `"2"`, "Deleted", `"code":"validation_failed"`, "exit code 2", "exit code 3", "exit code 10", "in force",
+		"3 rows: 3 to create", `"created":3`, `"already_imported":2,"looks_already_imported":1`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands do not show %q", want)
 		}
@@ -301,13 +301,17 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(in, "product_name,start_date,end_date\nKettle,2026-01-01,2027-01-01\n")
+	// More rows than the rate limit lets through: the import cannot end before the signal.
+	fmt.Fprint(in, "product_name,start_date,end_date\n"+strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 1000))
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
 	testenv.Wait(t, "the first row is created", func() bool { return strings.Contains(errs.String(), ": 201 after") })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "It ended early: 1 created") {
+	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "The import ended early: ") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
 }
@@ -317,7 +321,13 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 	n := 0
 	created := `{"data":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"x","start_date":"2026-01-01","end_date":"2027-01-01","status":"active","roles":["owner"],"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}`
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/lookup") {
+			w.Header().Set("Content-Type", "application/json")
+			nothing := strings.Repeat(`,{"matched_by":null,"warranty_id":null,"status":null}`, 5)
+			fmt.Fprintf(w, `{"data":{"results":[%s]}}`, nothing[1:])
+			return
+		}
 		if n++; n%3 == 0 {
 			w.Header().Set("Content-Type", "application/problem+json")
 			w.Header().Set("Retry-After", "1")
