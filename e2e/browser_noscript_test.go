@@ -162,7 +162,7 @@ func sendPublicForms(t *testing.T, s *site) {
 	b.press(t, "Sign out")
 	b.mustOpen(t, "/reset-password")
 	b.fill(t, "#email", email)
-	b.press(t, "Mail a code")
+	b.press(t, "Email me a code")
 	if got := b.path(t); !strings.HasPrefix(got, "/reset-password/confirm") {
 		t.Errorf("asking for a code leads to %s", got)
 	}

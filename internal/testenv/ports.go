@@ -21,7 +21,7 @@ func FreeAddress(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		port := 10_000 + rand.IntN(10_000)
+		port := 10_000 + rand.IntN(10_000) //nolint:gosec // only a free one is wanted
 		address := fmt.Sprintf("127.0.0.1:%d", port)
 		lock, err := os.OpenFile(filepath.Join(folder, fmt.Sprint(port)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
