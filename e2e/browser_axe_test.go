@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -77,12 +78,20 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 		inAllLooks("dialog "+id, "document")
 		eval[chromedp.Void](t, b, dialog+".close()")
 	}
-	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("[role=tab]")].map(d => d.id)`) {
-		if seen.before("tab " + id) {
+	// The first tabs of all groups are looked at together, then the second ones: none of them changes another group.
+	for n := 0; ; n++ {
+		ids := eval[[]string](t, b, fmt.Sprintf(`[...document.querySelectorAll("[role=tablist]")].map(l => l.querySelectorAll("[role=tab]")[%d]).filter(t => t).map(t => t.id)`, n))
+		if len(ids) == 0 {
+			break
+		}
+		unseen := slices.DeleteFunc(ids, func(id string) bool { return seen.before("tab " + id) })
+		if len(unseen) == 0 {
 			continue
 		}
-		eval[chromedp.Void](t, b, fmt.Sprintf("document.getElementById(%q).click()", id))
-		inAllLooks("tab "+id, fmt.Sprintf("document.getElementById(%q).closest('section')", id))
+		for _, id := range unseen {
+			eval[chromedp.Void](t, b, fmt.Sprintf("document.getElementById(%q).click()", id))
+		}
+		inAllLooks(fmt.Sprintf("tabs %q", unseen), "document")
 	}
 	b.mustBeQuiet(t)
 }

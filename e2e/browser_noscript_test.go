@@ -29,24 +29,19 @@ func (b *tab) withoutScript(t testing.TB) *tab {
 	return plain
 }
 
-// TestPagesWorkWithoutScript looks at every page without script, and sends the
-// forms that matter most.
-func TestPagesWorkWithoutScript(t *testing.T) {
+// TestFormsWorkWithoutScript sends the forms that matter most.
+func TestFormsWorkWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	_, all := s.company(t)
-	s.eachVisit(t, byAddress(all), (*tab).withoutScript, func(t *testing.T, b *tab, v visit) {
-		b.mustVisit(t, v)
-		b.mustNotNeedScript(t)
-	})
 	t.Run("forms", func(t *testing.T) { sendForms(t, s) })
 	t.Run("public forms", func(t *testing.T) { sendPublicForms(t, s) })
 }
 
-// TestScriptsAreFew reads in the network log which scripts each page loads. What
-// strangers see needs none: the only one there sets the theme that was chosen. And
-// none of them adds to what a page says.
-func TestScriptsAreFew(t *testing.T) {
+// TestPagesWorkWithoutScript visits every page with and without script. What a page
+// has can be seen, opened and sent without, and no script adds to what it says. The
+// network log tells which scripts are loaded: for strangers none but the one that
+// sets the theme that was chosen.
+func TestPagesWorkWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	_, all := s.company(t)
@@ -67,6 +62,7 @@ func TestScriptsAreFew(t *testing.T) {
 		}
 		other, _ := plain.Load(b)
 		b.mustSayTheSame(t, other.(*tab), v)
+		other.(*tab).mustNotNeedScript(t)
 	})
 }
 

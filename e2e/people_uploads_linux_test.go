@@ -18,6 +18,7 @@ import (
 // TestPeopleHearThatTheDiskIsFull gives the files 8 MiB of disk. What does not fit
 // is refused and leaves nothing behind; all else goes on.
 func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "data", "files")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -68,6 +69,7 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 // TestPeopleUploadInLittleMemory lets 16 people upload 20 MiB each at the same
 // moment, and download it. The server never holds a file in memory.
 func TestPeopleUploadInLittleMemory(t *testing.T) {
+	t.Parallel()
 	const people, size, most = 16, 20 << 20, 150 << 10 // KiB
 	p := start(t, unthrottled...)
 	var sessions, records [people]string

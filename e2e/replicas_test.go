@@ -21,6 +21,7 @@ func replicas(t *testing.T) [2]*process {
 // TestRevokedTokenIsRefusedEverywhere revokes tokens through one replica and
 // uses them on the other right after the answer.
 func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
+	t.Parallel()
 	both := replicas(t)
 	session := both[0].register(t, "olga")
 	list := call{method: "GET", path: "/api/v1/warranties"}
@@ -40,6 +41,7 @@ func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 // it writes through the other: from the answer on, no record appears, also none
 // of a request that was let in before.
 func TestNothingIsWrittenAfterARevocation(t *testing.T) {
+	t.Parallel()
 	both := replicas(t)
 	session := both[0].register(t, "olga")
 	total := func() string {

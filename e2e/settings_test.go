@@ -272,6 +272,7 @@ func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 // TestEverySettingHasAnEffect gives each setting as a flag, with another value
 // in the environment that must lose, and then in the environment alone.
 func TestEverySettingHasAnEffect(t *testing.T) {
+	t.Parallel()
 	rows := effects(t)
 	for _, setting := range config.Table() {
 		row, ok := rows[setting.Flag]
@@ -312,6 +313,7 @@ func (row effect) look(t *testing.T, want string, env []string, args ...string) 
 // TestWrongSettingIsOneLine refuses a wrong value of each setting, as flag and in
 // the environment, with exit status 2 and one line that names where it came from.
 func TestWrongSettingIsOneLine(t *testing.T) {
+	t.Parallel()
 	for flag, row := range effects(t) {
 		env := "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 		refused(t, "--"+flag, nil, "--"+flag+"="+row.wrong)
@@ -354,6 +356,7 @@ func refused(t *testing.T, source string, env []string, args ...string) {
 // TestMistypedVariableIsNamed starts with a name in the environment that is no
 // setting: the log says so, and not what it was set to.
 func TestMistypedVariableIsNamed(t *testing.T) {
+	t.Parallel()
 	p, err := launch(t.TempDir(), []string{"SVC_RATELIMIT=canary", "SVC_RATE_LIMIT=5", "SVC_API_KEY=canary"}, svcd(), "--listen="+freeAddress(t))
 	if err != nil {
 		t.Fatal(err)

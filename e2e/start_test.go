@@ -52,6 +52,7 @@ func TestStartIsQuick(t *testing.T) {
 
 // TestFilesAreTheOwnersAlone starts with the most generous umask there is.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	p, err := launch(dir, nil, "sh", "-c", `umask 000; exec "$0" "$@"`, svcd(), "--listen="+freeAddress(t))
 	if err != nil {
@@ -81,6 +82,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 
 // TestOldBinaryRefusesANewerDatabase plants a schema version of the future.
 func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	startIn(t, dir).mustStop(t)
 	file := filepath.Join(dir, "data", "svc.db")
@@ -104,6 +106,7 @@ func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 // once. On PostgreSQL all of them serve it; on SQLite one does, and the others are
 // told. // D1
 func TestReplicasStartTogether(t *testing.T) {
+	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { startTogether(t, filepath.Join(t.TempDir(), "svc.db"), 1) })
 	t.Run("postgres", func(t *testing.T) { startTogether(t, testenv.Postgres(t), 3) })
 }
@@ -175,6 +178,7 @@ func TestStartIsCutShort(t *testing.T) {
 // TestDiskFull gives the database a limit on its size: what is acknowledged is
 // there afterwards, and what can not be written is answered as such.
 func TestDiskFull(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	startIn(t, dir, unthrottled...).mustStop(t)
 	args := append([]string{"sh", "-c", `ulimit -f 4000; exec "$0" "$@"`, svcd(), "--listen=" + freeAddress(t)}, unthrottled...)

@@ -20,6 +20,7 @@ func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 // TestStopUnderLoad asks a busy server to end: what it took, it answers; what it
 // acknowledged is there.
 func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database string) {
 		p := start(t, append(unthrottled, database)...)
 		session := p.register(t, "olga")
@@ -75,6 +76,7 @@ func TestStopUnderLoad(t *testing.T) {
 // TestCrashUnderLoad kills a busy server again and again. Clients repeat what
 // was not answered under the same key: nothing is lost and nothing made twice.
 func TestCrashUnderLoad(t *testing.T) {
+	t.Parallel()
 	const rounds = 10
 	eachDatabase(t, func(t *testing.T, database string) {
 		args := append(slices.Clone(unthrottled), database)

@@ -177,6 +177,7 @@ func TestSvcHoldsNoDatabase(t *testing.T) {
 
 // TestSvcGuideRuns runs what docs/cli.md tells people to type.
 func TestSvcGuideRuns(t *testing.T) {
+	t.Parallel()
 	guide, err := os.ReadFile("../docs/cli.md")
 	if err != nil {
 		t.Fatal(err)
@@ -243,6 +244,7 @@ func (c caller) measured(t testing.TB, out io.Writer, args ...string) (int, time
 // TestSvcTakesTheSameMemoryForManyRows imports and exports 10,000 rows, and
 // compares the memory with that for few.
 func TestSvcTakesTheSameMemoryForManyRows(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("10,000 rows take a while")
 	}
@@ -289,6 +291,7 @@ func (n *lineCounter) Write(b []byte) (int, error) {
 
 // TestSvcEndsAtCtrlC interrupts an import between two rows.
 func TestSvcEndsAtCtrlC(t *testing.T) {
+	t.Parallel()
 	c := newCaller(t)
 	cmd := exec.Command(svc(), "warranties", "import", "-", "--debug")
 	cmd.Env, cmd.Dir = c.env, t.TempDir()
@@ -319,6 +322,7 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 // TestSvcWaitsAtTheRateLimit gives svc a service that is over its limit for a
 // second at every third row.
 func TestSvcWaitsAtTheRateLimit(t *testing.T) {
+	t.Parallel()
 	n := 0
 	created := `{"data":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"x","start_date":"2026-01-01","end_date":"2027-01-01","status":"active","roles":["owner"],"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
