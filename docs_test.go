@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -382,6 +383,7 @@ func TestDocumentsRun(t *testing.T) {
 			`"issuer":"Nora Lindqvist"`, `"code":"validation_failed"`, `"name":"list_warranties"`}},
 		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`,
 			`"status":"submitted"`, `"file_name":"receipt.txt"`, `"content_type":"text/plain`, `"structuredContent":{`}},
+		{"docs/agents.md", "curl", []string{`"name":"list_warranties"`, `"inputSchema":{`}},
 		{"docs/operations.md", "sqlite3", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "ok\n"}},
 	} {
 		t.Run(doc.file, func(t *testing.T) {
@@ -403,6 +405,31 @@ func TestDocumentsRun(t *testing.T) {
 		})
 	}
 }
+
+// TestShownProblemsAreReal (C16) compares the problems that documents show with the one
+// that the rules make.
+func TestShownProblemsAreReal(t *testing.T) {
+	err := (&warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.NewDate(2027, 1, 1), EndDate: warranty.NewDate(2026, 1, 1)}).Check()
+	want := warranty.AsError(err).Problem("https://warranty.example.com", "019e8267-5f40-7b1d-9c3a-64d0f2a81e57")
+	for _, file := range []string{"docs/api.md", "docs/agents.md"} {
+		found := 0
+		for _, block := range jsonBlock.FindAllStringSubmatch(read(t, file), -1) {
+			var shown warranty.Problem
+			if json.Unmarshal([]byte(block[1]), &shown) != nil || shown.Code == "" {
+				continue // something else
+			}
+			found++
+			if !reflect.DeepEqual(shown, want) {
+				t.Errorf("%s shows %+v, and the service answers %+v", file, shown, want)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s shows no problem", file)
+		}
+	}
+}
+
+var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```$")
 
 var (
 	runnable = regexp.MustCompile(`(?s)<!-- run -->(.*?)<!-- end of run -->`)

@@ -40,7 +40,7 @@ var arrows = map[string]string{
 	"internal/cli":         "api internal/credentials internal/sheet warranty",
 	"internal/describe":    "api warranty",
 	"internal/upload":      "api internal/service warranty",
-	"internal/web":         "api internal/service internal/sheet internal/upload warranty",
+	"internal/web":         "api internal/describe internal/service internal/sheet internal/upload warranty",
 	"internal/server":      "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":        "internal/mail internal/service internal/store warranty",
 
@@ -51,7 +51,7 @@ var arrows = map[string]string{
 	// What only tests use. That no other package imports them follows from the lines above.
 	"internal/testenv":     "",
 	"internal/openapitest": "",
-	"internal/servertest":  "internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
+	"internal/servertest":  "api internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
 
 // homes say where what comes from outside may be imported. A name stands for

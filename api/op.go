@@ -95,6 +95,17 @@ func (s *Spec) HasBody() bool {
 	return false
 }
 
+// HasCommand tells whether the operation is a command of svc: an integration token
+// may perform it, and every parameter can be a flag.
+func (s *Spec) HasCommand() bool {
+	for _, p := range s.Params {
+		if p.Type.Kind() == reflect.Slice && p.Type.Elem().Kind() != reflect.String {
+			return false
+		}
+	}
+	return s.Auth == Credential
+}
+
 // Paged tells whether the answer is a page of a list.
 func (s *Spec) Paged() bool {
 	_, ok := reflect.Zero(s.Out).Interface().(interface{ Paged() warranty.Pagination })

@@ -43,6 +43,18 @@ func (p Param) HeaderName() string {
 	return strings.Join(parts, "-")
 }
 
+// Flag is the parameter's name on the command line: expiring_within_days is
+// expiring-within-days, and q is query.
+func (p Param) Flag() string { return FlagName(p.Name) }
+
+// FlagName is a parameter's name on the command line.
+func FlagName(name string) string {
+	if name == "q" {
+		return "query"
+	}
+	return strings.ReplaceAll(name, "_", "-")
+}
+
 // params reads the parameters of an input type. It is the one place that knows
 // the tags: json, in, doc, required, null, example, format, default, enum, min, max.
 func params(t reflect.Type) []Param {

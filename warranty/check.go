@@ -28,7 +28,7 @@ func (c *Checks) Err() error {
 		names = append(names, f.Field)
 	}
 	return &Error{Code: ValidationFailed, Fields: c.Fields,
-		Message: "Nothing was changed. Mend what errors says of: " + strings.Join(names, ", ") + "."}
+		Message: "Fix these fields: " + strings.Join(names, ", ") + "."}
 }
 
 // Merge takes over the fields of another check that are not found wrong already.

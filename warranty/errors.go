@@ -71,7 +71,7 @@ var codes = []CodeInfo{
 	{PreconditionFailed, http.StatusPreconditionFailed, "Precondition failed", "Read the record again and repeat the change with its new ETag."},
 	{BodyTooLarge, http.StatusRequestEntityTooLarge, "Body too large", "Send less: a JSON body has at most 1 MiB, a file at most 20 MiB."},
 	{UnsupportedMediaType, http.StatusUnsupportedMediaType, "Unsupported media type", "Send Content-Type: application/json, or multipart/form-data for an upload."},
-	{ValidationFailed, http.StatusUnprocessableEntity, "Validation failed", "Mend every field listed in errors; nothing was changed."},
+	{ValidationFailed, http.StatusUnprocessableEntity, "Validation failed", "Fix every field listed in errors. Nothing was changed."},
 	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "Idempotency key reused", "Use a new Idempotency-Key for a new request."},
 	{RateLimited, http.StatusTooManyRequests, "Rate limited", "Wait for the seconds in Retry-After, or in retry_after_seconds of the problem."},
 	{IPThrottled, http.StatusTooManyRequests, "Too many requests from this address", "Wait for the seconds in Retry-After, or in retry_after_seconds of the problem."},
@@ -105,7 +105,7 @@ func (c Code) Info() CodeInfo {
 }
 
 // Error is the one error type of the service: what was refused, in words that
-// say how to mend it. It never holds a secret or the offending value.
+// say how to fix it. It never holds a secret or the offending value.
 type Error struct {
 	Code    Code
 	Message string
@@ -120,7 +120,7 @@ type Error struct {
 type FieldError struct {
 	Field   string `json:"field" doc:"Name of the field or parameter as the caller sent it."`
 	Code    string `json:"code" doc:"Stable name of what is wrong with it."`
-	Message string `json:"message" doc:"What is wrong and how to mend it."`
+	Message string `json:"message" doc:"What is wrong and how to fix it."`
 }
 
 // Error joins the message and the fields into one line.
@@ -168,7 +168,7 @@ type Problem struct {
 	Title  string       `json:"title" doc:"The kind of problem in a few words."`
 	Status int          `json:"status" doc:"The HTTP status."`
 	Code   Code         `json:"code" doc:"Stable name of the kind of problem."`
-	Detail string       `json:"detail" doc:"What is wrong and how to mend it."`
+	Detail string       `json:"detail" doc:"What is wrong and how to fix it."`
 	Errors []FieldError `json:"errors,omitempty" doc:"Every wrong field, all at once."`
 	// ExistingID comes with already_exists alone.
 	ExistingID *ID    `json:"existing_id,omitempty" doc:"With already_exists: the record of yours that has the value already."`

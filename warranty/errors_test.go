@@ -78,7 +78,7 @@ func TestProblemJSON(t *testing.T) {
 		want string
 	}{
 		"with fields": {c.Err(), `{"type":"https://w.example/docs/errors#validation_failed","title":"Validation failed","status":422,` +
-			`"code":"validation_failed","detail":"Nothing was changed. Mend what errors says of: end_date.",` +
+			`"code":"validation_failed","detail":"Fix these fields: end_date.",` +
 			`"errors":[{"field":"end_date","code":"before_start","message":"The end is before the start."}],"request_id":"r1"}`},
 		"without": {warranty.Refuse(warranty.RateLimited, "Wait."), `{"type":"https://w.example/docs/errors#rate_limited","title":"Rate limited","status":429,` +
 			`"code":"rate_limited","detail":"Wait.","request_id":"r1"}`},
@@ -99,7 +99,7 @@ func TestErrorIsOneLine(t *testing.T) {
 	}
 	c.Add("a", "x", "First.")
 	c.Add("b", "y", "Second.")
-	const want = "validation_failed: Nothing was changed. Mend what errors says of: a, b.; a: First.; b: Second."
+	const want = "validation_failed: Fix these fields: a, b.; a: First.; b: Second."
 	if got := c.Err().Error(); got != want {
 		t.Errorf("Error() = %q, want %q", got, want)
 	}

@@ -213,11 +213,11 @@ func (r *run) refused(p warranty.Problem, e *remoteError) report {
 		ids: []string{string(p.Code), fmt.Sprintf("status %d", p.Status), "request_id " + p.RequestID}}
 }
 
-// fix says how to mend it, in terms of the command line.
+// fix says how to fix it, in terms of the command line.
 func (r *run) fix(code warranty.Code, fields []warranty.FieldError, wait time.Duration) string {
 	var parts []string
 	for _, f := range fields {
-		parts = append(parts, "--"+flagName(f.Field)+": "+f.Message)
+		parts = append(parts, "--"+api.FlagName(f.Field)+": "+f.Message)
 	}
 	if len(parts) > 0 {
 		return strings.Join(parts, " ")

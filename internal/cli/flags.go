@@ -15,17 +15,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// flagName is a parameter's name on the command line.
-func flagName(param string) string {
-	if param == "q" {
-		return "query"
-	}
-	return strings.ReplaceAll(param, "_", "-")
-}
-
 // normal lets a flag be written as the API names its parameter: --q, --start_date.
 func normal(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-	return pflag.NormalizedName(flagName(name))
+	return pflag.NormalizedName(api.FlagName(name))
 }
 
 // text is a flag that takes any text: what is wrong with it is for the
@@ -61,7 +53,7 @@ func addParams(cmd *cobra.Command, op *api.Spec, omit ...string) {
 			help += " (required)"
 		}
 		cmd.Flags().Var(&text{kind: kindOf(p)}, p.Name, help)
-		complete(cmd, flagName(p.Name), p.Enum)
+		complete(cmd, api.FlagName(p.Name), p.Enum)
 	}
 }
 

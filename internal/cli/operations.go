@@ -19,7 +19,7 @@ import (
 // use; a new one of the table appears here by itself.
 func (r *run) addOperations(groups map[string]*cobra.Command) {
 	for _, op := range api.Operations() {
-		if op.Auth != api.Credential || op.Name == api.LookupWarranties.Name {
+		if !op.HasCommand() {
 			continue // a lookup is what an import is made of
 		}
 		noun, verb, _ := strings.Cut(op.Name, ".")
@@ -65,10 +65,15 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 var examples = map[string]string{
 	"warranties.list":   "  svc warranties list --status active --expiring-within-days 30\n  svc warranties list --query bosch --pretty",
 	"warranties.create": "  svc warranties create --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29",
+	"warranties.get":    "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
 	"warranties.update": "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",
 	"warranties.delete": "  svc warranties delete 01935b2e-7c4a-7def-8123-456789abcdef --yes",
 	"warranties.verify": "  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force",
+	"claims.list":       "  svc claims list --status submitted",
+	"claims.get":        "  svc claims get 01935b2e-7c4a-7def-8123-456789abcdef",
 	"documents.list":    "  svc documents list --query invoice",
+	"documents.get":     "  svc documents get 01935b2e-7c4a-7def-8123-456789abcdef",
+	"auth.status":       "  svc auth status",
 }
 
 // operate performs an operation and shows what came back.

@@ -22,6 +22,7 @@ const (
 	samplePassword  = "plum ladder quiet harbour"
 	sampleCode      = "7K2M-9QXT-4D8P-HV3E-2F6J"
 	sampleHeir      = "kim@people.example"
+	sampleEmail     = "ada@shop.example"
 	sampleSHA256    = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 )
 
@@ -36,7 +37,7 @@ func sampleSecret(kind warranty.SecretKind) string { return string(kind) + strin
 
 // sampleRecords holds one believable record of each type.
 func sampleRecords(publicURL string) map[reflect.Type]any {
-	user := warranty.User{ID: sampleID(0x10), Name: "Ada Moreno", Email: "ada@shop.example", EmailVerified: true,
+	user := warranty.User{ID: sampleID(0x10), Name: "Ada Moreno", Email: sampleEmail, EmailVerified: true,
 		CreatedAt: sampleNow.AddDate(0, -5, 0)}
 	w := sampleWarranty(publicURL)
 	name := nameOf(w)
@@ -120,14 +121,14 @@ func sampleToken() warranty.Token {
 
 // sampleInputs holds one believable input for each operation with a body.
 func sampleInputs() map[reflect.Type]any {
-	w, void := sampleWarranty(""), warranty.Void
+	w, supplier := sampleWarranty(""), "Brandt Home Appliances"
 	claim := sampleClaimOn(w)
 	rate, overlap, name, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", false
 	inputs := []any{
 		&warranty.CreateWarranty{ProductName: w.ProductName, StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: *w.SerialNumber,
 			Category: *w.Category, SellerName: *w.SellerName, SellerEmail: *w.SellerEmail},
 		&warranty.LookupWarranties{Items: []warranty.LookupItem{{ExternalID: *w.ExternalID}, {SerialNumber: "K-1", ProductName: "Kettle"}}},
-		&warranty.UpdateWarranty{Status: &void, Category: w.Category},
+		&warranty.UpdateWarranty{Category: w.Category, Supplier: &supplier},
 		&warranty.FileClaim{WarrantyID: w.ID, Type: claim.Type, Description: claim.Description, IncidentDate: claim.IncidentDate},
 		&warranty.MoveClaim{ID: claim.ID, Status: claim.Status, Reason: *claim.StatusReason},
 		&warranty.OfferTransfer{ID: w.ID, Email: sampleHeir},
@@ -135,11 +136,11 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{Name: "ERP", Scopes: []string{string(warranty.WarrantiesRead), string(warranty.WarrantiesWrite)}, RateLimitPerMinute: &rate},
 		&warranty.RotateToken{OverlapSeconds: &overlap},
-		&warranty.Register{Name: "Ada Moreno", Email: "ada@shop.example", Password: samplePassword},
-		&warranty.SignIn{Email: "ada@shop.example", Password: samplePassword},
+		&warranty.Register{Name: "Kim Larsen", Email: "kim.larsen@people.example", Password: samplePassword},
+		&warranty.SignIn{Email: sampleEmail, Password: samplePassword},
 		&warranty.VerifyEmail{Code: sampleCode},
-		&warranty.RequestSignInCode{Email: "ada@shop.example"},
-		&warranty.RequestPasswordReset{Email: "ada@shop.example"},
+		&warranty.RequestSignInCode{Email: sampleEmail},
+		&warranty.RequestPasswordReset{Email: sampleEmail},
 		&warranty.ResetPassword{Code: sampleCode, Password: samplePassword},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}

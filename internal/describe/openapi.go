@@ -19,7 +19,7 @@ import (
 // Version is the version of the interface that OpenAPI describes. Whatever
 // changes docs/openapi.json for its readers raises it: the last number for words,
 // the middle one for additions; there is nothing else inside v1.
-const Version = "1.5.0"
+const Version = "1.5.1"
 
 // OpenAPI is the OpenAPI 3.1 document of the service at publicURL. It is made of
 // the operation table and the table of codes alone, and is the same bytes each time.

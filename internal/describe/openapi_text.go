@@ -77,7 +77,7 @@ Send a unique 'Idempotency-Key' when you create a warranty. The same key with th
 
 ## Errors
 
-Every refusal is an RFC 9457 problem, 'application/problem+json'. Branch on its 'code', which is stable, and show its 'detail', which says how to mend it.
+Every refusal is an RFC 9457 problem, 'application/problem+json'. Branch on its 'code', which is stable, and show its 'detail', which says how to fix it.
 All wrong fields are in 'errors' at once. Quote 'request_id' when you ask for help. What belongs to somebody else looks the same as what does not exist.
 Each code has a section on [the page of errors]({url}/docs/errors).
 

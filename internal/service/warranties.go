@@ -123,7 +123,7 @@ func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID str
 		existing, missing := s.Store.ExternalID(ctx, issuer, externalID)
 		switch {
 		case missing == nil:
-			return &warranty.Error{Code: warranty.AlreadyExists, ExistingID: &existing, Message: "Nothing was changed. Fix these fields: external_id.",
+			return &warranty.Error{Code: warranty.AlreadyExists, ExistingID: &existing, Message: "Fix these fields: external_id.",
 				Fields: []warranty.FieldError{{Field: "external_id", Code: "taken", Message: "Another warranty that you issued has this external id."}}}
 		case !errors.Is(missing, warranty.ErrNotFound) || try == uniqueTries:
 			return err

@@ -30,10 +30,11 @@ type Web struct {
 	// answers those that send JSON to one, which no page takes.
 	IndexJSON, VerifyJSON, NoPage http.HandlerFunc
 
-	views  *views
-	static *static
-	guard  *http.CrossOriginProtection
-	forms  *http.ServeMux // finds the page of a form, and the form that is shown again after sign-in
+	views     *views
+	reference reference
+	static    *static
+	guard     *http.CrossOriginProtection
+	forms     *http.ServeMux // finds the page of a form, and the form that is shown again after sign-in
 }
 
 // page is a handler of a page. What it returns is shown as the page it deserves.
@@ -54,6 +55,9 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		return err
 	}
 	if web.views, err = newViews(web.static); err != nil {
+		return err
+	}
+	if web.reference, err = newReference(web.PublicURL); err != nil {
 		return err
 	}
 	web.guard = http.NewCrossOriginProtection()

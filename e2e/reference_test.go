@@ -1,0 +1,269 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/testenv"
+)
+
+// TestReferenceRuns (C16) runs every example of /docs as it is printed, on a demo,
+// and compares the status and the shape of what comes with what the page shows.
+func TestReferenceRuns(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"bash", "curl"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skipf("no %s on this machine", program)
+		}
+	}
+	p := start(t, append(slices.Clone(unthrottled), "--demo")...)
+	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.output())
+	stage := &servertest.Stage{T: t, URL: p.url, Client: http.DefaultClient, MailedCode: p.newestCode(t),
+		Account: servertest.Person{Email: "owner@demo.example", Password: m[1]}}
+	page := readReference(t, p.url+"/docs")
+
+	t.Run("setup", func(t *testing.T) {
+		key := stage.Set(api.GetAuthStatus.Spec)["SVC_API_KEY"]
+		out := shell(t, page.setup+"\necho \"$SVC_SESSION $WARRANTY_ID $REFERENCE $CLAIM_ID $DOCUMENT_ID $TOKEN_ID\"",
+			map[string]string{"EMAIL": stage.Account.Email, "PASSWORD": stage.Account.Password, "SVC_API_KEY": key})
+		const id = `[0-9a-f-]{36}`
+		if !regexp.MustCompile(`^svs_\w{49} ` + id + ` WR-[0-9A-Z-]{19} ` + id + ` ` + id + ` ` + id + `\n$`).MatchString(out) {
+			t.Errorf("the variables are %q", out)
+		}
+	})
+	for _, op := range api.Operations() {
+		t.Run(op.Name, func(t *testing.T) {
+			shown, ok := page.examples[op.Name]
+			if !ok || shown["curl"] == "" || shown["response"] == "" {
+				t.Fatalf("the page shows %q", shown)
+			}
+			stage.T = t
+			page.tryCurl(t, shown, stage.Set(op))
+			if shown["cli"] != "" {
+				page.tryCLI(t, p, shown, stage.Set(op))
+			}
+			if shown["mcp"] != "" {
+				page.tryMCP(t, shown, stage.Set(op))
+			}
+		})
+	}
+}
+
+// referencePage is what /docs tells people to type, and what it says comes back.
+type referencePage struct {
+	setup    string
+	examples map[string]map[string]string // by operation and kind
+}
+
+func readReference(t *testing.T, address string) referencePage {
+	t.Helper()
+	req, err := http.NewRequest(http.MethodGet, address, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "text/html")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := referencePage{examples: map[string]map[string]string{}}
+	for _, m := range regexp.MustCompile(`(?s)<pre data-example="(\w+)" data-op="([\w.]+)"[^>]*aria-label="([^"]*)"[^>]*>(.*?)</pre>`).FindAllStringSubmatch(string(body), -1) {
+		kind, name, label, text := m[1], m[2], m[3], html.UnescapeString(m[4])
+		if page.examples[name] == nil {
+			page.examples[name] = map[string]string{}
+		}
+		page.examples[name][kind] = text
+		if kind == "response" {
+			page.examples[name]["status"] = label[strings.LastIndex(label, ": ")+2:]
+		}
+	}
+	if m := regexp.MustCompile(`(?s)<pre id="setup-commands"[^>]*>(.*?)</pre>`).FindStringSubmatch(string(body)); m != nil {
+		page.setup = html.UnescapeString(m[1])
+	}
+	return page
+}
+
+// shell runs commands as somebody would type them, with these variables.
+func shell(t *testing.T, script string, values map[string]string) string {
+	t.Helper()
+	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + cmd.Dir}
+	for name, value := range values {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	cmd.WaitDelay = time.Minute
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("%v\n%s\n%s%s", err, script, out, errs.String())
+	}
+	return string(out)
+}
+
+// curlTells makes curl tell the status behind the body.
+const curlTells = "curl() { command curl -sS -w '\\n%{http_code}' \"$@\"; }\n"
+
+func (page referencePage) tryCurl(t *testing.T, shown, values map[string]string) {
+	t.Helper()
+	out := shell(t, curlTells+shown["curl"], values)
+	body, status := out[:max(0, strings.LastIndex(out, "\n"))], out[strings.LastIndex(out, "\n")+1:]
+	if status != strings.Fields(shown["status"])[0] {
+		t.Errorf("the page shows %s, and the service answers %s: %s", shown["status"], status, body)
+	}
+	sameShape(t, "curl", body, shown["response"])
+}
+
+func (page referencePage) tryCLI(t *testing.T, p *process, shown, values map[string]string) {
+	t.Helper()
+	values["SVC_BASE_URL"] = p.url + "/api/v1"
+	sameShape(t, "svc", shell(t, shown["cli"], values), shown["response"])
+}
+
+func (page referencePage) tryMCP(t *testing.T, shown, values map[string]string) {
+	t.Helper()
+	var answer struct {
+		Result struct {
+			IsError           bool
+			StructuredContent map[string]any
+		}
+	}
+	out := shell(t, curlTells+shown["mcp"], values)
+	body := out[:max(0, strings.LastIndex(out, "\n"))]
+	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Result.IsError || answer.Result.StructuredContent == nil {
+		t.Errorf("the tool answers %v %s", err, body)
+		return
+	}
+	if answer.Result.StructuredContent["done"] == true {
+		return
+	}
+	var rest map[string]any
+	if err := json.Unmarshal([]byte(shown["response"]), &rest); err != nil {
+		t.Fatal(err)
+	}
+	delete(answer.Result.StructuredContent, "etag") // a header in REST
+	for _, difference := range shapes("", answer.Result.StructuredContent, rest, true) {
+		t.Error("mcp: " + difference)
+	}
+}
+
+// sameShape compares the members and types of two JSON texts, not their values.
+func sameShape(t *testing.T, what, got, shown string) {
+	t.Helper()
+	if !strings.HasPrefix(shown, "{") { // the page says that there is no body
+		if strings.TrimSpace(got) != "" {
+			t.Errorf("%s: a body where the page shows none: %s", what, got)
+		}
+		return
+	}
+	var ours, theirs any
+	if err := json.Unmarshal([]byte(got), &ours); err != nil {
+		t.Errorf("%s: %v: %s", what, err, got)
+		return
+	}
+	if err := json.Unmarshal([]byte(shown), &theirs); err != nil {
+		t.Errorf("%s: the page shows what is no JSON: %v", what, err)
+		return
+	}
+	for _, difference := range shapes("", ours, theirs, false) {
+		t.Errorf("%s: %s", what, difference)
+	}
+}
+
+// shapes lists what differs between the types of two values. null may stand for
+// any; where nulls are left out, so are their members.
+func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string) {
+	if got == nil || shown == nil {
+		return nil
+	}
+	switch shown := shown.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			return []string{at + " is no object"}
+		}
+		for name, value := range shown {
+			if _, ok := got[name]; !ok && !nullsLeftOut {
+				differences = append(differences, at+"."+name+" is shown and does not come")
+			}
+			differences = append(differences, shapes(at+"."+name, got[name], value, nullsLeftOut)...)
+		}
+		for name := range got {
+			if _, ok := shown[name]; !ok {
+				differences = append(differences, at+"."+name+" comes and is not shown")
+			}
+		}
+	case []any:
+		got, ok := got.([]any)
+		if !ok {
+			return []string{at + " is no list"}
+		}
+		if len(got) > 0 && len(shown) > 0 {
+			return shapes(at+"[]", got[0], shown[0], nullsLeftOut)
+		}
+	default:
+		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", shown) {
+			return []string{fmt.Sprintf("%s is a %T, and a %T is shown", at, got, shown)}
+		}
+	}
+	return differences
+}
+
+// newestCode waits for a code in the log that was mailed to an address, and was
+// not given before.
+func (p *process) newestCode(t *testing.T) func(email string) string {
+	given := map[string]int{}
+	return func(email string) string {
+		var codes []string
+		testenv.Wait(t, "a code is mailed to "+email, func() bool {
+			codes = nil
+			for _, line := range p.logged("mail") {
+				if code, ok := line["code"].(string); ok && line["to"] == email {
+					codes = append(codes, code)
+				}
+			}
+			return len(codes) > given[email]
+		})
+		given[email] = len(codes)
+		return codes[len(codes)-1]
+	}
+}
+
+// TestSvcHelpShowsExamples (C16): the help of every operation has one.
+func TestSvcHelpShowsExamples(t *testing.T) {
+	t.Parallel()
+	svc := filepath.Join(binaries, "svc")
+	for _, op := range api.Operations() {
+		if !op.HasCommand() {
+			continue
+		}
+		noun, verb, _ := strings.Cut(op.Name, ".")
+		words := []string{noun, verb, "--help"}
+		if op.Name == api.VerifyWarranty.Name {
+			words = words[1:]
+		}
+		out, err := exec.Command(svc, words...).Output()
+		if err != nil || !strings.Contains(string(out), "Examples:\n  svc "+strings.Join(words[:len(words)-1], " ")) {
+			t.Errorf("svc %s: %v shows no example of itself:\n%s", strings.Join(words, " "), err, out)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package describe
+
+import (
+	"bytes"
+	_ "embed" // answers.json
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// Example is a request that works as it is printed, and the answer that it gets.
+// Values of the reader's own, such as ids, are variables of the shell.
+type Example struct {
+	Spec   *api.Spec
+	Method string
+	Path   string // with the query
+	Body   string // indented JSON; empty when there is none
+	Status int
+	Answer string // indented JSON; empty when there is none
+
+	arguments string // of the tool, as JSON
+	flags     []string
+}
+
+// Variable is a shell variable that examples use.
+type Variable struct{ Name, Meaning string }
+
+// The credentials of examples.
+const (
+	keyVariable     = "SVC_API_KEY"
+	sessionVariable = "SVC_SESSION"
+)
+
+// variables stand in the place of the samples that only the reader can know.
+var variables = []struct {
+	sample, name, meaning string
+	quoted                bool // may hold spaces
+}{
+	{sampleID(1).String(), "WARRANTY_ID", "Id of a warranty", false},
+	{sampleID(2).String(), "CLAIM_ID", "Id of a claim", false},
+	{sampleID(3).String(), "DOCUMENT_ID", "Id of a document", false},
+	{sampleID(4).String(), "TOKEN_ID", "Id of an integration token", false},
+	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
+	{sampleCode, "CODE", "Code from an e-mail, or from the response that offers a transfer", false},
+	{sampleEmail, "EMAIL", "Your e-mail address", true},
+	{samplePassword, "PASSWORD", "Your password", true},
+}
+
+// Variables lists what the examples expect to be set.
+func Variables() []Variable {
+	list := []Variable{{keyVariable, "Integration token"}, {sessionVariable, "Session: the access_token of POST /api/auth/sessions"}}
+	for _, v := range variables {
+		list = append(list, Variable{v.name, v.meaning})
+	}
+	return list
+}
+
+// Setup is what to type to set the variables that can be looked up: those that
+// Variables lists, but for the key, the address and the password, and codes.
+func Setup(base string) string {
+	first := func(variable, credential, path string, field int) string {
+		return fmt.Sprintf("%s=$(curl -s -H \"%s\" \"%s%s\" | cut -d'\"' -f%d)\n", variable, credential, base, path, field)
+	}
+	key, session := "x-api-key: $"+keyVariable, "Authorization: Bearer $"+sessionVariable
+	return "export SVC_BASE_URL=" + base + string(api.V1) + "\n" +
+		sessionVariable + "=$(curl -s \"" + base + api.SignIn.Route() + "\" -H 'Content-Type: application/json' \\\n" +
+		`  -d '{"email": "'"$EMAIL"'", "password": "'"$PASSWORD"'"}' | cut -d'"' -f6)` + "\n" +
+		first("WARRANTY_ID", key, api.ListWarranties.Route()+"?limit=1", 6) +
+		first("REFERENCE", key, api.ListWarranties.Route()+"?limit=1", 10) +
+		first("CLAIM_ID", key, api.ListClaims.Route()+"?limit=1", 6) +
+		first("DOCUMENT_ID", key, api.ListDocuments.Route()+"?limit=1", 6) +
+		strings.TrimSuffix(first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6), "\n")
+}
+
+// recorded are the answers to the examples, as the service gave them: see
+// TestAnswersOfExamples, which makes the file.
+//
+//go:embed answers.json
+var recorded []byte
+
+// answer is one that was recorded.
+type answer struct {
+	Status int             `json:"status"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+// Examples has an example of every operation, in the order of the table.
+func Examples() ([]Example, error) {
+	answers := map[string]answer{}
+	if err := json.Unmarshal(recorded, &answers); err != nil {
+		return nil, err
+	}
+	var list []Example
+	for _, op := range api.Operations() {
+		e, err := exampleOf(op)
+		if err != nil {
+			return nil, fmt.Errorf("example of %s: %w", op.Name, err)
+		}
+		a := answers[op.Name]
+		e.Status, e.Answer = a.Status, indent(a.Body)
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// exampleOf makes the request of the operation's sample.
+func exampleOf(op *api.Spec) (Example, error) {
+	in := exampleInput(op)
+	r, err := op.Request(in)
+	if err != nil {
+		return Example{}, err
+	}
+	arguments, err := api.AppendJSON(nil, in)
+	if err != nil {
+		return Example{}, err
+	}
+	return Example{Spec: op, Method: r.Method, Path: r.Path, Body: indent(r.Body), arguments: string(arguments), flags: flagsOf(op, r)}, nil
+}
+
+// exampleInput is the sample of an operation with a body; the others get an id of
+// the right kind, and lists are kept short.
+func exampleInput(op *api.Spec) any {
+	in := reflect.New(op.In)
+	if sample, ok := sampleInputs()[op.In]; ok {
+		in.Elem().Set(reflect.ValueOf(sample).Elem())
+	}
+	for _, p := range op.Params {
+		field := in.Elem().FieldByName(goName(op.In, p.Name))
+		switch {
+		case p.In == api.Path && p.Type == reflect.TypeFor[warranty.ID]():
+			field.Set(reflect.ValueOf(sampleIDOf(op)))
+		case p.In == api.Path:
+			field.SetString(string(sampleReference))
+		case p.Name == "limit":
+			field.SetInt(1)
+		}
+	}
+	return in.Interface()
+}
+
+// sampleIDOf is the id of the record that the operation's path is about.
+func sampleIDOf(op *api.Spec) warranty.ID {
+	noun, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
+	return map[string]warranty.ID{"warranties": sampleID(1), "claims": sampleID(2), "documents": sampleID(3), "integration-tokens": sampleID(4)}[noun]
+}
+
+// goName is the field that is a parameter.
+func goName(t reflect.Type, param string) string {
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == param {
+			return f.Name
+		}
+	}
+	return ""
+}
+
+// flagsOf are the parameters as svc takes them, in their order.
+func flagsOf(op *api.Spec, r api.Request) []string {
+	_, rawQuery, _ := strings.Cut(r.Path, "?")
+	query, _ := url.ParseQuery(rawQuery) // it was just made
+	var body map[string]any
+	_ = json.Unmarshal(r.Body, &body) // likewise; without a body it stays empty
+	var flags []string
+	for _, p := range op.Params {
+		value := ""
+		switch p.In {
+		case api.Query:
+			value = query.Get(p.Name)
+		case api.Header:
+			value = r.Header.Get(p.HeaderName())
+		case api.Body:
+			if body[p.Name] != nil {
+				value = fmt.Sprint(body[p.Name])
+			}
+		}
+		if value != "" {
+			flags = append(flags, "--"+p.Flag()+" "+shellWord(value))
+		}
+	}
+	return flags
+}
+
+// Request is the path and the body with values in the place of the variables.
+func (e Example) Request(values map[string]string) (path, body string) {
+	value := func(name string, _ bool) string { return values[name] }
+	return substitute(e.Path, value), substitute(e.Body, value)
+}
+
+// Curl is the request as a command, for the service at an address.
+func (e Example) Curl(base string) string {
+	var b strings.Builder
+	b.WriteString("curl ")
+	if e.Method != http.MethodGet && (e.Body == "" || e.Method != http.MethodPost) {
+		b.WriteString("-X " + e.Method + " ")
+	}
+	b.WriteString(`"` + base + inDoubleQuotes(e.Path) + `"`)
+	switch e.Spec.Auth {
+	case api.Credential:
+		b.WriteString(" \\\n  -H \"x-api-key: $" + keyVariable + `"`)
+	case api.SessionOnly:
+		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + sessionVariable + `"`)
+	}
+	if e.Body != "" {
+		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(e.Body) + "'")
+	}
+	return b.String()
+}
+
+// CLI is the same as a command of svc; empty when svc has none.
+func (e Example) CLI() string {
+	if !e.Spec.HasCommand() {
+		return ""
+	}
+	noun, verb, _ := strings.Cut(e.Spec.Name, ".")
+	words := []string{"svc", noun, verb}
+	if e.Spec.Name == api.VerifyWarranty.Name {
+		words = []string{"svc", verb}
+	}
+	for _, p := range e.Spec.Params {
+		if p.In == api.Path {
+			path, _, _ := strings.Cut(e.Path, "?")
+			words = append(words, bare(path[strings.LastIndex(path, "/")+1:]))
+		}
+	}
+	for _, flag := range e.flags {
+		words = append(words, bare(flag))
+	}
+	if e.Method == http.MethodDelete {
+		words = append(words, "--yes")
+	}
+	line := strings.Join(words, " ")
+	if len(line) > 80 && len(e.flags) > 1 { // one flag a line
+		line = strings.ReplaceAll(line, " --", " \\\n  --")
+	}
+	return line
+}
+
+// MCP is the same as a call of a tool; empty when there is none.
+func (e Example) MCP(base string) string {
+	if e.Spec.Tool == "" {
+		return ""
+	}
+	message := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "` + e.Spec.Tool + `", "arguments": ` + spaced(e.arguments) + `}}`
+	return `curl "` + base + `/api/mcp"` + " \\\n  -H \"x-api-key: $" + keyVariable + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(message) + "'"
+}
+
+// StatusLine is the status of the answer, in words.
+func (e Example) StatusLine() string { return fmt.Sprint(e.Status, " ", http.StatusText(e.Status)) }
+
+// Response is the answer of the service at an address.
+func (e Example) Response(base string) string { return strings.ReplaceAll(e.Answer, sampleBase, base) }
+
+// sampleBase is where the service was that gave the recorded answers.
+const sampleBase = "https://warranty.example.com"
+
+// The samples in a text become variables, each in the way that the shell expands
+// there.
+func inDoubleQuotes(text string) string {
+	return substitute(text, func(name string, _ bool) string { return "$" + name })
+}
+
+func inSingleQuotes(text string) string {
+	return substitute(strings.ReplaceAll(text, "'", `'\''`), func(name string, quoted bool) string {
+		if quoted {
+			return `'"$` + name + `"'`
+		}
+		return "'$" + name + "'"
+	})
+}
+
+func bare(text string) string {
+	return substitute(text, func(name string, quoted bool) string {
+		if quoted {
+			return `"$` + name + `"`
+		}
+		return "$" + name
+	})
+}
+
+func substitute(text string, variable func(name string, quoted bool) string) string {
+	for _, v := range variables {
+		text = strings.ReplaceAll(text, v.sample, variable(v.name, v.quoted))
+	}
+	return text
+}
+
+// shellWord is a value as one word of the shell.
+func shellWord(value string) string {
+	if strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@/") == "" {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}
+
+func indent(body []byte) string {
+	var b bytes.Buffer
+	if len(body) == 0 || json.Indent(&b, body, "", "  ") != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// spaced is JSON on one line, with spaces where people read it.
+func spaced(text string) string {
+	lines := strings.Split(indent([]byte(text)), "\n")
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i])
+	}
+	return strings.NewReplacer("{ ", "{", " }", "}", "[ ", "[", " ]", "]").Replace(strings.Join(lines, " "))
+}

@@ -1,0 +1,225 @@
+package servertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// Stage is a service at an address on which the examples of the documentation are
+// tried: it makes the records that they are about.
+type Stage struct {
+	T          testing.TB
+	URL        string
+	Client     *http.Client
+	MailedCode func(email string) string // the newest code that was mailed to an address
+	Account    Person                    // with a verified address; it is signed in for each example
+
+	made    int
+	session string // of the account
+	key     string // likewise
+}
+
+// Set makes what the example of an operation needs, and tells the values of its variables.
+func (s *Stage) Set(op *api.Spec) map[string]string {
+	s.T.Helper()
+	s.made++
+	who := s.Account
+	switch op.Name {
+	case api.ChangePassword.Name, api.ResetPassword.Name, api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name, api.SignIn.Name:
+		// These end what others use, or need an address that is not verified.
+		who = s.register(op.Name == api.ResetPassword.Name || op.Name == api.ChangePassword.Name || op.Name == api.SignIn.Name)
+	case api.SignOut.Name:
+		who.Session = s.signIn(who)
+	default:
+		if s.session == "" {
+			s.session = s.signIn(who)
+		}
+		who.Session = s.session
+	}
+	values := map[string]string{"EMAIL": who.Email, "PASSWORD": who.Password, "SVC_SESSION": who.Session}
+	if op.Auth == api.Credential {
+		if s.key == "" {
+			s.key = s.token(who, "Examples").Secret
+		}
+		values["SVC_API_KEY"] = s.key
+	}
+	if uses(op, "warranties", "verify", "claims", "documents", "transfers") {
+		w := s.warranty(who)
+		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
+		s.around(op, who, w.ID, values)
+	}
+	if uses(op, "integration-tokens") {
+		token := s.token(who, "Warehouse")
+		values["TOKEN_ID"], values["TOKEN_SECRET"] = token.ID, token.Secret
+	}
+	switch op.Name {
+	case api.VerifyEmail.Name:
+		values["CODE"] = s.MailedCode(who.Email)
+	case api.ResetPassword.Name:
+		s.send(http.StatusAccepted, "", api.RequestPasswordReset.Spec, map[string]any{"email": who.Email}, nil)
+		values["CODE"] = s.MailedCode(who.Email)
+	}
+	return values
+}
+
+// around makes the claim, the document or the offer that an operation is about.
+func (s *Stage) around(op *api.Spec, who Person, id string, values map[string]string) {
+	switch {
+	case uses(op, "claims"):
+		var claim struct{ ID string }
+		s.send(http.StatusCreated, who.Session, api.FileClaim.Spec, map[string]any{"warranty_id": id, "type": "repair",
+			"description": "The drum no longer turns; the motor hums.", "incident_date": "2026-05-18"}, &claim)
+		values["CLAIM_ID"] = claim.ID
+	case uses(op, "documents"):
+		values["DOCUMENT_ID"] = s.document(who, id)
+	case op.Name == api.CancelTransfer.Name || op.Name == api.AcceptTransfer.Name:
+		heir := s.register(true)
+		var offer struct{ Code string }
+		s.send(http.StatusCreated, who.Session, pathOf(api.OfferTransfer.Spec, id), map[string]any{"email": heir.Email}, &offer)
+		values["CODE"] = offer.Code
+		if op.Name == api.AcceptTransfer.Name {
+			values["SVC_SESSION"] = heir.Session
+		}
+	}
+}
+
+// uses tells whether the operation's path begins with one of the nouns.
+func uses(op *api.Spec, nouns ...string) bool {
+	for _, noun := range nouns {
+		if strings.HasPrefix(op.Path+"/", "/"+noun+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+func pathOf(op *api.Spec, id string) *api.Spec {
+	at := *op
+	at.Path = strings.ReplaceAll(op.Path, "{id}", id)
+	return &at
+}
+
+// register makes an account; its name and address are of its own.
+func (s *Stage) register(verified bool) Person {
+	s.T.Helper()
+	p := Person{Name: "Robin Ferrer", Email: strings.ToLower(s.unlike("robin")) + "@people.example", Password: Password}
+	var session struct {
+		AccessToken string `json:"access_token"`
+	}
+	s.send(http.StatusCreated, "", api.Register.Spec, map[string]any{"name": p.Name, "email": p.Email, "password": p.Password}, &session)
+	p.Session = session.AccessToken
+	if verified {
+		s.send(http.StatusOK, p.Session, api.VerifyEmail.Spec, map[string]any{"code": s.MailedCode(p.Email)}, nil)
+	}
+	return p
+}
+
+// unlike is a name that was not used for an earlier example.
+func (s *Stage) unlike(name string) string {
+	if s.made == 1 {
+		return name
+	}
+	return fmt.Sprint(name, s.made)
+}
+
+func (s *Stage) signIn(who Person) string {
+	s.T.Helper()
+	var session struct {
+		AccessToken string `json:"access_token"`
+	}
+	s.send(http.StatusCreated, "", api.SignIn.Spec, map[string]any{"email": who.Email, "password": who.Password}, &session)
+	return session.AccessToken
+}
+
+func (s *Stage) token(who Person, name string) (token struct{ ID, Secret string }) {
+	s.T.Helper()
+	scopes := make([]string, 0, len(warranty.AllScopes))
+	for _, scope := range warranty.AllScopes {
+		scopes = append(scopes, string(scope))
+	}
+	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec, map[string]any{"name": s.unlike(name), "scopes": scopes}, &token)
+	return token
+}
+
+func (s *Stage) warranty(who Person) (w Record) {
+	s.T.Helper()
+	s.send(http.StatusCreated, who.Session, api.CreateWarranty.Spec, map[string]any{"product_name": "Bosch Serie 6 washing machine", "serial_number": "WGG244A20-0017",
+		"category": "Appliances", "start_date": "2026-03-01", "end_date": "2028-02-29", "seller_name": "Moreno Household"}, &w)
+	return w
+}
+
+func (s *Stage) document(who Person, warrantyID string) string {
+	s.T.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	err := form.WriteField("warranty_id", warrantyID)
+	if err == nil {
+		err = form.WriteField("type", "receipt")
+	}
+	var file io.Writer
+	if err == nil {
+		file, err = form.CreateFormFile("file", "receipt.txt")
+	}
+	if err == nil {
+		_, err = file.Write([]byte("Bosch Serie 6 washing machine, 649.00\n"))
+	}
+	if err == nil {
+		err = form.Close()
+	}
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	var document struct{ ID string }
+	s.post(http.StatusCreated, who.Session, "POST", "/api/documents", form.FormDataContentType(), &body, &document)
+	return document.ID
+}
+
+// send performs an operation and reads the data of its answer.
+func (s *Stage) send(status int, secret string, op *api.Spec, body map[string]any, into any) {
+	s.T.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	s.post(status, secret, op.Method, op.Route(), "application/json", bytes.NewReader(text), into)
+}
+
+func (s *Stage) post(status int, secret, method, path, mediaType string, body io.Reader, into any) {
+	s.T.Helper()
+	req, err := http.NewRequest(method, s.URL+path, body)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	req.Header.Set("Content-Type", mediaType)
+	if secret != "" {
+		req.Header.Set("Authorization", "Bearer "+secret)
+	}
+	resp, err := s.Client.Do(req)
+	if err != nil {
+		s.T.Fatalf("%s %s: %v", method, path, err)
+	}
+	defer resp.Body.Close()
+	var answer struct{ Data json.RawMessage }
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != status {
+		s.T.Fatalf("%s %s: got %d, want %d: %s %v", method, path, resp.StatusCode, status, text, err)
+	}
+	if into == nil {
+		return
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		s.T.Fatal(err)
+	}
+	if err := json.Unmarshal(answer.Data, into); err != nil {
+		s.T.Fatal(err)
+	}
+}
