@@ -8,7 +8,7 @@ TAGS     := browser
 PACKAGES ?= ./...
 FUZZTIME ?= 10s
 # What the tests of one package may take, several times what they do: a run that hangs ends and says where.
-TIMEOUT  ?= 8m
+TIMEOUT  ?= 12m
 
 # Tools have a go.mod of their own: their versions are pinned there, and what they
 # import is no business of the service's.

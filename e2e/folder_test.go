@@ -199,7 +199,7 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 	if err == nil {
 		t.Fatal("svcd started")
 	}
-	for _, want := range []string{"exit status 1", "permission denied", "svc.db belongs to root (uid 0) and svcd runs as ", "(uid 65534)", "chown -R 65534 " + data} {
+	for _, want := range []string{"exit status 1", "permission denied", "svc.db belongs to root (uid 0) and svcd runs as ", "(uid 65534)", "chown -R 65534:65534 " + data} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

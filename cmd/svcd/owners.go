@@ -36,8 +36,12 @@ func denial(path string) string {
 		return ""
 	}
 	owner, _ := ownerOf(info)
+	folder := path
+	if !info.IsDir() {
+		folder = filepath.Dir(path)
+	}
 	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; start svcd as its owner, or change the owner with: chown -R %d:%d %s",
-		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), path)
+		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), folder)
 }
 
 // access tries whether a file or folder can be written.
