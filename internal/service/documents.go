@@ -43,10 +43,6 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 	if err := in.NameFor(stored.ContentType); err != nil {
 		return d, err
 	}
-	// The folder may have been replaced since the last look at it, a minute ago.
-	if err := s.CheckFolder(ctx); err != nil {
-		return d, err
-	}
 	if s.FolderTrouble() != nil {
 		return d, errFolder
 	}
