@@ -33,6 +33,9 @@ func TestDrainingServes(t *testing.T) {
 	if a := p.want(t, 503, call{method: "GET", path: "/readyz"}); a.must(t, "code") != "unavailable" || a.header.Get("Retry-After") == "" {
 		t.Errorf("/readyz: %v %s", a.header, a.body)
 	}
+	if strings.Contains(p.log(), `"level":"ERROR"`) {
+		t.Errorf("the log calls it an error:\n%s", p.log())
+	}
 	p.want(t, 200, call{method: "GET", path: "/healthz"})
 	p.want(t, 201, create(session, "Kettle", "")) // on a new connection: the open one was closed with the last answer
 	resp, err := http.Get(p.url + "/healthz")

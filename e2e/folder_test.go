@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,6 +144,50 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	}
 	second.want(t, 200, call{method: "GET", path: "/healthz"})
 	first.want(t, 200, call{method: "GET", path: "/readyz"})
+
+	// The folder is taken over elsewhere: the first one notices at the next upload.
+	record := first.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
+	startIn(t, t.TempDir(), database, "--data=data", "--adopt-files").mustStop(t)
+	if a, err := first.upload(session, record, 7, 1000); err != nil || a.status != 503 {
+		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.status, a.body, err)
+	}
+	first.want(t, 503, call{method: "GET", path: "/readyz"})
+}
+
+// TestPathsThatCannotBeAreRefused starts svcd with paths that are something else:
+// they stay as they are, and one line says what is wrong.
+func TestPathsThatCannotBeAreRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte("a text that is longer than the head of a database\n"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	socket, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
+	for _, c := range []struct{ arg, want string }{
+		{"--data=" + text, "is not a folder"},
+		{"--data=" + text + "/below", "not a directory"},
+		{"--data=/proc/svc", "cannot be made"},
+		{"--database=" + dir, "is a folder; name a file in it"},
+		{"--database=" + text, "is a file, but not a SQLite database"},
+		{"--database=" + filepath.Join(dir, "socket"), "is not a file"},
+		{"--database=/proc/svc/svc.db", "cannot be made"},
+	} {
+		if line := refusedStart(t, t.TempDir(), c.arg); !strings.Contains(line, c.want) {
+			t.Errorf("%s: %s", c.arg, line)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if info, err := os.Stat(text); err != nil || info.Mode() != 0o640 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
 }
 
 // TestCommandsOfRootLeaveNothingToRoot runs "svcd user add" as root before the

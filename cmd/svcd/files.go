@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 
 	"warranty.example/svc/internal/config"
@@ -19,6 +21,43 @@ func databaseFiles(c config.Config) []string {
 	return []string{filepath.Dir(c.Database), c.Database, c.Database + "-wal", c.Database + "-shm", c.Database + "-lock"}
 }
 
+// checkPaths refuses a folder and a database file that cannot be what they are said
+// to be, before anything is made or changed there.
+func checkPaths(c config.Config) error {
+	if info, err := os.Stat(c.Data); err == nil && !info.IsDir() {
+		return fmt.Errorf("--data: %s is not a folder", c.Data)
+	}
+	if c.IsPostgres() {
+		return nil
+	}
+	// Where it does not exist yet or cannot be looked at, opening it tells why.
+	if info, err := os.Stat(c.Database); err == nil {
+		switch {
+		case info.IsDir():
+			return fmt.Errorf("--database: %s is a folder; name a file in it", c.Database)
+		case !info.Mode().IsRegular():
+			return fmt.Errorf("--database: %s is not a file", c.Database)
+		case info.Size() > 0 && !isSQLite(c.Database):
+			return fmt.Errorf("--database: %s is a file, but not a SQLite database", c.Database)
+		}
+	}
+	return nil
+}
+
+// isSQLite tells whether a file begins as a SQLite database does. One that cannot
+// be read may be: opening it tells why.
+func isSQLite(path string) bool {
+	const magic = "SQLite format 3\x00"
+	file, err := os.Open(path)
+	if err != nil {
+		return true
+	}
+	defer file.Close()
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(file, head)
+	return err == nil && string(head) == magic
+}
+
 // lockDatabase keeps a second server from using the same SQLite file. The
 // operator's commands do not take this lock: they only use the database, which
 // SQLite itself guards. PostgreSQL is there for replicas, and has no lock.
@@ -27,7 +66,7 @@ func lockDatabase(c config.Config) (release func() error, err error) {
 		return func() error { return nil }, nil
 	}
 	if err := files.Make(filepath.Dir(c.Database)); err != nil {
-		return nil, denied(err, filepath.Dir(c.Database))
+		return nil, denied(usageError{fmt.Errorf("the folder %s cannot be made: %w; choose another one with --data or --database", filepath.Dir(c.Database), err)}, filepath.Dir(c.Database))
 	}
 	return take(c.Database + "-lock")
 }
@@ -49,7 +88,7 @@ func take(path string) (release func() error, err error) {
 func openFiles(ctx context.Context, c config.Config, s *service.Service) (release func() error, err error) {
 	folder := filesFolder(c)
 	if s.Files, err = files.Open(folder); err != nil {
-		return nil, denied(fmt.Errorf("--data: %w", err), c.Data, folder, filepath.Join(folder, "complete"), filepath.Join(folder, "arriving"), filepath.Join(folder, "trash"))
+		return nil, denied(usageError{fmt.Errorf("--data: the folder %s cannot be used: %w", folder, err)}, c.Data, folder, filepath.Join(folder, "complete"), filepath.Join(folder, "arriving"), filepath.Join(folder, "trash"))
 	}
 	unlock := func() error { return nil }
 	if !c.IsPostgres() {

@@ -46,7 +46,7 @@ func run() int {
 // oneLine makes a line of an error that is a list.
 var oneLine = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ")
 
-// usageError is one that the person who typed the command can mend.
+// usageError is one that the person who typed the command can fix.
 type usageError struct{ error }
 
 func command() *cobra.Command {
@@ -76,6 +76,9 @@ func noArguments(_ *cobra.Command, args []string) error {
 func load(cmd *cobra.Command) (config.Config, error) {
 	c, err := config.Load(cmd.Flags(), os.Getenv)
 	if err != nil {
+		return c, usageError{err}
+	}
+	if err := checkPaths(c); err != nil {
 		return c, usageError{err}
 	}
 	return c, nil

@@ -31,6 +31,12 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
 		e.Log.ErrorContext(r.Context(), "request failed", "request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
 	}
+	e.Answer(w, r, refusal)
+}
+
+// Answer is Refuse for what is meant to be: nothing is logged.
+func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.Error) {
+	caller := api.CallerOf(r.Context())
 	h := w.Header()
 	status := refusal.Code.Info().Status
 	if status == http.StatusUnauthorized {
@@ -45,6 +51,7 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 		mediaType, body = e.Speaks(r, problem)
 	}
 	if body == nil {
+		var err error
 		if body, err = api.AppendJSON(nil, problem); err != nil {
 			http.Error(w, "", http.StatusInternalServerError)
 			return

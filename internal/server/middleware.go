@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -41,7 +42,11 @@ func (s *Server) observed(next http.Handler) http.Handler {
 
 // record logs and counts a request that is over.
 func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took time.Duration) {
-	s.Log.LogAttrs(r.Context(), rec.level(), "request", requestAttrs(r, caller, rec, took)...)
+	level := rec.level()
+	if s.draining.Load() && r.URL.Path == "/readyz" {
+		level = slog.LevelInfo // it is meant to be 503
+	}
+	s.Log.LogAttrs(r.Context(), level, "request", requestAttrs(r, caller, rec, took)...)
 	if s.Metrics != nil {
 		s.Metrics.observe(routeOf(r), rec.outcome(), took)
 	}

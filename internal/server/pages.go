@@ -48,7 +48,7 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) { answer(w, `{"s
 // reason: reads go on, and every other replica may have the same disk.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
-		s.edge.Refuse(w, r, &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout})
+		s.edge.Answer(w, r, &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)

@@ -45,6 +45,7 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		"/settings/api/tokens":         {"name", odd, "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
 		"/transfers/accept":            {"code", "AAAA-BBBB"},
 	} {
+		sent = append(sent, "account", olga.ID)
 		b := w.signedIn(t, olga)
 		b.endSession()
 		var asked, wrong page
@@ -54,7 +55,7 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		wrong.says(t, path+" with a wrong password", 422, `action="/sign-in"`)
 		again := b.signInFrom(wrong, olga.Email, olga.Password)
 		again.says(t, path+" after sign-in", 200, "You were signed out. Check the form and send it again.")
-		for i := 0; i < len(sent); i += 2 {
+		for i := 0; i < len(sent); i += 2 { // the account too: who is signed out twice is asked twice
 			if !again.holds(sent[i], sent[i+1]) {
 				t.Errorf("%s: the field %s was lost: %s", path, sent[i], again.main())
 			}
@@ -64,6 +65,27 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		}
 	}
 	equal(t, "the claim", w.claimStatus(claim, olga.Session), "submitted")
+}
+
+// TestWebFormIsShownToItsAuthorAlone: another person signs in where a form was sent
+// after its session ended, and does not see what is in it.
+func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {
+	w := webWorld(t)
+	olga, mallory := w.Verified("Olga"), w.Verified("Mallory")
+	sent := []string{"product_name", "Surprise", "start_date", "2026-01-02", "end_date", "2028-01-01"}
+	if form := w.signedIn(t, olga).get("/warranties/new"); !form.holds("account", olga.ID) {
+		t.Fatalf("the form does not say whose it is: %s", form.main())
+	}
+	for _, account := range [][]string{{"account", olga.ID}, {"account", ""}, nil} {
+		b := w.signedIn(t, olga)
+		b.endSession()
+		asked := b.post("/warranties", append(account, sent...)...)
+		got := b.signInFrom(asked, mallory.Email, mallory.Password)
+		got.says(t, "Mallory", http.StatusSeeOther)
+		if got.Location != "/warranties" || strings.Contains(got.Body, "Surprise") {
+			t.Errorf("%v: Mallory is shown %v %s", account, got.Header, got.Body)
+		}
+	}
 }
 
 // holds tells whether a form shows a value in a field, whatever kind of field it is.

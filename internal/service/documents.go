@@ -70,6 +70,9 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 			return err
 		}
 		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+		if err := s.holdFolder(tx); err != nil {
+			return err
+		}
 		if err := tx.InsertDocument(d, p.User.ID, stored.key); err != nil {
 			return err
 		}

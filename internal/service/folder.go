@@ -16,6 +16,7 @@ import (
 // folderState is what is known of the folder of files.
 type folderState struct {
 	trouble atomic.Pointer[string] // why it cannot be used; nil if it can
+	bound   atomic.Bool            // BindFolder has judged it
 
 	mu     sync.Mutex
 	missed map[warranty.ID]bool // documents without a file that the log has named
@@ -163,6 +164,7 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	if err != nil {
 		return err
 	}
+	s.folder.bound.Store(true)
 	switch decision {
 	case refuseFolder:
 		reason := fmt.Sprintf("the folder %s belongs to another database", s.Files.Path())
@@ -214,6 +216,29 @@ func (s *Service) CheckFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.compareFolder(row)
+	return nil
+}
+
+// holdFolder keeps the folder of files this database's until the transaction ends,
+// and refuses to go on if it is not: the last look at it may be a minute old.
+func (s *Service) holdFolder(tx *store.Tx) error {
+	if !s.folder.bound.Load() {
+		return nil
+	}
+	row, err := tx.ShareFolder()
+	if err != nil {
+		return err
+	}
+	s.compareFolder(row)
+	if s.FolderTrouble() != nil {
+		return errFolder
+	}
+	return nil
+}
+
+// compareFolder holds what the folder says against what the database says.
+func (s *Service) compareFolder(row store.Folder) {
 	id, err := s.Files.ID()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrDamaged):
@@ -227,7 +252,6 @@ func (s *Service) CheckFolder(ctx context.Context) error {
 	default:
 		s.setTrouble("")
 	}
-	return nil
 }
 
 // reasonOf is an error without the path that it speaks of: /readyz is public.

@@ -37,6 +37,12 @@ func (t *Tx) LockFolder() (f Folder, err error) {
 	return f, err
 }
 
+// ShareFolder is Folder, and keeps it from being set until the transaction ends.
+func (t *Tx) ShareFolder() (f Folder, err error) {
+	err = one(t.ctx, t.tx, folderOf+` /*pg: FOR SHARE */`, func(r Row) { f = readFolder(r) })
+	return f, err
+}
+
 // SetFolder notes which folder holds the files.
 func (t *Tx) SetFolder(folder warranty.ID) error {
 	return t.exactlyOne(`UPDATE installation SET folder_id = $1`, folder)

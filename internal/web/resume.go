@@ -15,6 +15,7 @@ import (
 // A form that is sent after its session ended is not carried out. Its fields
 // travel through the sign-in page as hidden ones, and the form is shown again,
 // filled in, once the person has signed in. The server keeps nothing meanwhile.
+// Who signs in with another account does not see it: it may be someone else.
 
 // resumable are the forms that can be shown again. Buttons without fields are
 // not among them: their page is shown instead, to press them again.
@@ -93,6 +94,10 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 	who, err := web.whoIs(r, secret)
 	if err != nil {
 		return err
+	}
+	if k.Values.Get("account") != who.User.ID.String() {
+		http.Redirect(w, r, web.pageOf(k.Action), http.StatusSeeOther)
+		return nil
 	}
 	again := r.Clone(context.WithValue(r.Context(), resumedKey{}, who))
 	again.URL = &url.URL{Path: k.Action}

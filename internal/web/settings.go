@@ -58,7 +58,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	page := settingsPage{Most: warranty.MaxActiveTokens, Base: web.PublicURL + string(api.V1), Today: warranty.DateOf(web.Service.Now()),
-		Connect: connect(web.PublicURL), Requests: requests.Data, New: web.newTokenForm(form{})}
+		Connect: connect(web.PublicURL), Requests: requests.Data, New: web.newTokenForm(who, form{})}
 	page.New.Dialog = true
 	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
 		return err
@@ -134,6 +134,7 @@ func (web *Web) ago(at time.Time) string {
 // tokenForm is the form of a new token.
 type tokenForm struct {
 	form
+	Who     warranty.Principal
 	Scopes  []string
 	Presets []preset
 	MaxRate int
@@ -154,12 +155,12 @@ var presets = []preset{{Days: 7, Key: "token_form.days_7"}, {Days: 30, Key: "tok
 const reminderDays = 7
 
 // newTokenForm is the form with what was typed, or with what is proposed.
-func (web *Web) newTokenForm(f form) tokenForm {
+func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 	if f.Values == nil {
 		f.Values = url.Values{"scopes": {string(warranty.WarrantiesRead)}, "expires_in_days": {"90"},
 			"rate_limit_per_minute": {strconv.Itoa(min(warranty.DefaultTokenRate, web.Service.MaxTokenRate))}}
 	}
-	t := tokenForm{form: f, MaxRate: web.Service.MaxTokenRate, Presets: slices.Clone(presets)}
+	t := tokenForm{form: f, Who: who, MaxRate: web.Service.MaxTokenRate, Presets: slices.Clone(presets)}
 	for _, s := range warranty.AllScopes {
 		t.Scopes = append(t.Scopes, string(s))
 	}
@@ -181,7 +182,7 @@ func (web *Web) newToken(w http.ResponseWriter, r *http.Request, who warranty.Pr
 }
 
 func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	web.show(w, r, status, "settings-api-new", view{Title: web.t("token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(f)})
+	web.show(w, r, status, "settings-api-new", view{Title: web.t("token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(who, f)})
 	return nil
 }
 
