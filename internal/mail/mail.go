@@ -14,6 +14,7 @@ import (
 
 // Message is one mail to one person.
 type Message struct {
+	ID      string // the same for each attempt: a mail that comes twice is known by it
 	To      string // a bare address
 	Subject string
 	Text    string // plain text, lines end with \n

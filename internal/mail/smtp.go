@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -195,14 +196,15 @@ func (s *SMTP) mechanisms() gomail.Option {
 }
 
 // compose writes m as a mail. The Message-ID is of the sender's domain, the
-// library's would tell the name of this machine.
+// library's would tell the name of this machine; it is the same when a mail is sent
+// again after a crash, so that mailboxes can tell.
 func (s *SMTP) compose(m Message) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
 	msg.AddToMailAddress(&mail.Address{Address: m.To})
 	msg.Subject(m.Subject)
 	msg.SetDate()
-	msg.SetMessageIDWithValue(rand.Text() + "@" + s.domain())
+	msg.SetMessageIDWithValue(cmp.Or(m.ID, rand.Text()) + "@" + s.domain())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies, RFC 3834
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	return msg

@@ -78,6 +78,37 @@ func TestNobodyWaitsInARing(t *testing.T) {
 	})
 }
 
+// TestRecordsOfTheSamePeopleAreNotHeldUp hands records of two people to and fro, both
+// ways at once, while others of theirs are changed and deleted: their lists are
+// locked in one order. Each deadlock costs everyone a second.
+func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
+	const rounds = 12
+	w := newWorld(t, testenv.PostgresDatabase(t))
+	people := []person{w.person("Olga", true), w.person("Ben", true), w.person("Cleo", true)}
+	together(9, func(i int) {
+		owner, other := people[i%3], people[(i+1+i/3%2)%3]
+		for range rounds {
+			made := w.record(owner, other.User.Email)
+			w.claim(owner, made.ID)
+			w.document(owner, made.ID)
+			switch i / 3 {
+			case 0, 1:
+				w.transfer(made.ID, owner, other)
+			case 2:
+				if _, err := w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: made.ID, Status: new(warranty.Void)}); err != nil {
+					t.Error(err)
+				}
+				if _, err := w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: made.ID}); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	if n := deadlocks(t, w); n > 0 {
+		t.Errorf("%d deadlocks had to be broken", n)
+	}
+}
+
 // turmoil does everything at once to a new account, until end has come.
 func turmoil(t *testing.T, w *world, end func(person) error) {
 	olga := w.person("Olga", false)

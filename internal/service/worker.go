@@ -169,7 +169,7 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 // deliver sends one claimed mail. Its attempt was counted with the claim.
 func (s *Service) deliver(ctx context.Context, m store.Mail) error {
 	if !s.finished.has(m.ID) {
-		err := s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
+		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
 		if err != nil && m.Attempts < mailAttempts {
 			return fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
 		}

@@ -172,8 +172,9 @@ func (t *Tx) listsGrew(parent warranty.ID, k kind, item warranty.ID) error {
 	if t.store.lists.late(item, t.store.Now()) {
 		return t.childChanged(k, item, parent)
 	}
-	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE kind = $2 AND horizon >= $3
-		AND user_id IN (SELECT a.user_id FROM access a WHERE a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3)`, parent, k, item)
+	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE kind = $2 AND user_id IN (SELECT e.user_id FROM list_epochs e
+		WHERE e.kind = $2 AND e.horizon >= $3 AND e.user_id IN (SELECT a.user_id FROM access a WHERE a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3)
+		ORDER BY e.user_id /*pg: FOR UPDATE */)`, parent, k, item)
 }
 
 // raiseHorizon notes that a process is about to count a list up to an entry.
@@ -197,12 +198,23 @@ func (t *Tx) partyChanged(id warranty.ID, who string, arg any) error {
 	return t.listsChanged(`a.parent_id = $1 AND a.kind > 1 AND `+who, anyItem, id, arg)
 }
 
-// listsChanged moves the epochs of the lists that the condition on access finds,
-// always in the same order, so that two transactions never wait for each other,
-// and notes the item.
+// lockLists locks the lists of those who see a warranty, and of a newcomer, for a
+// transaction that changes them in more than one statement.
+func (t *Tx) lockLists(id, newcomer warranty.ID) error {
+	if !t.store.concurrent {
+		return nil
+	}
+	return t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT p.user_id, p.kind, 0 FROM (
+			SELECT a.user_id, a.kind FROM access a WHERE a.parent_id = $1 UNION SELECT CAST($2 AS UUID), a.kind FROM access a WHERE a.parent_id = $1) p
+		ORDER BY p.kind, p.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id, newcomer)
+}
+
+// listsChanged moves the epochs of the lists that the condition on access finds, and
+// notes the item. Lists are locked by kind and then by account, in every
+// transaction, so that no two wait for each other.
 func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
 	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+`
-		ORDER BY a.user_id, a.kind ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
+		ORDER BY a.kind, a.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
 		return err
 	}
 	n := len(args)

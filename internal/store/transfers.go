@@ -53,6 +53,9 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	if err != nil {
 		return id, err
 	}
+	if err := t.lockLists(id, newOwner); err != nil {
+		return id, err
+	}
 	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {
 		return id, err
 	}

@@ -1,0 +1,319 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench is what the harness works with.
+type bench struct {
+	svcd     string // the program to break
+	previous string // of the previous release, "" for none
+	planted  string // with faults that can be switched on, "" for none
+	config   string // docs/haproxy.cfg
+	scratch  string // folder for everything
+	disk     string // folder on a real disk, for images
+	env      []string
+	long     bool // waits as long as it takes to be sure
+	figures  *figures
+}
+
+// cluster is a service with all that it runs on.
+type cluster struct {
+	*bench
+	dir        string
+	data       string // folder for files and, with SQLite, for the database
+	onPostgres bool
+	servers    []*server
+	primary    *postgres // where the harness reads
+	standby    *postgres
+	redis      *part
+	balancer   *part
+	proxy      *proxy
+	volume     *volume
+	urls       []string // where clients go
+	parts      []*part
+	databaseOf func() string // as svcd is told, if it is not the primary's
+	redisURL   string
+	mailURL    string
+	drain      string
+}
+
+// address is where the harness reads the database.
+func (c *cluster) address() string {
+	if c.onPostgres {
+		return c.primary.url()
+	}
+	return filepath.Join(c.data, "svc.db")
+}
+
+func (c *cluster) files() string { return filepath.Join(c.data, "files") }
+
+// shape is what a scenario runs on.
+type shape struct {
+	postgres, standby, bouncer, proxied bool
+	replicas                            int // 0 is one
+	redis, balanced, previous           bool
+	volume                              bool // the data folder is a file system of its own
+	drain                               string
+}
+
+// build starts everything.
+func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *cluster, err error) {
+	dir, err := os.MkdirTemp(b.scratch, "torture")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as somebody else
+		return nil, err
+	}
+	c := &cluster{bench: b, dir: dir, data: filepath.Join(dir, "data"), onPostgres: s.postgres, mailURL: mailURL, drain: s.drain}
+	defer func() {
+		if err != nil {
+			c.remove()
+		}
+	}()
+	if err := os.Mkdir(c.data, 0o755); err != nil {
+		return nil, err
+	}
+	if s.volume {
+		if c.volume, err = newVolume(b.disk, c.data); err != nil {
+			return nil, err
+		}
+	}
+	if s.postgres {
+		if err := c.buildPostgres(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if s.redis {
+		if c.redis, c.redisURL, err = newRedis(dir); err != nil {
+			return nil, err
+		}
+		c.parts = append(c.parts, c.redis)
+		if err := c.redis.start(); err != nil {
+			return nil, err
+		}
+	}
+	binary := b.svcd
+	if s.previous {
+		binary = b.previous
+	}
+	for n := range max(1, s.replicas) {
+		server, err := newServer(dir, fmt.Sprint("svcd", n), binary, b.env, c.arguments()...)
+		if err != nil {
+			return nil, err
+		}
+		if s.drain != "" {
+			server.env = append(server.env, "SVC_DRAIN="+s.drain)
+		}
+		c.servers, c.parts, c.urls = append(c.servers, server), append(c.parts, server.part), append(c.urls, server.url)
+		if err := c.startServer(ctx, server); err != nil {
+			return nil, err
+		}
+	}
+	if s.balanced {
+		var url string
+		if c.balancer, url, err = newBalancer(dir, b.config, c.servers); err != nil {
+			return nil, err
+		}
+		c.parts, c.urls = append(c.parts, c.balancer), []string{url}
+		if err := c.balancer.start(); err != nil {
+			return nil, err
+		}
+		if err := (&server{part: c.balancer, url: url}).ready(ctx, nil); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// arguments are those of each svcd.
+func (c *cluster) arguments() []string {
+	args := []string{"--data=" + c.data, "--smtp=" + c.mailURL, "--mail-from=warranties@shop.example"}
+	if c.onPostgres {
+		address := c.primary.url()
+		if c.databaseOf != nil {
+			address = c.databaseOf()
+		}
+		args = append(args, "--database="+address)
+	}
+	if c.redisURL != "" {
+		args = append(args, "--redis="+c.redisURL)
+	}
+	return args
+}
+
+// startServer starts a server and waits until it is ready.
+func (c *cluster) startServer(ctx context.Context, s *server) error {
+	if err := s.start(); err != nil {
+		return err
+	}
+	return s.ready(ctx, c.figures)
+}
+
+// buildPostgres starts the database, and what stands between it and the servers.
+func (c *cluster) buildPostgres(ctx context.Context, s shape) (err error) {
+	folder := c.dir
+	if s.volume {
+		folder = c.data // what is cut off must hold everything
+	}
+	if c.primary, err = newPostgres(ctx, folder); err != nil {
+		return err
+	}
+	c.parts = append(c.parts, c.primary.part)
+	if err := c.primary.up(ctx); err != nil {
+		return err
+	}
+	if s.standby {
+		if err := c.buildStandby(ctx); err != nil {
+			return err
+		}
+	}
+	if s.proxied {
+		if c.proxy, err = newProxy(fmt.Sprintf("127.0.0.1:%d", c.primary.port)); err != nil {
+			return err
+		}
+		c.databaseOf = func() string {
+			return fmt.Sprintf("postgres://postgres@%s/postgres?sslmode=disable", c.proxy.address())
+		}
+	}
+	if s.bouncer {
+		bouncer, address, err := newBouncer(c.dir, c.primary)
+		if err != nil {
+			return err
+		}
+		c.parts = append(c.parts, bouncer)
+		if err := bouncer.start(); err != nil {
+			return err
+		}
+		c.databaseOf = func() string { return address }
+	}
+	return nil
+}
+
+// buildStandby adds a synchronous standby.
+func (c *cluster) buildStandby(ctx context.Context) (err error) {
+	if c.standby, err = describePostgres(c.primary.bin, c.dir, "standby"); err != nil {
+		return err
+	}
+	c.parts = append(c.parts, c.standby.part)
+	if err := c.standby.runAs(ctx, filepath.Join(c.primary.bin, "pg_basebackup"), "-D", c.standby.data, "-R", "-X", "stream",
+		"-d", fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", c.primary.port)); err != nil {
+		return err
+	}
+	if err := c.standby.up(ctx); err != nil {
+		return err
+	}
+	if err := c.tell(ctx, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`); err != nil {
+		return err
+	}
+	if err := until(ctx, "the standby to be synchronous", func() error {
+		state, err := c.ask(ctx, `SELECT coalesce(max(sync_state), 'none') FROM pg_stat_replication`)
+		if err == nil && state != "sync" {
+			err = errors.New("it is " + state)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	first, second := c.primary.port, c.standby.port
+	c.databaseOf = func() string {
+		return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write", first, second)
+	}
+	return nil
+}
+
+// tell has the primary carry out statements.
+func (c *cluster) tell(ctx context.Context, statements ...string) error {
+	db, err := openDatabase(c.address())
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// ask has the primary answer a question with one text.
+func (c *cluster) ask(ctx context.Context, question string) (text string, err error) {
+	db, err := openDatabase(c.address())
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	err = db.QueryRowContext(ctx, question).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return text, err
+}
+
+// promote makes the standby the primary.
+func (c *cluster) promote(ctx context.Context) error {
+	c.primary, c.standby = c.standby, nil
+	if err := c.primary.configure("synchronous_standby_names = ''"); err != nil {
+		return err
+	}
+	if err := c.primary.runAs(ctx, filepath.Join(c.primary.bin, "pg_ctl"), "promote", "-w", "-D", c.primary.data); err != nil {
+		return err
+	}
+	return c.tell(ctx, `ALTER SYSTEM SET synchronous_standby_names = ''`, `SELECT pg_reload_conf()`)
+}
+
+// remove ends everything that was started and removes its files.
+func (c *cluster) remove() {
+	for i := len(c.parts) - 1; i >= 0; i-- {
+		c.parts[i].group(syscall.SIGCONT)
+		c.parts[i].kill()
+	}
+	if c.proxy != nil {
+		c.proxy.close()
+	}
+	if c.volume != nil {
+		_ = c.volume.remove() // the folder is removed below
+	}
+	_ = os.RemoveAll(c.dir) // scratch
+}
+
+// pause waits, unless the run is over.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+func between(rng *rand.Rand, least, most time.Duration) time.Duration {
+	return least + time.Duration(rng.Int64N(int64(most-least)))
+}
+
+func decode(a answer, into any) error {
+	if a.err != nil || a.status >= 300 {
+		return errors.New(a.String())
+	}
+	return json.Unmarshal(a.body, into)
+}
+
+// logs are the last lines of each server's log with an error in them.
+func (c *cluster) logs() string {
+	var text strings.Builder
+	for _, s := range c.servers {
+		lines := strings.Split(tail(s.log), "\n")
+		fmt.Fprintf(&text, "%s:\n%s\n", s.name, strings.Join(lines[max(0, len(lines)-6):], "\n"))
+	}
+	return text.String()
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// plant is a fault that is built into the service to see whether the harness finds
+// it. One build holds them all; SVC_PLANTED switches one on.
+type plant struct {
+	name     string
+	what     string
+	scenario string   // in which it shows
+	finds    []string // what the harness may call it
+	edits    []edit
+}
+
+// edit replaces a text, which is there once, in a file of the service.
+type edit struct{ file, old, now string }
+
+// on is a condition of a planted fault: it is switched on, and it is the n'th time.
+func on(name string, every int) string { return fmt.Sprintf("planted.Every(%q, %d)", name, every) }
+
+var plants = []plant{
+	{"file-sync", "a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
+		{"internal/files/files.go", "		err = file.Sync()\n", "		if !" + on("file-sync", 1) + " {\n			err = file.Sync()\n		}\n"}}},
+	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
+		{"internal/files/files.go", "	if err := d.disk.sync(string(Complete)); err != nil {", "	if " + on("folder-sync", 1) + " {\n		return nil\n	}\n	if err := d.disk.sync(string(Complete)); err != nil {"}}},
+	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
+		{"internal/store/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
+	{"access-row", "a seller's access row is left out now and then", "sqlite/kill", []string{"half", "lost"}, []edit{
+		{"internal/store/warranties.go", "	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return nil\n	}\n	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))"}}},
+	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
+		{"internal/store/warranties.go", "	return t.dropAccess(w.ID)\n}", "	if " + on("access-stays", 3) + " {\n		return nil\n	}\n	return t.dropAccess(w.ID)\n}"}}},
+	{"access-late", "an update does not reach the lists", "sqlite/kill", []string{"total", "stale", "half"}, []edit{
+		{"internal/store/warranties.go", "	return t.syncAccess(before, w)\n}", "	if " + on("access-late", 5) + " {\n		return nil\n	}\n	return t.syncAccess(before, w)\n}"}}},
+	{"mail-twice", "a mail is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
+		{"internal/service/worker.go", "		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(),", "		if " + on("mail-twice", 7) + " {\n			_ = s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})\n		}\n		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(),"}}},
+	{"mail-lost", "a mail is removed and not sent", "sqlite/kill", []string{"lost mail"}, []edit{
+		{"internal/service/worker.go", "	if !s.finished.has(m.ID) {\n", "	if !s.finished.has(m.ID) && !" + on("mail-lost", 7) + " {\n"}}},
+	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
+		{"internal/store/reminders.go", "	return t.InsertMail(m)\n}", "	if " + on("reminder-twice", 1) + " {\n		again := m\n		again.ID[15] ^= 1\n		if err := t.InsertMail(again); err != nil {\n			return err\n		}\n	}\n	return t.InsertMail(m)\n}"}}},
+	{"total", "a total is one too many", "sqlite/kill", []string{"total"}, []edit{
+		{"internal/store/lists.go", "			return rows, b.total() + got.fits, nil\n", "			if got.fits > 5 && " + on("total", 4) + " {\n				got.fits++\n			}\n			return rows, b.total() + got.fits, nil\n"}}},
+	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{
+		{"internal/store/idempotency.go", "	n, err := t.exec(`INSERT INTO idempotency", "	if " + on("key-twice", 5) + " {\n		return nil, nil\n	}\n	n, err := t.exec(`INSERT INTO idempotency"}}},
+	{"file-left", "an upload stores a second file", "sqlite/kill", []string{"file without a row"}, []edit{
+		{"internal/service/documents.go", "	return StoredFile{key: key, ContentType", "	if " + on("file-left", 2) + " {\n		if other, err := files.NewKey(s.Random); err == nil {\n			_ = s.Files.Put(other, strings.NewReader(key))\n		}\n	}\n	return StoredFile{key: key, ContentType"},
+		{"internal/service/documents.go", "	\"time\"\n", "	\"strings\"\n	\"time\"\n"}}},
+	{"file-short", "a file loses its last bytes", "sqlite/kill", []string{"lost"}, []edit{
+		{"internal/files/files.go", "	_, err = io.Copy(file, from)\n", "	_, err = io.Copy(file, from)\n	if " + on("file-short", 5) + " {\n		_ = file.(interface{ Truncate(int64) error }).Truncate(100)\n	}\n"}}},
+	{"revoke-late", "a revocation is acknowledged before it is made", "sqlite/kill", []string{"late"}, []edit{
+		{"internal/service/tokens.go", "	return warranty.None{}, s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)",
+			"	write := s.writeAlone\n	if " + on("revoke-late", 1) + " {\n		write = func(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {\n			time.AfterFunc(300*time.Millisecond, func() { _ = s.writeAlone(context.WithoutCancel(ctx), p, fn) })\n			return nil\n		}\n	}\n	return warranty.None{}, write(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)"}}},
+	{"revoke-forgotten", "another replica goes on believing a revoked token", "replicas/kill", []string{"late"}, []edit{
+		{"internal/store/tokens.go", "	if err := t.tokenChanged(id); err != nil {\n		return err\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)", "	if !" + on("revoke-forgotten", 1) + " {\n		if err := t.tokenChanged(id); err != nil {\n			return err\n		}\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)"}}},
+	{"event-lost", "an event is left out of the history", "sqlite/kill", []string{"lost"}, []edit{
+		{"internal/store/history.go", "	changes, err := json.Marshal(e.Changes)", "	if " + on("event-lost", 11) + " {\n		return nil\n	}\n	changes, err := json.Marshal(e.Changes)"}}},
+	{"commit-lost", "a write is acknowledged and rolled back", "sqlite/kill", []string{"lost", "revived", "refused", "stale", "late"}, []edit{
+		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
+		{"internal/store/store.go", "// IsDuplicate tells", "var errRolledBack = errors.New(\"rolled back\")\n\n// IsDuplicate tells"}}},
+	{"owner-twice", "a record that was taken over stays with its old owner too", "sqlite/kill", []string{"half"}, []edit{
+		{"internal/store/transfers.go", "	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
+	{"clock", "the machine's clock is wrong", "", nil, []edit{
+		{"internal/store/store.go", "Clock: time.Now,", "Clock: planted.Clock,"}}},
+}
+
+// plantedPackage is what the edits use.
+const plantedPackage = `// Package planted switches faults on, for the harness alone.
+package planted
+
+import (
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+var (
+	active = os.Getenv("SVC_PLANTED")
+	count  atomic.Int64
+)
+
+// Every tells whether a fault is switched on and this is an n'th time.
+func Every(name string, n int64) bool { return active == name && count.Add(1)%n == 0 }
+
+// Choose is one of two values.
+func Choose(name, planted, otherwise string) string {
+	if active == name {
+		return planted
+	}
+	return otherwise
+}
+
+// Clock is the time, or another one.
+func Clock() time.Time {
+	if shift, ok := strings.CutPrefix(active, "clock:"); ok {
+		if d, err := time.ParseDuration(shift); err == nil {
+			return time.Now().Add(d)
+		}
+	}
+	return time.Now()
+}
+`
+
+// buildPlanted builds svcd with all planted faults in it, from the sources below root.
+func buildPlanted(root, scratch, out string) error {
+	dir, err := os.MkdirTemp(scratch, "planted")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	changed := map[string]string{}
+	for _, p := range plants {
+		for _, e := range p.edits {
+			text, ok := changed[e.file]
+			if !ok {
+				source, err := os.ReadFile(filepath.Join(root, e.file))
+				if err != nil {
+					return err
+				}
+				text = string(source)
+			}
+			if strings.Count(text, e.old) != 1 {
+				return fmt.Errorf("the planted fault %s does not fit %s any more: %q is there %d times", p.name, e.file, e.old, strings.Count(text, e.old))
+			}
+			changed[e.file] = strings.Replace(text, e.old, e.now, 1)
+		}
+	}
+	overlay := map[string]map[string]string{"Replace": {}}
+	add := func(file, text string) error {
+		copied := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
+		overlay["Replace"][filepath.Join(root, file)] = copied
+		return os.WriteFile(copied, []byte(text), 0o644)
+	}
+	if err := add("internal/planted/planted.go", plantedPackage); err != nil {
+		return err
+	}
+	for file, text := range changed {
+		if strings.Contains(text, "planted.") {
+			text = strings.Replace(text, "\nimport (\n", "\nimport (\n\t\"warranty.example/svc/internal/planted\"\n", 1)
+		}
+		if err := add(file, text); err != nil {
+			return err
+		}
+	}
+	list, err := json.Marshal(overlay)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(file, list, 0o644); err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "build", "-overlay="+file, "-o", out, "./cmd/svcd")
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build with planted faults: %w: %s", err, said)
+	}
+	return nil
+}
