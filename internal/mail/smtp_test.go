@@ -66,6 +66,13 @@ func TestMessageArrives(t *testing.T) {
 	if id := got.Header.Get("Message-Id"); len(id) < 30 || !strings.HasSuffix(id, "@example.com>") {
 		t.Errorf("Message-ID: %q", id)
 	}
+	s := sender(t, "smtp://"+srv.addr)
+	m.ID = "0198c0de"
+	for range 2 { // sent again, it is known as the same
+		if got := s.compose(m).GetMessageID(); got != "<0198c0de@example.com>" {
+			t.Errorf("Message-ID: %q", got)
+		}
+	}
 	if kind := got.Header.Get("Content-Type"); kind != "text/plain; charset=UTF-8" {
 		t.Errorf("Content-Type: %q", kind)
 	}
