@@ -36,6 +36,15 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 freeze: ## freeze a PostgreSQL backend for three minutes and hold totals against rows
 	SVC_TEST_FREEZE=3m $(SERVICES) go test -count=1 -v -timeout=10m -run='^TestAFrozenBackendIsCounted$$' ./internal/store
 
+FOR      ?= 1h
+.PHONY: torture torture-short torture-plants
+torture: ## break everything that can break, for an hour (FOR=1h), and read everything back
+	scripts/torture --for $(FOR) --long
+torture-short: ## the same for a minute
+	scripts/torture --for 60s --short
+torture-plants: ## look for every fault that is planted into the service
+	$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./e2e/torture -plants
+
 .PHONY: race
 race: export CGO_ENABLED = 1
 race: ## look for data races where goroutines meet (needs a C compiler)

@@ -50,6 +50,7 @@ var arrows = map[string]string{
 
 	// What only tests use. That no other package imports them follows from the lines above.
 	"internal/testenv":     "",
+	"e2e/torture":          "",
 	"internal/openapitest": "",
 	"internal/servertest":  "api internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
@@ -57,9 +58,9 @@ var arrows = map[string]string{
 // homes say where what comes from outside may be imported. A name stands for
 // everything below it.
 var homes = map[string]string{
-	"database/sql":                        "internal/store",                                  // goose wants it, for migrations alone
-	"github.com/jackc/pgx/v5":             "internal/config internal/store internal/testenv", // config asks the driver whether it understands an address
-	"github.com/ncruces/go-sqlite3":       "internal/store",
+	"database/sql":                        "internal/store e2e/torture",                                  // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/config internal/store internal/testenv e2e/torture", // config asks the driver whether it understands an address
+	"github.com/ncruces/go-sqlite3":       "internal/store e2e/torture",
 	"github.com/pressly/goose/v3":         "internal/store",
 	"github.com/redis/go-redis/v9":        "internal/limit",
 	"github.com/go-json-experiment":       "api",

@@ -12,15 +12,12 @@ import (
 	"strings"
 )
 
-// Roles and actions as the database numbers them.
+// Roles as the database numbers them.
 const (
 	ownerBit  = 1
 	sellerBit = 2
 	issuerBit = 4
 )
-
-var actions = []string{"", "warranty.created", "warranty.updated", "warranty.deleted", "seller.linked", "claim.filed", "claim.moved", "document.uploaded",
-	"document.deleted", "transfer.offered", "transfer.cancelled", "transfer.accepted", "token.created", "token.rotated", "token.revoked"}
 
 // check reads everything back and holds it against the model. Nobody writes
 // meanwhile. What was not answered is settled by what is there: made or not made,
@@ -44,7 +41,7 @@ func (t *town) check(ctx context.Context, c *cluster) error {
 	if err := t.checkRecords(ctx, f); err != nil {
 		return err
 	}
-	if err := t.checkLists(ctx, f); err != nil {
+	if err := t.checkLists(ctx); err != nil {
 		return err
 	}
 	if err := t.checkTokens(ctx); err != nil {
@@ -61,11 +58,6 @@ func (t *town) settled(made bool) {
 		what = "were made"
 	}
 	t.figures.add(t.figures.Resolved, what, 1)
-}
-
-// userOf finds an account by its id.
-func (t *town) userOf(id uuid) int {
-	return slices.IndexFunc(t.model.accounts, func(a *account) bool { return a.id == string(id) })
 }
 
 // roles are the access rows that a record must have.
@@ -165,9 +157,12 @@ func (t *town) checkRecord(ctx context.Context, r *record, f facts, ids []uuid) 
 		return fmt.Errorf("read %s: %s", r.id, a)
 	}
 	var got wireWarranty
-	if err := a.data(&got); err != nil || a.status != http.StatusOK {
+	if a.status != http.StatusOK {
 		t.find("lost", r.key, "its owner is told %s", a)
 		return nil
+	}
+	if err := a.data(&got); err != nil {
+		return err
 	}
 	switch {
 	case got.equals(r.content):
@@ -368,7 +363,7 @@ func (t *town) checkHistory(ctx context.Context, r *record) error {
 
 // checkLists compares the lists of every account with the model, and their totals
 // under every filter with the lists.
-func (t *town) checkLists(ctx context.Context, f facts) error {
+func (t *town) checkLists(ctx context.Context) error {
 	for _, a := range t.model.accounts {
 		mine := map[string]*record{}
 		masks := map[string]int{}

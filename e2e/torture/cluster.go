@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -134,6 +135,9 @@ func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *clus
 			return nil, err
 		}
 	}
+	if s.volume { // what was made without a sync belongs to the beginning
+		return c, run("sync", "-f", c.data)
+	}
 	return c, nil
 }
 
@@ -195,6 +199,16 @@ func (c *cluster) buildPostgres(ctx context.Context, s shape) (err error) {
 		c.parts = append(c.parts, bouncer)
 		if err := bouncer.start(); err != nil {
 			return err
+		}
+		if err := until(ctx, "PgBouncer", func() error {
+			db, err := openDatabase(address)
+			if err != nil {
+				return err
+			}
+			defer db.Close()
+			return db.PingContext(ctx)
+		}); err != nil {
+			return fmt.Errorf("%w: %s", err, tail(bouncer.log))
 		}
 		c.databaseOf = func() string { return address }
 	}
@@ -308,12 +322,15 @@ func decode(a answer, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// logs are the last lines of each server's log with an error in them.
+// logs are the last errors that each server has logged.
 func (c *cluster) logs() string {
 	var text strings.Builder
 	for _, s := range c.servers {
-		lines := strings.Split(tail(s.log), "\n")
-		fmt.Fprintf(&text, "%s:\n%s\n", s.name, strings.Join(lines[max(0, len(lines)-6):], "\n"))
+		log, _ := os.ReadFile(s.log) // it may never have started
+		lines := slices.DeleteFunc(strings.Split(string(log), "\n"), func(line string) bool {
+			return line == "" || strings.Contains(line, `"level":"INFO"`) || strings.Contains(line, `"msg":"request"`)
+		})
+		fmt.Fprintf(&text, "%s:\n    %s\n", s.name, strings.Join(lines[max(0, len(lines)-8):], "\n    "))
 	}
 	return text.String()
 }

@@ -3,12 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -223,25 +221,10 @@ ignore_startup_parameters = extra_float_digits,options,search_path
 	}
 	log := filepath.Join(dir, "pgbouncer.log")
 	return &part{name: "pgbouncer", dir: "/", as: as, log: log, command: []string{binary, config}},
-		fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port), nil
+		fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable&default_query_exec_mode=cache_describe", port), nil
 }
 
-// copyFile copies a file.
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
-}
-
-// has tells which of some programs are missing.
+// missing tells which of some programs are missing.
 func missing(programs ...string) (names []string) {
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
@@ -252,5 +235,3 @@ func missing(programs ...string) (names []string) {
 	}
 	return names
 }
-
-var _ = strings.TrimSpace

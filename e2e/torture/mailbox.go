@@ -94,7 +94,7 @@ func (m *mailbox) keep(to, text string) {
 	if parsed, err := mail.ReadMessage(strings.NewReader(text)); err == nil {
 		l.subject, _ = new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")) // shown as it is otherwise
 		l.id = parsed.Header.Get("Message-Id")
-		body := io.Reader(parsed.Body)
+		body := parsed.Body
 		if strings.EqualFold(parsed.Header.Get("Content-Transfer-Encoding"), "quoted-printable") {
 			body = quotedprintable.NewReader(body)
 		}

@@ -175,7 +175,7 @@ func (b *bench) hunt(ctx context.Context, s scenario, seed uint64, cycles int) (
 		return nil, fmt.Errorf("%s: build: %w", s.name, err)
 	}
 	defer c.remove()
-	t := &town{ctx: ctx, seed: seed, model: newModel(), front: newFront(b.figures, c.urls...), figures: b.figures, mailbox: mailbox}
+	t := &town{ctx: ctx, seed: seed, model: newModel(), front: newFront(b.figures, c.urls...), figures: b.figures, mailbox: mailbox, older: s.shape.previous}
 	if err := t.settle(accounts); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -190,6 +190,7 @@ func (b *bench) hunt(ctx context.Context, s scenario, seed uint64, cycles int) (
 	for cycle := range cycles {
 		err := b.cycle(ctx, s, c, t, crew, rng)
 		if found := t.found(); len(found) > 0 {
+			found[0].logs = c.logs()
 			return found, nil
 		}
 		if err != nil {
@@ -256,6 +257,7 @@ func (b *bench) report(s scenario, seed uint64, found []finding) error {
 			fmt.Fprintf(&text, "    %s\n", step)
 		}
 	}
+	fmt.Fprintf(&text, "The last errors of the servers:\n%s", found[0].logs)
 	file := filepath.Join(b.scratch, fmt.Sprintf("torture-%d.json", seed))
 	if err := writeHistory(file, s.name, seed, found[0]); err != nil {
 		return err

@@ -45,12 +45,9 @@ func (s step) String() string {
 
 // account is a person of the model.
 type account struct {
-	n                     int
-	id, email, name       string
-	session               string
-	verified              bool
-	offers                map[string]string // offered to them: key of the record, code
-	warranties, documents int               // seen at the last check, for the figures
+	n               int
+	id, email, name string
+	session         string
 }
 
 // content is what an owner has written into a record. Two are equal when nothing differs.
@@ -105,7 +102,6 @@ type token struct {
 	revoked         bool
 	pending         *step
 	steps           []step
-	busy            sync.Mutex
 }
 
 // model is all that has been acknowledged.
