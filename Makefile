@@ -41,7 +41,7 @@ FOR      ?= 1h
 torture: ## break everything that can break, for an hour (FOR=1h), and read everything back
 	scripts/torture --for $(FOR) --long
 torture-short: ## the same for a minute
-	scripts/torture --for 60s --short
+	scripts/torture --for 60s --short --cycles 2
 torture-plants: ## look for every fault that is planted into the service
 	$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./e2e/torture -plants
 

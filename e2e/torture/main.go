@@ -160,7 +160,7 @@ func (b *bench) round(ctx context.Context, s scenario, seed uint64, cycles int) 
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return b.report(s, seed, found)
+	return b.report(ctx, s, seed, found)
 }
 
 // hunt makes a cluster and breaks it until something is found, a few times at most.
@@ -244,7 +244,9 @@ func (b *bench) cycle(ctx context.Context, s scenario, c *cluster, t *town, crew
 }
 
 // report prints what was found, and writes a history that shows it.
-func (b *bench) report(s scenario, seed uint64, found []finding) error {
+func (b *bench) report(ctx context.Context, s scenario, seed uint64, found []finding) error {
+	logs := found[0].logs
+	slices.SortStableFunc(found, func(a, b finding) int { return len(a.history) - len(b.history) })
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s, seed %d: %d findings\n", s.name, seed, len(found))
 	for i, f := range found {
@@ -257,11 +259,27 @@ func (b *bench) report(s scenario, seed uint64, found []finding) error {
 			fmt.Fprintf(&text, "    %s\n", step)
 		}
 	}
-	fmt.Fprintf(&text, "The last errors of the servers:\n%s", found[0].logs)
+	fmt.Fprintf(&text, "The last errors of the servers:\n%s", logs)
 	file := filepath.Join(b.scratch, fmt.Sprintf("torture-%d.json", seed))
 	if err := writeHistory(file, s.name, seed, found[0]); err != nil {
 		return err
 	}
-	fmt.Fprintf(&text, "The first of them again: torture --replay %s", file)
+	// It may take many tries on clusters of their own; the file is there in any case.
+	fmt.Printf("found something, looking for the shortest history of it\n")
+	trying, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	shortest, err := b.shortest(trying, s, history{Scenario: s.name, Seed: seed, What: found[0].what, Steps: found[0].history})
+	switch {
+	case err != nil:
+		fmt.Fprintf(&text, "It could not be tried again: %v\n", err)
+	case shortest == nil:
+		fmt.Fprintf(&text, "One step after the other, the first of them does not show again: it takes the load, with the seed.\n")
+	default:
+		fmt.Fprintf(&text, "The shortest history that shows the first of them:\n")
+		for _, step := range shortest {
+			fmt.Fprintf(&text, "    %s\n", step)
+		}
+	}
+	fmt.Fprintf(&text, "Again: scripts/torture --replay %s", file)
 	return errors.New(text.String())
 }

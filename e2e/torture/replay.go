@@ -41,37 +41,39 @@ func (b *bench) replay(ctx context.Context, file string) error {
 	if i < 0 {
 		return fmt.Errorf("there is no scenario %s", h.Scenario)
 	}
-	found, err := b.again(ctx, scenarios[i], h, h.Steps)
+	shortest, err := b.shortest(ctx, scenarios[i], h)
 	if err != nil {
 		return err
 	}
-	if found == nil {
+	if shortest == nil {
 		return errors.New("one step after the other, it does not show again; the seed and the scenario may show it under load")
 	}
-	shortest := h.Steps
-	for changed := true; changed; {
-		changed = false
-		for i := 0; i < len(shortest); i++ {
-			fewer := slices.Delete(slices.Clone(shortest), i, i+1)
-			got, err := b.again(ctx, scenarios[h.index()], h, fewer)
-			if err == nil && got != nil {
-				shortest, found, changed = fewer, got, true
-				i--
-			}
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-		}
-	}
-	fmt.Printf("%s: %s: %s\nThe shortest history that shows it:\n", found.what, found.subject, found.detail)
+	fmt.Println("The shortest history that shows it:")
 	for _, s := range shortest {
 		fmt.Printf("    %s\n", s)
 	}
 	return fmt.Errorf("%s shows again", h.What)
 }
 
-func (h history) index() int {
-	return slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == h.Scenario })
+// shortest takes steps away from a history for as long as the rest still shows what
+// was found. It is nil if the whole does not show it one step after the other.
+func (b *bench) shortest(ctx context.Context, s scenario, h history) ([]step, error) {
+	found, err := b.again(ctx, s, h, h.Steps)
+	if err != nil || found == nil {
+		return nil, err
+	}
+	shortest := h.Steps
+	for changed := true; changed; {
+		changed = false
+		for i := 0; i < len(shortest) && ctx.Err() == nil; i++ { // or as far as it comes
+			fewer := slices.Delete(slices.Clone(shortest), i, i+1)
+			if found, err := b.again(ctx, s, h, fewer); err == nil && found != nil {
+				shortest, changed = fewer, true
+				i--
+			}
+		}
+	}
+	return shortest, nil
 }
 
 // again carries steps out on a new cluster, and is what was found of the same kind.

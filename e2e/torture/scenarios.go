@@ -54,6 +54,7 @@ var scenarios = []scenario{
 	{name: "postgres/freeze", what: "the primary freezes", shape: shape{postgres: true, standby: true, replicas: 2}, once: true, fault: freezePrimary},
 
 	{name: "replicas/kill", what: "kill -9 of one of three replicas", shape: replicas, short: true, fault: killServer},
+	{name: "replicas/postmaster", what: "kill -9 of the postmaster under three replicas", shape: replicas, fault: killPostmaster},
 	{name: "replicas/redis", what: "Redis is killed, frozen and flushed", shape: replicas, needs: []string{"redis-cli"}, fault: breakRedis},
 	{name: "replicas/clock", what: "a replica's clock is two hours off", shape: replicas, fault: wrongClock},
 	{name: "replicas/restart", what: "rolling restart", shape: draining, strict: true, fault: rollingRestart},

@@ -11,6 +11,9 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
+// some are those that every run of the tests looks for.
+var some = []string{"file-sync", "access-row", "total", "revoke-late"}
+
 var every = flag.Bool("plants", false, "look for every planted fault, not only for some")
 
 // TestPlantedFaultsAreFound builds faults into the service: the harness must find
@@ -25,8 +28,8 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	if err := buildPlanted(root, folder, planted); err != nil {
 		t.Fatal(err)
 	}
-	for i, p := range plants {
-		if p.scenario == "" || !*every && i%6 != 3 {
+	for _, p := range plants {
+		if p.scenario == "" || !*every && !slices.Contains(some, p.name) {
 			continue
 		}
 		t.Run(p.name, func(t *testing.T) {
