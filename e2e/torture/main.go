@@ -91,18 +91,24 @@ func command(ctx context.Context, args []string) error {
 		return ownNetwork(ctx, args)
 	}
 	fmt.Printf("seed %d, %d scenarios, %v\n", *seed, len(chosen), *length)
-	begin := time.Now()
-	for round := uint64(0); time.Since(begin) < *length && ctx.Err() == nil; round++ {
+	begin, failures := time.Now(), 0
+	for round := uint64(0); time.Since(begin) < *length && ctx.Err() == nil && failures < enoughFailures; round++ {
 		s := chosen[int(round)%len(chosen)]
-		if err := b.round(ctx, s, *seed+round, *cycles); err != nil {
-			b.figures.print(os.Stdout)
-			return err
+		if err := b.round(ctx, s, *seed+round, *cycles); err != nil && ctx.Err() == nil {
+			fmt.Printf("FAILED %v\n", err)
+			failures++
 		}
 	}
 	b.figures.print(os.Stdout)
+	if failures > 0 {
+		return fmt.Errorf("%d rounds failed, with seed %d", failures, *seed)
+	}
 	fmt.Printf("Lost 0, doubled 0, half 0, 500 0, in %v with seed %d.\n", time.Since(begin).Round(time.Second), *seed)
 	return ctx.Err()
 }
+
+// enoughFailures end a run: there is enough to look at.
+const enoughFailures = 5
 
 // choose is the scenarios of a run. One that cannot be had is named and left out.
 func choose(b *bench, only string, short bool) (chosen []scenario, err error) {

@@ -272,8 +272,15 @@ func explainPostgres(err error) error {
 	if lostConnection(err) || serialization(err) || slices.Contains(gaveUp, sqlState(err)) || strings.HasPrefix(sqlState(err), "53") || strings.HasPrefix(sqlState(err), "58") {
 		return unavailable(err)
 	}
+	if slices.Contains(otherConnection, sqlState(err)) {
+		return unavailable(fmt.Errorf("%w; behind a pooler in transaction mode, add default_query_exec_mode=cache_describe to the address", err))
+	}
 	return err
 }
+
+// otherConnection is what a server says about a prepared statement that another
+// connection of a pooler has, or this one already.
+var otherConnection = []string{"26000", "42P05"}
 
 // statement is one that waits to be sent.
 type statement struct {
