@@ -44,6 +44,9 @@ func (t *town) check(ctx context.Context, c *cluster) error {
 	if err := t.checkLists(ctx); err != nil {
 		return err
 	}
+	if err := t.checkKeys(ctx); err != nil {
+		return err
+	}
 	if err := t.checkTokens(ctx); err != nil {
 		return err
 	}
@@ -441,6 +444,36 @@ var filters = func() (all []filter) {
 	}
 	return all
 }()
+
+// keysAgain is how many creates are sent again at each check.
+const keysAgain = 30
+
+// checkKeys sends some creates again that were made: each is answered as it was.
+func (t *town) checkKeys(ctx context.Context) error {
+	n := 0
+	for _, r := range t.model.records {
+		if n == keysAgain {
+			break
+		}
+		if !r.exists() || len(r.steps) == 0 || r.steps[0].Kind != "create" {
+			continue
+		}
+		n++
+		t.figures.add(t.figures.Checked, "idempotency keys", 1)
+		first := &record{after: contentOf(r.steps[0], content{}), seller: r.seller}
+		a := t.front.call(ctx, http.MethodPost, "/api/v1/warranties", t.model.accounts[r.issuer].session, t.body(first), "Idempotency-Key", r.key)
+		var got wireWarranty
+		if err := decode(a, &struct {
+			Data *wireWarranty `json:"data"`
+		}{&got}); err != nil {
+			return err
+		}
+		if got.ID != r.id || a.header.Get("Idempotent-Replayed") != "true" {
+			t.find("doubled", r.key, "its create was answered with %s when it was sent again, and it is %s", got.ID, r.id)
+		}
+	}
+	return nil
+}
 
 // checkTokens uses every token, and compares the lists.
 func (t *town) checkTokens(ctx context.Context) error {

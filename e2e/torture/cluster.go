@@ -74,7 +74,7 @@ func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *clus
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as somebody else
+	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another user
 		return nil, err
 	}
 	c := &cluster{bench: b, dir: dir, data: filepath.Join(dir, "data"), onPostgres: s.postgres, mailURL: mailURL, drain: s.drain}

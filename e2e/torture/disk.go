@@ -215,7 +215,7 @@ ignore_startup_parameters = extra_float_digits,options,search_path
 	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return nil, "", err
 	}
-	as, err := somebody()
+	as, err := postgresUser()
 	if err != nil {
 		return nil, "", err
 	}

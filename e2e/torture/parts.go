@@ -213,8 +213,8 @@ func postgresBin() (string, error) {
 	return filepath.Dir(file), err
 }
 
-// somebody is who PostgreSQL runs as: it refuses root.
-func somebody() (*syscall.Credential, error) {
+// postgresUser is the account that PostgreSQL runs as: it refuses root.
+func postgresUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
 	}
@@ -247,7 +247,7 @@ func newPostgres(ctx context.Context, dir string, settings ...string) (*postgres
 
 // describePostgres is a server that does not run yet, with an empty folder.
 func describePostgres(bin, dir, name string) (*postgres, error) {
-	as, err := somebody()
+	as, err := postgresUser()
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 type scenario struct {
 	name, what string
 	shape      shape
-	// fault breaks something while clients work, and mends it.
+	// fault breaks something while clients work, and repairs it.
 	fault func(ctx context.Context, c *cluster, rng *rand.Rand) error
 	// strict says that no request may fail.
 	strict bool
