@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,8 +83,13 @@ func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	p, session := withDocuments(t, dir, 1, "--data="+filepath.Join(dir, "data"))
 	data := "--data=" + filepath.Join(dir, "data")
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(filepath.Join(dir, "data", "svc.db"), link); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
 		"the same folder":                       {data},
+		"a link to the database":                {"--database=" + link, "--adopt-files"},
 		"the same folder, adopted":              {data, "--adopt-files"},
 		"the same database":                     {"--database=" + filepath.Join(dir, "data", "svc.db")},
 		"the same folder, another database":     {data, "--database=" + filepath.Join(t.TempDir(), "svc.db")},
@@ -103,6 +109,31 @@ func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
 	startIn(t, t.TempDir(), data).want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
 }
 
+// startWithoutReady starts svcd and waits until it listens, ready or not.
+func startWithoutReady(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := &process{dir: dir, exited: make(chan struct{}), client: &http.Client{Timeout: testenv.Patience},
+		cmd: exec.Command(svcd(), append([]string{"--listen=" + freeAddress(t)}, args...)...)}
+	log, err := os.Create(filepath.Join(dir, "server.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.cmd.Dir, p.cmd.Stderr = dir, log
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.err = p.cmd.Wait(); close(p.exited) }()
+	t.Cleanup(p.kill)
+	testenv.Wait(t, "it listens", func() bool {
+		for _, line := range p.logged("listening") {
+			p.url = "http://" + line["address"].(string)
+		}
+		return p.url != ""
+	})
+	return p
+}
+
 // TestReplicaWithAnotherFolderIsNotReady starts replicas that do not share their
 // folder: the second one says so, in the log and at /readyz, and gives out no
 // wrong answer. // D4
@@ -110,26 +141,7 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	t.Parallel()
 	database := "--database=" + testenv.Postgres(t)
 	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data")
-	dir := t.TempDir()
-	second := &process{dir: dir, exited: make(chan struct{}), client: first.client,
-		cmd: exec.Command(svcd(), "--listen="+freeAddress(t), database, "--data=data")}
-	log, err := os.Create(filepath.Join(dir, "server.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	second.cmd.Dir, second.cmd.Stderr = dir, log
-	if err := second.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go func() { second.err = second.cmd.Wait(); close(second.exited) }()
-	t.Cleanup(second.kill)
-	testenv.Wait(t, "it listens", func() bool {
-		for _, line := range second.logged("listening") {
-			second.url = "http://" + line["address"].(string)
-		}
-		return second.url != ""
-	})
+	second := startWithoutReady(t, t.TempDir(), database, "--data=data")
 	a := second.want(t, 503, call{method: "GET", path: "/readyz"})
 	if detail := a.must(t, "detail"); !strings.Contains(detail, "does not use the folder that holds the files") {
 		t.Error(detail)
@@ -152,6 +164,29 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.status, a.body, err)
 	}
 	first.want(t, 503, call{method: "GET", path: "/readyz"})
+}
+
+// TestFolderOfThePastIsNotTakenForTheOneInUse goes back to a folder that was in use
+// before another one was adopted: it lacks what was uploaded since.
+func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	database := "--database=" + filepath.Join(dir, "svc.db")
+	p, session := withDocuments(t, dir, 2, database, "--data=first")
+	record := p.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
+	p.mustStop(t)
+	p = startIn(t, dir, database, "--data=second", "--adopt-files")
+	if a, err := p.upload(session, record, 9, 1000); err != nil || a.status != 201 {
+		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+	}
+	p.mustStop(t)
+	p = startWithoutReady(t, dir, database, "--data=first")
+	a := p.want(t, 503, call{method: "GET", path: "/readyz"})
+	if detail := a.must(t, "detail"); !strings.Contains(detail, "does not use the folder that holds the files") {
+		t.Error(detail)
+	}
+	p.kill()
+	startIn(t, dir, database, "--data=second")
 }
 
 // TestPathsThatCannotBeAreRefused starts svcd with paths that are something else:

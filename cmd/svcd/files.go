@@ -44,6 +44,18 @@ func checkPaths(c config.Config) error {
 	return nil
 }
 
+// withoutLinks is where a path leads: whoever opens a database under another name
+// must find the same lock beside it.
+func withoutLinks(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // it does not exist yet
+		return filepath.Join(folder, filepath.Base(path))
+	}
+	return path
+}
+
 // isSQLite tells whether a file begins as a SQLite database does. One that cannot
 // be read may be: opening it tells why.
 func isSQLite(path string) bool {

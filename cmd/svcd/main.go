@@ -81,6 +81,9 @@ func load(cmd *cobra.Command) (config.Config, error) {
 	if err := checkPaths(c); err != nil {
 		return c, usageError{err}
 	}
+	if !c.IsPostgres() {
+		c.Database = withoutLinks(c.Database)
+	}
 	return c, nil
 }
 

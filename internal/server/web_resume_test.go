@@ -88,6 +88,28 @@ func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {
 	}
 }
 
+// TestWebFormOfAnotherAccountIsRefused: a browser changes accounts while a form is
+// open in another tab. It must not change the new account.
+func TestWebFormOfAnotherAccountIsRefused(t *testing.T) {
+	w := webWorld(t)
+	olga, ben := w.Verified("Olga"), w.Verified("Ben")
+	b := w.signedIn(t, ben)
+	for path, sent := range map[string][]string{
+		"/warranties":          {"product_name", "Kettle", "start_date", "2026-01-02", "end_date", "2028-01-01"},
+		"/settings/profile":    {"name", "Olga's new name"},
+		"/settings/api/tokens": {"name", "hers", "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
+	} {
+		w.unchanged(t, path, func() {
+			b.post(path, append(sent, "account", olga.ID)...).says(t, path, http.StatusPreconditionFailed, "You are signed in with another account", ben.Email)
+		})
+	}
+	sheet := "product_name,start_date,end_date\nKettle,2026-01-02,2028-01-01\n"
+	w.unchanged(t, "an import", func() {
+		b.sheet("sheet", sheet, "do", "import", "account", olga.ID).says(t, "an import", http.StatusPreconditionFailed, "another account")
+	})
+	b.post("/settings/profile", "name", "Ben again", "account", ben.ID).says(t, "his own form", http.StatusSeeOther)
+}
+
 // holds tells whether a form shows a value in a field, whatever kind of field it is.
 func (p page) holds(name, value string) bool {
 	value = strings.ReplaceAll(value, "\r\n", "\n")

@@ -87,6 +87,7 @@ type folderFacts struct {
 
 	files, known int  // files in the folder, and those of them that the database knows
 	documents    bool // the database has documents
+	lacks        bool // the files of some of the newest are not in the folder
 	alone        bool // no replica can be using another folder
 	adopt        bool // the operator wants this folder
 }
@@ -112,7 +113,7 @@ func (f folderFacts) decide() int {
 		return bindFolder
 	case !unknown && f.carried.Database != f.row.Database:
 		return refuseFolder
-	case !unknown && f.alone && (f.files > 0 || !f.documents): // an older copy of the database was put back
+	case !unknown && f.alone && !f.lacks: // an older copy of the database was put back
 		return bindFolder
 	case !unknown:
 		return rejectFolder
@@ -132,7 +133,7 @@ func (f folderFacts) decide() int {
 func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	facts := folderFacts{alone: alone, adopt: adopt}
 	var err error
-	if facts.documents, err = s.Store.HasDocuments(ctx); err != nil {
+	if err = s.lookForNewest(ctx, &facts); err != nil {
 		return err
 	}
 	if facts.files, facts.known, err = s.sample(ctx); err != nil {
@@ -179,6 +180,30 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 			s.Log.Warn("adopted the folder of files; documents whose file is not in it answer 410", "folder", s.Files.Path(),
 				"files", facts.files, "known", facts.known)
 		}
+	}
+	return nil
+}
+
+// newestFiles are enough to tell a folder that was in use before from the one that is.
+const newestFiles = 20
+
+// lookForNewest looks for the files of the newest documents in the folder.
+func (s *Service) lookForNewest(ctx context.Context, facts *folderFacts) error {
+	keys, err := s.Store.NewestFiles(ctx, newestFiles)
+	if err != nil {
+		return err
+	}
+	facts.documents = len(keys) > 0
+	for _, key := range keys {
+		complete, err := s.Files.Has(files.Complete, key)
+		trashed := false
+		if err == nil && !complete {
+			trashed, err = s.Files.Has(files.Trash, key)
+		}
+		if err != nil {
+			return err
+		}
+		facts.lacks = facts.lacks || !complete && !trashed
 	}
 	return nil
 }

@@ -56,10 +56,10 @@ func (t *Tx) ClaimFileSweep(now time.Time, every time.Duration) (bool, error) {
 	return n == 1, err
 }
 
-// HasDocuments tells whether there is any document.
-func (s *Store) HasDocuments(ctx context.Context) (found bool, err error) {
-	err = s.engine.query(ctx, `SELECT 1 FROM documents LIMIT 1`, func(Row) error { found = true; return nil })
-	return found, err
+// NewestFiles lists the files of the newest documents.
+func (s *Store) NewestFiles(ctx context.Context, count int) (keys []string, err error) {
+	err = s.engine.query(ctx, `SELECT storage_key FROM documents ORDER BY id DESC LIMIT $1`, func(r Row) error { keys = append(keys, r.Text(0)); return nil }, count)
+	return keys, err
 }
 
 // FileState says why a file that no document uses is still there.

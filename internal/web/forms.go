@@ -52,6 +52,17 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	return form{Values: r.PostForm, resumed: r.Context().Value(resumedKey{}) != nil}, nil
 }
 
+// checkAccount refuses a form that another account opened: the browser has changed
+// accounts since.
+func (f form) checkAccount(who warranty.Principal) error {
+	if opened := f.Value("account"); opened != "" && opened != who.User.ID.String() {
+		return errOtherAccount
+	}
+	return nil
+}
+
+var errOtherAccount = warranty.Refuse(warranty.PreconditionFailed, "The form was opened by another account.")
+
 // errResumed keeps a form from being carried out that is only shown again.
 var errResumed = errors.New("the form was sent after the session ended")
 

@@ -47,6 +47,9 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 		p.Wrong = refusal.Message
 		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
 	}
+	if err == nil {
+		err = p.checkAccount(who)
+	}
 	if err != nil {
 		return err
 	}

@@ -153,12 +153,29 @@ func (web *Web) serve(r route) http.Handler {
 			err = errSignIn
 		}
 		if err == nil {
+			err = checkAccount(w, req, who)
+		}
+		if err == nil {
 			err = r.page(w, req, who)
 		}
 		if err != nil {
 			web.refuse(w, req, who, err)
 		}
 	})
+}
+
+// checkAccount refuses a form that another account opened. Forms with files are read
+// by their handlers.
+func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" || who.Credential == warranty.Anonymous {
+		return nil
+	}
+	f, err := readForm(w, r)
+	if err != nil {
+		return nil // the handler says what is wrong with it
+	}
+	return f.checkAccount(who)
 }
 
 // WantsHTML tells browsers from programs.
@@ -188,6 +205,9 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return
 	}
 	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	if errors.Is(err, errOtherAccount) {
+		problem.Title, problem.Detail = web.t("error.other_account_title"), web.t("error.other_account", who.User.Email)
+	}
 	block := "layout"
 	if isPart(r) {
 		block = "main" // htmx shows it in the place of the part
