@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Roles as the database numbers them.
@@ -39,6 +41,12 @@ func (t *town) check(ctx context.Context, c *cluster) error {
 	}
 	letters := t.mailbox.all() // after the rows: what is not there any more has arrived
 	if err := t.checkRecords(ctx, f); err != nil {
+		return err
+	}
+	if err := t.checkReminders(ctx, db); err != nil {
+		return err
+	}
+	if err := t.checkQueue(ctx, db, c.onPostgres); err != nil {
 		return err
 	}
 	if err := t.checkLists(ctx); err != nil {
@@ -89,11 +97,6 @@ func (t *town) checkRecords(ctx context.Context, f facts) error {
 		}
 		if len(ids) > 1 {
 			t.find("doubled", key, "there are %d records: %v", len(ids), ids)
-		}
-	}
-	for key, n := range f.keys {
-		if n > 1 {
-			t.find("doubled", key, "the idempotency key is there %d times", n)
 		}
 	}
 	for item, parent := range f.parents {
@@ -193,7 +196,7 @@ func (t *town) checkRecord(ctx context.Context, r *record, f facts, ids []uuid) 
 
 // checkClaims compares the claims on a record.
 func (t *town) checkClaims(ctx context.Context, r *record, f facts) error {
-	if len(r.claims) == 0 {
+	if len(r.claims) == 0 && f.children[uuid(r.id)] == 0 {
 		return nil
 	}
 	type wireClaim struct {
@@ -254,7 +257,7 @@ func (t *town) checkClaims(ctx context.Context, r *record, f facts) error {
 
 // checkDocuments compares the documents of a record, and reads their files.
 func (t *town) checkDocuments(ctx context.Context, r *record, f facts) error {
-	if len(r.docs) == 0 {
+	if len(r.docs) == 0 && f.children[uuid(r.id)] == 0 {
 		return nil
 	}
 	type wireDocument struct {
@@ -502,8 +505,11 @@ func (t *town) checkTokens(ctx context.Context) error {
 			k.pending = nil
 			if pending.Kind == "token" { // its secret is not known, so nobody can use it
 				t.settled(got.ID != "")
-				delete(t.model.tokens, key)
-				continue
+				if got.ID == "" {
+					delete(t.model.tokens, key)
+					continue
+				}
+				k.id = got.ID
 			}
 			k.revoked = got.Status == "revoked"
 			t.settled(k.revoked)
@@ -524,6 +530,71 @@ func (t *town) checkTokens(ctx context.Context) error {
 			t.find("lost", key, "a token does not work: %s", a)
 		}
 	}
+	for key := range listed {
+		t.find("unknown", key, "there is a token that nobody made")
+	}
+	return nil
+}
+
+// readAll reads the list of an account, as a client does.
+func (t *town) readAll() error {
+	_, _, err := all[wireWarranty](t.ctx, t.front, "/api/v1/warranties", t.model.accounts[0].session)
+	return err
+}
+
+// checkReminders waits until the service has noted a reminder for each record that
+// was there when it last started, and that ends soon.
+func (t *town) checkReminders(ctx context.Context, db database) error {
+	if t.remindedBefore == 0 {
+		return nil
+	}
+	due := map[uuid]*record{}
+	for _, r := range t.model.records {
+		// Only records that nothing else happened to: these were due without doubt.
+		if r.exists() && r.remind && len(r.steps) > 0 && r.steps[0].At < t.remindedBefore && r.steps[0].Outcome == acknowledged.String() &&
+			!slices.ContainsFunc(r.steps, func(s step) bool { return s.Kind == "update" || s.Kind == "transfer" || s.Kind == "delete" }) {
+			due[uuid(r.id)] = r
+		}
+	}
+	t.remindedBefore = 0
+	for range 300 {
+		if err := db.each(ctx, `SELECT subject_id FROM reminders`, func(rows *sql.Rows) error {
+			var id uuid
+			err := rows.Scan(&id)
+			delete(due, id)
+			return err
+		}); err != nil {
+			return err
+		}
+		if len(due) == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	for _, r := range due {
+		t.find("lost mail", r.key, "it ends soon, and nobody was reminded within 30 seconds after a start")
+	}
+	return nil
+}
+
+// checkQueue waits until every mail that may be sent has been: only those are left
+// that a server held when it was killed, for two minutes.
+func (t *town) checkQueue(ctx context.Context, db database, onPostgres bool) error {
+	now := `CAST(strftime('%s', 'now') AS INTEGER) * 1000000`
+	if onPostgres {
+		now = `(extract(epoch FROM now()) * 1000000)::bigint`
+	}
+	left := 0
+	for range 600 {
+		if err := db.QueryRowContext(ctx, `SELECT count(*) FROM mails WHERE claimed_until < `+now).Scan(&left); err != nil {
+			return err
+		}
+		if left == 0 || ctx.Err() != nil {
+			return ctx.Err()
+		}
+		pause(ctx, 100*time.Millisecond)
+	}
+	t.find("lost mail", "queue", "%d mails wait for a minute, and no server sends them", left)
 	return nil
 }
 
@@ -543,8 +614,8 @@ func (t *town) checkMails(f facts, letters []letter) {
 			t.find("doubled mail", same[0].subject+" "+same[0].to, "the same mail came %d times", len(ids))
 		}
 		if again := len(same) - len(ids); again > 0 {
-			if crashes := t.model.crashes(); again > crashes {
-				t.find("doubled mail", same[0].subject+" "+same[0].to, "the same mail came again %d times, and nothing crashed as often (%d)", again, crashes)
+			if crashes := t.crashes(); again > crashes {
+				t.find("doubled mail", same[0].subject+" "+same[0].to, "the same mail came again %d times, and servers were started again %d times", again, crashes)
 			}
 			t.again(again)
 		}
@@ -605,13 +676,6 @@ func (t *town) again(n int) {
 	t.figures.Again = max(t.figures.Again, n)
 }
 
-// crashes is how often something ended without being asked.
-func (m *model) crashes() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.faults)
-}
-
 // checkFiles compares the folder with the database. A file that no document has is
 // one whose upload was not answered, or a deleted document's, kept for a day.
 func (t *town) checkFiles(_ context.Context, f facts, folder string) error {
@@ -649,7 +713,7 @@ func (m *model) excused() int {
 	n := 0
 	for _, r := range m.records {
 		for _, s := range r.steps {
-			if s.Kind == "upload" && s.Outcome != acknowledged.String() || s.Kind == "remove" {
+			if s.Kind == "upload" && s.Outcome == unanswered.String() || s.Kind == "remove" {
 				n++
 			}
 			if s.Kind == "delete" {

@@ -47,6 +47,8 @@ type cluster struct {
 	redisURL   string
 	mailURL    string
 	drain      string
+	starts     int          // of servers
+	probe      func() error // reads something as a client does
 }
 
 // address is where the harness reads the database.
@@ -159,6 +161,7 @@ func (c *cluster) arguments() []string {
 
 // startServer starts a server and waits until it is ready.
 func (c *cluster) startServer(ctx context.Context, s *server) error {
+	c.starts++
 	if err := s.start(); err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ type facts struct {
 	documents map[uuid]storedDocument
 	waiting   []letter // mails that were not sent yet
 	reminded  map[uuid]int
-	keys      map[string]int // idempotency keys
+	children  map[uuid]int // claims and documents of a warranty
 }
 
 type storedDocument struct {
@@ -91,10 +91,10 @@ type storedDocument struct {
 	size     int64
 }
 
-// read reads everything in one transaction.
+// read reads everything. Nothing but mails changes meanwhile.
 func (d database) read(ctx context.Context) (f facts, err error) {
 	f = facts{access: map[uuid]map[uuid]int{}, kinds: map[uuid]int{}, parents: map[uuid]uuid{}, live: map[uuid]string{}, documents: map[uuid]storedDocument{},
-		reminded: map[uuid]int{}, keys: map[string]int{}}
+		reminded: map[uuid]int{}, children: map[uuid]int{}}
 	for _, q := range []struct {
 		question string
 		read     func(*sql.Rows) error
@@ -137,11 +137,11 @@ func (d database) read(ctx context.Context) (f facts, err error) {
 			f.reminded[id] = n
 			return err
 		}},
-		{`SELECT key, count(*) FROM idempotency GROUP BY key`, func(r *sql.Rows) error {
-			var key string
+		{`SELECT warranty_id, count(*) FROM (SELECT warranty_id FROM claims UNION ALL SELECT warranty_id FROM documents) c GROUP BY warranty_id`, func(r *sql.Rows) error {
+			var id uuid
 			var n int
-			err := r.Scan(&key, &n)
-			f.keys[key] = n
+			err := r.Scan(&id, &n)
+			f.children[id] = n
 			return err
 		}},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"net"
@@ -106,15 +107,19 @@ func (v *volume) remove() error {
 }
 
 // failSyncs makes every so many'th fsync of a process fail until it is called off.
-func failSyncs(pid, every int) (heal func() error, err error) {
-	tracer := exec.Command("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fsync,fdatasync",
+func failSyncs(pid, every int, log string) (heal func() error, err error) {
+	tracer := exec.Command("strace", "-f", "-qq", "-o", log, "-e", "trace=fsync,fdatasync",
 		"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d+%d", every, every), "-p", fmt.Sprint(pid))
 	if err := tracer.Start(); err != nil {
 		return nil, err
 	}
 	return func() error {
-		err := tracer.Process.Signal(syscall.SIGINT)
-		_ = tracer.Wait() // it tells how it was ended
+		_ = tracer.Process.Signal(syscall.SIGINT) // it ends with the process that it watches
+		_ = tracer.Wait()                         // it tells how it was ended
+		text, err := os.ReadFile(log)
+		if err == nil && !bytes.Contains(text, []byte("(INJECTED)")) {
+			err = fmt.Errorf("no fsync failed: %s", text[:min(len(text), 300)])
+		}
 		return err
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type figures struct {
 	Restarts map[string][]time.Duration
 	Gaps     map[string][]time.Duration // longest time without an acknowledged write, by scenario
 
+	faults  []string // answers of 500, which must not be
 	lastAck time.Time
 	gap     time.Duration
 }
@@ -35,6 +37,9 @@ func (f *figures) count(method string, a answer) answer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Requests++
+	if a.status == http.StatusInternalServerError {
+		f.faults = append(f.faults, a.String())
+	}
 	if a.err != nil || a.status >= 300 {
 		f.Codes[a.code()]++
 	} else if method != "GET" {
@@ -44,6 +49,15 @@ func (f *figures) count(method string, a answer) answer {
 		f.lastAck = now
 	}
 	return a
+}
+
+// internal are the answers of 500 since it was asked last.
+func (f *figures) internal() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	faults := f.faults
+	f.faults = nil
+	return faults
 }
 
 // watch begins to look for the longest time without an acknowledged write.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -33,6 +34,10 @@ type town struct {
 	mailbox *mailbox
 	strict  atomic.Bool // every request must succeed
 	older   bool        // the previous release may answer, which does not mail about tokens
+
+	crashes func() int // how often a server was started again
+	// remindedBefore is when the records were made that the last start has reminded of.
+	remindedBefore time.Duration
 
 	mu       sync.Mutex
 	findings []finding
@@ -239,6 +244,12 @@ func contentOf(s step, before content) content {
 	return c
 }
 
+// detailsOf are the texts of a record that are written once and never change.
+func detailsOf(c content) map[string]string {
+	key := keyOf(c.Product)
+	return map[string]string{"description": "All about " + key, "serial_number": "SN " + key, "supplier": "Supplier of " + key, "seller_name": "Seller of " + key}
+}
+
 // changes are the fields of a request.
 func (c content) changes(before content) map[string]string {
 	fields := map[string]string{}
@@ -280,9 +291,6 @@ func (w *worker) perform(s step) outcome {
 		k.steps = append(k.steps, s)
 	}
 	w.model.mu.Unlock()
-	if a.status == http.StatusInternalServerError {
-		w.find("500", s.Subject, "%s: %s", s.Kind, a)
-	}
 	if w.strict.Load() && a.outcome() != acknowledged {
 		w.find("failed", s.Subject, "%s failed: %s", s.Kind, a)
 	}
@@ -299,15 +307,20 @@ func (w *worker) recordOf(s *step) *record {
 }
 
 type wireWarranty struct {
-	ID        string   `json:"id"`
-	Reference string   `json:"reference_number"`
-	Product   string   `json:"product_name"`
-	Category  string   `json:"category"`
-	Start     string   `json:"start_date"`
-	End       string   `json:"end_date"`
-	Status    string   `json:"status"`
-	Seller    string   `json:"seller_email"`
-	Roles     []string `json:"roles"`
+	ID        string `json:"id"`
+	Reference string `json:"reference_number"`
+	Product   string `json:"product_name"`
+	Category  string `json:"category"`
+	Start     string `json:"start_date"`
+	End       string `json:"end_date"`
+	Status    string `json:"status"`
+	Seller    string `json:"seller_email"`
+
+	Description  string   `json:"description"`
+	SerialNumber string   `json:"serial_number"`
+	Supplier     string   `json:"supplier"`
+	SellerName   string   `json:"seller_name"`
+	Roles        []string `json:"roles"`
 }
 
 // statusOf is what the service derives from dates and standing.
@@ -324,7 +337,8 @@ func statusOf(c content) string {
 }
 
 func (w wireWarranty) equals(c content) bool {
-	return w.Product == c.Product && w.Category == c.Category && w.Start == c.Start && w.End == c.End && w.Status == statusOf(c)
+	details := map[string]string{"description": w.Description, "serial_number": w.SerialNumber, "supplier": w.Supplier, "seller_name": w.SellerName}
+	return maps.Equal(details, detailsOf(c)) && w.Product == c.Product && w.Category == c.Category && w.Start == c.Start && w.End == c.End && w.Status == statusOf(c)
 }
 
 func (w *worker) create(s *step) answer {
@@ -346,6 +360,9 @@ func (w *worker) create(s *step) answer {
 // body is the request that creates a record.
 func (t *town) body(r *record) map[string]string {
 	body := r.after.changes(content{Standing: "active"})
+	for name, text := range detailsOf(r.after) {
+		body[name] = text
+	}
 	if r.seller >= 0 {
 		body["seller_email"] = t.model.accounts[r.seller].email
 	}
@@ -463,15 +480,13 @@ func (w *worker) removeDocument(s *step) answer {
 	}
 	d := r.docs[i]
 	a := w.front.call(w.ctx, http.MethodDelete, "/api/documents/"+d.id, w.account(r.owner).session, nil)
-	switch a.outcome() {
+	switch w.unexpected(r.key, "removing a document", a); a.outcome() {
 	case acknowledged:
 		d.deleted = true
 		r.events = append(r.events, "document.deleted")
 	case unanswered:
 		pending := *s
 		d.pending = &pending
-	case refused:
-		// A record's new owner may not remove what the old one uploaded.
 	}
 	return a
 }

@@ -103,8 +103,11 @@ func command(ctx context.Context, args []string) error {
 	if failures > 0 {
 		return fmt.Errorf("%d rounds failed, with seed %d", failures, *seed)
 	}
-	fmt.Printf("Lost 0, doubled 0, half 0, 500 0, in %v with seed %d.\n", time.Since(begin).Round(time.Second), *seed)
-	return ctx.Err()
+	if err := ctx.Err(); err != nil || len(b.figures.Cycles) == 0 {
+		return errors.Join(err, errors.New("it was ended before it was over"))
+	}
+	fmt.Printf("Lost 0, doubled 0, half 0, 500 0, in %v and %d of %d scenarios, with seed %d.\n", time.Since(begin).Round(time.Second), len(b.figures.Cycles), len(scenarios), *seed)
+	return nil
 }
 
 // enoughFailures end a run: there is enough to look at.
@@ -181,10 +184,13 @@ func (b *bench) hunt(ctx context.Context, s scenario, seed uint64, cycles int) (
 		return nil, fmt.Errorf("%s: build: %w", s.name, err)
 	}
 	defer c.remove()
+	built := c.starts
 	t := &town{ctx: ctx, seed: seed, model: newModel(), front: newFront(b.figures, c.urls...), figures: b.figures, mailbox: mailbox, older: s.shape.previous}
 	if err := t.settle(accounts); err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
+	c.probe = t.readAll
+	t.crashes = func() int { return c.starts - built }
 	var crew []*worker
 	for n := range workers {
 		crew = append(crew, t.newWorker(n))
@@ -225,7 +231,7 @@ func (b *bench) cycle(ctx context.Context, s scenario, c *cluster, t *town, crew
 		wg.Wait()
 		return err
 	}
-	begin := t.model.since()
+	begin, starts := t.model.since(), c.starts
 	err := s.fault(ctx, c, rng)
 	t.model.noteFault(s.name, fmt.Sprintf("over after %v", t.model.since()-begin))
 	pause(ctx, between(rng, 200*time.Millisecond, 500*time.Millisecond))
@@ -240,7 +246,13 @@ func (b *bench) cycle(ctx context.Context, s scenario, c *cluster, t *town, crew
 	if err != nil {
 		return err
 	}
+	for _, text := range b.figures.internal() {
+		t.find("500", "service", "%s", text)
+	}
 	b.figures.add(b.figures.Cycles, s.name, 1)
+	if c.starts > starts { // who starts reminds
+		t.remindedBefore = begin
+	}
 	begin = t.model.since()
 	if err := t.check(ctx, c); err != nil {
 		return fmt.Errorf("reading back: %w", err)

@@ -28,6 +28,12 @@ func on(name string, every int) string { return fmt.Sprintf("planted.Every(%q, %
 var plants = []plant{
 	{"file-sync", "a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
 		{"internal/files/files.go", "		err = file.Sync()\n", "		if !" + on("file-sync", 1) + " {\n			err = file.Sync()\n		}\n"}}},
+	{"sync-error", "an error of the disk is overlooked when a file is synced", "sqlite/eio", []string{"lost"}, []edit{
+		{"internal/files/files.go", "	if closing := file.Close(); err == nil {", "	if " + on("sync-error", 1) + " {\n		err = nil\n	}\n	if closing := file.Close(); err == nil {"}}},
+	{"mail-stuck", "after a while, no mail is sent", "sqlite/kill", []string{"lost mail"}, []edit{
+		{"internal/service/worker.go", "	now := s.now()\n	until := now.Add(mailClaim)\n", "	if planted.After(\"mail-stuck\", 40) {\n		return 0, nil\n	}\n	now := s.now()\n	until := now.Add(mailClaim)\n"}}},
+	{"reminders-stop", "nobody is reminded", "sqlite/kill", []string{"lost mail"}, []edit{
+		{"internal/service/reminders.go", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done || " + on("reminders-stop", 1) + " {"}}},
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if err := d.disk.sync(string(Complete)); err != nil {", "	if " + on("folder-sync", 1) + " {\n		return nil\n	}\n	if err := d.disk.sync(string(Complete)); err != nil {"}}},
 	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
@@ -87,6 +93,9 @@ var (
 
 // Every tells whether a fault is switched on and this is an n'th time.
 func Every(name string, n int64) bool { return active == name && count.Add(1)%n == 0 }
+
+// After tells whether a fault is switched on and this is later than the n'th time.
+func After(name string, n int64) bool { return active == name && count.Add(1) > n }
 
 // Choose is one of two values.
 func Choose(name, planted, otherwise string) string {

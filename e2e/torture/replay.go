@@ -92,6 +92,8 @@ func (b *bench) again(ctx context.Context, s scenario, h history, steps []step) 
 	if err := t.settle(accounts); err != nil {
 		return nil, err
 	}
+	built := c.starts
+	c.probe, t.crashes = t.readAll, func() int { return c.starts - built }
 	w, rng := t.newWorker(0), rand.New(rand.NewPCG(h.Seed, 999))
 	for _, step := range steps {
 		if step.Kind == "fault" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +34,7 @@ var scenarios = []scenario{
 	{name: "sqlite/kill-at-start", what: "kill -9 of svcd while it starts and migrates", fault: killAtStart},
 	{name: "sqlite/power", what: "the power fails", shape: shape{volume: true}, short: true, root: true, needs: []string{"mkfs.ext4", "mount"}, fault: powerCut},
 	{name: "sqlite/full", what: "the disk is full", shape: shape{volume: true}, short: true, root: true, needs: []string{"mkfs.ext4", "mount"}, fault: diskFull},
-	{name: "sqlite/eio", what: "fsync fails", short: true, root: true, needs: []string{"strace"}, fault: syncsFail},
+	{name: "sqlite/eio", what: "fsync fails, and then the power", shape: shape{volume: true}, short: true, root: true, needs: []string{"strace", "mkfs.ext4", "mount"}, fault: syncsFail},
 	{name: "sqlite/read-only", what: "the disk becomes read-only", shape: shape{volume: true}, root: true, needs: []string{"mkfs.ext4", "mount"}, fault: diskAborts},
 	{name: "sqlite/descriptors", what: "no file can be opened", needs: []string{"prlimit"}, fault: noDescriptors},
 	{name: "sqlite/second", what: "a second svcd on the folder, and another database on it", fault: secondServer},
@@ -189,47 +188,22 @@ func diskFull(ctx context.Context, c *cluster, rng *rand.Rand) error {
 		return err
 	}
 	pause(ctx, between(rng, 500*time.Millisecond, time.Second))
-	err = c.readable()
+	err = c.probe()
 	if err := errors.Join(err, empty()); err != nil {
 		return err
 	}
 	return c.servers[0].ready(ctx, nil)
 }
 
-// readable fails if a page that needs no write is not served.
-func (c *cluster) readable() error {
-	client := http.Client{Timeout: patience}
-	r, err := client.Get(c.servers[0].url + "/healthz")
-	if err != nil {
-		return err
-	}
-	defer r.Body.Close()
-	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("/healthz answers %d", r.StatusCode)
-	}
-	return nil
-}
-
-// syncsFail has the disk report errors, then the process is killed: what was
-// acknowledged must be there all the same.
+// syncsFail has the disk report errors, then the power fails: what was acknowledged
+// must be there all the same.
 func syncsFail(ctx context.Context, c *cluster, rng *rand.Rand) error {
-	s := c.servers[0]
-	heal, err := failSyncs(s.pid(), 2+rng.IntN(4))
+	heal, err := failSyncs(c.servers[0].pid(), 2+rng.IntN(4), filepath.Join(c.dir, "strace.log"))
 	if err != nil {
 		return err
 	}
-	pause(ctx, between(rng, 300*time.Millisecond, 900*time.Millisecond))
-	if rng.IntN(2) == 0 {
-		s.kill()
-	}
-	if err := heal(); err != nil && s.running() {
-		return err
-	}
-	if s.running() {
-		pause(ctx, 200*time.Millisecond)
-		s.kill()
-	}
-	return c.startServer(ctx, s)
+	pause(ctx, between(rng, 400*time.Millisecond, 900*time.Millisecond))
+	return errors.Join(powerCut(ctx, c, rng), heal())
 }
 
 // diskAborts makes the disk read-only; it is mounted again, as an operator does.

@@ -84,7 +84,7 @@ warranties:read, and without a key checks only the file.`,
 	cmd.Flags().StringVar(&i.order, "date-order", "", "how to read 03/04/2026: `dmy` or mdy")
 	cmd.Flags().StringVar(&i.encoding, "encoding", "", "`encoding` of the file: "+encodings()+" (default: detected)")
 	cmd.Flags().BoolVar(&i.duplicates, "allow-duplicates", false, "also create rows that look already imported")
-	cmd.Flags().StringVar(&i.errorsFile, "errors", "", "`file` for rows that fail (default FILE.errors.csv)")
+	cmd.Flags().StringVar(&i.errorsFile, "errors", "", "`file` for rows that fail (default FILE.errors.csv, or FILE.errors-2.csv if it exists)")
 	complete(cmd, "date-order", []string{"dmy", "mdy"})
 	complete(cmd, "encoding", strings.Split(encodings(), ", "))
 	return cmd
@@ -202,18 +202,22 @@ func asUsage(err error) error {
 func (i *importer) open(ctx context.Context) (*os.File, error) {
 	if i.name == "-" {
 		if i.errorsFile == "" {
-			i.errorsFile = "import.errors.csv"
+			i.errorsFile = unused("import.errors", ".csv")
 		}
 		return i.spool(&stdin{ctx: ctx, r: i.Stdin})
 	}
 	if i.errorsFile == "" {
-		i.errorsFile = strings.TrimSuffix(i.name, filepath.Ext(i.name)) + ".errors.csv"
+		i.errorsFile = unused(strings.TrimSuffix(i.name, filepath.Ext(i.name))+".errors", ".csv")
 	}
 	f, err := os.Open(i.name)
 	if err != nil {
 		return nil, usage("The file "+quote(i.name)+" cannot be read.", "Check its name and whether you may read it; - is standard input.")
 	}
 	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		_ = f.Close() // it was only opened
+		return nil, usage(quote(i.name)+" is a folder.", "Name a CSV file.")
+	}
 	if err != nil || !info.Mode().IsRegular() {
 		defer f.Close() // it was only read
 		return i.spool(f)
@@ -224,6 +228,18 @@ func (i *importer) open(ctx context.Context) (*os.File, error) {
 		return nil, usage("The failures would be written over the file itself.", "Name another file with --errors.")
 	}
 	return f, nil
+}
+
+// unused is the name of a file that does not exist: rows that failed before may have
+// been corrected there, and not imported yet.
+func unused(name, extension string) string {
+	file := name + extension
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(file); err != nil {
+			return file
+		}
+		file = fmt.Sprintf("%s-%d%s", name, n, extension)
+	}
 }
 
 // spool keeps what can be read once in a file, because an import reads it twice:

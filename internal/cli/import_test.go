@@ -167,6 +167,18 @@ func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
 	if again := read(strings.TrimSuffix(failures, ".csv") + ".errors.csv"); strings.Join(again[0], ",") != strings.Join(rows[0], ",") || len(again) != 3 {
 		t.Errorf("%q", again)
 	}
+	// Another run of the first file leaves what may have been corrected there alone.
+	if err := os.WriteFile(failures, []byte("corrected"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.want(2, "warranties", "import", file)
+	if kept, err := os.ReadFile(failures); err != nil || string(kept) != "corrected" {
+		t.Errorf("%s, %v", kept, err)
+	}
+	if other := read(strings.TrimSuffix(file, ".csv") + ".errors-2.csv"); len(other) != 3 {
+		t.Errorf("%q", other)
+	}
+	d.want(2, "warranties", "import", filepath.Dir(file))
 	d.want(2, "warranties", "import", file, "--errors", file)
 	if len(read(file)) == 0 {
 		t.Error("the file was overwritten")

@@ -270,6 +270,15 @@ func (r *Reader) identify(row *Row) error {
 // serial is what tells a product from all others, when it has a serial number.
 func (r Row) serial() string { return r.Input.SerialNumber + "\n" + r.Input.ProductName }
 
+// identifies tells a serial number from what people write when there is none.
+func identifies(serial string) bool {
+	switch strings.ToLower(strings.Trim(serial, " .-–—_/?*#0")) {
+	case "", "na", "n/a", "n.a", "none", "unknown", "no", "nil", "null", "keine", "ohne", "unbekannt", "tbd", "x", "xx", "xxx":
+		return false
+	}
+	return true
+}
+
 // itemOf is what a row is looked for by. The dates of a product with a serial
 // number matter only when the sheet has several covers of it.
 func (r *Reader) itemOf(row Row) warranty.LookupItem {
@@ -277,9 +286,9 @@ func (r *Reader) itemOf(row Row) warranty.LookupItem {
 	switch {
 	case in.ExternalID != "":
 		return warranty.LookupItem{ExternalID: in.ExternalID}
-	case in.SerialNumber != "" && r.several[row.serial()]:
+	case identifies(in.SerialNumber) && r.several[row.serial()]:
 		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate}
-	case in.SerialNumber != "":
+	case identifies(in.SerialNumber):
 		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName}
 	}
 	return warranty.LookupItem{ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate, Supplier: in.Supplier}

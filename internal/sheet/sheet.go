@@ -153,7 +153,7 @@ func (r *Reader) survey() (map[string]bool, error) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Err != nil || row.Skip != "" || row.Input.SerialNumber == "" {
+		if row.Err != nil || row.Skip != "" || !identifies(row.Input.SerialNumber) {
 			continue
 		}
 		mark, now := row.serial(), cover{row.Input.StartDate, row.Input.EndDate}

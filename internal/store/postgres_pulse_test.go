@@ -119,7 +119,7 @@ func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 // TestATransactionThatIsIdleIsUndone // D2: the server ends a transaction whose owner
 // says nothing, and the owner hears of it. The unit is tried again.
 func TestATransactionThatIsIdleIsUndone(t *testing.T) {
-	s := withScratch(t, open(t, testenv.Postgres(t)+"&idle_in_transaction_session_timeout=50"))
+	s := withScratch(t, open(t, testenv.Postgres(t)))
 	runs := 0
 	err := s.Write(context.Background(), func(tx *Tx) error {
 		runs++
@@ -128,6 +128,9 @@ func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 		}
 		if runs > 1 {
 			return nil
+		}
+		if _, err := tx.exec(`SELECT set_config('idle_in_transaction_session_timeout', '50', true)`); err != nil {
+			return err
 		}
 		pid := int64(0)
 		if err := one(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {

@@ -173,7 +173,7 @@ func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal
 	}
 	f, err := readForm(w, r)
 	if err != nil {
-		return nil // the handler says what is wrong with it
+		return err
 	}
 	return f.checkAccount(who)
 }
