@@ -31,7 +31,7 @@ var plants = []plant{
 	{"sync-error", "an error of the disk is overlooked when a file is synced", "sqlite/eio", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if closing := file.Close(); err == nil {", "	if " + on("sync-error", 1) + " {\n		err = nil\n	}\n	if closing := file.Close(); err == nil {"}}},
 	{"mail-stuck", "after a while, no mail is sent", "sqlite/kill", []string{"lost mail"}, []edit{
-		{"internal/service/worker.go", "	now := s.now()\n	until := now.Add(mailClaim)\n", "	if planted.After(\"mail-stuck\", 40) {\n		return 0, nil\n	}\n	now := s.now()\n	until := now.Add(mailClaim)\n"}}},
+		{"internal/service/worker.go", "	now := s.now()\n	until := now.Add(mailClaim)\n", "	if planted.After(\"mail-stuck\", 12) {\n		return 0, nil\n	}\n	now := s.now()\n	until := now.Add(mailClaim)\n"}}},
 	{"reminders-stop", "nobody is reminded", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/reminders.go", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done || " + on("reminders-stop", 1) + " {"}}},
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{

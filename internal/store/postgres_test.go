@@ -473,7 +473,7 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 	if rows := values(t, s); rows[1] != "xx" || rows[2] != "xx" {
 		t.Errorf("the rows are %v", rows)
 	}
-	if runs.Load() != 3 {
+	if runs.Load() < 3 { // a busy server may meet more than one
 		t.Errorf("two units ran %d times: there was no deadlock", runs.Load())
 	}
 }
