@@ -30,8 +30,8 @@ var plants = []plant{
 		{"internal/files/files.go", "		err = file.Sync()\n", "		if !" + on("file-sync", 1) + " {\n			err = file.Sync()\n		}\n"}}},
 	{"sync-error", "an error of the disk is overlooked when a file is synced", "sqlite/eio", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if closing := file.Close(); err == nil {", "	if " + on("sync-error", 1) + " {\n		err = nil\n	}\n	if closing := file.Close(); err == nil {"}}},
-	{"mail-stuck", "after a while, no mail is sent", "sqlite/kill", []string{"lost mail"}, []edit{
-		{"internal/service/worker.go", "	now := s.now()\n	until := now.Add(mailClaim)\n", "	if planted.After(\"mail-stuck\", 12) {\n		return 0, nil\n	}\n	now := s.now()\n	until := now.Add(mailClaim)\n"}}},
+	{"mail-stuck", "mails but the first ones are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
+		{"internal/store/mails.go", "WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3", "WHERE claimed_until <= $1 ` + planted.Choose(\"mail-stuck\", \"AND subject LIKE 'Confirm%'\", \"\") + ` ORDER BY claimed_until, id LIMIT $3"}}},
 	{"reminders-stop", "nobody is reminded", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/reminders.go", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done || " + on("reminders-stop", 1) + " {"}}},
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
@@ -93,9 +93,6 @@ var (
 
 // Every tells whether a fault is switched on and this is an n'th time.
 func Every(name string, n int64) bool { return active == name && count.Add(1)%n == 0 }
-
-// After tells whether a fault is switched on and this is later than the n'th time.
-func After(name string, n int64) bool { return active == name && count.Add(1) > n }
 
 // Choose is one of two values.
 func Choose(name, planted, otherwise string) string {

@@ -191,6 +191,7 @@ func TestALateBatchIsCounted(t *testing.T) {
 			p.awaitHeld(t)
 			l.grow(20)
 			l.check("while the line is cut")
+			p.seal() // else the driver may still come through with a request to cancel
 			giveUp()
 			if err := testenv.Receive(t, "the writer to give up", done); err == nil {
 				t.Fatal("a write whose answer never came was acknowledged")

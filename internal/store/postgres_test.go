@@ -28,6 +28,7 @@ type proxy struct {
 	// gate, while it is not nil, holds up what the store sends until it is closed;
 	// held is closed when the first of it has come.
 	gate, held chan struct{}
+	sealed     bool // no connection is made any more
 	frozen     bool // with a gate, connections are made and nothing is heard on them
 }
 
@@ -111,7 +112,14 @@ func (p *proxy) add(conns ...net.Conn) bool {
 	for _, c := range conns {
 		p.conns[c] = true
 	}
-	return !p.down && p.gate == nil
+	return !p.down && !p.sealed && p.gate == nil
+}
+
+// seal lets no connection be made from now on; those that there are go on.
+func (p *proxy) seal() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sealed = true
 }
 
 func (p *proxy) end(conns ...net.Conn) {
