@@ -20,7 +20,7 @@ func openDatabase(address string) (database, error) {
 	if strings.HasPrefix(address, "postgres://") {
 		driver = "pgx"
 	} else {
-		address = "file:" + address + "?mode=rw&_pragma=busy_timeout(10000)"
+		address = "file:" + address + "?mode=rw&_pragma=busy_timeout(10000)&_pragma=synchronous(full)" // the power may fail after what it writes
 	}
 	db, err := sql.Open(driver, address)
 	if err != nil {
