@@ -242,7 +242,8 @@ func newPostgres(ctx context.Context, dir string, settings ...string) (*postgres
 		return nil, err
 	}
 	return p, p.configure(append([]string{"max_connections = 150", "shared_buffers = 64MB", "unix_socket_directories = ''", "listen_addresses = '127.0.0.1'",
-		"max_wal_size = 256MB", "max_wal_senders = 4", "wal_level = replica"}, settings...)...)
+		"max_wal_size = 256MB", "max_wal_senders = 4", "wal_level = replica",
+		"dynamic_shared_memory_type = mmap"}, settings...)...)
 }
 
 // describePostgres is a server that does not run yet, with an empty folder.
