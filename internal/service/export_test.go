@@ -8,6 +8,12 @@ func (s *Service) MaxHashes() int { return cap(s.passwords.running) }
 // MaxWaiting is how many sign-ins wait for their hash.
 const MaxWaiting = maxWaiting
 
+// MailClaim is how long a replica has for the mails that it has claimed.
+const MailClaim = mailClaim
+
+// SentMails is how many mails this process has sent and could not remove yet.
+func (s *Service) SentMails() int { return len(s.finished.list()) }
+
 // HoldHashes stops every password hash as it begins, which started tells, until release is closed.
 func (s *Service) HoldHashes() (started <-chan struct{}, release chan<- struct{}) {
 	begun, held := make(chan struct{}, s.MaxHashes()+MaxWaiting), make(chan struct{})
