@@ -37,7 +37,7 @@ var arrows = map[string]string{
 	"internal/rest":        "api warranty",
 	"internal/mcp":         "api warranty",
 	"internal/sheet":       "api warranty",
-	"internal/cli":         "api internal/credentials internal/sheet warranty",
+	"internal/cli":         "api client internal/credentials internal/sheet warranty",
 	"internal/describe":    "api warranty",
 	"internal/upload":      "api internal/service warranty",
 	"internal/web":         "api internal/describe internal/service internal/sheet internal/upload warranty",
@@ -45,7 +45,7 @@ var arrows = map[string]string{
 	"internal/demo":        "internal/mail internal/service internal/store warranty",
 
 	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store internal/version warranty",
-	"cmd/svc":     "client internal/cli internal/version",
+	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 
 	// What only tests use. That no other package imports them follows from the lines above.

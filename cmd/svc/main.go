@@ -7,7 +7,6 @@ import (
 	"os/signal"
 	"time"
 
-	"warranty.example/svc/client"
 	"warranty.example/svc/internal/cli"
 	"warranty.example/svc/internal/version"
 )
@@ -22,16 +21,5 @@ func main() {
 		stop() // the next Ctrl-C ends the program at once
 		time.AfterFunc(patience, func() { os.Exit(130) })
 	})
-	p := cli.OnThisMachine()
-	p.Version, p.BaseURL, p.Connect = version.String(), client.DefaultBaseURL, connect
-	os.Exit(p.Execute(ctx, os.Args[1:]))
-}
-
-func connect(c cli.Connection) (cli.Remote, error) {
-	k, err := client.New(c.BaseURL, c.Key, client.WithUserAgent(c.UserAgent), client.WithAttempts(c.Attempts), client.WithMaxWait(c.MaxWait),
-		client.WithObserver(func(a client.Attempt) { c.Observe(cli.Attempt(a)) }))
-	if err != nil {
-		return cli.Remote{}, err
-	}
-	return cli.RemoteOf(k.Do, k.Send), nil
+	os.Exit(cli.New(version.String()).Execute(ctx, os.Args[1:]))
 }

@@ -6,12 +6,11 @@ package cli
 import (
 	"context"
 	"io"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/credentials"
 )
 
@@ -31,59 +30,9 @@ type Program struct {
 	ConfigDir func() (string, error) // of the user, for all programs
 	FindMCP   func() (string, bool)  // where svc-mcp is installed
 	Now       func() time.Time
-	Connect   func(Connection) (Remote, error)
-}
 
-// Connection says where the service is, as whom to call it and how patiently.
-type Connection struct {
-	BaseURL, Key, UserAgent string
-	Attempts                int
-	MaxWait                 time.Duration
-	Observe                 func(Attempt)
-}
-
-// Attempt is one request and what came of it.
-type Attempt struct {
-	Method, URL string
-	Status      int // 0 when there was no answer
-	RequestID   string
-	Took        time.Duration
-	Wait        time.Duration // before the next attempt, if there is one
-	Err         error
-}
-
-// Remote calls the service. An error that comes without an answer, or with one
-// that is no problem object, means that the service was not reached.
-type Remote struct {
-	// Do performs an operation: in is a pointer to its In, out one to its Out.
-	Do func(ctx context.Context, op *api.Spec, in any) (out any, a Answer, err error)
-	// Send sends any request; its path is relative to the host.
-	Send func(ctx context.Context, r api.Request) (Answer, error)
-}
-
-// Answer is what the service answered, as it came.
-type Answer struct {
-	Status int
-	Header http.Header
-	Body   []byte
-}
-
-// RemoteOf makes a Remote of a client whose answers have the same fields.
-func RemoteOf[A ~struct {
-	Status int
-	Header http.Header
-	Body   []byte
-}](do func(context.Context, *api.Spec, any) (any, A, error), send func(context.Context, api.Request) (A, error)) Remote {
-	return Remote{
-		Do: func(ctx context.Context, op *api.Spec, in any) (any, Answer, error) {
-			out, a, err := do(ctx, op, in)
-			return out, Answer(a), err
-		},
-		Send: func(ctx context.Context, r api.Request) (Answer, error) {
-			a, err := send(ctx, r)
-			return Answer(a), err
-		},
-	}
+	// ClientOptions are applied after those that a command chooses.
+	ClientOptions []client.Option
 }
 
 // run is one start of the program: what was asked for by the flags that every

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/warranty"
 )
 
@@ -45,7 +46,7 @@ func usage(detail, fix string) error { return &usageError{detail, fix} }
 // remoteError is what came back from the service, or that nothing did.
 type remoteError struct {
 	err    error
-	answer Answer
+	answer client.Answer
 }
 
 // Error says what failed.

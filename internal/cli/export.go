@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
@@ -47,7 +48,7 @@ The key needs the scope warranties:read.`,
 
 // export writes every page as it comes, so that the number of records does not
 // matter to the memory it takes.
-func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarranties) error {
+func (r *run) export(ctx context.Context, remote *client.Client, in warranty.ListWarranties) error {
 	r.startProgress()
 	out := bufio.NewWriterSize(r.Stdout, 64<<10)
 	sink := r.newSink(out)
@@ -93,7 +94,7 @@ func (r *run) export(ctx context.Context, remote *Remote, in warranty.ListWarran
 }
 
 // listed is a page, with each record as it came.
-func listed(ctx context.Context, remote *Remote, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], []json.RawMessage, error) {
+func listed(ctx context.Context, remote *client.Client, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], []json.RawMessage, error) {
 	var none warranty.Page[warranty.Warranty]
 	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
 	if err != nil {

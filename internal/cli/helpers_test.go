@@ -54,14 +54,7 @@ func (d *desk) svc(args ...string) int {
 		Width: func() int { return d.columns }, ReadSecret: func(context.Context) (string, error) { return d.secret, nil },
 		Getenv: func(name string) string { return d.env[name] }, ConfigDir: func() (string, error) { return filepath.Join(d.env["HOME"], ".config"), nil },
 		FindMCP: func() (string, bool) { return "/usr/local/bin/svc-mcp", true }, Now: func() time.Time { return d.now },
-		Connect: func(c Connection) (Remote, error) {
-			k, err := client.New(c.BaseURL, c.Key, client.WithUserAgent(c.UserAgent), client.WithAttempts(min(c.Attempts, 2)), client.WithMaxWait(c.MaxWait),
-				client.WithObserver(func(a client.Attempt) { c.Observe(Attempt(a)) }))
-			if err != nil {
-				return Remote{}, err
-			}
-			return RemoteOf(k.Do, k.Send), nil
-		}}
+		ClientOptions: []client.Option{client.WithAttempts(2)}}
 	code := p.Execute(d.t.Context(), args)
 	d.stdout, d.stderr = out.String(), errs.String()
 	return code

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/sheet"
 )
 
@@ -146,7 +147,7 @@ func (i *importer) service() (sheet.Service, error) {
 }
 
 // called is an operation as a function.
-func called[In, Out any](remote *Remote, op api.Op[In, Out]) func(context.Context, In) (Out, error) {
+func called[In, Out any](remote *client.Client, op api.Op[In, Out]) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
 		var none Out
 		out, answer, err := remote.Do(ctx, op.Spec, &in)

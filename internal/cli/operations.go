@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/warranty"
 )
 
@@ -111,14 +111,14 @@ func (r *run) ensureKey(cmd *cobra.Command, op *api.Spec) error {
 	if flag == nil || flag.Changed || op.Method != http.MethodPost {
 		return nil
 	}
-	key := rand.Text()
+	key := client.NewKey()
 	r.debugf("idempotency key %s", key)
 	return cmd.Flags().Set("idempotency-key", key)
 }
 
 // resolve puts the id of a warranty in place of its reference number. The remote
 // is nil when there was no need to ask.
-func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*Remote, []string, error) {
+func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.Client, []string, error) {
 	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
 		return nil, args, nil
 	}
@@ -145,7 +145,7 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*Remote,
 }
 
 // byReference finds a warranty by its reference number.
-func byReference(ctx context.Context, remote *Remote, reference warranty.Reference) (*warranty.Warranty, error) {
+func byReference(ctx context.Context, remote *client.Client, reference warranty.Reference) (*warranty.Warranty, error) {
 	in := warranty.ListWarranties{Q: string(reference), Paging: warranty.Paging{Limit: 2}}
 	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
 	if err != nil {
@@ -160,7 +160,7 @@ func byReference(ctx context.Context, remote *Remote, reference warranty.Referen
 }
 
 // connect calls the service with the key, which it must have.
-func (r *run) connect(patient bool) (*Remote, error) {
+func (r *run) connect(patient bool) (*client.Client, error) {
 	key, err := r.findKey()
 	if err != nil {
 		return nil, err
@@ -172,24 +172,30 @@ func (r *run) connect(patient bool) (*Remote, error) {
 	return r.connectAs(key.Secret, patient)
 }
 
-func (r *run) connectAs(key string, patient bool) (*Remote, error) {
-	c := Connection{BaseURL: r.address(), Key: key, UserAgent: "svc/" + r.Version, Attempts: 4, MaxWait: 5 * time.Second, Observe: r.observe}
+func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
+	attempts, maxWait := 4, 5*time.Second
 	if patient {
-		c.Attempts, c.MaxWait = 10, 2*time.Minute
+		attempts, maxWait = 10, 2*time.Minute
 	}
 	if r.wait > 0 {
-		c.MaxWait = r.wait
+		maxWait = r.wait
 	}
-	remote, err := r.Connect(c)
+	options := []client.Option{
+		client.WithUserAgent("svc/" + r.Version),
+		client.WithAttempts(attempts),
+		client.WithMaxWait(maxWait),
+		client.WithObserver(r.observe),
+	}
+	remote, err := client.New(r.address(), key, append(options, r.ClientOptions...)...)
 	if err != nil {
 		return nil, usage("--base-url or SVC_BASE_URL is invalid: "+err.Error()+".", "Use the service's address, such as "+r.BaseURL+".")
 	}
-	return &remote, nil
+	return remote, nil
 }
 
 // observe tells of requests with --debug, and of waits always: a program that
 // does nothing for a minute should say why.
-func (r *run) observe(a Attempt) {
+func (r *run) observe(a client.Attempt) {
 	switch {
 	case a.Err != nil && a.Status == 0:
 		r.debugf("%s %s: %s after %s", a.Method, a.URL, a.Err, a.Took.Round(time.Millisecond))

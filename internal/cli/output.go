@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
@@ -41,7 +42,7 @@ func (r *run) format() string {
 }
 
 // show writes what an operation answered to standard output.
-func (r *run) show(op *api.Spec, out any, a Answer) error {
+func (r *run) show(op *api.Spec, out any, a client.Answer) error {
 	if _, ok := out.(*warranty.None); ok {
 		return nil
 	}

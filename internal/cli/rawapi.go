@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 )
 
 func (r *run) apiCommand() *cobra.Command {
@@ -98,7 +99,7 @@ func (r *run) rawBody(ctx context.Context, data string) ([]byte, error) {
 	return []byte(data), nil
 }
 
-func (r *run) headers(a Answer) {
+func (r *run) headers(a client.Answer) {
 	r.note("%d %s", a.Status, http.StatusText(a.Status))
 	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
 		for _, value := range a.Header[name] {
@@ -109,7 +110,7 @@ func (r *run) headers(a Answer) {
 
 // showRaw writes an answer that may be anything. What is no JSON goes to a
 // terminal only as text.
-func (r *run) showRaw(a Answer) error {
+func (r *run) showRaw(a client.Answer) error {
 	if len(a.Body) == 0 {
 		return nil
 	}

@@ -12,17 +12,27 @@ import (
 
 	"golang.org/x/term"
 
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/credentials"
 )
 
-// OnThisMachine is a Program at the real terminal, files and clock. It still
-// needs Connect, BaseURL and Version.
-func OnThisMachine() *Program {
+// New returns a Program that uses the terminal, files and clock of this machine.
+func New(version string) *Program {
 	return &Program{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		StdinTerminal: isTerminal(os.Stdin), StdoutTerminal: isTerminal(os.Stdout), StderrTerminal: isTerminal(os.Stderr),
-		Width: terminalWidth, ReadSecret: readSecret,
-		Getenv: os.Getenv, ConfigDir: os.UserConfigDir, FindMCP: findMCP, Now: time.Now,
+		Version:        version,
+		BaseURL:        client.DefaultBaseURL,
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		StdinTerminal:  isTerminal(os.Stdin),
+		StdoutTerminal: isTerminal(os.Stdout),
+		StderrTerminal: isTerminal(os.Stderr),
+		Width:          terminalWidth,
+		ReadSecret:     readSecret,
+		Getenv:         os.Getenv,
+		ConfigDir:      os.UserConfigDir,
+		FindMCP:        findMCP,
+		Now:            time.Now,
 	}
 }
 
