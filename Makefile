@@ -1,17 +1,17 @@
-# What ships is built without cgo, so that is what is tested and checked too.
+# Releases are built without cgo, so tests and checks run without it too.
 export CGO_ENABLED ?= 0
 
 VERSION  ?= $(shell scripts/version)
 LDFLAGS  := -s -w -X warranty.example/svc/internal/version.build=$(VERSION)
-# The browser tag adds the tests of the pages, which want Chromium.
+# The browser tag adds the browser tests, which need Chromium.
 TAGS     := browser
 PACKAGES ?= ./...
 FUZZTIME ?= 10s
-# What the tests of one package may take, several times what they do: a run that hangs ends and says where.
+# Timeout per package, several times the usual duration: a hanging run ends with a stack trace.
 TIMEOUT  ?= 12m
 
-# Tools have a go.mod of their own: their versions are pinned there, and what they
-# import is no business of the service's.
+# Tools are pinned in their own go.mod, so that the service does not depend on
+# what they import.
 TOOL     := go tool -modfile=tools/go.mod
 SERVICES := scripts/test-services
 
@@ -24,7 +24,7 @@ build: ## build static binaries into bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
 .PHONY: run
-run: build ## run the service with a believable demo in it
+run: build ## run the service with demo data
 	bin/svcd --demo
 
 .PHONY: test
@@ -33,21 +33,21 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) go test -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: freeze
-freeze: ## freeze a PostgreSQL backend for three minutes and hold totals against rows
+freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with rows
 	SVC_TEST_FREEZE=3m $(SERVICES) go test -count=1 -v -timeout=10m -run='^TestAFrozenBackendIsCounted$$' ./internal/store
 
 FOR      ?= 1h
 .PHONY: torture torture-short torture-plants
-torture: ## break everything that can break, for an hour (FOR=1h), and read everything back
+torture: ## inject faults for an hour (FOR=1h) and verify all data
 	scripts/torture --for $(FOR) --long
 torture-short: ## the same for a minute
 	scripts/torture --for 60s --short --cycles 2
-torture-plants: ## look for every fault that is planted into the service
+torture-plants: ## check that the harness finds every planted fault
 	$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./e2e/torture -plants
 
 .PHONY: race
 race: export CGO_ENABLED = 1
-race: ## look for data races where goroutines meet (needs a C compiler)
+race: ## run concurrency-heavy packages with the race detector (needs a C compiler)
 	@command -v "$$(go env CC)" >/dev/null || { echo 'make race needs a C compiler: install gcc' >&2; exit 1; }
 	$(SERVICES) go test -timeout=$(TIMEOUT) -race ./internal/limit ./internal/store ./internal/service
 
@@ -67,14 +67,14 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 	done
 
 .PHONY: generate update-golden
-generate: ## rewrite the generated and golden files from the code (look at the diff)
-	@# only the packages whose tests define -update: the others would refuse it
+generate: ## rewrite the generated and golden files from the code (review the diff)
+	@# only packages whose tests define -update; others would fail on the flag
 	$(SERVICES) go test -tags=$(TAGS) \
 		$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -n1 dirname | sort -u) -update
 update-golden: generate
 
 .PHONY: screenshots
-screenshots: ## take the pictures of the pages anew, into docs/screenshots
+screenshots: ## update the screenshots in docs/screenshots
 	mkdir -p docs/screenshots
 	SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots $(SERVICES) go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' ./e2e
 
@@ -83,39 +83,39 @@ fmt: ## format the code
 	gofmt -w .
 
 .PHONY: vet
-vet: ## go vet
+vet: ## run go vet
 	go vet -tags=$(TAGS) ./...
 
 .PHONY: man
-man: ## Write svc's man pages into bin/man
+man: ## write svc's man pages into bin/man
 	go run ./cmd/svc man bin/man
 
 .PHONY: mcp-conformance
-mcp-conformance: ## hold MCP against the official suite, the inspector and TypeScript clients (npm, network)
+mcp-conformance: ## test MCP with the official suite, the inspector and TypeScript clients (npm, network)
 	scripts/mcp-conformance
 
 .PHONY: lint
-lint: ## golangci-lint, with the rules of .golangci.yml
+lint: ## run golangci-lint with .golangci.yml
 	$(TOOL) golangci-lint run ./...
 
 .PHONY: bench bench-quick bench-check
-bench: ## measure svcd beside its peers at a million records (15 minutes, 10 GB of disk)
-	@$(SERVICES) true # installs PostgreSQL where it is missing and may be
+bench: ## compare svcd with its peers at a million records (15 minutes, 10 GB of disk)
+	@$(SERVICES) true # installs PostgreSQL if missing and running as root
 	cd bench && go run . $(BENCH)
-bench-quick: ## the same, small and rough (2 minutes)
+bench-quick: ## the same with less data (2 minutes)
 	@$(SERVICES) true
 	cd bench && go run . --records 100000 --growth 10000 --rounds 1 --length 500ms $(BENCH)
-bench-check: ## format, vet and test the benchmark, which is a module of its own
+bench-check: ## vet, lint and test the benchmark module
 	cd bench && go mod tidy -diff && go vet ./... && go test ./... && go tool -modfile=../tools/go.mod golangci-lint run ./...
 
 .PHONY: vuln
-vuln: ## look for known vulnerabilities (asks the Go vulnerability database)
+vuln: ## check for known vulnerabilities (queries the Go vulnerability database)
 	$(TOOL) govulncheck ./...
 
 .PHONY: ci
-ci: ## everything that has to pass before a change lands
+ci: ## run everything that has to pass before a change lands
 	CI=true bash .ci/run
 
 .PHONY: clean
-clean: ## remove what the targets above made
+clean: ## remove build output
 	rm -rf bin coverage
