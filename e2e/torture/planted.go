@@ -51,7 +51,7 @@ var plants = []plant{
 	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
 		{"internal/store/reminders.go", "	return t.InsertMail(m)\n}", "	if " + on("reminder-twice", 1) + " {\n		again := m\n		again.ID[15] ^= 1\n		if err := t.InsertMail(again); err != nil {\n			return err\n		}\n	}\n	return t.InsertMail(m)\n}"}}},
 	{"total", "a total is one too many", "sqlite/kill", []string{"total"}, []edit{
-		{"internal/store/lists.go", "			return rows, b.total() + got.fits, nil\n", "			if got.fits > 5 && " + on("total", 4) + " {\n				got.fits++\n			}\n			return rows, b.total() + got.fits, nil\n"}}},
+		{"internal/store/lists.go", "			return rows, b.total() + got.matches, nil\n", "			if got.matches > 5 && " + on("total", 4) + " {\n				got.matches++\n			}\n			return rows, b.total() + got.matches, nil\n"}}},
 	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{
 		{"internal/store/idempotency.go", "	n, err := t.exec(`INSERT INTO idempotency", "	if " + on("key-twice", 5) + " {\n		return nil, nil\n	}\n	n, err := t.exec(`INSERT INTO idempotency"}}},
 	{"file-left", "an upload stores a second file", "sqlite/kill", []string{"file without a row"}, []edit{
@@ -68,11 +68,11 @@ var plants = []plant{
 		{"internal/store/history.go", "	changes, err := json.Marshal(e.Changes)", "	if " + on("event-lost", 11) + " {\n		return nil\n	}\n	changes, err := json.Marshal(e.Changes)"}}},
 	{"commit-lost", "a write is acknowledged and rolled back", "sqlite/kill", []string{"lost", "revived", "refused", "stale", "late"}, []edit{
 		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
-		{"internal/store/store.go", "// IsDuplicate tells", "var errRolledBack = errors.New(\"rolled back\")\n\n// IsDuplicate tells"}}},
+		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack = errors.New(\"rolled back\")\n\n// IsDuplicate reports"}}},
 	{"owner-twice", "a record that was taken over stays with its old owner too", "sqlite/kill", []string{"half"}, []edit{
-		{"internal/store/transfers.go", "	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
+		{"internal/store/transfers.go", "	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
 	{"clock", "the machine's clock is wrong", "", nil, []edit{
-		{"internal/store/store.go", "Clock: time.Now,", "Clock: planted.Clock,"}}},
+		{"internal/store/store.go", "Clock:       time.Now,", "Clock:       planted.Clock,"}}},
 }
 
 // plantedPackage is what the edits use.

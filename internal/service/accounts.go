@@ -46,7 +46,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		if err := session.insert(tx); err != nil {
 			return err
 		}
-		if _, _, err := tx.SeeDevice(user.ID, deviceHash(p), user.CreatedAt); err != nil {
+		if _, _, err := tx.RecordDevice(user.ID, deviceHash(p), user.CreatedAt); err != nil {
 			return err
 		}
 		return code.insert(tx)

@@ -62,7 +62,7 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 			return err
 		}
 		if d.ClaimID != nil {
-			if err := tx.ClaimOf(*d.ClaimID, w.ID); err != nil {
+			if err := tx.RequireClaim(*d.ClaimID, w.ID); err != nil {
 				return err
 			}
 		}
@@ -91,7 +91,7 @@ func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error 
 	if err != nil {
 		return err
 	}
-	kept, err := tx.Kept(p.User.ID)
+	kept, err := tx.DeletedBytes(p.User.ID)
 	if err != nil {
 		return err
 	}

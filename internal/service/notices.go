@@ -28,7 +28,7 @@ func (s *Service) circumstances(p warranty.Principal, now time.Time) mail.Circum
 // seeDevice notes where a locked account is used, and mails its holder about a place
 // where it never was before. The first one is where they registered.
 func (s *Service) seeDevice(tx *store.Tx, p warranty.Principal, user warranty.User, now time.Time) error {
-	known, others, err := tx.SeeDevice(user.ID, deviceHash(p), now)
+	known, others, err := tx.RecordDevice(user.ID, deviceHash(p), now)
 	if err != nil || known || !others {
 		return err
 	}

@@ -24,14 +24,14 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		byToken := w.tokenOf(owner)
 		token := byToken.CredentialID
 		session := w.session(owner.User, time.Hour)
-		kept := store.Kept{User: owner.User.ID, Operation: "x", Key: "k", At: now}
+		kept := store.SavedResponse{User: owner.User.ID, Operation: "x", Key: "k", At: now}
 		lockWarranty := func(p person) func(*store.Tx) error {
 			return func(tx *store.Tx) error { _, err := tx.LockWarranty(p.User.ID, s.record.ID); return err }
 		}
 		lockUser := func(tx *store.Tx) error { _, err := tx.LockUser(owner.User.ID); return err }
 		lockToken := func(tx *store.Tx) error { _, err := tx.LockToken(owner.User.ID, token); return err }
 		linkSeller := func(tx *store.Tx) error { _, err := tx.LinkSeller(seller.User.ID, seller.User.Email); return err }
-		keep := func(tx *store.Tx) error { _, err := tx.KeepAnswer(kept); return err }
+		keep := func(tx *store.Tx) error { _, err := tx.SaveResponse(kept); return err }
 		reach := func(tx *store.Tx) error { _, err := tx.ReachMilestone("x", now); return err }
 		for _, c := range []struct {
 			name          string

@@ -79,7 +79,7 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 		return w, err
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
-	var earlier *store.Kept
+	var earlier *store.SavedResponse
 	holdSeller := func(tx *store.Tx) error {
 		if w.SellerEmail == nil {
 			return nil
@@ -96,9 +96,9 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 }
 
 // create writes a warranty. It returns what was kept when the key was used before.
-func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty, kept *store.Kept, created warranty.Event) (*store.Kept, error) {
+func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty, kept *store.SavedResponse, created warranty.Event) (*store.SavedResponse, error) {
 	if kept != nil {
-		if earlier, err := tx.KeepAnswer(*kept); err != nil || earlier != nil {
+		if earlier, err := tx.SaveResponse(*kept); err != nil || earlier != nil {
 			return earlier, err
 		}
 	}
@@ -162,7 +162,7 @@ func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.
 }
 
 // answerToKeep is what a repetition of the request will be answered with; nil without a key.
-func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty) (*store.Kept, error) {
+func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty) (*store.SavedResponse, error) {
 	if in.IdempotencyKey == nil {
 		return nil, nil
 	}
@@ -173,11 +173,11 @@ func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty,
 		return nil, err
 	}
 	response, err := api.AppendJSON(nil, w)
-	return &store.Kept{User: p.User.ID, Operation: api.CreateWarranty.Name, Key: key,
+	return &store.SavedResponse{User: p.User.ID, Operation: api.CreateWarranty.Name, Key: key,
 		Fingerprint: sha256.Sum256(request), Response: string(response), At: w.CreatedAt}, err
 }
 
-func replay(now, earlier store.Kept) (warranty.Warranty, error) {
+func replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
 	var w warranty.Warranty
 	if now.Fingerprint != earlier.Fingerprint {
 		return w, warranty.Refuse(warranty.IdempotencyKeyReused,

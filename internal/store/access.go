@@ -6,41 +6,45 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// kind is what an access row gives access to.
+// kind is the kind of record that an access row gives access to.
 type kind uint8
 
 const (
-	ofWarranty kind = iota + 1
-	ofClaim
-	ofDocument
+	kindWarranty kind = iota + 1
+	kindClaim
+	kindDocument
 )
 
-// seen joins the warranty of an access row, on SQLite by the number of its row. A
-// number that were wrong would find nothing, and never somebody else's record.
-const seen = `JOIN warranties w ON w.id = a.item_id /*sqlite: AND w.row = a.item_row */`
+// joinWarranty joins the warranty of an access row, on SQLite by rowid as well. A wrong rowid would
+// find nothing, and never another user's record.
+const joinWarranty = `JOIN warranties w ON w.id = a.item_id /*sqlite: AND w.row = a.item_row */`
 
-// This file holds the only writers of access rows. Claims and documents repeat
-// the roles on their warranty, so that a list of them needs no look at it.
+// This file contains the only writers of access rows. Rows of claims and documents repeat the roles
+// on their warranty, so that listing them needs no join.
+
+const accessColumns = `user_id, kind, item_id, parent_id, roles, status, start_date, end_date,
+	category /*sqlite: , item_row */`
 
 const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = access.roles | excluded.roles`
 
-// grantNew gives a person roles on a warranty that has just been inserted.
+// grantNew gives a user roles on a warranty that was just inserted.
 func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Roles) error {
-	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */)
+	if err := t.later(`INSERT INTO access (`+accessColumns+`)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */)`+addRoles,
-		user, ofWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
-	return t.listsGrew(w.ID, ofWarranty, w.ID)
+	return t.listsGrew(w.ID, kindWarranty, w.ID)
 }
 
-// LinkSeller makes a person the seller of every warranty that names their
-// address, and of everything that belongs to it. It returns the warranties.
+// LinkSeller makes a user the seller of every warranty that names their email address, including
+// its claims and documents. It returns the warranties.
 func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	// Each is locked first: a claim that is being filed on it is either here
-	// already, or will find the new seller's row.
-	err := t.tx.query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL ORDER BY id /*pg: FOR UPDATE */`,
+	// Lock each warranty first: a claim that is being filed on it is either visible here or will
+	// find the new seller's row.
+	err := t.tx.query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL
+		ORDER BY id /*pg: FOR UPDATE */`,
 		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, email)
 	if err != nil || len(ids) == 0 {
 		return nil, err
@@ -51,7 +55,7 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	return ids, t.listsChanged(`a.user_id = $1`, anyItem, user)
 }
 
-// grant gives a person a role on a locked warranty and everything that belongs to it.
+// grant gives a user a role on a locked warranty and its claims and documents.
 func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 	if err := t.grantAll(`w.id = $2`, user, id, role); err != nil {
 		return err
@@ -60,11 +64,14 @@ func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 }
 
 func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Roles) error {
-	const into = `INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */) `
+	const into = `INSERT INTO access (` + accessColumns + `) `
 	for _, rows := range []string{
-		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category /*sqlite: , w.row */ FROM warranties w`,
-		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' /*sqlite: , 0 */ FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
-		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' /*sqlite: , 0 */ FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
+		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category /*sqlite: , w.row */
+			FROM warranties w`,
+		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' /*sqlite: , 0 */
+			FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
+		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' /*sqlite: , 0 */
+			FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
 	} {
 		if err := t.later(into+rows+` WHERE `+which+` AND w.deleted_at IS NULL`+addRoles, user, arg, role); err != nil {
 			return err
@@ -73,16 +80,18 @@ func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Rol
 	return nil
 }
 
-// grantChild shows a new claim or document to everybody who sees its locked warranty.
+// grantChild gives everyone with access to a locked warranty access to its new claim or document.
 func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
-	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`, k, item, parent, status); err != nil {
+	if err := t.later(`INSERT INTO access
+			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`,
+		k, item, parent, status); err != nil {
 		return err
 	}
 	return t.listsGrew(parent, k, item)
 }
 
-// dropChild takes a document from everybody's sight.
+// dropChild removes all access to a claim or document.
 func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
 	if err := t.childChanged(k, item, parent); err != nil {
 		return err
@@ -90,29 +99,31 @@ func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, parent, k, item)
 }
 
-// takeRole takes a role on a locked warranty from whoever has it; who has no
-// other is left without access.
-func (t *Tx) takeRole(id warranty.ID, role warranty.Roles) error {
+// removeRole removes a role on a locked warranty from everyone who has it. Users without another
+// role lose access.
+func (t *Tx) removeRole(id warranty.ID, role warranty.Roles) error {
 	if err := t.partyChanged(id, `a.roles & $2 = $2`, role); err != nil {
 		return err
 	}
-	if err := t.later(`UPDATE access SET roles = roles - $2 WHERE parent_id = $1 AND roles & $2 = $2`, id, role); err != nil {
+	err := t.later(`UPDATE access SET roles = roles - $2 WHERE parent_id = $1 AND roles & $2 = $2`, id, role)
+	if err != nil {
 		return err
 	}
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
 }
 
-// moveAccess gives everything that one account sees to another, and returns how many
-// warranties that were.
+// moveAccess moves all access of one account to another and returns the number of warranties.
 func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	n := 0
-	err := t.tx.query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
+	err := t.tx.query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id
+		WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
 		func(Row) error { n++; return nil }, from)
 	if err != nil {
 		return 0, err
 	}
-	if err := t.later(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */)
-		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */ FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
+	if err := t.later(`INSERT INTO access (`+accessColumns+`)
+		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */
+		FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
 		return 0, err
 	}
 	if err := t.listsChanged(`a.user_id = $1`, anyItem, to); err != nil {
@@ -121,28 +132,31 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	return n, t.later(`DELETE FROM access WHERE user_id = $1`, from)
 }
 
-// syncAccess copies what lists filter on from a warranty that has changed, if
-// that did.
+// syncAccess copies the columns that lists filter on from a changed warranty, if any of them
+// changed.
 func (t *Tx) syncAccess(before, w warranty.Warranty) error {
-	if w.Standing == before.Standing && w.StartDate == before.StartDate && w.EndDate == before.EndDate && foldedCategory(w) == foldedCategory(before) {
+	if w.Standing == before.Standing && w.StartDate == before.StartDate && w.EndDate == before.EndDate &&
+		foldedCategory(w) == foldedCategory(before) {
 		return nil
 	}
-	if err := t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6 WHERE parent_id = $1 AND kind = $2`,
-		w.ID, ofWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+	if err := t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6
+		WHERE parent_id = $1 AND kind = $2`,
+		w.ID, kindWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
-	return t.childChanged(ofWarranty, w.ID, w.ID)
+	return t.childChanged(kindWarranty, w.ID, w.ID)
 }
 
-// syncClaim copies what lists filter on from a claim that has moved.
+// syncClaim copies the status of a changed claim.
 func (t *Tx) syncClaim(c warranty.Claim) error {
-	if err := t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`, c.WarrantyID, c.ID, c.Status, ofClaim); err != nil {
+	if err := t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`,
+		c.WarrantyID, c.ID, c.Status, kindClaim); err != nil {
 		return err
 	}
-	return t.childChanged(ofClaim, c.ID, c.WarrantyID)
+	return t.childChanged(kindClaim, c.ID, c.WarrantyID)
 }
 
-// dropAccess takes a warranty and all that belongs to it from everybody's sight.
+// dropAccess removes all access to a warranty and its claims and documents.
 func (t *Tx) dropAccess(id warranty.ID) error {
 	if err := t.partyChanged(id, `a.roles <> $2`, 0); err != nil {
 		return err
@@ -157,40 +171,41 @@ func foldedCategory(w warranty.Warranty) string {
 	return warranty.Fold(*w.Category)
 }
 
-// Every change above tells the lists that it touches (see blocks.go), in its own
-// transaction: an entry that is new at their end is told of only when it comes
-// below their horizon.
+// Every change above marks the affected lists as changed in its own transaction (see blocks.go).
+// New entries at the end of a list are marked only if they are below its horizon.
 
-// anyItem stands for more changes than are told one by one.
+// anyItem marks more changes than are recorded individually.
 var anyItem warranty.ID
 
-// listsGrew tells of an entry that has just been granted the lists in which a
-// process may have counted what lies around it. It has to come after the grant: see
-// fence. An entry that is late by its age is noted, so that one block is counted
-// again; to be late in another way takes a fault, and the list is counted again.
+// listsGrew invalidates the counts that a process may have made around an entry that was just
+// granted. It must run after the grant: see fence. If the entry is late by its id, the change is
+// recorded, so that one block is counted again. An entry that is late for another reason, which
+// takes a fault, invalidates the whole list.
 func (t *Tx) listsGrew(parent warranty.ID, k kind, item warranty.ID) error {
 	if t.store.lists.late(item, t.store.Now()) {
 		return t.childChanged(k, item, parent)
 	}
-	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE kind = $2 AND user_id IN (SELECT e.user_id FROM list_epochs e
-		WHERE e.kind = $2 AND e.horizon >= $3 AND e.user_id IN (SELECT a.user_id FROM access a WHERE a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3)
+	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE kind = $2 AND user_id IN (
+		SELECT e.user_id FROM list_epochs e WHERE e.kind = $2 AND e.horizon >= $3 AND e.user_id IN (
+			SELECT a.user_id FROM access a WHERE a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3)
 		ORDER BY e.user_id /*pg: FOR UPDATE */)`, parent, k, item)
 }
 
-// raiseHorizon notes that a process is about to count a list up to an entry.
+// raiseHorizon records that a process is about to count a list up to an entry.
 func (t *Tx) raiseHorizon(user warranty.ID, k kind, horizon warranty.ID) error {
 	return t.later(`INSERT INTO list_epochs (user_id, kind, epoch, horizon) VALUES ($1, $2, 0, $3)
 		ON CONFLICT (user_id, kind) DO UPDATE SET horizon = excluded.horizon
 		WHERE list_epochs.horizon IS NULL OR list_epochs.horizon < excluded.horizon`, user, k, horizon)
 }
 
-// childChanged tells all who see an item of a warranty, or the warranty itself.
+// childChanged marks the lists that contain an item of a warranty, or the warranty itself, as
+// changed.
 func (t *Tx) childChanged(k kind, item, parent warranty.ID) error {
 	return t.listsChanged(`a.parent_id = $1 AND a.kind = $2 AND a.item_id = $3`, item, parent, k, item)
 }
 
-// partyChanged tells those who see a warranty, and fit the condition on $2, of it
-// and of all that belongs to it.
+// partyChanged marks the lists of users who have access to a warranty, and match the condition on
+// $2, as changed: the warranty itself and all its claims and documents.
 func (t *Tx) partyChanged(id warranty.ID, who string, arg any) error {
 	if err := t.listsChanged(`a.parent_id = $1 AND a.kind = 1 AND `+who, id, id, arg); err != nil {
 		return err
@@ -198,27 +213,31 @@ func (t *Tx) partyChanged(id warranty.ID, who string, arg any) error {
 	return t.listsChanged(`a.parent_id = $1 AND a.kind > 1 AND `+who, anyItem, id, arg)
 }
 
-// lockLists locks the lists of those who see a warranty, and of a newcomer, for a
+// lockLists locks the lists of everyone with access to a warranty, and of a new owner, for a
 // transaction that changes them in more than one statement.
-func (t *Tx) lockLists(id, newcomer warranty.ID) error {
+func (t *Tx) lockLists(id, newOwner warranty.ID) error {
 	if !t.store.concurrent {
 		return nil
 	}
 	return t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT p.user_id, p.kind, 0 FROM (
-			SELECT a.user_id, a.kind FROM access a WHERE a.parent_id = $1 UNION SELECT CAST($2 AS UUID), a.kind FROM access a WHERE a.parent_id = $1) p
-		ORDER BY p.kind, p.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id, newcomer)
+			SELECT a.user_id, a.kind FROM access a WHERE a.parent_id = $1
+			UNION SELECT CAST($2 AS UUID), a.kind FROM access a WHERE a.parent_id = $1) p
+		ORDER BY p.kind, p.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id, newOwner)
 }
 
-// listsChanged moves the epochs of the lists that the condition on access finds, and
-// notes the item. Lists are locked by kind and then by account, in every
-// transaction, so that no two wait for each other.
+// listsChanged increments the epochs of the lists that the condition on access selects and records
+// the item. Every transaction locks lists by kind and then by account, so that no two deadlock.
 func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
-	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+`
-		ORDER BY a.kind, a.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
+	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch)
+		SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+`
+		ORDER BY a.kind, a.user_id
+		ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
 		return err
 	}
 	n := len(args)
 	return t.later(fmt.Sprintf(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
-		SELECT DISTINCT e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID) FROM list_epochs e JOIN access a ON a.user_id = e.user_id AND a.kind = e.kind WHERE `+which+`
-		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`, n+1, n+2), append(args, t.store.lists.slots, item)...)
+		SELECT DISTINCT e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID)
+		FROM list_epochs e JOIN access a ON a.user_id = e.user_id AND a.kind = e.kind WHERE `+which+`
+		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`, n+1, n+2),
+		append(args, t.store.lists.slots, item)...)
 }

@@ -7,7 +7,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Account is a user with what only the store and the service may know.
+// Account is a user with fields that are internal to the service.
 type Account struct {
 	warranty.User
 	PasswordHash string
@@ -15,17 +15,26 @@ type Account struct {
 	Mails        warranty.MailChoices
 }
 
-const userColumns = `u.id, u.name, u.email, u.verified_at, u.created_at`
+const (
+	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
+	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.mail_choices`
+)
 
 func readUser(r Row) warranty.User {
-	return warranty.User{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), EmailVerified: !r.Null(3), CreatedAt: instant(r, 4)}
+	return warranty.User{
+		ID:            r.ID(0),
+		Name:          r.Text(1),
+		Email:         r.Text(2),
+		EmailVerified: !r.Null(3),
+		CreatedAt:     instant(r, 4),
+	}
 }
 
 func readAccount(r Row, a *Account) {
 	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(5), !r.Null(6), readChoices(r.Int(7))
 }
 
-// The bits of a person's choice of mails.
+// The bits of mail_choices.
 const (
 	wantsWarrantyEnd = 1 << iota
 	wantsClaims
@@ -33,7 +42,11 @@ const (
 )
 
 func readChoices(bits int64) warranty.MailChoices {
-	return warranty.MailChoices{WarrantyEnd: bits&wantsWarrantyEnd != 0, Claims: bits&wantsClaims != 0, TokenExpiry: bits&wantsTokenExpiry != 0}
+	return warranty.MailChoices{
+		WarrantyEnd: bits&wantsWarrantyEnd != 0,
+		Claims:      bits&wantsClaims != 0,
+		TokenExpiry: bits&wantsTokenExpiry != 0,
+	}
 }
 
 func choiceBits(c warranty.MailChoices) (bits int) {
@@ -48,69 +61,72 @@ func choiceBits(c warranty.MailChoices) (bits int) {
 	return bits
 }
 
-// UpdateAccount writes a locked account's name and choice of mails.
+// UpdateAccount updates the name and email preferences of a locked account.
 func (t *Tx) UpdateAccount(a warranty.Account) error {
-	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, `+nextEpoch+` WHERE id = $1`, a.ID, a.Name, choiceBits(a.Mails))
+	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, `+nextEpoch+` WHERE id = $1`,
+		a.ID, a.Name, choiceBits(a.Mails))
 }
 
-// AccountByEmail finds an account by its normalised address.
+// AccountByEmail returns the account with a normalized email address.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.email = $1`,
+	err := queryRow(ctx, s.engine, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1`,
 		func(r Row) { readAccount(r, &a) }, email)
 	return a, err
 }
 
-// Account finds an account by its id.
+// Account returns an account.
 func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
 	var a Account
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.id = $1`,
+	err := queryRow(ctx, s.engine, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1`,
 		func(r Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
-// HasUsers tells whether anybody has registered.
+// HasUsers reports whether any account exists.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	found := false
 	err := s.engine.query(ctx, `SELECT 1 FROM users LIMIT 1`, func(Row) error { found = true; return nil })
 	return found, err
 }
 
-// ReachMilestone notes that something happened for the first time, and tells
-// whether it did. Of two transactions at once one waits, and then hears no.
+// ReachMilestone records a milestone and reports whether it was reached for the first time. A
+// concurrent transaction waits and then gets false.
 func (t *Tx) ReachMilestone(name string, now time.Time) (bool, error) {
 	n, err := t.exec(`INSERT INTO milestones (name, reached_at) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, now)
 	return n == 1, err
 }
 
-// ReachedMilestone tells whether something has happened.
+// ReachedMilestone reports whether a milestone was reached.
 func (s *Store) ReachedMilestone(ctx context.Context, name string) (bool, error) {
 	reached := false
-	err := s.engine.query(ctx, `SELECT 1 FROM milestones WHERE name = $1`, func(Row) error { reached = true; return nil }, name)
+	err := s.engine.query(ctx, `SELECT 1 FROM milestones WHERE name = $1`,
+		func(Row) error { reached = true; return nil }, name)
 	return reached, err
 }
 
-// InsertUser adds an account. A duplicate is one whose address is taken.
+// InsertUser adds an account. It fails with a duplicate if the email address is taken.
 func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 	var verified *time.Time
 	if u.EmailVerified {
 		verified = &u.CreatedAt
 	}
-	_, err := t.exec(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	_, err := t.exec(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
 		u.ID, u.Email, u.Name, passwordHash, verified, u.CreatedAt)
 	return err
 }
 
-// LockUser locks an account until the transaction ends: whatever must be counted
-// or changed for one user at a time begins with it.
+// LockUser locks an account until the transaction ends. Changes that must be serialized per user
+// start with it.
 func (t *Tx) LockUser(id warranty.ID) (Account, error) {
 	var a Account
-	err := one(t.ctx, t.tx, `SELECT `+userColumns+`, u.password_hash, u.disabled_at, u.mail_choices FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
+	err := queryRow(t.ctx, t.tx, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
 		func(r Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
-// VerifyUser marks the address as the user's own.
+// VerifyUser marks the email address as verified.
 func (t *Tx) VerifyUser(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET verified_at = COALESCE(verified_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
@@ -120,21 +136,21 @@ func (t *Tx) SetPassword(id warranty.ID, passwordHash string) error {
 	return t.exactlyOne(`UPDATE users SET password_hash = $2, `+nextEpoch+` WHERE id = $1`, id, passwordHash)
 }
 
-// DisableUser shuts an account out, with every credential it has.
+// DisableUser disables an account and all its credentials.
 func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
-// HoldSeller keeps an account from being verified until the transaction ends, if
-// its address has yet to be: a verification that comes meanwhile then sees this
-// transaction's record. It comes before HoldCredential, as accounts are locked
-// first. Records that name one unverified account wait for each other; others share
-// nothing, so that no change of a busy seller's account has to wait for them.
+// HoldSeller prevents an unverified account from being verified until the transaction ends, so that
+// a concurrent verification sees this transaction's record. It must run before HoldCredential,
+// because accounts are locked first. Records that name the same unverified account wait for each
+// other. Verified accounts are not locked, so records never block changes to a busy seller's
+// account.
 func (t *Tx) HoldSeller(email string) error {
 	return t.hold(`SELECT 1 FROM users WHERE email = $1 AND verified_at IS NULL FOR NO KEY UPDATE`, email)
 }
 
-// VerifiedUser finds who has shown the address to be theirs.
+// VerifiedUser returns the user who has verified an email address.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
 	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r Row) error {
 		id, found = r.ID(0), !r.Null(1)
@@ -143,10 +159,9 @@ func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) 
 	return id, found, err
 }
 
-// HoldWarranties waits for every write to a warranty that is under way, and makes
-// the next ones wait. A record that is being made for an address without an
-// account finds no row that it could hold: who adds one that is verified from its
-// first moment begins with this. On SQLite there is one writer at a time anyhow.
+// HoldWarranties waits for every write to warranties that is under way and blocks new ones. A
+// record being created for an address without an account has no row to lock, so a transaction that
+// adds an already verified account starts with this. SQLite has one writer and needs no lock.
 func (t *Tx) HoldWarranties() error {
 	return t.later(`/*pg: LOCK TABLE warranties IN EXCLUSIVE MODE *//*sqlite: SELECT 1 */`)
 }
@@ -157,22 +172,23 @@ func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expi
 		id, secret, user, expires, now)
 }
 
-// endSessions ends sessions. Where writes may hold them, the row goes after the commit.
+// endSessions ends sessions. On PostgreSQL, writes may hold the row, so it is deleted after the
+// commit.
 const endSessions = `/*pg: UPDATE sessions SET expires_at = 0 *//*sqlite: DELETE FROM sessions */`
 
-// DeleteSession ends one session.
+// DeleteSession ends a session.
 func (t *Tx) DeleteSession(id warranty.ID) error {
 	t.await(sessionHolders, id)
 	return t.exactlyOne(endSessions+` WHERE id = $1`, id)
 }
 
-// DeleteSessions ends all sessions of a user, whose account is locked.
+// DeleteSessions ends all sessions of a locked user.
 func (t *Tx) DeleteSessions(user warranty.ID) error {
 	t.awaitAll(sessionHolders, user)
 	return t.later(endSessions+` WHERE user_id = $1`, user)
 }
 
-// Purpose is what a one-time code is for.
+// Purpose is the purpose of a one-time code.
 type Purpose uint8
 
 // The purposes.
@@ -182,41 +198,46 @@ const (
 	ForSignIn
 )
 
-// String names the purpose, for the windows in which codes are counted.
+// String returns the name of the purpose, which is part of rate limit keys.
 func (p Purpose) String() string {
 	return []string{"", "verification", "reset", "sign-in"}[p]
 }
 
-// InsertCode adds a code. A code for verification replaces earlier ones, since only
-// the account itself asks for it. The others stay valid: anyone may ask for them, and
-// a stranger's request must not end the code that the owner is about to use.
+// InsertCode adds a code. A verification code replaces earlier ones, because only the account
+// itself can request it. Other codes remain valid: anyone can request them, and a stranger's
+// request must not invalidate the code that the owner is about to use.
 func (t *Tx) InsertCode(code warranty.Hash, purpose Purpose, user warranty.ID, expires time.Time) error {
 	if purpose == ForVerification {
-		if err := t.later(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, user, purpose); err != nil {
+		err := t.later(`DELETE FROM one_time_codes WHERE user_id = $1 AND purpose = $2`, user, purpose)
+		if err != nil {
 			return err
 		}
 	}
-	return t.later(`INSERT INTO one_time_codes (code_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)`, code, purpose, user, expires)
+	return t.later(`INSERT INTO one_time_codes (code_hash, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)`,
+		code, purpose, user, expires)
 }
 
-// DeleteCodes ends all codes of a user.
+// DeleteCodes deletes all codes of a user.
 func (t *Tx) DeleteCodes(user warranty.ID) error {
 	return t.later(`DELETE FROM one_time_codes WHERE user_id = $1`, user)
 }
 
-// CodeOwner tells whose a code is that is still good, without using it.
-func (s *Store) CodeOwner(ctx context.Context, code warranty.Hash, purpose Purpose, now time.Time) (warranty.ID, error) {
+// CodeOwner returns the user of a valid code without using it.
+func (s *Store) CodeOwner(
+	ctx context.Context, code warranty.Hash, purpose Purpose, now time.Time,
+) (warranty.ID, error) {
 	var user warranty.ID
-	err := one(ctx, s.engine, `SELECT user_id FROM one_time_codes WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3`,
+	err := queryRow(ctx, s.engine, `SELECT user_id FROM one_time_codes
+		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3`,
 		func(r Row) { user = r.ID(0) }, code, purpose, now)
 	return user, err
 }
 
-// UseCode takes a code that is still good, so that it can not be used again, and
-// tells whose it was.
+// UseCode uses up a valid code and returns its user.
 func (t *Tx) UseCode(code warranty.Hash, purpose Purpose, now time.Time) (warranty.ID, error) {
 	var user warranty.ID
-	err := one(t.ctx, t.tx, `DELETE FROM one_time_codes WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
+	err := queryRow(t.ctx, t.tx, `DELETE FROM one_time_codes
+		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
 		func(r Row) { user = r.ID(0) }, code, purpose, now)
 	return user, err
 }

@@ -19,14 +19,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestEnginesAgree performs random scripts on both databases, step by step, and
-// wants the same answer to every step.
+// TestEnginesAgree runs random scripts on both databases and compares the results of every step.
 func TestEnginesAgree(t *testing.T) {
 	engines := [2]*Store{open(t, newFile(t)), open(t, testenv.Postgres(t))}
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		steps := rapid.IntRange(10, 40).Draw(t, "steps")
-		first := ids.Add(1_000_000) // both engines get the same ids, no two scripts do
+		first := ids.Add(1_000_000) // same ids on both engines, different ids per script
 		var answers [2][]string
 		for i, s := range engines {
 			script := &script{Store: s, random: rand.New(rand.NewPCG(seed, 1)), base: first, last: first}
@@ -43,15 +42,15 @@ func TestEnginesAgree(t *testing.T) {
 	})
 }
 
-// script is a random story that depends on its seed alone.
+// script is a random sequence of steps that depends only on its seed.
 type script struct {
 	*Store
 	random *rand.Rand
-	base   uint64 // of the ids, which is no other script's
+	base   uint64 // start of the ids, unique to this script
 	last   uint64
-	made   func() time.Time // when an id was made, by itself; nil for long ago
-	others []*Store         // that are asked for the same
-	sure   bool             // it picks what exists
+	made   func() time.Time // timestamp of new ids; nil for long ago
+	others []*Store         // stores to compare with
+	sure   bool             // only pick existing records
 
 	users      []warranty.User
 	warranties []warranty.ID
@@ -87,7 +86,7 @@ func (s *script) id() (id warranty.ID) {
 	return id
 }
 
-// oneOf picks something that exists, or now and then something that does not.
+// oneOf picks an existing element, or sometimes one that does not exist.
 func oneOf[T any](s *script, list []T, other T) T {
 	if len(list) == 0 || !s.sure && s.random.IntN(8) == 0 {
 		return other
@@ -107,7 +106,7 @@ func (s *script) paging() warranty.Paging {
 	return warranty.Paging{Page: 1 + s.random.IntN(3), Limit: 1 + s.random.IntN(5)}
 }
 
-// step does one thing and tells what came of it.
+// step runs a random step and describes the result.
 func (s *script) step() string {
 	steps := []func() (any, error){s.addUser, s.addWarranty, s.addWarranty, s.change, s.remove, s.get, s.list, s.list, s.fileClaim, s.moveClaim, s.listClaims,
 		s.upload, s.listDocuments, s.addToken, s.listTokens, s.keep, s.verify, s.transfer, s.people, s.useCode, s.milestone}
@@ -115,7 +114,7 @@ func (s *script) step() string {
 	return fmt.Sprintf("step %d: %s", n, s.told(steps[n]()))
 }
 
-// told is what came of a step, without what only one engine would say.
+// told describes the result of a step without engine-specific details.
 func (s *script) told(answer any, err error) string {
 	var refusal *warranty.Error
 	switch {
@@ -123,7 +122,7 @@ func (s *script) told(answer any, err error) string {
 	case errors.As(err, &refusal):
 		return string(refusal.Code)
 	default:
-		return fmt.Sprintf("a failure, duplicate: %v", s.IsDuplicate(err))
+		return fmt.Sprintf("failed, duplicate: %v", s.IsDuplicate(err))
 	}
 	text, err := json.Marshal(answer)
 	if err != nil {
@@ -134,7 +133,7 @@ func (s *script) told(answer any, err error) string {
 
 func (s *script) write(fn func(*Tx) error) error { return s.Write(context.Background(), fn) }
 
-// address is one of a few, so that some are taken and some are sellers'.
+// address returns one of a few addresses, so that some are taken and some belong to sellers.
 func (s *script) address() string {
 	return fmt.Sprintf("u%d.%d@people.example", s.base, s.random.IntN(6))
 }
@@ -206,7 +205,7 @@ func (s *script) change() (any, error) {
 func (s *script) remove() (any, error) {
 	user, id := s.user(), s.warranty()
 	if s.random.IntN(3) > 0 {
-		return "not this time", nil
+		return "skipped", nil
 	}
 	return nil, s.write(func(tx *Tx) error {
 		w, err := tx.LockWarranty(user, id)
@@ -222,7 +221,7 @@ func (s *script) get() (any, error) {
 	return []any{w, w.Standing, w.Version}, err
 }
 
-// question is one for a list of warranties.
+// question returns a random query for warranties.
 func (s *script) question() warranty.ListWarranties {
 	in := warranty.ListWarranties{Paging: s.paging(), Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role: warranty.EnumOf[warranty.Role](s.random.Int64N(4))}
 	if s.random.IntN(2) == 0 {
@@ -379,10 +378,10 @@ func (s *script) listTokens() (any, error) {
 }
 
 func (s *script) keep() (any, error) {
-	k := Kept{User: s.user(), Operation: "x", Key: fmt.Sprint(s.base, s.random.IntN(3)), Fingerprint: s.hash(s.random.IntN(2)),
+	k := SavedResponse{User: s.user(), Operation: "x", Key: fmt.Sprint(s.base, s.random.IntN(3)), Fingerprint: s.hash(s.random.IntN(2)),
 		Response: s.word(), At: s.now().Add(time.Duration(s.random.IntN(48)) * time.Hour)}
-	var earlier *Kept
-	err := s.write(func(tx *Tx) (err error) { earlier, err = tx.KeepAnswer(k); return err })
+	var earlier *SavedResponse
+	err := s.write(func(tx *Tx) (err error) { earlier, err = tx.SaveResponse(k); return err })
 	return earlier, err
 }
 

@@ -12,10 +12,9 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestAFrozenBackendIsCounted // D2: the process of PostgreSQL that serves a write is
-// stopped before the commit, for as long as SVC_TEST_FREEZE says, while replicas
-// with the usual settings count the list around it. "make freeze" runs it for three
-// minutes; the other tests of late commits need no time.
+// TestAFrozenBackendIsCounted // D2: stops the PostgreSQL backend of a write before its commit, for
+// SVC_TEST_FREEZE, while replicas with default settings count the list around it. "make freeze"
+// runs it for three minutes; the other tests of late commits need no waiting.
 func TestAFrozenBackendIsCounted(t *testing.T) {
 	freeze, err := time.ParseDuration(os.Getenv("SVC_TEST_FREEZE"))
 	if err != nil {
@@ -27,9 +26,9 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 			database := testenv.Postgres(t)
 			l := newLongList(t, database+setting, database)
 			for _, s := range append(l.readers, l.writer) {
-				s.lists.block, s.lists.settle = newLists().block, newLists().settle
+				s.lists.block, s.lists.settle = newListCache().block, newListCache().settle
 			}
-			many := func(s *Store) {
+			insertMany := func(s *Store) {
 				if err := s.Write(t.Context(), func(tx *Tx) error {
 					for range 2500 {
 						if err := tx.InsertWarranty(l.record(), l.user.ID); err != nil {
@@ -42,7 +41,7 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 				}
 				l.rows += 2500
 			}
-			many(l.readers[0])
+			insertMany(l.readers[0])
 			late, stopped, done := l.record(), make(chan int, 1), make(chan error, 1)
 			go func() {
 				runs := 0
@@ -54,7 +53,7 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 						return err
 					}
 					pid := int64(0)
-					err := one(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) })
+					err := queryRow(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) })
 					if err == nil {
 						err = syscall.Kill(int(pid), syscall.SIGSTOP)
 					}
@@ -63,19 +62,19 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 				})
 			}()
 			pid := <-stopped
-			defer syscall.Kill(pid, syscall.SIGCONT) // it usually goes on already
-			many(l.readers[0])
+			defer syscall.Kill(pid, syscall.SIGCONT) // usually already resumed
+			insertMany(l.readers[0])
 			for until := time.Now().Add(freeze); time.Now().Before(until); time.Sleep(time.Second) {
 				l.check("while the backend is frozen")
 			}
 			if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("the write that was frozen says: %v", <-done)
+			t.Logf("result of the frozen write: %v", <-done)
 			l.rows = number(t, l.readers[0], `SELECT count(*) FROM access WHERE user_id = $1`, l.user.ID)
-			l.check("after the backend went on")
-			time.Sleep(3 * time.Second) // blocks may be made again
-			l.check("when all is counted")
+			l.check("after the backend resumed")
+			time.Sleep(3 * time.Second) // until blocks may be made again
+			l.check("after counting")
 			t.Logf("%d rows; readers have %d and %d blocks", l.rows, l.readers[0].lists.blocksOf(l.user.ID), l.readers[1].lists.blocksOf(l.user.ID))
 		})
 	}

@@ -13,16 +13,15 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// longList is somebody with a list that is counted in tiny blocks up to its very
-// end, by two readers, while a writer adds to it whose entries are never late by
-// their age: whether a total is right depends on the horizon alone. Without another
-// address than the writer's, it reads as well.
+// longList is a user with a list that two readers count in tiny blocks up to its end, while a
+// writer adds entries that never look late by their ids: correct totals depend on the horizon
+// alone. Without a second address, the writer is also the reader.
 type longList struct {
 	t       *testing.T
 	user    warranty.User
 	writer  *Store
 	readers []*Store
-	rows    int64 // that were acknowledged
+	rows    int64 // acknowledged
 }
 
 func newLongList(t *testing.T, writer, direct string) *longList {
@@ -43,7 +42,7 @@ func newLongList(t *testing.T, writer, direct string) *longList {
 	return l
 }
 
-// record is one that is made now.
+// record returns a new record.
 func (l *longList) record() warranty.Warranty {
 	l.t.Helper()
 	reference, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader(fmt.Sprintf("%015d", ids.Add(1))))
@@ -54,7 +53,7 @@ func (l *longList) record() warranty.Warranty {
 		StartDate: 1, EndDate: 2, Version: 1}
 }
 
-// grow adds some on another connection than the writer's.
+// grow adds records on another connection than the writer's.
 func (l *longList) grow(n int) {
 	l.t.Helper()
 	for range n {
@@ -66,7 +65,7 @@ func (l *longList) grow(n int) {
 	}
 }
 
-// check asks every reader for every page.
+// check compares every page of every reader.
 func (l *longList) check(when string) {
 	l.t.Helper()
 	for i, r := range l.readers {
@@ -74,7 +73,7 @@ func (l *longList) check(when string) {
 			in := warranty.ListWarranties{Paging: warranty.Paging{Page: page, Limit: 10}}
 			list, total, err := r.Warranties(l.t.Context(), l.user.ID, in, 1)
 			if want := max(0, min(10, l.rows-in.Offset())); err != nil || total != l.rows || int64(len(list)) != want {
-				l.t.Fatalf("%s, reader %d, page %d: total %d and not %d, %d entries and not %d: %v", when, i, page, total, l.rows, len(list), want, err)
+				l.t.Fatalf("%s, reader %d, page %d: total %d, want %d; %d entries, want %d: %v", when, i, page, total, l.rows, len(list), want, err)
 			}
 		}
 	}
@@ -85,25 +84,25 @@ func (l *longList) counted() {
 	l.t.Helper()
 	for i, r := range l.readers {
 		testenv.Wait(l.t, fmt.Sprintf("reader %d to count the list in blocks", i), func() bool {
-			l.check("while it is counted")
+			l.check("while counting")
 			return r.lists.blocksOf(l.user.ID) > 0
 		})
 	}
 }
 
-func (c *lists) blocksOf(user warranty.ID) int {
+func (c *listCache) blocksOf(user warranty.ID) int {
 	c.mu.Lock()
-	entry := c.entries[listKey{user, ofWarranty}]
+	entry := c.entries[listKey{user, kindWarranty}]
 	c.mu.Unlock()
-	if entry == nil || entry.now.Load() == nil {
+	if entry == nil || entry.current.Load() == nil {
 		return 0
 	}
-	return len(entry.now.Load().ends)
+	return len(entry.current.Load().ends)
 }
 
-// TestALateCommitIsCounted // D2: a transaction makes its id, and is then held up
-// for as long as others need to count the list around it: before its first
-// statement, or between its last one and its commit.
+// TestALateCommitIsCounted // D2: a transaction makes its id and is then delayed while others count
+// the list around it, either before its first statement or between its last statement and its
+// commit.
 func TestALateCommitIsCounted(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		for _, first := range []bool{true, false} {
@@ -113,15 +112,14 @@ func TestALateCommitIsCounted(t *testing.T) {
 		}
 	})
 	t.Run("sqlite", func(t *testing.T) {
-		// One process writes, one transaction at a time: while it is held up, for
-		// example by the disk, others only read.
+		// SQLite has one writer: while it is delayed, for example by the disk, others only read.
 		l := newLongList(t, newFile(t), "")
 		l.lateCommit(false, func() { l.writer.BlockLists(4, 0) })
 	})
 }
 
-// lateCommit writes an entry, holds the transaction up while others look, and wants
-// them to see it afterwards.
+// lateCommit writes an entry, delays the transaction while others count, and checks that they see
+// the entry afterwards.
 func (l *longList) lateCommit(first bool, meanwhile func()) {
 	l.t.Helper()
 	l.grow(20)
@@ -135,35 +133,36 @@ func (l *longList) lateCommit(first bool, meanwhile func()) {
 			if err := tx.InsertWarranty(late, l.user.ID); err != nil || first {
 				return err
 			}
-			if _, err := tx.exec(`UPDATE mails SET attempts = 0`); err != nil { // sends what waits
+			if _, err := tx.exec(`UPDATE mails SET attempts = 0`); err != nil { // flushes the queue
 				return err
 			}
 			wait()
 			return nil
 		})
 	}()
-	testenv.Receive(l.t, "the transaction to begin", held)
+	testenv.Receive(l.t, "the transaction to start", held)
 	meanwhile()
-	l.check("while it is held up")
+	l.check("while it is delayed")
 	close(release)
 	if err := testenv.Receive(l.t, "the late commit", done); err != nil {
 		l.t.Fatal(err)
 	}
 	l.rows++
-	l.check("after its commit")
+	l.check("after the commit")
 	l.counted()
-	l.check("when all is counted")
+	l.check("after counting")
 }
 
-// TestALateBatchIsCounted // D2: the line to PostgreSQL is silently cut. The writer
-// gives up, others count, and then what it had sent arrives after all.
+// TestALateBatchIsCounted // D2: the connection to PostgreSQL is silently interrupted. The writer
+// gives up, others count, and then the sent data arrives after all.
 func TestALateBatchIsCounted(t *testing.T) {
 	for _, at := range []string{"all of it", "the commit"} {
 		t.Run(strings.ReplaceAll(at, " ", "_"), func(t *testing.T) {
 			direct := testenv.Postgres(t)
-			p, through := newProxyOf(t, direct, "pool_max_conns", "1")
-			l := newLongList(t, through, direct)
-			// Its own questions would be held up, too, and a busy machine be taken for a silent server.
+			p, proxied := newProxyOf(t, direct, "pool_max_conns", "1")
+			l := newLongList(t, proxied, direct)
+			// The pulse would be delayed too, and could mistake a busy machine for an unresponsive
+			// server.
 			l.writer.engine.(*postgresEngine).pulse.close()
 			l.grow(20)
 			ctx, giveUp := context.WithCancel(context.Background())
@@ -177,7 +176,7 @@ func TestALateBatchIsCounted(t *testing.T) {
 					if err := tx.InsertWarranty(w, l.user.ID); err != nil {
 						return err
 					}
-					_, err := tx.exec(`UPDATE mails SET attempts = 0`) // sends what waits
+					_, err := tx.exec(`UPDATE mails SET attempts = 0`) // flushes the queue
 					cut()
 					return err
 				})
@@ -190,11 +189,11 @@ func TestALateBatchIsCounted(t *testing.T) {
 			go func() { done <- write(late, p.hold) }()
 			p.awaitHeld(t)
 			l.grow(20)
-			l.check("while the line is cut")
-			p.seal() // else the driver may still come through with a request to cancel
+			l.check("while the connection is interrupted")
+			p.seal() // or the driver could still send a cancel request
 			giveUp()
 			if err := testenv.Receive(t, "the writer to give up", done); err == nil {
-				t.Fatal("a write whose answer never came was acknowledged")
+				t.Fatal("a write without a response was acknowledged")
 			}
 			p.release()
 			testenv.Wait(t, "the late commit", func() bool {
@@ -203,13 +202,13 @@ func TestALateBatchIsCounted(t *testing.T) {
 			l.rows++
 			l.check("after the late commit")
 			l.counted()
-			l.check("when all is counted")
+			l.check("after counting")
 		})
 	}
 }
 
-// TestCountsAreRenewed // D2: whatever made a count wrong, it does not stay so. Here
-// somebody changes rows behind the service's back.
+// TestCountsAreRenewed // D2: wrong counts do not persist, whatever caused them. Here rows are
+// changed behind the service's back.
 func TestCountsAreRenewed(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		l := newLongList(t, database, database)
@@ -225,9 +224,9 @@ func TestCountsAreRenewed(t *testing.T) {
 			if err != nil || total != l.rows {
 				t.Fatalf("the list was not counted in blocks: %d, %v", total, err)
 			}
-			r.lists.renew = 0
+			r.lists.maxAge = 0
 		}
 		l.rows -= 3
-		l.check("after the counts were renewed")
+		l.check("after the counts expired")
 	})
 }

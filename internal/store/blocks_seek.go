@@ -6,9 +6,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// How a page is found among the blocks of a list.
+// This file finds a page among the blocks of a list.
 
-// newest is an id that is behind all others.
+// newest is an id above all others.
 var newest = func() (id warranty.ID) {
 	for i := range id {
 		id[i] = 0xFF
@@ -16,17 +16,17 @@ var newest = func() (id warranty.ID) {
 	return id
 }()
 
-// place is where the rows of a page are looked for.
-type place struct {
+// pageRange is where the rows of a page are.
+type pageRange struct {
 	floor, top warranty.ID
 	skip       int64
-	// from and to are those rare ones that belong to it.
+	// from and to delimit the rare entries on the page.
 	from, to int64
 }
 
-// seek finds the place of a page, when so many entries behind the last block fit.
-func (b *blocks) seek(p warranty.Paging, tail int64) place {
-	at := place{top: newest, skip: p.Offset()}
+// seek returns the range of a page, given the number of matching entries after the last block.
+func (b *blocks) seek(p warranty.Paging, tail int64) pageRange {
+	at := pageRange{top: newest, skip: p.Offset()}
 	if b == nil {
 		return at
 	}
@@ -41,35 +41,35 @@ func (b *blocks) seek(p warranty.Paging, tail int64) place {
 		return at
 	}
 	at.skip -= tail
-	for i := len(b.fits) - 1; i >= 0; i-- {
-		if fits := int64(b.fits[i]); at.skip >= fits {
-			at.skip -= fits
+	for i := len(b.matches) - 1; i >= 0; i-- {
+		if matches := int64(b.matches[i]); at.skip >= matches {
+			at.skip -= matches
 			continue
 		}
 		at.top = b.ends[i]
 		return at
 	}
-	return place{} // behind the end, where there is nothing
+	return pageRange{} // past the end
 }
 
-// floor is an id behind which as many entries fit as are wanted, or all that do.
-// It looks at blocks alone: what fits behind the last one only comes on top.
+// floor returns an id above which at least wanted entries match, or all that do. It looks at blocks
+// only; entries after the last block are extra.
 func (b *blocks) floor(wanted int64) warranty.ID {
-	lowest := len(b.fits) // the lowest block that is needed
-	for i := len(b.fits) - 1; i >= 0 && wanted > 0; i-- {
-		if b.fits[i] > 0 {
-			wanted -= int64(b.fits[i])
+	lowest := len(b.matches) // the lowest block needed
+	for i := len(b.matches) - 1; i >= 0 && wanted > 0; i-- {
+		if b.matches[i] > 0 {
+			wanted -= int64(b.matches[i])
 			lowest = i
 		}
 	}
 	return last(b.ends[:lowest])
 }
 
-// clamp is n, but not below zero and not above all.
+// clamp returns n limited to 0 … all.
 func clamp(n, all int64) int64 { return min(max(n, 0), all) }
 
-// named are the rare ones of a place as JSON, or nothing when there are none.
-func (b *blocks) named(at place) string {
+// rareIDs returns the rare entries of a range as a JSON array, or "" if there are none.
+func (b *blocks) rareIDs(at pageRange) string {
 	if at.from == at.to {
 		return ""
 	}
@@ -81,7 +81,7 @@ func (b *blocks) named(at place) string {
 	return string(append(text, ']'))
 }
 
-func (b *blocks) stale(got answer) bool { return b != nil && b.epoch != got.epoch }
+func (b *blocks) stale(got pageCounts) bool { return b != nil && b.epoch != got.epoch }
 
 func (b *blocks) settled() warranty.ID {
 	if b == nil {
@@ -97,8 +97,8 @@ func (b *blocks) total() int64 {
 	return b.sum
 }
 
-// guess is how many entries behind the last block will fit; when it is wrong, the
-// page is looked for again.
+// guess returns the expected number of matching entries after the last block. If it is wrong, the
+// page is read again.
 func (b *blocks) guess() int64 {
 	if b == nil {
 		return 0

@@ -15,9 +15,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestBlocksAgreeWithCounting performs random scripts in two processes that count
-// in tiny blocks, and after each step holds a random page of a random list against
-// what a third says that counts everything anew.
+// TestBlocksAgreeWithCounting runs random scripts in two processes that count in tiny blocks. After
+// each step it compares a random page of a random list with a third process that always counts
+// everything.
 func TestBlocksAgreeWithCounting(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		processes := []*Store{open(t, database), open(t, database)}
@@ -34,7 +34,7 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 			first := ids.Add(1_000_000)
 			s := &script{random: random, base: first, last: first}
 			s.made = func() time.Time {
-				// Most are made now, some a moment ago, and some come late.
+				// Most ids are new, some are a little older, and some are late.
 				minutes := []int{0, 0, 0, 10, 20, 70, 200}[random.IntN(7)]
 				return processes[0].Now().Add(-time.Duration(minutes) * time.Minute)
 			}
@@ -49,7 +49,7 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 					s.told(s.addWarranty())
 				case random.IntN(6) == 0:
 					for _, p := range processes {
-						p.offset.Add(int64(25 * time.Minute)) // what is young settles
+						p.offset.Add(int64(25 * time.Minute)) // young entries settle
 					}
 				default:
 					s.told(steps[random.IntN(len(steps))]())
@@ -57,7 +57,7 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 				for range 2 {
 					s.Store = processes[random.IntN(2)]
 					if diff := cmp.Diff(s.look(counting)); diff != "" {
-						t.Fatalf("after step %d, counted anew (-) and in blocks (+) differ:\n%s", i, diff)
+						t.Fatalf("after step %d, full count (-) and blocks (+) differ:\n%s", i, diff)
 					}
 				}
 			}
@@ -65,18 +65,18 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 				counted += p.lists.size
 			}
 			for _, entry := range processes[0].lists.entries {
-				for _, b := range entry.now.Load().filters {
+				for _, b := range entry.current.Load().filters {
 					rare += len(b.rare)
 				}
 			}
 		})
 		if counted == 0 || rare == 0 {
-			t.Errorf("%d blocks and %d rare entries were remembered", counted, rare)
+			t.Errorf("cached %d blocks and %d rare entries, want some of both", counted, rare)
 		}
 	})
 }
 
-// look asks two for the same page of a list.
+// look reads the same page from two stores.
 func (s *script) look(other *Store) (theirs, ours string) {
 	if len(s.users) == 0 {
 		return "", ""
@@ -110,11 +110,11 @@ func (s *script) look(other *Store) (theirs, ours string) {
 	return ask(other), ask(s.Store)
 }
 
-// TestForgottenListsAreCountedAnew looks at more long lists than are remembered.
-func TestForgottenListsAreCountedAnew(t *testing.T) {
+// TestEvictedListsAreCountedAgain reads more long lists than the cache holds.
+func TestEvictedListsAreCountedAgain(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		st.BlockLists(2, time.Hour)
-		st.lists.most = 30
+		st.lists.maxSize = 30
 		first := ids.Add(1_000_000)
 		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
 		for range 6 {
@@ -128,22 +128,22 @@ func TestForgottenListsAreCountedAnew(t *testing.T) {
 				want := number(t, st, `SELECT count(*) FROM access WHERE user_id = $1`, u.ID)
 				_, total, err := st.Warranties(context.Background(), u.ID, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}}, s.today())
 				if err != nil || total != want {
-					t.Fatalf("round %d: %d and not %d, %v", round, total, want, err)
+					t.Fatalf("round %d: total %d, want %d, %v", round, total, want, err)
 				}
 			}
 			size := 0
 			for _, entry := range st.lists.entries {
-				size += entry.now.Load().size()
+				size += entry.current.Load().size()
 			}
 			if size != st.lists.size || size > 30 || size == 0 {
-				t.Fatalf("round %d: %d is remembered, %d is noted", round, size, st.lists.size)
+				t.Fatalf("round %d: size is %d, recorded as %d", round, size, st.lists.size)
 			}
 		}
 	})
 }
 
-// TestRareEntriesAreRemembered changes which of many records are void, and wants
-// the few to be known without a look at those between them.
+// TestRareEntriesAreRemembered changes which of many records are void and checks that the few are
+// cached.
 func TestRareEntriesAreRemembered(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		ctx := context.Background()
@@ -182,18 +182,18 @@ func TestRareEntriesAreRemembered(t *testing.T) {
 			if _, _, err := st.Warranties(ctx, user, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, Status: warranty.Void}, s.today()); err != nil {
 				t.Fatal(err)
 			}
-			for _, b := range st.lists.entry(listKey{user, ofWarranty}).now.Load().filters {
+			for _, b := range st.lists.entry(listKey{user, kindWarranty}).current.Load().filters {
 				got = append(got, b.rare...)
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("round %d, void (-) and remembered (+):\n%s", round, diff)
+				t.Fatalf("round %d, void (-) and cached (+):\n%s", round, diff)
 			}
 		}
 	})
 }
 
-// TestEveryChangeIsTold changes long lists in one process in every way there is,
-// and wants another, which had counted them before, to see it.
+// TestEveryChangeIsTold makes every kind of change to long lists in one process and checks that
+// another process, which had counted them, sees it.
 func TestEveryChangeIsTold(t *testing.T) {
 	changes := map[string]func(t testing.TB, s *script){
 		"a status":       func(t testing.TB, s *script) { s.must(t, s.change) },
@@ -206,7 +206,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 		"a late claim":   func(t testing.TB, s *script) { s.must(t, s.fileClaim) },
 		"a late file":    func(t testing.TB, s *script) { s.must(t, s.upload) },
 		"a young record": func(t testing.TB, s *script) { s.made = s.Now; s.must(t, s.addWarranty) },
-		"one that overtakes": func(t testing.TB, s *script) {
+		"out of order": func(t testing.TB, s *script) {
 			s.made = s.Now
 			for range 24 {
 				s.must(t, s.addWarranty)
@@ -215,7 +215,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 			s.made = func() time.Time { return s.Now().Add(-10 * time.Minute) }
 			s.must(t, s.addWarranty)
 		},
-		"more than is kept": func(t testing.TB, s *script) {
+		"more changes than slots": func(t testing.TB, s *script) {
 			for range 5 {
 				s.must(t, s.change)
 			}
@@ -227,7 +227,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 		for _, p := range []*Store{ours, theirs} {
 			p.BlockLists(2, time.Hour)
 			p.lists.slots = 3
-			p.lists.rare = 3 // few have one status, and all are not few
+			p.lists.rare = 3 // one status is rare, all of them are not
 		}
 		for name, change := range changes {
 			t.Run(name, func(t *testing.T) {
@@ -249,7 +249,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	})
 }
 
-// must does a step that may not be refused.
+// must runs a step until it succeeds.
 func (s *script) must(t testing.TB, step func() (any, error)) {
 	t.Helper()
 	for try := 0; ; try++ {
@@ -257,13 +257,13 @@ func (s *script) must(t testing.TB, step func() (any, error)) {
 		if err == nil {
 			return
 		}
-		if try == 50 { // it chose what is not there, or was there already
+		if try == 50 { // steps fail when they pick missing or taken values
 			t.Fatal(err)
 		}
 	}
 }
 
-// lookAtAll wants the others to agree on all lists of all users.
+// lookAtAll checks that the other stores agree on all lists of all users.
 func (s *script) lookAtAll(t testing.TB) {
 	t.Helper()
 	ctx := context.Background()
@@ -286,7 +286,7 @@ func (s *script) lookAtAll(t testing.TB) {
 				answers[i] = append(answers[i], s.told([]any{list, total}, err))
 			}
 			if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
-				t.Fatalf("page %d, counted anew (-) and in blocks (+):\n%s", page, diff)
+				t.Fatalf("page %d, full count (-) and blocks (+):\n%s", page, diff)
 			}
 		}
 	}
@@ -334,11 +334,10 @@ func (s *script) linkSeller() (any, error) {
 	})
 }
 
-// TestTotalsAreOfOneMoment lets two processes change a long list all the time, in
-// transactions after which it is as long as before, while both read it: nobody
-// ever sees another total, or a page that does not fit it.
+// TestTotalsAreOfOneMoment has two processes change a long list in transactions that keep its
+// length, while both read it: every total and page must be consistent.
 func TestTotalsAreOfOneMoment(t *testing.T) {
-	const records, void, turns = 60, 20, 40
+	const records, void, rounds = 60, 20, 40
 	eachDatabase(t, func(t *testing.T, database string) {
 		ctx := context.Background()
 		processes := []*Store{open(t, database), open(t, database)}
@@ -372,7 +371,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 			p.BlockLists(4, time.Hour)
 		}
 		processes[0].lists.rare = 2
-		// swap changes the status of two, or takes one away and adds one.
+		// swap exchanges the status of two records, or deletes one and adds one.
 		swap := func(s *Store) error {
 			return s.Write(ctx, func(tx *Tx) error {
 				at := rand.Int64N(records)
@@ -385,7 +384,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				for _, id := range all {
 					w, err := tx.LockWarranty(user.ID, id)
 					if errors.Is(err, warranty.ErrNotFound) {
-						return nil // another has just taken it away
+						return nil // deleted concurrently
 					}
 					if err != nil {
 						return err
@@ -410,7 +409,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 		}
 		together(6, func(i int) {
 			s := processes[i%2]
-			for range turns {
+			for range rounds {
 				if i < 2 {
 					if err := swap(s); err != nil {
 						t.Errorf("swap: %v", err)
@@ -424,7 +423,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				list, total, err := s.Warranties(ctx, user.ID, in, 3)
 				expected := max(0, min(10, want-in.Offset()))
 				if err != nil || total != want || int64(len(list)) != expected {
-					t.Errorf("page %d of %v: total %d and not %d, %d records and not %d, %v", in.Page, in.Status, total, want, len(list), expected, err)
+					t.Errorf("page %d of %v: total %d, want %d; %d records, want %d: %v", in.Page, in.Status, total, want, len(list), expected, err)
 				}
 			}
 		})

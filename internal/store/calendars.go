@@ -7,18 +7,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// SetCalendar gives a person a calendar with this secret; an earlier one stops working.
+// SetCalendar sets the secret of a user's calendar. An earlier secret no longer works.
 func (t *Tx) SetCalendar(user warranty.ID, secret warranty.Hash, now time.Time) error {
 	return t.later(`INSERT INTO calendars (user_id, secret_hash, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT (user_id) DO UPDATE SET secret_hash = excluded.secret_hash, created_at = excluded.created_at`, user, secret, now)
+		ON CONFLICT (user_id) DO UPDATE SET secret_hash = excluded.secret_hash, created_at = excluded.created_at`,
+		user, secret, now)
 }
 
-// DropCalendar takes a person's calendar away.
+// DropCalendar removes a user's calendar.
 func (t *Tx) DropCalendar(user warranty.ID) error {
 	return t.later(`DELETE FROM calendars WHERE user_id = $1`, user)
 }
 
-// HasCalendar tells whether a person has one, and since when.
+// HasCalendar returns when a user's calendar was created, or nil if there is none.
 func (s *Store) HasCalendar(ctx context.Context, user warranty.ID) (since *time.Time, err error) {
 	err = s.engine.query(ctx, `SELECT created_at FROM calendars WHERE user_id = $1`, func(r Row) error {
 		since = optionalInstant(r, 0)
@@ -27,10 +28,11 @@ func (s *Store) HasCalendar(ctx context.Context, user warranty.ID) (since *time.
 	return since, err
 }
 
-// CalendarOwner finds whose calendar a secret opens.
+// CalendarOwner returns the user whose calendar has a secret.
 func (s *Store) CalendarOwner(ctx context.Context, secret warranty.Hash) (warranty.ID, error) {
 	var user warranty.ID
-	err := one(ctx, s.engine, `SELECT c.user_id FROM calendars c JOIN users u ON u.id = c.user_id WHERE c.secret_hash = $1 AND u.disabled_at IS NULL`,
+	err := queryRow(ctx, s.engine, `SELECT c.user_id FROM calendars c JOIN users u ON u.id = c.user_id
+		WHERE c.secret_hash = $1 AND u.disabled_at IS NULL`,
 		func(r Row) { user = r.ID(0) }, secret)
 	return user, err
 }

@@ -6,14 +6,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description, c.incident_date, c.status, c.status_reason,
-	c.resolution, c.resolution_note, c.replacement_serial_number, c.created_at, c.updated_at, c.resolved_at`
+const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description,
+	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
+	c.created_at, c.updated_at, c.resolved_at`
 
 func readClaim(r Row, i int) warranty.Claim {
-	c := warranty.Claim{ID: r.ID(i), ClaimNumber: warranty.Reference(r.Text(i + 1)), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2),
-		Type: enum[warranty.ClaimType](r, i+5), Description: r.Text(i + 6), IncidentDate: date(r, i+7), Status: enum[warranty.ClaimStatus](r, i+8),
-		StatusReason: optionalText(r, i+9), ResolutionNote: optionalText(r, i+11), ReplacementSerialNumber: optionalText(r, i+12),
-		CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14), ResolvedAt: optionalInstant(r, i+15)}
+	c := warranty.Claim{
+		ID:                      r.ID(i),
+		ClaimNumber:             warranty.Reference(r.Text(i + 1)),
+		WarrantyID:              r.ID(i + 2),
+		Warranty:                readName(r, i+2),
+		Type:                    enum[warranty.ClaimType](r, i+5),
+		Description:             r.Text(i + 6),
+		IncidentDate:            date(r, i+7),
+		Status:                  enum[warranty.ClaimStatus](r, i+8),
+		StatusReason:            optionalText(r, i+9),
+		ResolutionNote:          optionalText(r, i+11),
+		ReplacementSerialNumber: optionalText(r, i+12),
+		CreatedAt:               instant(r, i+13),
+		UpdatedAt:               instant(r, i+14),
+		ResolvedAt:              optionalInstant(r, i+15),
+	}
 	if !r.Null(i + 10) {
 		resolution := enum[warranty.Resolution](r, i+10)
 		c.Resolution = &resolution
@@ -21,75 +34,91 @@ func readClaim(r Row, i int) warranty.Claim {
 	return c
 }
 
-// readName reads a warranty in short from its id, reference and product name.
+// readName reads the id, reference and product name of a warranty.
 func readName(r Row, i int) warranty.WarrantyName {
-	return warranty.WarrantyName{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2)}
+	return warranty.WarrantyName{
+		ID:              r.ID(i),
+		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
+		ProductName:     r.Text(i + 2),
+	}
 }
 
-// Claim finds a claim that the user may see.
+// Claim returns a claim that the user has access to.
 func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim, error) {
 	return claim(ctx, s.engine, user, id)
 }
 
 func claim(ctx context.Context, q querier, user, id warranty.ID) (warranty.Claim, error) {
 	var c warranty.Claim
-	err := one(ctx, q, `SELECT `+claimColumns+` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+	err := queryRow(ctx, q, `SELECT `+claimColumns+`
+		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r Row) { c = readClaim(r, 0) }, user, id)
 	return c, err
 }
 
-// Claims lists the claims that the user may see and that fit the question, and counts them all.
+// Claims lists the claims that the user has access to and that match in, and returns their total.
 func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
-	l := listOf(user, ofClaim)
+	l := listOf(user, kindClaim)
 	if in.Status != "" {
 		l.and(`a.status = ?`, in.Status)
 	}
 	if !in.WarrantyID.IsZero() {
 		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
 	}
-	return page(ctx, s, l, claimColumns, `LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging, readClaim)
+	return page(ctx, s, l, claimColumns,
+		`LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging, readClaim)
 }
 
-// InsertClaim adds a claim on a locked warranty and shows it to all who see that.
+// InsertClaim adds a claim on a locked warranty. Everyone with access to the warranty gets access
+// to it.
 func (t *Tx) InsertClaim(c warranty.Claim) error {
-	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status, created_at, updated_at)
+	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status,
+			created_at, updated_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status, c.CreatedAt, c.UpdatedAt); err != nil {
+		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status,
+		c.CreatedAt, c.UpdatedAt); err != nil {
 		return err
 	}
-	return t.grantChild(ofClaim, c.ID, c.WarrantyID, int(stored(c.Status)))
+	return t.grantChild(kindClaim, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
 }
 
-// LockClaim finds a claim that the user may see, with the user's roles on its
-// warranty and whether a seller is linked to it, and keeps both from being
-// changed by others until the transaction ends.
+// LockClaim returns a claim that the user has access to, the user's roles on its warranty, and
+// whether a seller is linked to it. The claim and its warranty are locked until the transaction
+// ends.
 func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
-	if err = t.exactlyOne(`SELECT 1 FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+	if err = t.exactlyOne(`SELECT 1
+		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return c, roles, false, err
 	}
 	return claimWithRoles(t.ctx, t.tx, user, id)
 }
 
-// ClaimWithRoles finds a claim that the user may see, with the user's roles on
-// its warranty and whether a seller is linked to it.
-func (s *Store) ClaimWithRoles(ctx context.Context, user, id warranty.ID) (warranty.Claim, warranty.Roles, bool, error) {
+// ClaimWithRoles returns a claim that the user has access to, the user's roles on its warranty, and
+// whether a seller is linked to it.
+func (s *Store) ClaimWithRoles(ctx context.Context, user, id warranty.ID) (
+	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+) {
 	return claimWithRoles(ctx, s.engine, user, id)
 }
 
-func claimWithRoles(ctx context.Context, q querier, user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
-	err = one(ctx, q, `SELECT `+claimColumns+`, a.roles, (SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
+func claimWithRoles(ctx context.Context, q querier, user, id warranty.ID) (
+	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+) {
+	err = queryRow(ctx, q, `SELECT `+claimColumns+`, a.roles,
+			(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
 		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.RolesOf(r.Int(16)), r.Int(17) > 0 }, user, id)
 	return c, roles, sellerLinked, err
 }
 
-// UpdateClaim writes what a move changes of a locked claim.
+// UpdateClaim updates a locked claim whose status was from.
 func (t *Tx) UpdateClaim(c warranty.Claim, from warranty.ClaimStatus) error {
-	if err := t.exactlyOne(`UPDATE claims SET status = $3, status_reason = $4, resolution = $5, resolution_note = $6, replacement_serial_number = $7,
-			updated_at = $8, resolved_at = $9 WHERE id = $1 AND status = $2`,
-		c.ID, from, c.Status, c.StatusReason, c.Resolution, c.ResolutionNote, c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt); err != nil {
+	if err := t.exactlyOne(`UPDATE claims SET status = $3, status_reason = $4, resolution = $5, resolution_note = $6,
+			replacement_serial_number = $7, updated_at = $8, resolved_at = $9 WHERE id = $1 AND status = $2`,
+		c.ID, from, c.Status, c.StatusReason, c.Resolution, c.ResolutionNote,
+		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt); err != nil {
 		return err
 	}
 	return t.syncClaim(c)

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Replicas on one PostgreSQL share its clock: whether a token has expired may not
-// depend on which replica is asked, and a machine's own clock may be wrong.
+// Replicas that share a PostgreSQL database share its clock: whether a token has expired must not
+// depend on which replica handles the request, and a machine's clock may be wrong.
 
-// clockNoise is a difference that may come from the way to the database and back.
+// clockNoise is a difference that network latency can explain.
 const clockNoise = 50 * time.Millisecond
 
-// Now is the time by the database's clock.
+// Now returns the time of the database's clock.
 func (s *Store) Now() time.Time { return s.Clock().Add(time.Duration(s.offset.Load())) }
 
-// SyncClock measures how far this machine's clock is from the database's.
+// SyncClock measures the offset between this machine's clock and the database's.
 func (s *Store) SyncClock(ctx context.Context) error {
 	before := s.Clock()
 	theirs, err := s.engine.now(ctx)
@@ -30,10 +30,11 @@ func (s *Store) SyncClock(ctx context.Context) error {
 	return nil
 }
 
-// now is zero: SQLite has no clock but the machine's.
+// now returns the zero time: SQLite uses the machine's clock.
 func (e *sqliteEngine) now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 func (e *postgresEngine) now(ctx context.Context) (now time.Time, err error) {
-	err = one(ctx, e, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, func(r Row) { now = instant(r, 0) })
+	err = queryRow(ctx, e, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
+		func(r Row) { now = instant(r, 0) })
 	return now, err
 }

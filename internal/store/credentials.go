@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Credential is what the store knows of a secret that a caller showed.
+// Credential is a token or session found by its secret.
 type Credential struct {
 	ID            warranty.ID // of the token or the session
 	Hash          warranty.Hash
@@ -22,10 +22,9 @@ type Credential struct {
 	SecretExpires *time.Time // an older secret of a rotated token
 }
 
-// credentials remembers tokens, because every request shows one. Whoever changes
-// what a token shows moves the epoch of its person in the same transaction, in
-// whichever process, and a token is never taken from memory without a look at the
-// epoch: a revocation is seen by the next request everywhere.
+// credentials caches tokens, because every request presents one. Any change to what a token shows
+// increments its user's epoch in the same transaction, in whichever process, and a cached token is
+// never used without checking the epoch: every process sees a revocation on the next request.
 type credentials struct {
 	mu     sync.RWMutex
 	tokens map[warranty.Hash]rememberedToken
@@ -36,7 +35,7 @@ type rememberedToken struct {
 	epoch int64
 }
 
-// maxCredentials bounds the memory for them to a few MiB.
+// maxCredentials bounds the cache to a few MiB.
 const maxCredentials = 10_000
 
 func (c *credentials) get(secret warranty.Hash) (rememberedToken, bool) {
@@ -58,19 +57,20 @@ func (c *credentials) put(secret warranty.Hash, token rememberedToken) {
 	c.tokens[secret] = token
 }
 
-// nextEpoch is in every statement that changes a user.
+// nextEpoch is part of every statement that changes a user.
 const nextEpoch = `credential_epoch = credential_epoch + 1`
 
-// tokenChanged makes all processes look again at the tokens of a token's user.
+// tokenChanged makes all processes reload the tokens of a token's user.
 func (t *Tx) tokenChanged(id warranty.ID) error {
 	return t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = (SELECT user_id FROM tokens WHERE id = $1)`, id)
 }
 
-// TokenBySecret finds an integration token by the hash of one of its secrets.
+// TokenBySecret returns an integration token by the hash of one of its secrets.
 func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	if token, ok := s.credentials.get(secret); ok {
 		epoch := int64(-1)
-		err := s.engine.query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`, func(r Row) error { epoch = r.Int(0); return nil }, token.User.ID)
+		err := s.engine.query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`,
+			func(r Row) error { epoch = r.Int(0); return nil }, token.User.ID)
 		if err != nil || epoch == token.epoch {
 			return token.Credential, err
 		}
@@ -80,12 +80,22 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 
 func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var token rememberedToken
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
+	err := queryRow(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit,
+			t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
 		func(r Row) {
-			token.Credential = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), TokenName: r.Text(7), Scopes: warranty.ScopesOf(r.Int(8)),
-				RateLimit: int(r.Int(9)), ExpiresAt: instant(r, 10), RevokedAt: optionalInstant(r, 11), SecretExpires: optionalInstant(r, 12),
-				Hash: warranty.Hash(r.Bytes(13))}
+			token.Credential = Credential{
+				User:          readUser(r),
+				Disabled:      !r.Null(5),
+				ID:            r.ID(6),
+				TokenName:     r.Text(7),
+				Scopes:        warranty.ScopesOf(r.Int(8)),
+				RateLimit:     int(r.Int(9)),
+				ExpiresAt:     instant(r, 10),
+				RevokedAt:     optionalInstant(r, 11),
+				SecretExpires: optionalInstant(r, 12),
+				Hash:          warranty.Hash(r.Bytes(13)),
+			}
 			token.epoch = r.Int(14)
 		}, secret)
 	if err == nil {
@@ -94,13 +104,20 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 	return token.Credential, err
 }
 
-// SessionBySecret finds a session by the hash of its secret.
+// SessionBySecret returns a session by the hash of its secret.
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
-	err := one(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
+	err := queryRow(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
 		func(r Row) {
-			c = Credential{User: readUser(r), Disabled: !r.Null(5), ID: r.ID(6), ExpiresAt: instant(r, 7), Scopes: warranty.AllScopes, Hash: warranty.Hash(r.Bytes(8))}
+			c = Credential{
+				User:      readUser(r),
+				Disabled:  !r.Null(5),
+				ID:        r.ID(6),
+				ExpiresAt: instant(r, 7),
+				Scopes:    warranty.AllScopes,
+				Hash:      warranty.Hash(r.Bytes(8)),
+			}
 		}, secret)
 	return c, err
 }

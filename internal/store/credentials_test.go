@@ -12,9 +12,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestRememberedTokensAreWatched changes a token, or its person, in one process in
-// every way there is, after another has remembered it: the other shows at once what
-// one shows that never saw the token before.
+// TestRememberedTokensAreWatched makes every kind of change to a token or its user in one process,
+// after another has cached it. The other process must immediately return the same as one with an
+// empty cache.
 func TestRememberedTokensAreWatched(t *testing.T) {
 	now := time.UnixMicro(1_800_000_000_000_000).UTC()
 	changes := map[string]func(tx *Tx, user, token warranty.ID, n int) error{
@@ -64,7 +64,7 @@ func TestRememberedTokensAreWatched(t *testing.T) {
 				got, err := theirs.TokenBySecret(ctx, secretOf(n))
 				want, wanted := open(t, database).TokenBySecret(ctx, secretOf(n))
 				if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, wanted) {
-					t.Errorf("anew (-) and remembered (+), %v and %v:\n%s", wanted, err, diff)
+					t.Errorf("uncached (-) and cached (+), %v and %v:\n%s", wanted, err, diff)
 				}
 			})
 		}
@@ -76,13 +76,13 @@ func secretOf(n int) (h warranty.Hash) {
 	return h
 }
 
-// TestRememberedTokensAreBounded shows more tokens than are remembered.
+// TestRememberedTokensAreBounded adds more tokens than the cache holds.
 func TestRememberedTokensAreBounded(t *testing.T) {
 	c := credentials{tokens: map[warranty.Hash]rememberedToken{}}
 	for i := range maxCredentials + 100 {
 		c.put(secretOf(i), rememberedToken{epoch: int64(i)})
 	}
 	if last, ok := c.get(secretOf(maxCredentials + 99)); len(c.tokens) != maxCredentials || !ok || last.epoch != maxCredentials+99 {
-		t.Errorf("%d tokens are remembered, the last one %v", len(c.tokens), ok)
+		t.Errorf("%d tokens are cached, including the last one: %v", len(c.tokens), ok)
 	}
 }

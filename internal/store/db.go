@@ -1,5 +1,5 @@
-// Package store is the only one that knows SQL. It keeps the records on SQLite,
-// inside the process, or on PostgreSQL, with one text for both.
+// Package store is the only package that contains SQL. It keeps the records in SQLite, inside the
+// process, or in PostgreSQL, with one set of statements for both.
 package store
 
 import (
@@ -11,10 +11,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The seam between the SQL and the two engines is these three small types.
-// database/sql would be a fourth, at two to three times the CPU.
+// Row, engineTx and engine separate the SQL from the two databases. database/sql would do the same
+// at two to three times the CPU.
 
-// Row is one row of a result; columns are read by their position.
+// Row is one row of a result. Columns are read by position.
 type Row interface {
 	Null(i int) bool
 	Int(i int) int64
@@ -23,56 +23,58 @@ type Row interface {
 	ID(i int) warranty.ID
 }
 
-// querier reads rows. The SQL has $n placeholders and /*pg: … */ and /*sqlite: … */
-// comments for the few words that are one engine's alone.
+// querier reads rows. Statements use $n placeholders, and /*pg: … */ and /*sqlite: … */ comments
+// for the few words that only one database needs.
 type querier interface {
 	query(ctx context.Context, sql string, each func(Row) error, args ...any) error
 }
 
-// engineTx is a transaction of an engine.
+// engineTx is a transaction.
 type engineTx interface {
 	querier
-	// exec runs a statement and counts the rows that it changed.
+	// exec runs a statement and returns the number of rows it changed.
 	exec(ctx context.Context, sql string, args ...any) (int64, error)
-	// later is exec for statements whose count does not matter: the engine may
-	// send it together with what follows. Its error comes with what follows, too.
+	// later is exec for statements whose row count does not matter. The engine may send the
+	// statement together with a following one, which then also returns its error.
 	later(ctx context.Context, sql string, args ...any) error
-	// expect is later for statements that must find or change one row: the refusal
-	// is the error when they do not, and comes before the transaction is committed.
+	// expect is later for statements that must find or change exactly one row. Otherwise the
+	// transaction fails with refusal before it is committed.
 	expect(ctx context.Context, refusal error, sql string, args ...any) error
 }
 
-// engine is a database that is open.
+// engine is an open database.
 type engine interface {
 	querier
-	// write runs fn in a transaction and returns once it is durable. fn may be run
-	// again from its start when the engine lost a race.
+	// write runs fn in a transaction and returns once it is durable. fn may run more than once,
+	// after a serialization failure or a lost connection.
 	write(ctx context.Context, fn func(engineTx) error) error
 	ping(ctx context.Context) error
-	// writesFail tells whether the disk has refused a write a moment ago.
+	// writesFail reports whether the disk rejected a write recently.
 	writesFail() bool
-	// fence returns a function that tells whether every transaction that was writing
-	// access rows when fence was called has ended.
+	// fence returns a function that reports whether every transaction that was writing access rows
+	// when fence was called has ended.
 	fence(ctx context.Context) (passed func(context.Context) (bool, error), err error)
-	// now is the time by the clock that all users of the database share; zero if
-	// that is this machine's.
+	// now returns the time of the clock shared by all users of the database, or the zero time if
+	// that is this machine's clock.
 	now(ctx context.Context) (time.Time, error)
-	// isDuplicate tells whether an error says that a key is taken already.
+	// isDuplicate reports whether err is a unique constraint violation.
 	isDuplicate(err error) bool
 	close() error
 }
 
-// refusals remembers when the disk last refused a write.
-type refusals struct{ at atomic.Int64 } // in Unix nanoseconds
+// writeFailures records when the disk last rejected a write.
+type writeFailures struct{ at atomic.Int64 } // in Unix nanoseconds
 
-// refusalLasts is how long after a refused write others are expected to fail.
-const refusalLasts = 10 * time.Second
+// writeFailureWindow is how long after a rejected write others are expected to fail.
+const writeFailureWindow = 10 * time.Second
 
-func (r *refusals) note() { r.at.Store(time.Now().UnixNano()) }
+func (r *writeFailures) note() { r.at.Store(time.Now().UnixNano()) }
 
-func (r *refusals) writesFail() bool { return time.Since(time.Unix(0, r.at.Load())) < refusalLasts }
+func (r *writeFailures) writesFail() bool {
+	return time.Since(time.Unix(0, r.at.Load())) < writeFailureWindow
+}
 
-// plain turns an argument into what both engines take: nil, int64, string, []byte or ID.
+// plain converts an argument to a type that both engines bind: nil, int64, string, []byte or ID.
 func plain(v any) any {
 	switch v := v.(type) {
 	case nil, int64, string, []byte, warranty.ID:
@@ -103,30 +105,30 @@ func plain(v any) any {
 	case warranty.Reference:
 		return string(v)
 	case warranty.Status:
-		return stored(v)
+		return enumNumber(v)
 	case warranty.Roles:
 		return v.Mask()
 	case warranty.ClaimStatus:
-		return stored(v)
+		return enumNumber(v)
 	case warranty.ClaimType:
-		return stored(v)
+		return enumNumber(v)
 	case *warranty.Resolution:
 		if v == nil {
 			return nil
 		}
-		return stored(*v)
+		return enumNumber(*v)
 	case warranty.DocumentType:
-		return stored(v)
+		return enumNumber(v)
 	case warranty.Door:
-		return stored(v)
+		return enumNumber(v)
 	case warranty.Action:
-		return stored(v)
+		return enumNumber(v)
 	case kind:
 		return int64(v)
 	case Purpose:
 		return int64(v)
 	}
-	panic(fmt.Sprintf("store: an argument of type %T", v))
+	panic(fmt.Sprintf("store: unsupported argument type %T", v))
 }
 
 func optionalText(r Row, i int) *string {
@@ -137,12 +139,12 @@ func optionalText(r Row, i int) *string {
 	return &s
 }
 
-// stored is what an enumeration's value is stored as. Decoders refuse unknown values,
-// so one that comes here is a mistake in this program.
-func stored[T warranty.Enum](v T) int64 {
+// enumNumber returns the number that is enumNumber for an enum value. Decoders reject unknown values,
+// so an unknown value here is a bug.
+func enumNumber[T warranty.Enum](v T) int64 {
 	n := warranty.EnumNumber(v)
 	if n == 0 && v != "" {
-		panic(fmt.Sprintf("store: an unknown %T", v))
+		panic(fmt.Sprintf("store: unknown %T", v))
 	}
 	return n
 }

@@ -7,9 +7,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// SeeDevice notes that a locked account was used on a device. It tells whether the
-// device was known before, and whether any was.
-func (t *Tx) SeeDevice(user warranty.ID, device warranty.Hash, now time.Time) (known, others bool, err error) {
+// RecordDevice records that a locked account was used on a device. It reports whether this device
+// was known, and whether any other was.
+func (t *Tx) RecordDevice(user warranty.ID, device warranty.Hash, now time.Time) (known, others bool, err error) {
 	err = t.tx.query(t.ctx, `SELECT device_hash FROM devices WHERE user_id = $1`, func(r Row) error {
 		if warranty.Hash(r.Bytes(0)) == device {
 			known = true
@@ -25,14 +25,15 @@ func (t *Tx) SeeDevice(user warranty.ID, device warranty.Hash, now time.Time) (k
 		ON CONFLICT (user_id, device_hash) DO UPDATE SET seen_at = excluded.seen_at`, user, device, now)
 }
 
-// ForgetDevices makes every device of a user a new one.
+// ForgetDevices forgets all devices of a user.
 func (t *Tx) ForgetDevices(user warranty.ID) error {
 	return t.later(`DELETE FROM devices WHERE user_id = $1`, user)
 }
 
-// KnowsDevice tells whether the account of an address was used on a device.
+// KnowsDevice reports whether the account with an email address was used on a device.
 func (s *Store) KnowsDevice(ctx context.Context, email string, device warranty.Hash) (known bool, err error) {
-	err = s.engine.query(ctx, `SELECT 1 FROM devices d JOIN users u ON u.id = d.user_id WHERE u.email = $1 AND d.device_hash = $2`,
+	err = s.engine.query(ctx, `SELECT 1 FROM devices d JOIN users u ON u.id = d.user_id
+		WHERE u.email = $1 AND d.device_hash = $2`,
 		func(Row) error { known = true; return nil }, email, device)
 	return known, err
 }

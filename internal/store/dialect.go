@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// dialect is how one engine's SQL differs from the text that both share.
+// dialect translates shared SQL into the SQL of one database.
 type dialect struct {
 	mine, other *regexp.Regexp
-	// number turns $1 into ?1: SQLite counts $n by first appearance, so that
-	// "$2, $1" would bind the wrong way round without a word.
+	// number rewrites $1 as ?1: SQLite numbers $n parameters by first appearance, so "$2, $1" would
+	// silently bind in the wrong order.
 	number bool
-	// types are the column types that have another name there.
+	// types replaces column types that have another name.
 	types *strings.Replacer
 	cache sync.Map // SQL as written -> SQL as sent
 }
@@ -32,7 +32,7 @@ func sqliteDialect() *dialect {
 		types: strings.NewReplacer(" UUID", " BLOB", " BYTEA", " BLOB")}
 }
 
-// sql is a statement in the engine's own words, translated once.
+// sql translates a statement. Translations are cached.
 func (d *dialect) sql(text string) string {
 	if done, ok := d.cache.Load(text); ok {
 		return done.(string)

@@ -13,42 +13,42 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// disk is a VFS over the real one that can fail as disks do. What is written
-// reaches the real files at once, but the disk remembers how to take back what
-// was not synced yet: a power cut takes back some of it.
+// disk is a VFS on top of the real one that can fail like a disk. Writes reach the real files
+// immediately, but the disk records how to undo those that were not synced: a power cut undoes some
+// of them.
 type disk struct {
 	vfs.VFSFilename
 	name string
 
 	mu     sync.Mutex
 	files  map[string]*diskFile
-	calls  int64 // that change a file, so far
-	cutAt  int64 // the call before which the power goes; 0 is never
+	calls  int64 // calls that change a file
+	cutAt  int64 // the call that cuts the power; 0 for never
 	isCut  bool
 	random *rand.Rand
 
-	full       atomic.Bool // writes find no space
+	full       atomic.Bool // writes fail with FULL
 	syncBroken atomic.Bool // syncs fail
 }
 
-// diskFile is one file, whoever has it open.
+// diskFile is one file, shared by its handles.
 type diskFile struct {
 	real     vfs.File
 	unsynced []change
 }
 
-// change is a write or a truncation that was not synced yet, and what undoes it.
+// change is an unsynced write or truncation and how to undo it.
 type change struct {
 	at       int64
 	written  []byte // nil for a truncation to at
-	was      []byte // what stood there before, up to the file's end
+	was      []byte // previous content, up to the end of the file
 	sizeWas  int64
 	truncate bool
 }
 
 var disks atomic.Int64
 
-// newDisk registers a disk for as long as the test runs.
+// newDisk registers a disk for the duration of the test.
 func newDisk(t testing.TB) *disk {
 	d := &disk{VFSFilename: vfs.Find("os").(vfs.VFSFilename), name: fmt.Sprintf("disk%d", disks.Add(1)),
 		files: map[string]*diskFile{}, random: rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))}
@@ -77,8 +77,8 @@ func (d *disk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, v
 	return h, flags, nil
 }
 
-// Delete removes a file for good. That is kinder than a real disk, which may
-// bring the file back; SQLite syncs the folder where that would matter.
+// Delete deletes a file for good. A real disk may restore it after a power cut; SQLite syncs the
+// directory where that matters.
 func (d *disk) Delete(name string, syncDir bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,7 +89,7 @@ func (d *disk) Delete(name string, syncDir bool) error {
 	return d.VFSFilename.Delete(name, syncDir)
 }
 
-// settle is what a while without any writing does: all that was written is safe.
+// settle makes everything written so far durable.
 func (d *disk) settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -98,7 +98,7 @@ func (d *disk) settle() {
 	}
 }
 
-// changing counts a call that changes a file, and cuts the power when its time has come.
+// changing counts a call that changes a file and cuts the power at cutAt.
 func (d *disk) changing() error {
 	d.calls++
 	if d.cutAt != 0 && d.calls >= d.cutAt && !d.isCut {
@@ -110,8 +110,8 @@ func (d *disk) changing() error {
 	return nil
 }
 
-// cut is the power cut: of what was not synced, a random part is kept, in no
-// order, as a disk with a cache does.
+// cut cuts the power: a random subset of the unsynced changes survives, like on a disk with a
+// cache.
 func (d *disk) cut() {
 	d.isCut = true
 	for _, f := range d.files {
@@ -138,19 +138,19 @@ func must(_ int, err error) {
 	}
 }
 
-// handle is a file that one connection has open.
+// handle is a file opened by one connection.
 type handle struct {
 	vfs.File
 	disk *disk
 	path string
 }
 
-// SharedMemory is the WAL's index, which is no business of the disk's.
+// SharedMemory returns the WAL index, which is not on the disk.
 func (h *handle) SharedMemory() vfs.SharedMemory {
 	return h.File.(vfs.FileSharedMemory).SharedMemory()
 }
 
-// ReadAt reads, unless the power is gone.
+// ReadAt fails after a power cut.
 func (h *handle) ReadAt(p []byte, off int64) (int, error) {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
@@ -160,12 +160,12 @@ func (h *handle) ReadAt(p []byte, off int64) (int, error) {
 	return h.File.ReadAt(p, off)
 }
 
-// remember notes how a change is undone. The handle is the one to undo it with:
-// whoever changed a file last has it open when the power goes, or has synced it.
+// remember records how to undo a change with this handle. The last handle that changed a file is
+// still open at the power cut, or has synced.
 func (h *handle) remember(c change) error {
 	f := h.disk.files[h.path]
 	if f == nil {
-		return nil // deleted, and still written to
+		return nil // deleted but still open
 	}
 	size, err := h.File.Size()
 	if err != nil {
@@ -185,7 +185,7 @@ func (h *handle) remember(c change) error {
 	return nil
 }
 
-// WriteAt writes what a power cut may take back.
+// WriteAt writes; a power cut may undo it.
 func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
@@ -201,7 +201,7 @@ func (h *handle) WriteAt(p []byte, off int64) (int, error) {
 	return h.File.WriteAt(p, off)
 }
 
-// Truncate shortens the file, which a power cut may take back.
+// Truncate truncates; a power cut may undo it.
 func (h *handle) Truncate(size int64) error {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
@@ -214,7 +214,7 @@ func (h *handle) Truncate(size int64) error {
 	return h.File.Truncate(size)
 }
 
-// Sync makes what was written safe.
+// Sync makes the writes durable.
 func (h *handle) Sync(vfs.SyncFlag) error {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
@@ -227,5 +227,5 @@ func (h *handle) Sync(vfs.SyncFlag) error {
 	if f := h.disk.files[h.path]; f != nil {
 		f.unsynced = nil
 	}
-	return nil // the real files need not survive anything
+	return nil // the real files need no sync
 }

@@ -8,11 +8,21 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type, d.content_type, d.size_bytes, d.sha256, d.created_at`
+const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
+	d.content_type, d.size_bytes, d.sha256, d.created_at`
 
 func readDocument(r Row, i int) warranty.Document {
-	d := warranty.Document{ID: r.ID(i), WarrantyID: r.ID(i + 2), Warranty: readName(r, i+2), FileName: r.Text(i + 5), Type: enum[warranty.DocumentType](r, i+6),
-		ContentType: r.Text(i + 7), SizeBytes: r.Int(i + 8), SHA256: hex.EncodeToString(r.Bytes(i + 9)), CreatedAt: instant(r, i+10)}
+	d := warranty.Document{
+		ID:          r.ID(i),
+		WarrantyID:  r.ID(i + 2),
+		Warranty:    readName(r, i+2),
+		FileName:    r.Text(i + 5),
+		Type:        enum[warranty.DocumentType](r, i+6),
+		ContentType: r.Text(i + 7),
+		SizeBytes:   r.Int(i + 8),
+		SHA256:      hex.EncodeToString(r.Bytes(i + 9)),
+		CreatedAt:   instant(r, i+10),
+	}
 	if !r.Null(i + 1) {
 		claim := r.ID(i + 1)
 		d.ClaimID = &claim
@@ -20,28 +30,36 @@ func readDocument(r Row, i int) warranty.Document {
 	return d
 }
 
-// Document finds the metadata of a document that the user may see.
+// Document returns the metadata of a document that the user has access to.
 func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Document, error) {
 	var d warranty.Document
-	err := one(ctx, s.engine, `SELECT `+documentColumns+` FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+	err := queryRow(ctx, s.engine, `SELECT `+documentColumns+`
+		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r Row) { d = readDocument(r, 0) }, user, id)
 	return d, err
 }
 
-// Documents lists the metadata of the documents that the user may see and that fit the question, and counts them all.
-func (s *Store) Documents(ctx context.Context, user warranty.ID, in warranty.ListDocuments) ([]warranty.Document, int64, error) {
-	l := listOf(user, ofDocument)
+// Documents lists the metadata of the documents that the user has access to and that match in, and
+// returns their total.
+func (s *Store) Documents(
+	ctx context.Context, user warranty.ID, in warranty.ListDocuments,
+) ([]warranty.Document, int64, error) {
+	l := listOf(user, kindDocument)
 	if !in.WarrantyID.IsZero() {
 		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
 	}
 	if in.Q != "" {
 		l.narrow(`JOIN documents d ON d.id = a.item_id`, `d.search LIKE ? ESCAPE '\'`, like(in.Q))
 	}
-	return page(ctx, s, l, documentColumns, `LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging, readDocument)
+	return page(ctx, s, l, documentColumns,
+		`LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging, readDocument)
 }
 
-// ClaimDocuments lists the metadata of all documents of a claim that the user may see, newest first.
-func (s *Store) ClaimDocuments(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Document, error) {
+// ClaimDocuments lists the metadata of all documents of a claim that the user has access to, newest
+// first.
+func (s *Store) ClaimDocuments(
+	ctx context.Context, user warranty.ID, claim warranty.Claim,
+) ([]warranty.Document, error) {
 	var list []warranty.Document
 	err := s.engine.query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
 		WHERE d.warranty_id = $2 AND d.claim_id = $3
@@ -53,76 +71,85 @@ func (s *Store) ClaimDocuments(ctx context.Context, user warranty.ID, claim warr
 	return list, err
 }
 
-// File says where a document's file is and who put it there. It never leaves the service.
+// File is a document with the location of its file. It is never shown to clients.
 type File struct {
 	Document   warranty.Document
 	StorageKey string
 	Uploader   warranty.ID
-	Roles      warranty.Roles // the asking user's, on the warranty
+	Roles      warranty.Roles // of the requesting user on the warranty
 }
 
-// File finds the file of a document that the user may see.
+// File returns the file of a document that the user has access to.
 func (s *Store) File(ctx context.Context, user, id warranty.ID) (File, error) {
 	var f File
-	err := one(ctx, s.engine, fileOf, func(r Row) { f = readFile(r) }, user, id)
+	err := queryRow(ctx, s.engine, fileQuery, func(r Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 
-const fileOf = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id, a.roles
+const fileQuery = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id, a.roles
 	FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
 
 func readFile(r Row) File {
-	return File{Document: readDocument(r, 0), StorageKey: r.Text(11), Uploader: r.ID(12), Roles: warranty.RolesOf(r.Int(13))}
+	return File{
+		Document:   readDocument(r, 0),
+		StorageKey: r.Text(11),
+		Uploader:   r.ID(12),
+		Roles:      warranty.RolesOf(r.Int(13)),
+	}
 }
 
-// InsertDocument adds the metadata of a file that is stored already, to a locked
-// warranty, and shows it to all who see that.
+// InsertDocument adds the metadata of a stored file to a locked warranty. Everyone with access to
+// the warranty gets access to it.
 func (t *Tx) InsertDocument(d warranty.Document, uploader warranty.ID, storageKey string) error {
 	sum, err := hex.DecodeString(d.SHA256)
 	if err != nil {
 		return err
 	}
-	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type, size_bytes, sha256, storage_key, search, created_at)
+	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
+			size_bytes, sha256, storage_key, search, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
 		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt); err != nil {
 		return err
 	}
-	return t.grantChild(ofDocument, d.ID, d.WarrantyID, 0)
+	return t.grantChild(kindDocument, d.ID, d.WarrantyID, 0)
 }
 
-// Uploaded adds up the bytes of the documents that a person has uploaded.
+// Uploaded returns the total size of the documents that a user has uploaded.
 func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
 	return uploaded(ctx, s.engine, user)
 }
 
-// Uploaded is the same, and stays so until the transaction ends when the person is locked.
+// Uploaded is like Store.Uploaded. If the user is locked, the result holds until the transaction
+// ends.
 func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, t.tx, user) }
 
 func uploaded(ctx context.Context, q querier, user warranty.ID) (sum int64, err error) {
-	err = one(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`, func(r Row) { sum = r.Int(0) }, user)
+	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`,
+		func(r Row) { sum = r.Int(0) }, user)
 	return sum, err
 }
 
-// ClaimOf tells whether a claim is on the warranty.
-func (t *Tx) ClaimOf(claim, parent warranty.ID) error {
-	return one(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)
+// RequireClaim returns ErrNotFound unless claim is a claim on the warranty.
+func (t *Tx) RequireClaim(claim, parent warranty.ID) error {
+	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)
 }
 
-// LockFile finds the file of a document that the user may see and keeps its
-// warranty from being changed by others until the transaction ends.
+// LockFile returns the file of a document that the user has access to and locks its warranty until
+// the transaction ends.
 func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 	var f File
-	if err := t.exactlyOne(`SELECT 1 FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+	if err := t.exactlyOne(`SELECT 1
+		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return f, err
 	}
-	err := one(t.ctx, t.tx, fileOf, func(r Row) { f = readFile(r) }, user, id)
+	err := queryRow(t.ctx, t.tx, fileQuery, func(r Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 
-// DeleteDocument removes a document's metadata. Its file is removed later, by the sweep.
+// DeleteDocument deletes the metadata of a document. The sweep deletes its file later.
 func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 	if err := t.noteDeleted(now, `id = $2`, d.ID); err != nil {
 		return err
@@ -130,5 +157,5 @@ func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
 	if err := t.exactlyOne(`DELETE FROM documents WHERE id = $1`, d.ID); err != nil {
 		return err
 	}
-	return t.dropChild(ofDocument, d.ID, d.WarrantyID)
+	return t.dropChild(kindDocument, d.ID, d.WarrantyID)
 }

@@ -15,11 +15,11 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// writers is how many people write at once: enough for groups to form.
+// writers is the number of concurrent writers: enough for group commits.
 const writers = 8
 
-// write adds rows to the scratch table from several goroutines until a write is
-// refused, and tells each acknowledged key. It returns when all have stopped.
+// write adds rows to the scratch table from several goroutines until a write fails, and reports
+// each acknowledged key.
 func write(s *Store, first int64, acknowledged func(k int64)) {
 	next := atomic.Int64{}
 	next.Store(first)
@@ -34,24 +34,23 @@ func write(s *Store, first int64, acknowledged func(k int64)) {
 	})
 }
 
-// childWrites writes from where the table ends, and acknowledges each write on
-// its standard output, until it is killed.
+// childWrites adds rows after the last one and prints each acknowledged key until it is killed.
 func childWrites(path string) error {
 	s, err := Open(context.Background(), path)
 	if err != nil {
 		return err
 	}
 	var last int64
-	err = one(context.Background(), s.engine, `SELECT coalesce(max(k), 0) FROM scratch`, func(r Row) { last = r.Int(0) })
+	err = queryRow(context.Background(), s.engine, `SELECT coalesce(max(k), 0) FROM scratch`, func(r Row) { last = r.Int(0) })
 	if err != nil {
 		return err
 	}
 	startingLine()
 	write(s, last, func(k int64) { _, _ = io.WriteString(os.Stdout, strconv.FormatInt(k, 10)+"\n") })
-	return fmt.Errorf("a write was refused")
+	return fmt.Errorf("a write failed")
 }
 
-// lost counts what was acknowledged and is not there.
+// lost counts acknowledged rows that are missing.
 func lost(t testing.TB, s *Store, acknowledged []int64) int {
 	t.Helper()
 	rows, missing := values(t, s), 0
@@ -91,11 +90,11 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 		for n := 0; c.out.Scan(); n++ {
 			k, err := strconv.ParseInt(c.out.Text(), 10, 64)
 			if err != nil {
-				break // a line that the kill cut off
+				break // truncated by the kill
 			}
 			acknowledged = append(acknowledged, k)
 			if n == stop {
-				_ = c.Process.Kill() // and read on: what is in the pipe was acknowledged
+				_ = c.Process.Kill() // keep reading: keys in the pipe were acknowledged
 			}
 		}
 		c.kill()
@@ -104,7 +103,7 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := lost(t, s, acknowledged); n > 0 {
-			t.Errorf("%d of %d acknowledged writes are lost", n, len(acknowledged))
+			t.Errorf("%d of %d acknowledged writes were lost", n, len(acknowledged))
 		}
 		checkIntegrity(t, s)
 		if err := s.Close(); err != nil {
@@ -114,8 +113,8 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 	t.Logf("%d acknowledged in %d rounds", len(acknowledged), rounds)
 }
 
-// powerCut writes on a disk until its power goes, at a random moment, and tells
-// how many acknowledged writes are lost afterwards.
+// powerCut writes until the power is cut at a random call, and returns how many writes were
+// acknowledged and how many of them were lost.
 func powerCut(t testing.TB, synchronous string) (acknowledged, missing int) {
 	t.Helper()
 	ctx := context.Background()
@@ -136,9 +135,9 @@ func powerCut(t testing.TB, synchronous string) (acknowledged, missing int) {
 		defer mu.Unlock()
 		known = append(known, k)
 	})
-	_ = s.Close() // its files are gone from under it
+	_ = s.Close() // fails, because the power is off
 	if err := os.Remove(path + "-shm"); err != nil && !os.IsNotExist(err) {
-		t.Fatal(err) // memory does not survive either
+		t.Fatal(err) // shared memory is lost, too
 	}
 	after := open(t, path)
 	checkIntegrity(t, after)
@@ -151,24 +150,24 @@ func TestNothingAcknowledgedIsLostByAPowerCut(t *testing.T) {
 	for range rounds {
 		n, missing := powerCut(t, "")
 		if missing > 0 {
-			t.Errorf("%d of %d acknowledged writes are lost", missing, n)
+			t.Errorf("%d of %d acknowledged writes were lost", missing, n)
 		}
 		total += n
 	}
 	if total < 20*rounds {
-		t.Errorf("only %d writes were acknowledged in %d rounds: the test is no test", total, rounds)
+		t.Errorf("only %d writes were acknowledged in %d rounds, too few to test anything", total, rounds)
 	}
 	t.Logf("%d acknowledged in %d rounds", total, rounds)
 }
 
-// TestThePowerCutIsFelt is the proof that the test above can fail.
+// TestThePowerCutIsFelt shows that the test above can fail.
 func TestThePowerCutIsFelt(t *testing.T) {
 	for range 20 {
 		if _, missing := powerCut(t, "NORMAL"); missing > 0 {
 			return
 		}
 	}
-	t.Error("20 power cuts with synchronous=NORMAL lost nothing: the disk of the test forgets too little")
+	t.Error("20 power cuts with synchronous=NORMAL lost nothing: the test disk loses too little")
 }
 
 func TestAFailedSyncEndsAllWriting(t *testing.T) {
@@ -184,14 +183,14 @@ func TestAFailedSyncEndsAllWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.syncBroken.Store(true)
-	// Those who wait for the sync that fails, and those who come after, are all refused.
+	// Writes that wait for the failing sync, and later writes, must all fail.
 	together(writers, func(i int) {
 		if err := s.Write(ctx, put(100+i, "while")); !isUnavailable(err) {
 			t.Errorf("while the sync fails: %v", err)
 		}
 	})
-	testenv.Receive(t, "Failed is closed", s.Failed())
-	d.syncBroken.Store(false) // a second sync may succeed and mean nothing
+	testenv.Receive(t, "Failed to be closed", s.Failed())
+	d.syncBroken.Store(false) // a second sync may wrongly succeed
 	for i := range 10 {
 		if err := s.Write(ctx, put(200+i, "after")); !isUnavailable(err) {
 			t.Errorf("after a failed sync: %v", err)
@@ -201,7 +200,7 @@ func TestAFailedSyncEndsAllWriting(t *testing.T) {
 		t.Errorf("ping after a failed sync: %v", err)
 	}
 	if rows := values(t, s); rows[1] != "before" || len(rows) != 1 {
-		t.Errorf("the table holds %v", rows)
+		t.Errorf("the table contains %v", rows)
 	}
 }
 
@@ -227,7 +226,7 @@ func TestAFullDiskIsSurvived(t *testing.T) {
 			t.Errorf("while the disk is full: %v", err)
 		}
 	})
-	// A unit that is larger than the cache meets the full disk before its commit.
+	// A transaction larger than the cache hits the full disk before its commit.
 	large := make([]byte, 1<<20)
 	err = s.Write(ctx, func(tx *Tx) error {
 		for i := range 20 {
@@ -238,27 +237,27 @@ func TestAFullDiskIsSurvived(t *testing.T) {
 		return nil
 	})
 	if !isUnavailable(err) {
-		t.Errorf("a large unit while the disk is full: %v", err)
+		t.Errorf("large transaction while the disk is full: %v", err)
 	}
 	if rows := values(t, s); len(rows) != 1 || rows[1] != "before" {
-		t.Errorf("the table holds %d rows", len(rows))
+		t.Errorf("the table contains %d rows", len(rows))
 	}
 	if err := s.Ping(ctx); err != nil || !s.WritesFail() { // C7
-		t.Errorf("while the disk is full, writes fail: %v, and reads: %v", s.WritesFail(), err)
+		t.Errorf("while the disk is full: WritesFail %v, Ping %v", s.WritesFail(), err)
 	}
 	d.full.Store(false)
 	together(writers, func(i int) {
 		if err := s.Write(ctx, put(200+i, "after")); err != nil {
-			t.Errorf("when there is space again: %v", err)
+			t.Errorf("after space was freed: %v", err)
 		}
 	})
 	select {
 	case <-s.Failed():
-		t.Error("a full disk is no broken disk")
+		t.Error("a full disk was treated as a failed disk")
 	default:
 	}
 	if rows := values(t, s); len(rows) != 1+writers {
-		t.Errorf("the table holds %d rows", len(rows))
+		t.Errorf("the table contains %d rows", len(rows))
 	}
 	checkIntegrity(t, s)
 }

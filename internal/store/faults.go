@@ -5,23 +5,23 @@ import (
 	"errors"
 )
 
-// Fault is what goes wrong with one transaction.
+// Fault is a failure to inject into one transaction.
 type Fault uint8
 
-// The faults that a database shows to its callers.
+// The faults that callers of a database can see.
 const (
 	NoFault Fault = iota
-	// CommitFails undoes the transaction.
+	// CommitFails rolls the transaction back.
 	CommitFails
-	// AnswerLost commits the transaction and reports a failure all the same, as a
-	// connection does that breaks between the two.
+	// AnswerLost commits the transaction but returns an error, like a connection that breaks after
+	// the commit.
 	AnswerLost
 )
 
-var errInjected = errors.New("a fault that was injected")
+var errInjected = errors.New("injected fault")
 
-// InjectFaults makes transactions fail as next says. It is for tests, and must be
-// called before the first use.
+// InjectFaults makes transactions fail as next decides. It is for tests and must be called before
+// first use.
 func (s *Store) InjectFaults(next func() Fault) { s.engine = faultyEngine{s.engine, next} }
 
 type faultyEngine struct {

@@ -7,8 +7,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// InsertEvent adds to the history of a warranty or a token, by the principal.
-// There is no way to change or remove an event.
+// InsertEvent adds an event to the history of a warranty or a token. Events are never changed or
+// deleted.
 func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID) error {
 	changes, err := json.Marshal(e.Changes)
 	if err != nil {
@@ -22,34 +22,45 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
 
 func readEvent(r Row, i int) (warranty.Event, error) {
-	e := warranty.Event{ID: r.ID(i), At: instant(r, i+1), Actor: r.Text(i + 2), Door: enum[warranty.Door](r, i+3), TokenName: optionalText(r, i+4),
-		Action: enum[warranty.Action](r, i+5), SubjectID: r.ID(i + 6)}
+	e := warranty.Event{
+		ID:        r.ID(i),
+		At:        instant(r, i+1),
+		Actor:     r.Text(i + 2),
+		Door:      enum[warranty.Door](r, i+3),
+		TokenName: optionalText(r, i+4),
+		Action:    enum[warranty.Action](r, i+5),
+		SubjectID: r.ID(i + 6),
+	}
 	return e, json.Unmarshal([]byte(r.Text(i+7)), &e.Changes)
 }
 
-// newestRecords bounds how many records the activity is gathered from, so that
-// somebody with a million has it as fast as somebody with ten.
+// newestRecords bounds the records that the activity is read from, so that it is as fast for a user
+// with a million records as for one with ten.
 const newestRecords = 200
 
-// Activity lists the last events of the user's newest warranties.
-func (s *Store) Activity(ctx context.Context, user warranty.ID, most int) ([]warranty.Activity, error) {
+// Activity lists the latest events of the user's newest warranties.
+func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]warranty.Activity, error) {
 	var list []warranty.Activity
-	err := s.engine.query(ctx, `SELECT w.id, w.product_name, `+eventColumns+` FROM history h JOIN warranties w ON w.id = h.thread_id
+	err := s.engine.query(ctx, `SELECT w.id, w.product_name, `+eventColumns+`
+		FROM history h JOIN warranties w ON w.id = h.thread_id
 		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
 		ORDER BY h.id DESC LIMIT $3`, func(r Row) error {
 		e, err := readEvent(r, 2)
 		list = append(list, warranty.Activity{Event: e, WarrantyID: r.ID(0), ProductName: r.Text(1)})
 		return err
-	}, user, newestRecords, most)
+	}, user, newestRecords, limit)
 	return list, err
 }
 
-// WarrantyHistory lists the events of a warranty that the user may see, and counts them all.
-func (s *Store) WarrantyHistory(ctx context.Context, user, id warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
+// WarrantyHistory lists the events of a warranty that the user has access to, and returns their
+// total.
+func (s *Store) WarrantyHistory(
+	ctx context.Context, user, id warranty.ID, p warranty.Paging,
+) ([]warranty.Event, int64, error) {
 	return s.history(ctx, `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2)`, user, id, p)
 }
 
-// ClaimHistory lists the events of a claim that the user may see, newest first.
+// ClaimHistory lists the events of a claim that the user has access to, newest first.
 func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
 	var list []warranty.Event
 	err := s.engine.query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
@@ -62,13 +73,17 @@ func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warran
 	return list, err
 }
 
-// TokenHistory lists the events of a token that is the user's, and counts them all.
-func (s *Store) TokenHistory(ctx context.Context, user, id warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
+// TokenHistory lists the events of one of the user's tokens, and returns their total.
+func (s *Store) TokenHistory(
+	ctx context.Context, user, id warranty.ID, p warranty.Paging,
+) ([]warranty.Event, int64, error) {
 	return s.history(ctx, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, user, id, p)
 }
 
-// history reads one page of a thread for somebody to whom the condition allows it.
-func (s *Store) history(ctx context.Context, allowed string, user, thread warranty.ID, p warranty.Paging) ([]warranty.Event, int64, error) {
+// history reads one page of a thread if the condition allowed holds.
+func (s *Store) history(
+	ctx context.Context, allowed string, user, thread warranty.ID, p warranty.Paging,
+) ([]warranty.Event, int64, error) {
 	var list []warranty.Event
 	total, found := int64(0), false
 	err := s.engine.query(ctx, `SELECT n.total, `+eventColumns+`

@@ -7,41 +7,41 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// A write holds the credential that it is made with, and whoever ends a credential
-// waits for the writes that hold it (ADR 8). On SQLite there is one writer, so all
-// of this is about PostgreSQL:
+// Every write holds the credential it is made with, and ending a credential waits for the writes
+// that hold it (ADR 8). SQLite has one writer, so this only concerns PostgreSQL:
 //
-//   - A write locks the row of its credential in the weakest mode, KEY SHARE, and
-//     only then looks, in a statement of its own, whether the credential is alive.
-//   - Ending a credential changes its row, which KEY SHARE does not hold up, and
-//     commits: from then on no other write begins with it. Write then waits until
-//     the row can be locked FOR UPDATE, which KEY SHARE does hold up.
+//   - A write locks the row of its credential in the weakest mode, KEY SHARE, and then checks in a
+//     separate statement that the credential is valid.
+//   - Ending a credential updates its row, which KEY SHARE does not block, and commits: from then on
+//     no other write starts with it. Write then waits until the row can be locked FOR UPDATE, which
+//     KEY SHARE does block.
 //
-// A write that locked the row before that has ended by then. One that locks it
-// afterwards looks after the end was committed, and is refused.
+// A write that locked the row earlier has ended by then. A write that locks it later runs its check
+// after the commit and is rejected.
 
-// HoldCredential checks, inside a transaction, that the caller's credential is
-// alive, and keeps it so until the end: nothing is written for a credential whose
-// end has been acknowledged.
+// HoldCredential checks that the caller's credential is valid and holds it until the transaction
+// ends: nothing is written with a credential whose end was acknowledged.
 func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
 	if p.Credential == warranty.BySession {
 		if err := t.hold(`SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 			return err
 		}
-		gone := warranty.Refuse(warranty.SessionExpired, "This session ended while the request was under way; sign in again.")
-		return t.tx.expect(t.ctx, gone, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
+		refusal := warranty.Refuse(warranty.SessionExpired, "Your session ended during this request. Sign in again.")
+		return t.tx.expect(t.ctx, refusal, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
 			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL`, p.CredentialID, now)
 	}
 	if err := t.hold(`SELECT 1 FROM tokens WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 		return err
 	}
-	gone := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or has expired while the request was under way.")
-	return t.tx.expect(t.ctx, gone, `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
-		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL AND (s.expires_at IS NULL OR s.expires_at > $2)`,
+	refusal := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or expired during this request.")
+	return t.tx.expect(t.ctx, refusal, `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
+			JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
+		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL
+			AND (s.expires_at IS NULL OR s.expires_at > $2)`,
 		p.CredentialID, now, p.SecretHash)
 }
 
-// hold sends a statement that locks rows, where several transactions write at once.
+// hold runs a statement that locks rows, on databases with concurrent writers.
 func (t *Tx) hold(sql string, args ...any) error {
 	if !t.store.concurrent {
 		return nil
@@ -49,24 +49,24 @@ func (t *Tx) hold(sql string, args ...any) error {
 	return t.later(sql, args...)
 }
 
-// ended is the expiry of a session or secret that was ended early. It is long ago,
-// so that a replica whose clock is behind, or a write that read the clock a while
-// ago, agrees that it is over.
+// ended is the expiry of a session or secret that was ended early. It is far in the past, so that a
+// replica whose clock is behind, or a write that read the clock earlier, also treats it as expired.
 var ended = time.UnixMicro(0)
 
-// holders finds the writes that hold a kind of credential. Each statement is a
-// transaction of its own: it holds nothing while it waits, so nobody waits in a ring.
+// holders finds the writes that hold a kind of credential. Each statement runs in a separate
+// transaction that holds no other locks, so it cannot deadlock.
 type holders struct {
-	busy string // lists which credentials of a user are held right now, without waiting
-	wait string // returns when nobody holds one credential any more
+	busy string // lists the credentials of a user that are held, without waiting
+	wait string // returns once a credential is not held
 }
 
 var (
 	tokenHolders = holders{
-		busy: `SELECT id FROM tokens WHERE user_id = $1 AND id NOT IN (SELECT id FROM tokens WHERE user_id = $1 FOR UPDATE SKIP LOCKED)`,
+		busy: `SELECT id FROM tokens WHERE user_id = $1
+			AND id NOT IN (SELECT id FROM tokens WHERE user_id = $1 FOR UPDATE SKIP LOCKED)`,
 		wait: `SELECT 1 FROM tokens WHERE id = $1 FOR UPDATE`,
 	}
-	// Sessions that were ended are removed once nobody holds them; Sweep removes what a crash leaves.
+	// Ended sessions are deleted once nothing holds them. Sweep deletes those left by a crash.
 	sessionHolders = holders{
 		busy: `WITH gone AS (DELETE FROM sessions WHERE id IN
 			(SELECT id FROM sessions WHERE user_id = $1 AND expires_at = 0 FOR UPDATE SKIP LOCKED) RETURNING id)
@@ -75,8 +75,8 @@ var (
 	}
 )
 
-// awaited is what Write waits for after the commit: the holders of one credential,
-// or of all that a user has.
+// awaited is what Write waits for after the commit: the holders of one credential, or of all
+// credentials of a user.
 type awaited struct {
 	holders
 	id, user warranty.ID
@@ -90,8 +90,8 @@ func (t *Tx) awaitAll(h holders, user warranty.ID) {
 	t.ended = append(t.ended, awaited{holders: h, user: user})
 }
 
-// outlast waits for the writes that hold what a committed transaction has ended.
-func (s *Store) outlast(ctx context.Context, list []awaited) error {
+// awaitHolders waits for the writes that hold the credentials ended by a committed transaction.
+func (s *Store) awaitHolders(ctx context.Context, list []awaited) error {
 	if !s.concurrent {
 		return nil
 	}
@@ -99,7 +99,8 @@ func (s *Store) outlast(ctx context.Context, list []awaited) error {
 		ids := []warranty.ID{a.id}
 		if a.id.IsZero() {
 			ids = nil
-			if err := s.engine.query(ctx, a.busy, func(r Row) error { ids = append(ids, r.ID(0)); return nil }, a.user); err != nil {
+			err := s.engine.query(ctx, a.busy, func(r Row) error { ids = append(ids, r.ID(0)); return nil }, a.user)
+			if err != nil {
 				return err
 			}
 		}

@@ -10,15 +10,15 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestHoldSeesWhatWasCommitted begins a transaction, ends the credential it will be
-// made with, and only then holds that: it must be refused, also on a server whose
-// transactions would by default see what was there when they began. (D11)
+// TestHoldSeesWhatWasCommitted starts a transaction, ends its credential, and then holds the
+// credential: the transaction must be rejected, even on a server whose default isolation would show
+// the state at its start. (D11)
 func TestHoldSeesWhatWasCommitted(t *testing.T) {
 	database := testenv.Postgres(t) + "&default_transaction_isolation=repeatable%20read"
 	ctx, s, now := context.Background(), open(t, database), time.UnixMicro(1_800_000_000_000_000).UTC()
 	for name, end := range map[string]func(tx *Tx, p warranty.Principal) error{
 		"revoked": func(tx *Tx, p warranty.Principal) error { return tx.RevokeToken(p.CredentialID, now) },
-		// The write read its clock a while before the rotation.
+		// The write read its clock before the rotation.
 		"rotated": func(tx *Tx, p warranty.Principal) error {
 			later := now.Add(time.Second)
 			return tx.RotateToken(warranty.Token{ID: p.CredentialID, Prefix: "svc_y"}, secretOf(int(p.CredentialID[15])+1000), later, later)
@@ -54,7 +54,7 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 			return tx.HoldCredential(p, now)
 		})
 		if code := warranty.AsError(err).Code; err == nil || code != warranty.TokenRevoked && code != warranty.SessionExpired {
-			t.Errorf("%s: the write that began before heard %v", name, err)
+			t.Errorf("%s: the earlier write returned %v", name, err)
 		}
 	}
 }

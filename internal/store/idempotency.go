@@ -7,8 +7,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Kept is the answer to a request that carried an idempotency key.
-type Kept struct {
+// SavedResponse is the response to a request with an idempotency key.
+type SavedResponse struct {
 	User        warranty.ID
 	Operation   string
 	Key         string
@@ -17,23 +17,26 @@ type Kept struct {
 	At          time.Time
 }
 
-// KeyLifetime is how long a key is remembered.
+// KeyLifetime is how long an idempotency key is valid.
 const KeyLifetime = 24 * time.Hour
 
-// KeepAnswer stores the answer under its key, in the transaction that writes the
-// record. When the key is taken it returns what was kept, and writes nothing. It
-// comes before every other write: of two requests at once, the second waits here
-// for the first to commit, and then replays it.
-func (t *Tx) KeepAnswer(k Kept) (earlier *Kept, err error) {
-	n, err := t.exec(`INSERT INTO idempotency (user_id, operation, key, fingerprint, response, created_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (user_id, operation, key) DO UPDATE SET fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at
+// SaveResponse stores a response under its key, in the transaction that writes the record. If the
+// key is taken, it writes nothing and returns the earlier response. It must be the first write: a
+// concurrent request with the same key waits here for the first one to commit and then replays its
+// response.
+func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
+	n, err := t.exec(`INSERT INTO idempotency (user_id, operation, key, fingerprint, response, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (user_id, operation, key) DO UPDATE
+			SET fingerprint = excluded.fingerprint, response = excluded.response, created_at = excluded.created_at
 		WHERE idempotency.created_at <= $7`,
 		k.User, k.Operation, k.Key, k.Fingerprint, k.Response, k.At, k.At.Add(-KeyLifetime))
 	if err != nil || n == 1 {
 		return nil, err
 	}
-	earlier = &Kept{User: k.User, Operation: k.Operation, Key: k.Key}
-	err = one(t.ctx, t.tx, `SELECT fingerprint, response, created_at FROM idempotency WHERE user_id = $1 AND operation = $2 AND key = $3`,
+	earlier = &SavedResponse{User: k.User, Operation: k.Operation, Key: k.Key}
+	err = queryRow(t.ctx, t.tx, `SELECT fingerprint, response, created_at FROM idempotency
+		WHERE user_id = $1 AND operation = $2 AND key = $3`,
 		func(r Row) {
 			copy(earlier.Fingerprint[:], r.Bytes(0))
 			earlier.Response, earlier.At = r.Text(1), instant(r, 2)
@@ -41,18 +44,19 @@ func (t *Tx) KeepAnswer(k Kept) (earlier *Kept, err error) {
 	return earlier, err
 }
 
-// Sweep removes what has outlived its use. It is hygiene alone: everything that
-// it removes is refused by its own age already.
+// Sweep deletes expired rows. It only saves space: expired rows are already rejected because of
+// their age.
 func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(t *Tx) error {
-		// In the order in which everything is locked: see Service.writeAfter.
-		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN (SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
-			now); err != nil {
+		// The order matches the lock order: see Service.writeAfter.
+		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN
+			(SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`, now); err != nil {
 			return err
 		}
-		// An ended session is kept for a while, so that its owner hears "expired" and not
-		// "invalid". What others hold is left for the next time.
-		if err := t.later(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+		// Ended sessions are kept for a week, so that clients get "expired" and not "invalid". Rows
+		// locked by others are left for the next sweep.
+		if err := t.later(`DELETE FROM sessions WHERE id IN
+			(SELECT id FROM sessions WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 			now.Add(-7*24*time.Hour)); err != nil {
 			return err
 		}

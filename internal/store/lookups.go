@@ -9,16 +9,16 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ExternalID finds the record that an account issued with an external id.
+// ExternalID returns the warranty that an account issued with an external id.
 func (s *Store) ExternalID(ctx context.Context, issuer warranty.ID, externalID string) (warranty.ID, error) {
 	var id warranty.ID
-	err := one(ctx, s.engine, `SELECT id FROM warranties WHERE issuer_id = $1 AND external_id = $2 AND deleted_at IS NULL`,
+	err := queryRow(ctx, s.engine, `SELECT id FROM warranties
+		WHERE issuer_id = $1 AND external_id = $2 AND deleted_at IS NULL`,
 		func(r Row) { id = r.ID(0) }, issuer, externalID)
 	return id, err
 }
 
-// identity is what records are looked for by, when not by their reference. Items
-// that are alike are looked for once.
+// identity is what a record is matched by if not by its reference. Equal items are looked up once.
 type identity struct {
 	External string `json:"x"`
 	Serial   string `json:"s"`
@@ -29,49 +29,65 @@ type identity struct {
 }
 
 func identityOf(item warranty.LookupItem) identity {
-	switch markOf(item) {
+	switch matchKind(item) {
 	case warranty.ByExternalID:
 		return identity{External: item.ExternalID}
 	case warranty.BySerialNumber:
-		return identity{Serial: item.SerialNumber, Product: item.ProductName, Start: day(item.StartDate), End: day(item.EndDate)}
+		return identity{
+			Serial:  item.SerialNumber,
+			Product: item.ProductName,
+			Start:   day(item.StartDate),
+			End:     day(item.EndDate),
+		}
 	}
-	return identity{Product: item.ProductName, Start: day(item.StartDate), End: day(item.EndDate), Supplier: item.Supplier}
+	return identity{
+		Product:  item.ProductName,
+		Start:    day(item.StartDate),
+		End:      day(item.EndDate),
+		Supplier: item.Supplier,
+	}
 }
 
-// noDay is a day that no record has, for one that does not matter.
-const noDay = -1 << 31
+// anyDay is a day that no record has. It marks a date that does not matter.
+const anyDay = -1 << 31
 
 func day(d warranty.Date) int64 {
 	if d.IsZero() {
-		return noDay
+		return anyDay
 	}
 	return d.EpochDay()
 }
 
-// alike lists the ids that a subquery finds as one text.
-const alike = `(SELECT /*pg: string_agg(i.id::text, ',') */ /*sqlite: group_concat(hex(i.id), ',') */ FROM (SELECT w.id FROM warranties w WHERE `
+// idsOf begins a subquery whose ids are joined into one text.
+const idsOf = `(SELECT /*pg: string_agg(i.id::text, ',') */ /*sqlite: group_concat(hex(i.id), ',') */
+	FROM (SELECT w.id FROM warranties w WHERE `
 
-// byIdentity finds the records of each identity, each kind by an index of its own,
-// and no more than are asked for.
-const byIdentity = `SELECT j.k, CASE WHEN j.x <> '' THEN ` + alike + `w.issuer_id = $1 AND w.external_id = j.x AND w.deleted_at IS NULL LIMIT 1) i)
-	WHEN j.s <> '' THEN ` + alike + `w.issuer_id = $1 AND w.serial_number /*pg: COLLATE "C" */ = j.s AND w.product_name /*pg: COLLATE "C" */ = j.p
-		AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL AND j.d IN ($4, w.start_date) AND j.e IN ($4, w.end_date) LIMIT $3) i)
-	ELSE ` + alike + `w.issuer_id = $1 AND w.start_date = j.d AND w.product_name /*pg: COLLATE "C" */ = j.p AND w.serial_number IS NULL
-		AND w.external_id IS NULL AND w.end_date = j.e AND COALESCE(w.supplier, '') = j.u AND w.deleted_at IS NULL LIMIT $3) i) END
-	FROM /*pg: (SELECT ordinality - 1 AS k, value ->> 'x' AS x, value ->> 's' AS s, value ->> 'p' AS p, (value ->> 'd')::integer AS d,
-		(value ->> 'e')::integer AS e, value ->> 'u' AS u FROM json_array_elements($2) WITH ORDINALITY) j */
-	/*sqlite: (SELECT key AS k, value ->> 'x' AS x, value ->> 's' AS s, value ->> 'p' AS p, value ->> 'd' AS d, value ->> 'e' AS e,
-		value ->> 'u' AS u FROM json_each($2)) j */`
+// byIdentity finds the records of each identity, each kind by its own index, up to a limit.
+const byIdentity = `SELECT j.k, CASE
+	WHEN j.x <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.external_id = j.x AND w.deleted_at IS NULL LIMIT 1) i)
+	WHEN j.s <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.serial_number /*pg: COLLATE "C" */ = j.s
+		AND w.product_name /*pg: COLLATE "C" */ = j.p AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL
+		AND j.d IN ($4, w.start_date) AND j.e IN ($4, w.end_date) LIMIT $3) i)
+	ELSE ` + idsOf + `w.issuer_id = $1 AND w.start_date = j.d
+		AND w.product_name /*pg: COLLATE "C" */ = j.p AND w.serial_number IS NULL
+		AND w.external_id IS NULL AND w.end_date = j.e AND COALESCE(w.supplier, '') = j.u
+		AND w.deleted_at IS NULL LIMIT $3) i) END
+	FROM /*pg: (SELECT ordinality - 1 AS k, value ->> 'x' AS x, value ->> 's' AS s, value ->> 'p' AS p,
+		(value ->> 'd')::integer AS d, (value ->> 'e')::integer AS e, value ->> 'u' AS u
+		FROM json_array_elements($2) WITH ORDINALITY) j */
+	/*sqlite: (SELECT key AS k, value ->> 'x' AS x, value ->> 's' AS s, value ->> 'p' AS p,
+		value ->> 'd' AS d, value ->> 'e' AS e, value ->> 'u' AS u FROM json_each($2)) j */`
 
-// byReference finds those of the references that the user may see.
+// byReference finds the references that the user has access to.
 const byReference = `SELECT w.reference, w.id FROM
 	/*pg: json_array_elements_text($2) j */ /*sqlite: json_each($2) j */
 	CROSS JOIN warranties w WHERE w.reference = j.value AND w.deleted_at IS NULL
 	AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id)`
 
-// Lookup finds those of the items that the account has already. The answer is as
-// long as the question.
-func (s *Store) Lookup(ctx context.Context, user warranty.ID, items []warranty.LookupItem, today warranty.Date) ([]warranty.Lookup, error) {
+// Lookup finds which of the items the account already has. The result has one element per item.
+func (s *Store) Lookup(
+	ctx context.Context, user warranty.ID, items []warranty.LookupItem, today warranty.Date,
+) ([]warranty.Lookup, error) {
 	references, err := s.references(ctx, user, items)
 	if err != nil {
 		return nil, err
@@ -82,7 +98,7 @@ func (s *Store) Lookup(ctx context.Context, user warranty.ID, items []warranty.L
 	}
 	found := make([]warranty.Lookup, len(items))
 	for i, item := range items {
-		by := markOf(item)
+		by := matchKind(item)
 		id, known := references[item.ReferenceNumber]
 		if known {
 			by = warranty.ByReference
@@ -93,11 +109,13 @@ func (s *Store) Lookup(ctx context.Context, user warranty.ID, items []warranty.L
 			found[i] = warranty.Lookup{MatchedBy: &by, WarrantyID: &id}
 		}
 	}
-	return found, s.showFound(ctx, found, today)
+	return found, s.addStatuses(ctx, found, today)
 }
 
-// references are the records of the items' references, as these write them.
-func (s *Store) references(ctx context.Context, user warranty.ID, items []warranty.LookupItem) (map[string]warranty.ID, error) {
+// references returns the records of the items' references, by the reference as written in the item.
+func (s *Store) references(
+	ctx context.Context, user warranty.ID, items []warranty.LookupItem,
+) (map[string]warranty.ID, error) {
 	written := map[string]string{}
 	var list []string
 	for _, item := range items {
@@ -110,19 +128,21 @@ func (s *Store) references(ctx context.Context, user warranty.ID, items []warran
 	if len(list) == 0 {
 		return found, nil
 	}
-	question, err := json.Marshal(list)
+	param, err := json.Marshal(list)
 	if err != nil {
 		return nil, err
 	}
 	return found, s.engine.query(ctx, byReference, func(r Row) error {
 		found[written[r.Text(0)]] = r.ID(1)
 		return nil
-	}, user, string(question))
+	}, user, string(param))
 }
 
-// identities are the records of each identity among the items.
-func (s *Store) identities(ctx context.Context, user warranty.ID, items []warranty.LookupItem) (map[identity][]warranty.ID, error) {
-	found, most := map[identity][]warranty.ID{}, 1
+// identities returns the records of each identity among the items.
+func (s *Store) identities(
+	ctx context.Context, user warranty.ID, items []warranty.LookupItem,
+) (map[identity][]warranty.ID, error) {
+	found, limit := map[identity][]warranty.ID{}, 1
 	var list []identity
 	for _, item := range items {
 		of := identityOf(item)
@@ -130,9 +150,9 @@ func (s *Store) identities(ctx context.Context, user warranty.ID, items []warran
 			found[of] = nil
 			list = append(list, of)
 		}
-		most = max(most, item.Nth)
+		limit = max(limit, item.Nth)
 	}
-	question, err := json.Marshal(list)
+	param, err := json.Marshal(list)
 	if err != nil {
 		return nil, err
 	}
@@ -146,11 +166,11 @@ func (s *Store) identities(ctx context.Context, user warranty.ID, items []warran
 			found[of] = append(found[of], id)
 		}
 		return nil
-	}, user, string(question), most, noDay)
+	}, user, string(param), limit, anyDay)
 }
 
-// markOf is what an item is found by when its reference is not.
-func markOf(item warranty.LookupItem) warranty.MatchedBy {
+// matchKind returns what an item is matched by if its reference is not found.
+func matchKind(item warranty.LookupItem) warranty.MatchedBy {
 	switch {
 	case item.ExternalID != "":
 		return warranty.ByExternalID
@@ -160,8 +180,8 @@ func markOf(item warranty.LookupItem) warranty.MatchedBy {
 	return warranty.ByContent
 }
 
-// showFound adds the status to what was found.
-func (s *Store) showFound(ctx context.Context, found []warranty.Lookup, today warranty.Date) error {
+// addStatuses adds the status of the found records.
+func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today warranty.Date) error {
 	ids := []warranty.ID{}
 	for _, f := range found {
 		if f.WarrantyID != nil {
@@ -171,19 +191,24 @@ func (s *Store) showFound(ctx context.Context, found []warranty.Lookup, today wa
 	if len(ids) == 0 {
 		return nil
 	}
-	question, err := json.Marshal(ids)
+	param, err := json.Marshal(ids)
 	if err != nil {
 		return err
 	}
 	statuses := map[warranty.ID]warranty.Status{}
 	err = s.engine.query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
-		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */ /*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
+		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */
+		/*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
 		func(r Row) error {
-			w := warranty.Warranty{Standing: enum[warranty.Status](r, 1), StartDate: date(r, 2), EndDate: date(r, 3)}
+			w := warranty.Warranty{
+				Standing:  enum[warranty.Status](r, 1),
+				StartDate: date(r, 2),
+				EndDate:   date(r, 3),
+			}
 			w.Show(today)
 			statuses[r.ID(0)] = w.Status
 			return nil
-		}, string(question))
+		}, string(param))
 	for i := range found {
 		if id := found[i].WarrantyID; id != nil {
 			status := statuses[*id]

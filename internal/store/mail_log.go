@@ -11,20 +11,21 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// MailDay is the time over which mails to other people are counted.
+// MailDay is the period over which emails to other users are counted.
 const MailDay = 24 * time.Hour
 
-// MailCounts are the mails of the last day that decide whether one more may be sent.
+// MailCounts are the emails of the last MailDay that limit whether another one may be sent.
 type MailCounts struct {
 	BySender    int64     // to anyone
-	ToRecipient int64     // by the sender to the recipient
-	LastOnTopic time.Time // to the recipient by anyone; zero when there was none
+	ToRecipient int64     // from this sender
+	LastOnTopic time.Time // to the recipient, from anyone; zero if none
 }
 
-// CountMails counts what a locked sender has caused since a day ago.
+// CountMails counts the emails of a locked sender.
 func (t *Tx) CountMails(sender warranty.ID, recipient string, topic warranty.ID, now time.Time) (MailCounts, error) {
 	var c MailCounts
-	err := one(t.ctx, t.tx, `SELECT count(DISTINCT mail_id), count(DISTINCT CASE WHEN recipient = $2 THEN mail_id END) FROM mail_log WHERE sender_id = $1 AND at > $3`,
+	err := queryRow(t.ctx, t.tx, `SELECT count(DISTINCT mail_id), count(DISTINCT CASE WHEN recipient = $2 THEN mail_id END)
+		FROM mail_log WHERE sender_id = $1 AND at > $3`,
 		func(r Row) { c.BySender, c.ToRecipient = r.Int(0), r.Int(1) }, sender, recipient, now.Add(-MailDay))
 	if err != nil {
 		return c, err
@@ -34,7 +35,7 @@ func (t *Tx) CountMails(sender warranty.ID, recipient string, topic warranty.ID,
 	return c, err
 }
 
-// InsertMailTo puts a mail to another person into the outbox and counts it.
+// InsertMailTo adds an email to another user to the outbox and counts it.
 func (t *Tx) InsertMailTo(m Mail, sender, topic warranty.ID, now time.Time) error {
 	if err := t.InsertMail(m); err != nil {
 		return err
@@ -47,34 +48,35 @@ func (t *Tx) logMail(m Mail, sender, topic warranty.ID, now time.Time) error {
 		ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`, sender, now, m.ID, topic, m.To)
 }
 
-// AddToDigest notes a change of a claim that a person hears of in their next digest,
-// at the given time or earlier.
+// AddToDigest adds a claim change to a user's next digest, due at the given time or earlier.
 func (t *Tx) AddToDigest(user, claim, sender warranty.ID, due time.Time) error {
 	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, changes, due_at) VALUES ($1, $2, $3, 1, $4)
 		ON CONFLICT (user_id, claim_id, sender_id) DO UPDATE SET changes = mail_digest.changes + 1,
-		due_at = CASE WHEN excluded.due_at < mail_digest.due_at THEN excluded.due_at ELSE mail_digest.due_at END`, user, claim, sender, due)
+		due_at = CASE WHEN excluded.due_at < mail_digest.due_at THEN excluded.due_at ELSE mail_digest.due_at END`,
+		user, claim, sender, due)
 }
 
-// DueDigests lists people whose digest is due.
-func (s *Store) DueDigests(ctx context.Context, now time.Time, most int) ([]warranty.ID, error) {
+// DueDigests lists users whose digest is due.
+func (s *Store) DueDigests(ctx context.Context, now time.Time, limit int) ([]warranty.ID, error) {
 	var users []warranty.ID
 	err := s.engine.query(ctx, `SELECT DISTINCT user_id FROM mail_digest WHERE due_at <= $1 LIMIT $2`,
-		func(r Row) error { users = append(users, r.ID(0)); return nil }, now, most)
+		func(r Row) error { users = append(users, r.ID(0)); return nil }, now, limit)
 	return users, err
 }
 
-// Digest is what a person has not been mailed about.
+// Digest is the claim changes that a user was not emailed about.
 type Digest struct {
-	Claims  []warranty.Claim // the newest of them as they are now
-	More    int              // claims beyond these
+	Claims  []warranty.Claim // the newest, in their current state
+	More    int              // number of further claims
 	senders map[warranty.ID][]warranty.ID
 }
 
-// TakeDigest removes what waits for a locked person and returns it, with at most
-// this many of the claims that they still see.
-func (t *Tx) TakeDigest(user warranty.ID, most int) (Digest, error) {
+// TakeDigest removes and returns the digest of a locked user, with at most limit of the claims that
+// they still have access to.
+func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
 	d := Digest{senders: map[warranty.ID][]warranty.ID{}}
-	err := t.tx.query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1 RETURNING claim_id, sender_id`, func(r Row) error {
+	err := t.tx.query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1
+		RETURNING claim_id, sender_id`, func(r Row) error {
 		d.senders[r.ID(0)] = append(d.senders[r.ID(0)], r.ID(1))
 		return nil
 	}, user)
@@ -83,22 +85,21 @@ func (t *Tx) TakeDigest(user warranty.ID, most int) (Digest, error) {
 	}
 	newest := slices.SortedFunc(maps.Keys(d.senders), func(a, b warranty.ID) int { return bytes.Compare(b[:], a[:]) })
 	for _, id := range newest {
-		if len(d.Claims) == most {
+		if len(d.Claims) == limit {
 			d.More++
 			continue
 		}
 		c, err := claim(t.ctx, t.tx, user, id)
 		if err == nil {
 			d.Claims = append(d.Claims, c)
-		} else if !errors.Is(err, warranty.ErrNotFound) { // not found: no longer theirs to see
+		} else if !errors.Is(err, warranty.ErrNotFound) { // not found: they lost access
 			return d, err
 		}
 	}
 	return d, nil
 }
 
-// InsertDigest puts the mail of a digest into the outbox and counts it for everyone
-// who caused it.
+// InsertDigest adds the email of a digest to the outbox and counts it for every sender in it.
 func (t *Tx) InsertDigest(m Mail, d Digest, now time.Time) error {
 	if err := t.InsertMail(m); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// children are what this test binary does instead of testing when it is started
-// again by a test: some faults need a process of their own, to be killed.
+// children are the functions that this test binary runs instead of tests when a test starts it as a
+// child process. Some faults need a process that can be killed.
 var children = map[string]func(database string) error{
 	"open":  childOpens,
 	"write": childWrites,
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child is this test binary, started again.
+// child is this test binary, started as a child process.
 type child struct {
 	*exec.Cmd
 	in     io.WriteCloser
@@ -49,10 +49,10 @@ type child struct {
 	stderr strings.Builder
 }
 
-// startChild starts a child and waits until it stands at its starting line.
+// startChild starts a child and waits until it is ready.
 func startChild(t testing.TB, what, database string) *child {
 	t.Helper()
-	limited, cancel := context.WithTimeoutCause(context.Background(), testenv.Patience, errors.New("the child hung"))
+	limited, cancel := context.WithTimeoutCause(context.Background(), testenv.Patience, errors.New("child timed out"))
 	t.Cleanup(cancel)
 	c := &child{Cmd: exec.CommandContext(limited, os.Args[0])}
 	c.Cancel = func() error { return errors.Join(c.Process.Kill(), context.Cause(limited)) }
@@ -71,40 +71,40 @@ func startChild(t testing.TB, what, database string) *child {
 	}
 	c.in, c.out = in, bufio.NewScanner(out)
 	if !c.out.Scan() || c.out.Text() != "ready" {
-		t.Fatalf("the child did not get ready: %s", &c.stderr)
+		t.Fatalf("child did not become ready: %s", &c.stderr)
 	}
 	return c
 }
 
-// release lets a child go from its starting line.
-func (c *child) release() { _, _ = io.WriteString(c.in, "go\n") } // a child that is gone shows at its end
+// release lets a ready child continue.
+func (c *child) release() { _, _ = io.WriteString(c.in, "go\n") } // a dead child is noticed by Wait
 
-// kill ends a child as a power cut or the kernel would: without a word.
+// kill kills the child without warning, like a power cut.
 func (c *child) kill() {
 	_ = c.Process.Kill()
 	_ = c.Wait()
 }
 
-// startingLine is where a child waits for its release.
+// startingLine waits for the release of this child.
 func startingLine() {
 	fmt.Println("ready")
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 }
 
-// eachKind runs a test with a maker of new empty databases of either kind.
+// eachKind runs a test for each database, with a function that creates empty databases.
 func eachKind(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { test(t, newFile) })
 	t.Run("postgres", func(t *testing.T) { test(t, testenv.Postgres) })
 }
 
-// eachDatabase runs a test on a new empty database of either kind.
+// eachDatabase runs a test on an empty database of each kind.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) { test(t, fresh(t)) })
 }
 
-// each is eachDatabase with the database opened.
+// each is like eachDatabase, with the database opened.
 func each(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
 	eachDatabase(t, func(t *testing.T, database string) { test(t, open(t, database)) })
@@ -128,7 +128,7 @@ func open(t testing.TB, database string) *Store {
 	return s
 }
 
-// ids makes ids that sort in the order in which they were made.
+// ids makes ordered ids.
 var ids atomic.Uint64
 
 func newID() (id warranty.ID) {
@@ -139,7 +139,7 @@ func newID() (id warranty.ID) {
 	return id
 }
 
-// scratch is a table of the tests' own: k is its key.
+// scratch is a table for tests.
 const scratch = `CREATE TABLE scratch (k BIGINT NOT NULL PRIMARY KEY, v TEXT, b BYTEA, u UUID)`
 
 // withScratch adds the scratch table.
@@ -151,7 +151,7 @@ func withScratch(t testing.TB, s *Store) *Store {
 	return s
 }
 
-// put is a unit of work that adds a row to the scratch table.
+// put returns a transaction that adds a row to the scratch table.
 func put(k int, v string) func(*Tx) error {
 	return func(tx *Tx) error { return tx.later(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, k, v) }
 }
@@ -173,25 +173,25 @@ func values(t testing.TB, s *Store) map[int64]string {
 // number reads a single number.
 func number(t testing.TB, s *Store, sql string, args ...any) (n int64) {
 	t.Helper()
-	if err := one(context.Background(), s.engine, sql, func(r Row) { n = r.Int(0) }, args...); err != nil {
+	if err := queryRow(context.Background(), s.engine, sql, func(r Row) { n = r.Int(0) }, args...); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// isUnavailable tells the one error that an outage may show itself by.
+// isUnavailable reports whether err is the only error that an outage may cause.
 func isUnavailable(err error) bool {
 	var refusal *warranty.Error
 	return errors.As(err, &refusal) && refusal.Code == warranty.Unavailable && refusal.Wait > 0
 }
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times concurrently and waits.
 func together(n int, fn func(i int)) { testenv.Together(n, fn) }
 
-// upTo is a random time up to most.
-func upTo(most time.Duration) time.Duration { return rand.N(most) }
+// upTo returns a random duration below limit.
+func upTo(limit time.Duration) time.Duration { return rand.N(limit) }
 
-// childOpens opens the database, and so migrates it.
+// childOpens opens and so migrates the database.
 func childOpens(database string) error {
 	startingLine()
 	s, err := Open(context.Background(), database)

@@ -22,13 +22,13 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// migrations are the files in one engine's words.
+// migrations is a file system of migrations, translated to one dialect.
 type migrations struct {
 	fs.FS
 	dialect *dialect
 }
 
-// Open opens a migration, translated.
+// Open opens and translates a migration.
 func (m migrations) Open(name string) (fs.File, error) {
 	file, err := m.FS.Open(name)
 	if err != nil || path.Ext(name) != ".sql" {
@@ -38,7 +38,7 @@ func (m migrations) Open(name string) (fs.File, error) {
 	return translated{File: file, text: strings.NewReader(m.dialect.translate(string(text)))}, err
 }
 
-// translated is a file that reads as its translation.
+// translated is a file whose content is its translation.
 type translated struct {
 	fs.File
 	text *strings.Reader
@@ -52,9 +52,8 @@ func migrationFS(d *dialect) (fs.FS, error) {
 	return migrations{FS: sub, dialect: d}, err
 }
 
-// migratePostgres brings the schema up to date. Of several replicas that start
-// together one does the work; a table lock with a short lease makes the others
-// wait, and frees them soon when that one is killed.
+// migratePostgres migrates the schema. One of several replicas that start together does the work. A
+// table lock makes the others wait; its short lease frees them soon if that replica is killed.
 func migratePostgres(ctx context.Context, e *postgresEngine) error {
 	locker, err := lock.NewPostgresTableLocker(
 		lock.WithTableLeaseDuration(6*time.Second), lock.WithTableHeartbeatInterval(time.Second),
@@ -62,20 +61,22 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 	if err != nil {
 		return err
 	}
-	// Not from the pool: the lock and the work need connections at the same time, and a pool may have but one.
+	// Not from the pool: the lock and the migration need a connection each, and the pool may have
+	// only one.
 	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
 	for range 3 {
 		err = migrate(ctx, goose.DialectPostgres, db, e.dialect, goose.WithLocker(locker))
 		if err == nil || !strings.Contains(err.Error(), "not held by this instance") {
 			break
 		}
-		// The machine was so busy that the lease ran out. Each step is a transaction, so looking again is safe.
+		// The machine was so busy that the lease expired. Each migration is a transaction, so a
+		// retry is safe.
 	}
 	return errors.Join(err, db.Close())
 }
 
-// migrateSQLite brings the file's schema up to date. Each step is a transaction,
-// begun as a writer: a second process waits, and then finds nothing left to do.
+// migrateSQLite migrates the schema. Each migration is an immediate transaction, so a second
+// process waits and then finds nothing to do.
 func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
 	db, err := driver.Open(f.uri(), f.configure)
 	if err != nil {
@@ -86,23 +87,27 @@ func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
-	// Another process may apply a step between our look and our try, and so at most every one of them.
+	// Another process may apply a migration between our check and our attempt, at most once per
+	// migration.
 	for range len(steps) + 1 {
-		if err = migrate(ctx, goose.DialectSQLite3, db, d); err == nil || errors.Is(err, errNewer) || errors.Is(err, sqlite3.FULL) {
+		err = migrate(ctx, goose.DialectSQLite3, db, d)
+		if err == nil || errors.Is(err, errNewer) || errors.Is(err, sqlite3.FULL) {
 			break
 		}
 	}
 	return errors.Join(err, db.Close())
 }
 
-var errNewer = errors.New("the database was written by a newer version of svcd; start that one, or restore a backup from before the upgrade")
+var errNewer = errors.New("the database was migrated by a newer version of svcd; " +
+	"start that version, or restore a backup from before the upgrade")
 
 func migrate(ctx context.Context, kind goose.Dialect, db *sql.DB, d *dialect, options ...goose.ProviderOption) error {
 	files, err := migrationFS(d)
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(kind, db, files, append(options, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))...)
+	options = append(options, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	provider, err := goose.NewProvider(kind, db, files, options...)
 	if err != nil {
 		return err
 	}
@@ -117,13 +122,13 @@ func migrate(ctx context.Context, kind goose.Dialect, db *sql.DB, d *dialect, op
 	return err
 }
 
-// newerSchema tells whether the schema is newer than this binary. Such a schema is
-// an error unless it says that it is compatible: during an upgrade of replicas, an
-// old one may be restarted after the first new one has migrated.
+// newerSchema reports whether the schema is newer than this binary. A newer schema is an error
+// unless it is marked compatible: during a rolling upgrade, an old replica may restart after a new
+// one has migrated.
 func newerSchema(ctx context.Context, db *sql.DB, provider *goose.Provider) (bool, error) {
 	have, err := provider.GetDBVersion(ctx)
 	if err != nil {
-		return false, fmt.Errorf("read the version of the schema: %w", err)
+		return false, fmt.Errorf("read the schema version: %w", err)
 	}
 	sources := provider.ListSources()
 	known := sources[len(sources)-1].Version
@@ -132,10 +137,11 @@ func newerSchema(ctx context.Context, db *sql.DB, provider *goose.Provider) (boo
 	}
 	var oldest int64
 	if err := db.QueryRowContext(ctx, `SELECT oldest FROM schema_compatibility`).Scan(&oldest); err != nil {
-		return true, fmt.Errorf("schema %d, this svcd knows up to %d: %w (%w)", have, known, errNewer, err)
+		return true, fmt.Errorf("schema %d, but this svcd supports up to %d: %w (%w)", have, known, errNewer, err)
 	}
 	if oldest > known {
-		return true, fmt.Errorf("schema %d needs a svcd that knows schema %d, and this one knows up to %d: %w", have, oldest, known, errNewer)
+		return true, fmt.Errorf("schema %d requires a svcd that supports schema %d, but this one supports up to %d: %w",
+			have, oldest, known, errNewer)
 	}
 	return true, nil
 }

@@ -9,19 +9,18 @@ import (
 	"testing"
 )
 
-// breaking are the statements after which the previous release could not run on
-// the schema any more.
+// breaking lists statements that break the previous release.
 var breaking = []struct {
 	statement *regexp.Regexp
 	why       string
 }{
-	{regexp.MustCompile(`\bDROP\b`), "takes away what the previous release may use"},
-	{regexp.MustCompile(`\bRENAME\b`), "takes away a name that the previous release may use"},
+	{regexp.MustCompile(`\bDROP\b`), "removes something that the previous release may use"},
+	{regexp.MustCompile(`\bRENAME\b`), "removes a name that the previous release may use"},
 	{regexp.MustCompile(`^(DELETE|TRUNCATE)\b`), "removes rows that the previous release may use"},
 	{regexp.MustCompile(`\bALTER (COLUMN )?\w+ (TYPE|SET DATA TYPE|SET NOT NULL)\b`), "changes a column that the previous release writes"},
-	{regexp.MustCompile(`\bADD (CONSTRAINT|CHECK|UNIQUE|FOREIGN|PRIMARY|EXCLUDE)\b`), "refuses what the previous release may write"},
-	{regexp.MustCompile(`\bADD COLUMN\b.*\b(UNIQUE|CHECK|REFERENCES|PRIMARY)\b`), "refuses what the previous release may write"},
-	{regexp.MustCompile(`^CREATE (OR REPLACE )?(CONSTRAINT )?(TRIGGER|RULE)\b`), "changes what a write of the previous release does"},
+	{regexp.MustCompile(`\bADD (CONSTRAINT|CHECK|UNIQUE|FOREIGN|PRIMARY|EXCLUDE)\b`), "rejects rows that the previous release may write"},
+	{regexp.MustCompile(`\bADD COLUMN\b.*\b(UNIQUE|CHECK|REFERENCES|PRIMARY)\b`), "rejects rows that the previous release may write"},
+	{regexp.MustCompile(`^CREATE (OR REPLACE )?(CONSTRAINT )?(TRIGGER|RULE)\b`), "changes the effect of writes of the previous release"},
 }
 
 var (
@@ -32,14 +31,14 @@ var (
 	sqlComment   = regexp.MustCompile(`--[^\n]*`)
 )
 
-// recorded are the migrations from before the rule, and what they did.
+// recorded are migrations from before this rule.
 var recorded = map[int64]string{
 	6: "replaced the table requests, which a running older replica still wrote",
 	8: "replaced the table warranties, on SQLite alone",
 	9: "removed the documents of deleted warranties, which nothing could reach",
 }
 
-// statementsOf are the statements of a migration's way up, in capitals and on one line each.
+// statementsOf returns the statements of the up migration, in upper case, each on one line.
 func statementsOf(text string) (list []string) {
 	up, _, _ := strings.Cut(text, "-- +goose Down")
 	for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(up, ""), ";") {
@@ -50,10 +49,9 @@ func statementsOf(text string) (list []string) {
 	return list
 }
 
-// faultsOf lists what keeps the previous release from running on the schema that
-// a migration leaves. Something may be taken away a release after the last one
-// that used it: the migration then raises the oldest schema that binaries have to
-// know, and that is still one before its own.
+// faultsOf lists why the previous release cannot run on the schema of a migration. Something may be
+// removed one release after the last use: the migration then raises the oldest schema that binaries
+// must support, which must still be below its own.
 func faultsOf(version int64, text string) (faults []string) {
 	created, added := map[string]bool{}, []string{}
 	allowed := false
@@ -65,7 +63,7 @@ func faultsOf(version int64, text string) (faults []string) {
 			oldest, _ := strconv.ParseInt(m[1], 10, 64) // digits
 			allowed = oldest < version
 			if !allowed {
-				faults = append(faults, s+": leaves no release before this one that runs on the schema")
+				faults = append(faults, s+": no earlier release can run on the schema")
 			}
 		}
 	}
@@ -73,13 +71,13 @@ func faultsOf(version int64, text string) (faults []string) {
 		if m := addsColumn.FindStringSubmatch(s); m != nil {
 			added = append(added, m[2])
 			if strings.Contains(s, "NOT NULL") && !strings.Contains(s, "DEFAULT") && !created[m[1]] {
-				faults = append(faults, s+": the previous release writes no such column; give it a default")
+				faults = append(faults, s+": the previous release does not write this column; add a default")
 			}
 		}
 		if m := uniqueIndex.FindStringSubmatch(s); m != nil && !created[m[1]] && !allowed {
 			ours := slices.ContainsFunc(added, func(column string) bool { return regexp.MustCompile(`\b` + column + `\b`).MatchString(s) })
 			if !ours {
-				faults = append(faults, s+": refuses what the previous release may write")
+				faults = append(faults, s+": rejects rows that the previous release may write")
 			}
 		}
 		for _, b := range breaking {
@@ -114,7 +112,7 @@ func TestMigrationsLeaveThePreviousReleaseRunning(t *testing.T) {
 			}
 		}
 		if _, known := recorded[version]; known != (len(faults) > 0) {
-			t.Errorf("%s: %d statements break the previous release; recorded as an exception: %v", file.Name(), len(faults), known)
+			t.Errorf("%s: %d statements break the previous release; recorded as exception: %v", file.Name(), len(faults), known)
 			for _, fault := range faults {
 				t.Error(fault)
 			}
@@ -122,7 +120,7 @@ func TestMigrationsLeaveThePreviousReleaseRunning(t *testing.T) {
 	}
 }
 
-// TestBreakingMigrationsAreFound holds the rule against statements of either kind.
+// TestBreakingMigrationsAreFound checks the rule with examples.
 func TestBreakingMigrationsAreFound(t *testing.T) {
 	for text, want := range map[string]int{
 		`CREATE TABLE a (b BIGINT NOT NULL UNIQUE); CREATE UNIQUE INDEX c ON a (b); INSERT INTO a VALUES (1);`: 0,

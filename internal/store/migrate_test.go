@@ -19,7 +19,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// schema describes all tables, columns and indexes, a line each, and who has migrated them.
+// schema describes all tables, columns, indexes and applied migrations, one per line.
 func schema(t testing.TB, s *Store) string {
 	t.Helper()
 	questions := []string{`SELECT coalesce(sql, name) FROM sqlite_master`}
@@ -44,7 +44,7 @@ func schema(t testing.TB, s *Store) string {
 	return strings.Join(lines, "\n")
 }
 
-// appliedOnce fails unless each step was applied, once.
+// appliedOnce checks that each migration was applied exactly once.
 func appliedOnce(t testing.TB, s *Store) {
 	t.Helper()
 	steps, err := migrationFiles.ReadDir("migrations")
@@ -54,7 +54,7 @@ func appliedOnce(t testing.TB, s *Store) {
 	rows := number(t, s, `SELECT count(*) FROM goose_db_version WHERE version_id > 0`)
 	versions := number(t, s, `SELECT count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`)
 	if rows != int64(len(steps)) || versions != rows {
-		t.Errorf("%d steps are noted %d times, as %d versions", len(steps), rows, versions)
+		t.Errorf("%d migrations, but %d rows and %d versions", len(steps), rows, versions)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestAFreshDatabaseIsMigrated(t *testing.T) {
 		}
 		for _, table := range []string{"users", "warranties", "access", "claims", "documents", "idempotency", "mails"} {
 			if !strings.Contains(before, table) {
-				t.Errorf("there is no table %s", table)
+				t.Errorf("table %s is missing", table)
 			}
 		}
 	})
@@ -97,8 +97,8 @@ func TestThreeMigrateAtOnce(t *testing.T) {
 	})
 }
 
-// TestOpeningWaitsForAnotherProcess: SQLite does not wait for somebody who writes
-// to a file that is to be turned to WAL. Opening does.
+// TestOpeningWaitsForAnotherProcess: SQLite does not wait for a writer when it switches a file to
+// WAL, but Open does.
 func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	path := newFile(t)
 	writer, err := sqlite3.Open(path)
@@ -121,19 +121,18 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	}()
 	select {
 	case err := <-opened:
-		t.Fatalf("did not wait: %v", err)
+		t.Fatalf("Open did not wait: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
-	// Who opens looks into the file now and then, and a commit does not wait for that.
+	// Open reads the file now and then, and a commit does not wait for that.
 	testenv.Wait(t, "the commit", func() bool { return writer.Exec(`COMMIT`) == nil })
-	if err := testenv.Receive(t, "the file is opened once nobody writes", opened); err != nil {
+	if err := testenv.Receive(t, "Open to finish after the commit", opened); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestAKilledMigrationIsFinished kills a process at random moments of its
-// migration. On PostgreSQL the next one waits until the killed one's lease ends,
-// so the rounds run side by side.
+// TestAKilledMigrationIsFinished kills a process at random points of its migration. On PostgreSQL
+// the next process waits for the lease of the killed one, so the rounds run in parallel.
 func TestAKilledMigrationIsFinished(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -147,7 +146,7 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 			all.Go(func() {
 				c := startChild(t, "open", database)
 				c.release()
-				time.Sleep(upTo(2 * usual)) // the moment is the point
+				time.Sleep(upTo(2 * usual)) // a random point of the migration
 				c.kill()
 				s, err := Open(context.Background(), database)
 				if err != nil {
@@ -156,7 +155,7 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 				}
 				defer s.Close()
 				if diff := cmp.Diff(want, schema(t, s)); diff != "" {
-					t.Errorf("a schema that was made at once (-), and this one (+):\n%s", diff)
+					t.Errorf("uninterrupted (-) and interrupted (+) migration:\n%s", diff)
 				}
 			})
 		}
@@ -164,7 +163,7 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 	})
 }
 
-// pretendNewer makes the schema one that this binary does not know.
+// pretendNewer makes the schema newer than this binary.
 func pretendNewer(t testing.TB, s *Store, oldest int) {
 	t.Helper()
 	if err := s.Write(context.Background(), func(tx *Tx) error {
@@ -190,14 +189,14 @@ func TestAnOlderBinaryRefusesANewerSchema(t *testing.T) {
 		}
 		for _, word := range []string{"newer version of svcd", "schema 9000", "schema 8999"} {
 			if !strings.Contains(err.Error(), word) {
-				t.Errorf("the error does not name %q: %v", word, err)
+				t.Errorf("error does not contain %q: %v", word, err)
 			}
 		}
 	})
 }
 
-// TestAnOlderBinaryStartsOnACompatibleSchema // D9: a replica that is restarted
-// during a rolling upgrade, after the first new one has migrated, starts.
+// TestAnOlderBinaryStartsOnACompatibleSchema // D9: an old replica that restarts during a rolling
+// upgrade, after a new one has migrated, starts.
 func TestAnOlderBinaryStartsOnACompatibleSchema(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		s := open(t, database)
@@ -248,7 +247,7 @@ func TestMigrationsGoDownAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(before, schema(t, s)); diff != "" {
-			t.Errorf("down and up again is not the same schema:\n%s", diff)
+			t.Errorf("down and up changed the schema:\n%s", diff)
 		}
 	})
 }

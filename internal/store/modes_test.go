@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// childShowsModes opens a database under the most generous umask and prints what
-// everybody may do with each file, in a folder of its own making.
+// childShowsModes opens a database with umask 0 and prints the modes of its files and directory.
 func childShowsModes(path string) error {
 	syscall.Umask(0)
 	s, err := Open(context.Background(), path)
@@ -38,7 +37,7 @@ func childShowsModes(path string) error {
 
 func TestOnlyTheOwnerReadsTheFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "data", "svc.db")
-	for range 2 { // the second time the files are there
+	for range 2 { // the second time the files exist
 		c := startChild(t, "modes", path)
 		var got []string
 		for c.out.Scan() {

@@ -21,41 +21,41 @@ import (
 
 // postgresEngine is PostgreSQL, shared by replicas.
 type postgresEngine struct {
-	refusals
+	writeFailures
 	dialect *dialect
 	pool    *pgxpool.Pool
 	pulse   *pulse
-	// local sets the timeouts in each transaction, because connections are another
-	// program's, such as PgBouncer's, and shared with others.
+	// local sets the timeouts in each transaction, because a pooler such as PgBouncer shares its
+	// connections with other programs.
 	local bool
 }
 
 const (
 	minPool    = 16
 	writeTries = 5
-	// connectTimeout is for each host of the address.
+	// connectTimeout applies to each host of the address.
 	connectTimeout = 3 * time.Second
-	// closeTime is above what a request may take, of which some may be under way.
-	closeTime = 25 * time.Second
+	// closeTimeout is longer than a request may take.
+	closeTimeout = 25 * time.Second
 )
 
-// Timeouts of the server, for transactions whose owner has gone or is frozen: their
-// locks would hold up others for as long as it takes TCP to notice. They are above
-// what any request may take, and migrations run without. Values that the address,
-// the role or the database sets win. setTimeouts passes over what the server does
-// not know: transaction_timeout came with PostgreSQL 17.
+// Server timeouts for transactions whose client is gone or frozen: otherwise their locks would
+// block others until TCP notices. They are longer than any request may take. Migrations run without
+// them. Values set by the address, the role or the database take precedence. setTimeouts skips
+// settings unknown to the server: transaction_timeout was added in PostgreSQL 17.
 const (
 	setTimeouts = `SELECT set_config(s.name, t.value, false) FROM pg_settings s JOIN (VALUES
-			('idle_in_transaction_session_timeout', '10s'), ('lock_timeout', '10s'), ('statement_timeout', '60s'), ('transaction_timeout', '90s')
+			('idle_in_transaction_session_timeout', '10s'), ('lock_timeout', '10s'),
+			('statement_timeout', '60s'), ('transaction_timeout', '90s')
 		) t (name, value) ON s.name = t.name WHERE s.source IN ('default', 'configuration file')`
-	setLocalTimeouts = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), set_config('lock_timeout', '10s', true),
-		set_config('statement_timeout', '60s', true)`
+	setLocalTimeouts = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true),
+		set_config('lock_timeout', '10s', true), set_config('statement_timeout', '60s', true)`
 )
 
 func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("the PostgreSQL address is not well formed: write postgres://user:password@host:port/database")
+		return nil, errors.New("invalid PostgreSQL address: use postgres://user:password@host:port/database")
 	}
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
@@ -67,10 +67,13 @@ func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 	if config.ConnConfig.ConnectTimeout == 0 || !strings.Contains(url, "connect_timeout") {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}
-	if config.ConnConfig.ValidateConnect == nil { // of several hosts, the one that can be written to
+	if config.ConnConfig.ValidateConnect == nil { // with several hosts, use the primary
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	e := &postgresEngine{dialect: postgresDialect(), local: config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe}
+	e := &postgresEngine{
+		dialect: postgresDialect(),
+		local:   config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe,
+	}
 	e.pulse = newPulse(func() { e.pool.Reset() })
 	config.ConnConfig.DialFunc = e.pulse.dial
 	watched := config.ConnConfig.Copy()
@@ -92,31 +95,31 @@ func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) e
 	defer done()
 	var err error
 	for range 2 {
-		// A connection that died while it was idle shows only when it is used: try
-		// another, unless a row was handed out already, which would come a second time.
-		handedOut := false
+		// A connection that died while idle fails only when used. Try another one, unless a row was
+		// already passed to each, which would get it twice.
+		delivered := false
 		var rows pgx.Rows
 		rows, err = e.pool.Query(ctx, e.dialect.sql(sql), pgArgs(args)...)
 		if err == nil {
-			err = eachRow(rows, func(r Row) error { handedOut = true; return each(r) })
+			err = eachRow(rows, func(r Row) error { delivered = true; return each(r) })
 		}
-		if err == nil || handedOut || ctx.Err() != nil || !lostConnection(err) {
+		if err == nil || delivered || ctx.Err() != nil || !lostConnection(err) {
 			break
 		}
 	}
 	return e.outcome(ctx, err)
 }
 
-// outcome notes that the server has answered, or explains why it did not.
+// outcome records that the server answered, or classifies why it did not.
 func (e *postgresEngine) outcome(guarded context.Context, err error) error {
 	if err == nil || sqlState(err) != "" {
-		e.pulse.heard()
-	} else if errors.Is(context.Cause(guarded), errSilent) {
-		return unavailable(errSilent)
+		e.pulse.noteResponse()
+	} else if errors.Is(context.Cause(guarded), errNotResponding) {
+		return unavailable(errNotResponding)
 	} else if guarded.Err() == nil && errors.Is(err, context.Canceled) {
-		return unavailable(err) // the pool was closed while it made a connection
+		return unavailable(err) // the pool was closed while connecting
 	}
-	return explainPostgres(err)
+	return classifyPostgres(err)
 }
 
 func eachRow(rows pgx.Rows, each func(Row) error) error {
@@ -135,20 +138,20 @@ func (e *postgresEngine) write(ctx context.Context, fn func(engineTx) error) err
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
 	for try := 1; ; try++ {
-		again, err := e.writeOnce(ctx, fn)
-		if slices.Contains(diskFails, sqlState(err)) {
+		retry, err := e.writeOnce(ctx, fn)
+		if slices.Contains(diskErrors, sqlState(err)) {
 			e.note()
 		}
-		if err == nil || !again || try == writeTries || ctx.Err() != nil {
+		if err == nil || !retry || try == writeTries || ctx.Err() != nil {
 			return e.outcome(ctx, err)
 		}
 		time.Sleep(time.Duration(try) * 5 * time.Millisecond)
 	}
 }
 
-// writeOnce tries the unit and tells whether it may be tried again: not once the
-// commit was sent and the answer was lost, because then nobody knows.
-func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error) (again bool, err error) {
+// writeOnce runs the transaction once and reports whether it may be retried. It may not once the
+// commit was sent and the response was lost, because its outcome is unknown.
+func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error) (retry bool, err error) {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return lostConnection(err), err
@@ -157,27 +160,27 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error)
 	tx := &postgresTx{engine: e, conn: conn, ctx: ctx}
 	defer func() {
 		if p := recover(); p != nil {
-			again, err = false, also(fmt.Errorf("panic in a transaction: %v", p), tx.rollback(ctx))
+			retry, err = false, joinErrors(fmt.Errorf("panic in a transaction: %v", p), tx.rollback(ctx))
 		}
 	}()
 	if err = fn(tx); err != nil {
-		again = serialization(err) || lostConnection(err)
-		return again, also(err, tx.rollback(ctx))
+		retry = isSerializationFailure(err) || lostConnection(err)
+		return retry, joinErrors(err, tx.rollback(ctx))
 	}
-	if !tx.begun && len(tx.queue) == 0 {
-		return false, nil // it wrote nothing
+	if !tx.began && len(tx.queue) == 0 {
+		return false, nil // nothing was written
 	}
-	// What is expected must be seen before the commit is on its way.
-	if tx.expects() {
+	// Check the expectations before sending the commit.
+	if tx.hasExpectations() {
 		if err = tx.flush(ctx, nil); err != nil {
-			again = serialization(err) || lostConnection(err)
-			return again, also(err, tx.rollback(ctx))
+			retry = isSerializationFailure(err) || lostConnection(err)
+			return retry, joinErrors(err, tx.rollback(ctx))
 		}
 	}
 	tx.queue = append(tx.queue, statement{sql: `COMMIT`})
 	if err = tx.flush(ctx, nil); err != nil {
-		again = serialization(err)
-		return again, also(err, tx.rollback(ctx))
+		retry = isSerializationFailure(err)
+		return retry, joinErrors(err, tx.rollback(ctx))
 	}
 	return false, nil
 }
@@ -188,17 +191,17 @@ func (e *postgresEngine) ping(ctx context.Context) error {
 	return e.outcome(ctx, e.pool.Ping(ctx))
 }
 
-// writersOfAccess are the transactions that have written an access row, or are about
-// to: each holds this lock until it has ended and what it wrote can be seen.
-const writersOfAccess = `FROM pg_locks WHERE locktype = 'relation' AND relation = 'access'::regclass AND mode = 'RowExclusiveLock' AND granted
+// accessWriters selects the transactions that have written an access row or are about to. Each
+// holds this lock until it has ended and its rows are visible.
+const accessWriters = `FROM pg_locks WHERE locktype = 'relation' AND relation = 'access'::regclass
+	AND mode = 'RowExclusiveLock' AND granted
 	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
-// fence notes who writes now. It waits as CREATE INDEX CONCURRENTLY does, by locks
-// and not by the age of transactions, so that a long one that is not ours, or only
-// reads, holds nothing up.
+// fence records the current writers. Like CREATE INDEX CONCURRENTLY, it waits by lock and not by
+// transaction age, so a long transaction that only reads, or is not ours, does not block it.
 func (e *postgresEngine) fence(ctx context.Context) (func(context.Context) (bool, error), error) {
 	var writers []string
-	err := e.query(ctx, `SELECT DISTINCT virtualtransaction `+writersOfAccess, func(r Row) error {
+	err := e.query(ctx, `SELECT DISTINCT virtualtransaction `+accessWriters, func(r Row) error {
 		writers = append(writers, r.Text(0))
 		return nil
 	})
@@ -210,7 +213,8 @@ func (e *postgresEngine) fence(ctx context.Context) (func(context.Context) (bool
 		if len(writers) == 0 {
 			return true, nil
 		}
-		err = one(ctx, e, `SELECT count(*) `+writersOfAccess+` AND virtualtransaction IN (SELECT json_array_elements_text($1))`,
+		err = queryRow(ctx, e, `SELECT count(*) `+accessWriters+`
+			AND virtualtransaction IN (SELECT json_array_elements_text($1))`,
 			func(r Row) { passed = r.Int(0) == 0 }, string(names))
 		return passed, err
 	}, err
@@ -225,7 +229,7 @@ func (e *postgresEngine) close() error {
 	}()
 	select {
 	case <-closed:
-	case <-time.After(closeTime): // connections to a frozen server close in their own time
+	case <-time.After(closeTimeout): // connections to a frozen server are left to TCP
 	}
 	return nil
 }
@@ -240,63 +244,69 @@ func sqlState(err error) string {
 	return ""
 }
 
-func serialization(err error) bool { return slices.Contains([]string{"40001", "40P01"}, sqlState(err)) }
+func isSerializationFailure(err error) bool {
+	return slices.Contains([]string{"40001", "40P01"}, sqlState(err))
+}
 
-// endsConnection are the states after which a connection is of no use: it is to a
-// server that is not written to, or was idle or busy for too long.
-var endsConnection = []string{"25006", "25P03", "25P04"}
+// connectionUnusable lists the SQLSTATEs after which a connection is closed: its server is
+// read-only, or it was idle or busy for too long.
+var connectionUnusable = []string{"25006", "25P03", "25P04"}
 
-// diskFails are the states of a write that the server's disk refused: full, or failing.
-var diskFails = []string{"53100", "58030"}
+// diskErrors lists the SQLSTATEs of writes rejected because the disk is full or failing.
+var diskErrors = []string{"53100", "58030"}
 
-// gaveUp are the states of a statement that the server has ended in time: it waited
-// for a lock, or took too long.
-var gaveUp = []string{"55P03", "57014"}
+// timedOut lists the SQLSTATEs of statements canceled by a lock or statement timeout.
+var timedOut = []string{"55P03", "57014"}
 
-// lostConnection tells errors of the way to the database, not of the statement.
+// lostConnection reports whether err is about the connection, not the statement.
 func lostConnection(err error) bool {
 	var network net.Error
 	var connect *pgconn.ConnectError
 	state := sqlState(err)
-	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") || slices.Contains(endsConnection, state) || pgconn.SafeToRetry(err) ||
+	return strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") ||
+		slices.Contains(connectionUnusable, state) || pgconn.SafeToRetry(err) ||
 		errors.As(err, &network) || errors.As(err, &connect) ||
 		slices.ContainsFunc([]string{"conn closed", "closed pool", "unexpected EOF"}, func(gone string) bool {
 			return strings.Contains(fmt.Sprint(err), gone)
 		})
 }
 
-func explainPostgres(err error) error {
+// classifyPostgres turns errors that a retry may fix into Unavailable.
+func classifyPostgres(err error) error {
 	if err == nil {
 		return nil
 	}
-	if lostConnection(err) || serialization(err) || slices.Contains(gaveUp, sqlState(err)) || strings.HasPrefix(sqlState(err), "53") || strings.HasPrefix(sqlState(err), "58") {
+	state := sqlState(err)
+	if lostConnection(err) || isSerializationFailure(err) || slices.Contains(timedOut, state) ||
+		strings.HasPrefix(state, "53") || strings.HasPrefix(state, "58") {
 		return unavailable(err)
 	}
-	if slices.Contains(otherConnection, sqlState(err)) {
-		return unavailable(fmt.Errorf("%w; behind a pooler in transaction mode, add default_query_exec_mode=cache_describe to the address", err))
+	if slices.Contains(poolerErrors, state) {
+		return unavailable(fmt.Errorf("%w; behind a pooler in transaction mode, "+
+			"add default_query_exec_mode=cache_describe to the address", err))
 	}
 	return err
 }
 
-// otherConnection is what a server says about a prepared statement that another
-// connection of a pooler has, or this one already.
-var otherConnection = []string{"26000", "42P05"}
+// poolerErrors lists the SQLSTATEs for a prepared statement that belongs to another connection of a
+// pooler, or already exists.
+var poolerErrors = []string{"26000", "42P05"}
 
-// statement is one that waits to be sent.
+// statement is a statement waiting to be sent.
 type statement struct {
 	sql     string
 	args    []any
-	refusal error // when it does not find or change one row; nil when that does not matter
+	refusal error // error unless it finds or changes one row; nil for no check
 }
 
-// postgresTx sends what waits together with what is asked, BEGIN and COMMIT
-// included: a create is two round trips and not nine.
+// postgresTx batches statements, including BEGIN and COMMIT, until a result is needed: a create
+// takes two round trips instead of nine.
 type postgresTx struct {
 	engine *postgresEngine
 	conn   *pgxpool.Conn
-	ctx    context.Context // of the whole transaction; ends when the server falls silent
+	ctx    context.Context // canceled when the server stops responding
 	queue  []statement
-	begun  bool
+	began  bool
 }
 
 func (t *postgresTx) later(_ context.Context, sql string, args ...any) error {
@@ -309,7 +319,7 @@ func (t *postgresTx) expect(_ context.Context, refusal error, sql string, args .
 	return nil
 }
 
-func (t *postgresTx) expects() bool {
+func (t *postgresTx) hasExpectations() bool {
 	return slices.ContainsFunc(t.queue, func(s statement) bool { return s.refusal != nil })
 }
 
@@ -335,13 +345,11 @@ func (t *postgresTx) query(ctx context.Context, sql string, each func(Row) error
 	})
 }
 
-// flush sends all that waits in one go. last reads the result of the last
-// statement; nil when nobody asks for it.
+// flush sends the queue in one batch. last reads the result of the last statement; it may be nil.
 func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error) (err error) {
-	if !t.begun {
-		// Each statement has to see what was committed before it, whatever the
-		// database's default is: a write looks at its credential, and at a list's horizon,
-		// after it has locked.
+	if !t.began {
+		// Each statement must see everything committed before it, regardless of the database's
+		// default: a write checks its credential, and a list's horizon, after locking.
 		first := []statement{{sql: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
 		if t.engine.local {
 			first = append(first, statement{sql: setLocalTimeouts})
@@ -353,17 +361,17 @@ func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error)
 		batch.Queue(s.sql, s.args...)
 	}
 	sent := t.queue
-	t.begun, t.queue = true, nil
+	t.began, t.queue = true, nil
 	results := t.conn.SendBatch(t.ctx, &batch)
 	defer func() {
 		if closing := results.Close(); err == nil {
 			err = closing
 		}
 		if err == nil {
-			t.engine.pulse.heard()
+			t.engine.pulse.noteResponse()
 		}
-		if slices.Contains(endsConnection, sqlState(err)) {
-			hangUp(t.conn.Conn())
+		if slices.Contains(connectionUnusable, sqlState(err)) {
+			closeNow(t.conn.Conn())
 		}
 	}()
 	if last != nil {
@@ -384,15 +392,15 @@ func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error)
 	return last(results)
 }
 
-// rollback undoes the transaction. A connection on which that fails is not used again.
+// rollback rolls the transaction back. If that fails, the connection is closed.
 func (t *postgresTx) rollback(ctx context.Context) error {
-	if !t.begun || t.conn.Conn().IsClosed() {
+	if !t.began || t.conn.Conn().IsClosed() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if _, err := t.conn.Exec(ctx, `ROLLBACK`); err != nil {
-		hangUp(t.conn.Conn())
+		closeNow(t.conn.Conn())
 	}
 	return nil
 }
@@ -408,7 +416,7 @@ func pgArgs(args []any) []any {
 	return out
 }
 
-// postgresRow reads the binary values as they came: that is all that scanning does, without its cost.
+// postgresRow reads the binary values directly, without the cost of scanning.
 type postgresRow struct{ values [][]byte }
 
 func (r *postgresRow) Null(i int) bool { return r.values[i] == nil }

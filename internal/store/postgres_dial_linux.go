@@ -2,18 +2,18 @@ package store
 
 import "syscall"
 
-// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall has no name for.
+// tcpUserTimeout is TCP_USER_TIMEOUT, which package syscall does not define.
 const tcpUserTimeout = 0x12
 
-// limitUnacknowledged makes the kernel give a connection up on which sent data was
-// not acknowledged in time; by default it tries for a quarter of an hour.
+// limitUnacknowledged makes the kernel close a connection whose sent data is not acknowledged in
+// time. The default is about 15 minutes.
 func limitUnacknowledged(network, _ string, conn syscall.RawConn) error {
 	if network == "unix" {
 		return nil
 	}
 	var err error
 	controlled := conn.Control(func(fd uintptr) {
-		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(unacknowledged.Milliseconds()))
+		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(maxUnacknowledged.Milliseconds()))
 	})
-	return also(err, controlled)
+	return joinErrors(err, controlled)
 }

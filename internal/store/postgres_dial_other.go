@@ -4,5 +4,6 @@ package store
 
 import "syscall"
 
-// limitUnacknowledged is for Linux; elsewhere the pulse alone notices.
+// limitUnacknowledged does nothing: TCP_USER_TIMEOUT is specific to Linux. Elsewhere only the pulse
+// notices.
 func limitUnacknowledged(string, string, syscall.RawConn) error { return nil }

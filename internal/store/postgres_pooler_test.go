@@ -10,11 +10,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestPoolerIsNamed: what goes wrong behind PgBouncer without the right setting is
-// 503, and the log tells the setting.
+// TestPoolerIsNamed: errors caused by PgBouncer without the required setting are Unavailable and
+// name the setting.
 func TestPoolerIsNamed(t *testing.T) {
 	for _, state := range []string{"26000", "42P05"} {
-		err := explainPostgres(&pgconn.PgError{Code: state, Message: "prepared statement"})
+		err := classifyPostgres(&pgconn.PgError{Code: state, Message: "prepared statement"})
 		var refusal *warranty.Error
 		if !errors.As(err, &refusal) || refusal.Code != warranty.Unavailable || !strings.Contains(err.Error(), "default_query_exec_mode=cache_describe") {
 			t.Errorf("%s: %v", state, err)

@@ -12,23 +12,23 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// pulse notices a PostgreSQL that takes connections and statements and answers
-// none: a frozen machine, or a network that loses everything. It asks on a
-// connection of its own; when neither that nor any other statement is answered for
-// a while, everything that waits is given up at once, and what comes is refused at
-// once until there is an answer again. A statement that is only slow is left alone.
+// pulse detects a PostgreSQL server that accepts connections and statements but does not respond,
+// because its machine is frozen or the network drops everything. It pings on a separate connection.
+// When neither the ping nor any other statement gets a response for a while, everything that waits
+// is canceled, and new calls fail immediately until the server responds again. A slow statement
+// alone is left running.
 type pulse struct {
 	config          *pgx.ConnConfig
 	every, patience time.Duration
-	silent          func() // is called when the server has fallen silent
+	onSilence       func() // called when the server stops responding
 
-	begun    time.Time
-	answered atomic.Int64 // when a statement was last answered, since begun
+	started      time.Time
+	lastResponse atomic.Int64 // time of the last response, since started
 
 	mu    sync.Mutex
-	alive context.Context // ends when the server falls silent
+	alive context.Context // canceled when the server stops responding
 	end   context.CancelFunc
-	avoid map[string]bool // addresses that have fallen silent
+	avoid map[string]bool // addresses that stopped responding
 
 	stop    context.CancelFunc
 	stopped chan struct{}
@@ -37,19 +37,26 @@ type pulse struct {
 const (
 	pulseEvery    = time.Second
 	pulsePatience = 3 * time.Second
-	// While the server is silent it is asked more often.
-	pulseAgain = 250 * time.Millisecond
+	// pulseRetry is the interval while the server is not responding.
+	pulseRetry = 250 * time.Millisecond
 )
 
-var errSilent = errors.New("PostgreSQL does not answer")
+var errNotResponding = errors.New("PostgreSQL is not responding")
 
-func newPulse(silent func()) *pulse {
-	p := &pulse{every: pulseEvery, patience: pulsePatience, silent: silent, begun: time.Now(), avoid: map[string]bool{}, stopped: make(chan struct{})}
+func newPulse(onSilence func()) *pulse {
+	p := &pulse{
+		every:     pulseEvery,
+		patience:  pulsePatience,
+		onSilence: onSilence,
+		started:   time.Now(),
+		avoid:     map[string]bool{},
+		stopped:   make(chan struct{}),
+	}
 	p.alive, p.end = context.WithCancel(context.Background())
 	return p
 }
 
-// start begins to watch the server of a configuration.
+// start begins to ping the server of config.
 func (p *pulse) start(config *pgx.ConnConfig) {
 	ctx, stop := context.WithCancel(context.Background())
 	p.config, p.stop = config, stop
@@ -61,16 +68,16 @@ func (p *pulse) close() {
 	<-p.stopped
 }
 
-// heard notes that a statement was answered.
-func (p *pulse) heard() { p.answered.Store(int64(time.Since(p.begun))) }
+// noteResponse records that a statement got a response.
+func (p *pulse) noteResponse() { p.lastResponse.Store(int64(time.Since(p.started))) }
 
-// guard is a context that ends when the server falls silent, or has.
+// guard returns a context that is canceled when the server stops responding, or already has.
 func (p *pulse) guard(ctx context.Context) (context.Context, context.CancelFunc) {
 	p.mu.Lock()
 	alive := p.alive
 	p.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(alive, func() { cancel(errSilent) })
+	stop := context.AfterFunc(alive, func() { cancel(errNotResponding) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
@@ -85,19 +92,20 @@ func (p *pulse) run(ctx context.Context) {
 		err := p.beat(ctx, &conn)
 		switch {
 		case err == nil:
-			p.heard()
+			p.noteResponse()
 			p.revive()
-		case pgconn.Timeout(err) && time.Since(p.begun)-time.Duration(p.answered.Load()) >= p.patience && ctx.Err() == nil:
+		case pgconn.Timeout(err) && ctx.Err() == nil &&
+			time.Since(p.started)-time.Duration(p.lastResponse.Load()) >= p.patience:
 			p.end()
-			p.silent()
-			wait = min(pulseAgain, p.every)
-		default: // a server that refuses connections tells so to whoever asks
-			wait = min(pulseAgain, p.every)
+			p.onSilence()
+			wait = min(pulseRetry, p.every)
+		default: // the server refuses connections; callers get that error themselves
+			wait = min(pulseRetry, p.every)
 		}
 		select {
 		case <-ctx.Done():
 			if conn != nil {
-				hangUp(conn)
+				closeNow(conn)
 			}
 			return
 		case <-time.After(wait):
@@ -105,8 +113,7 @@ func (p *pulse) run(ctx context.Context) {
 	}
 }
 
-// beat asks once. A connection on which there was no answer is given up, and its
-// address is not tried first.
+// beat pings once. A connection that gets no response is closed, and its address is avoided.
 func (p *pulse) beat(ctx context.Context, conn **pgx.Conn) (err error) {
 	if *conn == nil {
 		if *conn, err = pgx.ConnectConfig(ctx, p.config); err != nil {
@@ -114,25 +121,25 @@ func (p *pulse) beat(ctx context.Context, conn **pgx.Conn) (err error) {
 			return err
 		}
 	}
-	asking, cancel := context.WithTimeout(ctx, p.patience)
+	pinging, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
-	if err = (*conn).Ping(asking); err != nil {
+	if err = (*conn).Ping(pinging); err != nil {
 		p.mu.Lock()
 		if pgconn.Timeout(err) {
 			p.avoid[(*conn).PgConn().Conn().RemoteAddr().String()] = true
 		}
 		p.mu.Unlock()
-		hangUp(*conn)
+		closeNow(*conn)
 		*conn = nil
 	}
 	return err
 }
 
-// hangUp closes a connection without waiting for the other side.
-func hangUp(conn *pgx.Conn) {
+// closeNow closes a connection without waiting for the server.
+func closeNow(conn *pgx.Conn) {
 	soon, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	_ = conn.Close(soon) // nobody may be there to hear it
+	_ = conn.Close(soon) // the server may be gone
 }
 
 func (p *pulse) revive() {
@@ -149,24 +156,24 @@ func (p *pulse) avoidNone() {
 	clear(p.avoid)
 }
 
-// dial makes the connections to the servers. An address that has fallen silent is
-// passed over, so that the next one of several is tried at once.
+// dial connects to a server. It fails for an address that stopped responding, so that the next host
+// is tried immediately.
 func (p *pulse) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	p.mu.Lock()
 	avoided := p.avoid[address]
 	p.mu.Unlock()
 	if avoided {
-		return nil, &net.OpError{Op: "dial", Net: network, Err: errSilent}
+		return nil, &net.OpError{Op: "dial", Net: network, Err: errNotResponding}
 	}
 	return postgresDialer.DialContext(ctx, network, address)
 }
 
-// postgresDialer makes connections that notice within about ten seconds that
-// nothing arrives on the other side any more, also when nobody waits for an answer.
+// postgresDialer makes connections that detect a dead peer within about ten seconds, even when no
+// response is pending.
 var postgresDialer = &net.Dialer{
 	KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
 	Control:         limitUnacknowledged,
 }
 
-// unacknowledged is how long sent data may remain unacknowledged.
-const unacknowledged = 10 * time.Second
+// maxUnacknowledged is how long sent data may remain unacknowledged.
+const maxUnacknowledged = 10 * time.Second

@@ -10,8 +10,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// soonAll fails unless everything returns, within a minute. Nothing here has a
-// deadline of its own: without the pulse it would wait for ever.
+// soonAll runs do n times concurrently and fails unless all calls return. The calls have no
+// deadline: without the pulse they would block forever.
 func soonAll(t *testing.T, n int, what string, do func(i int)) {
 	t.Helper()
 	done := make(chan struct{})
@@ -22,16 +22,15 @@ func soonAll(t *testing.T, n int, what string, do func(i int)) {
 	testenv.Receive(t, what, done)
 }
 
-// TestAFrozenServerIsGivenUp // D7: callers of a PostgreSQL that takes everything
-// and answers nothing are told, those who come then at once, and it goes on when
-// the server does.
+// TestAFrozenServerIsGivenUp // D7: calls to a PostgreSQL server that accepts everything and never
+// responds fail, later calls fail immediately, and calls work again when the server does.
 func TestAFrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, database := newProxy(t)
 	s := open(t, database)
 	withScratch(t, s)
 	ctx := context.Background()
-	together(8, func(int) { _, _ = s.HasUsers(ctx) }) // connections to be frozen
+	together(8, func(int) { _, _ = s.HasUsers(ctx) }) // open connections
 	p.freeze()
 	began := time.Now()
 	calls := []func(i int) error{
@@ -39,25 +38,25 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 		func(int) error { _, err := s.HasUsers(ctx); return err },
 		func(i int) error { return s.Write(ctx, put(i, "x")) },
 	}
-	soonAll(t, 24, "calls of a frozen server", func(i int) {
+	soonAll(t, 24, "calls to a frozen server", func(i int) {
 		if err := calls[i%3](i); !isUnavailable(err) {
-			t.Errorf("call %d of a frozen server: %v", i, err)
+			t.Errorf("call %d to a frozen server: %v", i, err)
 		}
 	})
-	t.Logf("given up after %v", time.Since(began).Round(10*time.Millisecond))
-	soonAll(t, 24, "calls of a server that is known to be frozen", func(i int) {
-		if err := calls[i%3](i); !errors.Is(err, errSilent) || !isUnavailable(err) {
-			t.Errorf("call %d of a server that is known to be frozen: %v", i, err)
+	t.Logf("failed after %v", time.Since(began).Round(10*time.Millisecond))
+	soonAll(t, 24, "calls to a server known to be frozen", func(i int) {
+		if err := calls[i%3](i); !errors.Is(err, errNotResponding) || !isUnavailable(err) {
+			t.Errorf("call %d to a server known to be frozen: %v", i, err)
 		}
 	})
 	p.release()
 	p.drop()
 	back := time.Now()
-	testenv.Wait(t, "the server to be used again", func() bool { return s.Write(ctx, put(1000, "x")) == nil })
-	t.Logf("used again after %v", time.Since(back).Round(10*time.Millisecond))
+	testenv.Wait(t, "the server to work again", func() bool { return s.Write(ctx, put(1000, "x")) == nil })
+	t.Logf("works again after %v", time.Since(back).Round(10*time.Millisecond))
 }
 
-// TestASlowStatementIsNotGivenUp // D7: who takes long is not taken for frozen.
+// TestASlowStatementIsNotGivenUp // D7: a slow statement is not mistaken for a frozen server.
 func TestASlowStatementIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	s := open(t, testenv.Postgres(t))
@@ -66,8 +65,8 @@ func TestASlowStatementIsNotGivenUp(t *testing.T) {
 	}
 }
 
-// TestAnotherHostTakesOver // D7: of several hosts in the address, the next one is
-// used when the first has frozen, or is gone.
+// TestAnotherHostTakesOver // D7: if the first of several hosts in the address is frozen or down,
+// the next one is used.
 func TestAnotherHostTakesOver(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func(*proxy){"frozen": (*proxy).freeze, "gone": (*proxy).cut} {
@@ -83,19 +82,19 @@ func TestAnotherHostTakesOver(t *testing.T) {
 			fail(first)
 			began, k := time.Now(), 0
 			testenv.Wait(t, "the second host", func() bool { k++; return s.Write(context.Background(), put(k, "x")) == nil })
-			t.Logf("the second host is used after %v", time.Since(began).Round(10*time.Millisecond))
+			t.Logf("switched to the second host after %v", time.Since(began).Round(10*time.Millisecond))
 		})
 	}
 }
 
-// TestTheServerEndsWhatIsLeftOpen // D2: connections carry the server's own timeouts,
-// unless the address says otherwise, and also behind PgBouncer.
+// TestTheServerEndsWhatIsLeftOpen // D2: connections have server timeouts, also behind PgBouncer,
+// unless the address sets others.
 func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 	database := testenv.Postgres(t)
 	setting := func(address, name string) (value string) {
 		s := open(t, address)
 		if err := s.Write(context.Background(), func(tx *Tx) error {
-			return one(tx.ctx, tx.tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
+			return queryRow(tx.ctx, tx.tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +115,8 @@ func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 	}
 }
 
-// TestATransactionThatIsIdleIsUndone // D2: the server ends a transaction whose owner
-// says nothing, and the owner hears of it. The unit is tried again.
+// TestATransactionThatIsIdleIsUndone // D2: the server ends an idle transaction, and the
+// transaction is retried.
 func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 	s := withScratch(t, open(t, testenv.Postgres(t)))
 	runs := 0
@@ -133,7 +132,7 @@ func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 			return err
 		}
 		pid := int64(0)
-		if err := one(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
+		if err := queryRow(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
 			return err
 		}
 		testenv.Wait(t, "the server to end the transaction", func() bool {
@@ -143,22 +142,22 @@ func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 		return err
 	})
 	if rows := values(t, s); err != nil || runs != 2 || rows[1] != "x" {
-		t.Errorf("after %d runs the rows are %v: %v", runs, rows, err)
+		t.Errorf("rows after %d runs: %v, %v", runs, rows, err)
 	}
 }
 
-// TestAFullDiskOfTheServerIsTold // C7: writes fail, and reads go on.
+// TestAFullDiskOfTheServerIsTold // C7: writes fail and reads work.
 func TestAFullDiskOfTheServerIsTold(t *testing.T) {
 	s := open(t, testenv.Postgres(t))
 	if s.WritesFail() {
-		t.Error("writes fail before the first one")
+		t.Error("WritesFail before the first write")
 	}
 	err := s.Write(context.Background(), func(tx *Tx) error {
 		_, err := tx.exec(`DO $do$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $do$`)
 		return err
 	})
 	if !isUnavailable(err) || !s.WritesFail() {
-		t.Errorf("writes fail: %v, after %v", s.WritesFail(), err)
+		t.Errorf("WritesFail is %v after %v", s.WritesFail(), err)
 	}
 	if err := s.Ping(context.Background()); err != nil {
 		t.Error(err)

@@ -15,7 +15,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// proxy stands between the store and PostgreSQL, and can fail as a network does.
+// proxy is a proxy to PostgreSQL that can fail like a network.
 type proxy struct {
 	net.Listener
 	target string
@@ -23,31 +23,31 @@ type proxy struct {
 	mu    sync.Mutex
 	down  bool
 	conns map[net.Conn]bool
-	// next says what becomes of the next thing that the store sends.
+	// next is the fate of the next message from the store.
 	next fate
-	// gate, while it is not nil, holds up what the store sends until it is closed;
-	// held is closed when the first of it has come.
+	// gate, if not nil, holds back messages from the store until it is closed. held is closed when
+	// the first message is held back.
 	gate, held chan struct{}
-	sealed     bool // no connection is made any more
-	frozen     bool // with a gate, connections are made and nothing is heard on them
+	sealed     bool // no new connections
+	frozen     bool // with a gate: connections are accepted but never answered
 }
 
-// fate is what becomes of a message.
+// fate is what happens to a message.
 type fate int
 
 const (
 	delivered    fate = iota
-	swallowed         // it does not arrive, and the connection ends
-	answerIsLost      // it arrives, and the connection ends with the answer
+	swallowed         // the message is lost and the connection closed
+	answerIsLost      // the message arrives, the response is lost and the connection closed
 )
 
-// newProxy gives the address of a fresh PostgreSQL schema behind a proxy.
+// newProxy returns a proxy to an empty PostgreSQL database and the address to use.
 func newProxy(t *testing.T, settings ...string) (*proxy, string) {
 	t.Helper()
 	return newProxyOf(t, testenv.Postgres(t), settings...)
 }
 
-// newProxyOf is newProxy for a database that there is.
+// newProxyOf is like newProxy for an existing database.
 func newProxyOf(t *testing.T, database string, settings ...string) (*proxy, string) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -96,7 +96,7 @@ func (p *proxy) serve() {
 	}
 }
 
-// keep takes a connection that a frozen server will never speak on.
+// keep accepts a connection without answering if the proxy is frozen.
 func (p *proxy) keep(client net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *proxy) add(conns ...net.Conn) bool {
 	return !p.down && !p.sealed && p.gate == nil
 }
 
-// seal lets no connection be made from now on; those that there are go on.
+// seal refuses new connections; existing ones stay open.
 func (p *proxy) seal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,12 +131,12 @@ func (p *proxy) end(conns ...net.Conn) {
 	}
 }
 
-// forth carries what the store says.
+// forth forwards messages from the store.
 func (p *proxy) forth(client, server net.Conn) {
-	late := false // what was held up is answered into the void, and not cut short
+	late := false // a delayed message is still processed by the server
 	defer func() {
 		if late {
-			_ = server.(*net.TCPConn).CloseWrite() // back ends it
+			_ = server.(*net.TCPConn).CloseWrite() // back closes it
 			return
 		}
 		p.end(client, server)
@@ -164,35 +164,35 @@ func (p *proxy) forth(client, server net.Conn) {
 		case swallowed:
 			return
 		case answerIsLost:
-			p.end(client) // so that nothing comes back
+			p.end(client) // so that no response arrives
 		}
 		if _, err := server.Write(buffer[:n]); err != nil {
 			return
 		}
 		if fate == answerIsLost {
-			// The server reads this message, answers into the void, and then finds that nothing follows.
+			// The server processes this message, its response is discarded, and then it sees the
+			// end of the connection.
 			late = true
 			return
 		}
 	}
 }
 
-// back carries what PostgreSQL says. When nobody is there to hear it, it is read all the same.
+// back forwards responses from PostgreSQL, or discards them if the store is gone.
 func (p *proxy) back(client, server net.Conn) {
 	defer p.end(client, server)
-	_, _ = io.Copy(client, server) // either end may go
+	_, _ = io.Copy(client, server) // either side may close
 	_, _ = io.Copy(io.Discard, server)
 }
 
-// hold holds up what the store sends from now on, as a network does that loses
-// packets and sends them again.
+// hold holds back messages from the store, like a network that loses and resends packets.
 func (p *proxy) hold() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gate, p.held = make(chan struct{}), make(chan struct{})
 }
 
-// freeze makes the server one that takes everything and answers nothing.
+// freeze makes the server accept everything and answer nothing.
 func (p *proxy) freeze() {
 	p.hold()
 	p.mu.Lock()
@@ -200,17 +200,17 @@ func (p *proxy) freeze() {
 	p.frozen = true
 }
 
-// awaitHeld waits until something is held up.
+// awaitHeld waits until a message is held back.
 func (p *proxy) awaitHeld(t testing.TB) {
 	t.Helper()
-	testenv.Wait(t, "something to be held up", func() bool {
+	testenv.Wait(t, "a message to be held back", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.gate != nil && p.held == nil
 	})
 }
 
-// release lets what was held up arrive.
+// release forwards the messages held back.
 func (p *proxy) release() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -221,14 +221,14 @@ func (p *proxy) release() {
 	p.frozen = false
 }
 
-// arrange decides the fate of the next message.
+// arrange sets the fate of the next message.
 func (p *proxy) arrange(f fate) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = f
 }
 
-// cut ends every connection and lets none be made.
+// cut closes all connections and refuses new ones.
 func (p *proxy) cut() {
 	p.mu.Lock()
 	p.down = true
@@ -236,7 +236,7 @@ func (p *proxy) cut() {
 	p.drop()
 }
 
-// drop ends every connection.
+// drop closes all connections.
 func (p *proxy) drop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,14 +246,14 @@ func (p *proxy) drop() {
 	clear(p.conns)
 }
 
-// restore lets connections be made again.
+// restore accepts connections again.
 func (p *proxy) restore() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.down = false
 }
 
-// tally is a table in which nothing keeps a row from being written twice.
+// tally creates a table that accepts duplicate rows.
 func tally(t testing.TB, s *Store) {
 	t.Helper()
 	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.later(`CREATE TABLE tally (k BIGINT NOT NULL)`) }); err != nil {
@@ -285,17 +285,17 @@ func TestPostgresAwayIsAnOutage(t *testing.T) {
 		check("a write", write())
 	}
 	for round := range 3 {
-		together(16, func(int) { _ = reads["a read"]() }) // many connections, to be found dead
+		together(16, func(int) { _ = reads["a read"]() }) // open many connections
 		p.cut()
 		all(func(what string, err error) {
 			if !isUnavailable(err) {
-				t.Errorf("round %d, while PostgreSQL is away, %s: %v", round, what, err)
+				t.Errorf("round %d, while PostgreSQL is down, %s: %v", round, what, err)
 			}
 		})
 		p.restore()
-		testenv.Wait(t, "the store is back after PostgreSQL", func() bool { return s.Ping(ctx) == nil && write() == nil })
+		testenv.Wait(t, "the store to recover", func() bool { return s.Ping(ctx) == nil && write() == nil })
 		all(func(what string, err error) {
-			if err != nil && !isUnavailable(err) { // connections that died before are still found
+			if err != nil && !isUnavailable(err) { // some pooled connections are still dead
 				t.Errorf("round %d, after PostgreSQL came back, %s: %v", round, what, err)
 			}
 		})
@@ -309,9 +309,8 @@ func notFoundIsFine(err error) error {
 	return err
 }
 
-// TestNothingIsDoubledOrLostInAnOutage drops connections under load. Whoever was
-// told "done" finds the row, once; whoever was told "unavailable" finds it once
-// or not at all; nobody is told anything else.
+// TestNothingIsDoubledOrLostInAnOutage drops connections under load. Acknowledged rows must exist
+// once, rows of Unavailable writes at most once, and there must be no other errors.
 func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 	p, database := newProxy(t)
 	s := open(t, database)
@@ -332,8 +331,8 @@ func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 		for n := 0; ; n++ {
 			k := i*100_000 + n
 			err := s.Write(context.Background(), func(tx *Tx) error {
-				// A read first, so that the unit takes several trips.
-				if err := one(tx.ctx, tx.tx, `SELECT count(*) FROM tally WHERE k = $1`, func(Row) {}, k); err != nil {
+				// A read first, so that the transaction takes several round trips.
+				if err := queryRow(tx.ctx, tx.tx, `SELECT count(*) FROM tally WHERE k = $1`, func(Row) {}, k); err != nil {
 					return err
 				}
 				return tx.later(`INSERT INTO tally (k) VALUES ($1)`, k)
@@ -375,20 +374,20 @@ func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 		return true
 	})
 	if acknowledged.Load() < 20 {
-		t.Errorf("only %d writes were acknowledged: the test is no test", acknowledged.Load())
+		t.Errorf("only %d writes were acknowledged, too few to test anything", acknowledged.Load())
 	}
 	t.Logf("%d acknowledged, %d refused", acknowledged.Load(), refused.Load())
 }
 
-// TestAConnectionLostAmongRows: a list is not begun anew behind its own first
-// rows, or they would be counted twice.
+// TestAConnectionLostAmongRows: a query is not retried after its first rows, which would be
+// delivered twice.
 func TestAConnectionLostAmongRows(t *testing.T) {
 	p, database := newProxy(t)
 	s := open(t, database)
 	last := int64(0)
 	err := s.engine.query(context.Background(), `SELECT i FROM generate_series(1::bigint, 3000000) i`, func(r Row) error {
 		if r.Int(0) != last+1 {
-			t.Fatalf("%d came behind %d", r.Int(0), last)
+			t.Fatalf("%d came after %d", r.Int(0), last)
 		}
 		if last++; last == 1 {
 			p.drop()
@@ -396,12 +395,12 @@ func TestAConnectionLostAmongRows(t *testing.T) {
 		return nil
 	})
 	if !isUnavailable(err) {
-		t.Errorf("%d rows came, and then: %v", last, err)
+		t.Errorf("after %d rows: %v", last, err)
 	}
 }
 
-// TestAConnectionLostAtCommit: nobody knows what became of a commit whose answer
-// is lost, so the unit is not tried again.
+// TestAConnectionLostAtCommit: the outcome of a commit whose response is lost is unknown, so the
+// transaction is not retried.
 func TestAConnectionLostAtCommit(t *testing.T) {
 	p, database := newProxy(t, "pool_max_conns", "1")
 	s := open(t, database)
@@ -410,7 +409,7 @@ func TestAConnectionLostAtCommit(t *testing.T) {
 		runs := 0
 		return s.Write(context.Background(), func(tx *Tx) error {
 			runs++
-			if runs > 1 { // whatever is tried again finds a good line
+			if runs > 1 { // retries succeed
 				atStart, atCommit = delivered, delivered
 			}
 			p.arrange(atStart)
@@ -440,16 +439,16 @@ func TestAConnectionLostAtCommit(t *testing.T) {
 			if isUnavailable(err) != c.unavailable || err != nil && !c.unavailable {
 				t.Errorf("lost %s: %v", c.name, err)
 			}
-			if err := unit(-k, delivered, delivered); err != nil { // a new connection, prepared again
+			if err := unit(-k, delivered, delivered); err != nil { // prepares a new connection
 				t.Fatal(err)
 			}
-			// A busy database may still be at the commit that arrived.
-			testenv.Wait(t, fmt.Sprintf("%d rows when the answer was lost %s", c.rows, c.name), func() bool { return count(t, s, k) == c.rows })
+			// A busy server may still be committing.
+			testenv.Wait(t, fmt.Sprintf("%d rows when the response was lost %s", c.rows, c.name), func() bool { return count(t, s, k) == c.rows })
 		}
 	}
 }
 
-// TestDeadlocksAreTriedAgain has two units lock two rows in opposite order.
+// TestDeadlocksAreTriedAgain has two transactions lock two rows in opposite order.
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	_, database := newProxy(t, "deadlock_timeout", "50ms")
 	s := withScratch(t, open(t, database))
@@ -475,19 +474,19 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 			return err
 		})
 		if err != nil {
-			t.Errorf("unit %d: %v", i, err)
+			t.Errorf("transaction %d: %v", i, err)
 		}
 	})
 	if rows := values(t, s); rows[1] != "xx" || rows[2] != "xx" {
 		t.Errorf("the rows are %v", rows)
 	}
-	if runs.Load() < 3 { // a busy server may meet more than one
-		t.Errorf("two units ran %d times: there was no deadlock", runs.Load())
+	if runs.Load() < 3 { // a busy server may have more than one deadlock
+		t.Errorf("two transactions ran %d times: there was no deadlock", runs.Load())
 	}
 }
 
-// TestSerializationFailuresAreTriedAgain has two units read and then change one
-// row, where PostgreSQL lets only one of them.
+// TestSerializationFailuresAreTriedAgain has two transactions read and then change one row, where
+// PostgreSQL lets only one commit.
 func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 	s := withScratch(t, open(t, testenv.Postgres(t)))
 	if err := s.Write(context.Background(), put(1, "")); err != nil {
@@ -503,7 +502,7 @@ func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 				return err
 			}
 			was := ""
-			if err := one(tx.ctx, tx.tx, `SELECT v FROM scratch WHERE k = 1`, func(r Row) { was = r.Text(0) }); err != nil {
+			if err := queryRow(tx.ctx, tx.tx, `SELECT v FROM scratch WHERE k = 1`, func(r Row) { was = r.Text(0) }); err != nil {
 				return err
 			}
 			if !met {
@@ -513,7 +512,7 @@ func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 			return tx.later(`UPDATE scratch SET v = $1 WHERE k = 1`, was+"x") // fails at the commit
 		})
 		if err != nil {
-			t.Errorf("unit %d: %v", i, err)
+			t.Errorf("transaction %d: %v", i, err)
 		}
 	})
 	if rows := values(t, s); rows[1] != "xx" || runs.Load() < 3 {
@@ -521,7 +520,7 @@ func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 	}
 }
 
-// meeting is where n goroutines wait for each other.
+// meeting returns a function in which n goroutines wait for each other.
 func meeting(n int) func() {
 	var all sync.WaitGroup
 	all.Add(n)
@@ -531,8 +530,8 @@ func meeting(n int) func() {
 	}
 }
 
-// TestAnEndlessConflictIsAnOutage: a unit that loses every race is given up, and
-// told as something that may be tried again.
+// TestAnEndlessConflictIsAnOutage: a transaction that always fails to serialize returns
+// Unavailable, which callers may retry.
 func TestAnEndlessConflictIsAnOutage(t *testing.T) {
 	s := open(t, testenv.Postgres(t))
 	runs := 0
@@ -546,6 +545,6 @@ func TestAnEndlessConflictIsAnOutage(t *testing.T) {
 	}
 	var refusal interface{ Unwrap() []error }
 	if !errors.As(err, &refusal) || sqlState(err) != "40001" {
-		t.Errorf("the log can not tell the cause: %v", err)
+		t.Errorf("the error does not contain the cause: %v", err)
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Due is something that ends soon, and whom to tell.
+// Due is a warranty or token that ends soon, and the user to remind.
 type Due struct {
 	Subject   warranty.ID // the warranty or the token
-	Name      string      // of the product or the token
+	Name      string      // of the product or token
 	Reference warranty.Reference
 	Ends      time.Time
 	Person    string
@@ -18,13 +18,14 @@ type Due struct {
 	ends      int64
 }
 
-// WarrantiesEnding lists active warranties that end within the days, and their
-// owners who want to know and have not been told for this stage. after is the
-// last one of the page before.
-func (s *Store) WarrantiesEnding(ctx context.Context, first, last warranty.Date, stage int, after warranty.ID, most int) ([]Due, error) {
+// WarrantiesEnding lists active warranties that end between two days, with owners who want
+// reminders and were not reminded at this stage. after is the last warranty of the previous page.
+func (s *Store) WarrantiesEnding(
+	ctx context.Context, first, last warranty.Date, stage int, after warranty.ID, limit int,
+) ([]Due, error) {
 	var list []Due
-	// CROSS JOIN makes SQLite begin with the warranties, in their order: it would
-	// else sort all that is left for every page.
+	// CROSS JOIN makes SQLite start with the warranties, in order. Otherwise it would sort all
+	// remaining rows for every page.
 	err := s.engine.query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, u.name, u.email
 		FROM warranties w CROSS JOIN access a CROSS JOIN users u
 		WHERE w.id > $1 AND w.standing = 1 AND w.end_date >= $2 AND w.end_date <= $3 AND w.deleted_at IS NULL
@@ -33,32 +34,51 @@ func (s *Store) WarrantiesEnding(ctx context.Context, first, last warranty.Date,
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.stage = $4 AND m.ends = w.end_date)
 		ORDER BY w.id LIMIT $5`,
 		func(r Row) error {
-			list = append(list, Due{Subject: r.ID(0), Name: r.Text(1), Reference: warranty.Reference(r.Text(2)), Ends: date(r, 3).Time(), Person: r.Text(4), Email: r.Text(5), ends: r.Int(3)})
+			list = append(list, Due{
+				Subject:   r.ID(0),
+				Name:      r.Text(1),
+				Reference: warranty.Reference(r.Text(2)),
+				Ends:      date(r, 3).Time(),
+				Person:    r.Text(4),
+				Email:     r.Text(5),
+				ends:      r.Int(3),
+			})
 			return nil
-		}, after, first, last, stage, most)
+		}, after, first, last, stage, limit)
 	return list, err
 }
 
-// TokensExpiring lists active tokens that expire by a time, of people who want to
-// know and have not been told for this stage.
-func (s *Store) TokensExpiring(ctx context.Context, now, by time.Time, stage int, after warranty.ID, most int) ([]Due, error) {
+// TokensExpiring lists active tokens that expire by a time, of users who want reminders and were
+// not reminded at this stage.
+func (s *Store) TokensExpiring(
+	ctx context.Context, now, by time.Time, stage int, after warranty.ID, limit int,
+) ([]Due, error) {
 	var list []Due
-	err := s.engine.query(ctx, `SELECT t.id, t.name, t.expires_at, u.name, u.email FROM tokens t JOIN users u ON u.id = t.user_id
+	err := s.engine.query(ctx, `SELECT t.id, t.name, t.expires_at, u.name, u.email
+		FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE t.id > $1 AND t.revoked_at IS NULL AND t.expires_at > $2 AND t.expires_at <= $3
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 4 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
 		ORDER BY t.id LIMIT $5`,
 		func(r Row) error {
-			list = append(list, Due{Subject: r.ID(0), Name: r.Text(1), Ends: instant(r, 2), Person: r.Text(3), Email: r.Text(4), ends: r.Int(2)})
+			list = append(list, Due{
+				Subject: r.ID(0),
+				Name:    r.Text(1),
+				Ends:    instant(r, 2),
+				Person:  r.Text(3),
+				Email:   r.Text(4),
+				ends:    r.Int(2),
+			})
 			return nil
-		}, after, now, by, stage, most)
+		}, after, now, by, stage, limit)
 	return list, err
 }
 
-// Remind notes that somebody is told, and puts the mail into the out-tray with
-// it. Of several workers that found the same, one does.
+// Remind records a reminder and adds its email to the outbox. If several workers find the same one,
+// only one of them sends it.
 func (t *Tx) Remind(d Due, stage int, m Mail, now time.Time) error {
-	n, err := t.exec(`INSERT INTO reminders (subject_id, stage, ends, sent_at) VALUES ($1, $2, $3, $4) ON CONFLICT (subject_id, stage, ends) DO NOTHING`,
+	n, err := t.exec(`INSERT INTO reminders (subject_id, stage, ends, sent_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (subject_id, stage, ends) DO NOTHING`,
 		d.Subject, stage, d.ends, now)
 	if err != nil || n == 0 {
 		return err

@@ -7,14 +7,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Request is a request that was made with a token of the user's.
+// Request is a request made with one of the user's tokens.
 type Request struct {
 	User warranty.ID
 	warranty.RequestRecord
 }
 
-// InsertRequests adds requests. One that is there already stays as it is: a write
-// whose outcome is not known may be tried again.
+// InsertRequests adds requests. Existing ones are left unchanged, because a write with an unknown
+// outcome may be retried.
 func (t *Tx) InsertRequests(list []Request) error {
 	for _, r := range list {
 		err := t.later(`INSERT INTO requests (at, id, token_id, method, route, status, ms, request_id, address, client, door)
@@ -27,24 +27,25 @@ func (t *Tx) InsertRequests(list []Request) error {
 	return nil
 }
 
-// ofUser finds the requests of all tokens that a user has or had.
-const ofUser = `token_id IN (SELECT id FROM tokens WHERE user_id = $1)`
+// byUser matches the requests of all tokens that a user has or had.
+const byUser = `token_id IN (SELECT id FROM tokens WHERE user_id = $1)`
 
-// PruneRequests removes all but a user's newest requests.
+// PruneRequests deletes all but a user's newest requests.
 func (t *Tx) PruneRequests(user warranty.ID, keep int) error {
-	return t.later(`DELETE FROM requests WHERE `+ofUser+`
-		AND id <= (SELECT id FROM requests WHERE `+ofUser+` ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, keep)
+	return t.later(`DELETE FROM requests WHERE `+byUser+`
+		AND id <= (SELECT id FROM requests WHERE `+byUser+` ORDER BY id DESC LIMIT 1 OFFSET $2)`, user, keep)
 }
 
-// SweepRequests removes the requests from before a time, and of users who have
-// more than are kept the oldest.
+// SweepRequests deletes requests from before a time, and the oldest requests of users who have more
+// than keep.
 func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) error {
 	err := s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM requests WHERE at < $1`, before) })
 	if err != nil {
 		return err
 	}
 	var users []warranty.ID
-	err = s.engine.query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id GROUP BY k.user_id HAVING count(*) > $1`,
+	err = s.engine.query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id
+		GROUP BY k.user_id HAVING count(*) > $1`,
 		func(r Row) error { users = append(users, r.ID(0)); return nil }, keep)
 	for _, user := range users {
 		if err == nil {
@@ -54,35 +55,53 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 	return err
 }
 
-const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.status, q.ms, q.request_id, q.address, q.client, q.door`
+const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.status, q.ms, q.request_id, q.address,
+	q.client, q.door`
 
 func readRequest(r Row, i int) warranty.RequestRecord {
-	return warranty.RequestRecord{ID: r.ID(i), Token: warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)}, At: instant(r, i+3), Method: r.Text(i + 4),
-		Route: r.Text(i + 5), Status: int(r.Int(i + 6)), Ms: int(r.Int(i + 7)), RequestID: r.Text(i + 8), Address: r.Text(i + 9), Client: r.Text(i + 10),
-		Door: enum[warranty.Door](r, i+11)}
+	return warranty.RequestRecord{
+		ID:        r.ID(i),
+		Token:     warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)},
+		At:        instant(r, i+3),
+		Method:    r.Text(i + 4),
+		Route:     r.Text(i + 5),
+		Status:    int(r.Int(i + 6)),
+		Ms:        int(r.Int(i + 7)),
+		RequestID: r.Text(i + 8),
+		Address:   r.Text(i + 9),
+		Client:    r.Text(i + 10),
+		Door:      enum[warranty.Door](r, i+11),
+	}
 }
 
-// Requests lists the requests of all of a user's tokens, newest first, and counts them all.
-func (s *Store) Requests(ctx context.Context, user warranty.ID, p warranty.Paging) ([]warranty.RequestRecord, int64, error) {
-	return s.requests(ctx, ofUser, `1 = 1`, p, user)
+// Requests lists the requests of all of a user's tokens, newest first, and returns their total.
+func (s *Store) Requests(
+	ctx context.Context, user warranty.ID, p warranty.Paging,
+) ([]warranty.RequestRecord, int64, error) {
+	return s.requests(ctx, byUser, `1 = 1`, p, user)
 }
 
-// TokenRequests lists the requests of a token that is the user's, newest first, and counts them all.
-func (s *Store) TokenRequests(ctx context.Context, user, token warranty.ID, p warranty.Paging) ([]warranty.RequestRecord, int64, error) {
+// TokenRequests lists the requests of one of the user's tokens, newest first, and returns their
+// total.
+func (s *Store) TokenRequests(
+	ctx context.Context, user, token warranty.ID, p warranty.Paging,
+) ([]warranty.RequestRecord, int64, error) {
 	return s.requests(ctx, `token_id = $2`, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, p, user, token)
 }
 
-// LastRequest is the newest request of a token that is the user's.
+// LastRequest returns the newest request of one of the user's tokens.
 func (s *Store) LastRequest(ctx context.Context, user, token warranty.ID) (warranty.RequestRecord, error) {
 	var last warranty.RequestRecord
-	err := one(ctx, s.engine, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
-		WHERE q.token_id = $2 AND k.user_id = $1 ORDER BY q.id DESC LIMIT 1`, func(r Row) { last = readRequest(r, 0) }, user, token)
+	err := queryRow(ctx, s.engine, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
+		WHERE q.token_id = $2 AND k.user_id = $1 ORDER BY q.id DESC LIMIT 1`,
+		func(r Row) { last = readRequest(r, 0) }, user, token)
 	return last, err
 }
 
-// requests reads one page and the exact total in one statement, for somebody to
-// whom the condition allows it.
-func (s *Store) requests(ctx context.Context, which, allowed string, p warranty.Paging, args ...any) ([]warranty.RequestRecord, int64, error) {
+// requests reads one page and the exact total in one statement if the condition allowed holds.
+func (s *Store) requests(
+	ctx context.Context, which, allowed string, p warranty.Paging, args ...any,
+) ([]warranty.RequestRecord, int64, error) {
 	var list []warranty.RequestRecord
 	total, found := int64(0), false
 	limit, offset := "$2", "$3"

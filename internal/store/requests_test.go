@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestRequestsAreWrittenOnce tries a write again whose outcome was not known.
+// TestRequestsAreWrittenOnce retries a write with an unknown outcome.
 func TestRequestsAreWrittenOnce(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()

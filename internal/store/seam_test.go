@@ -14,8 +14,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestPlaceholdersBindByNumber has SQLite's trap in it: its $n are counted by
-// their first appearance, and "$2, $1" binds the wrong way round without a word.
+// TestPlaceholdersBindByNumber: SQLite numbers $n parameters by first appearance, so "$2, $1" could
+// silently bind in the wrong order.
 func TestPlaceholdersBindByNumber(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		withScratch(t, s)
@@ -39,14 +39,14 @@ func TestPlaceholdersBindByNumber(t *testing.T) {
 			return errFound
 		}, 1, "eins", 3, "a", "a", "b", "b", "c", 2, 10)
 		if !errors.Is(err, errFound) {
-			t.Errorf("nothing was found, or: %v", err)
+			t.Errorf("no row found: %v", err)
 		}
 	})
 }
 
 var errFound = errors.New("found")
 
-// TestValuesComeBackAsTheyWent sends the values that engines differ about.
+// TestValuesComeBackAsTheyWent stores values that databases treat differently.
 func TestValuesComeBackAsTheyWent(t *testing.T) {
 	text := func(s string) *string { return &s }
 	values := []struct {
@@ -76,18 +76,18 @@ func TestValuesComeBackAsTheyWent(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			err := one(context.Background(), s.engine, `SELECT v, b, u, k FROM scratch WHERE k = $1`, func(r Row) {
+			err := queryRow(context.Background(), s.engine, `SELECT v, b, u, k FROM scratch WHERE k = $1`, func(r Row) {
 				if got := optionalText(r, 0); (got == nil) != (want.v == nil) || got != nil && *got != *want.v {
-					t.Errorf("%s: text came back as %v", want.name, got)
+					t.Errorf("%s: text is read as %v", want.name, got)
 				}
 				if r.Null(1) != (want.b == nil) || !bytes.Equal(r.Bytes(1), want.b) {
-					t.Errorf("%s: bytes came back as %v, null %v", want.name, r.Bytes(1), r.Null(1))
+					t.Errorf("%s: bytes are read as %v, null %v", want.name, r.Bytes(1), r.Null(1))
 				}
 				if r.Null(2) != (want.u == nil) || want.u != nil && r.ID(2) != *want.u {
-					t.Errorf("%s: id came back as %v", want.name, r.ID(2))
+					t.Errorf("%s: id is read as %v", want.name, r.ID(2))
 				}
 				if r.Int(3) != int64(i) {
-					t.Errorf("%s: key came back as %d", want.name, r.Int(3))
+					t.Errorf("%s: key is read as %d", want.name, r.Int(3))
 				}
 			}, i)
 			if err != nil {
@@ -106,9 +106,9 @@ func TestNumbersComeBackAsTheyWent(t *testing.T) {
 		}
 		for _, want := range [][3]int64{{0, 0, 0}, {-1, -1, -1}, {32767, 1<<31 - 1, 1<<63 - 1}, {-32768, -1 << 31, -1 << 63}} {
 			err := s.Write(context.Background(), func(tx *Tx) error {
-				return one(tx.ctx, tx.tx, `INSERT INTO numbers (small, middle, big) VALUES ($1, $2, $3) RETURNING small, middle, big`, func(r Row) {
+				return queryRow(tx.ctx, tx.tx, `INSERT INTO numbers (small, middle, big) VALUES ($1, $2, $3) RETURNING small, middle, big`, func(r Row) {
 					if got := [3]int64{r.Int(0), r.Int(1), r.Int(2)}; got != want {
-						t.Errorf("%v came back as %v", want, got)
+						t.Errorf("%v is read as %v", want, got)
 					}
 				}, want[0], want[1], want[2])
 			})
@@ -127,10 +127,10 @@ func TestDuplicatesAreRecognised(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := s.Write(ctx, put(1, "b")); !s.IsDuplicate(err) {
-			t.Errorf("a key that is taken: %v", err)
+			t.Errorf("duplicate key: %v", err)
 		}
 		if err := s.Write(ctx, func(tx *Tx) error { _, err := tx.exec(`INSERT INTO scratch (k) VALUES ($1)`, 1); return err }); !s.IsDuplicate(err) {
-			t.Errorf("a key that is taken, counted: %v", err)
+			t.Errorf("duplicate key with exec: %v", err)
 		}
 		user := warranty.User{ID: newID(), Email: "a@a.example", CreatedAt: time.Unix(1, 0)}
 		insert := func(u warranty.User) error { return s.Write(ctx, func(tx *Tx) error { return tx.InsertUser(u, "") }) }
@@ -139,13 +139,13 @@ func TestDuplicatesAreRecognised(t *testing.T) {
 		}
 		user.ID = newID()
 		if err := insert(user); !s.IsDuplicate(err) {
-			t.Errorf("an address that is taken: %v", err)
+			t.Errorf("duplicate email address: %v", err)
 		}
 		if err := s.Write(ctx, func(tx *Tx) error { return tx.later(`INSERT INTO scratch (k) VALUES ($1)`, nil) }); err == nil || s.IsDuplicate(err) {
-			t.Errorf("no key at all: %v", err)
+			t.Errorf("null key: %v", err)
 		}
 		if s.IsDuplicate(nil) || s.IsDuplicate(warranty.ErrNotFound) {
-			t.Error("these are no duplicates")
+			t.Error("nil and ErrNotFound are not duplicates")
 		}
 	})
 }
@@ -160,10 +160,10 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 			"a panic":             func(*Tx) error { panic(boom) },
 			"a bad statement":     func(tx *Tx) error { return tx.later(`INSERT INTO nowhere (k) VALUES ($1)`, 1) },
 			"a duplicate":         put(1, "again"),
-			"a row too few": func(tx *Tx) error {
+			"a missing row": func(tx *Tx) error {
 				return tx.exactlyOne(`UPDATE scratch SET v = $1 WHERE k = $2`, "x", 77)
 			},
-			"a caller who has gone": func(tx *Tx) error { return context.Canceled },
+			"a canceled caller": func(tx *Tx) error { return context.Canceled },
 		}
 		for name, fail := range fails {
 			err := s.Write(ctx, func(tx *Tx) error {
@@ -179,13 +179,13 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 				return fail(tx)
 			})
 			if err == nil {
-				t.Errorf("%s: was written", name)
+				t.Errorf("%s: no error", name)
 			}
 			if rows := values(t, s); len(rows) > 0 {
 				t.Errorf("%s: left %v", name, rows)
 			}
 		}
-		// And the store goes on.
+		// The store still works.
 		if err := s.Write(ctx, put(1, "one")); err != nil {
 			t.Error(err)
 		}
@@ -195,8 +195,8 @@ func TestAFailedWriteLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestAUnitFailsAlone: on SQLite units share a transaction, and one that fails
-// must take nothing from its neighbours nor leave anything of its own.
+// TestAUnitFailsAlone: on SQLite, transactions share a commit. One that fails must neither affect
+// the others nor leave anything behind.
 func TestAUnitFailsAlone(t *testing.T) {
 	const units = 64
 	boom := errors.New("boom")
@@ -218,7 +218,7 @@ func TestAUnitFailsAlone(t *testing.T) {
 					case 3:
 						panic(boom)
 					case 6:
-						return tx.later(`INSERT INTO scratch (k) VALUES ($1)`, base+2*i) // taken, by itself
+						return tx.later(`INSERT INTO scratch (k) VALUES ($1)`, base+2*i) // duplicate of its own row
 					}
 					return nil
 				})
@@ -231,14 +231,14 @@ func TestAUnitFailsAlone(t *testing.T) {
 				_, first := rows[int64(base+2*i)]
 				_, second := rows[int64(base+2*i+1)]
 				if want := i%3 != 0; first != want || second != want {
-					t.Errorf("unit %d: its rows are there: %v, %v; should be: %v", i, first, second, want)
+					t.Errorf("unit %d: rows exist: %v, %v; want %v", i, first, second, want)
 				}
 			}
 		}
 	})
 }
 
-// TestReadsSeeWhatWasAcknowledged: who was told that a write is done finds it.
+// TestReadsSeeWhatWasAcknowledged: acknowledged writes are visible to reads.
 func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		withScratch(t, s)
@@ -252,14 +252,14 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 				found := false
 				err := s.engine.query(context.Background(), `SELECT 1 FROM scratch WHERE k = $1`, func(Row) error { found = true; return nil }, k)
 				if err != nil || !found {
-					t.Errorf("%d is not there, or: %v", k, err)
+					t.Errorf("%d is missing: %v", k, err)
 				}
 			}
 		})
 	})
 }
 
-// TestReadsDoNotSeeWhatIsUnderWay: what was not committed is nobody's business.
+// TestReadsDoNotSeeWhatIsUnderWay: uncommitted writes are not visible to others.
 func TestReadsDoNotSeeWhatIsUnderWay(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		withScratch(t, s)
@@ -270,7 +270,7 @@ func TestReadsDoNotSeeWhatIsUnderWay(t *testing.T) {
 			if rows := values(t, s); len(rows) != 0 {
 				t.Errorf("read %v before it was committed", rows)
 			}
-			return one(tx.ctx, tx.tx, `SELECT 1 FROM scratch WHERE k = $1`, func(Row) {}, 1) // but the writer sees its own
+			return queryRow(tx.ctx, tx.tx, `SELECT 1 FROM scratch WHERE k = $1`, func(Row) {}, 1) // the transaction sees its own writes
 		})
 		if err != nil {
 			t.Error(err)
@@ -284,10 +284,10 @@ func TestACancelledCallerWritesNothing(t *testing.T) {
 		cancelled, cancel := context.WithCancel(context.Background())
 		cancel()
 		if err := s.Write(cancelled, put(1, "x")); !errors.Is(err, context.Canceled) {
-			t.Errorf("a write that was cancelled before: %v", err)
+			t.Errorf("write with a canceled context: %v", err)
 		}
 		if err := s.engine.query(cancelled, `SELECT 1`, func(Row) error { return nil }); err == nil {
-			t.Error("a read that was cancelled before found something")
+			t.Error("read with a canceled context succeeded")
 		}
 		if rows := values(t, s); len(rows) != 0 {
 			t.Errorf("wrote %v", rows)
@@ -295,8 +295,8 @@ func TestACancelledCallerWritesNothing(t *testing.T) {
 	})
 }
 
-// TestACallerMayGoWhileWaiting fills every connection and the writer, and has
-// somebody wait behind them who gives up.
+// TestACallerMayGoWhileWaiting occupies every connection or the writer and cancels a write that
+// waits for them.
 func TestACallerMayGoWhileWaiting(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		withScratch(t, s)
@@ -316,7 +316,7 @@ func TestACallerMayGoWhileWaiting(t *testing.T) {
 					return nil
 				})
 			}()
-			testenv.Receive(t, "a unit holds its connection", entered)
+			testenv.Receive(t, "a transaction to hold its connection", entered)
 		}
 		hold()
 		if e, ok := s.engine.(*postgresEngine); ok {
@@ -331,23 +331,23 @@ func TestACallerMayGoWhileWaiting(t *testing.T) {
 			refused <- s.Write(waiting, func(tx *Tx) error { ran.Store(true); return put(1, "x")(tx) })
 		}()
 		giveUp()
-		if err := testenv.Receive(t, "who gave up is told", refused); !errors.Is(err, context.Canceled) {
-			t.Errorf("who gave up was told: %v", err)
+		if err := testenv.Receive(t, "the canceled write to return", refused); !errors.Is(err, context.Canceled) {
+			t.Errorf("canceled write: %v", err)
 		}
 		close(release)
 		for range holders {
-			if err := testenv.Receive(t, "who did not give up is done", done); err != nil {
-				t.Errorf("who did not: %v", err)
+			if err := testenv.Receive(t, "the other writes to return", done); err != nil {
+				t.Errorf("other write: %v", err)
 			}
 		}
 		if rows := values(t, s); len(rows) != 0 || ran.Load() {
-			t.Errorf("who gave up wrote %v", rows)
+			t.Errorf("the canceled write wrote %v", rows)
 		}
 	})
 }
 
-// TestCloseLosesNothing closes the store under load: each write was acknowledged
-// and is there, or was refused as an outage and is not.
+// TestCloseLosesNothing closes the store under load: each write is acknowledged and stored, or
+// Unavailable and not stored.
 func TestCloseLosesNothing(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		for round := range 5 {
@@ -373,7 +373,7 @@ func TestCloseLosesNothing(t *testing.T) {
 					fate[i] = append(fate[i], err == nil)
 					if err != nil {
 						if !isUnavailable(err) {
-							t.Errorf("while it closes: %v", err)
+							t.Errorf("while closing: %v", err)
 						}
 						return
 					}
@@ -382,7 +382,7 @@ func TestCloseLosesNothing(t *testing.T) {
 					}
 				}
 			})
-			if err := testenv.Receive(t, "the store is closed", closed); err != nil {
+			if err := testenv.Receive(t, "the store to close", closed); err != nil {
 				t.Errorf("close: %v", err)
 			}
 			if err := s.Close(); err != nil {
@@ -390,7 +390,7 @@ func TestCloseLosesNothing(t *testing.T) {
 			}
 			soon, cancel := context.WithTimeout(context.Background(), testenv.Patience)
 			if err := s.engine.query(soon, `SELECT 1`, func(Row) error { return nil }); !isUnavailable(err) {
-				t.Errorf("a read after close: %v", err)
+				t.Errorf("read after close: %v", err)
 			}
 			if err := s.Ping(soon); !isUnavailable(err) {
 				t.Errorf("ping after close: %v", err)
@@ -400,7 +400,7 @@ func TestCloseLosesNothing(t *testing.T) {
 			for i := range fate {
 				for n, was := range fate[i] {
 					if _, is := rows[int64(base+1000*i+n)]; is != was {
-						t.Errorf("write %d of %d was acknowledged: %v, is there: %v", n, i, was, is)
+						t.Errorf("write %d of %d: acknowledged %v, stored %v", n, i, was, is)
 					}
 				}
 			}
@@ -408,7 +408,7 @@ func TestCloseLosesNothing(t *testing.T) {
 	})
 }
 
-// TestLikeFindsWhatIsWritten: % and _ and \ are plain characters, on both.
+// TestLikeFindsWhatIsWritten: %, _ and \ are plain characters on both databases.
 func TestLikeFindsWhatIsWritten(t *testing.T) {
 	texts := []string{"100% cotton", "100 cotton", `back\slash`, "under_score", "underXscore", "ÄPFEL", "äpfel", "日本語", "straße", "STRASSE", "%", "_", `\`, ""}
 	each(t, func(t *testing.T, s *Store) {

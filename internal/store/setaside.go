@@ -7,23 +7,25 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// SetAside takes the address from a locked account whose owner never verified it.
-// The account is disabled and keeps its records; successor may restore them. A record
-// that is being made for the address waits for the lock, and then finds the successor.
+// SetAside frees the email address of a locked account that was never verified. The account is
+// disabled and keeps its records, which successor may restore. A record being created for the
+// address waits for the lock and then finds the successor.
 func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
-	return t.exactlyOne(`UPDATE users SET email = $2, disabled_at = COALESCE(disabled_at, $3), set_aside_for = $4, `+nextEpoch+` WHERE id = $1`,
+	return t.exactlyOne(`UPDATE users SET email = $2, disabled_at = COALESCE(disabled_at, $3), set_aside_for = $4, `+
+		nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@set-aside.invalid", now, successor)
 }
 
-// SetAsideWarranties counts the warranties that were set aside for a user.
+// SetAsideWarranties counts the warranties set aside for a user.
 func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int64, err error) {
-	err = one(ctx, s.engine, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1 WHERE h.set_aside_for = $1`,
+	err = queryRow(ctx, s.engine, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1
+		WHERE h.set_aside_for = $1`,
 		func(r Row) { n = r.Int(0) }, user)
 	return n, err
 }
 
-// RestoreSetAside moves everything that was set aside for a locked user into their
-// account, and returns how many warranties that were.
+// RestoreSetAside moves everything set aside for a locked user into their account and returns the
+// number of warranties.
 func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 	var from []warranty.ID
 	err := t.tx.query(t.ctx, `SELECT id FROM users WHERE set_aside_for = $1 ORDER BY id /*pg: FOR UPDATE */`,
@@ -38,8 +40,11 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			return 0, err
 		}
 		moved += n
-		for _, of := range []string{`UPDATE warranties SET issuer_id = $2 WHERE issuer_id = $1`, `UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`} {
-			if err := t.later(of, old, user); err != nil {
+		for _, sql := range []string{
+			`UPDATE warranties SET issuer_id = $2 WHERE issuer_id = $1`,
+			`UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`,
+		} {
+			if err := t.later(sql, old, user); err != nil {
 				return 0, err
 			}
 		}

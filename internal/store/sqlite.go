@@ -17,31 +17,30 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// sqliteEngine is SQLite in this process: a few connections that read, and one
-// that writes for everybody.
+// sqliteEngine is SQLite in this process: a few connections for reads and one for all writes.
 type sqliteEngine struct {
-	refusals
+	writeFailures
 	dialect *dialect
 	readers *sqliteReaders
 	opened  []*sqliteConn
-	units   chan *writeUnit // without a buffer: what was sent is in the writer's hands
-	stop    chan struct{}   // closed to end the writer
-	done    chan struct{}   // closed when the writer has ended
+	units   chan *writeUnit // unbuffered: once sent, the writer has the unit
+	stop    chan struct{}   // closed to stop the writer
+	done    chan struct{}   // closed when the writer has stopped
 	closing sync.Once
-	failed  chan struct{} // closed when the disk can not be trusted any more
+	failed  chan struct{} // closed when the disk can no longer be trusted
 	failure sync.Once
 }
 
 const (
 	busyTimeout = 5 * time.Second
-	// maxGroup bounds the units that share one commit, and with it the memory of one.
+	// maxGroup bounds the units that share a commit, and so the memory of one.
 	maxGroup = 128
 )
 
-// sqliteReaders are the connections that read. The last one that came back goes
-// first, because its cache is the warmest.
+// sqliteReaders is the pool of read connections. The connection returned last is used first,
+// because its cache is the warmest.
 type sqliteReaders struct {
-	free chan struct{} // one for each that is there; whoever receives it takes
+	free chan struct{} // a token per idle connection; receive before take
 	mu   sync.Mutex
 	idle []*sqliteConn
 }
@@ -62,13 +61,13 @@ func (r *sqliteReaders) put(conn *sqliteConn) {
 	r.free <- struct{}{}
 }
 
-// sqliteFile is a database file and how it is opened. Tests put a disk under it
-// that fails, and sync less; the zero values are the real disk and FULL.
+// sqliteFile is a database file and how to open it. The zero values of vfs and synchronous mean the
+// real disk and FULL; tests set others.
 type sqliteFile struct {
 	path, vfs, synchronous string
 }
 
-// uri is the file's name as SQLite takes it. The files beside it get its mode.
+// uri returns the file as a SQLite URI. The WAL files get the mode of the database file.
 func (f sqliteFile) uri() string {
 	uri := "file:" + (&url.URL{Path: f.path}).EscapedPath() + "?_txlock=immediate&modeof=" + url.PathEscape(f.path)
 	if f.vfs != "" {
@@ -77,20 +76,26 @@ func (f sqliteFile) uri() string {
 	return uri
 }
 
-// openSQLite opens the file, which only its owner may read.
+// openSQLite opens the file and makes it readable by its owner only.
 func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
-	// The index of the WAL takes its mode from the umask, unless it is there already.
+	// SQLite creates the WAL index with the mode of the umask, so it is created here first.
 	for _, path := range []string{f.path, f.path + "-shm"} {
 		if err := ownerOnly(path); err != nil {
 			return nil, err
 		}
 	}
 	count := max(3, runtime.GOMAXPROCS(0))
-	e := &sqliteEngine{dialect: sqliteDialect(), readers: &sqliteReaders{free: make(chan struct{}, count)}, units: make(chan *writeUnit),
-		stop: make(chan struct{}), done: make(chan struct{}), failed: make(chan struct{})}
+	e := &sqliteEngine{
+		dialect: sqliteDialect(),
+		readers: &sqliteReaders{free: make(chan struct{}, count)},
+		units:   make(chan *writeUnit),
+		stop:    make(chan struct{}),
+		done:    make(chan struct{}),
+		failed:  make(chan struct{}),
+	}
 	writer, err := e.connect(f)
 	if err != nil {
 		return nil, err
@@ -101,7 +106,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 			err = reader.Exec(`PRAGMA query_only = ON`)
 		}
 		if err != nil {
-			return nil, also(err, e.closeAll())
+			return nil, joinErrors(err, e.closeAll())
 		}
 		e.readers.put(reader)
 	}
@@ -109,7 +114,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 	return e, nil
 }
 
-// ownerOnly makes a file, if need be, that nobody but its owner may read.
+// ownerOnly creates the file if it is missing and makes it readable by its owner only.
 func ownerOnly(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -128,19 +133,21 @@ func (e *sqliteEngine) connect(f sqliteFile) (*sqliteConn, error) {
 	return conn, f.configure(c)
 }
 
-// configure sets up a connection: with FULL, what was acknowledged survives a power cut.
+// configure sets up a connection. With synchronous=FULL, acknowledged writes survive a power cut.
 func (f sqliteFile) configure(c *sqlite3.Conn) error {
-	// A plan does not depend on the values that are bound: SQLite would else prepare
-	// a statement anew for each, which costs more than most of them do.
+	// Plans must not depend on bound values: otherwise SQLite prepares a statement again for each
+	// set of values, which costs more than running most of them.
 	if _, err := c.Config(sqlite3.DBCONFIG_ENABLE_QPSG, true); err != nil {
 		return err
 	}
 	for _, pragma := range []string{
 		fmt.Sprintf(`PRAGMA busy_timeout = %d`, busyTimeout.Milliseconds()),
-		`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"), `PRAGMA cache_size = -12000`,
+		`PRAGMA journal_mode = WAL`,
+		`PRAGMA synchronous = ` + cmp.Or(f.synchronous, "FULL"),
+		`PRAGMA cache_size = -12000`,
 	} {
 		err := c.Exec(pragma)
-		// SQLite does not wait for another process that turns the same new file to WAL.
+		// SQLite does not wait for another process that is switching the same new file to WAL.
 		for start := time.Now(); errors.Is(err, sqlite3.BUSY) && time.Since(start) < busyTimeout; err = c.Exec(pragma) {
 			time.Sleep(5 * time.Millisecond)
 		}
@@ -162,7 +169,7 @@ func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) err
 	conn := e.readers.take()
 	defer e.readers.put(conn)
 	conn.SetInterrupt(ctx)
-	return e.explain(conn.query(ctx, sql, each, args...))
+	return e.classify(conn.query(ctx, sql, each, args...))
 }
 
 func (e *sqliteEngine) ping(ctx context.Context) error {
@@ -174,8 +181,7 @@ func (e *sqliteEngine) ping(ctx context.Context) error {
 	return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
 }
 
-// fence has nothing to wait for: there is one writer at a time, so whoever looked at
-// something before a transaction changed it has ended before that began.
+// fence always passes: there is one writer, so transactions never overlap.
 func (e *sqliteEngine) fence(context.Context) (func(context.Context) (bool, error), error) {
 	return func(context.Context) (bool, error) { return true, nil }, nil
 }
@@ -184,9 +190,11 @@ func (e *sqliteEngine) isDuplicate(err error) bool {
 	return errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) || errors.Is(err, sqlite3.CONSTRAINT_UNIQUE)
 }
 
-// explain turns what a caller can only wait for into the error that says so.
-func (e *sqliteEngine) explain(err error) error {
-	for _, code := range []sqlite3.ErrorCode{sqlite3.BUSY, sqlite3.LOCKED, sqlite3.FULL, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.READONLY, sqlite3.INTERRUPT} {
+// classify turns errors that a retry may fix into Unavailable.
+func (e *sqliteEngine) classify(err error) error {
+	for _, code := range []sqlite3.ErrorCode{
+		sqlite3.BUSY, sqlite3.LOCKED, sqlite3.FULL, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.READONLY, sqlite3.INTERRUPT,
+	} {
 		if errors.Is(err, code) {
 			return unavailable(err)
 		}
@@ -199,7 +207,7 @@ func (e *sqliteEngine) close() (err error) {
 		close(e.stop)
 		<-e.done
 		for range cap(e.readers.free) {
-			<-e.readers.free // each comes back when its query ends
+			<-e.readers.free // returned when its query ends
 		}
 		err = e.closeAll()
 	})
@@ -214,7 +222,7 @@ func (e *sqliteEngine) closeAll() error {
 	return err
 }
 
-// sqliteConn is one connection with the statements that it has prepared.
+// sqliteConn is a connection with its prepared statements.
 type sqliteConn struct {
 	*sqlite3.Conn
 	dialect    *dialect
@@ -238,7 +246,7 @@ func (c *sqliteConn) query(_ context.Context, sql string, each func(Row) error, 
 	if err != nil {
 		return err
 	}
-	defer stmt.Reset() //nolint:errcheck // it repeats the error of the last step, which is returned below
+	defer stmt.Reset() //nolint:errcheck // repeats the error of the last step, which is returned below
 	if err := bind(stmt, args); err != nil {
 		return err
 	}

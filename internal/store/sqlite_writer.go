@@ -9,7 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// writeUnit is one transaction that somebody waits for.
+// writeUnit is one transaction and its result.
 type writeUnit struct {
 	ctx    context.Context
 	fn     func(engineTx) error
@@ -19,10 +19,10 @@ type writeUnit struct {
 
 var (
 	errClosed = errors.New("the database is closed")
-	errFailed = errors.New("the disk failed to make a write durable; restart after it is mended")
+	errFailed = errors.New("fsync failed; fix the disk and restart")
 )
 
-// write hands the unit to the writer and waits until it is durable.
+// write passes the unit to the writer and waits until it is durable.
 func (e *sqliteEngine) write(ctx context.Context, fn func(engineTx) error) error {
 	u := &writeUnit{ctx: ctx, fn: fn, result: make(chan error, 1)}
 	select {
@@ -32,12 +32,12 @@ func (e *sqliteEngine) write(ctx context.Context, fn func(engineTx) error) error
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	// From here the unit may be committed, so the caller hears what became of it.
-	return e.explain(<-u.result)
+	// The unit may be committed from here on, so wait for the result even if ctx ends.
+	return e.classify(<-u.result)
 }
 
-// run is the writer: it takes all units that wait, runs them in one transaction
-// and syncs once for all of them. While it syncs, the next ones gather.
+// run is the writer. It takes all waiting units, runs them in one transaction and syncs once. More
+// units queue up during the sync.
 func (e *sqliteEngine) run(conn *sqliteConn) {
 	defer close(e.done)
 	for {
@@ -50,7 +50,7 @@ func (e *sqliteEngine) run(conn *sqliteConn) {
 	}
 }
 
-// gather takes the units that wait already.
+// gather collects the units that are already waiting.
 func (e *sqliteEngine) gather(first *writeUnit) []*writeUnit {
 	group := []*writeUnit{first}
 	for len(group) < maxGroup {
@@ -67,7 +67,8 @@ func (e *sqliteEngine) gather(first *writeUnit) []*writeUnit {
 func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 	err := e.commit(conn, group)
 	if errors.Is(err, sqlite3.IOERR_FSYNC) {
-		// What the disk holds now is unknown, and a second sync may lie. Stop writing for good.
+		// The state of the disk is unknown, and a second fsync may wrongly succeed. Stop writing
+		// for good.
 		e.failure.Do(func() { close(e.failed) })
 	}
 	for _, u := range group {
@@ -81,8 +82,8 @@ func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 	}
 }
 
-// commit runs a group in one transaction. A unit that fails is undone alone; an
-// error of the whole is returned and means that none of the group was kept.
+// commit runs a group in one transaction. A unit that fails is rolled back alone. An error means
+// that the whole group was rolled back.
 func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
 	select {
 	case <-e.failed:
@@ -97,18 +98,18 @@ func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
 	for _, u := range group {
 		u.err = conn.runUnit(u)
 		if conn.GetAutocommit() {
-			// A full disk or a failed read made SQLite give up the whole transaction.
-			return fmt.Errorf("the transaction was given up: %w", errors.Join(u.err, sqlite3.IOERR))
+			// SQLite rolled back the whole transaction because of a full disk or an I/O error.
+			return fmt.Errorf("the transaction was rolled back: %w", errors.Join(u.err, sqlite3.IOERR))
 		}
 	}
 	err := conn.later(ctx, `COMMIT`)
 	if err != nil && !conn.GetAutocommit() {
-		err = also(err, conn.later(ctx, `ROLLBACK`))
+		err = joinErrors(err, conn.later(ctx, `ROLLBACK`))
 	}
 	return err
 }
 
-// runUnit runs one unit behind a savepoint, so that its failure is its own.
+// runUnit runs a unit in a savepoint, so that a failure affects only that unit.
 func (c *sqliteConn) runUnit(u *writeUnit) (err error) {
 	if err := u.ctx.Err(); err != nil {
 		return err
@@ -124,15 +125,15 @@ func (c *sqliteConn) runUnit(u *writeUnit) (err error) {
 			return
 		}
 		if err != nil {
-			err = also(err, c.later(u.ctx, `ROLLBACK TO unit`))
+			err = joinErrors(err, c.later(u.ctx, `ROLLBACK TO unit`))
 		}
-		err = also(err, c.later(u.ctx, `RELEASE unit`))
+		err = joinErrors(err, c.later(u.ctx, `RELEASE unit`))
 	}()
 	return u.fn(c)
 }
 
-// also adds a second error to a first without wrapping where there is but one.
-func also(err, second error) error {
+// joinErrors returns err unwrapped if second is nil, and both otherwise.
+func joinErrors(err, second error) error {
 	if second == nil {
 		return err
 	}

@@ -10,8 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestSweepRemovesOnlyWhatIsTooOld puts a row a microsecond to either side of
-// each age at which something is removed.
+// TestSweepRemovesOnlyWhatIsTooOld inserts rows a microsecond before and after each expiry.
 func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 	each(t, func(t *testing.T, s *Store) {
 		ctx := context.Background()
@@ -20,8 +19,8 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 		hash := func(n int) (h warranty.Hash) { h[0] = byte(n); return h }
 		user := newID()
 		err := s.Write(ctx, func(tx *Tx) error {
-			for i, age := range []time.Duration{-bit, 0, bit} { // younger, on the dot, older
-				if _, err := tx.KeepAnswer(Kept{User: user, Operation: "x", Key: fmt.Sprint(i), At: now.Add(-KeyLifetime - age)}); err != nil {
+			for i, age := range []time.Duration{-bit, 0, bit} { // younger, exact, older
+				if _, err := tx.SaveResponse(SavedResponse{User: user, Operation: "x", Key: fmt.Sprint(i), At: now.Add(-KeyLifetime - age)}); err != nil {
 					return err
 				}
 				if err := tx.InsertCode(hash(i), ForReset, newID(), now.Add(-age)); err != nil {
@@ -31,7 +30,7 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 					return err
 				}
 			}
-			return tx.InsertSession(newID(), user, hash(9), now, now.Add(-bit)) // ended, not old
+			return tx.InsertSession(newID(), user, hash(9), now, now.Add(-bit)) // ended, but not old
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -50,12 +49,12 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 			}
 		}
 		if number(t, s, `SELECT count(*) FROM sessions WHERE secret_hash = $1`, hash(9)) != 1 {
-			t.Error("a session that has ended but is not old was removed")
+			t.Error("a recently ended session was deleted")
 		}
 	})
 }
 
-// TestWorkersNeverClaimTheSameMail has four workers empty the out-tray at once.
+// TestWorkersNeverClaimTheSameMail has four workers empty the outbox concurrently.
 func TestWorkersNeverClaimTheSameMail(t *testing.T) {
 	const mails, workers = 120, 4
 	each(t, func(t *testing.T, s *Store) {
@@ -91,28 +90,29 @@ func TestWorkersNeverClaimTheSameMail(t *testing.T) {
 					for _, m := range mine {
 						claimed[m.ID]++
 						if m.Attempts != attempt {
-							t.Errorf("attempt %d says that it is number %d", attempt, m.Attempts)
+							t.Errorf("attempt %d has Attempts %d", attempt, m.Attempts)
 						}
 					}
 					mu.Unlock()
 				}
 			})
 			if len(claimed) != mails {
-				t.Errorf("%d of %d mails were claimed", len(claimed), mails)
+				t.Errorf("%d of %d emails were claimed", len(claimed), mails)
 			}
 			for id, n := range claimed {
 				if n != 1 {
-					t.Errorf("mail %s was claimed %d times", id, n)
+					t.Errorf("email %s was claimed %d times", id, n)
 				}
 			}
 		}
 		empty(now, 1)
-		// Whoever claimed them died: they come back when the claim is over, and not before.
+		// The workers that claimed them died: the emails can be claimed again when the claims
+		// expire, and not before.
 		early := now.Add(time.Minute - time.Microsecond)
 		if err := s.Write(ctx, func(tx *Tx) error {
 			mine, err := tx.ClaimMails(early, early.Add(time.Minute), mails)
 			if len(mine) != 0 {
-				t.Errorf("%d mails were claimed from under somebody", len(mine))
+				t.Errorf("%d emails were claimed before the claims expired", len(mine))
 			}
 			return err
 		}); err != nil {

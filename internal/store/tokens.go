@@ -11,14 +11,24 @@ const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_
 	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
 
 func readToken(r Row, i int) warranty.Token {
-	return warranty.Token{ID: r.ID(i), Name: r.Text(i + 1), Prefix: r.Text(i + 2), Scopes: warranty.ScopesOf(r.Int(i + 3)), RateLimitPerMinute: int(r.Int(i + 4)),
-		ExpiresAt: instant(r, i+5), RevokedAt: optionalInstant(r, i+6), CreatedAt: instant(r, i+7), LastUsedAt: optionalInstant(r, i+8), Usage: []warranty.DayUsage{}}
+	return warranty.Token{
+		ID:                 r.ID(i),
+		Name:               r.Text(i + 1),
+		Prefix:             r.Text(i + 2),
+		Scopes:             warranty.ScopesOf(r.Int(i + 3)),
+		RateLimitPerMinute: int(r.Int(i + 4)),
+		ExpiresAt:          instant(r, i+5),
+		RevokedAt:          optionalInstant(r, i+6),
+		CreatedAt:          instant(r, i+7),
+		LastUsedAt:         optionalInstant(r, i+8),
+		Usage:              []warranty.DayUsage{},
+	}
 }
 
-// Token finds a user's token.
+// Token returns one of the user's tokens, with its usage after since.
 func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.Date) (warranty.Token, error) {
 	var token warranty.Token
-	err := one(ctx, s.engine, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
+	err := queryRow(ctx, s.engine, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
 		func(r Row) { token = readToken(r, 0) }, id, user)
 	if err != nil {
 		return token, err
@@ -28,8 +38,10 @@ func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.
 	return tokens[0], err
 }
 
-// Tokens lists a user's tokens, newest first, and counts them all.
-func (s *Store) Tokens(ctx context.Context, user warranty.ID, p warranty.Paging, since warranty.Date) ([]warranty.Token, int64, error) {
+// Tokens lists a user's tokens, newest first, and returns their total.
+func (s *Store) Tokens(
+	ctx context.Context, user warranty.ID, p warranty.Paging, since warranty.Date,
+) ([]warranty.Token, int64, error) {
 	var tokens []warranty.Token
 	var total int64
 	err := s.engine.query(ctx, `SELECT c.n, `+tokenColumns+`
@@ -49,10 +61,11 @@ func (s *Store) Tokens(ctx context.Context, user warranty.ID, p warranty.Paging,
 	return tokens, total, s.addUsage(ctx, tokens, since)
 }
 
-// addUsage fills in the daily counts since a day, one query for each of at most a page of tokens.
+// addUsage adds the daily counts after since, with one query per token.
 func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since warranty.Date) error {
 	for i := range tokens {
-		err := s.engine.query(ctx, `SELECT day, requests FROM token_usage WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r Row) error {
+		err := s.engine.query(ctx, `SELECT day, requests FROM token_usage
+			WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r Row) error {
 			tokens[i].Usage = append(tokens[i].Usage, warranty.DayUsage{Date: date(r, 0), Requests: r.Int(1)})
 			return nil
 		}, tokens[i].ID, since)
@@ -63,19 +76,21 @@ func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since war
 	return nil
 }
 
-// ActiveTokens counts a user's tokens that work, and those of them that have the name.
+// ActiveTokens counts a user's valid tokens, and how many of them have the name.
 func (t *Tx) ActiveTokens(user warranty.ID, name string, now time.Time) (count, named int64, err error) {
 	return activeTokens(t.ctx, t.tx, user, name, now)
 }
 
-// ActiveTokens counts a user's tokens that work.
+// ActiveTokens counts a user's valid tokens.
 func (s *Store) ActiveTokens(ctx context.Context, user warranty.ID, now time.Time) (int64, error) {
 	count, _, err := activeTokens(ctx, s.engine, user, "", now)
 	return count, err
 }
 
-func activeTokens(ctx context.Context, q querier, user warranty.ID, name string, now time.Time) (count, named int64, err error) {
-	err = one(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
+func activeTokens(
+	ctx context.Context, q querier, user warranty.ID, name string, now time.Time,
+) (count, named int64, err error) {
+	err = queryRow(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
 		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
 		func(r Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
 	return count, named, err
@@ -83,8 +98,10 @@ func activeTokens(ctx context.Context, q querier, user warranty.ID, name string,
 
 // InsertToken adds a token with its first secret.
 func (t *Tx) InsertToken(user warranty.ID, token warranty.Token, secret warranty.Hash) error {
-	if err := t.later(`INSERT INTO tokens (id, user_id, name, prefix, scopes, rate_limit, expires_at, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		token.ID, user, token.Name, token.Prefix, token.Scopes.Mask(), token.RateLimitPerMinute, token.ExpiresAt, token.CreatedAt); err != nil {
+	if err := t.later(`INSERT INTO tokens (id, user_id, name, prefix, scopes, rate_limit, expires_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		token.ID, user, token.Name, token.Prefix, token.Scopes.Mask(), token.RateLimitPerMinute,
+		token.ExpiresAt, token.CreatedAt); err != nil {
 		return err
 	}
 	return t.insertSecret(token.ID, secret)
@@ -94,18 +111,19 @@ func (t *Tx) insertSecret(token warranty.ID, secret warranty.Hash) error {
 	return t.later(`INSERT INTO token_secrets (secret_hash, token_id) VALUES ($1, $2)`, secret, token)
 }
 
-// LockToken finds a user's token and keeps others from changing it until the
-// transaction ends. It does not wait for the writes that hold it.
+// LockToken returns one of the user's tokens and locks it until the transaction ends. It does not
+// wait for writes that hold the token.
 func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
 	var token warranty.Token
-	err := one(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
+	err := queryRow(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t
+		WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
 		func(r Row) { token = readToken(r, 0) }, id, user)
 	return token, err
 }
 
-// RotateToken gives a token a new secret; its older ones end at the given time
-// or earlier, and those that had ended before are forgotten. When they end at once,
-// nothing is written with one of them after it returns.
+// RotateToken gives a token a new secret. Its older secrets end at oldEnds or earlier, and expired
+// ones are deleted. If they end immediately, nothing is written with one of them after Write
+// returns.
 func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnds time.Time) error {
 	if err := t.tokenChanged(token.ID); err != nil {
 		return err
@@ -115,9 +133,10 @@ func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnd
 	}
 	if !oldEnds.After(now) {
 		oldEnds = ended
-		t.await(tokenHolders, token.ID) // nobody has the new secret yet, so nobody joins
+		t.await(tokenHolders, token.ID) // the new secret is not in use yet, so no new holders appear
 	}
-	if err := t.later(`UPDATE token_secrets SET expires_at = $2 WHERE token_id = $1 AND (expires_at IS NULL OR expires_at > $2)`, token.ID, oldEnds); err != nil {
+	if err := t.later(`UPDATE token_secrets SET expires_at = $2
+		WHERE token_id = $1 AND (expires_at IS NULL OR expires_at > $2)`, token.ID, oldEnds); err != nil {
 		return err
 	}
 	if err := t.insertSecret(token.ID, secret); err != nil {
@@ -126,8 +145,7 @@ func (t *Tx) RotateToken(token warranty.Token, secret warranty.Hash, now, oldEnd
 	return t.exactlyOne(`UPDATE tokens SET prefix = $2 WHERE id = $1`, token.ID, token.Prefix)
 }
 
-// RevokeToken ends a token for good. Revoking it again waits again for the writes
-// that hold it.
+// RevokeToken revokes a token. Revoking it again waits again for the writes that hold it.
 func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 	t.await(tokenHolders, id)
 	if err := t.tokenChanged(id); err != nil {
@@ -144,7 +162,7 @@ func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
 	return ids, err
 }
 
-// RevokeTokens ends all tokens of a user for good.
+// RevokeTokens revokes all tokens of a user.
 func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
 	t.awaitAll(tokenHolders, user)
 	if err := t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = $1`, user); err != nil {
@@ -153,7 +171,7 @@ func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
 	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
 }
 
-// TokenUse counts the uses of a token since they were last written.
+// TokenUse counts the uses of a token since the last write.
 type TokenUse struct {
 	Token    warranty.ID
 	Day      warranty.Date
@@ -161,18 +179,19 @@ type TokenUse struct {
 	Last     time.Time
 }
 
-// UsageBatch is what one process has counted, numbered so that it is added once
-// also when it is written twice because nobody knows how the first time ended.
+// UsageBatch is the usage counted by one process. Its number makes adding it idempotent: a batch is
+// written again if the outcome of the first write is unknown.
 type UsageBatch struct {
 	Writer warranty.ID // the process
-	Number int64       // grows with each batch
+	Number int64       // increases with each batch
 	Uses   []TokenUse
 }
 
-// AddUsage adds the uses of a batch to what was counted before, unless they are in there.
+// AddUsage adds the uses of a batch, unless the batch was already added.
 func (t *Tx) AddUsage(b UsageBatch, now time.Time) error {
 	n, err := t.exec(`INSERT INTO usage_batches (writer, batch, written_at) VALUES ($1, $2, $3)
-		ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at WHERE usage_batches.batch < excluded.batch`,
+		ON CONFLICT (writer) DO UPDATE SET batch = excluded.batch, written_at = excluded.written_at
+		WHERE usage_batches.batch < excluded.batch`,
 		b.Writer, b.Number, now)
 	if err != nil || n == 0 {
 		return err
@@ -180,7 +199,8 @@ func (t *Tx) AddUsage(b UsageBatch, now time.Time) error {
 	for _, u := range b.Uses {
 		err := t.later(`INSERT INTO token_usage (token_id, day, requests, last_used_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (token_id, day) DO UPDATE SET requests = token_usage.requests + excluded.requests,
-			last_used_at = CASE WHEN excluded.last_used_at > token_usage.last_used_at THEN excluded.last_used_at ELSE token_usage.last_used_at END`,
+			last_used_at = CASE WHEN excluded.last_used_at > token_usage.last_used_at
+				THEN excluded.last_used_at ELSE token_usage.last_used_at END`,
 			u.Token, u.Day, u.Requests, u.Last)
 		if err != nil {
 			return err

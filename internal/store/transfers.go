@@ -6,22 +6,26 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// OfferTransfer makes the code of a locked warranty's offer; an earlier one stops working.
+// OfferTransfer sets the transfer code of a locked warranty. An earlier code no longer works.
 func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time) error {
 	return t.later(`INSERT INTO transfers (warranty_id, code_hash, expires_at) VALUES ($1, $2, $3)
-		ON CONFLICT (warranty_id) DO UPDATE SET code_hash = excluded.code_hash, expires_at = excluded.expires_at`, id, code, expires)
+		ON CONFLICT (warranty_id) DO UPDATE SET code_hash = excluded.code_hash, expires_at = excluded.expires_at`,
+		id, code, expires)
 }
 
-// CancelTransfer removes the offer of a locked warranty.
+// CancelTransfer deletes the transfer offer of a locked warranty.
 func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND expires_at > $2`, id, now)
 }
 
-// CancelTransfers removes every open offer of a user's warranties and returns these.
+// CancelTransfers deletes all open transfer offers of a user's warranties and returns the
+// warranties.
 func (t *Tx) CancelTransfers(owner warranty.ID, now time.Time) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	err := t.tx.query(t.ctx, `SELECT w.id FROM transfers o JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
-		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL ORDER BY w.id /*pg: FOR UPDATE OF w */`,
+	err := t.tx.query(t.ctx, `SELECT w.id FROM transfers o
+			JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
+		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL
+		ORDER BY w.id /*pg: FOR UPDATE OF w */`,
 		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, owner, now)
 	if err != nil {
 		return nil, err
@@ -34,19 +38,19 @@ func (t *Tx) CancelTransfers(owner warranty.ID, now time.Time) ([]warranty.ID, e
 	return ids, nil
 }
 
-// AcceptTransfer takes the offer that a code belongs to, so that it can not be
-// taken again, and gives the warranty to its new owner. The old one keeps what
-// other roles they have.
+// AcceptTransfer uses up a transfer code and makes newOwner the owner of its warranty. The previous
+// owner keeps their other roles.
 func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.Time) (warranty.ID, error) {
 	var id warranty.ID
-	// The warranty is locked before its offer, as everybody else does.
-	if err := one(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
+	// Lock the warranty before its offer, like every other transaction.
+	if err := queryRow(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
 		WHERE o.code_hash = $1 AND o.expires_at > $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
 		func(r Row) { id = r.ID(0) }, code, now); err != nil {
 		return id, err
 	}
-	// Of two who come at once, the second has to hear it here, as one who comes later.
-	taken, err := t.exec(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`, id, code, now)
+	// If two accept concurrently, the second must fail here, as if it came later.
+	taken, err := t.exec(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`,
+		id, code, now)
 	if err == nil && taken != 1 {
 		err = warranty.ErrNotFound
 	}
@@ -56,7 +60,7 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	if err := t.lockLists(id, newOwner); err != nil {
 		return id, err
 	}
-	if err := t.takeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {
+	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {
 		return id, err
 	}
 	return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))

@@ -8,41 +8,57 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier, w.seller_name, w.seller_email,
-	w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at, w.external_id`
+const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier,
+	w.seller_name, w.seller_email, w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at,
+	w.external_id`
 
-// warrantyWidth is how many columns these are.
+// warrantyWidth is the number of columns in warrantyColumns.
 const warrantyWidth = 16
 
 func readWarranty(r Row, i int) warranty.Warranty {
-	return warranty.Warranty{ID: r.ID(i), ReferenceNumber: warranty.Reference(r.Text(i + 1)), ProductName: r.Text(i + 2),
-		Description: optionalText(r, i+3), SerialNumber: optionalText(r, i+4), Category: optionalText(r, i+5), Supplier: optionalText(r, i+6),
-		SellerName: optionalText(r, i+7), SellerEmail: optionalText(r, i+8), StartDate: date(r, i+9), EndDate: date(r, i+10),
-		Standing: enum[warranty.Status](r, i+11), Version: r.Int(i + 12), CreatedAt: instant(r, i+13), UpdatedAt: instant(r, i+14),
-		ExternalID: optionalText(r, i+15)}
+	return warranty.Warranty{
+		ID:              r.ID(i),
+		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
+		ProductName:     r.Text(i + 2),
+		Description:     optionalText(r, i+3),
+		SerialNumber:    optionalText(r, i+4),
+		Category:        optionalText(r, i+5),
+		Supplier:        optionalText(r, i+6),
+		SellerName:      optionalText(r, i+7),
+		SellerEmail:     optionalText(r, i+8),
+		StartDate:       date(r, i+9),
+		EndDate:         date(r, i+10),
+		Standing:        enum[warranty.Status](r, i+11),
+		Version:         r.Int(i + 12),
+		CreatedAt:       instant(r, i+13),
+		UpdatedAt:       instant(r, i+14),
+		ExternalID:      optionalText(r, i+15),
+	}
 }
 
-// readMine reads a warranty with the reader's roles on it in the column behind.
-func readMine(r Row, i int) warranty.Warranty {
+// readWarrantyRoles reads a warranty followed by the user's roles on it.
+func readWarrantyRoles(r Row, i int) warranty.Warranty {
 	w := readWarranty(r, i)
 	w.Roles = warranty.RolesOf(r.Int(i + warrantyWidth))
 	return w
 }
 
-const mine = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` + seen + `
+const warrantyQuery = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` + joinWarranty + `
 	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL`
 
-// Warranty finds a warranty that the user may see.
+// Warranty returns a warranty that the user has access to.
 func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Warranty, error) {
 	var w warranty.Warranty
-	err := one(ctx, s.engine, mine, func(r Row) { w = readMine(r, 0) }, user, id)
+	err := queryRow(ctx, s.engine, warrantyQuery, func(r Row) { w = readWarrantyRoles(r, 0) }, user, id)
 	return w, err
 }
 
-// Warranties lists the warranties that the user may see and that fit the
-// question, as of today, and counts them all.
-func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date) ([]warranty.Warranty, int64, error) {
-	l := listOf(user, ofWarranty)
+// Warranties lists the warranties that the user has access to and that match in as of today, and
+// returns their total.
+func (s *Store) Warranties(
+	ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date,
+) ([]warranty.Warranty, int64, error) {
+	l := listOf(user, kindWarranty)
 	switch in.Status {
 	case "":
 	case warranty.Active:
@@ -56,7 +72,8 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 	}
 	if in.ExpiringWithinDays != nil {
 		last := min(today+warranty.Date(*in.ExpiringWithinDays), warranty.Lifetime-1)
-		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ? AND a.end_date <= ?`, warranty.Active, today, today, last)
+		l.and(`a.status = ? AND a.start_date <= ? AND a.end_date >= ? AND a.end_date <= ?`,
+			warranty.Active, today, today, last)
 	}
 	if in.Category != "" {
 		l.and(`a.category = ?`, warranty.Fold(in.Category))
@@ -65,79 +82,98 @@ func (s *Store) Warranties(ctx context.Context, user warranty.ID, in warranty.Li
 		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
 	}
 	if in.ExternalID != "" {
-		l.narrow("", `a.item_id = (SELECT w.id FROM warranties w WHERE w.issuer_id = ? AND w.external_id = ? AND w.deleted_at IS NULL)`, user, in.ExternalID)
+		l.narrow("", `a.item_id = (SELECT w.id FROM warranties w
+			WHERE w.issuer_id = ? AND w.external_id = ? AND w.deleted_at IS NULL)`, user, in.ExternalID)
 	}
 	if in.Q != "" {
-		l.narrow(seen, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
+		l.narrow(joinWarranty, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
 	}
-	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+seen, in.Paging, readMine)
+	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+joinWarranty, in.Paging, readWarrantyRoles)
 }
 
-// ending is what is in force today and ends between two days.
-const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status = 1 AND a.start_date <= $2 AND a.end_date >= $2 AND a.end_date <= $3`
+// ending selects the warranties that are active today and end by a day.
+const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status = 1
+	AND a.start_date <= $2 AND a.end_date >= $2 AND a.end_date <= $3`
 
-// Ending lists the warranties in force that the user may see and that end by a
-// day. Those that end first come first, and no more than are wanted.
-func (s *Store) Ending(ctx context.Context, user warranty.ID, today, last warranty.Date, most int) ([]warranty.Warranty, error) {
-	giveBack, err := s.ends.take(ctx, user)
+// Ending lists the active warranties that the user has access to and that end by a day, soonest
+// first.
+func (s *Store) Ending(
+	ctx context.Context, user warranty.ID, today, last warranty.Date, limit int,
+) ([]warranty.Warranty, error) {
+	release, err := s.endGate.acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	defer giveBack()
+	defer release()
 	var list []warranty.Warranty
-	err = s.engine.query(ctx, `SELECT `+warrantyColumns+`, a.roles FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
-		ORDER BY a.end_date, a.item_id LIMIT $4) a `+seen+` ORDER BY w.end_date, w.id`,
-		func(r Row) error { list = append(list, readMine(r, 0)); return nil }, user, today, last, most)
+	err = s.engine.query(ctx, `SELECT `+warrantyColumns+`, a.roles
+		FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
+		ORDER BY a.end_date, a.item_id LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id`,
+		func(r Row) error { list = append(list, readWarrantyRoles(r, 0)); return nil }, user, today, last, limit)
 	return list, err
 }
 
-// EndDates counts the warranties in force that the user may see and that end by a
-// day, for each day on which one does.
-func (s *Store) EndDates(ctx context.Context, user warranty.ID, today, last warranty.Date) (map[warranty.Date]int64, error) {
-	giveBack, err := s.ends.take(ctx, user)
+// EndDates counts the active warranties that the user has access to and that end by a day, per end
+// date.
+func (s *Store) EndDates(
+	ctx context.Context, user warranty.ID, today, last warranty.Date,
+) (map[warranty.Date]int64, error) {
+	release, err := s.endGate.acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	defer giveBack()
+	defer release()
 	days := map[warranty.Date]int64{}
 	err = s.engine.query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
 		func(r Row) error { days[date(r, 0)] = r.Int(1); return nil }, user, today, last)
 	return days, err
 }
 
-// WarrantyByReference finds a warranty by its reference, whoever it belongs to,
-// and the name of its issuer.
-func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (w warranty.Warranty, issuer string, err error) {
-	err = one(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
-		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`, func(r Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
+// WarrantyByReference returns any warranty by its reference, and the name of its issuer.
+func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (
+	w warranty.Warranty, issuer string, err error,
+) {
+	err = queryRow(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
+		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`,
+		func(r Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
 	return w, issuer, err
 }
 
-// InsertWarranty adds a warranty whose creator is its owner and issuer.
+// InsertWarranty adds a warranty. Its creator becomes owner and issuer.
 func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
-	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number, category, folded_category, supplier,
-			seller_name, seller_email, start_date, end_date, standing, search, version, created_at, updated_at, external_id)
+	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number,
+			category, folded_category, supplier, seller_name, seller_email, start_date, end_date, standing, search,
+			version, created_at, updated_at, external_id)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
-		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber, w.Category, foldedCategory(w), w.Supplier,
-		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing, searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID); err != nil {
+		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber,
+		w.Category, foldedCategory(w), w.Supplier, w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing,
+		searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID); err != nil {
 		return err
 	}
 	return t.grantNew(creator, w, warranty.NewRoles(warranty.Owner, warranty.Issuer))
 }
 
-// People lists who has which roles on a warranty.
+// People lists the enabled users with roles on a warranty.
 func (t *Tx) People(id warranty.ID) ([]Party, error) {
 	var list []Party
-	err := t.tx.query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles FROM access a JOIN users u ON u.id = a.user_id
+	err := t.tx.query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles
+		FROM access a JOIN users u ON u.id = a.user_id
 		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
 		func(r Row) error {
-			list = append(list, Party{ID: r.ID(0), Name: r.Text(1), Email: r.Text(2), Verified: !r.Null(3), Mails: readChoices(r.Int(4)), Roles: warranty.RolesOf(r.Int(5))})
+			list = append(list, Party{
+				ID:       r.ID(0),
+				Name:     r.Text(1),
+				Email:    r.Text(2),
+				Verified: !r.Null(3),
+				Mails:    readChoices(r.Int(4)),
+				Roles:    warranty.RolesOf(r.Int(5)),
+			})
 			return nil
 		}, id)
 	return list, err
 }
 
-// Party is a person with roles on a warranty, as somebody to write to.
+// Party is a user with roles on a warranty, as a recipient of email.
 type Party struct {
 	ID          warranty.ID
 	Name, Email string
@@ -146,30 +182,31 @@ type Party struct {
 	Roles       warranty.Roles
 }
 
-// AddSeller makes a person the seller of a warranty that has just been inserted.
+// AddSeller makes a user the seller of a warranty that was just inserted.
 func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
 	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))
 }
 
-// LockWarranty finds a warranty that the user may see and keeps it from being
-// changed by others until the transaction ends.
+// LockWarranty returns a warranty that the user has access to and locks it until the transaction
+// ends.
 func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
-	// The lock is taken on the record alone and the access row is read after it.
-	// Locking both would make two people who change one record wait for each other.
+	// Only the record is locked, and the access row is read afterwards. Locking both could deadlock
+	// two users who change the same record.
 	var w warranty.Warranty
-	if err := t.exactlyOne(`SELECT 1 FROM access a `+seen+`
-		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`, user, id); err != nil {
+	if err := t.exactlyOne(`SELECT 1 FROM access a `+joinWarranty+`
+		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
+		user, id); err != nil {
 		return w, err
 	}
-	err := one(t.ctx, t.tx, mine, func(r Row) { w = readMine(r, 0) }, user, id)
+	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r Row) { w = readWarrantyRoles(r, 0) }, user, id)
 	return w, err
 }
 
-// UpdateWarranty writes what may change of a locked warranty. The version must
-// still be the one that was read.
+// UpdateWarranty updates a locked warranty whose version is still before.Version.
 func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
-	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6, start_date = $7, end_date = $8,
-			standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
+	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6,
+			start_date = $7, end_date = $8, standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13
+		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
 		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID); err != nil {
 		return err
@@ -177,25 +214,29 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	return t.syncAccess(before, w)
 }
 
-// DeleteWarranty soft-deletes a locked warranty and removes its documents; their
-// files are removed later, by the sweep. Its row stays, for the history.
+// DeleteWarranty soft-deletes a locked warranty and deletes its documents, whose files the sweep
+// deletes later. The row remains for the history.
 func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
-	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1 WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
+	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1
+		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, w.Version, now); err != nil {
 		return err
 	}
 	if err := t.noteDeleted(now, `warranty_id = $2`, w.ID); err != nil {
 		return err
 	}
-	for _, of := range []string{`DELETE FROM transfers WHERE warranty_id = $1`, `DELETE FROM documents WHERE warranty_id = $1`} {
-		if err := t.later(of, w.ID); err != nil {
+	for _, sql := range []string{
+		`DELETE FROM transfers WHERE warranty_id = $1`,
+		`DELETE FROM documents WHERE warranty_id = $1`,
+	} {
+		if err := t.later(sql, w.ID); err != nil {
 			return err
 		}
 	}
 	return t.dropAccess(w.ID)
 }
 
-// searchText is what q looks through, a line each.
+// searchText returns the text that q searches, one field per line.
 func searchText(w warranty.Warranty) string {
 	parts := []string{w.ProductName, string(w.ReferenceNumber), strings.ReplaceAll(string(w.ReferenceNumber), "-", "")}
 	if w.SerialNumber != nil {

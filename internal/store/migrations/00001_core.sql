@@ -1,9 +1,8 @@
 -- +goose Up
--- One text for both databases: what stands in a pg or sqlite comment is only that
--- one's, and the types UUID and BYTEA become BLOB on SQLite (see dialect.go).
--- Days are counted from 1970-01-01, instants are microseconds, enumerations are
--- the numbers of package warranty. Texts that are compared are folded in Go, so
--- that both databases agree on what is equal.
+-- One file for both databases: text in a pg or sqlite comment applies to that database only, and
+-- the types UUID and BYTEA become BLOB on SQLite (see dialect.go). Dates are days since 1970-01-01,
+-- instants are microseconds, enums are the numbers of package warranty. Text that is compared is
+-- folded in Go, so that both databases agree on what is equal.
 
 CREATE TABLE users (
   id UUID NOT NULL PRIMARY KEY,
@@ -25,8 +24,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id);
 CREATE INDEX sessions_by_age ON sessions (expires_at);
 
--- Tokens change only when they are rotated or revoked: writers lock the row to see
--- that it is still alive, so what changes with every use is kept elsewhere.
+-- Tokens change only when they are rotated or revoked. Writers lock the row to check that the token
+-- is valid, so usage is stored elsewhere.
 CREATE TABLE tokens (
   id UUID NOT NULL PRIMARY KEY,
   user_id UUID NOT NULL,
@@ -40,8 +39,8 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_of_user ON tokens (user_id, id);
 
--- A token has one secret that does not expire by itself, and while a rotation
--- overlaps also older ones that do.
+-- A token has one secret without an expiry and, while a rotation overlaps, older ones with an
+-- expiry.
 CREATE TABLE token_secrets (
   secret_hash BYTEA NOT NULL PRIMARY KEY,
   token_id UUID NOT NULL,
@@ -107,8 +106,8 @@ CREATE TABLE claims (
 );
 CREATE INDEX claims_of_warranty ON claims (warranty_id, id);
 
--- storage_key names the file in the file store; it is never selected together
--- with what is shown.
+-- storage_key is the file in the file store. It is never selected together with fields that are
+-- shown.
 CREATE TABLE documents (
   id UUID NOT NULL PRIMARY KEY,
   warranty_id UUID NOT NULL,
@@ -125,9 +124,9 @@ CREATE TABLE documents (
 );
 CREATE INDEX documents_of_warranty ON documents (warranty_id, id);
 
--- Who sees what: one row for each person and record, with a copy of what lists
--- filter on. Lists and single reads go through it alike, so they can not disagree.
--- kind: 1 warranty, 2 claim, 3 document. parent_id is the warranty.
+-- Who sees what: one row per user and record, with a copy of the columns that lists filter on.
+-- Lists and single reads both use it, so they cannot disagree. kind: 1 warranty, 2 claim, 3
+-- document. parent_id is the warranty.
 CREATE TABLE access (
   user_id UUID NOT NULL,
   kind SMALLINT NOT NULL,
@@ -153,8 +152,8 @@ CREATE TABLE idempotency (
 ) /*sqlite: WITHOUT ROWID */;
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
 
--- Mails are written in the transaction that wants them and sent by a worker.
--- claimed_until keeps two workers from sending the same one.
+-- Emails are inserted in the transaction that causes them and sent by a worker. claimed_until
+-- prevents two workers from sending the same one.
 CREATE TABLE mails (
   id UUID NOT NULL PRIMARY KEY,
   address TEXT NOT NULL,
@@ -166,7 +165,7 @@ CREATE TABLE mails (
 );
 CREATE INDEX mails_by_claim ON mails (claimed_until, id);
 
--- Things that happen once in the life of a database.
+-- Events that happen once per database.
 CREATE TABLE milestones (
   name TEXT NOT NULL PRIMARY KEY,
   reached_at BIGINT NOT NULL

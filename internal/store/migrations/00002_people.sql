@@ -1,15 +1,15 @@
 -- +goose Up
--- What signed-in people do: offers of transfer, history, and the mails they want.
+-- Transfer offers, history, and email preferences.
 
--- One open offer a warranty; a newer one replaces it.
+-- One open offer per warranty. A newer one replaces it.
 CREATE TABLE transfers (
   warranty_id UUID NOT NULL PRIMARY KEY,
   code_hash BYTEA NOT NULL UNIQUE,
   expires_at BIGINT NOT NULL
 );
 
--- Rows are only ever added. thread_id is the warranty, or the token, that a page
--- of history is about; subject_id is what was done something to.
+-- Rows are never updated or deleted. thread_id is the warranty or token whose history this is;
+-- subject_id is the changed record.
 CREATE TABLE history (
   thread_id UUID NOT NULL,
   id UUID NOT NULL,
@@ -24,11 +24,11 @@ CREATE TABLE history (
   PRIMARY KEY (thread_id, id)
 ) /*sqlite: WITHOUT ROWID */;
 
--- Bits of warranty.MailChoices; 7 is all of them.
+-- Bits of warranty.MailChoices; 7 means all.
 ALTER TABLE users ADD COLUMN mail_choices SMALLINT NOT NULL DEFAULT 7;
 
--- What was reminded of, so that it is once: stage is the days before the end, and
--- an end that was moved is another one.
+-- Reminders that were sent, so that each is sent once. stage is the number of days before the end.
+-- A changed end date gets new reminders.
 CREATE TABLE reminders (
   subject_id UUID NOT NULL,
   stage SMALLINT NOT NULL,

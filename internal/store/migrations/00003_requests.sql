@@ -1,6 +1,6 @@
 -- +goose Up
--- The latest requests that were made with integration tokens, for their owner to
--- look at. route is the pattern and never the address that was asked for.
+-- The latest requests made with integration tokens, shown to their owner. route is the pattern,
+-- never the requested URL.
 CREATE TABLE requests (
   user_id UUID NOT NULL,
   id UUID NOT NULL,

@@ -1,5 +1,5 @@
 -- +goose Up
--- The secret address of a person's calendar of end dates; a new one replaces it.
+-- The secret URL of a user's calendar of end dates. A new one replaces it.
 CREATE TABLE calendars (
   user_id UUID NOT NULL PRIMARY KEY,
   secret_hash BYTEA NOT NULL UNIQUE,

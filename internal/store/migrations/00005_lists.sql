@@ -1,6 +1,6 @@
 -- +goose Up
--- How far a person's list of one kind has changed other than by growing at its
--- newest end, for the counts that processes remember of it (see blocks.go).
+-- Counts changes to a user's list of one kind, other than growth at its newest end, to invalidate
+-- the counts cached by processes (see blocks.go).
 CREATE TABLE list_epochs (
   user_id UUID NOT NULL,
   kind SMALLINT NOT NULL,
@@ -8,8 +8,8 @@ CREATE TABLE list_epochs (
   PRIMARY KEY (user_id, kind)
 ) /*sqlite: WITHOUT ROWID */;
 
--- The last changes, each in the slot of its epoch, which a later one takes over.
--- An item of zeros means that any may have changed.
+-- The latest changes, each in the slot of its epoch; later changes overwrite it. An item of zeros
+-- means that any item may have changed.
 CREATE TABLE list_changes (
   user_id UUID NOT NULL,
   kind SMALLINT NOT NULL,

@@ -1,7 +1,6 @@
 -- +goose Up
--- Requests are written one a request that is answered, so the table is kept in the
--- order of time: a new row goes to its end, and only one index has to be searched
--- for its place. Whose a request is, its token tells.
+-- One row is inserted per request, so the table is ordered by time: new rows are appended, and only
+-- one index must be searched. The user of a request is found by its token.
 DROP INDEX requests_by_age;
 ALTER TABLE requests RENAME TO requests_by_user;
 CREATE TABLE requests (

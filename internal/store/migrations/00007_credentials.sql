@@ -1,6 +1,6 @@
 -- +goose Up
--- Moves with every change of the person or their tokens that a credential shows,
--- for the tokens that processes remember (see credentials.go).
+-- Incremented by every change to a user or their tokens that is visible in a credential, to
+-- invalidate tokens cached by processes (see credentials.go).
 ALTER TABLE users ADD COLUMN credential_epoch BIGINT NOT NULL DEFAULT 0;
 
 -- +goose Down

@@ -1,7 +1,7 @@
 -- +goose Up
--- On SQLite, a list finds its records by the number of their row, which access
--- repeats: by their id it is a search in an index, and one in the table behind it.
--- PostgreSQL has no such numbers, and nothing to do here.
+-- On SQLite, lists find records by rowid, which access repeats. Finding them by id would take a
+-- search in an index and another in the table. PostgreSQL has no stable row numbers and needs no
+-- change.
 /*sqlite: ALTER TABLE access ADD COLUMN item_row INTEGER NOT NULL DEFAULT 0; */
 /*sqlite: ALTER TABLE warranties RENAME TO warranties_by_id; */
 /*sqlite: CREATE TABLE warranties (row INTEGER NOT NULL PRIMARY KEY, id BLOB NOT NULL UNIQUE, reference TEXT NOT NULL UNIQUE, issuer_id BLOB NOT NULL, product_name TEXT NOT NULL, description TEXT, serial_number TEXT, category TEXT, folded_category TEXT NOT NULL, supplier TEXT, seller_name TEXT, seller_email TEXT, start_date INTEGER NOT NULL, end_date INTEGER NOT NULL, standing SMALLINT NOT NULL, search TEXT NOT NULL, version BIGINT NOT NULL, created_at BIGINT NOT NULL, updated_at BIGINT NOT NULL, deleted_at BIGINT); */

@@ -1,11 +1,10 @@
 -- +goose Up
--- An account whose address was never verified is set aside when the owner of the
--- mailbox takes the address: it keeps its records, is disabled, and names the new
--- account that may restore them.
+-- An account whose address was never verified is set aside when the owner of the mailbox claims the
+-- address: it keeps its records, is disabled, and names the new account that may restore them.
 ALTER TABLE users ADD COLUMN set_aside_for UUID;
 CREATE INDEX users_set_aside ON users (set_aside_for) WHERE set_aside_for IS NOT NULL;
 
--- Browsers and networks that an account has signed in from, by their hash.
+-- Browsers and networks that an account has signed in from, as hashes.
 CREATE TABLE devices (
   user_id UUID NOT NULL,
   device_hash BYTEA NOT NULL,
@@ -14,8 +13,8 @@ CREATE TABLE devices (
 ) /*sqlite: WITHOUT ROWID */;
 CREATE INDEX devices_by_age ON devices (seen_at);
 
--- Mails that one account caused to another person in the last day. topic is the
--- claim or the warranty that the mail is about; a digest has a row for each.
+-- Emails that one account caused to other users in the last day. topic is the claim or warranty
+-- that the email is about; a digest has a row for each.
 CREATE TABLE mail_log (
   sender_id UUID NOT NULL,
   at BIGINT NOT NULL,
@@ -27,7 +26,7 @@ CREATE TABLE mail_log (
 CREATE INDEX mail_log_of_recipient ON mail_log (recipient, topic, at);
 CREATE INDEX mail_log_by_age ON mail_log (at);
 
--- What a person has not been mailed about yet; one digest tells them all of it.
+-- Changes that a user was not emailed about yet. One digest reports all of them.
 CREATE TABLE mail_digest (
   user_id UUID NOT NULL,
   claim_id UUID NOT NULL,

@@ -1,19 +1,18 @@
 -- +goose Up
--- The newest entry of a list that a process may have counted in a block: an entry
--- that comes below it moves the list's epoch, however late it is committed (see
--- blocks.go).
+-- The newest entry of a list that a process may have counted in a block. An entry inserted below it
+-- increments the list's epoch, however late it is committed (see blocks.go).
 ALTER TABLE list_epochs ADD COLUMN horizon UUID;
 
--- The last batch of usage that each process wrote: a batch whose commit was
--- reported as failed is written again and counted once.
+-- The last usage batch of each process. A batch whose commit seemed to fail is written again and
+-- counted once.
 CREATE TABLE usage_batches (
   writer UUID NOT NULL PRIMARY KEY,
   batch BIGINT NOT NULL,
   written_at BIGINT NOT NULL
 );
 
--- The lowest schema that a binary has to know to run on this one. A migration that
--- takes something away raises it to the first schema whose binaries do without.
+-- The lowest schema version that a binary must support to run on this schema. A migration that
+-- removes something raises it to the first version whose binaries do not use it.
 CREATE TABLE schema_compatibility (
   oldest BIGINT NOT NULL
 );

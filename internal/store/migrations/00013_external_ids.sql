@@ -1,10 +1,9 @@
 -- +goose Up
--- The issuer's own number of a record. A deleted record frees it.
+-- The issuer's own id of a record. A deleted record frees it.
 ALTER TABLE warranties ADD COLUMN external_id TEXT /*pg: COLLATE "C" */;
 CREATE UNIQUE INDEX warranties_by_external_id ON warranties (issuer_id, external_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL;
 
--- What an import looks for in records without such a number. Each record is in
--- one of the two.
+-- Indexes for imports of records without an external id. Each record is in one of the two.
 CREATE INDEX warranties_by_serial ON warranties (issuer_id, serial_number /*pg: COLLATE "C" */, product_name /*pg: COLLATE "C" */)
   WHERE serial_number IS NOT NULL AND deleted_at IS NULL;
 CREATE INDEX warranties_by_content ON warranties (issuer_id, start_date, product_name /*pg: COLLATE "C" */)

@@ -1,7 +1,7 @@
 -- +goose Up
--- The database's own id, in its one row, and the folder that holds the files of
--- its documents: both are written in the folder, so that no other database takes
--- it for its own and a replica notices that it uses another folder.
+-- The id of the database, in its only row, and the folder that holds the files of its documents.
+-- Both ids are also stored in the folder, so that no other database uses it and a replica notices a
+-- wrong folder.
 CREATE TABLE installation (
   one SMALLINT NOT NULL PRIMARY KEY,
   id UUID NOT NULL,
@@ -10,9 +10,9 @@ CREATE TABLE installation (
 );
 INSERT INTO installation (one, id, files_swept_at) VALUES (1, /*pg: gen_random_uuid() */ /*sqlite: randomblob(16) */, 0);
 
--- Files that no document uses, and since when by the database's clock.
--- state: 1 its document was deleted, 2 no document knows it, 3 it is in the
--- trash, 4 it has not arrived completely. A deleted one counts for its uploader.
+-- Files that no document uses, and since when by the database's clock. state: 1 document deleted, 2
+-- orphaned, 3 in the trash, 4 upload incomplete. A deleted file counts towards its uploader's
+-- storage.
 CREATE TABLE unused_files (
   storage_key TEXT /*pg: COLLATE "C" */ NOT NULL PRIMARY KEY,
   state SMALLINT NOT NULL,

@@ -11,9 +11,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestOneTurnAPerson holds one person's turn: what goes through all that they may
-// see waits, their lists and the searches of others do not, and no turn is left over.
-func TestOneTurnAPerson(t *testing.T) {
+// TestFullScansAreSerializedPerUser holds one user's slots: their full scans wait, their lists and
+// the scans of others do not, and no slot is left over.
+func TestFullScansAreSerializedPerUser(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		first := ids.Add(1_000_000)
 		s := &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: first, last: first, sure: true}
@@ -28,22 +28,22 @@ func TestOneTurnAPerson(t *testing.T) {
 			_, _, err := st.Documents(ctx, user, warranty.ListDocuments{Paging: paging, Q: q})
 			return err
 		}
-		giveBack, err := st.searches.take(t.Context(), me)
+		release, err := st.searchGate.acquire(t.Context(), me)
 		if err != nil {
 			t.Fatal(err)
 		}
-		giveBackEnds, err := st.ends.take(t.Context(), me)
+		releaseEnds, err := st.endGate.acquire(t.Context(), me)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for what, ask := range map[string]func(ctx context.Context, user warranty.ID) error{
-			"a search of warranties": func(ctx context.Context, user warranty.ID) error { return warranties(ctx, user, "kettle") },
-			"a search of documents":  func(ctx context.Context, user warranty.ID) error { return documents(ctx, user, "kettle") },
-			"what ends first": func(ctx context.Context, user warranty.ID) error {
+			"search of warranties": func(ctx context.Context, user warranty.ID) error { return warranties(ctx, user, "kettle") },
+			"search of documents":  func(ctx context.Context, user warranty.ID) error { return documents(ctx, user, "kettle") },
+			"ending warranties": func(ctx context.Context, user warranty.ID) error {
 				_, err := st.Ending(ctx, user, s.today(), s.today()+60, 5)
 				return err
 			},
-			"the days of ends": func(ctx context.Context, user warranty.ID) error {
+			"end dates": func(ctx context.Context, user warranty.ID) error {
 				_, err := st.EndDates(ctx, user, s.today(), s.today()+60)
 				return err
 			},
@@ -54,7 +54,7 @@ func TestOneTurnAPerson(t *testing.T) {
 			}
 			cancel()
 			if err := ask(t.Context(), other); err != nil {
-				t.Errorf("%s, of somebody else: %v", what, err)
+				t.Errorf("%s of another user: %v", what, err)
 			}
 		}
 		if err := errors.Join(warranties(t.Context(), me, ""), documents(t.Context(), me, "")); err != nil {
@@ -62,16 +62,16 @@ func TestOneTurnAPerson(t *testing.T) {
 		}
 		waited := make(chan error, 1)
 		go func() { waited <- warranties(t.Context(), me, "kettle") }()
-		giveBackEnds()
+		releaseEnds()
 		if _, err := st.EndDates(t.Context(), me, s.today(), s.today()+60); err != nil {
-			t.Errorf("the days of ends wait for a search: %v", err)
+			t.Errorf("end dates wait for a search: %v", err)
 		}
-		giveBack()
-		if err := testenv.Receive(t, "the search that waited for its turn", waited); err != nil {
-			t.Errorf("the one that waited: %v", err)
+		release()
+		if err := testenv.Receive(t, "the waiting search", waited); err != nil {
+			t.Errorf("waiting search: %v", err)
 		}
-		if left := len(st.searches.of) + len(st.ends.of); left != 0 {
-			t.Errorf("%d turns are left over", left)
+		if left := len(st.searchGate.slots) + len(st.endGate.slots); left != 0 {
+			t.Errorf("%d slots are left over", left)
 		}
 	})
 }
