@@ -42,7 +42,7 @@ func TestJourney(t *testing.T) {
 	ada.fill(t, "#name", "Ada Byron", "#email", email, "#password", password)
 	ada.press(t, "Create account")
 	ada.mustShow(t, "Verify your e-mail address", email)
-	code, err := s.mailed(email, "Confirm your e-mail address")
+	code, err := s.mailed(email, "Confirm your email address")
 	if err != nil {
 		t.Fatal(err)
 	}

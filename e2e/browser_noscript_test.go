@@ -144,7 +144,7 @@ func sendPublicForms(t *testing.T, s *site) {
 	b.fill(t, "#name", "Stranger", "#email", email, "#password", password)
 	b.press(t, "Create account")
 	b.mustShow(t, email)
-	code, err := s.mailed(email, "Confirm your e-mail address")
+	code, err := s.mailed(email, "Confirm your email address")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestTextStaysText(t *testing.T) {
 	mallory.fill(t, "#name", payloads[4], "#email", email, "#password", password)
 	mallory.press(t, "Create account")
 	mallory.mustBeText(t, payloads[4])
-	code, err := s.mailed(email, "Confirm your e-mail address")
+	code, err := s.mailed(email, "Confirm your email address")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 	if err := os.Rename(id, id+" away"); err != nil {
 		t.Fatal(err)
 	}
-	if line := refusedStart(t, dir, other...); !strings.Contains(line, "of 10 files, this one knows 0") {
+	if line := refusedStart(t, dir, other...); !strings.Contains(line, "only 0 of its 10 files are known") {
 		t.Error(line)
 	}
 	startIn(t, dir, append(other, "--adopt-files")...).mustStop(t)
@@ -143,10 +143,10 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data")
 	second := startWithoutReady(t, t.TempDir(), database, "--data=data")
 	a := second.want(t, 503, call{method: "GET", path: "/readyz"})
-	if detail := a.must(t, "detail"); !strings.Contains(detail, "does not use the folder that holds the files") {
+	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
-	if lines := second.logged("the folder of files cannot be used"); len(lines) != 1 {
+	if lines := second.logged("cannot use the files folder"); len(lines) != 1 {
 		t.Errorf("%d lines in the log: %s", len(lines), second.log())
 	}
 	for id := range first.documents(t, session) {
@@ -182,7 +182,7 @@ func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	p.mustStop(t)
 	p = startWithoutReady(t, dir, database, "--data=first")
 	a := p.want(t, 503, call{method: "GET", path: "/readyz"})
-	if detail := a.must(t, "detail"); !strings.Contains(detail, "does not use the folder that holds the files") {
+	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
 	p.kill()
@@ -206,11 +206,11 @@ func TestPathsThatCannotBeAreRefused(t *testing.T) {
 	for _, c := range []struct{ arg, want string }{
 		{"--data=" + text, "is not a folder"},
 		{"--data=" + text + "/below", "not a directory"},
-		{"--data=/proc/svc", "cannot be made"},
-		{"--database=" + dir, "is a folder; name a file in it"},
-		{"--database=" + text, "is a file, but not a SQLite database"},
-		{"--database=" + filepath.Join(dir, "socket"), "is not a file"},
-		{"--database=/proc/svc/svc.db", "cannot be made"},
+		{"--data=/proc/svc", "cannot create the folder"},
+		{"--database=" + dir, "is a folder; give the path of a file"},
+		{"--database=" + text, "is not a SQLite database"},
+		{"--database=" + filepath.Join(dir, "socket"), "is not a regular file"},
+		{"--database=/proc/svc/svc.db", "cannot create the folder"},
 	} {
 		if line := refusedStart(t, t.TempDir(), c.arg); !strings.Contains(line, c.want) {
 			t.Errorf("%s: %s", c.arg, line)

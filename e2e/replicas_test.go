@@ -93,8 +93,8 @@ func TestReplicasShareALimitExactly(t *testing.T) {
 }
 
 const (
-	redisAway = "rate limits: Redis does not answer, counting in memory"
-	redisBack = "rate limits: Redis answers again, counting there"
+	redisAway = "rate limits: Redis is unavailable, counting in memory"
+	redisBack = "rate limits: Redis is available again"
 )
 
 // flood sends requests to both replicas in turn, from ten clients.

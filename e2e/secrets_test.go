@@ -25,7 +25,7 @@ func TestSecretsAreInNoLog(t *testing.T) {
 	email := "olga@people.example"
 
 	session := p.want(t, 201, call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": "Olga", "email": email, "password": first}}).must(t, "data.access_token")
-	code := box.code(t, "Confirm your e-mail address")
+	code := box.code(t, "Confirm your email address")
 	p.want(t, 422, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code, "canary-field": code}})
 	p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
 	p.want(t, 401, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": email, "password": wrong}})
@@ -81,7 +81,7 @@ func TestMailNamesThePublicAddress(t *testing.T) {
 	p := start(t, "--smtp=smtp://"+box.address, "--public-url=https://warranty.example")
 	p.want(t, 201, call{method: "POST", path: "/api/auth/register", header: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"},
 		body: map[string]string{"name": "Olga", "email": "olga@people.example", "password": password}})
-	box.code(t, "Confirm your e-mail address")
+	box.code(t, "Confirm your email address")
 	if mail := box.String(); strings.Contains(mail, "evil") || !strings.Contains(mail, "https://warranty.example") {
 		t.Errorf("the mail has a wrong address in it:\n%s", mail)
 	}

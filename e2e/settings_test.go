@@ -166,7 +166,7 @@ func effects(t *testing.T) map[string]effect {
 		"mail-limit": {one: "1", other: "2", wrong: "-1", shows: [2]string{"1", "2"}, with: []string{"--sign-in-rate-limit=0"},
 			see: func(t *testing.T, p *process) string {
 				session := p.register(t, "olga")
-				code, err := p.mailed("olga@people.example", "Confirm your e-mail address")
+				code, err := p.mailed("olga@people.example", "Confirm your email address")
 				if err != nil {
 					t.Fatal(err)
 				}

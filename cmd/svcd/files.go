@@ -13,16 +13,21 @@ import (
 	"warranty.example/svc/internal/service"
 )
 
-// filesFolder is the folder of the documents' files.
+// filesFolder returns the folder of the document files.
 func filesFolder(c config.Config) string { return filepath.Join(c.Data, "files") }
 
-// databaseFiles are the files of a SQLite database, and first its folder.
+// databaseFiles lists the folder and the files of a SQLite database.
 func databaseFiles(c config.Config) []string {
-	return []string{filepath.Dir(c.Database), c.Database, c.Database + "-wal", c.Database + "-shm", c.Database + "-lock"}
+	return []string{
+		filepath.Dir(c.Database),
+		c.Database,
+		c.Database + "-wal",
+		c.Database + "-shm",
+		c.Database + "-lock",
+	}
 }
 
-// checkPaths refuses a folder and a database file that cannot be what they are said
-// to be, before anything is made or changed there.
+// checkPaths rejects paths of the wrong kind before anything is created there.
 func checkPaths(c config.Config) error {
 	if info, err := os.Stat(c.Data); err == nil && !info.IsDir() {
 		return fmt.Errorf("--data: %s is not a folder", c.Data)
@@ -30,34 +35,34 @@ func checkPaths(c config.Config) error {
 	if c.IsPostgres() {
 		return nil
 	}
-	// Where it does not exist yet or cannot be looked at, opening it tells why.
+	// If Stat fails, opening the database later reports the reason.
 	if info, err := os.Stat(c.Database); err == nil {
 		switch {
 		case info.IsDir():
-			return fmt.Errorf("--database: %s is a folder; name a file in it", c.Database)
+			return fmt.Errorf("--database: %s is a folder; give the path of a file", c.Database)
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("--database: %s is not a file", c.Database)
+			return fmt.Errorf("--database: %s is not a regular file", c.Database)
 		case info.Size() > 0 && !isSQLite(c.Database):
-			return fmt.Errorf("--database: %s is a file, but not a SQLite database", c.Database)
+			return fmt.Errorf("--database: %s is not a SQLite database", c.Database)
 		}
 	}
 	return nil
 }
 
-// withoutLinks is where a path leads: whoever opens a database under another name
-// must find the same lock beside it.
-func withoutLinks(path string) string {
+// resolveLinks resolves symbolic links, so that a database opened under two names
+// has one lock file.
+func resolveLinks(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
-	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // it does not exist yet
+	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil { // a new file
 		return filepath.Join(folder, filepath.Base(path))
 	}
 	return path
 }
 
-// isSQLite tells whether a file begins as a SQLite database does. One that cannot
-// be read may be: opening it tells why.
+// isSQLite reports whether a file starts like a SQLite database. It returns true for
+// an unreadable file; opening the database reports the reason.
 func isSQLite(path string) bool {
 	const magic = "SQLite format 3\x00"
 	file, err := os.Open(path)
@@ -70,41 +75,45 @@ func isSQLite(path string) bool {
 	return err == nil && string(head) == magic
 }
 
-// lockDatabase keeps a second server from using the same SQLite file. The
-// operator's commands do not take this lock: they only use the database, which
-// SQLite itself guards. PostgreSQL is there for replicas, and has no lock.
+// lockDatabase prevents a second server from using the same SQLite file. Operator
+// commands do not need the lock, because SQLite serializes their writes. PostgreSQL
+// supports replicas, so it has no lock.
 func lockDatabase(c config.Config) (release func() error, err error) {
 	if c.IsPostgres() {
 		return func() error { return nil }, nil
 	}
-	if err := files.Make(filepath.Dir(c.Database)); err != nil {
-		return nil, denied(usageError{fmt.Errorf("the folder %s cannot be made: %w; choose another one with --data or --database", filepath.Dir(c.Database), err)}, filepath.Dir(c.Database))
+	folder := filepath.Dir(c.Database)
+	if err := files.MkdirAll(folder); err != nil {
+		err = fmt.Errorf("cannot create the folder %s: %w; choose another one with --data or --database", folder, err)
+		return nil, explainDenied(usageError{err}, folder)
 	}
-	return take(c.Database + "-lock")
+	return lockFile(c.Database + "-lock")
 }
 
-func take(path string) (release func() error, err error) {
-	lock, err := files.Take(path)
+func lockFile(path string) (release func() error, err error) {
+	lock, err := files.AcquireLock(path)
 	var locked files.LockedError
 	if errors.As(err, &locked) {
-		return nil, usageError{fmt.Errorf("%w; stop it first, or choose another folder with --data", err)}
+		return nil, usageError{fmt.Errorf("%w; stop it, or choose another folder with --data", err)}
 	}
 	if err != nil {
-		return nil, denied(err, path)
+		return nil, explainDenied(err, path)
 	}
 	return lock.Release, nil
 }
 
-// openFiles opens the folder of files and makes sure that it is this database's.
-// With SQLite the folder is locked: nobody else may use it.
+// openFiles opens the files folder and checks that it belongs to this database. With
+// SQLite it also locks the folder.
 func openFiles(ctx context.Context, c config.Config, s *service.Service) (release func() error, err error) {
 	folder := filesFolder(c)
 	if s.Files, err = files.Open(folder); err != nil {
-		return nil, denied(usageError{fmt.Errorf("--data: the folder %s cannot be used: %w", folder, err)}, c.Data, folder, filepath.Join(folder, "complete"), filepath.Join(folder, "arriving"), filepath.Join(folder, "trash"))
+		err = usageError{fmt.Errorf("--data: cannot use the folder %s: %w", folder, err)}
+		return nil, explainDenied(err, c.Data, folder,
+			filepath.Join(folder, "complete"), filepath.Join(folder, "arriving"), filepath.Join(folder, "trash"))
 	}
 	unlock := func() error { return nil }
 	if !c.IsPostgres() {
-		if unlock, err = take(filepath.Join(folder, "lock")); err != nil {
+		if unlock, err = lockFile(filepath.Join(folder, "lock")); err != nil {
 			return nil, errors.Join(err, s.Files.Close())
 		}
 	}
@@ -115,7 +124,7 @@ func openFiles(ctx context.Context, c config.Config, s *service.Service) (releas
 		err = usageError{fmt.Errorf("--data: %w", err)}
 	}
 	if err != nil {
-		return nil, errors.Join(denied(err, filepath.Join(folder, "id")), release())
+		return nil, errors.Join(explainDenied(err, filepath.Join(folder, "id")), release())
 	}
 	return release, nil
 }

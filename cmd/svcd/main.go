@@ -26,11 +26,12 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run is main with an exit code: 2 for what the person who typed can fix.
+// run executes the command and returns the exit code: 2 for usage errors, 1 for
+// other errors.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
+	context.AfterFunc(ctx, stop) // a second Ctrl-C kills the process
 	err := command().ExecuteContext(ctx)
 	if err == nil {
 		return 0
@@ -43,32 +44,41 @@ func run() int {
 	return 1
 }
 
-// oneLine makes a line of an error that is a list.
+// oneLine joins the lines of an error.
 var oneLine = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ")
 
-// usageError is one that the person who typed the command can fix.
+// usageError is an error that the user can fix on the command line.
 type usageError struct{ error }
 
 func command() *cobra.Command {
-	root := &cobra.Command{Use: "svcd", Short: "The warranty records service", Version: version.String(), Args: noArguments,
-		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+	root := &cobra.Command{
+		Use:               "svcd",
+		Short:             "The warranty records service",
+		Version:           version.String(),
+		Args:              noArguments,
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
 			if err != nil {
 				return err
 			}
 			return serve(cmd.Context(), c)
-		}}
+		},
+	}
 	root.Flags().SortFlags, root.PersistentFlags().SortFlags = false, false
 	config.AddFlags(root.PersistentFlags())
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{fmt.Errorf("%w; see svcd --help", err)} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; see svcd --help", err)}
+	})
 	root.AddCommand(userCommand())
 	return root
 }
 
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageError{fmt.Errorf("%q is not a command; see svcd --help", args[0])}
+		return usageError{fmt.Errorf("unknown command %q; see svcd --help", args[0])}
 	}
 	return nil
 }
@@ -82,7 +92,7 @@ func load(cmd *cobra.Command) (config.Config, error) {
 		return c, usageError{err}
 	}
 	if !c.IsPostgres() {
-		c.Database = withoutLinks(c.Database)
+		c.Database = resolveLinks(c.Database)
 	}
 	return c, nil
 }
@@ -90,8 +100,8 @@ func load(cmd *cobra.Command) (config.Config, error) {
 // open opens the store and the service on it.
 func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Service, error) {
 	st, err := store.Open(ctx, c.Database)
-	if err != nil && !c.IsPostgres() { // an address may hold a password
-		err = denied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
+	if err != nil && !c.IsPostgres() { // a URL can contain a password
+		err = explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
 	}
 	if err != nil {
 		return nil, err
@@ -110,16 +120,16 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	return s, nil
 }
 
-// serve wires everything together and runs until it is told to stop.
+// serve runs the server until ctx is done.
 func serve(ctx context.Context, c config.Config) (err error) {
 	defer func() {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = nil // it was told to stop before it was ready
+			err = nil // stopped during startup
 		}
 	}()
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if names := config.Strangers(os.Environ()); len(names) > 0 {
-		log.Warn("the environment has names that are no settings; svcd --help lists those that are", "names", names)
+	if names := config.UnknownVars(os.Environ()); len(names) > 0 {
+		log.Warn("unknown SVC_ variables; svcd --help lists the known ones", "names", names)
 	}
 	proxies, err := limit.ParseProxies(c.TrustedProxies)
 	if err != nil {
@@ -152,9 +162,21 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeLimits()) }()
 
-	srv := &server.Server{Service: s, Limits: limits, Log: log, Version: version.String(), PublicURL: c.PublicURL, Proxies: proxies,
-		IPRate: c.IPRateLimit, VerifyRate: c.VerifyRateLimit, SignInRate: c.SignInRateLimit, SignUpRate: c.SignUpRateLimit,
-		Drain: c.Drain, ConnectionsPerAddress: c.ConnectionsPerAddress, SecurityContact: c.SecurityContact}
+	srv := &server.Server{
+		Service:               s,
+		Limits:                limits,
+		Log:                   log,
+		Version:               version.String(),
+		PublicURL:             c.PublicURL,
+		Proxies:               proxies,
+		IPRate:                c.IPRateLimit,
+		VerifyRate:            c.VerifyRateLimit,
+		SignInRate:            c.SignInRateLimit,
+		SignUpRate:            c.SignUpRateLimit,
+		Drain:                 c.Drain,
+		ConnectionsPerAddress: c.ConnectionsPerAddress,
+		SecurityContact:       c.SecurityContact,
+	}
 	if c.AdminListen != "" {
 		admin, err := net.Listen("tcp", c.AdminListen)
 		if err != nil {
@@ -178,13 +200,13 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	return srv.Run(ctx, listener)
 }
 
-// limiter counts in memory, or in Redis when replicas share the limits.
+// limiter returns a limiter in Redis if --redis is set, else in memory.
 func limiter(c config.Config, log *slog.Logger, s *service.Service) (limit.Limiter, func() error, error) {
 	memory := limit.NewMemory(s.Now)
 	if c.Redis == "" {
 		return memory, func() error { return nil }, nil
 	}
-	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now, limit.Patience)
+	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now, limit.RedisTimeout)
 	if err != nil {
 		return nil, nil, err
 	}

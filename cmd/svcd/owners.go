@@ -12,25 +12,26 @@ import (
 	"warranty.example/svc/internal/config"
 )
 
-// owner is whom a file belongs to.
+// owner is the user and group of a file.
 type owner struct{ uid, gid int }
 
-// denied adds to an error that permission was denied for one of some files: whose
-// it is, who svcd is, and what to do.
-func denied(err error, paths ...string) error {
+// explainDenied extends err if this process may not write one of the paths. The text
+// names the owner and the user of this process, and says what to do.
+func explainDenied(err error, paths ...string) error {
 	for _, path := range paths {
-		if reason := denial(path); reason != "" {
+		if reason := whyDenied(path); reason != "" {
 			return fmt.Errorf("%w; %s", err, reason)
 		}
 	}
 	return err
 }
 
-// denial says why this process may not write a file or folder, or nothing if it may.
-func denial(path string) string {
+// whyDenied explains why this process may not write path. It returns "" if it may.
+func whyDenied(path string) string {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Sprintf("svcd runs as %s and may not look at %s; give it the folders above, or start it as their owner", account(os.Geteuid()), path)
+		return fmt.Sprintf("svcd runs as %s and cannot access %s; grant access to the parent folders, or run svcd as their owner",
+			account(os.Geteuid()), path)
 	}
 	if err != nil || !errors.Is(access(path, info.IsDir()), fs.ErrPermission) {
 		return ""
@@ -40,11 +41,11 @@ func denial(path string) string {
 	if !info.IsDir() {
 		folder = filepath.Dir(path)
 	}
-	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; start svcd as its owner, or change the owner with: chown -R %d:%d %s",
+	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; run svcd as its owner, or change the owner with: chown -R %d:%d %s",
 		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), folder)
 }
 
-// access tries whether a file or folder can be written.
+// access fails if a file or folder is not writable.
 func access(path string, isFolder bool) error {
 	if isFolder {
 		return mayWrite(path)
@@ -56,7 +57,7 @@ func access(path string, isFolder bool) error {
 	return file.Close()
 }
 
-// account is a user's name, if the system knows it, and number.
+// account formats a uid with the user's name, if it is known.
 func account(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
 		return fmt.Sprintf("%s (uid %d)", u.Username, uid)
@@ -64,11 +65,11 @@ func account(uid int) string {
 	return fmt.Sprintf("uid %d", uid)
 }
 
-// handOver gives the files that a command run by root has made to the owner of
-// the folder they are in: else the service, which runs as that owner, could not
-// open them. made tells which ones were not there before. What is a link, or has
-// another name, is left alone: who owns the folder must not get more that way.
-func handOver(made []string) error {
+// chownToFolderOwner makes the owner of the folder the owner of the files that a
+// command run by root has created, so that the service, which runs as that owner, can
+// open them. It skips symbolic and hard links, which the folder's owner could use to
+// gain other files.
+func chownToFolderOwner(made []string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -96,7 +97,7 @@ func handOver(made []string) error {
 	return nil
 }
 
-// missingFiles are those of a SQLite database that do not exist.
+// missingFiles lists the files of a SQLite database that do not exist.
 func missingFiles(c config.Config) (missing []string) {
 	if c.IsPostgres() {
 		return nil

@@ -7,13 +7,13 @@ import (
 	"syscall"
 )
 
-// ownerOf tells whom a file belongs to, and how many names it has.
+// ownerOf returns the owner of a file and its number of hard links.
 func ownerOf(info fs.FileInfo) (owner, uint64) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return owner{}, 0
 	}
-	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink) //nolint:unconvert // it is another type on other systems
+	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink) //nolint:unconvert // the type differs between systems
 }
 
 // mayWrite fails unless this process may read, write and enter a folder.

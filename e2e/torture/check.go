@@ -649,13 +649,13 @@ func (t *town) checkMails(f facts, letters []letter) {
 			for _, a := range t.model.accounts {
 				ids := map[string]bool{}
 				for _, l := range letters {
-					if l.to == a.email && strings.HasPrefix(l.subject, "A warranty of yours ends") && strings.Contains(l.text, r.key) {
+					if l.to == a.email && strings.Contains(l.subject, "warranty ends") && strings.Contains(l.text, r.key) {
 						ids[l.id] = true
 					}
 				}
 				came += len(ids)
 				if slices.ContainsFunc(f.waiting, func(l letter) bool {
-					return l.to == a.email && strings.HasPrefix(l.subject, "A warranty of yours ends") && strings.Contains(l.text, r.key)
+					return l.to == a.email && strings.Contains(l.subject, "warranty ends") && strings.Contains(l.text, r.key)
 				}) {
 					came = max(came, 1)
 				}

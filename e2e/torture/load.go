@@ -104,7 +104,7 @@ func (t *town) settle(count int) error {
 			return err
 		}
 		a.id, a.session = session.User.ID, session.AccessToken
-		code, err := t.mailbox.code(t.ctx, a.email, "Confirm your e-mail address")
+		code, err := t.mailbox.code(t.ctx, a.email, "Confirm your email address")
 		if err != nil {
 			return err
 		}

@@ -13,10 +13,10 @@ import (
 	"unicode"
 )
 
-// maxRate keeps the arithmetic of the limiters far from overflow.
+// maxRate prevents overflows in the limiters.
 const maxRate = 1_000_000_000
 
-// text stores a string that check accepts.
+// text stores a string if check accepts it.
 func text(check func(string) error, field func(*Config) *string) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		if err := check(v); err != nil {
@@ -27,7 +27,7 @@ func text(check func(string) error, field func(*Config) *string) func(*Config, s
 	}
 }
 
-// optional is text for a setting that may be absent.
+// optional is like text, but accepts an empty value.
 func optional(check func(string) error, field func(*Config) *string) func(*Config, string) error {
 	store := text(check, field)
 	return func(c *Config, v string) error {
@@ -38,7 +38,7 @@ func optional(check func(string) error, field func(*Config) *string) func(*Confi
 	}
 }
 
-// whole stores a number that is at least lowest.
+// whole stores an integer of at least lowest.
 func whole(lowest int, field func(*Config) *int) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		n, err := strconv.Atoi(v)
@@ -50,22 +50,22 @@ func whole(lowest int, field func(*Config) *int) func(*Config, string) error {
 	}
 }
 
-// maxDuration is more than any supervisor waits.
+// maxDuration is longer than any supervisor waits.
 const maxDuration = 10 * time.Minute
 
-// duration stores a length of time that is not negative.
+// duration stores a duration from 0 to maxDuration.
 func duration(field func(*Config) *time.Duration) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
 		if err != nil || d < 0 || d > maxDuration {
-			return fmt.Errorf("%s is not a length of time from 0s to 10m, such as 5s", shown(v))
+			return fmt.Errorf("%s is not a duration from 0s to 10m, such as 5s", shown(v))
 		}
 		*field(c) = d
 		return nil
 	}
 }
 
-// choice stores a yes or no.
+// choice stores a boolean.
 func choice(field func(*Config) *bool) func(*Config, string) error {
 	return func(c *Config, v string) error {
 		switch strings.ToLower(v) {
@@ -99,8 +99,8 @@ func checkListen(v string) error {
 	return nil
 }
 
-// setAdminListen refuses what others could reach: metrics and profiles show the
-// inside of the process and ask nobody who they are.
+// setAdminListen accepts loopback addresses only, because metrics and profiles are
+// served without authentication.
 func setAdminListen(c *Config, v string) error {
 	if v == "" {
 		return nil
@@ -113,7 +113,7 @@ func setAdminListen(c *Config, v string) error {
 		return fmt.Errorf("%s is not a loopback address, such as 127.0.0.1:8081", shown(v))
 	}
 	if v == c.Listen && port != "0" {
-		return fmt.Errorf("%s is the address of --listen, give another port", shown(v))
+		return fmt.Errorf("%s is already used by --listen; use another port", shown(v))
 	}
 	c.AdminListen = v
 	return nil
@@ -121,10 +121,10 @@ func setAdminListen(c *Config, v string) error {
 
 func checkPath(v string) error {
 	if strings.ContainsFunc(v, unicode.IsControl) {
-		return errors.New("a path holds no control characters")
+		return errors.New("contains a control character")
 	}
 	if strings.Contains(v, "://") {
-		return errors.New("is a URL where a path on this machine is needed")
+		return errors.New("must be a path, not a URL")
 	}
 	return nil
 }
@@ -143,13 +143,13 @@ func checkProxies(v string) error {
 
 func checkMailFrom(v string) error {
 	if _, err := mail.ParseAddress(v); err != nil || strings.ContainsFunc(v, unicode.IsControl) {
-		return fmt.Errorf("%s is not a mail address, such as warranty@example.com", shown(v))
+		return fmt.Errorf("%s is not an email address, such as warranty@example.com", shown(v))
 	}
 	return nil
 }
 
-// setSecurityContact takes what RFC 9116 allows as a contact, and makes a mailto of
-// an email address.
+// setSecurityContact accepts an https:// URL or an email address, which it stores as
+// a mailto: URL for security.txt (RFC 9116).
 func setSecurityContact(c *Config, v string) error {
 	wrong := errors.New("is neither an email address nor an https:// URL")
 	switch u, err := url.Parse(v); {
@@ -172,14 +172,14 @@ func setSecurityContact(c *Config, v string) error {
 	return nil
 }
 
-// validPort is whether port is a number from lowest up to the largest port.
+// validPort reports whether port is a number from lowest to 65535.
 func validPort(port string, lowest uint64) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	return err == nil && n >= lowest
 }
 
-// validName is whether host could be a name in the DNS. The stricter this is,
-// the less a URL made from it needs quoting anywhere.
+// validName reports whether host is a valid DNS name. Such names never need quoting
+// in a URL.
 func validName(host string) bool {
 	if host == "" || len(host) > 253 {
 		return false
@@ -197,7 +197,7 @@ func validName(host string) bool {
 	return true
 }
 
-// isIP is whether host is an IP address without a zone, which has a meaning on
+// isIP reports whether host is an IP address without a zone; zones are meaningful on
 // one machine only.
 func isIP(host string) bool {
 	addr, err := netip.ParseAddr(host)
@@ -209,8 +209,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
 }
 
-// shown quotes a value for an error: short, on one line, and not at all when it
-// could be a URL with a password that was put into the wrong setting.
+// shown quotes a value for an error message. It shortens long values and hides those
+// that could be a URL with a password, set in the wrong place.
 func shown(v string) string {
 	if strings.Contains(v, "@") || strings.Contains(v, "://") {
 		return "the value"

@@ -1,5 +1,5 @@
-// Package config holds every setting of svcd: its flag, its environment
-// variable, its default and what it may be, each declared once in [Table].
+// Package config declares the settings of svcd, each with its flag, environment
+// variable, default and validation, in [Table].
 package config
 
 import (
@@ -13,45 +13,43 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Config is what svcd was told to do. Every value in it has been checked, so
-// that what uses it need not doubt it. Database, Redis and SMTP may hold
+// Config holds the validated settings. Database, Redis and SMTP can contain
 // passwords: log the Config itself, which hides them, never these fields.
 type Config struct {
 	Listen         string // host:port, the host may be empty
-	PublicURL      string // scheme://host[:port] in lower case, without a slash at the end
-	Database       string // a file path, or a postgres:// URL: see IsPostgres
+	PublicURL      string // scheme://host[:port] in lower case, without a trailing slash
+	Database       string // a file path, or a postgres:// URL; see IsPostgres
 	Data           string // a folder
 	AdoptFiles     bool   // take over another database's files
-	Redis          string // empty: limits live in memory
+	Redis          string // empty: limits are counted in memory
 	Demo           bool
 	TrustedProxies string // comma-separated networks and addresses
-	SMTP           string // empty: mail goes to the log
+	SMTP           string // empty: emails are logged
 	MailFrom       string // an address, with or without a name
 	SignupClosed   bool
-	AdminListen    string // host:port on loopback; empty: no such listener
-	// SecurityContact is the URL that security.txt names; empty: there is none.
+	AdminListen    string // host:port on loopback; empty: disabled
+	// SecurityContact is the URL shown in security.txt; empty: none.
 	SecurityContact string
 
-	RateLimit       int // requests a minute of a session
-	MaxTokenRate    int // requests a minute that a token may be given at most
-	IPRateLimit     int // requests a minute of an address, 0 for no limit
-	VerifyRateLimit int // public verifications a minute of an address, 0 for no limit
-	SignInRateLimit int // sign-ins a minute of an address, 0 for no limit
-	SignUpRateLimit int // registrations an hour of an address, 0 for no limit
-	// ConnectionsPerAddress is how many connections an address may have open, 0 for no limit.
-	ConnectionsPerAddress int
+	// A limit of 0 means no limit.
+	RateLimit       int // requests per minute and session, at least 1
+	MaxTokenRate    int // highest rate limit of a token, at least 1
+	IPRateLimit     int // requests per minute and IP address
+	VerifyRateLimit int // public verifications per minute and IP address
+	SignInRateLimit int // sign-ins per minute and IP address
+	SignUpRateLimit int // registrations per hour and IP address
+
+	ConnectionsPerAddress int           // open connections per IP address
 	Drain                 time.Duration // how long requests are served after SIGTERM
-	StorageLimit          int           // MiB of documents that a person may upload, 0 for no limit
-	MailLimit             int           // mails a day to other people that an account may cause, 0 for no limit
+	StorageLimit          int           // MiB of documents per user
+	MailLimit             int           // emails to other people per account and day
 }
 
-// IsPostgres tells which of the two databases is meant, so that the rule for
-// telling them apart is written once.
+// IsPostgres reports whether Database is a PostgreSQL URL.
 func (c Config) IsPostgres() bool { return isPostgres(c.Database) }
 
-// AddFlags declares every setting as a flag of fs. What is given is only kept:
-// Load checks it, so that a wrong flag and a wrong environment variable are
-// refused in the same words.
+// AddFlags declares every setting as a flag of fs. The flags accept any value. Load
+// validates them, so that flags and environment variables give the same errors.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range Table() {
 		usage := fmt.Sprintf("%s (default %s) [%s]", s.Help, s.shownDefault(), s.Env)
@@ -62,10 +60,9 @@ func AddFlags(fs *pflag.FlagSet) {
 	}
 }
 
-// Load reads every setting from the flags of fs and, where a flag was not
-// given, from the environment. An empty value of either means the default. The
-// error is one line that names where the wrong value came from and never holds
-// a password.
+// Load reads every setting from its flag in fs or, if the flag is not set, from the
+// environment. An empty value means the default. The error is one line that names
+// the flag or variable and never contains a password.
 func Load(fs *pflag.FlagSet, getenv func(string) string) (Config, error) {
 	var c Config
 	for _, s := range Table() {
@@ -80,10 +77,9 @@ func Load(fs *pflag.FlagSet, getenv func(string) string) (Config, error) {
 	return c, nil
 }
 
-// Strangers are the names in an environment that look like settings and are none.
-// They are no reason to refuse: Kubernetes makes such names of its own for
-// whatever is called svc, and svc reads some.
-func Strangers(environ []string) []string {
+// UnknownVars lists the SVC_ variables that are not settings. They are not an error,
+// because svc reads some and Kubernetes sets others for a Service named svc.
+func UnknownVars(environ []string) []string {
 	known := map[string]bool{"SVC_API_KEY": true, "SVC_API_KEY_FILE": true, "SVC_BASE_URL": true}
 	for _, s := range Table() {
 		known[s.Env] = true
@@ -98,7 +94,7 @@ func Strangers(environ []string) []string {
 	return names
 }
 
-// lookup is the setting's value as given and the name it was given under.
+// lookup returns the given value, "" if there is none, and its flag or variable.
 func (s Setting) lookup(fs *pflag.FlagSet, getenv func(string) string) (given, source string) {
 	if f := fs.Lookup(s.Flag); f != nil && f.Changed {
 		return strings.TrimSpace(f.Value.String()), "--" + s.Flag
@@ -109,14 +105,13 @@ func (s Setting) lookup(fs *pflag.FlagSet, getenv func(string) string) (given, s
 	return "", "--" + s.Flag
 }
 
-// String shows the settings without any password, so that printing a Config by
-// mistake gives nothing away.
+// String formats the settings without passwords.
 func (c Config) String() string { return c.LogValue().String() }
 
 // GoString is String, for %#v.
 func (c Config) GoString() string { return c.String() }
 
-// LogValue shows the settings in a log without any password.
+// LogValue implements slog.LogValuer. It hides passwords.
 func (c Config) LogValue() slog.Value {
 	c.Database, c.Redis, c.SMTP = public(c.Database), public(c.Redis), public(c.SMTP)
 	v := reflect.ValueOf(c)
@@ -127,8 +122,8 @@ func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(attrs...)
 }
 
-// public keeps of a URL what may be shown: no user, and no query, where
-// PostgreSQL takes a password too. A file path stays as it is.
+// public removes the user and the query from a URL; a PostgreSQL query can contain
+// a password. File paths are returned unchanged.
 func public(raw string) string {
 	if !strings.Contains(raw, "://") {
 		return raw
@@ -140,7 +135,7 @@ func public(raw string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 }
 
-// value is a flag that keeps what was given as it was given.
+// value is a flag that stores its argument as is.
 type value struct{ raw, kind string }
 
 func (v *value) String() string     { return v.raw }

@@ -13,7 +13,7 @@ import (
 	"warranty.example/svc/internal/config"
 )
 
-// load is Load after the command line args, with env as the environment.
+// load runs Load with the given arguments and environment.
 func load(t *testing.T, env map[string]string, args ...string) (config.Config, error) {
 	t.Helper()
 	fs := pflag.NewFlagSet("svcd", pflag.ContinueOnError)
@@ -24,7 +24,7 @@ func load(t *testing.T, env map[string]string, args ...string) (config.Config, e
 	return config.Load(fs, func(name string) string { return env[name] })
 }
 
-// mustLoad is load where nothing is wrong.
+// mustLoad is load that must not fail.
 func mustLoad(t *testing.T, env map[string]string, args ...string) config.Config {
 	t.Helper()
 	c, err := load(t, env, args...)
@@ -34,8 +34,8 @@ func mustLoad(t *testing.T, env map[string]string, args ...string) config.Config
 	return c
 }
 
-// samples are, for each setting, its field, its default, and two other values
-// with what they become.
+// samples lists for each setting its field, its default, and two other values with
+// their results.
 var samples = []struct {
 	flag, field  string
 	def          any
@@ -101,8 +101,8 @@ func TestEverySetting(t *testing.T) {
 	}
 }
 
-// TestTableIsComplete fails when a field of Config has no setting, a setting
-// changes no field, or a setting is missing from the samples above.
+// TestTableIsComplete fails if a field of Config has no setting, a setting changes no
+// field, or a setting is missing from the samples above.
 func TestTableIsComplete(t *testing.T) {
 	fields := map[string]bool{}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Config]()) {

@@ -9,32 +9,32 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// None of these checks repeats the value or url.Parse's error, which does: all
-// of them may hold a password.
+// Errors in this file never include the value, nor url.Parse's error, which does:
+// the value can contain a password.
 
-// setPublicURL stores the address in the one form that browsers send as an
-// origin: lower case, no default port, no slash.
+// setPublicURL stores the URL in the form of a browser's Origin header: lower case,
+// without default port and trailing slash.
 func setPublicURL(c *Config, v string) error {
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("is not an absolute http or https URL, such as https://warranty.example.com")
 	}
 	if u.User != nil {
-		return errors.New("must not hold a user or password")
+		return errors.New("must not contain a user or password")
 	}
 	if strings.Trim(u.Path, "/") != "" || strings.ContainsAny(v, "?#") {
 		return errors.New("must be scheme and host only, without path, query or fragment")
 	}
 	host := strings.ToLower(u.Hostname())
 	if !isIP(host) && !validName(host) {
-		return errors.New("has no valid host; an international name is written in its xn-- form")
+		return errors.New("has an invalid host; write international names in their xn-- form")
 	}
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
 	port := u.Port()
 	if strings.HasSuffix(u.Host, ":") || port != "" && !validPort(port, 0) {
-		return errors.New("has no valid port")
+		return errors.New("has an invalid port")
 	}
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		host += ":" + port
@@ -43,7 +43,7 @@ func setPublicURL(c *Config, v string) error {
 	return nil
 }
 
-// isPostgres is whether a database setting means PostgreSQL.
+// isPostgres reports whether v is a PostgreSQL URL.
 func isPostgres(v string) bool {
 	return strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://")
 }
@@ -54,10 +54,10 @@ func checkDatabase(v string) error {
 			return errors.New("must be a file path or start with postgres://")
 		}
 		if strings.Contains(v, "host=") || strings.Contains(v, "password=") {
-			return errors.New("must name a PostgreSQL server as postgres://user:password@host/name")
+			return errors.New("must be a URL such as postgres://user:password@host/name")
 		}
 		if strings.HasPrefix(v, "file:") || strings.HasPrefix(v, ":") || strings.HasSuffix(v, "/") {
-			return errors.New("is not the path of a file")
+			return errors.New("is not a file path")
 		}
 		return checkPath(v)
 	}
@@ -66,10 +66,10 @@ func checkDatabase(v string) error {
 		return errPassword
 	}
 	if u.Host == "" && u.Query().Get("host") == "" {
-		return errors.New("names no host")
+		return errors.New("has no host")
 	}
 	if _, err := pgxpool.ParseConfig(v); err != nil {
-		return errors.New("is not an address that PostgreSQL's driver understands; look at what stands behind the ?")
+		return errors.New("is not a valid PostgreSQL URL; check the parameters after the ?")
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"warranty.example/svc/internal/config"
 )
 
-// wrong is what each setting must refuse.
+// wrong lists invalid values of each setting.
 var wrong = map[string][]string{
 	"listen":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "a b:80", "https://u:hunter2@h:80", "x\ny:80"},
 	"public-url":              {"example.com", "ftp://a", "https://", "/x", "https://a/x", "https://a?x", "https://a?", "https://a#x", "https://u@a", "https://u:hunter2@a", "https://a:99999", "https://a:x", "https://a:", "https://a\"b", "https://bücher.example", "https://[fe80::1%25eth0]", "https://:80", "https://a b", "https://-a", "https://u:hunter2@a:x", "https://a\nb"},
@@ -31,7 +31,7 @@ var wrong = map[string][]string{
 	"drain":                   {"-1s", "x", "5", "11m", "1h"},
 	"admin-listen":            {"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9"},
 	"mail-limit":              {"-1", "x", "1.5"},
-	"security-contact":        {"somebody", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>", "a@b.example\nExpires: x", "ftp://w.example"},
+	"security-contact":        {"someone", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>", "a@b.example\nExpires: x", "ftp://w.example"},
 }
 
 func TestWrongValues(t *testing.T) {
@@ -48,7 +48,7 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// checkLine fails unless err is one clear line that names source first.
+// checkLine fails unless err is one line that starts with source.
 func checkLine(t *testing.T, err error, source, v string) {
 	t.Helper()
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package demo fills an empty database with three people and their warranties,
-// through the same operations that everybody uses.
+// Package demo fills an empty database with three users and their warranties, through
+// the public operations.
 package demo
 
 import (
@@ -20,20 +20,20 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Person is somebody who can sign in to the demo.
+// Person is a user of the demo.
 type Person struct{ Role, Name, Email, Password string }
 
-// Demo is what a visitor needs: who to sign in as, and a ready token.
+// Demo contains the credentials of the demo.
 type Demo struct {
-	People []Person // without passwords when the demo was there already
-	// Token is the secret of an integration token of the owner's. It is empty when
-	// the owner has too many already.
+	People []Person // without passwords if the demo already existed
+	// Token is the secret of an integration token of the owner. It is empty if the owner
+	// has too many tokens.
 	Token string
 	// Reference is a warranty to verify.
 	Reference warranty.Reference
 }
 
-// people are the same in every demo; their passwords are not.
+// people are the users of every demo. Their passwords are random.
 var people = []Person{
 	{Role: "owner", Name: "Nora Lindqvist", Email: "owner@demo.example"},
 	{Role: "seller", Name: "Halden Electronics", Email: "seller@demo.example"},
@@ -42,19 +42,18 @@ var people = []Person{
 
 const tokenName = "Demo token"
 
-// Fill makes the demo, or opens one that is there already: its passwords and
-// tokens stay as they are, and there is one more token, since what was printed
-// once cannot be read back.
+// Fill creates the demo. If it already exists, its passwords and tokens stay valid, and
+// Fill creates another token, because secrets cannot be read back.
 func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	quiet := *s
-	quiet.Silent = true // nobody is there to be told of sign-ins and tokens
+	quiet.Silent = true // no emails about sign-ins and tokens
 	s = &quiet
 	has, err := s.Store.HasUsers(ctx)
 	if err != nil {
 		return Demo{}, err
 	}
 	if has {
-		// A demo that was left unfinished starts over.
+		// An unfinished demo is created again.
 		cleared, err := s.Store.ClearUnfinished(ctx, milestone, emails())
 		if err != nil || !cleared {
 			return reopen(ctx, s, err)
@@ -82,7 +81,7 @@ func Fill(ctx context.Context, s *service.Service) (Demo, error) {
 	return finish(ctx, s, d)
 }
 
-// milestone tells a demo that is whole.
+// milestone marks a finished demo.
 const milestone = "demo"
 
 func emails() []string {
@@ -93,7 +92,7 @@ func emails() []string {
 	return list
 }
 
-// fill makes everybody's records and what happened to them since.
+// fill creates the records of all users, with their history.
 func fill(ctx context.Context, s *service.Service, people []Person) error {
 	story := &story{s: s, now: s.Now(), made: map[string]warranty.Warranty{}}
 	defer story.signOut(ctx)
@@ -102,10 +101,10 @@ func fill(ctx context.Context, s *service.Service, people []Person) error {
 			return err
 		}
 	}
-	if err := story.tell(ctx); err != nil {
+	if err := story.run(ctx); err != nil {
 		return err
 	}
-	// What the story would have mailed at the time is nothing to mail now.
+	// Discard the emails of the story.
 	quiet := *s
 	quiet.Mail = mail.NewLog(slog.New(slog.DiscardHandler))
 	return quiet.SendAllMail(ctx)
@@ -123,7 +122,7 @@ func withPasswords() (Demo, error) {
 	return d, nil
 }
 
-// reopen finds the people of an existing demo and leaves them as they are.
+// reopen returns the users of an existing demo and a new token.
 func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 	if err != nil {
 		return Demo{}, err
@@ -133,7 +132,7 @@ func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 	for i := range d.People {
 		account, err := s.Store.AccountByEmail(ctx, d.People[i].Email)
 		if errors.Is(err, warranty.ErrNotFound) {
-			return d, errors.New("--demo needs an empty database, and this one has other people's records; choose another with --data")
+			return d, errors.New("--demo needs an empty database, and this one has other accounts; choose another one with --data")
 		}
 		if err != nil {
 			return d, err
@@ -156,14 +155,14 @@ func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 }
 
 const (
-	// laterTokenDays is how long the token of a later start works.
+	// laterTokenDays is the lifetime of a token created by a later start.
 	laterTokenDays = 7
-	// maxTokens is how many active tokens the owner may have for a later start to
-	// add one: a service that is restarted for ever leaves room for the visitor's.
+	// maxTokens is the number of active tokens at which a later start adds no more, so
+	// that visitors can still create some.
 	maxTokens = warranty.MaxActiveTokens - 5
 )
 
-// sessionOf opens a session of a person whose password nobody knows.
+// sessionOf starts a session without a password.
 func sessionOf(ctx context.Context, s *service.Service, user warranty.User) (warranty.Principal, error) {
 	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
 	if err != nil {
@@ -181,7 +180,7 @@ func sessionOf(ctx context.Context, s *service.Service, user warranty.User) (war
 	return who, err
 }
 
-// finish makes the first token of the owner.
+// finish creates the first token of the owner.
 func finish(ctx context.Context, s *service.Service, d Demo) (Demo, error) {
 	err := signedIn(ctx, s, d.People[0], func(owner warranty.Principal) (err error) {
 		d, err = d.ready(ctx, s, owner, warranty.CreateToken{Name: tokenName})
@@ -190,7 +189,7 @@ func finish(ctx context.Context, s *service.Service, d Demo) (Demo, error) {
 	return d, err
 }
 
-// ready makes a token with every scope and picks a warranty to verify.
+// ready creates a token with every scope and picks a warranty to verify.
 func (d Demo) ready(ctx context.Context, s *service.Service, owner warranty.Principal, in warranty.CreateToken) (Demo, error) {
 	for _, scope := range warranty.AllScopes {
 		in.Scopes = append(in.Scopes, string(scope))
@@ -213,7 +212,7 @@ func (d Demo) ready(ctx context.Context, s *service.Service, owner warranty.Prin
 	return d, err
 }
 
-// signedIn does something as a person, in a session that ends with it.
+// signedIn runs do in a session of p and ends the session.
 func signedIn(ctx context.Context, s *service.Service, p Person, do func(warranty.Principal) error) error {
 	who, err := signIn(ctx, s, p)
 	if err != nil {
@@ -236,7 +235,7 @@ func signIn(ctx context.Context, s *service.Service, p Person) (warranty.Princip
 	return who, err
 }
 
-// at is the service as it would have been at another time.
+// at returns the service with its clock set to when.
 func at(s *service.Service, when time.Time) *service.Service {
 	then := *s
 	then.Now = func() time.Time { return when }
@@ -251,7 +250,7 @@ func at(s *service.Service, when time.Time) *service.Service {
 	return &then
 }
 
-// Print tells a visitor how to come in.
+// Print prints how to use the demo.
 func (d Demo) Print(w io.Writer, publicURL string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nThe demo is ready at %s\n\nSign in as\n", publicURL)
@@ -264,14 +263,15 @@ func (d Demo) Print(w io.Writer, publicURL string) error {
 		}
 	}
 	if again {
-		fmt.Fprintf(&b, "The passwords are those printed at the first start. To set a new one, run this with the same\n"+
+		fmt.Fprintf(&b, "The passwords were printed at the first start. To set a new one, run this with the same\n"+
 			"--data or --database:\n  svcd user password %s\n", d.People[0].Email)
 	}
 	switch {
 	case d.Token == "":
-		b.WriteString("\nThe owner has many tokens already: use one of those, or revoke some in Settings, API / CLI / MCP.\n")
+		b.WriteString("\nThe owner already has many tokens. Use one of them, or revoke some in Settings, API / CLI / MCP.\n")
 	case again:
-		fmt.Fprintf(&b, "\nTry the API with a new token of the owner, which works for %d days; earlier ones keep working\n", laterTokenDays)
+		fmt.Fprintf(&b, "\nTry the API with a new token of the owner, valid for %d days; earlier tokens keep working\n",
+			laterTokenDays)
 	default:
 		b.WriteString("\nTry the API with the owner's token\n")
 	}
@@ -279,7 +279,7 @@ func (d Demo) Print(w io.Writer, publicURL string) error {
 		fmt.Fprintf(&b, "  export SVC_API_KEY=%s\n", d.Token)
 	}
 	fmt.Fprintf(&b, "  curl -H \"x-api-key: $SVC_API_KEY\" \"%s/api/v1/warranties?status=active&limit=3\"\n", publicURL)
-	fmt.Fprintf(&b, "\nVerify a warranty, as anyone can\n  curl \"%s/verify/%s\"\n\n", publicURL, d.Reference)
+	fmt.Fprintf(&b, "\nVerify a warranty without a token\n  curl \"%s/verify/%s\"\n\n", publicURL, d.Reference)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -13,9 +13,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// sample makes a small real file of the kind that its name says.
+// sample returns a small file of the type given by the extension of name.
 func sample(name string, seed int, w warranty.Warranty) ([]byte, error) {
-	lines := []string{w.ProductName, "Reference " + string(w.ReferenceNumber), "Cover " + w.StartDate.String() + " to " + w.EndDate.String()}
+	lines := []string{
+		w.ProductName,
+		"Reference " + string(w.ReferenceNumber),
+		"Warranty from " + w.StartDate.String() + " to " + w.EndDate.String(),
+	}
 	switch path.Ext(name) {
 	case ".pdf":
 		return pdf(lines), nil
@@ -31,7 +35,7 @@ func sample(name string, seed int, w warranty.Warranty) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n") + "\n\nParts and labour are covered. Wear is not.\n"), nil
 }
 
-// pdf writes one A5 page with a few lines of text.
+// pdf returns an A5 page with a few lines of text.
 func pdf(lines []string) []byte {
 	var text strings.Builder
 	text.WriteString("BT /F1 12 Tf 40 540 Td 18 TL\n")
@@ -62,7 +66,7 @@ func pdf(lines []string) []byte {
 	return b.Bytes()
 }
 
-// latin keeps what the standard encoding of a PDF's fonts can show.
+// latin replaces characters that the PDF's font cannot show.
 func latin(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -72,7 +76,7 @@ func latin(s string) string {
 	}, s)
 }
 
-// picture is a field of colour with stripes, another one for each seed.
+// picture returns a striped image that depends on seed.
 func picture(seed int) image.Image {
 	const width, height = 160, 120
 	m := image.NewRGBA(image.Rect(0, 0, width, height))

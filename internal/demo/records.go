@@ -6,14 +6,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// record is one warranty of the demo. Days count from today, so that the demo
-// has every status whenever it is made.
+// record is a warranty of the demo. Dates are relative to today, so that the demo always
+// has every status.
 type record struct {
-	by                        int // who makes it: an index into people
+	by                        int // index into people
 	product, category, serial string
 	supplier                  string
-	soldBy                    bool // names the demo's seller
-	start, end                int
+	soldBy                    bool // sold by the demo's seller
+	start, end                int  // days from today
 	standing                  warranty.Status
 	description               string
 }
@@ -65,10 +65,17 @@ var records = []record{
 	{2, "Brandt compressor, spare part", "Parts", "BR-P-771204", "", true, -45, 320, warranty.Active, ""},
 }
 
-// create is the record as its maker would enter it.
+// create returns the input that creates the record.
 func (r record) create(today warranty.Date) warranty.CreateWarranty {
-	in := warranty.CreateWarranty{ProductName: r.product, Category: r.category, SerialNumber: r.serial, Supplier: r.supplier, Description: r.description,
-		StartDate: today + warranty.Date(r.start), EndDate: today + warranty.Date(r.end)}
+	in := warranty.CreateWarranty{
+		ProductName:  r.product,
+		Category:     r.category,
+		SerialNumber: r.serial,
+		Supplier:     r.supplier,
+		Description:  r.description,
+		StartDate:    today + warranty.Date(r.start),
+		EndDate:      today + warranty.Date(r.end),
+	}
 	if r.end == lifetime {
 		in.EndDate = warranty.Lifetime
 	}
@@ -78,7 +85,8 @@ func (r record) create(today warranty.Date) warranty.CreateWarranty {
 	return in
 }
 
-// made is when the record was entered: a day or so after the cover began, but never in the future.
+// made returns when the record was created: about a day after its start date, but in the
+// past.
 func (r record) made(now time.Time, i int) time.Time {
 	days := min(r.start+1, -3)
 	return now.AddDate(0, 0, days).Add(time.Duration(i*17%600) * time.Minute).Truncate(time.Second)

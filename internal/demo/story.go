@@ -10,8 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// story tells what the people of the demo did, through the same operations that
-// everybody uses, at the times when they would have done it.
+// story performs the operations of the demo's users, each at its own time in the past.
 type story struct {
 	s    *service.Service
 	now  time.Time
@@ -19,7 +18,7 @@ type story struct {
 	made map[string]warranty.Warranty
 }
 
-// Who is who among the people.
+// Indexes into people.
 const (
 	owner = iota
 	seller
@@ -35,21 +34,21 @@ func (t *story) signIn(ctx context.Context, p Person) error {
 func (t *story) signOut(ctx context.Context) {
 	for _, who := range t.who {
 		if _, err := t.s.SignOut(ctx, who, warranty.SignOut{}); err != nil {
-			t.s.Log.Warn("a session of the demo stays open", "error", err.Error())
+			t.s.Log.Warn("cannot end a demo session", "error", err.Error())
 		}
 	}
 }
 
-func (t *story) tell(ctx context.Context) error {
+func (t *story) run(ctx context.Context) error {
 	for _, part := range []func(context.Context) error{t.records, t.transfers, t.documents, t.claims, t.programs} {
 		if err := part(ctx); err != nil {
-			return fmt.Errorf("make the demo: %w", err)
+			return fmt.Errorf("create the demo: %w", err)
 		}
 	}
 	return nil
 }
 
-// daysAgo is the service some days ago.
+// daysAgo returns the service with its clock set back.
 func (t *story) daysAgo(days int) *service.Service {
 	return at(t.s, t.now.AddDate(0, 0, -days).Add(-3*time.Hour))
 }
@@ -73,13 +72,20 @@ func (t *story) records(ctx context.Context) error {
 	return nil
 }
 
-// transfers makes the owner own what the issuer issued.
+// transfers transfers some of the issuer's warranties to the owner.
 func (t *story) transfers(ctx context.Context) error {
 	for _, give := range []struct {
 		product string
 		ago     int
-	}{{"Brandt refrigerator BFC8610NX", 325}, {"Brandt dishwasher DWJ148DS", 276}, {"Brandt induction hob TI364B", 680}, {"Brandt built-in oven BOP7537LX", 1085}, {"Brandt wine cooler WB1V45", 55}} {
-		offer, err := t.daysAgo(give.ago).OfferTransfer(ctx, t.who[issuer], warranty.OfferTransfer{ID: t.made[give.product].ID, Email: t.who[owner].User.Email})
+	}{
+		{"Brandt refrigerator BFC8610NX", 325},
+		{"Brandt dishwasher DWJ148DS", 276},
+		{"Brandt induction hob TI364B", 680},
+		{"Brandt built-in oven BOP7537LX", 1085},
+		{"Brandt wine cooler WB1V45", 55},
+	} {
+		in := warranty.OfferTransfer{ID: t.made[give.product].ID, Email: t.who[owner].User.Email}
+		offer, err := t.daysAgo(give.ago).OfferTransfer(ctx, t.who[issuer], in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", give.product, err)
 		}
@@ -108,14 +114,17 @@ func (t *story) documents(ctx context.Context) error {
 		{owner, "Brandt refrigerator BFC8610NX", warranty.Photo, "serial-plate.png", 120},
 	} {
 		w := t.made[d.product]
-		if err := t.upload(ctx, t.daysAgo(d.ago), d.by, warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}, i, w); err != nil {
+		in := warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}
+		if err := t.upload(ctx, t.daysAgo(d.ago), d.by, in, i, w); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
 	}
 	return nil
 }
 
-func (t *story) upload(ctx context.Context, s *service.Service, by int, in warranty.UploadDocument, seed int, w warranty.Warranty) error {
+func (t *story) upload(
+	ctx context.Context, s *service.Service, by int, in warranty.UploadDocument, seed int, w warranty.Warranty,
+) error {
 	content, err := sample(in.FileName, seed, w)
 	if err != nil {
 		return err
@@ -128,17 +137,17 @@ func (t *story) upload(ctx context.Context, s *service.Service, by int, in warra
 	return err
 }
 
-// claimStory is one claim and how it went.
+// claimStory is a claim and its status changes.
 type claimStory struct {
 	product     string
 	kind        warranty.ClaimType
 	description string
 	ago         int // days since it was filed
 	moves       []warranty.MoveClaim
-	photo       string // evidence that came with it
+	photo       string // file name of the evidence
 }
 
-// claimStories end in every status there is.
+// claimStories end in every status.
 var claimStories = []claimStory{
 	{"LG OLED55C4 television", warranty.Repair, "A vertical line of dead pixels at the left edge.", 2, nil, "dead-pixels.jpg"},
 	{"Canon EOS R8 camera body", warranty.Inspection, "The shutter sometimes stays open after a burst.", 9, []warranty.MoveClaim{
@@ -173,9 +182,12 @@ func (t *story) claims(ctx context.Context) error {
 func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 	w := t.made[c.product]
 	then := t.daysAgo(c.ago)
-	// What happened, happened while there was cover, and before it was told.
-	incident := min(warranty.DateOf(then.Now())-3, w.EndDate)
-	filed, err := then.FileClaim(ctx, t.who[owner], warranty.FileClaim{WarrantyID: w.ID, Type: c.kind, Description: c.description, IncidentDate: incident})
+	filed, err := then.FileClaim(ctx, t.who[owner], warranty.FileClaim{
+		WarrantyID:   w.ID,
+		Type:         c.kind,
+		Description:  c.description,
+		IncidentDate: min(warranty.DateOf(then.Now())-3, w.EndDate), // covered, and before the claim
+	})
 	if err != nil {
 		return err
 	}
@@ -189,9 +201,10 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 		move.ID = filed.ID
 		by := seller
 		if move.Status == warranty.Withdrawn || move.Status == warranty.UnderReview && i > 0 {
-			by = owner // who withdraws, answers and appeals
+			by = owner // withdraws, answers or appeals
 		}
-		if _, err := at(t.s, then.Now().Add(time.Duration(i+1)*7*time.Hour)).MoveClaim(ctx, t.who[by], move); err != nil {
+		later := at(t.s, then.Now().Add(time.Duration(i+1)*7*time.Hour))
+		if _, err := later.MoveClaim(ctx, t.who[by], move); err != nil {
 			return fmt.Errorf("%s: %w", move.Status, err)
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"path/filepath"
 )
 
-// disk is a folder as the operating system keeps it. Tests use one that loses
-// whatever was not synced when the power fails.
+// disk is a folder of a file system. Tests implement one that loses unsynced data on
+// a simulated power failure.
 type disk interface {
-	// create makes a file that must not exist.
+	// create creates a file that must not exist.
 	create(name string) (writer, error)
 	open(name string) (*os.File, error)
 	stat(name string) (fs.FileInfo, error)
-	// mkdir makes a folder; one that exists is not an error.
+	// mkdir creates a folder unless it exists.
 	mkdir(name string) error
 	rename(from, to string) error
 	remove(name string) error
-	// sync makes the names in a folder durable.
+	// sync makes the entries of a folder durable.
 	sync(folder string) error
-	// sub is a folder in this one, as a disk.
+	// sub opens a subfolder as a disk.
 	sub(name string) (disk, error)
 	close() error
 }
@@ -33,7 +33,7 @@ type writer interface {
 	Close() error
 }
 
-// rootDisk is a folder of the real file system. It opens nothing outside of it.
+// rootDisk is a folder of the real file system. It opens nothing outside it.
 type rootDisk struct{ root *os.Root }
 
 func (d rootDisk) create(name string) (writer, error) {
@@ -67,19 +67,19 @@ func (d rootDisk) sub(name string) (disk, error) {
 	return rootDisk{root}, err
 }
 
-// Make makes a folder that only its owner may read, with the folders above it,
-// and makes their names durable. A folder that exists stays as it is.
-func Make(path string) error {
-	base, rest, err := ancestor(path)
+// MkdirAll durably creates a folder that only its owner can read, along with its
+// parents. Existing folders are not changed.
+func MkdirAll(path string) error {
+	base, rest, err := openAncestor(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(makeIn(base, rest), base.close())
+	return errors.Join(mkdirAll(base, rest), base.close())
 }
 
-// ancestor opens the nearest folder above a path that exists; rest leads from
-// there to the path.
-func ancestor(path string) (base disk, rest string, err error) {
+// openAncestor opens the nearest existing folder at or above path; rest is the path
+// relative to it.
+func openAncestor(path string) (base disk, rest string, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
 		return nil, "", err
@@ -97,13 +97,13 @@ func ancestor(path string) (base disk, rest string, err error) {
 	}
 }
 
-// makeIn makes the folders of a path below a disk, from the top.
-func makeIn(d disk, path string) error {
+// mkdirAll creates the folders of path in d, parents first.
+func mkdirAll(d disk, path string) error {
 	if path == "." {
 		return nil
 	}
 	above := filepath.Dir(path)
-	if err := makeIn(d, above); err != nil {
+	if err := mkdirAll(d, above); err != nil {
 		return err
 	}
 	if err := d.mkdir(path); err != nil {

@@ -1,5 +1,4 @@
-// Package files keeps the files of documents in a folder. A key is all that the
-// rest of the service knows of a file.
+// Package files stores document files in a folder, each under a key.
 package files
 
 import (
@@ -15,29 +14,29 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Dir keeps files in a folder. It opens nothing outside of it, whatever a key says.
+// Dir stores files in a folder. It opens nothing outside it, whatever the key.
 type Dir struct {
 	disk disk
 	path string
 }
 
-// Place is a folder below the one of a Dir.
+// Place is a subfolder of a Dir.
 type Place string
 
-// Files arrive in one place and are complete in another. Files that no document
-// needs wait in the trash before they are removed.
+// Uploads are written to Arriving and moved to Complete. Orphaned files stay in Trash
+// before they are removed.
 const (
 	Arriving Place = "arriving"
 	Complete Place = "complete"
 	Trash    Place = "trash"
 )
 
-func (p Place) of(key string) string { return filepath.Join(string(p), key) }
+func (p Place) path(key string) string { return filepath.Join(string(p), key) }
 
-// Open opens the folder, which only its owner may read, and makes it if it does
-// not exist. It fails if the folder cannot be written to.
+// Open opens a folder and creates it if needed, readable only by its owner. It fails
+// if the folder is not writable.
 func Open(path string) (*Dir, error) {
-	base, rest, err := ancestor(path)
+	base, rest, err := openAncestor(path)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +50,9 @@ func Open(path string) (*Dir, error) {
 	return d, base.close()
 }
 
-// openIn opens a folder below a disk.
+// openIn opens the folder path of base.
 func openIn(base disk, path string) (*Dir, error) {
-	if err := makeIn(base, path); err != nil {
+	if err := mkdirAll(base, path); err != nil {
 		return nil, err
 	}
 	folder, err := base.sub(path)
@@ -72,9 +71,9 @@ func openIn(base disk, path string) (*Dir, error) {
 	return d, nil
 }
 
-// probe fails if no file can be written.
+// probe fails if no file can be created.
 func (d *Dir) probe() error {
-	name := Arriving.of("probe-" + rand.Text())
+	name := Arriving.path("probe-" + rand.Text())
 	file, err := d.disk.create(name)
 	if err != nil {
 		return err
@@ -85,23 +84,23 @@ func (d *Dir) probe() error {
 // Close closes the folder.
 func (d *Dir) Close() error { return d.disk.close() }
 
-// Path is where the folder is.
+// Path returns the path of the folder.
 func (d *Dir) Path() string { return d.path }
 
-// Put stores what the reader gives under a key. When it returns nil the file is
-// complete and durable; otherwise there is none.
+// Put stores a file under a key. If it returns nil, the file is complete and durable;
+// otherwise it does not exist.
 func (d *Dir) Put(key string, from io.Reader) error {
-	if err := d.write(Arriving.of(key), Complete.of(key), from); err != nil {
-		return nameless(err)
+	if err := d.write(Arriving.path(key), Complete.path(key), from); err != nil {
+		return withoutPath(err)
 	}
 	if err := d.disk.sync(string(Complete)); err != nil {
-		return errors.Join(nameless(err), d.Delete(key))
+		return errors.Join(withoutPath(err), d.Delete(key))
 	}
 	return nil
 }
 
-// write makes a file under a temporary name, syncs it, and renames it. The final
-// name is durable once its folder is synced.
+// write creates a file under a temporary name, syncs and renames it. The caller syncs
+// the folder to make the final name durable.
 func (d *Dir) write(temporary, final string, from io.Reader) error {
 	file, err := d.disk.create(temporary)
 	if err != nil {
@@ -123,49 +122,50 @@ func (d *Dir) write(temporary, final string, from io.Reader) error {
 	return nil
 }
 
-// Get opens the file of a key, also if it is in the trash: a restored database
-// may know it again.
+// Get opens the file of a key. It also looks in the trash, because a restored
+// database can reference trashed files.
 func (d *Dir) Get(key string) (io.ReadSeekCloser, error) {
-	file, err := d.disk.open(Complete.of(key))
+	file, err := d.disk.open(Complete.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
-		file, err = d.disk.open(Trash.of(key))
+		file, err = d.disk.open(Trash.path(key))
 	}
-	if errors.Is(err, fs.ErrNotExist) { // it may have been on its way back from the trash
-		file, err = d.disk.open(Complete.of(key))
+	if errors.Is(err, fs.ErrNotExist) { // it may just have been moved back from the trash
+		file, err = d.disk.open(Complete.path(key))
 	}
-	return file, nameless(err)
+	return file, withoutPath(err)
 }
 
-// Delete removes the file of a key, wherever it is; a missing one is not an error.
+// Delete removes the file of a key, including from the trash. A missing file is not
+// an error.
 func (d *Dir) Delete(key string) error {
 	return errors.Join(d.Remove(Complete, key), d.Remove(Trash, key))
 }
 
-// Remove removes a file from a place; a missing one is not an error.
+// Remove removes a file from a place. A missing file is not an error.
 func (d *Dir) Remove(place Place, key string) error {
-	return nameless(ignoreMissing(d.disk.remove(place.of(key))))
+	return withoutPath(ignoreMissing(d.disk.remove(place.path(key))))
 }
 
-// Move moves a file from one place to another, durably. A missing one is not an error.
+// Move durably moves a file between places. A missing file is not an error.
 func (d *Dir) Move(key string, from, to Place) error {
-	err := d.disk.rename(from.of(key), to.of(key))
+	err := d.disk.rename(from.path(key), to.path(key))
 	if err == nil {
 		err = errors.Join(d.disk.sync(string(to)), d.disk.sync(string(from)))
 	}
-	return nameless(ignoreMissing(err))
+	return withoutPath(ignoreMissing(err))
 }
 
-// Has tells whether a place has the file of a key.
+// Has reports whether a place has the file of a key.
 func (d *Dir) Has(place Place, key string) (bool, error) {
-	_, err := d.disk.stat(place.of(key))
+	_, err := d.disk.stat(place.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, nameless(err)
+	return err == nil, withoutPath(err)
 }
 
-// Keys gives out the keys of the files in a place, at most count at a time and in
-// no order. Whatever is not named like a file of ours is left out.
+// Keys calls each with the keys of the files in a place, in batches of at most count,
+// in no particular order. It skips entries that are not named like a key.
 func (d *Dir) Keys(place Place, count int, each func(keys []string) error) error {
 	folder, err := d.disk.open(string(place))
 	if err != nil {
@@ -194,8 +194,8 @@ func (d *Dir) Keys(place Place, count int, each func(keys []string) error) error
 	}
 }
 
-// nameless is an error of a file without the file's name, which has no place in a log.
-func nameless(err error) error {
+// withoutPath removes the file name from an error, so that it is not logged.
+func withoutPath(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -217,23 +217,24 @@ func ignoreMissing(err error) error {
 // keyLength is the length of a key.
 const keyLength = 20
 
-// NewKey is a key for a new file: it says nothing of the file, its name or its owner.
+// NewKey returns a random key, which reveals nothing about the file or its owner.
 func NewKey(random io.Reader) (string, error) {
 	code, err := warranty.NewCode(random)
 	return strings.ToLower(strings.ReplaceAll(code, "-", "")), err
 }
 
-// isKey tells whether a name may be a key.
+// isKey reports whether name has the form of a key.
 func isKey(name string) bool {
 	return len(name) == keyLength && strings.Trim(name, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }
 
-// ErrKind refuses a file whose content is not of a kind that is taken.
+// ErrKind rejects a file whose content is not of a supported type.
 var ErrKind = func() error {
 	var c warranty.Checks
-	c.Add("file", "unsupported_file", "Upload a PDF, a JPEG, PNG or WebP image, or plain text; the content is looked at, not the name.")
+	c.Add("file", "unsupported_file", "Upload a PDF, a JPEG, PNG or WebP image, or plain text.")
 	return c.Err()
 }()
 
-// errTooLarge refuses a file above the limit.
-var errTooLarge = warranty.Refuse(warranty.BodyTooLarge, fmt.Sprintf("A file has at most %d MiB.", warranty.MaxFileSize>>20))
+// errTooLarge rejects a file above the size limit.
+var errTooLarge = warranty.Refuse(warranty.BodyTooLarge,
+	fmt.Sprintf("The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20))

@@ -16,7 +16,7 @@ import (
 	"testing/iotest"
 )
 
-// open opens a folder for files that is the test's own.
+// open opens a temporary folder.
 func open(t *testing.T) (*Dir, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "files")
@@ -24,11 +24,11 @@ func open(t *testing.T) (*Dir, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // a handle of a folder that goes away with the test
+	t.Cleanup(func() { _ = d.Close() }) // the folder is removed with the test
 	return d, path
 }
 
-// names lists the files in a folder, with the folders they are in.
+// names lists the files in a folder, with their subfolders.
 func names(t *testing.T, path string) []string {
 	t.Helper()
 	list := []string{}
@@ -76,7 +76,7 @@ func TestFilesAreKeptAndRemoved(t *testing.T) {
 	if err := file.Close(); err != nil {
 		t.Error(err)
 	}
-	for range 2 { // what is gone is no error
+	for range 2 { // deleting a missing file is not an error
 		if err := d.Delete("one"); err != nil {
 			t.Error(err)
 		}
@@ -87,7 +87,7 @@ func TestFilesAreKeptAndRemoved(t *testing.T) {
 	expectNames(t, path, "complete/two")
 }
 
-// TestPutLeavesNothingBehind ends files early: at their beginning, and in the middle.
+// TestPutLeavesNothingBehind interrupts files at the start and in the middle.
 func TestPutLeavesNothingBehind(t *testing.T) {
 	d, path := open(t)
 	broken := errors.New("the line broke")
@@ -101,7 +101,7 @@ func TestPutLeavesNothingBehind(t *testing.T) {
 	expectNames(t, path, "complete/key")
 }
 
-// TestPutTakesAKeyOnce lets one of many that use the same key at once write it.
+// TestPutTakesAKeyOnce: of many concurrent writes to a key, one succeeds.
 func TestPutTakesAKeyOnce(t *testing.T) {
 	d, path := open(t)
 	var running sync.WaitGroup
@@ -109,7 +109,7 @@ func TestPutTakesAKeyOnce(t *testing.T) {
 	for i := range 8 {
 		running.Go(func() {
 			content := fmt.Sprintf("%d", i)
-			_ = d.Put("key", io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one are refused
+			_ = d.Put("key", io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one fail
 		})
 	}
 	close(release)
@@ -121,13 +121,13 @@ func TestPutTakesAKeyOnce(t *testing.T) {
 	}
 }
 
-// gate is a reader that has nothing and ends when it is released.
+// gate is an empty reader that ends when it is released.
 type gate chan struct{}
 
 func (g gate) Read([]byte) (int, error) { <-g; return 0, io.EOF }
 
-// TestKeysStayInTheFolder tries keys that would be elsewhere. The service makes
-// its keys itself; this is for the day when somebody makes a mistake.
+// TestKeysStayInTheFolder tries keys that lead elsewhere. The service only uses
+// generated keys; this guards against mistakes.
 func TestKeysStayInTheFolder(t *testing.T) {
 	d, path := open(t)
 	outside := filepath.Join(filepath.Dir(path), "outside")
@@ -147,14 +147,14 @@ func TestKeysStayInTheFolder(t *testing.T) {
 		if err := d.Put(key, strings.NewReader("x")); err == nil && key != "link" {
 			t.Errorf("%q was written", key)
 		}
-		_ = d.Delete(key) // removes the link, not what it leads to
+		_ = d.Delete(key) // removes the link, not its target
 	}
 	if got, err := os.ReadFile(outside); err != nil || string(got) != "secret" {
 		t.Errorf("the file outside is %q, %v", got, err)
 	}
 }
 
-// TestOnlyTheOwnerReads holds the modes whatever the umask.
+// TestOnlyTheOwnerReads checks the modes, regardless of the umask.
 func TestOnlyTheOwnerReads(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
@@ -177,7 +177,7 @@ func TestFilesMove(t *testing.T) {
 		if err := d.Move(key, step.from, step.to); err != nil { // a missing file is not an error
 			t.Fatal(err)
 		}
-		expectNames(t, path, step.to.of(key))
+		expectNames(t, path, step.to.path(key))
 		file, err := d.Get(key)
 		if err != nil {
 			t.Fatalf("in %s: %v", step.to, err)
@@ -191,7 +191,7 @@ func TestFilesMove(t *testing.T) {
 	}
 }
 
-// TestKeysGivesOutWhatIsOurs lists keys in portions, and nothing else that is in the folder.
+// TestKeysGivesOutWhatIsOurs lists keys in batches and skips other entries.
 func TestKeysGivesOutWhatIsOurs(t *testing.T) {
 	d, path := open(t)
 	want := []string{}
@@ -240,7 +240,7 @@ func newKey(t *testing.T) string {
 	return key
 }
 
-// TestNewKeySaysNothing makes keys that differ and are plain names on any file system.
+// TestNewKeySaysNothing checks that keys are unique and plain names on any file system.
 func TestNewKeySaysNothing(t *testing.T) {
 	seen := map[string]bool{}
 	for range 1000 {

@@ -13,22 +13,21 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ID says whose folder this is. Database is the database whose documents it
-// holds. Folder tells it from other folders of the same database, which a
-// replica may use by mistake.
+// ID identifies a files folder. Database is the id of the database that it belongs
+// to. Folder distinguishes it from other folders that replicas of the same database
+// may use by mistake.
 type ID struct{ Database, Folder warranty.ID }
 
-// idFile holds the ID: a line for each, and a first line for whoever opens it.
+// idFile contains the ID, after a line of explanation.
 const idFile = "id"
 
 const idFormat = "The files of documents of one svcd database. Keep this file with them.\ndatabase %s\nfolder %s\n"
 
-// ErrDamaged says that the folder's id cannot be read, for example because the
-// file was cut off.
-var ErrDamaged = errors.New("the folder's id is damaged")
+// ErrDamaged reports that the folder's id file is invalid, for example truncated.
+var ErrDamaged = errors.New("the folder's id file is damaged")
 
-// ID reads whose folder this is. It looks at the path again, so that it notices
-// when another folder was mounted there. Without an id the error is fs.ErrNotExist.
+// ID reads the folder's id. It resolves the path again to detect that another folder
+// was mounted there. Without an id file the error is fs.ErrNotExist.
 func (d *Dir) ID() (ID, error) {
 	opened, err := d.disk.stat(".")
 	if err != nil {
@@ -66,7 +65,7 @@ func parseID(text string) (ID, error) {
 	return ID{Database: database, Folder: folder}, nil
 }
 
-// SetID writes whose folder this is, durably.
+// SetID durably writes the folder's id.
 func (d *Dir) SetID(id ID) error {
 	err := d.write(idFile+"-"+rand.Text(), idFile, strings.NewReader(fmt.Sprintf(idFormat, id.Database, id.Folder)))
 	if err != nil {
@@ -75,25 +74,25 @@ func (d *Dir) SetID(id ID) error {
 	return d.disk.sync(".")
 }
 
-// Lock is a file that one process holds at a time, until it ends.
+// Lock is a file lock. One process at a time holds it, at most until it exits.
 type Lock struct{ file *os.File }
 
-// Take locks a file, and makes it if it does not exist. If another process
-// holds it, the error is a LockedError.
-func Take(path string) (*Lock, error) {
+// AcquireLock locks a file and creates it if needed. If another process holds the
+// lock, the error is a LockedError.
+func AcquireLock(path string) (*Lock, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := lock(file); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(file, 20)) // a hint; the lock is what counts
+		holder, _ := io.ReadAll(io.LimitReader(file, 20)) // only for the error message
 		file.Close()
 		if errors.Is(err, errHeld) {
 			return nil, LockedError{Path: path, Holder: strings.TrimSpace(string(holder))}
 		}
 		return nil, &fs.PathError{Op: "lock", Path: path, Err: err}
 	}
-	// Whoever is refused is told which process holds it.
+	// The process id is for the LockedError of others.
 	err = file.Truncate(0)
 	if err == nil {
 		_, err = fmt.Fprintln(file, os.Getpid())
@@ -104,10 +103,10 @@ func Take(path string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Release lets another process take the lock.
+// Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 
-// LockedError says that another process holds a lock.
+// LockedError reports that another process holds a lock.
 type LockedError struct{ Path, Holder string }
 
 // Error names the process, if it is known.

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestFolderThatCannotBeWritten is refused when it is opened.
+// TestFolderThatCannotBeWritten is rejected by Open.
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "files")
 	d, err := Open(path)

@@ -14,13 +14,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestFolderID writes the id, reads it, and knows when it is damaged. // A1
+// TestFolderID writes and reads the id, and detects a damaged one. // A1
 func TestFolderID(t *testing.T) {
 	d, path := open(t)
 	if _, err := d.ID(); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a new folder: %v", err)
 	}
-	for i := range byte(2) { // also over another
+	for i := range byte(2) { // including over another one
 		id := ID{Database: warranty.ID{1, i}, Folder: warranty.ID{2, i}}
 		if err := d.SetID(id); err != nil {
 			t.Fatal(err)
@@ -44,7 +44,7 @@ func TestFolderID(t *testing.T) {
 	}
 }
 
-// TestFolderThatIsReplaced is noticed: the open handle leads to the old one. // D4
+// TestFolderThatIsReplaced is detected: the open handle leads to the old one. // D4
 func TestFolderThatIsReplaced(t *testing.T) {
 	d, path := open(t)
 	if err := d.SetID(ID{}); err != nil {
@@ -67,8 +67,8 @@ func TestFolderThatIsReplaced(t *testing.T) {
 // TestLockIsHeldByOneProcess starts a process that holds a lock, and kills it. // D1
 func TestLockIsHeldByOneProcess(t *testing.T) {
 	path := filepath.Join(os.Getenv("SVC_TEST_LOCK"), "lock")
-	if os.Getenv("SVC_TEST_LOCK") != "" { // this is that process
-		if _, err := Take(path); err != nil {
+	if os.Getenv("SVC_TEST_LOCK") != "" { // in the child process
+		if _, err := AcquireLock(path); err != nil {
 			t.Fatal(err)
 		}
 		os.Stdout.WriteString("held\n")
@@ -89,19 +89,19 @@ func TestLockIsHeldByOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	var locked LockedError
-	if _, err := Take(path); !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
+	if _, err := AcquireLock(path); !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
 		t.Errorf("a second process: %v", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // killed, as it should be
+	_ = cmd.Wait() // killed on purpose
 	for range 2 {
-		lock, err := Take(path)
+		lock, err := AcquireLock(path)
 		if err != nil {
 			t.Fatalf("after kill -9, and after a release: %v", err)
 		}
-		if _, err := Take(path); !errors.As(err, &locked) {
+		if _, err := AcquireLock(path); !errors.As(err, &locked) {
 			t.Errorf("the same process, again: %v", err)
 		}
 		if err := lock.Release(); err != nil {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock locks an open file for this process, without waiting. The system releases
-// the lock when the process ends, however it ends.
+// lock locks an open file without waiting. The system releases the lock when the
+// process ends.
 func lock(file *os.File) error {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)

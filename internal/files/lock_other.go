@@ -4,5 +4,5 @@ package files
 
 import "os"
 
-// lock does nothing where the system has no such locks: see docs/operations.md.
+// lock does nothing on systems without flock; see docs/operations.md.
 func lock(*os.File) error { return nil }

@@ -15,9 +15,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// volatile is a disk that a power cut takes back to what was synced: of a file
-// its content, of a folder the names in it. It is stricter than any real disk,
-// which may keep more. It works on a real folder and watches what is done to it.
+// volatile is a disk that loses everything unsynced on a power failure: the content of
+// files and the entries of folders. It is stricter than a real disk, which may keep
+// more. It uses a real folder and tracks all changes.
 type volatile struct {
 	disk
 	prefix string
@@ -25,8 +25,8 @@ type volatile struct {
 }
 
 type volatileState struct {
-	now, durable map[string]*inode // by the path from the top
-	cuts         func()            // is called before every step
+	now, durable map[string]*inode // by path from the root
+	cuts         func()            // called before every step
 }
 
 type inode struct {
@@ -120,11 +120,11 @@ func (f *volatileFile) Sync() error {
 	return f.writer.Sync()
 }
 
-// afterCut is what the disk holds after the power was cut, in a folder of its own.
+// afterCut returns the content of the disk after a power failure, in a new folder.
 func (s *volatileState) afterCut(t *testing.T) string {
 	t.Helper()
 	top := t.TempDir()
-	for _, path := range slices.Sorted(maps.Keys(s.durable)) { // a folder comes before what is in it
+	for _, path := range slices.Sorted(maps.Keys(s.durable)) { // folders come before their entries
 		node, name := s.durable[path], filepath.Join(top, path)
 		var err error
 		if node.folder {
@@ -132,15 +132,15 @@ func (s *volatileState) afterCut(t *testing.T) string {
 		} else {
 			err = os.WriteFile(name, []byte(node.synced), 0o600)
 		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) { // in a folder that is not there any more
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // its folder is gone
 			t.Fatal(err)
 		}
 	}
 	return top
 }
 
-// TestNothingAcknowledgedIsLostFromTheFolder cuts the power at every step: what
-// was acknowledged is there, whole, and half a file is never in its place. // D6
+// TestNothingAcknowledgedIsLostFromTheFolder cuts the power at every step: acknowledged
+// files are complete, and a partial file is never in its place. // D6
 func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 	content := strings.Repeat("a page. ", 10_000) // more than one write
 	kept, moved, back := newKey(t), newKey(t), newKey(t)
@@ -182,7 +182,8 @@ func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 	do("id", d.SetID(id))
 	do(moved, d.Put(moved, strings.NewReader(content)))
 	do(back, d.Put(back, strings.NewReader(content)))
-	// While a file is moved, a strict disk may have neither name of it. Once moved it is there.
+	// During a move, a strict disk may have neither name. After the move the file
+	// exists.
 	quietly := func(key string, from, to Place) {
 		t.Helper()
 		acknowledged[key] = false
@@ -197,7 +198,7 @@ func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 	}
 }
 
-// expectWhole fails if a file is not whole, or is not there although it must be.
+// expectWhole fails if a file is incomplete, or missing although it must exist.
 func expectWhole(t *testing.T, d *Dir, key, content string, must bool) {
 	t.Helper()
 	file, err := d.Get(key)
@@ -214,10 +215,10 @@ func expectWhole(t *testing.T, d *Dir, key, content string, must bool) {
 	}
 }
 
-// TestMakeIsDurable makes folders above the one of the files. // D6
+// TestMakeIsDurable creates the parent folders. // D6
 func TestMakeIsDurable(t *testing.T) {
 	disk := newVolatile(t)
-	if err := makeIn(disk, "a/b/c"); err != nil {
+	if err := mkdirAll(disk, "a/b/c"); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(filepath.Join(disk.state.afterCut(t), "a/b/c")); err != nil || !info.IsDir() {
@@ -225,7 +226,7 @@ func TestMakeIsDurable(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "x", "y")
 	for range 2 { // also if it exists
-		if err := Make(path); err != nil {
+		if err := MkdirAll(path); err != nil {
 			t.Fatal(err)
 		}
 	}

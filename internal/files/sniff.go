@@ -12,26 +12,25 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Scanner reads a file on its way to the store: it finds out what the file is,
-// counts and sums it, and stops at what is not taken. It holds a few bytes, never
-// the file.
+// Scanner is a reader that detects the type of a file, counts and hashes its bytes,
+// and fails if the file is not supported. It never holds the whole file.
 type Scanner struct {
 	from  io.Reader
 	sum   hash.Hash
 	size  int64
-	kind  string // "" until the beginning was seen
+	kind  string // "" before the first read
 	head  []byte
-	carry []byte // the beginning of a character that the next read completes
-	err   error  // what ended the reading, if not the end of the file
+	carry []byte // start of a character that the next read completes
+	err   error  // why reading failed, except io.EOF
 }
 
-// NewScanner scans what it reads.
+// NewScanner returns a Scanner that reads from from.
 func NewScanner(from io.Reader) *Scanner { return &Scanner{from: from, sum: sha256.New()} }
 
-// headLength is enough to know every kind that is taken.
+// headLength is enough to detect every supported type.
 const headLength = 512
 
-// Read passes the file on while nothing is wrong with it.
+// Read implements io.Reader.
 func (s *Scanner) Read(b []byte) (int, error) {
 	n, err := s.read(b)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -40,8 +39,8 @@ func (s *Scanner) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Err is why the file could not be read to its end: a refusal, or the reader's
-// own error. With nil, a failure to store the file is the store's.
+// Err returns why the file could not be read: an unsupported file, or an error of the
+// underlying reader. If it is nil, a failure to store the file is the disk's.
 func (s *Scanner) Err() error { return s.err }
 
 func (s *Scanner) read(b []byte) (int, error) {
@@ -67,7 +66,7 @@ func (s *Scanner) read(b []byte) (int, error) {
 	return n, err
 }
 
-// begin reads the head and tells the kind by it.
+// begin reads the head and detects the type.
 func (s *Scanner) begin() error {
 	s.head = make([]byte, headLength)
 	n, err := io.ReadFull(s.from, s.head)
@@ -81,7 +80,8 @@ func (s *Scanner) begin() error {
 	return nil
 }
 
-// kindOf tells the media type by the first bytes; "" is none that is taken.
+// kindOf detects the media type from the first bytes. It returns "" if it is not
+// supported.
 func kindOf(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("%PDF-")):
@@ -93,7 +93,7 @@ func kindOf(head []byte) string {
 	case len(head) >= 12 && bytes.Equal(head[:4], []byte("RIFF")) && bytes.Equal(head[8:12], []byte("WEBP")):
 		return "image/webp"
 	}
-	// Markup of any kind (HTML, SVG, XML) begins with "<", and is a program to a browser.
+	// Markup (HTML, SVG, XML) starts with "<" and can contain scripts.
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), " \t\r\n\f")
 	if len(text) == 0 || text[0] == '<' {
 		return ""
@@ -101,7 +101,7 @@ func kindOf(head []byte) string {
 	return "text/plain"
 }
 
-// isText tells whether the bytes go on being UTF-8 text without control characters.
+// isText reports whether the bytes continue UTF-8 text without control characters.
 func (s *Scanner) isText(b []byte, last bool) bool {
 	b = append(s.carry, b...)
 	for len(b) > 0 {
@@ -121,11 +121,11 @@ func (s *Scanner) isText(b []byte, last bool) bool {
 	return !last || len(b) == 0
 }
 
-// Kind is the media type that was found.
+// Kind returns the detected media type.
 func (s *Scanner) Kind() string { return s.kind }
 
-// Size is the number of bytes that were read.
+// Size returns the number of bytes read.
 func (s *Scanner) Size() int64 { return s.size }
 
-// SHA256 is the sum of what was read, in hexadecimal.
+// SHA256 returns the hash of the bytes read, in hexadecimal.
 func (s *Scanner) SHA256() string { return hex.EncodeToString(s.sum.Sum(nil)) }

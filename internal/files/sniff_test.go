@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// scan reads a file through a scanner: what it passed on, and what ended it.
+// scan reads a file through a scanner and returns the output and the error.
 func scan(from io.Reader) (*Scanner, []byte, error) {
 	s := NewScanner(from)
 	got, err := io.ReadAll(s)
@@ -30,7 +30,7 @@ func codeOf(err error) warranty.Code {
 }
 
 func TestScannerKnowsFilesByTheirContent(t *testing.T) {
-	for name, c := range map[string]struct{ content, kind string }{ // "" is refused
+	for name, c := range map[string]struct{ content, kind string }{ // "" is rejected
 		"PDF":                             {"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n\x00\x01", "application/pdf"},
 		"JPEG":                            {"\xFF\xD8\xFF\xE0\x00\x10JFIF", "image/jpeg"},
 		"PNG":                             {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png"},
@@ -40,7 +40,7 @@ func TestScannerKnowsFilesByTheirContent(t *testing.T) {
 		"text with a mark of its order":   {"\xEF\xBB\xBFTerms", "text/plain"},
 		"text in many alphabets":          {"Grüße, 保証書, ضمان, 🔧", "text/plain"},
 		"one letter":                      {"a", "text/plain"},
-		"text that speaks of markup":      {"Write <b> for bold.", "text/plain"},
+		"text that mentions markup":       {"Write <b> for bold.", "text/plain"},
 		"the word RIFF":                   {"RIFF is a word", "text/plain"},
 		"PDF in the middle":               {"a %PDF-1.7", "text/plain"},
 		"nothing":                         {"", ""},
@@ -90,7 +90,7 @@ func TestScannerKnowsFilesByTheirContent(t *testing.T) {
 	}
 }
 
-// TestScannerStopsAtTheLimit takes 20 MiB and not a byte more.
+// TestScannerStopsAtTheLimit accepts 20 MiB and not a byte more.
 func TestScannerStopsAtTheLimit(t *testing.T) {
 	file := func(size int64) io.Reader {
 		return io.MultiReader(strings.NewReader("%PDF-"), io.LimitReader(zeros{}, size-5))
@@ -109,7 +109,8 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// TestScannerPassesTheReadersErrorOn tells a line that broke from a store that failed.
+// TestScannerPassesTheReadersErrorOn distinguishes a broken connection from a failed
+// store.
 func TestScannerPassesTheReadersErrorOn(t *testing.T) {
 	broken := errors.New("the line broke")
 	for _, before := range []string{"", "%PDF-1.7", strings.Repeat("text", 1000)} {
@@ -120,7 +121,7 @@ func TestScannerPassesTheReadersErrorOn(t *testing.T) {
 	}
 }
 
-// pieces gives a file out in reads of the given sizes, in turn.
+// pieces returns a file in reads of the given sizes, in turn.
 type pieces struct {
 	rest  []byte
 	sizes []byte
@@ -138,8 +139,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// TestScannerReadsCharactersThatAreSplit cuts a text inside its characters, at
-// every place and around the length of the head.
+// TestScannerReadsCharactersThatAreSplit splits a text inside its characters, at every
+// position and around the length of the head.
 func TestScannerReadsCharactersThatAreSplit(t *testing.T) {
 	text := strings.Repeat("x", headLength-2) + "€🔧é" + strings.Repeat("保", 40_000)
 	for _, size := range []byte{0, 1, 2, 3, 4, 6, 30, 254} {
@@ -158,8 +159,8 @@ func TestScannerReadsCharactersThatAreSplit(t *testing.T) {
 	}
 }
 
-// FuzzScanner holds the scanner to what it promises for any file, and to the same
-// answer however the file arrives.
+// FuzzScanner checks the scanner's promises for any file, and that its result does not
+// depend on the read sizes.
 func FuzzScanner(f *testing.F) {
 	for _, seed := range []string{"", "%PDF-1.7", "\xFF\xD8\xFF", "RIFF....WEBP", "text €", "\xEF\xBB\xBF\n<svg>", "a\xE2\x82", "\f<html>", strings.Repeat(" ", 511) + "<",
 		strings.Repeat("x", 511) + "€", strings.Repeat("x", 512) + "\x00"} {

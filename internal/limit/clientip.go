@@ -9,8 +9,8 @@ import (
 // maxHops bounds the work that a forged X-Forwarded-For can cause.
 const maxHops = 50
 
-// Proxies are the networks whose X-Forwarded-For is believed. None is the
-// default: a header that anyone can write says nothing about who wrote it.
+// Proxies are the networks whose X-Forwarded-For header is trusted. By default no
+// network is, because any client can send the header.
 type Proxies []netip.Prefix
 
 // ParseProxies reads a comma-separated list of networks (CIDR) and addresses.
@@ -30,11 +30,11 @@ func ParseProxies(s string) (Proxies, error) {
 	return p, nil
 }
 
-// parsePrefix reads a network or an address, IPv4 written as IPv6 being IPv4.
+// parsePrefix parses a network or an address. It converts IPv4-mapped IPv6 to IPv4.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if !strings.Contains(s, "/") {
 		addr, err := netip.ParseAddr(s)
-		addr = normal(addr)
+		addr = normalize(addr)
 		return netip.PrefixFrom(addr, addr.BitLen()), err
 	}
 	prefix, err := netip.ParsePrefix(s)
@@ -44,7 +44,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return prefix.Masked(), err
 }
 
-// trusts is whether addr, a normal one, is a proxy's.
+// trusts reports whether addr, which must be normalized, is a trusted proxy.
 func (p Proxies) trusts(addr netip.Addr) bool {
 	for _, prefix := range p {
 		if prefix.Contains(addr) {
@@ -54,18 +54,17 @@ func (p Proxies) trusts(addr netip.Addr) bool {
 	return false
 }
 
-// Peer is the address that a connection came from, and whether it is a trusted
-// proxy's. A peer without an IP address, such as that of a Unix socket, gives the
-// zero Addr.
+// Peer returns the address of a connection and whether it is a trusted proxy. It
+// returns the zero Addr if there is no IP address, as with a Unix socket.
 func (p Proxies) Peer(remoteAddr string) (addr netip.Addr, trusted bool) {
 	addr, _ = parseHop(remoteAddr)
 	return addr, p.trusts(addr)
 }
 
-// ClientIP is the address that a request came from: the peer's, or behind
-// trusted proxies the right-most hop of X-Forwarded-For that is not one of them.
-// What stands left of that, or of a malformed hop, was written by a stranger. A
-// peer without an IP address gives the zero Addr.
+// ClientIP returns the address of the client: the peer or, behind trusted proxies,
+// the right-most hop of X-Forwarded-For that is not one of them. Anything to the left
+// of that hop, or of a malformed one, is untrusted. It returns the zero Addr if the
+// peer has no IP address.
 func (p Proxies) ClientIP(remoteAddr string, forwardedFor []string) netip.Addr {
 	client, _ := parseHop(remoteAddr)
 	hops := maxHops
@@ -86,35 +85,35 @@ func (p Proxies) ClientIP(remoteAddr string, forwardedFor []string) netip.Addr {
 	return client
 }
 
-// cutLast splits a list at its last comma; more says whether there was one.
+// cutLast splits a list at its last comma; more reports whether there was one.
 func cutLast(list string) (rest, last string, more bool) {
 	i := strings.LastIndexByte(list, ',')
 	return list[:max(i, 0)], list[i+1:], i >= 0
 }
 
-// parseHop reads an address as proxies write it: bare, in brackets, with a port.
+// parseHop parses an address as proxies write it: bare, in brackets, with a port.
 func parseHop(s string) (netip.Addr, bool) {
 	s = strings.Trim(s, " \t")
 	if withPort, err := netip.ParseAddrPort(s); err == nil {
-		return normal(withPort.Addr()), true
+		return normalize(withPort.Addr()), true
 	}
 	if inner, ok := strings.CutPrefix(s, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		addr, err := netip.ParseAddr(inner)
-		return normal(addr), ok && err == nil && addr.Is6()
+		return normalize(addr), ok && err == nil && addr.Is6()
 	}
 	addr, err := netip.ParseAddr(s)
-	return normal(addr), err == nil
+	return normalize(addr), err == nil
 }
 
-// normal drops the zone, and the IPv6 form of an IPv4 address, so that one
-// client has one address however it is written.
-func normal(addr netip.Addr) netip.Addr { return addr.WithZone("").Unmap() }
+// normalize removes the zone and unmaps IPv4-mapped IPv6, so that a client has one
+// address.
+func normalize(addr netip.Addr) netip.Addr { return addr.WithZone("").Unmap() }
 
-// Key is what requests from addr are counted under: the IPv4 address, or the
-// IPv6 /64, since one customer is handed at least that much to rotate through.
+// Key returns the key for counting requests from addr: the IPv4 address or the IPv6
+// /64, because a single customer controls at least a /64.
 func Key(addr netip.Addr) string {
-	addr = normal(addr)
+	addr = normalize(addr)
 	if addr.Is6() {
 		prefix, _ := addr.Prefix(64) // 64 bits always fit an IPv6 address
 		return prefix.String()

@@ -24,7 +24,7 @@ func TestClientIP(t *testing.T) {
 		want                string
 	}{
 		{"no header", trusted, "10.0.0.1:1234", nil, "10.0.0.1"},
-		{"nobody trusted", "", "10.0.0.1:1234", []string{"203.0.113.9"}, "10.0.0.1"},
+		{"no trusted proxies", "", "10.0.0.1:1234", []string{"203.0.113.9"}, "10.0.0.1"},
 		{"untrusted peer, forged header", trusted, "198.51.100.1:1", []string{"203.0.113.9"}, "198.51.100.1"},
 		{"untrusted peer claims a proxy's address", trusted, "198.51.100.1:1", []string{"10.0.0.1"}, "198.51.100.1"},
 		{"one proxy", trusted, "10.0.0.1:1", []string{"203.0.113.9"}, "203.0.113.9"},
@@ -55,7 +55,7 @@ func TestClientIP(t *testing.T) {
 		{"tabs and spaces", trusted, "10.0.0.1:1", []string{" \t203.0.113.9\t , 10.0.0.2 "}, "203.0.113.9"},
 		{"peer without a port", trusted, "10.0.0.1", []string{"203.0.113.9"}, "203.0.113.9"},
 		{"unix socket", trusted, "@", []string{"203.0.113.9"}, "invalid IP"},
-		{"no peer, everybody trusted", "0.0.0.0/0,::/0", "", []string{"203.0.113.9"}, "invalid IP"},
+		{"no peer, all trusted", "0.0.0.0/0,::/0", "", []string{"203.0.113.9"}, "invalid IP"},
 		{"no further than 50 hops", trusted, "10.0.0.1:1",
 			[]string{"203.0.113.9" + strings.Repeat(",10.0.0.3", 1000) + strings.Repeat(",10.0.0.2", 49)}, "10.0.0.3"},
 		{"50 hops", trusted, "10.0.0.1:1", []string{"203.0.113.9" + strings.Repeat(",10.0.0.2", 49)}, "203.0.113.9"},
@@ -153,7 +153,7 @@ func FuzzClientIP(f *testing.F) {
 		headers := []string{one, two}
 		alone := Proxies(nil).ClientIP(peer, nil)
 		if got := Proxies(nil).ClientIP(peer, headers); got != alone {
-			t.Errorf("nobody is trusted, yet %q became %v", peer, got)
+			t.Errorf("no proxy is trusted, but %q became %v", peer, got)
 		}
 		got := trusted.ClientIP(peer, headers)
 		if !trusted.trusts(alone) && got != alone {
@@ -162,7 +162,7 @@ func FuzzClientIP(f *testing.F) {
 		if got.Is4In6() || got.Zone() != "" || Key(got) == "" {
 			t.Errorf("%v is not a normal address", got)
 		}
-		// What a stranger writes to the left of the proxy's own hop changes nothing.
+		// Hops to the left of the proxy's own are ignored.
 		honest := trusted.ClientIP("10.0.0.1:1", []string{"198.51.100.1"})
 		if got := trusted.ClientIP("10.0.0.1:1", []string{peer, one, two + ",198.51.100.1"}); got != honest {
 			t.Errorf("forged hops made %v of %v", got, honest)

@@ -1,8 +1,8 @@
-// Package limit counts requests in fixed windows and says who is sending them.
+// Package limit limits requests in fixed windows and determines client addresses.
 //
-// A window is opened by the first request and closes one period later, so the
-// most that any stretch of one period can see is twice the limit: a full window
-// just before an edge and a full one just after it.
+// A window opens with its first request and closes one period later. Any time span
+// of one period therefore sees at most twice the limit: a full window just before an
+// edge and another one just after it.
 package limit
 
 import (
@@ -10,30 +10,30 @@ import (
 	"time"
 )
 
-// Window is what a caller sees of a fixed window after one request was counted.
+// Window is the state of a fixed window after counting one request.
 type Window struct {
 	Limit, Remaining int
 
-	// Reset is the wall-clock instant at which the window closes. It is fixed when
-	// the window opens, so that every answer of one window shows the same one.
+	// Reset is the wall-clock time at which the window closes. It is fixed when the
+	// window opens, so that all responses of a window show the same time.
 	Reset time.Time
 
-	// Until is that instant on this process's own clock: the one to wait by
-	// (Retry-After), because neither a stepped clock nor Redis's skew bends it.
+	// Until is the same time on this process's monotonic clock. Use it for Retry-After:
+	// neither clock steps nor Redis's clock skew affect it.
 	Until time.Time
 
-	// Allowed is whether the request is within the limit.
+	// Allowed reports whether the request is within the limit.
 	Allowed bool
 }
 
 // Limiter counts requests in fixed windows.
 type Limiter interface {
-	// Take counts one request under key and says whether it is within limit per period.
+	// Take counts one request under key and checks it against limit per period.
 	// A limit of zero or less allows everything.
 	Take(ctx context.Context, key string, limit int, period time.Duration) Window
 }
 
-// window is what the n-th request of a window sees.
+// window returns the Window for its n-th request.
 func window(n, limit int, reset, until time.Time) Window {
 	return Window{
 		Limit:     limit,

@@ -11,13 +11,13 @@ const (
 	shardCount = 64
 	shardSize  = 1 << 20 / shardCount
 
-	// lookahead is how many entries a new key inspects for one whose window is
-	// over: enough to keep up with any flood, few enough to cost nothing.
+	// lookahead is how many entries are checked for a closed window when a key is
+	// added.
 	lookahead = 8
 )
 
-// Memory is the Limiter of one process. It is exact under concurrency and holds
-// at most 1<<20 windows: beyond that it forgets the ones that have counted least.
+// Memory is a Limiter for one process. It is exact under concurrency. It holds at
+// most 1<<20 windows; beyond that it drops those with the lowest counts.
 type Memory struct {
 	now    func() time.Time
 	start  time.Time
@@ -37,8 +37,8 @@ func (m *Memory) Take(_ context.Context, key string, limit int, period time.Dura
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
-	// The clock is read under the lock, so that no request counts in the past of
-	// a window that another one opened. Durations since start are monotonic.
+	// The clock is read under the lock, so that no request is counted before the
+	// window that another one opened. Durations since start are monotonic.
 	now := m.now()
 	at := now.Sub(m.start)
 	s.follow(now.Round(0).Sub(m.start.Round(0)) - at)
@@ -46,46 +46,46 @@ func (m *Memory) Take(_ context.Context, key string, limit int, period time.Dura
 	if e.until <= at {
 		e.n, e.until = 0, at+period
 	}
-	// Only a clock without a monotonic reading that was set back has windows
-	// further away: they keep their count, and nobody waits longer than one period.
+	// A window can end later than that only if a clock without a monotonic reading was
+	// set back. It keeps its count, but never blocks for longer than one period.
 	e.until = min(e.until, at+period)
 	e.n++
 	return window(int(e.n), limit, m.start.Round(0).Add(e.until+s.step), now.Add(e.until-at))
 }
 
-// entry is one window. It holds no pointer, so the collector never looks inside.
+// entry is one window. It contains no pointers, so the garbage collector skips it.
 type entry struct {
 	hash  uint64        // of the key, under the limiter's random seed
-	until time.Duration // since the limiter's start, when the window closes
+	until time.Duration // when the window closes, since the limiter's start
 	n     uint32
-	next  int32 // the entry after this one in its chain, as in shard.heads
+	next  int32 // next entry of the chain, as in shard.heads
 }
 
-// shard is a chained hash table in two flat slices: a built-in map of a million
-// windows would need twice the memory and could not be swept a little at a time.
+// shard is a chained hash table in two slices. A map of a million windows would need
+// twice the memory and could not be swept incrementally.
 type shard struct {
 	mu      sync.Mutex
-	heads   []int32 // by hash: one more than the index of a chain's first entry
+	heads   []int32 // by hash: index of a chain's first entry, plus one
 	entries []entry
-	hand    int // where the search for an entry to reuse goes on
+	hand    int // where the next search for a reusable entry starts
 
-	// step is how far the wall clock was set since the start. It turns until into
-	// the Reset that is shown, for eight bytes a shard instead of a window.
+	// step is how far the wall clock was stepped since the start. It converts until to
+	// Reset and takes eight bytes per shard instead of per window.
 	step time.Duration
 }
 
-// follow notes that the wall clock was set. It ignores the slow corrections that
-// all clocks get, under which the Reset of one window would wobble.
+// follow records a step of the wall clock. It ignores slow corrections, which would
+// make the Reset of a window fluctuate.
 func (s *shard) follow(step time.Duration) {
 	if (step - s.step).Abs() >= time.Second {
 		s.step = step
 	}
 }
 
-// head is where the chain of hash begins. The low bits have chosen the shard.
+// head returns the head of the chain for hash, whose low bits select the shard.
 func (s *shard) head(hash uint64) *int32 { return &s.heads[(hash>>32)%shardSize] }
 
-// entry finds the entry of hash, or gives it one whose window is already over.
+// entry returns the entry for hash, or a new one with a closed window.
 func (s *shard) entry(hash uint64, at time.Duration) *entry {
 	if s.heads == nil {
 		s.heads = make([]int32, shardSize)
@@ -102,9 +102,9 @@ func (s *shard) entry(hash uint64, at time.Duration) *entry {
 	return &s.entries[i]
 }
 
-// free returns the index of an entry that is in no chain: one whose window is
-// over, else a new one, else the least used one in sight, because forgetting
-// that one gives away the fewest requests.
+// free returns the index of an entry that is in no chain: one with a closed window,
+// else a new one, else the one with the lowest count nearby, because dropping it
+// forgets the fewest requests.
 func (s *shard) free(at time.Duration) int {
 	least := s.hand
 	for range min(lookahead, len(s.entries)) {
@@ -119,7 +119,7 @@ func (s *shard) free(at time.Duration) int {
 	if len(s.entries) == shardSize {
 		return s.unlink(least)
 	}
-	if len(s.entries) == cap(s.entries) { // append would go beyond shardSize
+	if len(s.entries) == cap(s.entries) { // append could allocate more than shardSize
 		room := min(max(2*len(s.entries), lookahead), shardSize)
 		s.entries = append(make([]entry, 0, room), s.entries...)
 	}
@@ -127,7 +127,7 @@ func (s *shard) free(at time.Duration) int {
 	return len(s.entries) - 1
 }
 
-// unlink takes entry i out of its chain.
+// unlink removes entry i from its chain.
 func (s *shard) unlink(i int) int {
 	link := s.head(s.entries[i].hash)
 	for *link != int32(i+1) {

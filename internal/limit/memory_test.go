@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// clock is a clock that a test moves.
+// clock is a clock that tests advance.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -35,15 +35,15 @@ func (c *clock) advance(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// monotonicClock is a clock as the real one is, at the start of a second.
+// monotonicClock is a clock with a monotonic reading, at the start of a second.
 func monotonicClock() *clock {
 	now := time.Now()
 	return &clock{t: now.Add(-time.Duration(now.Nanosecond()))}
 }
 
-// step sets the wall clock of a monotonicClock and leaves the monotonic reading
-// alone, as an operator or NTP does. The time package cannot build such a Time:
-// its first word holds the seconds above 30 bits of nanoseconds.
+// step steps the wall clock of a monotonicClock without changing its monotonic reading,
+// like an operator or NTP. The time package cannot build such a Time: its first word
+// holds the seconds above 30 bits of nanoseconds.
 func (c *clock) step(t *testing.T, d time.Duration) {
 	t.Helper()
 	before := c.t
@@ -57,9 +57,9 @@ func take(l Limiter, key string, limit int) Window {
 	return l.Take(context.Background(), key, limit, time.Minute)
 }
 
-// allowed counts how many of total concurrent requests pass, spread over limiters,
-// and checks that every answer shows the same reset and that the identity
-// limit = used + remaining holds: each remaining figure is given exactly once.
+// allowed counts how many of total concurrent requests on the limiters are allowed. It
+// checks that all responses show the same reset and that each remaining count is
+// returned exactly once.
 func allowed(t *testing.T, key string, limit, total int, limiters ...Limiter) int {
 	t.Helper()
 	answers := make([]Window, total)
@@ -96,7 +96,7 @@ func allowed(t *testing.T, key string, limit, total int, limiters ...Limiter) in
 func TestMemoryIsExactUnderConcurrency(t *testing.T) {
 	c := newClock()
 	m := NewMemory(func() time.Time {
-		defer runtime.Gosched() // others overtake between the clock and the count, if they can
+		defer runtime.Gosched() // lets others run between reading the clock and counting
 		return c.now()
 	})
 	for round := range 20 {
@@ -172,7 +172,7 @@ func TestMemoryResetDoesNotWobble(t *testing.T) {
 	c := monotonicClock()
 	m := NewMemory(c.now)
 	first := take(m, "token:a", 100)
-	for range 50 { // NTP corrects the wall clock by a millisecond at a time
+	for range 50 { // NTP adjusts the wall clock by a millisecond at a time
 		c.advance(time.Second)
 		c.step(t, time.Millisecond)
 		if w := take(m, "token:a", 100); !w.Reset.Equal(first.Reset) {
@@ -181,8 +181,8 @@ func TestMemoryResetDoesNotWobble(t *testing.T) {
 	}
 }
 
-// A clock without a monotonic reading cannot tell a step from time passing, but
-// when it is set back nobody waits for longer than a period or gains by it.
+// A clock without a monotonic reading cannot tell a step from elapsed time, but when it
+// is set back no one waits longer than a period or gains requests.
 func TestMemoryWithPlainClockSetBack(t *testing.T) {
 	c := newClock()
 	m := NewMemory(c.now)
@@ -197,7 +197,7 @@ func TestMemoryWithPlainClockSetBack(t *testing.T) {
 	}
 }
 
-// heap is the live heap in bytes.
+// heap returns the live heap in bytes.
 func heap() int64 {
 	runtime.GC()
 	var stats runtime.MemStats
@@ -253,7 +253,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	runtime.KeepAlive(m)
 }
 
-// checkShards checks that every entry is in exactly one chain, and in its own.
+// checkShards checks that every entry is in exactly one chain, the right one.
 func checkShards(t *testing.T, m *Memory) {
 	t.Helper()
 	total := 0
@@ -277,11 +277,11 @@ func checkShards(t *testing.T, m *Memory) {
 	}
 }
 
-// A process that sees new addresses all day keeps about as many windows as are open.
+// A process that keeps seeing new addresses keeps about as many windows as are open.
 func TestMemoryReusesWindowsThatAreOver(t *testing.T) {
 	c := newClock()
 	m := NewMemory(c.now)
-	for i := range 300_000 { // a thousand a second: 60,000 windows are open
+	for i := range 300_000 { // a thousand per second: 60,000 windows are open
 		take(m, "ip:"+strconv.Itoa(i), 10)
 		c.advance(time.Millisecond)
 	}
@@ -294,7 +294,7 @@ func TestMemoryReusesWindowsThatAreOver(t *testing.T) {
 	}
 }
 
-// naive is a fixed window as one would explain it.
+// naive is a simple fixed window.
 type naive struct {
 	opened time.Time
 	used   int
@@ -312,7 +312,7 @@ func (n *naive) take(now time.Time, limit int) bool {
 	return n.used <= limit
 }
 
-// within counts what passed in the minute that ends now.
+// within counts the requests allowed in the last minute.
 func (n *naive) within(now time.Time) (count int) {
 	for _, t := range n.passed {
 		if now.Sub(t) < time.Minute {

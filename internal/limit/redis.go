@@ -15,22 +15,23 @@ import (
 const (
 	redisPrefix = "svc:limit:"
 
-	// Patience is the most that a request should wait for Redis.
-	Patience = 200 * time.Millisecond
+	// RedisTimeout is how long a request waits for Redis.
+	RedisTimeout = 200 * time.Millisecond
 
-	// probeEvery is how often one request tries a Redis that did not answer. It
-	// is above Patience, so that no failure from before a recovery arrives after it.
+	// probeEvery is how often a request probes Redis while it is down. It is longer
+	// than RedisTimeout, so that no failure from before a recovery arrives after it.
 	probeEvery = time.Second
 
-	// replicasKey is where the servers that count in one Redis write themselves down.
+	// replicasKey is the sorted set of servers that share a Redis.
 	replicasKey = "svc:replicas"
 
-	// registerEvery is how often a server does so. One that has not for three times
-	// as long is taken for gone.
+	// registerEvery is how often a server registers itself. After three times as long
+	// it is considered gone.
 	registerEvery = 10 * time.Second
 )
 
-// registerScript writes a server down, forgets those that are gone, and counts the rest.
+// registerScript registers a server, removes those that are gone and returns the
+// number of servers.
 const registerScript = `
 local now = tonumber(redis.call('TIME')[1])
 redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -38,10 +39,10 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 3 * ARGV[2])
 redis.call('EXPIRE', KEYS[1], 3 * ARGV[2])
 return redis.call('ZCARD', KEYS[1])`
 
-// takeScript counts one request in one round trip. Redis's clock alone opens and
-// closes a window, so that all servers agree; a window further away than one
-// period, left by a clock that was set back, is brought near without losing its
-// count. A key lives to the end of its last millisecond, hence the comparison.
+// takeScript counts one request in one round trip. It uses Redis's clock, so that all
+// servers agree. If that clock was set back, a window that ends more than one period
+// ahead is shortened and keeps its count. A key lives to the end of its last
+// millisecond, hence the comparison.
 const takeScript = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -56,38 +57,37 @@ if reset <= now or reset > last then
 end
 return {n, reset, reset - now}`
 
-// Redis is the Limiter that several servers share. Each server counts every request
-// in its own memory as well. While Redis does not answer, that count decides, against
-// the limit divided by the servers that were there last: what they let through in a
-// window is the limit when requests are spread evenly, and never more than twice the
-// limit however often Redis comes and goes. (A limit below the number of servers is
-// one each.)
+// Redis is a Limiter shared by several servers. Each server also counts every request
+// in memory. While Redis is down, that count is checked against the limit divided by
+// the last known number of servers, but at least 1. Together the servers then allow
+// the limit if requests are spread evenly, and never more than twice the limit per
+// window, however often Redis fails.
 type Redis struct {
 	client         *redis.Client
 	take, register *redis.Script
 	fallback       *Memory
 	log            *slog.Logger
 	now            func() time.Time
-	patience       time.Duration
-	id, replicas   string // this server's name, and the key of all of them
+	timeout        time.Duration
+	id, replicas   string // this server's id, and the key of the set of servers
 
 	mu         sync.Mutex
 	down       bool
 	probeAt    time.Time
-	servers    int // that count in this Redis, as far as is known
+	servers    int // last known number of servers
 	registerAt time.Time
 }
 
-// NewRedis returns a Limiter on the Redis at url, which need not be up yet:
-// fallback counts whenever it is not, or does not answer within patience.
-func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time, patience time.Duration) (*Redis, error) {
+// NewRedis returns a Limiter that uses the Redis at url, which need not be running
+// yet. fallback is used while Redis is down or does not answer within timeout.
+func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time, timeout time.Duration) (*Redis, error) {
 	opt, err := redis.ParseURL(url)
 	if err != nil {
 		// The parser's own message quotes pieces of the URL, the password's among them.
 		return nil, errors.New("the Redis URL is not of the form redis[s]://[user:password@]host[:port][/db] " +
 			"(signs such as / ? # % @ in a password have to be percent-encoded)")
 	}
-	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout, opt.PoolTimeout = patience, patience, patience, patience
+	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout, opt.PoolTimeout = timeout, timeout, timeout, timeout
 	opt.ContextTimeoutEnabled = true
 	opt.MaxRetries, opt.DialerRetries = -1, 1
 	opt.DisableIdentity = true
@@ -103,24 +103,24 @@ func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Ti
 		fallback: fallback,
 		log:      log,
 		now:      now,
-		patience: patience,
+		timeout:  timeout,
 	}, nil
 }
 
-// silenceClient stops the client from writing every failed dial to stderr. It
-// has one logger a process; Redis logs what matters, once.
+// silenceClient stops the client library from printing every failed dial to stderr.
+// Its logger is global. Redis logs outages itself.
 var silenceClient = sync.OnceFunc(func() { redis.SetLogger(silence{}) })
 
 type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// Close closes the connections to Redis, and leaves the limit to the other servers.
+// Close unregisters this server and closes the connections to Redis.
 func (r *Redis) Close() error {
-	if ask, _ := r.ask(); ask {
-		ctx, cancel := context.WithTimeout(context.Background(), r.patience)
+	if ask, _ := r.useRedis(); ask {
+		ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 		defer cancel()
-		r.client.ZRem(ctx, r.replicas, r.id) // else they notice that it is gone
+		r.client.ZRem(ctx, r.replicas, r.id) // if this fails, the registration expires
 	}
 	return r.client.Close()
 }
@@ -129,12 +129,12 @@ func (r *Redis) Close() error {
 func (r *Redis) Take(ctx context.Context, key string, limit int, period time.Duration) Window {
 	mine := r.fallback.Take(ctx, key, r.share(limit), period)
 	mine.Limit = limit
-	ask, probe := r.ask()
+	ask, probe := r.useRedis()
 	if !ask {
 		return mine
 	}
 	n, reset, left, err := r.count(ctx, key, period)
-	r.heard(ctx, probe, err)
+	r.setResult(ctx, probe, err)
 	if err != nil {
 		return mine
 	}
@@ -142,10 +142,10 @@ func (r *Redis) Take(ctx context.Context, key string, limit int, period time.Dur
 	return window(int(n), limit, time.UnixMilli(reset), r.now().Add(time.Duration(left)*time.Millisecond))
 }
 
-// count runs the script. A caller that hangs up does not end it: the request
-// still counts, and an impatient client does not pass for a Redis that is down.
+// count runs takeScript. It ignores cancellation, so that requests of clients that
+// hang up are counted and do not look like an outage of Redis.
 func (r *Redis) count(ctx context.Context, key string, period time.Duration) (n, reset, left int64, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	got, err := r.take.Run(ctx, r.client, []string{redisPrefix + key}, period.Milliseconds()).Int64Slice()
 	if err != nil {
@@ -154,7 +154,7 @@ func (r *Redis) count(ctx context.Context, key string, period time.Duration) (n,
 	return got[0], got[1], got[2], nil
 }
 
-// share is this server's part of a limit.
+// share returns this server's part of a limit.
 func (r *Redis) share(limit int) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -164,8 +164,8 @@ func (r *Redis) share(limit int) int {
 	return max(limit/r.servers, 1)
 }
 
-// keepRegistered writes this server down every now and then, and learns how many
-// others there are. When that fails, what was known last goes on to hold.
+// keepRegistered registers this server every registerEvery and updates the number of
+// servers. If that fails, the last known number stays.
 func (r *Redis) keepRegistered(ctx context.Context) {
 	r.mu.Lock()
 	due := !r.now().Before(r.registerAt)
@@ -176,7 +176,7 @@ func (r *Redis) keepRegistered(ctx context.Context) {
 	if !due {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.timeout)
 	defer cancel()
 	servers, err := r.register.Run(ctx, r.client, []string{r.replicas}, r.id, int(registerEvery.Seconds())).Int()
 	if err != nil {
@@ -187,9 +187,9 @@ func (r *Redis) keepRegistered(ctx context.Context) {
 	r.servers = max(servers, 1)
 }
 
-// ask says whether a request goes to Redis: each does while it answers, and one
-// a second, the probe, while it does not.
-func (r *Redis) ask() (ask, probe bool) {
+// useRedis reports whether to send a request to Redis: every request while it is up,
+// one probe per second while it is down.
+func (r *Redis) useRedis() (use, probe bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.down {
@@ -203,17 +203,17 @@ func (r *Redis) ask() (ask, probe bool) {
 	return true, true
 }
 
-// heard notes how Redis answered and logs a change. Only a probe brings Redis
-// back: a late answer from before it went down says nothing about now.
-func (r *Redis) heard(ctx context.Context, probe bool, err error) {
+// setResult records whether Redis answered and logs changes. Only a probe marks Redis
+// as up: other answers may date from before it went down.
+func (r *Redis) setResult(ctx context.Context, probe bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil && !r.down {
 		r.down, r.probeAt = true, r.now().Add(probeEvery)
-		r.log.WarnContext(ctx, "rate limits: Redis does not answer, counting in memory", "error", err)
+		r.log.WarnContext(ctx, "rate limits: Redis is unavailable, counting in memory", "error", err)
 	}
 	if err == nil && probe && r.down {
 		r.down = false
-		r.log.InfoContext(ctx, "rate limits: Redis answers again, counting there")
+		r.log.InfoContext(ctx, "rate limits: Redis is available again")
 	}
 }

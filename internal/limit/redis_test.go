@@ -19,7 +19,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// unavailable skips a test that lacks something, but not where all must run.
+// unavailable skips a test that lacks a dependency, or fails it where all tests must
+// run.
 func unavailable(t *testing.T, what string) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -48,8 +49,8 @@ func (b *logBuffer) String() string {
 
 func (b *logBuffer) lines() int { return strings.Count(b.String(), "\n") }
 
-// openRedis is a limiter with patience enough for a busy machine: a test that
-// counts in Redis must not end up in memory because the scheduler was late.
+// openRedis returns a limiter with a timeout long enough for a busy machine, so that
+// tests do not fall back to memory because the scheduler was late.
 func openRedis(t *testing.T, url string, now func() time.Time) (*Redis, *logBuffer) {
 	t.Helper()
 	logged := new(logBuffer)
@@ -81,7 +82,7 @@ func TestRedisIsExactAcrossServers(t *testing.T) {
 	}
 }
 
-// redisTime is what Redis's own clock says, which no test can move.
+// redisTime returns the time of Redis's own clock, which tests cannot change.
 func redisTime(t *testing.T, r *Redis) time.Time {
 	t.Helper()
 	now, err := r.client.Time(t.Context()).Result()
@@ -94,7 +95,7 @@ func redisTime(t *testing.T, r *Redis) time.Time {
 func TestRedisCountsDownAndResets(t *testing.T) {
 	c := newClock()
 	r, logged := openRedis(t, testenv.Redis(t), c.now)
-	const period = time.Hour // so long that it does not end by itself
+	const period = time.Hour // too long to end during the test
 	key := "test:" + rand.Text()
 	next := func() Window { return r.Take(context.Background(), key, 3, period) }
 	first := next()
@@ -122,7 +123,7 @@ func TestRedisCountsDownAndResets(t *testing.T) {
 	}
 }
 
-// What a Redis clock that was set back leaves behind is a window far ahead.
+// A Redis clock that was set back leaves a window far ahead.
 func TestRedisWindowFromTheFuture(t *testing.T) {
 	c := newClock()
 	r, _ := openRedis(t, testenv.Redis(t), c.now)
@@ -138,7 +139,7 @@ func TestRedisWindowFromTheFuture(t *testing.T) {
 	}
 }
 
-// A window is over in the very millisecond of its reset, when its key still lives.
+// A window is over in the millisecond of its reset, while its key still exists.
 func TestRedisWindowThatIsOver(t *testing.T) {
 	r, _ := openRedis(t, testenv.Redis(t), time.Now)
 	key := "test:" + rand.Text()
@@ -167,7 +168,7 @@ func TestRedisURLErrorsHideThePassword(t *testing.T) {
 		"redis://user:hunter2@host:port", "redis://:hunter2/x@host", "redis://:hunter2%zz@host:6379", "redis://:hunter2 @host",
 		"redis://host/hunter2", "http://:hunter2@host", "redis://host:6379/0?hunter2=1", "hunter2", "",
 	} {
-		_, err := NewRedis(url, nil, nil, nil, Patience)
+		_, err := NewRedis(url, nil, nil, nil, RedisTimeout)
 		if err == nil {
 			t.Errorf("%q: accepted", url)
 			continue
@@ -178,7 +179,7 @@ func TestRedisURLErrorsHideThePassword(t *testing.T) {
 	}
 }
 
-// startRedis runs a Redis of its own on a loopback port and returns how to kill it.
+// startRedis starts a Redis on a loopback port and returns how to kill it.
 func startRedis(t *testing.T, addr string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(addr)
@@ -209,7 +210,7 @@ func TestRedisDownAndBack(t *testing.T) {
 	if logged.lines() != 1 || !strings.Contains(logged.String(), "level=WARN") {
 		t.Errorf("want one line that Redis is down, got: %s", logged)
 	}
-	for range 5 { // probes that fail log nothing more
+	for range 5 { // failed probes log nothing more
 		c.advance(probeEvery)
 		take(r, "token:b", 100)
 	}
@@ -237,7 +238,7 @@ func TestRedisDownAndBack(t *testing.T) {
 	}
 }
 
-// deaf is a Redis that takes connections and never answers.
+// deaf is a Redis that accepts connections and never answers.
 func deaf(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -257,8 +258,8 @@ func deaf(t *testing.T) (addr string) {
 	return l.Addr().String()
 }
 
-// questions counts how often the limiter asks Redis. How many connections and greetings that takes is the
-// driver's affair.
+// questions counts how often the limiter queries Redis, regardless of the driver's
+// connections and greetings.
 type questions struct{ atomic.Int64 }
 
 func (*questions) DialHook(next redis.DialHook) redis.DialHook { return next }
@@ -275,8 +276,9 @@ func (q *questions) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestRedisSlowIsNotWaitedForTwice: a request that is not answered in time is the last that waits until
-// the next probe, and of many requests at once one is the probe (D12: it used to count connections).
+// TestRedisSlowIsNotWaitedForTwice: after one request times out, no request waits until
+// the next probe, and only one of many concurrent requests is the probe (D12: it used
+// to count connections).
 func TestRedisSlowIsNotWaitedForTwice(t *testing.T) {
 	c, logged, asked := newClock(), new(logBuffer), new(questions)
 	r, err := NewRedis("redis://:hunter2@"+deaf(t), NewMemory(c.now), slog.New(slog.NewTextHandler(logged, nil)), c.now, 20*time.Millisecond)
@@ -308,9 +310,9 @@ func TestRedisSlowIsNotWaitedForTwice(t *testing.T) {
 
 func TestRedisIsNotBackForALateAnswer(t *testing.T) {
 	r, logged := openRedis(t, "redis://"+testenv.FreeAddress(t), newClock().now)
-	r.heard(t.Context(), false, context.DeadlineExceeded)
-	r.heard(t.Context(), false, nil) // sent before Redis went down
-	if ask, _ := r.ask(); ask || logged.lines() != 1 {
+	r.setResult(t.Context(), false, context.DeadlineExceeded)
+	r.setResult(t.Context(), false, nil) // sent before Redis went down
+	if ask, _ := r.useRedis(); ask || logged.lines() != 1 {
 		t.Errorf("asked: %v, logged: %s", ask, logged)
 	}
 }
@@ -320,7 +322,7 @@ func BenchmarkRedis(b *testing.B) {
 	if url == "" {
 		b.Skip("SVC_TEST_REDIS is not set")
 	}
-	r, err := NewRedis(url, NewMemory(time.Now), slog.New(slog.DiscardHandler), time.Now, Patience)
+	r, err := NewRedis(url, NewMemory(time.Now), slog.New(slog.DiscardHandler), time.Now, RedisTimeout)
 	if err != nil {
 		b.Fatal(err)
 	}

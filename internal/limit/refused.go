@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// refusedMax bounds the memo to about 15 MiB.
+// refusedMax bounds the memory to about 15 MiB.
 const refusedMax = 1 << 16
 
-// Refused remembers the credentials whose window is used up, so that refusing
-// them again takes no database work. What it forgets for want of room only
-// costs a lookup: it never lets a request through by itself.
+// Refused caches credentials whose window is used up, so that rejecting them again
+// takes no database work. Evicting an entry only costs a lookup; it never allows a
+// request.
 type Refused struct {
 	now  func() time.Time
 	mu   sync.Mutex
@@ -22,7 +22,7 @@ func NewRefused(now func() time.Time) *Refused {
 	return &Refused{now: now, seen: make(map[[32]byte]Window)}
 }
 
-// Put remembers until w closes that the credential with this hash has used w up.
+// Put records that the credential with this hash has used up w, until w closes.
 func (r *Refused) Put(hash [32]byte, w Window) {
 	w.Remaining, w.Allowed = 0, false
 	if w.Until.IsZero() {
@@ -48,8 +48,8 @@ func (r *Refused) Get(hash [32]byte) (Window, bool) {
 	return w, ok
 }
 
-// makeRoom drops what is over among a few entries, and at least one of them. A
-// map is walked from a random place, so all entries have their turn.
+// makeRoom removes the closed windows among a few entries, and at least one entry. Map
+// iteration starts at random, so every entry is checked eventually.
 func (r *Refused) makeRoom() {
 	now, seen := r.now(), 0
 	var last [32]byte

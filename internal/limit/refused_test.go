@@ -19,7 +19,7 @@ func TestRefusedRemembersUntilReset(t *testing.T) {
 		t.Error("an empty memo knows a credential")
 	}
 	reset := c.now().Add(time.Minute)
-	r.Put(hashOf(1), Window{Limit: 100, Reset: reset, Allowed: true}) // the last one of a window was allowed
+	r.Put(hashOf(1), Window{Limit: 100, Reset: reset, Allowed: true}) // the last allowed request of a window
 	c.advance(time.Minute - 1)
 	w, ok := r.Get(hashOf(1))
 	if !ok || w.Allowed || w.Remaining != 0 || w.Limit != 100 || !w.Reset.Equal(reset) {

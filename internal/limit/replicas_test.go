@@ -9,7 +9,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// replicas are servers on one Redis that know of each other.
+// replicas are registered servers on one Redis.
 func replicas(t *testing.T, n int, c *clock) []*Redis {
 	t.Helper()
 	all := "test:replicas:" + rand.Text()
@@ -20,17 +20,17 @@ func replicas(t *testing.T, n int, c *clock) []*Redis {
 		list = append(list, r)
 		take(r, "test:"+rand.Text(), 100)
 	}
-	c.advance(registerEvery) // and now each hears of those that came after it
+	c.advance(registerEvery) // each learns about those that started after it
 	for _, r := range list {
 		take(r, "test:"+rand.Text(), 100)
 	}
 	return list
 }
 
-// falls makes a server one whose Redis did not answer in time.
-func (r *Redis) falls() { r.heard(context.Background(), false, context.DeadlineExceeded) }
+// falls simulates a timeout of Redis.
+func (r *Redis) falls() { r.setResult(context.Background(), false, context.DeadlineExceeded) }
 
-// passes counts how many of so many requests to a server pass.
+// passes counts how many of count requests to a server are allowed.
 func passes(r *Redis, key string, limit, requests int) (n int) {
 	for range requests {
 		if w := take(r, key, limit); w.Allowed {
@@ -40,9 +40,9 @@ func passes(r *Redis, key string, limit, requests int) (n int) {
 	return n
 }
 
-// TestFallbackDividesTheLimit // D8: servers lose Redis in the middle of a window, in
-// which each has let 7 through. When all do, they let through what they would have
-// with it; when some do, those use their share, and the others what is left in Redis.
+// TestFallbackDividesTheLimit // D8: servers lose Redis in the middle of a window in
+// which each has allowed 7 requests. If all lose it, they allow as many as with it. If
+// some do, those use their share, and the others what is left in Redis.
 func TestFallbackDividesTheLimit(t *testing.T) {
 	c := newClock()
 	servers := replicas(t, 3, c)
@@ -72,14 +72,14 @@ func TestFallbackDividesTheLimit(t *testing.T) {
 	}
 }
 
-// TestFallbackIsBounded // D8: Redis comes and goes within one window, and requests
-// are spread as badly as they can be.
+// TestFallbackIsBounded // D8: Redis fails and recovers within one window, and requests
+// are spread as badly as possible.
 func TestFallbackIsBounded(t *testing.T) {
 	c := newClock()
 	servers := replicas(t, 3, c)
 	const limit = 50
 	key, passed := "test:"+rand.Text(), 0
-	passed += passes(servers[0], key, limit, 100) // one server gets all there is in Redis
+	passed += passes(servers[0], key, limit, 100) // one server gets everything that is left in Redis
 	for range 20 {
 		for _, r := range servers {
 			r.falls()
@@ -94,8 +94,8 @@ func TestFallbackIsBounded(t *testing.T) {
 	}
 }
 
-// TestServersThatAreGoneAreForgotten // D8: a server that ends leaves its share at
-// once, and a limit below the number of servers is one each.
+// TestServersThatAreGoneAreForgotten // D8: a server that stops releases its share
+// immediately, and a limit below the number of servers is 1 for each.
 func TestServersThatAreGoneAreForgotten(t *testing.T) {
 	c := newClock()
 	servers := replicas(t, 3, c)

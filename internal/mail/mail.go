@@ -1,5 +1,5 @@
-// Package mail sends the few mails of the service: to an SMTP server, or to the
-// log of a service that has none.
+// Package mail composes the emails of the service and sends them through an SMTP
+// server or writes them to the log.
 package mail
 
 import (
@@ -12,48 +12,47 @@ import (
 	"unicode"
 )
 
-// Message is one mail to one person.
+// Message is one email to one recipient.
 type Message struct {
-	ID      string // the same for each attempt: a mail that comes twice is known by it
+	ID      string // same for every attempt, so that recipients can detect duplicates
 	To      string // a bare address
 	Subject string
-	Text    string // plain text, lines end with \n
-	Code    string // the one-time code in Text, if any: a log shows it alone
+	Text    string // plain text with \n line endings
+	Code    string // the one-time code in Text, if any; all that Log shows of Text
 }
 
-// Sender delivers messages. SMTP and Log are the two there are.
+// Sender delivers messages. SMTP and Log implement it.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// check refuses what would say something else in a header than it does in the
-// Message: a line break could add recipients or headers of its own. What
-// was refused is not repeated in the error, which may end in a log.
+// check rejects values that could inject headers or recipients. The error does not
+// repeat the value, because errors are logged.
 func (m Message) check() error {
 	if strings.ContainsFunc(m.To, unicode.IsControl) {
-		return errors.New("mail: the address holds a control character")
+		return errors.New("mail: address contains a control character")
 	}
 	if strings.ContainsFunc(m.Subject, unicode.IsControl) {
-		return errors.New("mail: the subject holds a control character")
+		return errors.New("mail: subject contains a control character")
 	}
 	if addr, err := mail.ParseAddress(m.To); err != nil || addr.Address != m.To {
-		return errors.New("mail: the recipient is not one bare mail address")
+		return errors.New("mail: recipient is not a bare email address")
 	}
 	return nil
 }
 
-// Log is the Sender of a service without an SMTP server: the operator reads the
-// code in the log and hands it on.
+// Log is the Sender of a service without an SMTP server. Operators can read the
+// one-time codes in the log.
 type Log struct {
 	log *slog.Logger
 }
 
-// NewLog makes a Sender that writes each mail as one line to log. The text
-// stays out of it: all that matters of it is the code.
+// NewLog returns a Sender that writes one log line per email, with its code but
+// without its text.
 func NewLog(log *slog.Logger) *Log { return &Log{log: log} }
 
-// Send writes the line. It refuses what SMTP would refuse, so that a mistake
-// shows before there is a mail server.
+// Send writes the line. It rejects the same messages as SMTP, so that mistakes show
+// up without a mail server.
 func (l *Log) Send(ctx context.Context, m Message) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("mail: %w", err)

@@ -23,7 +23,7 @@ func TestLogIsOneLine(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("not a line each: %q", lines)
 	}
-	want := `level=INFO msg=mail to=ann@example.com subject="Confirm your e-mail address" code=ABCD-EFGH`
+	want := `level=INFO msg=mail to=ann@example.com subject="Confirm your email address" code=ABCD-EFGH`
 	if !strings.HasSuffix(lines[0], want) {
 		t.Errorf("%s\nwant %s", lines[0], want)
 	}

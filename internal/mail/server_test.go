@@ -15,21 +15,21 @@ import (
 	"time"
 )
 
-// server is a mail server on loopback that speaks just enough SMTP.
+// server is a minimal SMTP server on loopback.
 type server struct {
-	cert     *tls.Certificate  // nil: no TLS at all
-	implicit bool              // TLS from the first byte
-	auth     string            // mechanisms it announces, by default none
-	answers  map[string]string // its answer to a command, where not the usual one
-	silent   string            // the command that it never answers, "greeting" for the first line
+	cert     *tls.Certificate  // nil: no TLS
+	implicit bool              // implicit TLS
+	auth     string            // announced mechanisms, none by default
+	answers  map[string]string // unusual responses by command
+	silent   string            // the command that gets no response, "greeting" for the first line
 
 	addr string
 	mu   sync.Mutex
-	log  []string // the commands it got, "TLS" once encrypted
+	log  []string // received commands, "TLS" once encrypted
 	data string   // the last message
 }
 
-// start makes the server listen until the test ends.
+// start listens until the test ends.
 func (s *server) start(t *testing.T) *server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,7 +61,7 @@ func (s *server) note(line string) {
 	s.log = append(s.log, line)
 }
 
-// got is every command so far, one a line, and the last message.
+// got returns every command so far, one per line, and the last message.
 func (s *server) got() (commands, data string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,7 +107,7 @@ func (s *server) serve(conn net.Conn, stop <-chan struct{}) {
 			r = bufio.NewReader(conn)
 			s.note("TLS")
 		case "AUTH":
-			if line == "AUTH LOGIN" { // asks for user and password one after the other
+			if line == "AUTH LOGIN" { // asks for user and password separately
 				for range 2 {
 					say("LOGIN", "334 ")
 					answer, _ := r.ReadString('\n')
@@ -128,7 +128,7 @@ func (s *server) serve(conn net.Conn, stop <-chan struct{}) {
 	}
 }
 
-// hello is the answer to EHLO.
+// hello is the response to EHLO.
 func (s *server) hello(conn net.Conn) string {
 	lines := []string{"250-test", "250-8BITMIME", "250-SMTPUTF8"}
 	if _, encrypted := conn.(*tls.Conn); s.cert != nil && !encrypted {
@@ -140,7 +140,7 @@ func (s *server) hello(conn net.Conn) string {
 	return strings.Join(append(lines, "250 HELP"), "\r\n")
 }
 
-// read keeps a message up to the lone dot.
+// read reads a message up to the lone dot.
 func (s *server) read(r *bufio.Reader) {
 	var data strings.Builder
 	for {
@@ -155,7 +155,7 @@ func (s *server) read(r *bufio.Reader) {
 	s.data = data.String()
 }
 
-// certificate is one that names host and that nobody signed.
+// certificate returns a self-signed certificate for host.
 func certificate(t *testing.T, host string) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

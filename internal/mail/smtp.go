@@ -19,30 +19,29 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// timeout bounds one delivery from the first packet to the last, so that a mail
-// server that hangs holds up nothing for long.
+// timeout bounds one delivery, including the dial.
 const timeout = 15 * time.Second
 
-// SMTP is the Sender that hands mail to a mail server.
+// SMTP is a Sender that delivers through a mail server.
 type SMTP struct {
 	host           string
 	port           int
 	user, password string
 	from           *mail.Address
-	implicit       bool // TLS from the first byte
-	loopback       bool // the server is on this machine
-	plain          bool // the operator wants no TLS
+	implicit       bool // smtps: TLS without STARTTLS
+	loopback       bool
+	plain          bool // tls=off
 	policy         gomail.TLSPolicy
 	tls            *tls.Config
 	timeout        time.Duration
 	dial           func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// NewSMTP makes a Sender for the server at rawURL, smtp://[user:password@]host[:port]
-// or smtps:// for TLS from the start, whose mails come from the address from.
-// With smtp, STARTTLS is demanded unless the server is on this machine, or the URL
-// ends with ?tls=off: mails carry codes that let people in. The port defaults to 465 for smtps, 587 with a password
-// and 25 without. The error never holds the URL.
+// NewSMTP returns a Sender that delivers through the server at rawURL,
+// smtp[s]://[user:password@]host[:port], with the From address from. smtps uses
+// implicit TLS. smtp requires STARTTLS unless the host is a loopback address or the
+// URL ends with ?tls=off, because emails contain sign-in codes. The port defaults to
+// 465 for smtps, 587 with a password and 25 without. Errors never contain the URL.
 func NewSMTP(rawURL, from string) (*SMTP, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
@@ -90,9 +89,8 @@ func (s *SMTP) setPort(port string) error {
 	return nil
 }
 
-// setTLS demands encryption where codes and passwords would cross a network. On
-// loopback nobody stands in between, and a mail server there mostly has a
-// certificate that it signed itself: neither encryption nor a known signer is asked for.
+// setTLS requires encryption unless the server is on loopback, where TLS is
+// optional and certificates, which are mostly self-signed, are not verified.
 func (s *SMTP) setTLS() {
 	s.tls = &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
 	s.policy = gomail.TLSMandatory
@@ -107,19 +105,20 @@ func (s *SMTP) setTLS() {
 	}
 }
 
-// Send delivers m, or says why not within 15 seconds. An error after which the
-// server may still have taken the mail is possible, as always with SMTP.
+// Send delivers m, or fails within 15 seconds. As always with SMTP, the server may
+// have accepted an email although Send returns an error.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, fmt.Errorf("no answer within %v: %w", s.timeout, context.DeadlineExceeded))
+	cause := fmt.Errorf("no answer within %v: %w", s.timeout, context.DeadlineExceeded)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, cause)
 	defer cancel()
 	err := s.deliver(ctx, m)
 	if err == nil {
 		return nil
 	}
-	// On a busy machine the context's end may be seen later than what it caused.
+	// On a busy machine the I/O error can arrive before the context is done.
 	if until, _ := ctx.Deadline(); !time.Now().Before(until) {
 		<-ctx.Done()
 	}
@@ -129,9 +128,8 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	return fmt.Errorf("mail: sending through %s: %s", s.addr(), s.scrub(err.Error()))
 }
 
-// deliver makes a connection of its own for m: a service that sends a mail now
-// and then gains nothing from keeping one. The connection is closed when ctx
-// ends, which the library heeds only while it dials.
+// deliver sends m on a new connection. It closes the connection when ctx is done,
+// because the library checks ctx only while dialing.
 func (s *SMTP) deliver(ctx context.Context, m Message) error {
 	conn, err := s.dial(ctx, "tcp", s.addr())
 	if err != nil {
@@ -152,20 +150,20 @@ func (s *SMTP) deliver(ctx context.Context, m Message) error {
 	if err := client.SendWithSMTPClient(session, s.compose(m)); err != nil {
 		return err
 	}
-	_ = client.CloseWithSMTPClient(session) // the server has the mail: how it says goodbye does not matter
+	_ = client.CloseWithSMTPClient(session) // the email is already accepted
 	return nil
 }
 
-// client speaks SMTP over conn. It is made for one delivery, since the library's
-// client changes while it signs in and must not be shared.
+// client returns an SMTP client on conn for one delivery. The library's client
+// changes state during authentication and must not be shared.
 func (s *SMTP) client(conn net.Conn, m Message) (*gomail.Client, error) {
 	options := []gomail.Option{
 		gomail.WithPort(s.port),
-		gomail.WithTimeout(2 * s.timeout), // never the first to end: Send's context is
+		gomail.WithTimeout(2 * s.timeout), // Send's context expires first
 		gomail.WithTLSConfig(s.tls),
 		gomail.WithTLSPolicy(s.policy),
 		gomail.WithHELO(s.domain()),
-		gomail.WithoutNoop(), // one mail and goodbye: nothing to keep alive or to reset
+		gomail.WithoutNoop(), // a connection carries one email
 		gomail.WithoutRset(),
 		gomail.WithDialContextFunc(func(context.Context, string, string) (net.Conn, error) {
 			if s.implicit {
@@ -177,7 +175,7 @@ func (s *SMTP) client(conn net.Conn, m Message) (*gomail.Client, error) {
 	if s.implicit {
 		options = append(options, gomail.WithSSL())
 	}
-	if isASCII(s.from.Address + m.To) { // a demand that some server on the way may not know
+	if isASCII(s.from.Address + m.To) { // not every server on the way supports SMTPUTF8
 		options = append(options, gomail.WithoutSMTPUTF8())
 	}
 	if s.password != "" {
@@ -186,8 +184,8 @@ func (s *SMTP) client(conn net.Conn, m Message) (*gomail.Client, error) {
 	return gomail.NewClient(s.host, options...)
 }
 
-// mechanisms prefers what every server can check, since the line is safe by the
-// time a password is sent: encrypted, within this machine, or one that the operator trusts.
+// mechanisms allows PLAIN and LOGIN, which every server supports. The connection is
+// encrypted, local, or explicitly trusted by the operator when the password is sent.
 func (s *SMTP) mechanisms() gomail.Option {
 	if s.loopback || s.plain {
 		return gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc)
@@ -195,9 +193,8 @@ func (s *SMTP) mechanisms() gomail.Option {
 	return gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthPlain, gomail.SMTPAuthLogin)
 }
 
-// compose writes m as a mail. The Message-ID is of the sender's domain, the
-// library's would tell the name of this machine; it is the same when a mail is sent
-// again after a crash, so that mailboxes can tell.
+// compose builds the email. The Message-ID uses the sender's domain, because the
+// library's default reveals the host name, and stays the same across retries.
 func (s *SMTP) compose(m Message) *gomail.Msg {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(s.from)
@@ -210,7 +207,7 @@ func (s *SMTP) compose(m Message) *gomail.Msg {
 	return msg
 }
 
-// domain is the sender's, where a header or a greeting needs one.
+// domain returns the sender's domain, for HELO and Message-ID.
 func (s *SMTP) domain() string {
 	domain := s.from.Address[strings.LastIndexByte(s.from.Address, '@')+1:]
 	if !isASCII(domain) {
@@ -221,12 +218,11 @@ func (s *SMTP) domain() string {
 
 func (s *SMTP) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
-// String names the server without the password, so that printing a sender by
-// mistake gives nothing away.
+// String names the server without the password.
 func (s *SMTP) String() string { return "mail through " + s.addr() }
 
-// scrub makes one line of an error and takes the password out of it, which a
-// server could repeat in its answer, as it is or as it was sent.
+// scrub joins the lines of an error and removes the password, which a server could
+// repeat in its response, plain or encoded.
 func (s *SMTP) scrub(text string) string {
 	if s.password != "" {
 		plain := base64.StdEncoding.EncodeToString([]byte("\x00" + s.user + "\x00" + s.password))

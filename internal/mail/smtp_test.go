@@ -19,14 +19,14 @@ import (
 
 var hello = Message{To: "ann@example.com", Subject: "Hi", Text: "Hello\n"}
 
-// sender is NewSMTP where nothing is wrong.
+// sender is NewSMTP that must not fail.
 func sender(t *testing.T, rawURL string) *SMTP {
 	t.Helper()
 	s, err := NewSMTP(rawURL, "Warranty Service <warranty@example.com>")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.timeout = time.Minute // a busy machine may take longer than a mail server should
+	s.timeout = time.Minute // for busy machines
 	return s
 }
 
@@ -34,7 +34,7 @@ func TestMessageArrives(t *testing.T) {
 	srv := new(server).start(t)
 	text := "Grüße\n\n.a line with a dot\n" + strings.Repeat("long ", 300) + "= end\n"
 	m := Message{To: "ann@example.com", Subject: "Garantie für Küche – ✓ " + strings.Repeat("lang ", 30), Text: text}
-	before := time.Now().Truncate(time.Second) // as a date in a mail is
+	before := time.Now().Truncate(time.Second) // the precision of a Date header
 	if err := sender(t, "smtp://"+srv.addr).Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestMessageArrives(t *testing.T) {
 	}
 	s := sender(t, "smtp://"+srv.addr)
 	m.ID = "0198c0de"
-	for range 2 { // sent again, it is known as the same
+	for range 2 { // both attempts have the same id
 		if got := s.compose(m).GetMessageID(); got != "<0198c0de@example.com>" {
 			t.Errorf("Message-ID: %q", got)
 		}
@@ -151,7 +151,7 @@ func TestSilentServer(t *testing.T) {
 				t.Errorf("timeout: %v", err)
 			}
 
-			s.timeout = time.Minute // one that does not heed its context ends with another error, then
+			s.timeout = time.Minute // a Send that ignores its context fails with another error
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(200*time.Millisecond, cancel)
 			if err := s.Send(ctx, hello); !errors.Is(err, context.Canceled) {
@@ -161,8 +161,7 @@ func TestSilentServer(t *testing.T) {
 	}
 }
 
-// TestNoAnswerAtAll is a server whose machine answers nothing, not even the
-// connection: the dialling ends in time.
+// TestNoAnswerAtAll dials a host that does not respond: the dial times out.
 func TestNoAnswerAtAll(t *testing.T) {
 	s := sender(t, "smtp://mail.example.com")
 	s.timeout = 50 * time.Millisecond

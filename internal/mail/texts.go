@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -9,16 +10,16 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// VerifyEmail is the mail to someone who registered, with the code that proves
-// that the address is theirs. The code stands beside the address of the page,
-// never in it: URLs end in histories and logs.
+// VerifyEmail asks a new user to confirm their email address with a one-time
+// code. The code is separate from the page's URL because URLs end up in browser
+// histories and logs.
 func VerifyEmail(to, name, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "Confirm your e-mail address", Text: fmt.Sprintf(`%s
+	return Message{To: to, Code: code, Subject: "Confirm your email address", Text: fmt.Sprintf(`%s
 
-An account was registered with this e-mail address at
+Thanks for creating an account at
 %s
 
-To confirm that the address is yours, enter this code:
+To confirm that this email address is yours, enter this code:
 
     %s
 
@@ -28,17 +29,16 @@ on this page, after you sign in:
 
 The code is valid for 24 hours and works once.
 
-If you did not register, ignore this mail and keep the code to yourself:
-nobody can confirm the address without it.
+If you did not create an account, ignore this email and do not share the
+code. The address cannot be confirmed without it.
 `, greeting(name), publicURL, code)}
 }
 
-// ResetPassword is the mail to someone who forgot their password, with the code
-// that lets them set a new one.
+// ResetPassword sends the one-time code that sets a new password.
 func ResetPassword(to, name, code, publicURL string) Message {
 	return Message{To: to, Code: code, Subject: "Reset your password", Text: fmt.Sprintf(`%s
 
-Someone asked to reset the password of your account at
+Someone asked to reset the password for your account at
 %s
 
 To set a new password, enter this code:
@@ -51,12 +51,13 @@ on this page:
 
 The code is valid for 1 hour and works once.
 
-If you did not ask for this, ignore this mail: your password stays as
-it is. Give the code to nobody, also not to someone who claims to be us.
+If you did not ask for this, ignore this email. Your password has not
+changed. Never share the code, not even with someone who claims to
+work for us.
 `, greeting(name), publicURL, code)}
 }
 
-// SignInCode is the mail to someone who wants to sign in without a password.
+// SignInCode sends the one-time code for signing in without a password.
 func SignInCode(to, name, code, publicURL string) Message {
 	return Message{To: to, Code: code, Subject: "Your sign-in code", Text: fmt.Sprintf(`%s
 
@@ -72,20 +73,20 @@ on this page:
 
 The code is valid for 1 hour and works once.
 
-If you did not ask for this, ignore this mail: nobody can sign in
+If you did not ask for this, ignore this email. No one can sign in
 without the code. Never share it.
 `, greeting(name), publicURL, code)}
 }
 
-// Circumstances are when and from where something was done to an account. Device and
-// Network are in our words; each may be empty.
+// Circumstances says when and from where an account was used or changed. Device
+// and Network never repeat the caller's own text; either may be empty.
 type Circumstances struct {
 	At              time.Time
 	Device, Network string
 	PublicURL       string
 }
 
-// String is a block of lines.
+// String formats the circumstances as indented lines.
 func (c Circumstances) String() string {
 	text := "    When: " + c.At.UTC().Format("2 Jan 2006, 15:04 UTC")
 	if c.Device != "" {
@@ -97,7 +98,7 @@ func (c Circumstances) String() string {
 	return text
 }
 
-// notice is a mail to an account holder about what happened to their account.
+// notice tells users what happened to their account.
 func notice(to, name, subject, what string, c Circumstances) Message {
 	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
 
@@ -105,49 +106,52 @@ func notice(to, name, subject, what string, c Circumstances) Message {
 
 %s
 
-If this was you, there is nothing to do. If it was not, reset your
-password. That also signs out every device and revokes every token:
+If this was you, you don't need to do anything. If it wasn't, reset
+your password. This signs out all devices and revokes all tokens:
 
     %s/reset-password
 `, greeting(name), what, c, c.PublicURL)}
 }
 
-// PasswordChanged tells an account holder that their password was changed.
+// PasswordChanged tells users that their password was changed.
 func PasswordChanged(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was changed", "The password of your account was changed.", c)
+	return notice(to, name, "Your password was changed", "Your account's password was changed.", c)
 }
 
-// PasswordWasReset tells an account holder that their password was reset.
+// PasswordWasReset tells users that their password was reset with an emailed code.
 func PasswordWasReset(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was reset", "The password of your account was reset with a code mailed to this address.\n"+
-		"Every device was signed out, and every token and calendar feed was revoked.", c)
+	return notice(to, name, "Your password was reset",
+		"Your account's password was reset with a code sent to this address.\n"+
+			"All devices were signed out, and all tokens and calendar feeds were revoked.", c)
 }
 
-// PasswordSetByOperator tells an account holder that the operator set a new password.
+// PasswordSetByOperator tells users that the operator set a new password.
 func PasswordSetByOperator(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was reset", "The operator of the service set a new password for your account.", c)
+	return notice(to, name, "Your password was reset",
+		"An administrator of this service set a new password for your account.", c)
 }
 
-// TokenCreated tells an account holder of a new integration token.
+// TokenCreated tells users that an integration token was created.
 func TokenCreated(to, name, token string, c Circumstances) Message {
-	return notice(to, name, "New integration token", fmt.Sprintf("An integration token was created in your account: %s", plainOr(token, "(name not shown)")), c)
+	return notice(to, name, "New integration token",
+		"An integration token was created in your account: "+plainOr(token, "(name not shown)"), c)
 }
 
-// NewSignIn tells an account holder of a sign-in on a device that is new.
+// NewSignIn tells users about a sign-in from a new device.
 func NewSignIn(to, name string, c Circumstances) Message {
 	return notice(to, name, "New sign-in to your account", "Someone signed in to your account on a new device.", c)
 }
 
-// TransferOffered is the mail to somebody who may become the owner of a
-// warranty, with the code that makes them so. It goes to an address that another
-// person chose, so it says nothing that this person could use for advertising.
+// TransferOffered sends the code that makes its recipient the owner of a warranty.
+// Another user chose the address, so the email contains no text that could be used
+// to send spam.
 func TransferOffered(to, from, product, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "A warranty is offered to you", Text: fmt.Sprintf(`Hello,
+	return Message{To: to, Code: code, Subject: "You've been offered a warranty", Text: fmt.Sprintf(`Hello,
 
-%s offers you the ownership of %s at
+%s would like to transfer %s to you at
 %s
 
-To accept it, sign in or create an account, and enter this code:
+To accept, sign in or create an account, and enter this code:
 
     %s
 
@@ -155,12 +159,12 @@ on this page:
 
     %[3]s/transfers/accept
 
-The code is valid for 7 days and works once. If you do not want it,
-ignore this mail: nothing changes.
-`, plainOr(from, "Somebody"), plainOr(product, "a warranty"), publicURL, code)}
+The code is valid for 7 days and works once. If you don't want the
+warranty, ignore this email. Nothing will change.
+`, plainOr(from, "Someone"), plainOr(product, "a warranty"), publicURL, code)}
 }
 
-// ClaimMoved is the mail to people on a warranty when a claim is filed or moves.
+// ClaimMoved tells the people on a warranty that a claim was filed or changed status.
 func ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
 	what := "is now " + strings.ReplaceAll(c.Status.String(), "_", " ")
 	if c.Status == warranty.Submitted {
@@ -168,23 +172,25 @@ func ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
 	}
 	return Message{To: to, Subject: fmt.Sprintf("Claim %s %s", c.ClaimNumber, what), Text: fmt.Sprintf(`%s
 
-The claim %s on %s (%s) %s.
+Claim %s for %s (%s) %s.
 
-See what it says and what you can do:
+View the claim:
 
     %s/claims/%s
 
-You get this mail because you have a role on this warranty. You can
-switch such mails off in your profile.
-`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what, publicURL, c.ID)}
+You get this email because you have a role on this warranty. You can
+turn off claim emails in your profile.
+`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what,
+		publicURL, c.ID)}
 }
 
-// ClaimDigest is the mail to someone on warranties whose claims changed more often
-// than we mail about them. more are claims beyond those listed.
+// ClaimDigest lists claims whose changes were not emailed one by one; more counts
+// the claims that are not listed.
 func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {
 	var list strings.Builder
 	for _, c := range claims {
-		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, strings.ReplaceAll(c.Status.String(), "_", " "), plainOr(c.Warranty.ProductName, "your warranty"))
+		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, strings.ReplaceAll(c.Status.String(), "_", " "),
+			plainOr(c.Warranty.ProductName, "your warranty"))
 	}
 	if more > 0 {
 		fmt.Fprintf(&list, "    and %d more.\n\n", more)
@@ -195,46 +201,62 @@ func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL s
 	}
 	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
 
-These claims were filed or updated since our last mail:
+These claims were filed or updated since our last email:
 
-%sSee them all:
+%sView all claims:
 
     %s/claims
 
-You get this mail because you have a role on these warranties. You can
-switch such mails off in your profile.
+You get this email because you have a role on these warranties. You can
+turn off claim emails in your profile.
 `, greeting(name), list.String(), publicURL)}
 }
 
-// WarrantyEnds is the mail to an owner some days before the cover ends.
+// WarrantyEnds reminds an owner that a warranty ends soon.
 func WarrantyEnds(to, name, product string, reference warranty.Reference, last time.Time, publicURL string) Message {
-	return Message{To: to, Subject: "A warranty of yours ends on " + last.Format(time.DateOnly), Text: fmt.Sprintf(`%s
+	subject := "Your warranty ends " + last.Format(shortDate)
+	if product = plainOr(product, ""); product != "" {
+		subject = product + ": warranty ends " + last.Format(shortDate)
+	}
+	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
 
-The cover of %s (%s) ends on %s. If something is wrong
-with it, this is the time to file a claim:
+Your warranty for %s (%s) ends on %s.
+If something is wrong with it, file a claim before then:
 
     %s/warranties
 
-You can switch such mails off in your profile.
-`, greeting(name), plainOr(product, "your product"), reference, last.Format(time.DateOnly), publicURL)}
+You can turn off reminders in your profile.
+`, greeting(name), cmp.Or(product, "your product"), reference, last.Format(longDate), publicURL)}
 }
 
-// TokenExpires is the mail to somebody whose integration token expires soon.
+// TokenExpires reminds a user that an integration token expires soon.
 func TokenExpires(to, name, token string, at time.Time, publicURL string) Message {
-	return Message{To: to, Subject: "An integration token of yours expires soon", Text: fmt.Sprintf(`%s
+	at = at.UTC()
+	token = plainOr(token, "")
+	subject := "Your integration token expires " + at.Format(shortDate)
+	if token != "" {
+		subject = fmt.Sprintf("Integration token \"%s\" expires %s", token, at.Format(shortDate))
+	}
+	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
 
-Your integration token "%s" stops working on %s.
-Whatever uses it will be refused from then on. Generate a new one in time:
+Your integration token "%s" expires on %s at %s.
+Programs that use it will stop working then. Create a new token in time:
 
     %s/settings/api
 
-You can switch such mails off in your profile.
-`, greeting(name), plainOr(token, "(unnamed)"), at.UTC().Format("2006-01-02 15:04 UTC"), publicURL)}
+You can turn off reminders in your profile.
+`, greeting(name), cmp.Or(token, "(name not shown)"), at.Format(longDate), at.Format("15:04 UTC"), publicURL)}
 }
 
-// greeting addresses the reader by name, unless the name looks like a message
-// or a link. Anyone can register a stranger's address under any name, and the
-// service must not carry their advertising.
+// Date formats for subjects and for the text of an email.
+const (
+	shortDate = "2 Jan"
+	longDate  = "2 Jan 2006"
+)
+
+// greeting addresses the reader by name, unless the name looks like a message or a
+// link. Anyone can register any address under any name, and the service must not
+// deliver their advertising.
 func greeting(name string) string {
 	if name = plainOr(name, ""); name == "" {
 		return "Hello,"
@@ -242,7 +264,8 @@ func greeting(name string) string {
 	return "Hello " + name + ","
 }
 
-// plainOr is a text of somebody's that is fit for a mail, or else the other.
+// plainOr returns text if it is safe to put into an email, else otherwise. Long
+// text, links and unprintable characters are not.
 func plainOr(text, otherwise string) string {
 	text = strings.TrimSpace(text)
 	tooLong := len([]rune(text)) > 60
@@ -253,8 +276,8 @@ func plainOr(text, otherwise string) string {
 	return text
 }
 
-// hasInnerDot is whether a dot stands between two other characters, as in the
-// names of hosts that mail programs turn into links.
+// hasInnerDot reports whether a word contains a dot that is not at its start or
+// end, as in host names, which mail programs turn into links.
 func hasInnerDot(s string) bool {
 	for word := range strings.FieldsSeq(s) {
 		if strings.Contains(strings.Trim(word, "."), ".") {

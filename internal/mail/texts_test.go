@@ -12,7 +12,7 @@ func TestTexts(t *testing.T) {
 		m    Message
 		want []string
 	}{
-		{VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not register"}},
+		{VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not create an account"}},
 		{ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/reset-password/confirm\n", "did not ask"}},
 		{SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/sign-in/code\n", "did not ask"}},
 	} {
@@ -35,7 +35,7 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// TestNotices are about what happened to an account: when, from where, and what to do.
+// TestNotices checks the emails about an account: when, from where, and what to do.
 func TestNotices(t *testing.T) {
 	c := Circumstances{At: time.Date(2026, 11, 30, 9, 5, 0, 0, time.UTC), Device: "Firefox on Linux", Network: "203.0.113.x", PublicURL: "https://w.example.com"}
 	for _, m := range []Message{PasswordChanged("ann@example.com", "Ann", c), PasswordWasReset("ann@example.com", "Ann", c), PasswordSetByOperator("ann@example.com", "Ann", c),
@@ -78,6 +78,37 @@ func TestGreeting(t *testing.T) {
 	} {
 		if got := greeting(name); got != want {
 			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
+func TestReminders(t *testing.T) {
+	const base = "https://w.example.com"
+	last := time.Date(2026, 11, 30, 23, 59, 0, 0, time.UTC)
+	for _, c := range []struct {
+		m       Message
+		subject string
+		want    []string
+	}{
+		{WarrantyEnds("ann@example.com", "Ann", "Apple iPad Air", "W-1", last, base),
+			"Apple iPad Air: warranty ends 30 Nov", []string{"for Apple iPad Air (W-1) ends on 30 Nov 2026."}},
+		{WarrantyEnds("ann@example.com", "Ann", "win at http://spam.example", "W-1", last, base),
+			"Your warranty ends 30 Nov", []string{"for your product (W-1) ends on 30 Nov 2026."}},
+		{TokenExpires("ann@example.com", "Ann", "till", last, base),
+			`Integration token "till" expires 30 Nov`, []string{`"till" expires on 30 Nov 2026 at 23:59 UTC.`}},
+		{TokenExpires("ann@example.com", "Ann", "http://spam.example", last, base),
+			"Your integration token expires 30 Nov", []string{"expires on 30 Nov 2026"}},
+	} {
+		if err := c.m.check(); err != nil || c.m.Subject != c.subject {
+			t.Errorf("subject %q, want %q, %v", c.m.Subject, c.subject, err)
+		}
+		for _, want := range append(c.want, "Hello Ann,\n", base+"/") {
+			if !strings.Contains(c.m.Text, want) {
+				t.Errorf("%s: no %q in:\n%s", c.m.Subject, want, c.m.Text)
+			}
+		}
+		if strings.Contains(c.m.Text, "spam") || strings.Contains(c.m.Text, "%!") {
+			t.Errorf("%s:\n%s", c.m.Subject, c.m.Text)
 		}
 	}
 }

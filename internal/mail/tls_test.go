@@ -11,7 +11,7 @@ import (
 
 var plain = "AUTH PLAIN " + base64.StdEncoding.EncodeToString([]byte("\x00me\x00hunter2"))
 
-// remote is a sender that believes to speak with mail.example.com.
+// remote is a sender that treats the test server as mail.example.com.
 func remote(t *testing.T, srv *server, rawURL string) *SMTP {
 	t.Helper()
 	s := sender(t, rawURL)
@@ -80,8 +80,8 @@ func TestRemotePasswordNeedsTLS(t *testing.T) {
 	}
 }
 
-// TestRemoteNeedsTLS demands STARTTLS without a password too (B12): a mail carries
-// a code that lets its reader in.
+// TestRemoteNeedsTLS requires STARTTLS even without a password (B12): emails contain
+// sign-in codes.
 func TestRemoteNeedsTLS(t *testing.T) {
 	srv := new(server).start(t)
 	err := remote(t, srv, "smtp://mail.example.com").Send(t.Context(), hello)
@@ -117,7 +117,7 @@ func TestOldTLSIsRefused(t *testing.T) {
 	}
 }
 
-// inOrder is whether the parts occur in s one after the other.
+// inOrder reports whether the parts occur in s in this order.
 func inOrder(s string, parts ...string) bool {
 	for _, part := range parts {
 		_, after, found := strings.Cut(s, part)

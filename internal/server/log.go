@@ -81,12 +81,12 @@ func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Durat
 }
 
 // answered is what a token's owner may later read of a request.
-func answered(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) service.Answered {
+func answered(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) service.RequestInfo {
 	route := routeOf(r)
 	if _, path, hasMethod := strings.Cut(route, " "); hasMethod {
 		route = path
 	}
-	return service.Answered{Method: r.Method, Route: route, Status: rec.outcome(), Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
+	return service.RequestInfo{Method: r.Method, Route: route, Status: rec.outcome(), Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
 }
 
 // routeOf is the pattern that took the request; what no route takes has none.

@@ -55,7 +55,7 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	err := s.Service.Store.Ping(ctx)
 	if err == nil {
-		err = s.Service.FolderTrouble()
+		err = s.Service.FolderError()
 	}
 	if err != nil {
 		s.edge.Refuse(w, r, err)

@@ -496,7 +496,7 @@ func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
 				t.Error("the log names a stored file")
 			}
 		}
-		equal(t, "errors in the log", strings.Count(w.Log.String(), "a file could not be stored"), 2)
+		equal(t, "errors in the log", strings.Count(w.Log.String(), "cannot store a file"), 2)
 	}, busy)
 }
 
@@ -525,7 +525,7 @@ func TestMissingFileIsGone(t *testing.T) {
 		w.Must(200, made("GET", "/readyz", "", nil))
 		lines := 0
 		for line := range strings.Lines(w.Log.String()) {
-			if strings.Contains(line, "the file of a document is missing") && strings.Contains(line, d.ID) && strings.Contains(line, `"level":"ERROR"`) {
+			if strings.Contains(line, "document file missing") && strings.Contains(line, d.ID) && strings.Contains(line, `"level":"ERROR"`) {
 				lines++
 			}
 		}

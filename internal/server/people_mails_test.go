@@ -236,7 +236,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 			w.deliver()
 			for _, m := range o.sent {
 				what, _, _ := strings.Cut(m.Text, " (")
-				_, what, _ = strings.Cut(what, "The cover of ")
+				_, what, _ = strings.Cut(what, "Your warranty for ")
 				if _, name, found := strings.Cut(m.Text, `Your integration token "`); found {
 					what, _, _ = strings.Cut(name, `"`)
 					what = "token " + what
@@ -344,7 +344,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		o := w.mailbox()
 		offer := func(email string) { t.Helper(); w.Must(201, offering(record.ID, owner.Session, email)) }
 		send := func() error { return w.Service.SendMail(t.Context()) }
-		const subject = ": A warranty is offered to you"
+		const subject = ": You've been offered a warranty"
 
 		// It says no to one of three.
 		no := errors.New("mailbox full")
@@ -422,7 +422,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 			clock.set(clock.now().Add(2 * time.Minute))
 		}
 		equal(t, "what waits then", w.count(`SELECT count(*) FROM mails`), 0)
-		if !strings.Contains(w.Log.String(), "a mail was given up") || strings.Contains(w.Log.String(), "never@people.example") {
+		if !strings.Contains(w.Log.String(), "gave up on an email") || strings.Contains(w.Log.String(), "never@people.example") {
 			t.Error("the log does not tell, or tells too much")
 		}
 	}, busy)

@@ -106,7 +106,7 @@ func TestRequestsHoldNoSecret(t *testing.T) {
 		owner := w.Person("Olga")
 		secret, id := w.Token(owner)
 		w.Service.Record(warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI},
-			service.Answered{Method: secret, Route: "/", RequestID: secret, Client: "curl " + secret + "\r\nX: \x00é" + secret[:20], Status: 200})
+			service.RequestInfo{Method: secret, Route: "/", RequestID: secret, Client: "curl " + secret + "\r\nX: \x00é" + secret[:20], Status: 200})
 		got := w.recorded(t, owner, id, 1)
 		equal(t, "the client", got[0].Client, "curl (secret)??X: ??(secret)")
 		equal(t, "the method", got[0].Method, "-")
@@ -172,10 +172,10 @@ func TestRequestsAreForgotten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: "/old", Status: 200})
-		w.Service.Record(principal(other, theirs), service.Answered{Method: "GET", Route: "/theirs", Status: 200})
+		w.Service.Record(principal(owner, token.ID), service.RequestInfo{Method: "GET", Route: "/old", Status: 200})
+		w.Service.Record(principal(other, theirs), service.RequestInfo{Method: "GET", Route: "/theirs", Status: 200})
 		clock.set(began.Add(time.Second))
-		w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: "/new", Status: 200})
+		w.Service.Record(principal(owner, token.ID), service.RequestInfo{Method: "GET", Route: "/new", Status: 200})
 		flush()
 		clock.set(began.Add(warranty.RequestLifetime))
 		sweep()
@@ -184,9 +184,9 @@ func TestRequestsAreForgotten(t *testing.T) {
 		sweep()
 		equal(t, "a moment later", w.rows(`SELECT route FROM requests`), []string{"/new"})
 
-		w.Service.Record(principal(other, theirs), service.Answered{Method: "GET", Route: "/theirs", Status: 200})
+		w.Service.Record(principal(other, theirs), service.RequestInfo{Method: "GET", Route: "/theirs", Status: 200})
 		for i := range warranty.MaxRequestsKept + 700 {
-			w.Service.Record(principal(owner, token.ID), service.Answered{Method: "GET", Route: fmt.Sprint("/", i), Status: 200})
+			w.Service.Record(principal(owner, token.ID), service.RequestInfo{Method: "GET", Route: fmt.Sprint("/", i), Status: 200})
 		}
 		flush()
 		// While they come in, a few hundred more may be there; the sweep is exact.
@@ -212,13 +212,13 @@ func TestRequestsNeverWait(t *testing.T) {
 	const sent = 50_000
 	together(8, func(int) {
 		for range sent / 8 {
-			w.Service.Record(p, service.Answered{Method: "GET", Route: "/", Status: 200})
+			w.Service.Record(p, service.RequestInfo{Method: "GET", Route: "/", Status: 200})
 		}
 	})
 	if err := w.Service.FlushUsage(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if log := w.Log.String(); !strings.Contains(log, `"requests":30000`) || strings.Count(log, "requests were not recorded") != 1 {
+	if log := w.Log.String(); !strings.Contains(log, `"requests":30000`) || strings.Count(log, "requests not recorded") != 1 {
 		t.Errorf("the log says %s", log)
 	}
 	if n := w.count(`SELECT count(*) FROM requests`); n < warranty.MaxRequestsKept || n > warranty.MaxRequestsKept+500 {

@@ -78,7 +78,7 @@ func TestWebRegister(t *testing.T) {
 	bad := b.post("/verify-email", "code", "0000-0000", "next", "/claims")
 	bad.says(t, "a wrong code", 422)
 	equal(t, "the code typed", bad.value("code"), "0000-0000")
-	if !strings.Contains(bad.error("code"), "mistyped") {
+	if !strings.Contains(bad.error("code"), "wrong") {
 		t.Errorf("beside the code stands %q", bad.error("code"))
 	}
 	first := w.MailedCode("ada@people.example")
@@ -118,7 +118,7 @@ func TestWebSignupClosed(t *testing.T) {
 	w := webWorld(t, func(s *server.Server) { s.Service.SignupClosed = true })
 	w.Person("First")
 	got := w.browser(t).post("/register", "name", "Second", "email", "second@people.example", "password", servertest.Password)
-	got.says(t, "registering", 422, "made by the operator", `role="alert"`)
+	got.says(t, "registering", 422, "Sign-up is closed", `role="alert"`)
 	equal(t, "the name typed", got.value("name"), "Second")
 }
 
@@ -349,7 +349,7 @@ func TestWebTokensOfMany(t *testing.T) {
 	b.get("/settings/api").says(t, "the first page", 200, "20 of 20 active tokens", "Page 1 of 2, 30 records", "/settings/api?page=2")
 	b.get("/settings/api?page=2").says(t, "the second page", 200, "20 of 20 active tokens", "Revoked")
 	full := b.post("/settings/api/tokens", "name", "One more", "scopes", "claims:read", "expires_in_days", "7", "rate_limit_per_minute", "5")
-	full.says(t, "one more", 422, "which is the most", `role="alert"`)
+	full.says(t, "one more", 422, "reached the limit of", `role="alert"`)
 	equal(t, "the name typed", full.value("name"), "One more")
 	w.Clock.Advance(366 * 24 * time.Hour)
 	b = w.signedIn(t, p)

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -10,7 +11,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Register makes an account, mails a code that verifies its address, and signs in.
+// Register creates an account, emails a verification code and signs in.
 func (s *Service) Register(ctx context.Context, p warranty.Principal, in warranty.Register) (warranty.Session, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Session{}, err
@@ -37,7 +38,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		if s.SignupClosed {
 			if first, err := tx.ReachMilestone("first account", user.CreatedAt); err != nil || !first {
-				return either(err, errSignupClosed)
+				return cmp.Or[error](err, errSignupClosed)
 			}
 		}
 		if err := tx.InsertUser(user, hash); err != nil {
@@ -52,16 +53,17 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		return code.insert(tx)
 	})
 	if s.Store.IsDuplicate(err) {
-		return warranty.Session{}, warranty.Refuse(warranty.AlreadyExists, "This address already has an account. Sign in, or reset the password.")
+		return warranty.Session{}, warranty.Refuse(warranty.AlreadyExists,
+			"This address already has an account. Sign in, or reset the password.")
 	}
 	s.wakeMail()
 	return session.Session, err
 }
 
-var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed, "New accounts are made by the operator here; ask for one.")
+var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed, "Sign-up is closed. Ask the administrator for an account.")
 
-// refuseClosed spares the work of a registration that can not succeed. The
-// transaction decides again, because two may come at once.
+// refuseClosed rejects a registration early. The transaction checks again, because two
+// first registrations can run at once.
 func (s *Service) refuseClosed(ctx context.Context) error {
 	if !s.SignupClosed {
 		return nil
@@ -73,39 +75,32 @@ func (s *Service) refuseClosed(ctx context.Context) error {
 	return err
 }
 
-func either(err, otherwise error) error {
-	if err != nil {
-		return err
-	}
-	return otherwise
-}
-
-// SignOut ends the session that asks.
+// SignOut ends the session of the request.
 func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.SignOut) (warranty.None, error) {
 	err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
 	if errors.Is(err, warranty.ErrNotFound) {
-		err = nil // it ended while this request was under way, which is all that is asked for
+		err = nil // the session has ended already
 	}
 	return warranty.None{}, err
 }
 
-// SignOutEverywhere ends every session of the principal, also the one that asks.
+// SignOutEverywhere ends all sessions of the principal, including that of the request.
 func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	return s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
+	return s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
 }
 
-// VerifyEmail takes a code that was mailed to the principal's address, and shows the
-// person every record that names it as the seller's. It takes a session of the
-// account: whoever only reads the mail lends the address to nobody's account.
+// VerifyEmail verifies the principal's address with an emailed code and links the
+// records that name it as the seller's. It requires a session of the account, so that
+// reading the mailbox is not enough to verify an account that someone else registered.
 func (s *Service) VerifyEmail(ctx context.Context, p warranty.Principal, in warranty.VerifyEmail) (warranty.User, error) {
 	var user warranty.User
 	if err := in.Check(); err != nil {
 		return user, err
 	}
 	now := s.now()
-	// The lock on the account waits for creates that looked at it; what they wrote is
-	// then there to be linked.
-	err := s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
+	// Locking the account waits for creates that have read it, so that their records
+	// are linked too.
+	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
 		id, err := tx.UseCode(warranty.HashCode(in.Code), store.ForVerification, now)
 		if err == nil && id != p.User.ID {
 			err = warranty.ErrNotFound
@@ -123,8 +118,8 @@ func (s *Service) VerifyEmail(ctx context.Context, p warranty.Principal, in warr
 	return user, err
 }
 
-// linkSeller shows a person the records that name their address, and tells so in
-// the history of each.
+// linkSeller gives a user access to the records that name their address as the
+// seller's, and adds an event to the history of each.
 func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
 	linked, err := tx.LinkSeller(user.ID, user.Email)
 	if err != nil {
@@ -139,7 +134,7 @@ func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Doo
 	return nil
 }
 
-// SendVerification mails a new code to the principal's address, unless it is verified.
+// SendVerification emails a new code to the principal's address, unless it is verified.
 func (s *Service) SendVerification(ctx context.Context, p warranty.Principal, _ warranty.SendVerification) (warranty.None, error) {
 	if err := s.throttleCode(ctx, p, store.ForVerification, p.User.Email); err != nil {
 		return warranty.None{}, err
@@ -163,7 +158,7 @@ type newSession struct {
 	created time.Time
 }
 
-// newSession makes a session; in a browser it lasts longer than in a script.
+// newSession creates a session. Browser sessions last longer than API sessions.
 func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession, error) {
 	lifetime := warranty.SessionLifetime
 	if door == warranty.DoorWeb {
@@ -171,15 +166,18 @@ func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession
 	}
 	secret, err := warranty.NewSecret(warranty.SessionSecret, s.Random)
 	now := s.now()
-	return newSession{id: s.NewID(), created: now,
-		Session: warranty.Session{AccessToken: secret, ExpiresAt: now.Add(lifetime), User: user}}, err
+	return newSession{
+		id:      s.NewID(),
+		created: now,
+		Session: warranty.Session{AccessToken: secret, ExpiresAt: now.Add(lifetime), User: user},
+	}, err
 }
 
 func (n newSession) insert(tx *store.Tx) error {
 	return tx.InsertSession(n.id, n.User.ID, warranty.HashSecret(n.AccessToken), n.created, n.ExpiresAt)
 }
 
-// newCode is a one-time code that is not stored yet, and the mail that brings it.
+// newCode is a one-time code that is not stored yet, and the email that contains it.
 type newCode struct {
 	hash    warranty.Hash
 	purpose store.Purpose
@@ -197,11 +195,16 @@ func (s *Service) newCode(purpose store.Purpose, user warranty.User, lifetime ti
 	case store.ForSignIn:
 		message = mail.SignInCode(user.Email, user.Name, code, s.PublicURL)
 	}
-	return newCode{hash: warranty.HashCode(code), purpose: purpose, user: user.ID, expires: s.now().Add(lifetime),
-		mail: new(s.outgoing(message))}, err
+	return newCode{
+		hash:    warranty.HashCode(code),
+		purpose: purpose,
+		user:    user.ID,
+		expires: s.now().Add(lifetime),
+		mail:    new(s.outgoing(message)),
+	}, err
 }
 
-// outgoing is a message as it waits in the out-tray.
+// outgoing returns a message for the outbox.
 func (s *Service) outgoing(m mail.Message) store.Mail {
 	return store.Mail{ID: s.NewID(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
 }
@@ -213,19 +216,19 @@ func (n newCode) insert(tx *store.Tx) error {
 	return tx.InsertMail(*n.mail)
 }
 
-// GetAccount gets the principal's own account.
+// GetAccount returns the principal's account.
 func (s *Service) GetAccount(ctx context.Context, p warranty.Principal, _ warranty.GetAccount) (warranty.Account, error) {
 	a, err := s.Store.Account(ctx, p.User.ID)
 	return warranty.Account{User: a.User, Mails: a.Mails}, err
 }
 
-// UpdateAccount changes the principal's name and choice of mails.
+// UpdateAccount changes the principal's name and email settings.
 func (s *Service) UpdateAccount(ctx context.Context, p warranty.Principal, in warranty.UpdateAccount) (warranty.Account, error) {
 	var changed warranty.Account
 	if err := in.Check(); err != nil {
 		return changed, err
 	}
-	err := s.writeAlone(ctx, p, func(tx *store.Tx, a store.Account) error {
+	err := s.writeLocked(ctx, p, func(tx *store.Tx, a store.Account) error {
 		changed = in.Apply(warranty.Account{User: a.User, Mails: a.Mails})
 		return tx.UpdateAccount(changed)
 	})

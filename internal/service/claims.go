@@ -7,7 +7,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ListClaims lists the claims on what the principal may see.
+// ListClaims lists the claims that the principal can see.
 func (s *Service) ListClaims(ctx context.Context, p warranty.Principal, in warranty.ListClaims) (warranty.Page[warranty.Claim], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Claim]{}, err
@@ -16,7 +16,7 @@ func (s *Service) ListClaims(ctx context.Context, p warranty.Principal, in warra
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// GetClaim gets one claim that the principal may see.
+// GetClaim returns a claim that the principal can see.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
 	return s.Store.Claim(ctx, p.User.ID, in.ID)
 }
@@ -31,10 +31,19 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		return warranty.Claim{}, err
 	}
 	now := s.now()
-	c := warranty.Claim{ID: s.NewID(), ClaimNumber: number, WarrantyID: in.WarrantyID, Type: in.Type, Description: in.Description,
-		IncidentDate: in.IncidentDate, Status: warranty.Submitted, CreatedAt: now, UpdatedAt: now}
+	c := warranty.Claim{
+		ID:           s.NewID(),
+		ClaimNumber:  number,
+		WarrantyID:   in.WarrantyID,
+		Type:         in.Type,
+		Description:  in.Description,
+		IncidentDate: in.IncidentDate,
+		Status:       warranty.Submitted,
+		CreatedAt:    now,
+		UpdatedAt:    now,
+	}
 	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
 		if err != nil {
 			return err
@@ -58,8 +67,8 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	return c, err
 }
 
-// MoveClaim moves a claim. The claim is locked while it is decided, so that of
-// two who decide at once the second finds it moved.
+// MoveClaim changes the status of a claim. The claim is locked, so that of two
+// concurrent changes the second one sees the new status.
 func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warranty.MoveClaim) (warranty.Claim, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Claim{}, err
@@ -67,7 +76,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	now := s.now()
 	moved := s.event(p, warranty.ClaimMoved, in.ID, now)
 	var after warranty.Claim
-	err := s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
+	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		c, roles, sellerLinked, err := tx.LockClaim(p.User.ID, in.ID)
 		if err != nil {
 			return err
@@ -78,7 +87,11 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := tx.UpdateClaim(after, c.Status); err != nil {
 			return err
 		}
-		moved.Changes = []warranty.Change{{Field: "status", From: warranty.Optional(c.Status.String()), To: warranty.Optional(after.Status.String())}}
+		moved.Changes = []warranty.Change{{
+			Field: "status",
+			From:  warranty.Optional(c.Status.String()),
+			To:    warranty.Optional(after.Status.String()),
+		}}
 		if after.StatusReason != nil {
 			moved.Changes = append(moved.Changes, warranty.Change{Field: "status_reason", To: after.StatusReason})
 		}
@@ -91,14 +104,15 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	return after, err
 }
 
-// ClaimMoves gets a claim that the principal may see, with the statuses that
-// they may move it to.
-func (s *Service) ClaimMoves(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.Claim, []warranty.ClaimStatus, error) {
+// ClaimMoves returns a claim and the statuses that the principal can change it to.
+func (s *Service) ClaimMoves(
+	ctx context.Context, p warranty.Principal, id warranty.ID,
+) (warranty.Claim, []warranty.ClaimStatus, error) {
 	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, id)
 	return c, c.Moves(roles, sellerLinked), err
 }
 
-// ClaimThread lists all documents and events of a claim that the principal may see, newest first.
+// ClaimThread lists all documents and events of a claim, newest first.
 func (s *Service) ClaimThread(
 	ctx context.Context, p warranty.Principal, c warranty.Claim,
 ) (documents []warranty.Document, events []warranty.Event, err error) {

@@ -13,7 +13,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ListDocuments lists the metadata of documents that the principal may see.
+// ListDocuments lists the metadata of the documents that the principal can see.
 func (s *Service) ListDocuments(ctx context.Context, p warranty.Principal, in warranty.ListDocuments) (warranty.Page[warranty.Document], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Document]{}, err
@@ -22,19 +22,22 @@ func (s *Service) ListDocuments(ctx context.Context, p warranty.Principal, in wa
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// GetDocument gets the metadata of one document that the principal may see.
+// GetDocument returns the metadata of a document that the principal can see.
 func (s *Service) GetDocument(ctx context.Context, p warranty.Principal, in warranty.GetDocument) (warranty.Document, error) {
 	return s.Store.Document(ctx, p.User.ID, in.ID)
 }
 
 // UploadDocument adds a stored file to a warranty. The file is complete and durable
-// before there is a record of it; what a crash leaves in between is swept later.
-func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument) (d warranty.Document, err error) {
+// before its record is written; a crash in between leaves an orphaned file for the
+// sweep.
+func (s *Service) UploadDocument(
+	ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument,
+) (d warranty.Document, err error) {
 	defer func() {
-		// Only a refusal is sure to have written nothing. When the database's answer to
-		// the commit was lost, the record may be there, and then so must its file.
+		// Only a rejected request is sure to have written nothing. If the response to the
+		// commit was lost, the record may exist and needs its file.
 		if isRefusal(err) {
-			err = also(err, s.Files.Delete(stored.key))
+			err = joinErrors(err, s.Files.Delete(stored.key))
 		}
 	}()
 	if err := in.Check(); err != nil {
@@ -43,17 +46,25 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 	if err := in.NameFor(stored.ContentType); err != nil {
 		return d, err
 	}
-	if s.FolderTrouble() != nil {
+	if s.FolderError() != nil {
 		return d, errFolder
 	}
 	now := s.now()
-	d = warranty.Document{ID: s.NewID(), WarrantyID: in.WarrantyID, FileName: in.FileName, Type: in.Type, ContentType: stored.ContentType,
-		SizeBytes: stored.Size, SHA256: stored.SHA256, CreatedAt: now}
+	d = warranty.Document{
+		ID:          s.NewID(),
+		WarrantyID:  in.WarrantyID,
+		FileName:    in.FileName,
+		Type:        in.Type,
+		ContentType: stored.ContentType,
+		SizeBytes:   stored.Size,
+		SHA256:      stored.SHA256,
+		CreatedAt:   now,
+	}
 	if !in.ClaimID.IsZero() {
 		d.ClaimID = &in.ClaimID
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
 		if err != nil {
 			return err
@@ -66,7 +77,7 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 				return err
 			}
 		}
-		if err := s.roomFor(tx, p, stored.Size); err != nil {
+		if err := s.checkStorage(tx, p, stored.Size); err != nil {
 			return err
 		}
 		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
@@ -81,9 +92,9 @@ func (s *Service) UploadDocument(ctx context.Context, p warranty.Principal, stor
 	return d, err
 }
 
-// roomFor refuses a file that is too much beside what the principal, who is locked,
-// has uploaded before.
-func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error {
+// checkStorage rejects a file that would exceed the principal's storage limit. The
+// principal's account must be locked.
+func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) error {
 	if s.StorageLimit == 0 {
 		return nil
 	}
@@ -98,11 +109,12 @@ func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error 
 	var message string
 	switch {
 	case uploaded+size > s.StorageLimit:
-		message = fmt.Sprintf("You may have uploaded %d MiB of documents, and with this file it would be more; remove some that are no longer needed.", s.StorageLimit>>20)
+		message = fmt.Sprintf("Your storage limit is %d MiB, and this file would exceed it. Delete documents that you no longer need.",
+			s.StorageLimit>>20)
 	case uploaded+kept+size > 2*s.StorageLimit:
-		// Files of deleted documents are kept for a day. Without a bound, whoever uploads
-		// and deletes in turn would fill the disk.
-		message = "You have deleted many documents today, and their files are kept for a day. Try again tomorrow."
+		// Files of deleted documents are kept for a day. Without this limit, uploading and
+		// deleting in turn would fill the disk.
+		message = "Deleted documents use storage for a day, and you have deleted many today. Try again tomorrow."
 	default:
 		return nil
 	}
@@ -111,8 +123,7 @@ func (s *Service) roomFor(tx *store.Tx, p warranty.Principal, size int64) error 
 	return c.Err()
 }
 
-// Uploaded tells how many bytes of documents the principal has uploaded, and how
-// many it may be; 0 is no limit.
+// Uploaded returns the size of the principal's documents and the limit; 0 means no limit.
 func (s *Service) Uploaded(ctx context.Context, p warranty.Principal) (bytes, most int64, err error) {
 	bytes, err = s.Store.Uploaded(ctx, p.User.ID)
 	return bytes, s.StorageLimit, err
@@ -123,15 +134,15 @@ func isRefusal(err error) bool {
 	return errors.As(err, &refusal) && refusal.Code != warranty.Unavailable
 }
 
-// also adds a second error to a first without wrapping where there is but one.
-func also(err, second error) error {
+// joinErrors is errors.Join that does not wrap a single error.
+func joinErrors(err, second error) error {
 	if second == nil {
 		return err
 	}
 	return errors.Join(err, second)
 }
 
-// StoredFile is a file that has arrived and belongs to no document yet.
+// StoredFile is a stored file without a document.
 type StoredFile struct {
 	key         string
 	ContentType string
@@ -139,10 +150,10 @@ type StoredFile struct {
 	SHA256      string
 }
 
-// StoreFile takes a file from a stream. Whoever gets it either makes a document
-// of it or forgets it.
+// StoreFile stores a file from a stream. The caller must pass it to UploadDocument or
+// to ForgetFile.
 func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
-	if s.FolderTrouble() != nil {
+	if s.FolderError() != nil {
 		return StoredFile{}, errFolder
 	}
 	key, err := files.NewKey(s.Random)
@@ -154,17 +165,23 @@ func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
 		if scanner.Err() != nil {
 			return StoredFile{}, scanner.Err()
 		}
-		s.Log.Error("a file could not be stored", "error", err.Error())
-		return StoredFile{}, &warranty.Error{Code: warranty.Unavailable, Wait: time.Minute, Message: "The file could not be stored right now; try again later."}
+		s.Log.Error("cannot store a file", "error", err.Error())
+		return StoredFile{}, &warranty.Error{
+			Code:    warranty.Unavailable,
+			Wait:    time.Minute,
+			Message: "The file could not be stored. Try again later.",
+		}
 	}
 	return StoredFile{key: key, ContentType: scanner.Kind(), Size: scanner.Size(), SHA256: scanner.SHA256()}, nil
 }
 
-// ForgetFile removes a file of which no document was made.
+// ForgetFile removes a stored file that has no document.
 func (s *Service) ForgetFile(stored StoredFile) error { return s.Files.Delete(stored.key) }
 
-// OpenDocument opens the file of a document that the principal may see.
-func (s *Service) OpenDocument(ctx context.Context, p warranty.Principal, in warranty.GetDocument) (warranty.Document, io.ReadSeekCloser, error) {
+// OpenDocument opens the file of a document that the principal can see.
+func (s *Service) OpenDocument(
+	ctx context.Context, p warranty.Principal, in warranty.GetDocument,
+) (warranty.Document, io.ReadSeekCloser, error) {
 	f, err := s.Store.File(ctx, p.User.ID, in.ID)
 	if err != nil {
 		return warranty.Document{}, nil, err
@@ -179,27 +196,33 @@ func (s *Service) OpenDocument(ctx context.Context, p warranty.Principal, in war
 	return f.Document, nil, errors.Join(errFolder, err)
 }
 
-// errFolder is what people hear while this server cannot use its folder; /readyz says why.
-var errFolder = &warranty.Error{Code: warranty.Unavailable, Wait: folderEvery, Message: "Files are not available right now. Try again later."}
+// errFolder is the error for users while the files folder is unusable. /readyz shows the
+// reason.
+var errFolder = &warranty.Error{
+	Code:    warranty.Unavailable,
+	Wait:    folderEvery,
+	Message: "Files are unavailable right now. Try again later.",
+}
 
-// missing says why there is no file: the document may have been deleted since, this
-// replica may use the wrong folder, or the file was lost.
+// missing returns the error for a missing file: the document may have been deleted
+// meanwhile, this replica may use the wrong folder, or the file may be lost.
 func (s *Service) missing(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	if _, err := s.Store.Document(ctx, p.User.ID, id); err != nil {
 		return err
 	}
-	if s.FolderTrouble() != nil {
+	if s.FolderError() != nil {
 		return errFolder
 	}
-	if s.folder.firstMiss(id) {
-		s.Log.Error("the file of a document is missing; restore it from a backup", "document", id.String())
+	if s.folder.firstMissing(id) {
+		s.Log.Error("document file missing; restore it from a backup", "document", id.String())
 	}
-	return warranty.Refuse(warranty.FileMissing, "The file of this document is missing on the server. Ask the operator to restore it from a backup, or upload it again.")
+	return warranty.Refuse(warranty.FileMissing,
+		"The file of this document is missing. Ask the administrator to restore it from a backup, or upload it again.")
 }
 
-// DeleteDocument removes a document: its uploader and the warranty's owner may. The
-// file stays for a day, so that a backup that copies the database first and the
-// files after it has the file of every document.
+// DeleteDocument deletes a document. Its uploader and the warranty's owner can. The file
+// is kept for a day, so that a backup that copies the database first and the files
+// later contains the file of every document.
 func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in warranty.DeleteDocument) (warranty.None, error) {
 	now := s.now()
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
@@ -209,7 +232,7 @@ func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in w
 			return err
 		}
 		if f.Uploader != p.User.ID && !f.Roles.Has(warranty.Owner) {
-			return warranty.Refuse(warranty.RoleNotAllowed, "Only who uploaded a document, or the owner of the warranty, may remove it.")
+			return warranty.Refuse(warranty.RoleNotAllowed, "Only the uploader or the warranty's owner can delete this document.")
 		}
 		deleted.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
 		if err := tx.DeleteDocument(f.Document, now); err != nil {

@@ -13,9 +13,9 @@ import (
 )
 
 // BenchmarkEnd measures how long it takes to end a credential that 64 writers use
-// all the time, over three replicas on PostgreSQL, until the end is acknowledged
-// (D11). It counts the records that are committed after the acknowledgement, of
-// which there must be none. Run it with a fixed number of rounds:
+// continuously, on three replicas with PostgreSQL (D11). It counts the records
+// committed after the acknowledgement; there must be none. Run it with a fixed number
+// of rounds:
 //
 //	go test -run '^$' -bench End -benchtime 200x ./internal/service
 func BenchmarkEnd(b *testing.B) {
@@ -53,8 +53,8 @@ func BenchmarkEnd(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite measures creates and updates by one token, from several
-// goroutines: what holding the credential costs.
+// BenchmarkWrite measures concurrent creates and updates by one token: the cost of
+// holding the credential.
 func BenchmarkWrite(b *testing.B) {
 	for name, replicas := range benchReplicas(b) {
 		for _, update := range []bool{false, true} {

@@ -12,9 +12,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestNothingIsWrittenAfterRevocation: once the end of a credential is
-// acknowledged, no write with it commits any more, on any replica, also none that
-// was under way. (D11)
+// TestNothingIsWrittenAfterRevocation: once the end of a credential is acknowledged, no
+// write made with it commits on any replica, including writes in progress. (D11)
 func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 	const writers = 12
 	test := func(t *testing.T, worlds []*world) {
@@ -31,10 +30,10 @@ func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newReplicas(t, 3)) })
 }
 
-// TestRevocationIsNotStarved ends a credential while a write that holds it is under
-// way. No write may join from then on, on any replica, or a busy credential would
-// put off its own end for ever; the end waits for the one that was there. SQLite has
-// one writer at a time, so that nobody could join. (D11)
+// TestRevocationIsNotStarved ends a credential while a write holds it. From then on no
+// other write may acquire it on any replica, or a busy credential could delay its own
+// end forever. The end waits for the first write. SQLite has a single writer, so
+// nothing could join. (D11)
 func TestRevocationIsNotStarved(t *testing.T) {
 	worlds := newReplicas(t, 3)
 	for _, e := range endings {
@@ -62,12 +61,12 @@ func TestRevocationIsNotStarved(t *testing.T) {
 	}
 }
 
-// TestRevokingAgainWaits: a revocation whose process died before the writes under
-// way had ended is completed when it is repeated. (D11)
+// TestRevokingAgainWaits: a revocation whose process died before the writes in progress
+// had ended is completed when it is repeated. (D11)
 func TestRevokingAgainWaits(t *testing.T) {
 	w := newWorld(t, testenv.Postgres(t))
 	for _, e := range endings {
-		if e.name == "rotate" || !e.token { // each rotation is another one, and an ended session can not ask again
+		if e.name == "rotate" || !e.token { // every rotation differs, and an ended session cannot call again
 			continue
 		}
 		s := newStorm(t, []*world{w}, e, 0)
@@ -87,7 +86,7 @@ func TestRevokingAgainWaits(t *testing.T) {
 	}
 }
 
-// underWay begins a write with the credential, which holds it until finish is called.
+// underWay starts a write with the credential, which holds it until finish is called.
 func (s *storm) underWay(t *testing.T, w *world) (finish func()) {
 	t.Helper()
 	held, release, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
@@ -95,7 +94,7 @@ func (s *storm) underWay(t *testing.T, w *world) (finish func()) {
 		done <- w.Store.Write(ctx, func(tx *store.Tx) error {
 			err := tx.HoldCredential(s.by, w.Clock.Now())
 			if err == nil {
-				_, _, err = tx.VerifiedUser("") // a question makes the store send what it has put off
+				_, _, err = tx.VerifiedUser("") // a query makes the store send its deferred statements
 			}
 			held <- err
 			<-release
@@ -116,7 +115,7 @@ func (s *storm) underWay(t *testing.T, w *world) (finish func()) {
 	}
 }
 
-// stillWaits says so when the end was acknowledged too early.
+// stillWaits fails the test if the end was acknowledged too early.
 func (s *storm) stillWaits(t *testing.T, done chan error) {
 	t.Helper()
 	select {
@@ -127,7 +126,7 @@ func (s *storm) stillWaits(t *testing.T, done chan error) {
 	}
 }
 
-// newReplicas are worlds that share one PostgreSQL database.
+// newReplicas returns worlds that share a PostgreSQL database.
 func newReplicas(t testing.TB, n int) []*world {
 	t.Helper()
 	database := testenv.Postgres(t)
@@ -138,19 +137,19 @@ func newReplicas(t testing.TB, n int) []*world {
 	return worlds
 }
 
-// pan is what the writers of these tests create.
+// pan is the record that the writers create.
 var pan = warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01")}
 
-// ending is a way in which a credential ends.
+// ending is a way to end a credential.
 type ending struct {
 	name string
-	// token says that writers use an integration token, and a session otherwise.
+	// token means that the writers use an integration token instead of a session.
 	token bool
 	end   func(w *world, s *storm) error
 }
 
-// endings are those that are acknowledged to a person. A new password ends
-// sessions as signing out everywhere does.
+// endings are the ways that are acknowledged to a user. A new password ends sessions
+// like signing out everywhere.
 var endings = []ending{
 	{"revoke", true, func(w *world, s *storm) error {
 		_, err := w.Service.RevokeToken(ctx, s.owner.Principal, warranty.RevokeToken{ID: s.by.CredentialID})
@@ -169,7 +168,7 @@ var endings = []ending{
 	{"sign out everywhere", false, func(w *world, s *storm) error { return w.Service.SignOutEverywhere(ctx, s.owner.Principal) }},
 }
 
-// storm is writers that use one credential without a pause until they are refused.
+// storm is a set of writers that use one credential continuously until it is rejected.
 type storm struct {
 	worlds  []*world
 	ending  ending
@@ -179,12 +178,12 @@ type storm struct {
 	writers int
 	written atomic.Int64
 	all     sync.WaitGroup
-	over    chan struct{} // closed when every writer has been refused
+	over    chan struct{} // closed when every writer has been rejected
 	failed  atomic.Pointer[error]
 }
 
-// newStorm starts writers for a new person, spread over the replicas. They stop at
-// the latest when the test ends.
+// newStorm starts writers for a new user on all replicas. They stop at the end of the
+// test at the latest.
 func newStorm(t testing.TB, worlds []*world, e ending, writers int) *storm {
 	t.Helper()
 	owner := worlds[0].person("Olga", true)
@@ -213,7 +212,7 @@ func newStorm(t testing.TB, worlds []*world, e ending, writers int) *storm {
 	return s
 }
 
-// wait returns when every writer has written.
+// wait waits until every writer has written.
 func (s *storm) wait(t testing.TB) {
 	t.Helper()
 	for range s.writers {
@@ -231,14 +230,14 @@ func (s *storm) end(t testing.TB) {
 	}
 }
 
-// records counts what the owner has.
+// records counts the owner's records.
 func (s *storm) records() int64 {
 	w := s.worlds[0]
 	return w.number(`SELECT count(*) FROM access WHERE user_id = $1 AND kind = 1`, w.key(s.owner.User.ID))
 }
 
-// late is called after an end was acknowledged, and counts the records that are
-// committed from then on, until every writer has been refused.
+// late counts the records committed after the end was acknowledged, until every writer
+// has been rejected.
 func (s *storm) late(t testing.TB) int64 {
 	t.Helper()
 	acknowledged := s.records()

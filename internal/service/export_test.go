@@ -2,19 +2,20 @@ package service
 
 import "sync"
 
-// MaxHashes is how many password hashes are computed at once.
+// MaxHashes is the number of password hashes computed concurrently.
 func (s *Service) MaxHashes() int { return cap(s.passwords.running) }
 
-// MaxWaiting is how many sign-ins wait for their hash.
+// MaxWaiting is the number of sign-ins that can wait for a hash.
 const MaxWaiting = maxWaiting
 
-// MailClaim is how long a replica has for the mails that it has claimed.
+// MailClaim is how long a replica holds claimed emails.
 const MailClaim = mailClaim
 
-// SentMails is how many mails this process has sent and could not remove yet.
+// SentMails is the number of emails that this process has sent but not yet removed.
 func (s *Service) SentMails() int { return len(s.finished.list()) }
 
-// HoldHashes stops every password hash as it begins, which started tells, until release is closed.
+// HoldHashes blocks every password hash until release is closed. started receives one
+// value per blocked hash.
 func (s *Service) HoldHashes() (started <-chan struct{}, release chan<- struct{}) {
 	begun, held := make(chan struct{}, s.MaxHashes()+MaxWaiting), make(chan struct{})
 	s.passwords.derive = func(password, salt []byte, cost PasswordCost, size uint32) []byte {
@@ -25,7 +26,8 @@ func (s *Service) HoldHashes() (started <-chan struct{}, release chan<- struct{}
 	return begun, held
 }
 
-// WatchHashes returns a function that lists the cost of each password hash computed since.
+// WatchHashes returns a function that returns the cost of each hash computed since its
+// last call.
 func (s *Service) WatchHashes() func() []PasswordCost {
 	var mu sync.Mutex
 	var costs []PasswordCost

@@ -13,7 +13,7 @@ func numbered(externalID string) warranty.CreateWarranty {
 	return warranty.CreateWarranty{ProductName: "Kettle", StartDate: date("2026-01-01"), EndDate: date("2027-12-31"), ExternalID: externalID}
 }
 
-// taken holds an error to a refusal that names the record in the way.
+// taken checks that err names the existing record.
 func taken(t *testing.T, what string, err error, existing warranty.ID) {
 	t.Helper()
 	var refusal *warranty.Error
@@ -88,8 +88,8 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 	})
 }
 
-// TestExternalIDIsTheIssuersAlone // A7: nobody else reads it, and what others do
-// does not lose it.
+// TestExternalIDIsTheIssuersAlone // A7: no one else can read it, and changes by others
+// keep it.
 func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, issuer, owner, seller := t.Context(), w.person("Ida", true), w.person("Olga", true), w.person("Sam", true)
@@ -122,8 +122,8 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 	})
 }
 
-// TestExternalIDUnderRaces // A7: of many creates at once, through two replicas,
-// one makes a record and the others name it.
+// TestExternalIDUnderRaces // A7: of many concurrent creates on two replicas, one
+// creates a record and the others name it.
 func TestExternalIDUnderRaces(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
@@ -153,7 +153,7 @@ func TestExternalIDUnderRaces(t *testing.T) {
 	})
 }
 
-// TestLookups // A7: each kind of match, the n-th of several, and nobody else's.
+// TestLookups // A7: each kind of match, the n-th of several, and never another user's.
 func TestLookups(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, olga, nils := t.Context(), w.person("Olga", true), w.person("Nils", true)
@@ -209,7 +209,8 @@ func TestLookups(t *testing.T) {
 		if found := look(olga); found[3].WarrantyID != nil || found[12].WarrantyID != nil {
 			t.Error("a deleted record is found")
 		}
-		// A record of another issuer that this account owns is found by its reference alone.
+		// A record of another issuer that this account owns is found by its reference
+		// only.
 		w.transfer(a.ID, olga, nils)
 		items = []warranty.LookupItem{{ReferenceNumber: string(a.ReferenceNumber)}, {ExternalID: "A-1"}}
 		if found := look(nils); found[0].WarrantyID == nil || found[1].WarrantyID != nil {

@@ -19,7 +19,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// postbox counts what it takes, by address and subject, and refuses some.
+// postbox counts emails by address and subject, and rejects some.
 type postbox struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -48,8 +48,8 @@ func (p *postbox) sent(about string) (n int) {
 	return n
 }
 
-// replicas are services on the database of a world, whose commits fail at random
-// in both ways: nothing is kept, or everything is and the caller hears of a failure.
+// replicas are services on the database of a world whose commits fail at random: either
+// nothing is committed, or everything is but the caller gets an error.
 func replicas(t *testing.T, w *world, random *rand.Rand, box *postbox, n int) []*service.Service {
 	t.Helper()
 	var list []*service.Service
@@ -73,8 +73,8 @@ func replicas(t *testing.T, w *world, random *rand.Rand, box *postbox, n int) []
 }
 
 // TestEveryMailOnceWhateverFails // A2, A3: half of all commits fail, in either way,
-// and so does every third attempt to send. Two replicas take turns; in the end
-// every mail and every reminder was sent exactly once, and every use was counted once.
+// and so does every third delivery. Two replicas take turns. In the end every email and
+// every reminder was sent exactly once, and every use was counted once.
 func TestEveryMailOnceWhateverFails(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); everyMailOnce(t, servertest.SQLite(t), 10_000) })
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); everyMailOnce(t, testenv.Postgres(t), 1_500) })
@@ -91,7 +91,7 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 	owner := w.session(w.person("Owner", true).User, 365*24*time.Hour)
 	mails, reminders, uses := 0, 0, int64(0)
 	token := w.tokenOf(owner)
-	passed := time.Duration(0) // since both replicas had removed what they had sent
+	passed := time.Duration(0) // since both replicas had removed what they sent
 	removeSent := func() {
 		for both[0].SentMails()+both[1].SentMails() > 0 {
 			_, _ = both[0].SendMail(t.Context()), both[1].SendMail(t.Context()) // some of it fails
@@ -99,7 +99,7 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 		passed = 0
 	}
 	turn := func(s *service.Service) {
-		// Errors are expected: what failed must be done by a later run.
+		// Errors are expected: a later run must do the failed work.
 		switch n := random.IntN(8); {
 		case n == 0:
 			_ = s.Remind(t.Context())
@@ -108,9 +108,9 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 		default:
 			_ = s.SendMail(t.Context())
 		}
-		// A replica that can't remove what it has sent for as long as its claim holds is
-		// taken for dead, and the other sends it again. That is not what is tested here,
-		// so each removes what it has sent before the clock has come that far.
+		// A replica that cannot remove a sent email before its claim expires counts as
+		// dead, and the other one sends the email again. That is not tested here, so
+		// each replica removes what it has sent before the clock gets that far.
 		step := time.Duration(random.IntN(8000)) * time.Millisecond
 		if passed += step; passed > service.MailClaim/2 {
 			removeSent()
@@ -142,7 +142,7 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 		}
 		turn(s)
 	}
-	// Then the database is well, and whatever is left is done.
+	// Then the database works, and the remaining work is done.
 	box.refuses = 0
 	for left := 0; left < 400; left++ {
 		turn(both[left%2])
@@ -170,8 +170,8 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 	t.Logf("%d mails, %d reminders, %d attempts to send, %d uses", mails, reminders, box.tries, uses)
 }
 
-// TestAFailedClaimSendsNothing // A2: a claim that was not committed sends nothing,
-// and the next one does.
+// TestAFailedClaimSendsNothing // A2: a claim that was not committed sends nothing, and
+// the next one does.
 func TestAFailedClaimSendsNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		box := &postbox{random: rand.New(rand.NewPCG(1, 1)), got: map[string]int{}}
@@ -186,7 +186,7 @@ func TestAFailedClaimSendsNothing(t *testing.T) {
 				t.Fatalf("%d mails were sent after %v", box.tries, err)
 			}
 		}
-		fault = store.AnswerLost // the claim holds, and its attempt counts
+		fault = store.AnswerLost // the claim is committed, and its attempt counts
 		if err := w.Service.SendMail(t.Context()); codeOf(err) != warranty.Unavailable || box.tries != 0 {
 			t.Fatalf("%d mails were sent after %v", box.tries, err)
 		}
@@ -201,8 +201,8 @@ func TestAFailedClaimSendsNothing(t *testing.T) {
 	})
 }
 
-// TestRemindersOfAFailedRunAreMadeUpFor // A3: whichever commit of the day's first
-// run fails, the next run gives the reminders.
+// TestRemindersOfAFailedRunAreMadeUpFor // A3: whichever commit of the day's first run
+// fails, the next run sends the reminders.
 func TestRemindersOfAFailedRunAreMadeUpFor(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.session(w.person("Owner", true).User, 365*24*time.Hour)
@@ -239,8 +239,8 @@ func TestRemindersOfAFailedRunAreMadeUpFor(t *testing.T) {
 	})
 }
 
-// TestASlowMailServerCostsNoAttempts: mails that were claimed and not tried are
-// given back, with the attempt.
+// TestASlowMailServerCostsNoAttempts: emails that were claimed but not tried are
+// released without counting an attempt.
 func TestASlowMailServerCostsNoAttempts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Service.Mail = slowPost{w.Clock}
@@ -262,7 +262,7 @@ func TestASlowMailServerCostsNoAttempts(t *testing.T) {
 	})
 }
 
-// slowPost takes 25 seconds for each mail.
+// slowPost takes 25 seconds per email.
 type slowPost struct{ clock *servertest.Clock }
 
 func (s slowPost) Send(context.Context, mail.Message) error {

@@ -21,9 +21,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// --- whose folder it is ----------------------------------------------------------
+// --- Which folder belongs to the database --------------------------------------------
 
-// on is a second server on the world's database, with a folder and a log of its own.
+// on is a second server on the world's database, with its own folder and log.
 func (w *world) on(folder string) (*service.Service, *servertest.Buffer) {
 	w.T.Helper()
 	log := &servertest.Buffer{}
@@ -37,7 +37,7 @@ func (w *world) on(folder string) (*service.Service, *servertest.Buffer) {
 	return s, log
 }
 
-// unbind takes the world back to before there were ids of folders.
+// unbind removes the folder ids.
 func (w *world) unbind() {
 	w.T.Helper()
 	w.execute(`UPDATE installation SET folder_id = NULL`)
@@ -46,7 +46,7 @@ func (w *world) unbind() {
 	}
 }
 
-// plant puts files into a place that no document knows.
+// plant creates files that no document uses.
 func (w *world) plant(place files.Place, count int) (keys []string) {
 	w.T.Helper()
 	for range count {
@@ -72,7 +72,7 @@ func (w *world) in(place files.Place) int {
 	return count
 }
 
-// TestFolderIsBoundOrRefused goes through all that a server may find as its folder. // A1, D4
+// TestFolderIsBoundOrRefused covers all states of a folder at startup. // A1, D4
 func TestFolderIsBoundOrRefused(t *testing.T) {
 	t.Parallel()
 	const good, unready, refused = "good", "not ready", "refused"
@@ -125,7 +125,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// Whoever is alone has SQLite, and replicas have PostgreSQL.
+			// A single server uses SQLite, and replicas use PostgreSQL.
 			database := servertest.SQLite
 			if !c.alone {
 				database = testenv.Postgres
@@ -149,7 +149,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 				got = refused
 			case err != nil:
 				t.Fatal(err)
-			case s.FolderTrouble() != nil:
+			case s.FolderError() != nil:
 				got = unready
 			}
 			if got != c.want {
@@ -158,7 +158,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 			if lines := strings.Count(log.String(), `"level":"ERROR"`); (got == unready) != (lines == 1) {
 				t.Errorf("%d lines in the log: %s", lines, log)
 			}
-			if got != good { // nothing was touched
+			if got != good { // nothing was changed
 				if after, _ := os.ReadFile(filepath.Join(w.Folder, "id")); string(after) != string(before) {
 					t.Errorf("the id became %q", after)
 				}
@@ -167,21 +167,21 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 				}
 				return
 			}
-			for range 2 { // it stays good, also for those that come later
-				if err := s.CheckFolder(t.Context()); err != nil || s.FolderTrouble() != nil {
-					t.Errorf("later: %v, %v", err, s.FolderTrouble())
+			for range 2 { // it stays good for later checks
+				if err := s.CheckFolder(t.Context()); err != nil || s.FolderError() != nil {
+					t.Errorf("later: %v, %v", err, s.FolderError())
 				}
 				s, _ = w.on(w.Folder)
-				if err := s.BindFolder(t.Context(), c.alone, false); err != nil || s.FolderTrouble() != nil {
-					t.Errorf("again: %v, %v", err, s.FolderTrouble())
+				if err := s.BindFolder(t.Context(), c.alone, false); err != nil || s.FolderError() != nil {
+					t.Errorf("again: %v, %v", err, s.FolderError())
 				}
 			}
 		})
 	}
 }
 
-// TestReplicasThatStartTogether bind one folder; of those with folders of their
-// own, all but one notice. // D4
+// TestReplicasThatStartTogether bind one folder. Of replicas with separate folders, all
+// but one report it. // D4
 func TestReplicasThatStartTogether(t *testing.T) {
 	const replicas = 6
 	t.Parallel()
@@ -212,7 +212,7 @@ func TestReplicasThatStartTogether(t *testing.T) {
 				if err := s.CheckFolder(context.Background()); err != nil {
 					t.Error(err)
 				}
-				troubles <- s.FolderTrouble()
+				troubles <- s.FolderError()
 			})
 			close(troubles)
 			ready := 0
@@ -232,8 +232,8 @@ func TestReplicasThatStartTogether(t *testing.T) {
 	}
 }
 
-// TestFolderTroubleShowsAndEnds loses the folder while the service runs, and gives
-// it back: /readyz says why, and each change is one line. // D4
+// TestFolderTroubleShowsAndEnds removes the folder while the service runs, and restores
+// it: /readyz shows the reason, and each change is logged once. // D4
 func TestFolderTroubleShowsAndEnds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		check := func() {
@@ -251,7 +251,7 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 		check()
 		check()
 		a := w.Must(503, request{Method: "GET", Path: "/readyz"})
-		if !strings.Contains(a.Body, "does not use the folder that holds the files") || strings.Contains(a.Body, w.Folder) {
+		if !strings.Contains(a.Body, "is not the one of its database") || strings.Contains(a.Body, w.Folder) {
 			t.Error(a.Body)
 		}
 		w.Must(200, request{Method: "GET", Path: "/healthz"})
@@ -260,12 +260,12 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 		}
 		check()
 		w.Must(200, request{Method: "GET", Path: "/readyz"})
-		for line, want := range map[string]int{"the folder of files cannot be used": 1, "the folder of files can be used again": 1} {
+		for line, want := range map[string]int{"cannot use the files folder": 1, "files folder is usable again": 1} {
 			if got := strings.Count(w.Log.String(), line); got != want {
 				t.Errorf("%q is in the log %d times", line, got)
 			}
 		}
-		// Another database takes the folder over: nothing is swept any more.
+		// Another database adopts the folder: nothing is swept any more.
 		if err := w.Service.Files.SetID(files.ID{}); err != nil {
 			t.Fatal(err)
 		}
@@ -286,9 +286,10 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 	})
 }
 
-// --- what becomes of files -------------------------------------------------------
+// --- Sweeping
+// --------------------------------------------------------------------------
 
-// sweepFor lets time pass, and sweeps every hour.
+// sweepFor advances the clock and sweeps every hour.
 func (w *world) sweepFor(d time.Duration) {
 	w.T.Helper()
 	for ; d > 0; d -= time.Hour {
@@ -299,9 +300,9 @@ func (w *world) sweepFor(d time.Duration) {
 	}
 }
 
-// TestOrphanedFilesGoThroughTheTrash leaves files alone for a day, whatever their
-// own time says, keeps them in the trash for 30 days, and never touches one that
-// a document uses. // A1, D1, D3
+// TestOrphanedFilesGoThroughTheTrash leaves orphaned files alone for a day, regardless
+// of their file times, keeps them in the trash for 30 days, and never touches a file
+// that a document uses. // A1, D1, D3
 func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 	const day = 24 * time.Hour
 	each(t, func(t *testing.T, w *world) {
@@ -313,7 +314,7 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 		orphans := w.plant(files.Complete, 3)
 		halves := w.plant(files.Arriving, 2)
 		for i, key := range orphans {
-			then := time.Now().Add(time.Duration(i-1) * 1000 * day) // the machine that wrote it was wrong about the time
+			then := time.Now().Add(time.Duration(i-1) * 1000 * day) // written by a machine with a wrong clock
 			if err := os.Chtimes(filepath.Join(w.Folder, "complete", key), then, then); err != nil {
 				t.Fatal(err)
 			}
@@ -351,7 +352,7 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 	})
 }
 
-// TestFilesAreLeftAloneIfMostAreUnknown is what a wrong database looks like. // A1
+// TestFilesAreLeftAloneIfMostAreUnknown, as with the wrong database. // A1
 func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
@@ -364,10 +365,10 @@ func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
 		if got := w.in(files.Complete); got != 7 {
 			t.Errorf("%d files are left of 7", got)
 		}
-		if !strings.Contains(w.Log.String(), "most files in the folder are unknown to this database") {
+		if !strings.Contains(w.Log.String(), "most files are unknown to this database") {
 			t.Error("the log does not say so")
 		}
-		w.document(w.session(olga.User, time.Hour), record.ID) // now as many are known
+		w.document(w.session(olga.User, time.Hour), record.ID) // now half of them are known
 		w.sweepFor(time.Hour)
 		if got := w.in(files.Trash); got != 4 {
 			t.Errorf("%d files are in the trash, want 4", got)
@@ -375,8 +376,8 @@ func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
 	})
 }
 
-// TestTrashedFilesComeBack restores the documents of files in the trash, as a
-// restored backup does: they can be read at once, and are moved back. // A1
+// TestTrashedFilesComeBack restores the documents of files in the trash, like a
+// restored backup: they can be read immediately, and are moved back. // A1
 func TestTrashedFilesComeBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
@@ -412,8 +413,8 @@ func TestTrashedFilesComeBack(t *testing.T) {
 	})
 }
 
-// TestDeletedDocumentsKeepTheirFilesForADay so that a backup that copies the
-// database first has every file. // D4
+// TestDeletedDocumentsKeepTheirFilesForADay, so that a backup that copies the database
+// first has every file. // D4
 func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
@@ -445,8 +446,8 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 	})
 }
 
-// TestDeletedFilesAreBounded uploads and deletes in turn: what is kept of a person
-// for a day is no more than they may have.
+// TestDeletedFilesAreBounded uploads and deletes in turn: the deleted files kept for a
+// user never exceed the storage limit.
 func TestDeletedFilesAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const size = int64(len("A receipt, in plain text."))
@@ -475,7 +476,7 @@ func TestDeletedFilesAreBounded(t *testing.T) {
 	})
 }
 
-// TestOneReplicaSweepsAnHour lets replicas look as often as they like.
+// TestOneReplicaSweepsAnHour lets replicas try as often as they like.
 func TestOneReplicaSweepsAnHour(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		other, _ := w.on(w.Folder)
@@ -496,17 +497,18 @@ func TestOneReplicaSweepsAnHour(t *testing.T) {
 		if sweeps() == first {
 			t.Error("not swept after an hour")
 		}
-		w.Clock.Advance(-48 * time.Hour) // the clock was wrong, and was set
+		w.Clock.Advance(-48 * time.Hour) // the clock was wrong and was corrected
 		if later := sweeps(); later > first {
 			t.Error("not swept until the old time comes again")
 		}
 	})
 }
 
-// --- clocks ----------------------------------------------------------------------
+// --- Clocks
+// ----------------------------------------------------------------------------
 
-// TestIdsGoByTheDatabasesClock makes records on replicas whose machines' clocks are
-// off: lists are in the order of ids. // D3
+// TestIdsGoByTheDatabasesClock creates records on replicas with wrong clocks: lists are
+// in the order of ids. // D3
 func TestIdsGoByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	database := testenv.Postgres(t)
@@ -530,7 +532,8 @@ func TestIdsGoByTheDatabasesClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The offset is measured over a network, so a minute is allowed; the fault is two hours.
+		// The offset is measured over a network, so a minute is allowed; the error is
+		// two hours.
 		if at := idTime(made.ID); at.Before(before.Add(-time.Minute)) || at.After(now().Add(time.Minute)) {
 			t.Errorf("a clock that is %v off: the id says %v, and it is %v", off, at, before)
 		}
@@ -540,7 +543,7 @@ func TestIdsGoByTheDatabasesClock(t *testing.T) {
 	}
 }
 
-// idTime is when an id was made.
+// idTime returns when an id was made.
 func idTime(id warranty.ID) time.Time {
 	ms := int64(0)
 	for _, b := range id[:6] {
@@ -549,8 +552,8 @@ func idTime(id warranty.ID) time.Time {
 	return time.UnixMilli(ms)
 }
 
-// TestIdsAreInOrder makes many at one instant and while the clock is set back a
-// little; when it is set back by much, ids follow it.
+// TestIdsAreInOrder makes many ids at one time, and while the clock is set back
+// slightly. If it is set back by more, ids follow it.
 func TestIdsAreInOrder(t *testing.T) {
 	s := service.New(&store.Store{Clock: time.Now}, slog.New(slog.DiscardHandler))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)

@@ -13,56 +13,58 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// folderState is what is known of the folder of files.
+// folderState is the state of the files folder.
 type folderState struct {
-	trouble atomic.Pointer[string] // why it cannot be used; nil if it can
-	bound   atomic.Bool            // BindFolder has judged it
+	unusable atomic.Pointer[string] // why the folder is unusable; nil if it is usable
+	bound    atomic.Bool            // BindFolder has run
 
 	mu     sync.Mutex
-	missed map[warranty.ID]bool // documents without a file that the log has named
+	missed map[warranty.ID]bool // documents whose missing file was logged
 }
 
-// The reasons, in words for whoever looks at /readyz.
+// Reasons, as shown by /readyz.
 const (
-	otherFolder = "This server does not use the folder that holds the files of its database. " +
-		"Give every replica the same folder as --data. " +
-		"Only if the other folder is lost for good: start once with --adopt-files; documents whose file is not in this folder then answer 410."
-	otherDatabase = "The folder of files belongs to another database now. Use another --data, or start once with --adopt-files."
+	otherFolder = "This server's files folder is not the one of its database. " +
+		"Set --data to the same folder on every replica. " +
+		"Only if the other folder is lost for good, start once with --adopt-files; " +
+		"documents whose file is not in this folder then return 410."
+	otherDatabase = "The files folder now belongs to another database. Use another --data, or start once with --adopt-files."
 )
 
-// ForeignFolderError refuses a folder that holds the files of another database.
+// ForeignFolderError rejects a folder that contains the files of another database.
 type ForeignFolderError struct{ Reason string }
 
-// Error is the reason, and what to do.
+// Error returns the reason and what to do.
 func (e ForeignFolderError) Error() string {
-	return e.Reason + "; use the database that it belongs to, choose another folder with --data, or start once with --adopt-files to take it over"
+	return e.Reason + "; use the database that it belongs to, choose another folder with --data, " +
+		"or start once with --adopt-files to take it over"
 }
 
-// FolderTrouble is an error that says why the folder of files cannot be used, or nil.
-func (s *Service) FolderTrouble() error {
-	if reason := s.folder.trouble.Load(); reason != nil {
+// FolderError returns why the files folder is unusable, or nil.
+func (s *Service) FolderError() error {
+	if reason := s.folder.unusable.Load(); reason != nil {
 		return &warranty.Error{Code: warranty.Unavailable, Wait: folderEvery, Message: *reason}
 	}
 	return nil
 }
 
-// setTrouble notes why the folder cannot be used, "" if it can, and logs when that changes.
-func (s *Service) setTrouble(reason string) {
+// setFolderError sets why the folder is unusable, "" if it is usable, and logs changes.
+func (s *Service) setFolderError(reason string) {
 	var next *string
 	if reason != "" {
 		next = &reason
 	}
-	before := s.folder.trouble.Swap(next)
+	before := s.folder.unusable.Swap(next)
 	switch {
 	case next == nil && before != nil:
-		s.Log.Info("the folder of files can be used again", "folder", s.Files.Path())
+		s.Log.Info("files folder is usable again", "folder", s.Files.Path())
 	case next != nil && (before == nil || *before != reason):
-		s.Log.Error("the folder of files cannot be used", "folder", s.Files.Path(), "reason", reason)
+		s.Log.Error("cannot use the files folder", "folder", s.Files.Path(), "reason", reason)
 	}
 }
 
-// firstMiss tells whether a document's file is found missing for the first time.
-func (f *folderState) firstMiss(id warranty.ID) bool {
+// firstMissing reports whether a document's file was not reported as missing before.
+func (f *folderState) firstMissing(id warranty.ID) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.missed[id] {
@@ -75,33 +77,34 @@ func (f *folderState) firstMiss(id warranty.ID) bool {
 	return true
 }
 
-// maxMissed bounds the memory of what the log has named.
+// maxMissed bounds the memory used by missed.
 const maxMissed = 10_000
 
-// folderFacts is all that decides whether a folder holds the files of a database.
+// folderFacts is the input of decide.
 type folderFacts struct {
-	row     store.Folder // what the database says
-	carried files.ID     // what the folder says,
-	missing bool         // unless it says nothing
-	damaged bool         // or something that cannot be read
+	row     store.Folder // the ids in the database
+	carried files.ID     // the ids in the folder
+	missing bool         // the folder has no ids
+	damaged bool         // the folder's ids are unreadable
 
-	files, known int  // files in the folder, and those of them that the database knows
+	files, known int  // files in the folder, and how many of them the database knows
 	documents    bool // the database has documents
-	lacks        bool // the files of some of the newest are not in the folder
+	lacks        bool // files of some of the newest documents are not in the folder
 	alone        bool // no replica can be using another folder
-	adopt        bool // the operator wants this folder
+	adopt        bool // the operator passed --adopt-files
 }
 
-// What to do with a folder.
+// Decisions about a folder.
 const (
-	useFolder    = iota // it is the right one
-	noteFolder          // it is the right one, and the database does not know it yet
-	bindFolder          // make it the right one
-	rejectFolder        // it is not the right one, and nothing is to be written to it
-	refuseFolder        // it is another database's
+	useFolder    = iota // use it
+	noteFolder          // use it, and record its id in the database
+	bindFolder          // write a new id to the folder and the database
+	rejectFolder        // a different folder of this database: write nothing to it
+	refuseFolder        // another database's folder
 )
 
-// decide is the rule. A folder without an id is judged by its files.
+// decide decides what to do with a folder. A folder without an id is judged by its
+// files.
 func (f folderFacts) decide() int {
 	unknown := f.missing || f.damaged
 	switch {
@@ -113,7 +116,7 @@ func (f folderFacts) decide() int {
 		return bindFolder
 	case !unknown && f.carried.Database != f.row.Database:
 		return refuseFolder
-	case !unknown && f.alone && !f.lacks: // an older copy of the database was put back
+	case !unknown && f.alone && !f.lacks: // an older copy of the database was restored
 		return bindFolder
 	case !unknown:
 		return rejectFolder
@@ -127,9 +130,9 @@ func (f folderFacts) decide() int {
 	return rejectFolder
 }
 
-// BindFolder makes sure that the folder of files is this database's. Another
-// database's is refused with a ForeignFolderError. One that replicas do not share
-// is noted: see FolderTrouble. alone says that no other process uses the database.
+// BindFolder checks that the files folder belongs to this database. It returns a
+// ForeignFolderError for another database's folder. A folder that the replicas do not
+// share is reported by FolderError. alone means that no other process uses the database.
 func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	facts := folderFacts{alone: alone, adopt: adopt}
 	var err error
@@ -141,7 +144,7 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	}
 	decision := useFolder
 	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		// Replicas that start together come one after the other from here.
+		// From here on, replicas that start at the same time take turns.
 		if facts.row, err = tx.LockFolder(); err != nil {
 			return err
 		}
@@ -170,24 +173,25 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	case refuseFolder:
 		reason := fmt.Sprintf("the folder %s belongs to another database", s.Files.Path())
 		if facts.missing || facts.damaged {
-			reason = fmt.Sprintf("the folder %s holds files of another database: of %d files, this one knows %d", s.Files.Path(), facts.files, facts.known)
+			reason = fmt.Sprintf("the folder %s contains files of another database: only %d of its %d files are known to this one",
+				s.Files.Path(), facts.known, facts.files)
 		}
 		return ForeignFolderError{reason}
 	case rejectFolder:
-		s.setTrouble(otherFolder)
+		s.setFolderError(otherFolder)
 	case bindFolder:
 		if facts.adopt {
-			s.Log.Warn("adopted the folder of files; documents whose file is not in it answer 410", "folder", s.Files.Path(),
+			s.Log.Warn("adopted the files folder; documents whose file is not in it return 410", "folder", s.Files.Path(),
 				"files", facts.files, "known", facts.known)
 		}
 	}
 	return nil
 }
 
-// newestFiles are enough to tell a folder that was in use before from the one that is.
+// newestFiles is enough files to detect an outdated folder.
 const newestFiles = 20
 
-// lookForNewest looks for the files of the newest documents in the folder.
+// lookForNewest looks for the files of the newest documents.
 func (s *Service) lookForNewest(ctx context.Context, facts *folderFacts) error {
 	keys, err := s.Store.NewestFiles(ctx, newestFiles)
 	if err != nil {
@@ -208,8 +212,8 @@ func (s *Service) lookForNewest(ctx context.Context, facts *folderFacts) error {
 	return nil
 }
 
-// sample looks at some of the files in the folder, and counts those that the
-// database knows.
+// sample counts some of the files in the folder, and how many of them the database
+// knows.
 func (s *Service) sample(ctx context.Context) (count, known int, err error) {
 	enough := errors.New("enough")
 	err = s.Files.Keys(files.Complete, store.FileBatch, func(keys []string) error {
@@ -234,8 +238,8 @@ func (s *Service) sample(ctx context.Context) (count, known int, err error) {
 	return count, known, err
 }
 
-// CheckFolder notices when the folder of files is no longer the one of this
-// database: another was mounted in its place, or taken over elsewhere.
+// CheckFolder checks that the files folder still belongs to this database. Another
+// folder may have been mounted in its place, or another database may have adopted it.
 func (s *Service) CheckFolder(ctx context.Context) error {
 	row, err := s.Store.Folder(ctx)
 	if err != nil {
@@ -245,8 +249,8 @@ func (s *Service) CheckFolder(ctx context.Context) error {
 	return nil
 }
 
-// holdFolder keeps the folder of files this database's until the transaction ends,
-// and refuses to go on if it is not: the last look at it may be a minute old.
+// holdFolder locks the database's claim on the folder until the transaction ends. It
+// fails if the folder belongs to another database: the last check may be a minute old.
 func (s *Service) holdFolder(tx *store.Tx) error {
 	if !s.folder.bound.Load() {
 		return nil
@@ -256,30 +260,30 @@ func (s *Service) holdFolder(tx *store.Tx) error {
 		return err
 	}
 	s.compareFolder(row)
-	if s.FolderTrouble() != nil {
+	if s.FolderError() != nil {
 		return errFolder
 	}
 	return nil
 }
 
-// compareFolder holds what the folder says against what the database says.
+// compareFolder compares the folder's id with the database.
 func (s *Service) compareFolder(row store.Folder) {
 	id, err := s.Files.ID()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrDamaged):
-		s.setTrouble(otherFolder)
+		s.setFolderError(otherFolder)
 	case err != nil:
-		s.setTrouble("The folder of files cannot be read: " + reasonOf(err) + ".")
+		s.setFolderError("Cannot read the files folder: " + reasonOf(err) + ".")
 	case id.Database != row.Database:
-		s.setTrouble(otherDatabase)
+		s.setFolderError(otherDatabase)
 	case id.Folder != row.Folder:
-		s.setTrouble(otherFolder)
+		s.setFolderError(otherFolder)
 	default:
-		s.setTrouble("")
+		s.setFolderError("")
 	}
 }
 
-// reasonOf is an error without the path that it speaks of: /readyz is public.
+// reasonOf removes the path from an error, because /readyz is public.
 func reasonOf(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -31,15 +31,15 @@ type (
 	fields  = map[string]any
 )
 
-// world is a service with a second connection to its database, past the service.
+// world is a service with a second, direct connection to its database.
 type world struct {
 	*servertest.World
 	db       *sql.DB
 	postgres bool
-	password string // the hash of everybody's
+	password string // the hash of every user's password
 }
 
-// each runs a test on both databases, side by side.
+// each runs a test on both databases in parallel.
 func each(t *testing.T, test func(t *testing.T, w *world)) {
 	t.Helper()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t))) })
@@ -68,7 +68,7 @@ var (
 	hash   string
 )
 
-// passwordHash is of the one password that everybody has: it is slow to make, on purpose.
+// passwordHash is the hash of the password of all users; hashing is slow.
 func passwordHash(t testing.TB, w *world) string {
 	hashed.Do(func() {
 		u, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "First", Email: "first@people.example", Password: servertest.Password})
@@ -84,13 +84,13 @@ func passwordHash(t testing.TB, w *world) string {
 	return hash
 }
 
-// person is somebody with an account and a session, made without the cost of a sign-in.
+// person is a user with a session, created without the cost of a sign-in.
 type person struct {
 	warranty.Principal
 	session string
 }
 
-// person makes somebody of a name that nobody else has.
+// person creates a user with a unique name.
 func (w *world) person(name string, verified bool) person {
 	w.T.Helper()
 	id, now := w.Service.NewID(), w.Clock.Now().UTC().Truncate(time.Microsecond)
@@ -99,7 +99,7 @@ func (w *world) person(name string, verified bool) person {
 	return w.session(u, 12*time.Hour)
 }
 
-// session signs somebody in, for a while; a negative while is over.
+// session starts a session for a duration; a negative one has expired.
 func (w *world) session(u warranty.User, lifetime time.Duration) person {
 	w.T.Helper()
 	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
@@ -111,7 +111,7 @@ func (w *world) session(u warranty.User, lifetime time.Duration) person {
 	return p
 }
 
-// token makes an integration token past the service, so that it can be an expired or a revoked one.
+// token inserts an integration token directly, so that it can be expired or revoked.
 func (w *world) token(u warranty.User, scopes warranty.Scopes, lifetime time.Duration, revoked bool) (key string, id warranty.ID) {
 	w.T.Helper()
 	key, id = secret(w.T, warranty.TokenSecret), w.Service.NewID()
@@ -126,7 +126,7 @@ func (w *world) token(u warranty.User, scopes warranty.Scopes, lifetime time.Dur
 	return key, id
 }
 
-// tokenOf is somebody who comes with a new integration token of theirs.
+// tokenOf is a principal with a new integration token of the user.
 func (w *world) tokenOf(who person) warranty.Principal {
 	w.T.Helper()
 	key, id := w.token(who.User, warranty.AllScopes, time.Hour, false)
@@ -144,7 +144,7 @@ func secret(t testing.TB, kind warranty.SecretKind) string {
 	return s
 }
 
-// code gives somebody a one-time code, as if it had been mailed.
+// code creates a one-time code, as if it had been emailed.
 func (w *world) code(u warranty.User, purpose store.Purpose) string {
 	w.T.Helper()
 	code, err := warranty.NewCode(rand.Reader)
@@ -164,7 +164,7 @@ func (w *world) write(fn func(*store.Tx) error) {
 	}
 }
 
-// execute changes the database past the service.
+// execute changes the database directly.
 func (w *world) execute(statement string, args ...any) {
 	w.T.Helper()
 	if _, err := w.db.Exec(statement, args...); err != nil {
@@ -172,7 +172,7 @@ func (w *world) execute(statement string, args ...any) {
 	}
 }
 
-// key is an id as the second connection takes it.
+// key returns an id as the second connection expects it.
 func (w *world) key(id warranty.ID) any {
 	if w.postgres {
 		return id.String()
@@ -180,7 +180,7 @@ func (w *world) key(id warranty.ID) any {
 	return id[:]
 }
 
-// number asks the database for one number.
+// number queries a single number.
 func (w *world) number(question string, args ...any) (n int64) {
 	w.T.Helper()
 	if err := w.db.QueryRow(question, args...).Scan(&n); err != nil {
@@ -189,7 +189,7 @@ func (w *world) number(question string, args ...any) (n int64) {
 	return n
 }
 
-// tables are all tables that hold anything of the service's.
+// tables lists all tables with data of the service.
 func (w *world) tables() []string {
 	w.T.Helper()
 	if w.postgres {
@@ -198,7 +198,7 @@ func (w *world) tables() []string {
 	return w.strings(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
 }
 
-// snapshot is a hash of every table, by its name.
+// snapshot returns a hash of every table by name.
 func (w *world) snapshot() map[string]string {
 	w.T.Helper()
 	shot := map[string]string{}
@@ -210,7 +210,7 @@ func (w *world) snapshot() map[string]string {
 	return shot
 }
 
-// empty removes everything but what the database is, so that snapshots stay cheap.
+// empty deletes all data, so that snapshots stay cheap.
 func (w *world) empty() {
 	w.T.Helper()
 	for _, table := range w.tables() {
@@ -237,7 +237,7 @@ func (w *world) strings(question string) (list []string) {
 	return list
 }
 
-// rows are all rows of a table, as text.
+// rows returns all rows of a table as text.
 func (w *world) rows(table string) (list []string) {
 	w.T.Helper()
 	if w.postgres {
@@ -279,7 +279,7 @@ func changed(before, after map[string]string) (tables []string) {
 	return tables
 }
 
-// record makes a warranty, past the HTTP door.
+// record creates a warranty without HTTP.
 func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 	w.T.Helper()
 	made, err := w.Service.CreateWarranty(context.Background(), p.Principal, warranty.CreateWarranty{ProductName: "Kettle", StartDate: date("2020-01-01"), EndDate: date("2099-12-31"), SellerEmail: sellerEmail})
@@ -289,7 +289,7 @@ func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 	return made
 }
 
-// transfer gives a warranty from its owner to somebody.
+// transfer transfers a warranty from its owner to another user.
 func (w *world) transfer(id warranty.ID, from, to person) {
 	w.T.Helper()
 	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal, warranty.OfferTransfer{ID: id, Email: to.User.Email})
@@ -301,7 +301,7 @@ func (w *world) transfer(id warranty.ID, from, to person) {
 	}
 }
 
-// claim files a claim on a warranty of the person's.
+// claim files a claim on a warranty of the user.
 func (w *world) claim(p person, id warranty.ID) warranty.Claim {
 	w.T.Helper()
 	c, err := w.Service.FileClaim(context.Background(), p.Principal, warranty.FileClaim{WarrantyID: id, Type: warranty.Repair, Description: "It broke.", IncidentDate: date("2024-05-17")})
@@ -311,7 +311,7 @@ func (w *world) claim(p person, id warranty.ID) warranty.Claim {
 	return c
 }
 
-// upload adds a document to a warranty that the person sees.
+// upload adds a document to a warranty that the user can see.
 func (w *world) upload(p person, id warranty.ID, name string) (warranty.Document, error) {
 	stored, err := w.Service.StoreFile(strings.NewReader("A receipt, in plain text."))
 	if err != nil {
@@ -336,7 +336,7 @@ func date(s string) (d warranty.Date) {
 	return d
 }
 
-// codeOf is the code that an error carries, if it is a refusal.
+// codeOf returns the code of an API error, or "".
 func codeOf(err error) warranty.Code {
 	var refusal *warranty.Error
 	if errors.As(err, &refusal) {
@@ -348,10 +348,10 @@ func codeOf(err error) warranty.Code {
 	return ""
 }
 
-// together runs fn n times at once and waits for all.
+// together runs fn n times concurrently and waits.
 func together(n int, fn func(i int)) { testenv.Together(n, fn) }
 
-// bare is an answer without what belongs to one request only.
+// bare removes what differs between responses.
 func bare(t testing.TB, a servertest.Answer) string {
 	t.Helper()
 	body := a.Body

@@ -7,16 +7,26 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// event is what the history will say of something that the principal does.
-func (s *Service) event(p warranty.Principal, action warranty.Action, subject warranty.ID, now time.Time, changes ...warranty.Change) warranty.Event {
+// event returns a history event for an action of the principal.
+func (s *Service) event(
+	p warranty.Principal, action warranty.Action, subject warranty.ID, now time.Time, changes ...warranty.Change,
+) warranty.Event {
 	if changes == nil {
 		changes = []warranty.Change{}
 	}
-	return warranty.Event{ID: s.NewID(), At: now, Actor: p.User.Name, Door: p.Door, TokenName: warranty.Optional(p.TokenName),
-		Action: action, SubjectID: subject, Changes: changes}
+	return warranty.Event{
+		ID:        s.NewID(),
+		At:        now,
+		Actor:     p.User.Name,
+		Door:      p.Door,
+		TokenName: warranty.Optional(p.TokenName),
+		Action:    action,
+		SubjectID: subject,
+		Changes:   changes,
+	}
 }
 
-// ListHistory lists what was done to a warranty that the principal may see.
+// ListHistory lists the events of a warranty that the principal can see.
 func (s *Service) ListHistory(ctx context.Context, p warranty.Principal, in warranty.ListHistory) (warranty.Page[warranty.Event], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Event]{}, err
@@ -25,8 +35,10 @@ func (s *Service) ListHistory(ctx context.Context, p warranty.Principal, in warr
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// ListTokenHistory lists what was done to one of the principal's tokens.
-func (s *Service) ListTokenHistory(ctx context.Context, p warranty.Principal, in warranty.ListTokenHistory) (warranty.Page[warranty.Event], error) {
+// ListTokenHistory lists the events of one of the principal's tokens.
+func (s *Service) ListTokenHistory(
+	ctx context.Context, p warranty.Principal, in warranty.ListTokenHistory,
+) (warranty.Page[warranty.Event], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Event]{}, err
 	}
@@ -34,7 +46,7 @@ func (s *Service) ListTokenHistory(ctx context.Context, p warranty.Principal, in
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// Activity lists what happened last to the principal's newest records.
+// Activity lists the latest events of the principal's newest records.
 func (s *Service) Activity(ctx context.Context, p warranty.Principal, most int) ([]warranty.Activity, error) {
 	return s.Store.Activity(ctx, p.User.ID, most)
 }

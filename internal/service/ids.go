@@ -9,18 +9,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ids makes ids of version 7 by the clock that it is given. Replicas go by the
-// database's: lists are in the order of ids, whichever machine made them.
+// ids makes UUIDs of version 7. Replicas pass the database's time, because lists are in
+// the order of ids.
 type ids struct {
 	mu   sync.Mutex
-	last int64 // the newest instant, in 1/4096 of a millisecond
+	last int64 // time of the newest id, in 1/4096 ms
 }
 
-// idDrift is how far ids may run ahead of a clock that was set back, to stay in
-// order. Beyond it, they follow the clock.
+// idDrift is how far ids can run ahead of a clock that was set back, to stay in order.
+// Beyond that, they follow the clock.
 const idDrift = 1000 << 12
 
-// next makes an id that is larger than the one before.
+// next returns an id greater than the previous one.
 func (i *ids) next(now time.Time) warranty.ID {
 	nanos := now.UnixNano()
 	at := nanos/1e6<<12 + nanos%1e6>>8

@@ -17,7 +17,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// importing is the service as an import asks it for somebody.
+// importing is the service as used by an import.
 func (w *world) importing(p person) sheet.Service {
 	return sheet.Service{
 		Lookup: func(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
@@ -35,7 +35,7 @@ func (w *world) importing(p person) sheet.Service {
 	}
 }
 
-// imported runs an import of a text.
+// imported imports a text.
 func imported(t *testing.T, text string, im sheet.Import) (sheet.Counts, error) {
 	t.Helper()
 	rows, err := sheet.Open(strings.NewReader(text), sheet.Options{})
@@ -53,7 +53,7 @@ func imported(t *testing.T, text string, im sheet.Import) (sheet.Counts, error) 
 	return im.Counts, err
 }
 
-// all are the records that somebody sees.
+// all returns the records that a user sees.
 func (w *world) all(p person) []warranty.Warranty {
 	w.T.Helper()
 	var list []warranty.Warranty
@@ -72,7 +72,7 @@ func (w *world) all(p person) []warranty.Warranty {
 	}
 }
 
-// exported is what somebody's export says.
+// exported returns a user's export.
 func (w *world) exported(p person) string {
 	w.T.Helper()
 	var b bytes.Buffer
@@ -87,7 +87,7 @@ func (w *world) exported(p person) string {
 	return b.String()
 }
 
-// contents are what an import must reproduce of somebody's records, sorted.
+// contents returns what an import must reproduce of a user's records, sorted.
 func (w *world) contents(p person) []string {
 	w.T.Helper()
 	var list []string
@@ -105,7 +105,7 @@ func (w *world) contents(p person) []string {
 	return list
 }
 
-// fillRandomly gives somebody n records of every kind and status.
+// fillRandomly creates n records of every kind and status.
 func (w *world) fillRandomly(p person, n int, seed uint64) {
 	w.T.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -137,8 +137,8 @@ func (w *world) fillRandomly(p person, n int, seed uint64) {
 	}
 }
 
-// TestExportThenImportIsTheSame // A5: void and cancelled records came back as
-// active ones. Random records go out of one account and into another.
+// TestExportThenImportIsTheSame // A5: void and cancelled records came back as active.
+// Random records are exported from one account and imported into another.
 func TestExportThenImportIsTheSame(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for seed := range uint64(4) {
@@ -155,7 +155,7 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 			if got, want := w.contents(to), w.contents(from); !slices.Equal(got, want) {
 				t.Fatalf("seed %d:\n%s\nwant\n%s", seed, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			// Both sides know every row from now on, whenever it is imported again.
+			// From now on, both sides know every row when it is imported again.
 			w.Clock.Advance(store.KeyLifetime + time.Hour)
 			from, to = w.session(from.User, time.Hour), w.session(to.User, time.Hour)
 			for _, p := range []person{from, to} {
@@ -171,8 +171,8 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 	})
 }
 
-// TestImportThatEndedEarlyIsFinished // A5: the process ends after any call, before
-// or behind its effect; the next run completes what is missing, even a day later.
+// TestImportThatEndedEarlyIsFinished // A5: the process ends after any call, before or
+// after its effect. The next run completes what is missing, even a day later.
 func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		from := w.person("From", true)
@@ -225,8 +225,8 @@ func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 	})
 }
 
-// TestImportLeavesLaterChangesAlone: a record that was changed since its import
-// keeps its status, and history tells of the one that the import set.
+// TestImportLeavesLaterChangesAlone: a record that was changed after its import keeps
+// its status, and the history shows the one set by the import.
 func TestImportLeavesLaterChangesAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, from, to := t.Context(), w.person("From", true), w.person("To", true)
@@ -256,8 +256,8 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 	})
 }
 
-// TestReimports // A7: what is imported again makes nothing, whenever; what is
-// really there twice, was deleted since, or is wanted twice, does.
+// TestReimports // A7: importing a row again creates nothing, unless it is a real
+// duplicate, was deleted meanwhile, or is wanted twice.
 func TestReimports(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx, olga := t.Context(), w.person("Olga", true)
@@ -293,10 +293,10 @@ func TestReimports(t *testing.T) {
 			}
 		}
 		expect("after all were deleted, within the day", text, sheet.Import{}, 5, 0, 0, 5)
-		// A cover that was bought later, of a product that is there, is another record,
-		// wherever it stands in the sheet.
+		// A later warranty for an existing product is another record, wherever it is in
+		// the sheet.
 		expect("one more cover", strings.Replace(text, "Kettle,", "Kettle,2028-01-02,2029-01-01,S-1,,\nKettle,", 1), sheet.Import{}, 1, 3, 2, 6)
-		// Two at once make each record once.
+		// Two concurrent imports create each record once.
 		nils := w.person("Nils", true)
 		counts, errs := make([]sheet.Counts, 4), make([]error, 4)
 		together(4, func(i int) { counts[i], errs[i] = imported(t, text, sheet.Import{Service: w.importing(nils)}) })

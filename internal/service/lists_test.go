@@ -14,9 +14,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestListsAndReadsAgree tells random stories and then asks everybody for
-// everything: what a list shows, over all of its pages, is exactly what can be
-// read one by one and what a naive model of the contract expects.
+// TestListsAndReadsAgree runs random histories and then reads everything as every user:
+// a list, over all of its pages, shows exactly what can be read one by one and what a
+// naive model of the contract expects.
 func TestListsAndReadsAgree(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Service.Store.BlockLists(1, 20*time.Millisecond) // every list is a long one
@@ -42,7 +42,7 @@ func TestListsAndReadsAgree(t *testing.T) {
 	})
 }
 
-// story is a random history, and the model of what it should have led to.
+// story is a random history and a model of its expected result.
 type story struct {
 	*rapid.T
 	world   *world
@@ -77,7 +77,7 @@ type modelPaper struct {
 	removed  bool
 }
 
-// roles are what the contract says that somebody is to a record.
+// roles returns a user's roles on a record according to the contract.
 func (r *modelRecord) roles(a *actor) (roles warranty.Roles) {
 	if r.deleted {
 		return roles
@@ -107,7 +107,7 @@ func (s *story) newcomer() {
 	s.people = append(s.people, a)
 }
 
-func (s *story) somebody() *actor { return rapid.SampledFrom(s.people).Draw(s.T, "somebody") }
+func (s *story) anActor() *actor { return rapid.SampledFrom(s.people).Draw(s.T, "actor") }
 
 func (s *story) someRecord() *modelRecord {
 	if len(s.records) == 0 {
@@ -116,7 +116,7 @@ func (s *story) someRecord() *modelRecord {
 	return rapid.SampledFrom(s.records).Draw(s.T, "record")
 }
 
-// day is one around today, where statuses change, or the end of time.
+// day returns a day around today, where statuses change, or the end of time.
 func (s *story) day(label string, today warranty.Date) warranty.Date {
 	days := []int{-400, -31, -2, -1, 0, 1, 2, 30, 31, 400}
 	return today + warranty.Date(rapid.SampledFrom(days).Draw(s.T, label))
@@ -125,7 +125,7 @@ func (s *story) day(label string, today warranty.Date) warranty.Date {
 func (s *story) today() warranty.Date { return warranty.DateOf(s.world.Clock.Now()) }
 
 func (s *story) create() {
-	a := s.somebody()
+	a := s.anActor()
 	start := s.day("start", s.today())
 	in := warranty.CreateWarranty{ProductName: s.text("product"), StartDate: start, EndDate: max(start, s.day("end", s.today()))}
 	if rapid.Bool().Draw(s.T, "for life") {
@@ -138,7 +138,7 @@ func (s *story) create() {
 		in.SerialNumber = s.text("serial")
 	}
 	if rapid.Bool().Draw(s.T, "has seller") {
-		in.SellerEmail = s.somebody().User.Email
+		in.SellerEmail = s.anActor().User.Email
 	}
 	p := a.Principal
 	p.User.EmailVerified = a.verified
@@ -158,7 +158,7 @@ func (s *story) must(err error) {
 }
 
 func (s *story) update() {
-	a, r := s.somebody(), s.someRecord()
+	a, r := s.anActor(), s.someRecord()
 	in := warranty.UpdateWarranty{ID: r.ID}
 	switch rapid.IntRange(0, 3).Draw(s.T, "what") {
 	case 0:
@@ -191,7 +191,7 @@ func (s *story) update() {
 }
 
 func (s *story) delete() {
-	a, r := s.somebody(), s.someRecord()
+	a, r := s.anActor(), s.someRecord()
 	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: r.ID})
 	switch roles := r.roles(a); {
 	case roles == (warranty.Roles{}):
@@ -209,14 +209,14 @@ func (s *story) delete() {
 }
 
 func (s *story) verify() {
-	a := s.somebody()
+	a := s.anActor()
 	_, err := s.world.Service.VerifyEmail(ctx, a.Principal, warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
 	s.must(err)
 	a.verified = true
 }
 
 func (s *story) transfer() {
-	r, to := s.someRecord(), s.somebody()
+	r, to := s.someRecord(), s.anActor()
 	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal, warranty.OfferTransfer{ID: r.ID, Email: to.User.Email})
 	if r.deleted {
 		if codeOf(err) != warranty.NotFound {
@@ -247,7 +247,7 @@ func (s *story) move() {
 	if len(s.claims) == 0 {
 		return
 	}
-	c, a := rapid.SampledFrom(s.claims).Draw(s.T, "claim"), s.somebody()
+	c, a := rapid.SampledFrom(s.claims).Draw(s.T, "claim"), s.anActor()
 	to := rapid.SampledFrom([]warranty.ClaimStatus{warranty.UnderReview, warranty.Approved, warranty.InProgress, warranty.Withdrawn}).Draw(s.T, "to")
 	moved, err := s.world.Service.MoveClaim(ctx, a.Principal, warranty.MoveClaim{ID: c.id, Status: to})
 	if c.on.roles(a) == (warranty.Roles{}) {
@@ -265,7 +265,7 @@ func (s *story) move() {
 }
 
 func (s *story) upload() {
-	r, a := s.someRecord(), s.somebody()
+	r, a := s.someRecord(), s.anActor()
 	name := rapid.SampledFrom([]string{"receipt.txt", "RECEIPT.txt", "Ünï.txt", "100% a_b.txt", "日本.txt"}).Draw(s.T, "name")
 	d, err := s.world.upload(a.person, r.ID, name)
 	if r.roles(a) == (warranty.Roles{}) {
@@ -282,7 +282,7 @@ func (s *story) remove() {
 	if len(s.papers) == 0 {
 		return
 	}
-	p, a := rapid.SampledFrom(s.papers).Draw(s.T, "paper"), s.somebody()
+	p, a := rapid.SampledFrom(s.papers).Draw(s.T, "paper"), s.anActor()
 	_, err := s.world.Service.DeleteDocument(ctx, a.Principal, warranty.DeleteDocument{ID: p.id})
 	switch roles := p.on.roles(a); {
 	case roles == warranty.Roles{} || p.removed:
@@ -294,13 +294,13 @@ func (s *story) remove() {
 		p.removed = true
 	default:
 		if codeOf(err) != warranty.RoleNotAllowed {
-			s.Fatalf("removed by somebody who may not: %v", err)
+			s.Fatalf("removed without permission: %v", err)
 		}
 	}
 }
 
-// pages reads a list to its end and checks what every list must be: as long as
-// its total says, newest first, with nothing twice.
+// pages reads all pages of a list and checks that it matches its total, is sorted
+// newest first and has no duplicates.
 func pages[T any](s *story, limit int, page func(warranty.Paging) (warranty.Page[T], error), id func(T) warranty.ID) (list []T) {
 	for n := 1; ; n++ {
 		got, err := page(warranty.Paging{Page: n, Limit: limit})
@@ -326,7 +326,7 @@ func pages[T any](s *story, limit int, page func(warranty.Paging) (warranty.Page
 	return list
 }
 
-// contains is how q is looked for: anywhere, without regard to case.
+// contains is how q matches: anywhere, ignoring case.
 func contains(q string, in ...string) bool {
 	return slices.ContainsFunc(in, func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q)) })
 }
@@ -349,7 +349,7 @@ func orEmpty(s *string) string {
 	return *s
 }
 
-// matches is the contract's word on each filter.
+// matches applies the filters according to the contract.
 func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, today warranty.Date) bool {
 	reference := string(r.ReferenceNumber)
 	return (in.Status == "" || r.shown(today) == in.Status) &&
@@ -417,7 +417,7 @@ func (s *story) checkWarranties(a *actor) {
 	}
 }
 
-// flat is a warranty without pointers, to be compared.
+// flat is a warranty without pointers, for comparison.
 func flat(w warranty.Warranty) any {
 	days := -1
 	if w.DaysRemaining != nil {
@@ -428,7 +428,7 @@ func flat(w warranty.Warranty) any {
 	return []any{w, texts, days}
 }
 
-// someWarranty is an id to filter by: none, one of the story's, or nobody's.
+// someWarranty returns an id to filter by: none, one of the story, or an unknown one.
 func (s *story) someWarranty() (id warranty.ID) {
 	switch rapid.IntRange(0, 4).Draw(s.T, "by warranty") {
 	case 0:
@@ -496,9 +496,9 @@ func (s *story) checkDocuments(a *actor) {
 	}
 }
 
-// checkAccess looks at the whole access table, past the service: what it copies
-// is what the records say, nothing points nowhere, and who sees a warranty sees
-// all that belongs to it in the same roles.
+// checkAccess checks the access table directly: its copies match the records, it has no
+// dangling rows, and users who see a warranty see everything that belongs to it in the
+// same roles.
 func checkAccess(t testing.TB, w *world) {
 	t.Helper()
 	for fault, question := range map[string]string{
@@ -509,14 +509,14 @@ func checkAccess(t testing.TB, w *world) {
 		"access to a warranty that is gone": `SELECT count(*) FROM access a WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = a.parent_id AND w.deleted_at IS NULL)`,
 		"access to a claim that is gone":    `SELECT count(*) FROM access a WHERE a.kind = 2 AND NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = a.item_id)`,
 		"access to a document that is gone": `SELECT count(*) FROM access a WHERE a.kind = 3 AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.id = a.item_id)`,
-		"access of nobody":                  `SELECT count(*) FROM access a WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id)`,
+		"access of unknown users":           `SELECT count(*) FROM access a WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id)`,
 		"access without a role":             `SELECT count(*) FROM access WHERE roles < 1 OR roles > 7`,
 		"access of an unknown kind":         `SELECT count(*) FROM access WHERE kind NOT IN (1, 2, 3)`,
 		"access to a part and not the whole": `SELECT count(*) FROM access a WHERE a.kind > 1
 			AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id AND p.roles = a.roles)`,
-		"a claim hidden from somebody who sees its warranty": `SELECT count(*) FROM claims c JOIN access p ON p.kind = 1 AND p.item_id = c.warranty_id
+		"a claim hidden from a user who sees its warranty": `SELECT count(*) FROM claims c JOIN access p ON p.kind = 1 AND p.item_id = c.warranty_id
 			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id)`,
-		"a document hidden from somebody who sees its warranty": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
+		"a document hidden from a user who sees its warranty": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
 			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
 		"a warranty with other than one owner": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
 			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) <> 1`,

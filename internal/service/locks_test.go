@@ -11,10 +11,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// overtaken is a source of randomness in which something happens at the first use.
+// overtaken is a source of randomness that calls by at its first use.
 type overtaken struct {
 	io.Reader
-	by func() // it uses randomness, too
+	by func() // uses randomness, too
 }
 
 func (o *overtaken) Read(b []byte) (int, error) {
@@ -25,8 +25,8 @@ func (o *overtaken) Read(b []byte) (int, error) {
 	return o.Reader.Read(b)
 }
 
-// TestSignInThatIsOvertaken has the password changed, or the account shut, after a
-// sign-in has looked at the password: it opens no session that would outlive this.
+// TestSignInThatIsOvertaken changes the password or disables the account after a
+// sign-in has checked the password: no session may be created.
 func TestSignInThatIsOvertaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for what, by := range map[string]func(email string) error{
@@ -52,10 +52,10 @@ func TestSignInThatIsOvertaken(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsInARing lets everything that locks an account or its credentials
-// happen at once to one account: uploads, changes of the account, records that name
-// its own address, rotations and revocations, until a reset of the password or the
-// end of the account. PostgreSQL counts the deadlocks that it had to break. (C5)
+// TestNobodyWaitsInARing runs everything that locks an account or its credentials
+// concurrently on one account: uploads, account changes, records that name its own
+// address, rotations and revocations, until a password reset or the end of the account.
+// PostgreSQL counts its deadlocks. (C5)
 func TestNobodyWaitsInARing(t *testing.T) {
 	const rounds = 3
 	test := func(t *testing.T, w *world) {
@@ -78,9 +78,9 @@ func TestNobodyWaitsInARing(t *testing.T) {
 	})
 }
 
-// TestRecordsOfTheSamePeopleAreNotHeldUp hands records of two people to and fro, both
-// ways at once, while others of theirs are changed and deleted: their lists are
-// locked in one order. Each deadlock costs everyone a second.
+// TestRecordsOfTheSamePeopleAreNotHeldUp transfers records between two users in both
+// directions while other records of theirs are changed and deleted: their lists are
+// locked in one order. Each deadlock delays everything by a second.
 func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 	const rounds = 12
 	w := newWorld(t, testenv.PostgresDatabase(t))
@@ -109,7 +109,7 @@ func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 	}
 }
 
-// turmoil does everything at once to a new account, until end has come.
+// turmoil does everything concurrently to a new account until end returns.
 func turmoil(t *testing.T, w *world, end func(person) error) {
 	olga := w.person("Olga", false)
 	record := w.record(olga, "")
@@ -153,15 +153,15 @@ func turmoil(t *testing.T, w *world, end func(person) error) {
 		}
 		switch codeOf(err) {
 		case "", warranty.SessionExpired, warranty.TokenRevoked:
-		case warranty.InvalidTransition: // the account ended between making and rotating a token
+		case warranty.InvalidTransition: // the account ended between creating and rotating a token
 		default:
 			t.Error(err)
 		}
 	})
 }
 
-// deadlocks closes the store, because a connection tells what it has counted when
-// it ends, and asks for the number of deadlocks in the database, which is the test's own.
+// deadlocks closes the store, because connections report their counts when they end,
+// and returns the number of deadlocks in the test's own database.
 func deadlocks(t *testing.T, w *world) (n int) {
 	t.Helper()
 	if err := w.Store.Close(); err != nil {

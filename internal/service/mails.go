@@ -9,20 +9,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// How mails to other people are bounded. Whatever is not mailed at once is told in a
-// digest, so nothing is lost and nobody is flooded.
+// Limits on emails to other people. Changes beyond a limit are sent in a digest.
 const (
-	perClaim     = 10 * time.Minute // at most one mail to a person about one claim
-	perPair      = 20               // mails a day from one account to one person, beyond which there are digests
-	digestDelay  = time.Hour        // until the digest of what is beyond a limit
-	digestClaims = 20               // claims that a digest lists
+	perClaim     = 10 * time.Minute // between two emails to a person about a claim
+	perPair      = 20               // emails per day from one account to one person
+	digestDelay  = time.Hour        // before the digest of changes beyond a limit
+	digestClaims = 20               // claims listed in a digest
 	digestBatch  = 50
 	digestEvery  = 15 * time.Second
 )
 
-// mailClaim tells everyone on the warranty but the one who acts what became of a
-// claim. The actor's account is locked, so that its mails are counted exactly. Only
-// verified addresses are written to, and only for accounts with a verified one.
+// mailClaim emails everyone on the warranty except the actor about a change of a claim.
+// The actor's account is locked, so that its emails are counted exactly. Both the actor
+// and the recipients need verified addresses.
 func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim, now time.Time) error {
 	if !actor.EmailVerified || s.Silent {
 		return nil
@@ -51,7 +50,7 @@ func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim,
 	return nil
 }
 
-// digestDue is when a person may hear of a claim: now, or in a digest later on.
+// digestDue returns when to email a person about a claim: now, or later in a digest.
 func (s *Service) digestDue(sent store.MailCounts, now time.Time) time.Time {
 	due := now
 	if next := sent.LastOnTopic.Add(perClaim); next.After(due) {
@@ -67,19 +66,21 @@ func (s *Service) overMailLimit(sent store.MailCounts) bool {
 	return s.MailLimit > 0 && sent.BySender >= int64(s.MailLimit)
 }
 
-// demandMail refuses one more mail to an address of a locked account's choice, when
-// it has caused as many as it may in a day.
-func (s *Service) demandMail(tx *store.Tx, actor store.Account, to string, topic warranty.ID, now time.Time) error {
+// checkMailLimit returns an error if a locked account has reached its daily limit of
+// emails to other people.
+func (s *Service) checkMailLimit(tx *store.Tx, actor store.Account, to string, topic warranty.ID, now time.Time) error {
 	sent, err := tx.CountMails(actor.ID, to, topic, now)
 	if err != nil || !s.overMailLimit(sent) {
 		return err
 	}
-	return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
-		Message: "Your account has sent as many emails to other people as it may in 24 hours. Try again later."}
+	return &warranty.Error{
+		Code:    warranty.RateLimited,
+		Wait:    digestDelay,
+		Message: "Your account has reached its limit of emails to other people in 24 hours. Try again later.",
+	}
 }
 
-// SendDigests puts the digests that are due into the outbox, each in a transaction
-// of its own.
+// SendDigests puts the digests that are due into the outbox, one transaction each.
 func (s *Service) SendDigests(ctx context.Context) error {
 	for {
 		now := s.now()

@@ -18,10 +18,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The matrix: everybody tries everything. What is expected is written down here,
-// from the contract, and not computed by the code that is tested.
+// The matrix: every caller tries every operation. The expectations come from the
+// contract and are not computed by the code under test.
 
-// Answers that many cells share: a status, and the code of a refusal.
+// Responses shared by many cells: a status and an error code.
 const (
 	ok, created, accepted, gone = "200", "201", "202", "204"
 
@@ -37,35 +37,36 @@ const (
 	othersCode        = "422 validation_failed"
 )
 
-// row is something that can be tried.
+// row is something to try.
 type row struct {
 	operation string // its name in api.Operations, or in the OpenAPI document
 	variant   string
 	request   func(s *stage) request
-	// What people hear who have a session, by what they are to the record.
+	// Responses to sessions, by role on the record.
 	owner, issuer, seller, stranger string
-	// Tokens hear the same, unless a session is required; scope is what one needs.
+	// Tokens get the same responses unless a session is required; scope is the required
+	// scope.
 	scope       warranty.Scope
 	sessionOnly bool
-	// Public is for everybody, whatever credential they show.
+	// Public operations ignore the credential.
 	public bool
-	// tells says that strangers, too, may learn of the record.
+	// tells means that outsiders may learn about the record.
 	tells bool
 }
 
-// everybody is a row that is the same for all roles.
-func everybody(r row, answer string) row {
+// allRoles is a row with the same response for all roles.
+func allRoles(r row, answer string) row {
 	r.owner, r.issuer, r.seller, r.stranger = answer, answer, answer, answer
 	return r
 }
 
-// involved is a row for those who see the record.
+// involved is a row for those who can see the record.
 func involved(r row, answer string) row {
 	r.owner, r.issuer, r.seller, r.stranger = answer, answer, answer, notFound
 	return r
 }
 
-// owners is a row of which only the owner's credential hears anything but "not found".
+// owners is a row that returns "not found" to everyone but the owner.
 func owners(r row, answer string) row {
 	r.owner, r.issuer, r.seller, r.stranger = answer, notFound, notFound, notFound
 	return r
@@ -95,7 +96,7 @@ func send(method, path string, body fields) func(*stage) request {
 func uploadRequest(s *stage) request {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	_ = form.WriteField("warranty_id", s.record.ID.String()) // memory does not fail
+	_ = form.WriteField("warranty_id", s.record.ID.String()) // writing to memory cannot fail
 	_ = form.WriteField("type", "receipt")
 	part, _ := form.CreateFormFile("file", "receipt.txt")
 	_, _ = part.Write([]byte("A receipt, in plain text."))
@@ -104,8 +105,8 @@ func uploadRequest(s *stage) request {
 }
 
 var rows = []row{
-	everybody(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
-	everybody(row{operation: "warranties.create", scope: warranty.WarrantiesWrite,
+	allRoles(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
+	allRoles(row{operation: "warranties.create", scope: warranty.WarrantiesWrite,
 		request: send("POST", "/api/v1/warranties", fields{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01", "seller_email": "{seller}"})}, created),
 	involved(row{operation: "warranties.get", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/{id}")}, ok),
 	{operation: "warranties.update", variant: "fields", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
@@ -121,13 +122,13 @@ var rows = []row{
 		request: send("DELETE", "/api/v1/warranties/{id}", nil)},
 	{operation: "warranties.update", variant: "external id", scope: warranty.WarrantiesWrite, owner: roleNotAllowed, issuer: ok, seller: roleNotAllowed, stranger: notFound,
 		request: send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"})},
-	everybody(row{operation: "warranties.lookup", scope: warranty.WarrantiesRead,
+	allRoles(row{operation: "warranties.lookup", scope: warranty.WarrantiesRead,
 		request: send("POST", "/api/v1/warranties/lookup", fields{"items": []fields{{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"}}})}, ok),
-	everybody(row{operation: "warranties.verify", scope: warranty.WarrantiesRead, request: get("/api/v1/verify/{reference}"), tells: true}, ok),
+	allRoles(row{operation: "warranties.verify", scope: warranty.WarrantiesRead, request: get("/api/v1/verify/{reference}"), tells: true}, ok),
 	involved(row{operation: "warranties.history", sessionOnly: true, request: get("/api/warranties/{id}/history")}, ok),
 
-	everybody(row{operation: "claims.list", scope: warranty.ClaimsRead, request: get("/api/v1/claims")}, ok),
-	everybody(row{operation: "claims.list", variant: "of the record", scope: warranty.ClaimsRead, request: get("/api/v1/claims?warranty_id={id}")}, ok),
+	allRoles(row{operation: "claims.list", scope: warranty.ClaimsRead, request: get("/api/v1/claims")}, ok),
+	allRoles(row{operation: "claims.list", variant: "of the record", scope: warranty.ClaimsRead, request: get("/api/v1/claims?warranty_id={id}")}, ok),
 	involved(row{operation: "claims.get", scope: warranty.ClaimsRead, request: get("/api/v1/claims/{claim}")}, ok),
 	{operation: "claims.file", sessionOnly: true, owner: created, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
 		request: send("POST", "/api/claims", fields{"warranty_id": "{id}", "type": "repair", "description": "It broke.", "incident_date": "2024-05-17"})},
@@ -136,8 +137,8 @@ var rows = []row{
 	{operation: "claims.move", variant: "withdraw", sessionOnly: true, owner: ok, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
 		request: send("POST", "/api/claims/{claim}/status", fields{"status": "withdrawn"})},
 
-	everybody(row{operation: "documents.list", scope: warranty.DocumentsRead, request: get("/api/v1/documents?q=receipt")}, ok),
-	everybody(row{operation: "documents.list", variant: "of the record", scope: warranty.DocumentsRead, request: get("/api/v1/documents?warranty_id={id}")}, ok),
+	allRoles(row{operation: "documents.list", scope: warranty.DocumentsRead, request: get("/api/v1/documents?q=receipt")}, ok),
+	allRoles(row{operation: "documents.list", variant: "of the record", scope: warranty.DocumentsRead, request: get("/api/v1/documents?warranty_id={id}")}, ok),
 	involved(row{operation: "documents.get", scope: warranty.DocumentsRead, request: get("/api/v1/documents/{document}")}, ok),
 	involved(row{operation: "documents.download", sessionOnly: true, request: get("/api/documents/{document}/file")}, ok),
 	involved(row{operation: "documents.upload", sessionOnly: true, request: uploadRequest}, created),
@@ -148,43 +149,43 @@ var rows = []row{
 		request: send("POST", "/api/warranties/{id}/transfer", fields{"email": "new@people.example"})},
 	{operation: "transfers.cancel", sessionOnly: true, owner: gone, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
 		request: send("DELETE", "/api/warranties/{id}/transfer", nil)},
-	// Whoever is signed in and has the code becomes the owner.
-	everybody(row{operation: "transfers.accept", sessionOnly: true, request: send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}), tells: true}, ok),
+	// Any signed-in user with the code becomes the owner.
+	allRoles(row{operation: "transfers.accept", sessionOnly: true, request: send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}), tells: true}, ok),
 
-	everybody(row{operation: "tokens.create", sessionOnly: true, request: send("POST", "/api/integration-tokens", fields{"name": "New", "scopes": []string{"claims:read"}})}, created),
-	everybody(row{operation: "tokens.list", sessionOnly: true, request: get("/api/integration-tokens")}, ok),
+	allRoles(row{operation: "tokens.create", sessionOnly: true, request: send("POST", "/api/integration-tokens", fields{"name": "New", "scopes": []string{"claims:read"}})}, created),
+	allRoles(row{operation: "tokens.list", sessionOnly: true, request: get("/api/integration-tokens")}, ok),
 	owners(row{operation: "tokens.get", sessionOnly: true, request: get("/api/integration-tokens/{token}")}, ok),
 	owners(row{operation: "tokens.rotate", sessionOnly: true, request: send("POST", "/api/integration-tokens/{token}/rotate", nil)}, ok),
 	owners(row{operation: "tokens.revoke", sessionOnly: true, request: send("DELETE", "/api/integration-tokens/{token}", nil)}, gone),
 	owners(row{operation: "tokens.history", sessionOnly: true, request: get("/api/integration-tokens/{token}/history")}, ok),
 	owners(row{operation: "tokens.requests", sessionOnly: true, request: get("/api/integration-tokens/{token}/requests")}, ok),
 
-	everybody(row{operation: "auth.status", request: get("/api/v1/auth/status")}, ok),
-	everybody(row{operation: "account.get", sessionOnly: true, request: get("/api/account")}, ok),
-	everybody(row{operation: "account.update", sessionOnly: true, request: send("PUT", "/api/account", fields{"name": "Renamed"})}, ok),
-	everybody(row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)}, gone),
-	everybody(row{operation: "auth.send_verification", sessionOnly: true, request: send("POST", "/api/auth/verify-email/resend", nil)}, accepted),
-	everybody(row{operation: "auth.change_password", sessionOnly: true,
+	allRoles(row{operation: "auth.status", request: get("/api/v1/auth/status")}, ok),
+	allRoles(row{operation: "account.get", sessionOnly: true, request: get("/api/account")}, ok),
+	allRoles(row{operation: "account.update", sessionOnly: true, request: send("PUT", "/api/account", fields{"name": "Renamed"})}, ok),
+	allRoles(row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)}, gone),
+	allRoles(row{operation: "auth.send_verification", sessionOnly: true, request: send("POST", "/api/auth/verify-email/resend", nil)}, accepted),
+	allRoles(row{operation: "auth.change_password", sessionOnly: true,
 		request: send("POST", "/api/auth/password", fields{"current_password": servertest.Password, "new_password": servertest.Password})}, ok),
 
-	everybody(row{operation: "auth.register", public: true, request: send("POST", "/api/auth/register", fields{"name": "New", "email": "{new}", "password": servertest.Password})}, created),
-	everybody(row{operation: "auth.sign_in", public: true, request: send("POST", "/api/auth/sessions", fields{"email": "{bystander}", "password": servertest.Password})}, created),
-	everybody(row{operation: "auth.verify_email", variant: "by somebody else's code", sessionOnly: true,
+	allRoles(row{operation: "auth.register", public: true, request: send("POST", "/api/auth/register", fields{"name": "New", "email": "{new}", "password": servertest.Password})}, created),
+	allRoles(row{operation: "auth.sign_in", public: true, request: send("POST", "/api/auth/sessions", fields{"email": "{bystander}", "password": servertest.Password})}, created),
+	allRoles(row{operation: "auth.verify_email", variant: "by another user's code", sessionOnly: true,
 		request: send("POST", "/api/auth/verify-email", fields{"code": "{verification code}"})}, othersCode),
-	everybody(row{operation: "auth.request_code", public: true, request: send("POST", "/api/auth/codes", fields{"email": "{bystander}"})}, accepted),
-	everybody(row{operation: "auth.request_password_reset", public: true, request: send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"})}, accepted),
-	everybody(row{operation: "auth.reset_password", public: true,
+	allRoles(row{operation: "auth.request_code", public: true, request: send("POST", "/api/auth/codes", fields{"email": "{bystander}"})}, accepted),
+	allRoles(row{operation: "auth.request_password_reset", public: true, request: send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"})}, accepted),
+	allRoles(row{operation: "auth.reset_password", public: true,
 		request: send("POST", "/api/auth/password-reset/confirm", fields{"code": "{reset code}", "password": servertest.Password})}, gone),
 }
 
-// open are the operations that need no credential. Nothing else may.
+// open are the operations that need no credential. No others may be open.
 var open = []string{"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
 	"verification.get", "service.health", "service.ready", "service.openapi"}
 
-// canary is in nothing but the record that everybody tries to reach.
-const canary = "Kettle nobody else has"
+// canary occurs only in the record under test.
+const canary = "Kettle with a canary"
 
-// stage is a record, and people who are everything that one can be to it.
+// stage is a record and users in every role.
 type stage struct {
 	*world
 	ownerIs, issuerIs, sellerIs, strangerIs, bystander person
@@ -192,11 +193,11 @@ type stage struct {
 	claimed                                            warranty.Claim
 	paper                                              warranty.Document
 	storageKey                                         string
-	names                                              map[string]string // what stands in braces
+	names                                              map[string]string // values for the names in braces
 }
 
-// newStage makes a record that has an owner, another issuer and a seller, or as
-// its seller somebody whose address is not verified.
+// newStage creates a record with an owner, another issuer and a seller, whose address
+// may be unverified.
 func newStage(w *world, unverified bool) *stage {
 	s := &stage{world: w, ownerIs: w.person("Olga", true), issuerIs: w.person("Ian", true), sellerIs: w.person("Sami", !unverified),
 		strangerIs: w.person("Stran", true), bystander: w.person("By", true)}
@@ -214,7 +215,7 @@ func newStage(w *world, unverified bool) *stage {
 	}
 	s.paper = w.document(uploader, made.ID)
 	s.storageKey = w.strings(`SELECT storage_key FROM documents ORDER BY created_at DESC`)[0]
-	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal, warranty.OfferTransfer{ID: made.ID, Email: "somebody@people.example"})
+	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal, warranty.OfferTransfer{ID: made.ID, Email: "someone@people.example"})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -227,27 +228,27 @@ func newStage(w *world, unverified bool) *stage {
 
 var braces = regexp.MustCompile(`\{[^}]+\}`)
 
-// fill puts what it stands for in the place of each name in braces.
+// fill replaces the names in braces.
 func (s *stage) fill(text string) string {
 	return braces.ReplaceAllStringFunc(text, func(name string) string {
 		value, ok := s.names[name[1:len(name)-1]]
 		if !ok {
-			s.T.Fatalf("%s stands for nothing", name)
+			s.T.Fatalf("%s has no value", name)
 		}
 		return value
 	})
 }
 
-// caller is somebody with a credential.
+// caller is a user with a credential.
 type caller struct {
 	name string
-	// secret is the credential; after undoes what was done to somebody to make it.
+	// secret returns the credential; after undoes its changes.
 	secret func(s *stage, r row) (secret string, after func())
-	// expected is what the contract says.
+	// expected is the response according to the contract.
 	expected func(r row) string
-	// unverified wants the stage on which the seller's address is not verified.
+	// unverified requires the stage with an unverified seller.
 	unverified bool
-	// outside is somebody who may learn nothing of the record.
+	// outside means that the caller may learn nothing about the record.
 	outside bool
 }
 
@@ -258,7 +259,7 @@ func (r row) token(answer string) string {
 	return answer
 }
 
-// unlessPublic is an answer that those who show no good credential hear.
+// unlessPublic is the response to callers without a valid credential.
 func (r row) unlessPublic(answer string) string {
 	if r.public {
 		return r.owner
@@ -292,7 +293,7 @@ func theIssuer(s *stage) person   { return s.issuerIs }
 func theSeller(s *stage) person   { return s.sellerIs }
 func theStranger(s *stage) person { return s.strangerIs }
 
-// disabled shuts the owner out for as long as it takes.
+// disabled disables the owner temporarily.
 func disabled(secret func(*stage, row) (string, func())) func(*stage, row) (string, func()) {
 	return func(s *stage, r row) (string, func()) {
 		key, _ := secret(s, r)
@@ -314,7 +315,7 @@ var callers = []caller{
 	{name: "a seller whose address is not verified, by token", secret: byToken(theSeller, time.Hour, false), unverified: true, outside: true,
 		expected: func(r row) string { return r.token(r.stranger) }},
 
-	{name: "nobody", outside: true, secret: func(*stage, row) (string, func()) { return "", nil }, expected: func(r row) string { return r.unlessPublic(missing) }},
+	{name: "anonymous", outside: true, secret: func(*stage, row) (string, func()) { return "", nil }, expected: func(r row) string { return r.unlessPublic(missing) }},
 	{name: "an unknown session", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.SessionSecret), nil },
 		expected: func(r row) string { return r.unlessPublic(invalid) }},
 	{name: "an unknown token", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.TokenSecret), nil },
@@ -368,7 +369,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 					if !s.try(t, r, c) {
 						refused++
 					} else if r.request(s).Method != "GET" {
-						s = nil // it is not what it was
+						s = nil // the stage was changed
 					}
 				}
 			}
@@ -377,7 +378,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 	})
 }
 
-// try fills one cell, and tells whether the caller was let through.
+// try runs one cell and reports whether the caller was allowed.
 func (s *stage) try(t *testing.T, r row, c caller) bool {
 	t.Helper()
 	key, after := c.secret(s, r)
@@ -415,10 +416,10 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 	return answer.Status < 400
 }
 
-// checkSecrets looks for what no answer to anybody may hold.
+// checkSecrets checks that a response contains no secrets.
 func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.Answer) {
 	t.Helper()
-	hidden := map[string]string{"a password's hash": s.password, "where a file is": s.storageKey, "somebody else's session": s.issuerIs.session}
+	hidden := map[string]string{"a password's hash": s.password, "where a file is": s.storageKey, "another user's session": s.issuerIs.session}
 	if !strings.HasPrefix(c.name, "the owner") {
 		hidden["the owner's address"] = s.ownerIs.User.Email
 	}
@@ -430,7 +431,7 @@ func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.An
 	}
 }
 
-// documented are the operations of the OpenAPI document: method and path by name.
+// documented returns the operations of the OpenAPI document: method and path by name.
 func documented(t testing.TB) map[string]request {
 	t.Helper()
 	text, err := describe.OpenAPI(servertest.PublicURL, describe.Version)
@@ -455,7 +456,7 @@ func documented(t testing.TB) map[string]request {
 	return list
 }
 
-// TestEverythingIsInTheMatrix: what is new has to be given a row before it can pass.
+// TestEverythingIsInTheMatrix: every new operation needs a row.
 func TestEverythingIsInTheMatrix(t *testing.T) {
 	in := map[string]bool{}
 	for _, r := range rows {
@@ -474,15 +475,15 @@ func TestEverythingIsInTheMatrix(t *testing.T) {
 	}
 	for name := range in {
 		if known[name].Path == "" {
-			t.Errorf("the matrix has a row for %s, which is no operation", name)
+			t.Errorf("the matrix has a row for %s, which is not an operation", name)
 		}
 	}
 }
 
-// TestNothingIsOpenByAccident walks every route without a credential.
+// TestNothingIsOpenByAccident calls every route without a credential.
 func TestNothingIsOpenByAccident(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t))
-	w.Client.Transport = http.DefaultTransport // not all that is probed is documented
+	w.Client.Transport = http.DefaultTransport // not everything that is probed is documented
 	isOpen := map[string]bool{}
 	for _, name := range open {
 		isOpen[name] = true

@@ -11,8 +11,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// notify mails an account holder what happened to their account. Only a verified
-// address is theirs; another one could be a stranger's.
+// notify emails users about their own account. It skips unverified addresses, which may
+// belong to someone else.
 func (s *Service) notify(tx *store.Tx, user warranty.User, m mail.Message) error {
 	if !user.EmailVerified || s.Silent {
 		return nil
@@ -20,13 +20,18 @@ func (s *Service) notify(tx *store.Tx, user warranty.User, m mail.Message) error
 	return tx.InsertMail(s.outgoing(m))
 }
 
-// circumstances are when and from where something was done, for a mail about it.
+// circumstances describes a request for an email about it.
 func (s *Service) circumstances(p warranty.Principal, now time.Time) mail.Circumstances {
-	return mail.Circumstances{At: now, Device: deviceName(p.UserAgent), Network: maskedNetwork(p.Address), PublicURL: s.PublicURL}
+	return mail.Circumstances{
+		At:        now,
+		Device:    deviceName(p.UserAgent),
+		Network:   maskedNetwork(p.Address),
+		PublicURL: s.PublicURL,
+	}
 }
 
-// seeDevice notes where a locked account is used, and mails its holder about a place
-// where it never was before. The first one is where they registered.
+// seeDevice records the device that a locked account is used on, and emails the user
+// about a new one. The first device, used to register, is not new.
 func (s *Service) seeDevice(tx *store.Tx, p warranty.Principal, user warranty.User, now time.Time) error {
 	known, others, err := tx.RecordDevice(user.ID, deviceHash(p), now)
 	if err != nil || known || !others {
@@ -35,8 +40,8 @@ func (s *Service) seeDevice(tx *store.Tx, p warranty.Principal, user warranty.Us
 	return s.notify(tx, user, mail.NewSignIn(user.Email, user.Name, s.circumstances(p, now)))
 }
 
-// deviceHash names the caller's device: the long-lived cookie of a browser, or else
-// the kind of program in the network that it comes from.
+// deviceHash identifies the caller's device: by the long-lived cookie of a browser, or
+// else by the program's name and the network.
 func deviceHash(p warranty.Principal) warranty.Hash {
 	if p.Device != "" {
 		return sha256.Sum256([]byte("browser " + p.Device))
@@ -45,7 +50,7 @@ func deviceHash(p warranty.Principal) warranty.Hash {
 	return sha256.Sum256([]byte("program " + program + " in " + network(p.Address).String()))
 }
 
-// network is the part of an address that a provider gives to a region or a customer.
+// network returns the /24 or, for IPv6, the /48 of an address.
 func network(address string) netip.Prefix {
 	address, _, _ = strings.Cut(address, "/")
 	ip, err := netip.ParseAddr(address)
@@ -60,7 +65,7 @@ func network(address string) netip.Prefix {
 	return prefix
 }
 
-// maskedNetwork is an address as a mail shows it: enough to recognize, without its end.
+// maskedNetwork formats an address for an email, without its last part.
 func maskedNetwork(address string) string {
 	prefix := network(address)
 	if !prefix.IsValid() {
@@ -73,8 +78,8 @@ func maskedNetwork(address string) string {
 	return text + "x"
 }
 
-// deviceName says what a User-Agent claims to be in words of our own: it is the
-// caller's text, and a mail carries none of that.
+// deviceName describes a User-Agent with fixed strings, because emails must not contain
+// text of the caller's choice.
 func deviceName(agent string) string {
 	found := func(names ...string) string {
 		for _, name := range names {
@@ -88,7 +93,8 @@ func deviceName(agent string) string {
 		}
 		return ""
 	}
-	program := found("Edg=Edge", "OPR/=Opera", "Firefox", "Chrome", "Safari", "curl", "svc-mcp", "svc/=svc", "python=Python", "Go-http-client=a Go program", "node=Node.js")
+	program := found("Edg=Edge", "OPR/=Opera", "Firefox", "Chrome", "Safari", "curl", "svc-mcp", "svc/=svc",
+		"python=Python", "Go-http-client=a Go program", "node=Node.js")
 	if program == "" {
 		return ""
 	}

@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// AddUser is how the operator makes an account: its address counts as verified.
+// AddUser creates an account for the operator. Its address counts as verified.
 func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.User, error) {
 	if err := in.Check(); err != nil {
 		return warranty.User{}, err
@@ -31,13 +31,13 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		return s.linkSeller(tx, user, warranty.DoorAPI, user.CreatedAt)
 	})
 	if s.Store.IsDuplicate(err) {
-		err = warranty.Refuse(warranty.AlreadyExists, "This address has an account already.")
+		err = warranty.Refuse(warranty.AlreadyExists, "This address already has an account.")
 	}
 	return user, err
 }
 
-// DisableUser is how the operator shuts an account out: every credential of it
-// is refused from now on, and nothing that was under way is committed any more.
+// DisableUser disables an account for the operator. When it returns, all its credentials
+// are rejected and no write made with them commits.
 func (s *Service) DisableUser(ctx context.Context, email string) error {
 	account, err := s.Store.AccountByEmail(ctx, email)
 	if err != nil {
@@ -55,9 +55,9 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 	})
 }
 
-// SetPassword is how the operator sets a forgotten password. It is a reset: every
-// session, token, calendar feed and offer of transfer ends, unless only sessions are
-// to. It proves no mailbox, so whether the address is verified stays as it is.
+// SetPassword resets a password for the operator. It ends all sessions and, unless
+// keepTokens is set, all tokens, calendar feeds and open transfers. It does not verify
+// the address.
 func (s *Service) SetPassword(ctx context.Context, email, password string, keepTokens bool) error {
 	account, err := s.Store.AccountByEmail(ctx, email)
 	if err != nil {
@@ -82,6 +82,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 		} else if err := s.endCredentials(tx, account.User, warranty.DoorAPI, now); err != nil {
 			return err
 		}
-		return s.notify(tx, account.User, mail.PasswordSetByOperator(account.Email, account.Name, s.circumstances(warranty.Principal{}, now)))
+		circumstances := s.circumstances(warranty.Principal{}, now)
+		return s.notify(tx, account.User, mail.PasswordSetByOperator(account.Email, account.Name, circumstances))
 	})
 }

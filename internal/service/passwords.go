@@ -16,43 +16,51 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// PasswordCost is the cost of an argon2id hash. Each stored hash names the cost it was made with.
+// PasswordCost is the cost of an argon2id hash. Stored hashes include their cost.
 type PasswordCost struct {
 	Memory, Time uint32 // KiB, and passes over it
 	Threads      uint8
 }
 
-// StrongCost is the cost that OWASP recommends; New sets it. Only tests use a lower one.
+// StrongCost is the cost recommended by OWASP and the default. Only tests use a lower one.
 var StrongCost = PasswordCost{Memory: 19456, Time: 2, Threads: 1}
 
-// The sizes of a salt and of a hash, in bytes.
+// Sizes in bytes.
 const (
 	argonSalt = 16
 	argonKey  = 32
 )
 
-// passwords hashes passwords, a few at a time: a flood of sign-ins may neither
-// take all memory nor all cores.
+// passwords hashes passwords. It limits concurrency, so that many sign-ins exhaust
+// neither memory nor CPUs.
 type passwords struct {
 	running chan struct{}
 	waiting chan struct{}
-	// derive is argon2id; tests watch it.
+	// derive is argon2id; tests replace it.
 	derive func(password, salt []byte, cost PasswordCost, size uint32) []byte
 }
 
 const maxWaiting = 32
 
 func newPasswords() *passwords {
-	return &passwords{running: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)), waiting: make(chan struct{}, maxWaiting), derive: argon2id}
+	return &passwords{
+		running: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+		waiting: make(chan struct{}, maxWaiting),
+		derive:  argon2id,
+	}
 }
 
 func argon2id(password, salt []byte, cost PasswordCost, size uint32) []byte {
 	return argon2.IDKey(password, salt, cost.Time, cost.Memory, cost.Threads, size)
 }
 
-// enter waits for a turn, or says that there is none to be had soon.
-func (p *passwords) enter(ctx context.Context) (leave func(), err error) {
-	busy := &warranty.Error{Code: warranty.Unavailable, Message: "Too many people are signing in right now; try again in a moment.", Wait: time.Second}
+// acquire waits for a slot. It fails if too many callers are waiting.
+func (p *passwords) acquire(ctx context.Context) (release func(), err error) {
+	busy := &warranty.Error{
+		Code:    warranty.Unavailable,
+		Message: "Too many people are signing in right now. Try again in a moment.",
+		Wait:    time.Second,
+	}
 	select {
 	case p.waiting <- struct{}{}:
 	default:
@@ -72,16 +80,16 @@ func (p *passwords) hash(ctx context.Context, cost PasswordCost, password string
 	if _, err := io.ReadFull(random, salt); err != nil {
 		return "", err
 	}
-	leave, err := p.enter(ctx)
+	release, err := p.acquire(ctx)
 	if err != nil {
 		return "", err
 	}
-	defer leave()
+	defer release()
 	return encodePassword(cost, salt, p.derive([]byte(password), salt, cost, argonKey)), nil
 }
 
-// verify tells whether the password is the one of the hash. An empty hash is an
-// account that does not exist: it takes as long as a new hash does.
+// verify reports whether the password matches the hash. An empty hash, for an unknown
+// account, never matches but takes as long as any other.
 func (p *passwords) verify(ctx context.Context, cost PasswordCost, hash, password string) (bool, error) {
 	exists := hash != ""
 	if !exists {
@@ -91,11 +99,11 @@ func (p *passwords) verify(ctx context.Context, cost PasswordCost, hash, passwor
 	if err != nil {
 		return false, err
 	}
-	leave, err := p.enter(ctx)
+	release, err := p.acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer leave()
+	defer release()
 	got := p.derive([]byte(password), salt, cost, uint32(len(want)))
 	return subtle.ConstantTimeCompare(got, want) == 1 && exists, nil
 }
@@ -109,10 +117,10 @@ func encodePassword(cost PasswordCost, salt, key []byte) string {
 func decodePassword(hash string) (cost PasswordCost, salt, key []byte, err error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" {
-		return cost, nil, nil, errors.New("a stored password hash is of an unknown kind")
+		return cost, nil, nil, errors.New("unknown type of password hash")
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &cost.Memory, &cost.Time, &cost.Threads); err != nil {
-		return cost, nil, nil, fmt.Errorf("a stored password hash is damaged: %w", err)
+		return cost, nil, nil, fmt.Errorf("malformed password hash: %w", err)
 	}
 	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {
 		return cost, nil, nil, err

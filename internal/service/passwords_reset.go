@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -11,17 +12,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// RequestPasswordReset mails a code that sets a new password, if the address has an account.
-func (s *Service) RequestPasswordReset(ctx context.Context, p warranty.Principal, in warranty.RequestPasswordReset) (warranty.None, error) {
+// RequestPasswordReset emails a reset code if the address has an account.
+func (s *Service) RequestPasswordReset(
+	ctx context.Context, p warranty.Principal, in warranty.RequestPasswordReset,
+) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
 	return warranty.None{}, s.mailCode(ctx, p, store.ForReset, in.Email, warranty.ResetLifetime)
 }
 
-// ResetPassword sets a new password by a mailed code and ends every credential of
-// the account. The code proves the mailbox, so the address is verified after it.
-// Where it never was before, the account starts over.
+// ResetPassword sets a new password with an emailed code and ends all credentials of the
+// account. The code proves control of the mailbox, so the address becomes verified. If
+// it was not verified before, the account starts over.
 func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in warranty.ResetPassword) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
@@ -68,10 +71,13 @@ func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in wa
 	return warranty.None{}, err
 }
 
-// startOver gives the address of a locked account to a new one, because whoever asks
-// has proved the mailbox and whoever registered it never did. The old account keeps
-// what was made in it, out of reach (ADR 16); the new one may restore it.
-func (s *Service) startOver(tx *store.Tx, p warranty.Principal, old store.Account, id warranty.ID, hash string, now time.Time) (warranty.User, error) {
+// startOver moves the address of a locked, unverified account to a new account: the
+// caller controls the mailbox, and whoever registered the old account never proved it.
+// The old account's records are set aside, and the new account can restore them
+// (ADR 16).
+func (s *Service) startOver(
+	tx *store.Tx, p warranty.Principal, old store.Account, id warranty.ID, hash string, now time.Time,
+) (warranty.User, error) {
 	name, _, _ := strings.Cut(old.Email, "@")
 	user := warranty.User{ID: id, Name: name, Email: old.Email, EmailVerified: true, CreatedAt: now}
 	if err := s.endCredentials(tx, old.User, p.Door, now); err != nil {
@@ -86,8 +92,8 @@ func (s *Service) startOver(tx *store.Tx, p warranty.Principal, old store.Accoun
 	return user, s.linkSeller(tx, user, p.Door, now)
 }
 
-// endCredentials ends everything that lets somebody act for a locked account: its
-// sessions, tokens, calendar feed, mailed codes and open offers of transfer.
+// endCredentials ends all credentials of a locked account: sessions, tokens, the calendar
+// feed, emailed codes and open transfers.
 func (s *Service) endCredentials(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
 	if err := s.revokeAll(tx, user, door, now); err != nil {
 		return err
@@ -108,7 +114,7 @@ func (s *Service) endCredentials(tx *store.Tx, user warranty.User, door warranty
 	return s.eventOnEach(tx, user, door, warranty.TransferCancelled, offered, now)
 }
 
-// revokeAll ends the tokens and the calendar feed of a locked account.
+// revokeAll revokes the tokens and the calendar feed of a locked account.
 func (s *Service) revokeAll(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
 	tokens, err := tx.TokensToRevoke(user.ID)
 	if err != nil {
@@ -123,8 +129,10 @@ func (s *Service) revokeAll(tx *store.Tx, user warranty.User, door warranty.Door
 	return s.eventOnEach(tx, user, door, warranty.TokenWasRevoked, tokens, now)
 }
 
-// eventOnEach writes the same event into several histories.
-func (s *Service) eventOnEach(tx *store.Tx, user warranty.User, door warranty.Door, action warranty.Action, ids []warranty.ID, now time.Time) error {
+// eventOnEach adds the same event to several histories.
+func (s *Service) eventOnEach(
+	tx *store.Tx, user warranty.User, door warranty.Door, action warranty.Action, ids []warranty.ID, now time.Time,
+) error {
 	for _, id := range ids {
 		e := s.event(warranty.Principal{User: user, Door: door}, action, id, now)
 		if err := tx.InsertEvent(id, e, user.ID); err != nil {
@@ -134,14 +142,13 @@ func (s *Service) eventOnEach(tx *store.Tx, user warranty.User, door warranty.Do
 	return nil
 }
 
-// ChangePassword sets a new password, ends every session and opens a new one. Tokens
-// and the calendar feed go on, unless the person wants them revoked too.
+// ChangePassword sets a new password, ends all sessions and starts a new one. Tokens and
+// the calendar feed keep working unless in.RevokeTokens is set.
 func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in warranty.ChangePassword) (warranty.Session, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Session{}, err
 	}
-	// A window of its own: strangers who try to sign in do not keep a person who is
-	// signed in from changing the password.
+	// A separate window, so that failed sign-ins by others do not block a signed-in user.
 	if err := s.Throttle(ctx, AccountAttempts, "signed in "+p.User.ID.String()); err != nil {
 		return warranty.Session{}, err
 	}
@@ -152,8 +159,9 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	if err := warranty.CheckPassword("new_password", in.NewPassword, account.User); err != nil {
 		return warranty.Session{}, err
 	}
-	if right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.CurrentPassword); err != nil || !right {
-		return warranty.Session{}, either(err, warranty.Refuse(warranty.InvalidCredential, "The current password is wrong; nothing was changed."))
+	right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.CurrentPassword)
+	if err != nil || !right {
+		return warranty.Session{}, cmp.Or[error](err, warranty.Refuse(warranty.InvalidCredential, "The current password is wrong."))
 	}
 	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.NewPassword, s.Random)
 	if err != nil {
@@ -164,7 +172,7 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 		return warranty.Session{}, err
 	}
 	now, revoke := session.created, in.RevokeTokens != nil && *in.RevokeTokens
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
 		if err := tx.SetPassword(p.User.ID, hash); err != nil {
 			return err
 		}
@@ -185,16 +193,16 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	return session.Session, err
 }
 
-// SetAside counts the warranties that were recorded under the principal's address
-// before it was verified, and that the principal may restore.
+// SetAside counts the warranties that were set aside when the principal's account
+// started over, and that the principal can restore.
 func (s *Service) SetAside(ctx context.Context, p warranty.Principal) (int64, error) {
 	return s.Store.SetAsideWarranties(ctx, p.User.ID)
 }
 
-// RestoreSetAside moves these warranties into the principal's account.
+// RestoreSetAside moves these warranties to the principal's account.
 func (s *Service) RestoreSetAside(ctx context.Context, p warranty.Principal) (int, error) {
 	moved := 0
-	err := s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) (err error) {
+	err := s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) (err error) {
 		moved, err = tx.RestoreSetAside(p.User.ID)
 		return err
 	})
@@ -206,6 +214,6 @@ func badCode(err error) error {
 		return err
 	}
 	var c warranty.Checks
-	c.Add("code", "invalid_code", "This code is mistyped, used or too old; ask for a new one.")
+	c.Add("code", "invalid_code", "The code is wrong, already used or expired. Request a new one.")
 	return c.Err()
 }

@@ -14,7 +14,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestPasswordsAreHashedAtTheRecommendedCost uses the service as svcd makes it; other tests lower its cost.
+// TestPasswordsAreHashedAtTheRecommendedCost uses the service as svcd does; other tests
+// lower the cost.
 func TestPasswordsAreHashedAtTheRecommendedCost(t *testing.T) {
 	st, err := store.Open(t.Context(), servertest.SQLite(t))
 	if err != nil {
@@ -42,8 +43,9 @@ func TestPasswordsAreHashedAtTheRecommendedCost(t *testing.T) {
 	}
 }
 
-// TestUnknownAddressesCostAsMuchAsKnownOnes counts the work of a sign-in, which is what a stopwatch would
-// see: an unknown address, a wrong password and the right one take one hash of the same cost each.
+// TestUnknownAddressesCostAsMuchAsKnownOnes counts the work of a sign-in, which
+// determines its time: an unknown address, a wrong password and the right one take one
+// hash of the same cost each.
 func TestUnknownAddressesCostAsMuchAsKnownOnes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		known := w.person("Olga", true).User.Email
@@ -64,11 +66,11 @@ func TestUnknownAddressesCostAsMuchAsKnownOnes(t *testing.T) {
 	})
 }
 
-// TestSignInFlood sends more sign-ins at once than can be hashed or wait: the others hear so at once, and
-// whoever is signed in already is served all the while.
+// TestSignInFlood sends more concurrent sign-ins than can be hashed or wait: the others
+// fail immediately, and signed-in users are served meanwhile.
 func TestSignInFlood(t *testing.T) {
 	const tooMany = 5
-	w := newWorld(t, servertest.SQLite(t)) // both databases act the same here
+	w := newWorld(t, servertest.SQLite(t)) // both databases behave the same here
 	olga := w.person("Olga", true)
 	started, release := w.Service.HoldHashes()
 	answers := make(chan servertest.Answer, w.Service.MaxHashes()+service.MaxWaiting+tooMany)

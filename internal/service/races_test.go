@@ -13,14 +13,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestWhoComesSecondWaits has somebody hold what they must hold while they decide,
-// and somebody else want it: they have to wait until the first is done. The races
-// below show what becomes of the service otherwise, now and then; this shows it always.
+// TestWhoComesSecondWaits holds a lock in one transaction while another one needs it:
+// the second one must wait. The races below show what happens otherwise, sometimes;
+// this test shows it always.
 func TestWhoComesSecondWaits(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		now := w.Clock.Now()
 		s := newStage(w, false)
-		owner, issuer, seller, nobody := s.ownerIs, s.issuerIs, s.sellerIs, w.person("Nora", false)
+		owner, issuer, seller, unverified := s.ownerIs, s.issuerIs, s.sellerIs, w.person("Nora", false)
 		byToken := w.tokenOf(owner)
 		token := byToken.CredentialID
 		session := w.session(owner.User, time.Hour)
@@ -39,8 +39,8 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		}{
 			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
 			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
-			{"a create for a seller, their verification", func(tx *store.Tx) error { return tx.HoldSeller(nobody.User.Email) },
-				func(tx *store.Tx) error { return tx.VerifyUser(nobody.User.ID, now) }},
+			{"a create for a seller, their verification", func(tx *store.Tx) error { return tx.HoldSeller(unverified.User.Email) },
+				func(tx *store.Tx) error { return tx.VerifyUser(unverified.User.ID, now) }},
 			{"an account that is added, a create", (*store.Tx).HoldWarranties, func(tx *store.Tx) error {
 				return tx.InsertWarranty(warranty.Warranty{ID: w.Service.NewID(), ReferenceNumber: "WR-X", Standing: warranty.Active, Version: 1}, owner.User.ID)
 			}},
@@ -51,7 +51,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			{"a change by the owner, a seller who is linked", lockWarranty(owner), linkSeller},
 			{"a seller who is linked, a change by the owner", linkSeller, lockWarranty(owner)},
 			{"a change by the owner, a transfer", lockWarranty(owner), func(tx *store.Tx) error {
-				_, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), nobody.User.ID, now)
+				_, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), unverified.User.ID, now)
 				return err
 			}},
 			{"a token that is made, another", lockUser, lockUser},
@@ -64,7 +64,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 				first <- w.Store.Write(ctx, func(tx *store.Tx) error {
 					err := c.first(tx)
 					if err == nil {
-						_, _, err = tx.VerifiedUser("") // a question makes the store send what it has put off
+						_, _, err = tx.VerifiedUser("") // a query makes the store send its deferred statements
 					}
 					held <- err
 					<-release
@@ -91,8 +91,8 @@ func TestWhoComesSecondWaits(t *testing.T) {
 	})
 }
 
-// TestUpdatesAtOnceAreAllKept: of several who change one record at once nobody
-// overwrites another and nobody is turned away.
+// TestUpdatesAtOnceAreAllKept: concurrent changes of one record neither overwrite each
+// other nor fail.
 func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 	const writers = 12
 	each(t, func(t *testing.T, w *world) {
@@ -126,8 +126,8 @@ func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 	})
 }
 
-// TestAVoidedRecordStaysVoid: somebody voids a record while others change its
-// fields; what they read before must not bring it back to life.
+// TestAVoidedRecordStaysVoid: a record is voided while others change its fields; their
+// stale reads must not reactivate it.
 func TestAVoidedRecordStaysVoid(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.person("Olga", true)
@@ -152,7 +152,8 @@ func TestAVoidedRecordStaysVoid(t *testing.T) {
 	})
 }
 
-// TestTheCapOfTokensHolds: at most 20 active ones, whoever asks how often at once.
+// TestTheCapOfTokensHolds: at most 20 active tokens, however many requests run
+// concurrently.
 func TestTheCapOfTokensHolds(t *testing.T) {
 	const asked = 64
 	each(t, func(t *testing.T, w *world) {
@@ -173,7 +174,7 @@ func TestTheCapOfTokensHolds(t *testing.T) {
 			if made.Load() != warranty.MaxActiveTokens || refused.Load() != asked-warranty.MaxActiveTokens {
 				t.Errorf("%d were made and %d refused", made.Load(), refused.Load())
 			}
-			// One revoked makes room for one, not for two.
+			// Revoking one makes room for one, not for two.
 			page, err := w.Service.ListTokens(ctx, p.Principal, warranty.ListTokens{})
 			if err != nil {
 				t.Fatal(err)
@@ -194,7 +195,7 @@ func TestTheCapOfTokensHolds(t *testing.T) {
 	})
 }
 
-// TestTokenNamesAreUniqueAtOnce: two active tokens of one name never both come to be.
+// TestTokenNamesAreUniqueAtOnce: two active tokens never have the same name.
 func TestTokenNamesAreUniqueAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		p := w.person("Olga", true)
@@ -213,7 +214,7 @@ func TestTokenNamesAreUniqueAtOnce(t *testing.T) {
 	})
 }
 
-// TestACodeIsUsedOnce: of 32 who show one code at once, one gets through.
+// TestACodeIsUsedOnce: of 32 concurrent uses of a code, one succeeds.
 func TestACodeIsUsedOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, others := w.person("Olga", true), []person{w.person("A", true), w.person("B", true)}
@@ -253,8 +254,8 @@ func TestACodeIsUsedOnce(t *testing.T) {
 	})
 }
 
-// TestNothingDriftsUnderConcurrency has everybody do everything at once on a few
-// records, and then looks at who sees what.
+// TestNothingDriftsUnderConcurrency runs all operations concurrently on a few records
+// and then checks who sees what.
 func TestNothingDriftsUnderConcurrency(t *testing.T) {
 	const actors, steps = 8, 25
 	each(t, func(t *testing.T, w *world) {
@@ -315,11 +316,11 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					switch codeOf(err) {
 					case "", warranty.NotFound, warranty.RoleNotAllowed, warranty.InvalidTransition, warranty.ValidationFailed:
 					default:
-						t.Errorf("somebody heard: %v", err)
+						t.Errorf("unexpected error: %v", err)
 					}
 				}
 			})
-			for i, code := range codes { // whoever was not verified in the turmoil is now
+			for i, code := range codes { // verify the addresses that are not verified yet
 				_, _ = w.Service.VerifyEmail(ctx, people[2+i].Principal, warranty.VerifyEmail{Code: code})
 			}
 		}

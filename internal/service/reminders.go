@@ -11,19 +11,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// When people are told that something ends, in days before. Who comes into the
-// service with less time left is told at the nearer stage only.
+// Reminders are sent this many days before the end. A record that is created later than
+// that gets only the last reminder.
 const (
 	firstStage = 30
 	lastStage  = 7
 	remindPage = 200
 )
 
-// Remind tells people what ends soon, once a day. Each reminder is noted in the
-// transaction that writes its mail, so it is given exactly once, however often and
-// by however many replicas this runs. The milestone comes after the work and only
-// saves the others from looking: a day whose work failed, or on which no replica
-// was running, is made up for.
+// Remind emails users about warranties and tokens that end soon, once a day. Each
+// reminder is recorded in the transaction that writes its email, so it is sent exactly
+// once, regardless of the number of runs and replicas. The milestone is set after the
+// work and only saves other replicas a scan. Reminders of a day on which the work failed
+// or no replica was running are sent later.
 func (s *Service) Remind(ctx context.Context) error {
 	now := s.now()
 	today := warranty.DateOf(now)
@@ -58,8 +58,13 @@ func (s *Service) endingMail(d store.Due) mail.Message {
 	return mail.WarrantyEnds(d.Email, d.Person, d.Name, d.Reference, d.Ends, s.PublicURL)
 }
 
-// remindAll goes through what is due, a page at a time, each in a transaction of its own.
-func (s *Service) remindAll(ctx context.Context, stage int, due func(context.Context, warranty.ID) ([]store.Due, error), message func(store.Due) mail.Message) error {
+// remindAll writes the reminders that are due, one page per transaction.
+func (s *Service) remindAll(
+	ctx context.Context,
+	stage int,
+	due func(context.Context, warranty.ID) ([]store.Due, error),
+	message func(store.Due) mail.Message,
+) error {
 	var after warranty.ID
 	for {
 		page, err := due(ctx, after)

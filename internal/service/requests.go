@@ -10,20 +10,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Bounds of the requests that wait to be written.
 const (
-	requestsWaiting = 20_000 // about 8 MiB
-	requestsAtOnce  = 4000   // in one transaction: some 40 ms, for which others may have to wait
-	requestsPruned  = 500    // of one user, after which the oldest are looked for
+	requestsWaiting = 20_000 // requests buffered in memory, about 8 MiB
+	requestsAtOnce  = 4000   // requests per transaction, about 40 ms in which other writes may wait
+	requestsPruned  = 500    // requests of a user between removals of the oldest
 )
 
-// requestLog holds requests in memory until the worker writes them. It never
-// makes a request wait: when it is full, what comes is counted and forgotten.
+// requestLog buffers requests until the worker writes them. It never blocks: when the
+// buffer is full, it drops and counts new requests.
 type requestLog struct {
 	mu      sync.Mutex
 	waiting []store.Request
 	dropped int
-	written map[warranty.ID]int // by user, since the oldest were last removed
+	written map[warranty.ID]int // by user, since the last removal of the oldest
 }
 
 func newRequestLog() *requestLog { return &requestLog{written: map[warranty.ID]int{}} }
@@ -44,7 +43,8 @@ func (l *requestLog) take() (list []store.Request, dropped int) {
 	return list, dropped
 }
 
-// wrote counts what was written, and tells whose oldest are to be looked for.
+// wrote counts written requests and returns the users whose oldest ones are to be
+// removed.
 func (l *requestLog) wrote(list []store.Request) (users []warranty.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,34 +57,49 @@ func (l *requestLog) wrote(list []store.Request) (users []warranty.ID) {
 	return users
 }
 
-// Answered is what the server knows of a request that it has answered.
-type Answered struct {
+// RequestInfo describes a completed HTTP request.
+type RequestInfo struct {
 	Method, Route, RequestID, Client string
 	Status                           int
 	Took                             time.Duration
 }
 
-var knownMethods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true}
+var knownMethods = map[string]bool{
+	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "OPTIONS": true,
+}
 
-// Record remembers a request of a principal's token. It does nothing for others.
-func (s *Service) Record(p warranty.Principal, a Answered) {
+// Record records a request made with a token. It ignores other credentials.
+func (s *Service) Record(p warranty.Principal, a RequestInfo) {
 	if p.Credential != warranty.ByToken {
 		return
 	}
 	if !knownMethods[a.Method] {
-		a.Method = "-" // any word may be sent as one
+		a.Method = "-" // clients can send any word
 	}
-	s.requests.add(store.Request{User: p.User.ID, RequestRecord: warranty.RequestRecord{
-		ID: s.NewID(), Token: warranty.TokenName{ID: p.CredentialID}, At: s.now(), Method: a.Method, Route: a.Route, Status: a.Status,
-		Ms: int((a.Took + time.Millisecond - 1) / time.Millisecond), RequestID: warranty.Printable(a.RequestID, 64),
-		Address: p.Address, Client: warranty.Printable(a.Client, warranty.MaxRequestClient), Door: p.Door}})
+	s.requests.add(store.Request{
+		User: p.User.ID,
+		RequestRecord: warranty.RequestRecord{
+			ID:        s.NewID(),
+			Token:     warranty.TokenName{ID: p.CredentialID},
+			At:        s.now(),
+			Method:    a.Method,
+			Route:     a.Route,
+			Status:    a.Status,
+			Ms:        int((a.Took + time.Millisecond - 1) / time.Millisecond),
+			RequestID: warranty.Printable(a.RequestID, 64),
+			Address:   p.Address,
+			Client:    warranty.Printable(a.Client, warranty.MaxRequestClient),
+			Door:      p.Door,
+		},
+	})
 }
 
-// flushRequests writes what waits. What can not be written waits on, as far as there is room.
+// flushRequests writes the buffered requests. If a write fails, they are buffered again
+// as far as there is room.
 func (s *Service) flushRequests(ctx context.Context) error {
 	list, dropped := s.requests.take()
 	if dropped > 0 {
-		s.Log.Warn("requests were not recorded, because too many waited", "requests", dropped)
+		s.Log.Warn("requests not recorded: buffer full", "requests", dropped)
 	}
 	for len(list) > 0 {
 		some := list[:min(len(list), requestsAtOnce)]
@@ -94,7 +109,8 @@ func (s *Service) flushRequests(ctx context.Context) error {
 		}
 		list = list[len(some):]
 		for _, user := range s.requests.wrote(some) {
-			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.PruneRequests(user, warranty.MaxRequestsKept) }); err != nil {
+			prune := func(tx *store.Tx) error { return tx.PruneRequests(user, warranty.MaxRequestsKept) }
+			if err := s.Store.Write(ctx, prune); err != nil {
 				s.requests.add(list...)
 				return err
 			}
@@ -103,13 +119,15 @@ func (s *Service) flushRequests(ctx context.Context) error {
 	return nil
 }
 
-// SweepRequests removes what is too old, and of each user what is too much.
+// SweepRequests removes old requests, and those beyond the limit of each user.
 func (s *Service) SweepRequests(ctx context.Context) error {
 	return s.Store.SweepRequests(ctx, s.now().Add(-warranty.RequestLifetime), warranty.MaxRequestsKept)
 }
 
 // ListTokenRequests lists the requests of one of the principal's tokens.
-func (s *Service) ListTokenRequests(ctx context.Context, p warranty.Principal, in warranty.ListTokenRequests) (warranty.Page[warranty.RequestRecord], error) {
+func (s *Service) ListTokenRequests(
+	ctx context.Context, p warranty.Principal, in warranty.ListTokenRequests,
+) (warranty.Page[warranty.RequestRecord], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.RequestRecord]{}, err
 	}
@@ -117,8 +135,10 @@ func (s *Service) ListTokenRequests(ctx context.Context, p warranty.Principal, i
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// ListRequests lists the requests of all of the principal's tokens, for the pages.
-func (s *Service) ListRequests(ctx context.Context, p warranty.Principal, page warranty.Paging) (warranty.Page[warranty.RequestRecord], error) {
+// ListRequests lists the requests of all of the principal's tokens, for the web pages.
+func (s *Service) ListRequests(
+	ctx context.Context, p warranty.Principal, page warranty.Paging,
+) (warranty.Page[warranty.RequestRecord], error) {
 	var c warranty.Checks
 	if page.Check(&c); c.Err() != nil {
 		return warranty.Page[warranty.RequestRecord]{}, c.Err()
@@ -127,9 +147,10 @@ func (s *Service) ListRequests(ctx context.Context, p warranty.Principal, page w
 	return warranty.PageOf(list, page, total), err
 }
 
-// LastRequests is the newest recorded request of each of some of the principal's
-// tokens, as far as there is one.
-func (s *Service) LastRequests(ctx context.Context, p warranty.Principal, tokens []warranty.Token) (map[warranty.ID]warranty.RequestRecord, error) {
+// LastRequests returns the newest recorded request of each token that has one.
+func (s *Service) LastRequests(
+	ctx context.Context, p warranty.Principal, tokens []warranty.Token,
+) (map[warranty.ID]warranty.RequestRecord, error) {
 	last := map[warranty.ID]warranty.RequestRecord{}
 	for _, t := range tokens {
 		if t.LastUsedAt == nil {

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// sees tells whether somebody reads the record, and finds it in their list.
+// sees reports whether a user can read the record and finds it in their list.
 func (w *world) sees(p person, id warranty.ID) (reads, lists bool) {
 	w.T.Helper()
 	_, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: id})
@@ -29,8 +29,9 @@ func (w *world) sees(p person, id warranty.ID) (reads, lists bool) {
 	return err == nil, lists
 }
 
-// TestASellerSeesNothingBeforeVerification: an address is only a claim until it
-// is verified; then everything that names it is shown, with all that belongs to it.
+// TestASellerSeesNothingBeforeVerification: an address proves nothing until it is
+// verified; then all records that name it are visible, with everything that belongs to
+// them.
 func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller, other := w.person("Olga", true), w.person("Sami", false), w.person("Other", true)
@@ -67,14 +68,14 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 		check("before verification", false)
 		w.Must(200, request{Method: "POST", Path: "/api/auth/verify-email", Secret: seller.session, Body: fields{"code": w.code(seller.User, store.ForVerification)}})
 		check("after verification", true)
-		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and what comes later
+		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and later records
 		check("later", true)
 		checkAccess(t, w)
 	})
 }
 
-// TestCreateTellsNothingOfTheSeller: the answer is the same whether the address
-// is somebody's, is only claimed by somebody, or is nobody's.
+// TestCreateTellsNothingOfTheSeller: the response is the same whether the address is
+// verified, unverified or unknown.
 func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 	ofOneRecord := regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|WR(-[0-9A-Z]{4}){4}|\d{4}-\d\d-\d\dT[0-9:.]+Z`)
 	each(t, func(t *testing.T, w *world) {
@@ -104,7 +105,7 @@ func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 	})
 }
 
-// TestCreateAndVerifyAtOnce: whichever comes first, the seller sees the record in the end.
+// TestCreateAndVerifyAtOnce: in either order, the seller sees the record in the end.
 func TestCreateAndVerifyAtOnce(t *testing.T) {
 	const rounds, creates = 30, 4
 	each(t, func(t *testing.T, w *world) {
@@ -136,8 +137,8 @@ func TestCreateAndVerifyAtOnce(t *testing.T) {
 	})
 }
 
-// TestCreateAndAddUserAtOnce is the same for an account that the operator makes,
-// which is verified from its first moment: until then there is nothing to hold.
+// TestCreateAndAddUserAtOnce is the same for an account that the operator adds, which
+// is verified from the start: before that there is no row to lock.
 func TestCreateAndAddUserAtOnce(t *testing.T) {
 	const rounds, creators = 5, 4
 	each(t, func(t *testing.T, w *world) {
@@ -165,8 +166,8 @@ func TestCreateAndAddUserAtOnce(t *testing.T) {
 	})
 }
 
-// TestCreateAndResetAtOnce makes records that name an address while it passes to a
-// new account (B1): whichever comes first, the new account sees them in the end.
+// TestCreateAndResetAtOnce creates records that name an address while it moves to a new
+// account (B1): in either order, the new account sees them in the end.
 func TestCreateAndResetAtOnce(t *testing.T) {
 	const rounds, creates = 20, 4
 	each(t, func(t *testing.T, w *world) {

@@ -1,5 +1,5 @@
-// Package service performs the operations: it decides who may, keeps each change
-// in one transaction, and answers a repeated request with its first answer.
+// Package service implements the operations: it checks permissions, makes each change
+// in one transaction, and replays the response to a repeated request.
 package service
 
 import (
@@ -17,33 +17,34 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Service performs the operations on a store.
+// Service implements the operations on a store.
 type Service struct {
 	Store *store.Store
 	Log   *slog.Logger
 	Mail  mail.Sender
-	// Files holds what people upload.
+	// Files stores the uploaded files.
 	Files *files.Dir
-	// Throttle counts one attempt and refuses it when there were too many.
+	// Throttle counts one attempt and returns an error if there were too many.
 	Throttle func(ctx context.Context, what Throttle, whom string) error
 
-	// PublicURL is the address that people and machines see, without a slash at its end.
+	// PublicURL is the base of all absolute URLs, without a trailing slash.
 	PublicURL string
-	// SignupClosed lets only the first account register.
+	// SignupClosed allows only the first account to register.
 	SignupClosed bool
-	// MailLimit is how many mails to other people an account may cause in a day; 0 is no limit.
+	// MailLimit is the number of emails to other people per account and day; 0 means no limit.
 	MailLimit int
-	// RequireVerified demands a verified address before an account gets tokens or a
-	// calendar feed; it is set when there is a mail server to verify it with.
+	// RequireVerified requires a verified address for tokens and calendar feeds. It is
+	// set if there is a mail server to send codes.
 	RequireVerified bool
-	// Silent mails nobody about claims and accounts, for what the demo does by itself.
+	// Silent disables emails about claims and accounts, for the demo.
 	Silent bool
-	// RateLimit is a signed-in person's requests a minute; MaxTokenRate is the most a token may be given.
+	// RateLimit is the number of requests per minute of a session; MaxTokenRate is the
+	// highest limit of a token.
 	RateLimit, MaxTokenRate int
-	// StorageLimit is how many bytes of documents a person may have uploaded; 0 is no limit.
+	// StorageLimit is the number of bytes of documents per user; 0 means no limit.
 	StorageLimit int64
 
-	// Now, NewID and Random are the clock, the id maker and the source of secrets.
+	// Now is the clock, NewID makes ids, and Random is the source of secrets.
 	Now    func() time.Time
 	NewID  func() warranty.ID
 	Random io.Reader
@@ -59,40 +60,56 @@ type Service struct {
 	finished  *finishedMails
 }
 
-// Throttle is a kind of attempt that is counted apart from ordinary requests.
+// Throttle is a kind of attempt that has its own limit.
 type Throttle string
 
 // The throttles.
 const (
-	SignInAttempts  Throttle = "sign-in" // of a network
-	AccountAttempts Throttle = "account" // on an account, from any network
-	// CodeRequests are requests for mailed codes from a network, and CodeMails the mails
-	// that an address gets: apart from sign-ins, so that one never locks out the other.
+	SignInAttempts  Throttle = "sign-in" // per network
+	AccountAttempts Throttle = "account" // per account, from any network
+	// CodeRequests counts requests for emailed codes per network, and CodeMails the
+	// emails to an address. They are separate from sign-ins, so that neither blocks the
+	// other.
 	CodeRequests   Throttle = "code"
 	CodeMails      Throttle = "code-mail"
 	SignUpAttempts Throttle = "sign-up"
 	VerifyAttempts Throttle = "verify"
 	MailsToOthers  Throttle = "mail"
-	// FormPosts are the forms of the web pages; they share the window of a person's
-	// API requests.
+	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
 )
 
-// New makes a service on a store with the database's clock, real ids and randomness. Fields
-// may be changed until its first use.
+// New returns a service that uses the database's clock, random ids and crypto/rand. Fields
+// may be changed before its first use.
 func New(st *store.Store, log *slog.Logger) *Service {
 	ids := &ids{}
 	s := &Service{
-		Store: st, Log: log, Mail: mail.NewLog(log), Throttle: func(context.Context, Throttle, string) error { return nil },
-		RateLimit: 100, MaxTokenRate: 1000, StorageLimit: 1 << 30, MailLimit: 200,
-		Now: st.Now, Random: rand.Reader, PasswordCost: StrongCost, folder: &folderState{missed: map[warranty.ID]bool{}},
-		passwords: newPasswords(), usage: newUsage(), requests: newRequestLog(), mailNow: make(chan struct{}, 1), finished: newFinishedMails(),
+		Store:    st,
+		Log:      log,
+		Mail:     mail.NewLog(log),
+		Throttle: func(context.Context, Throttle, string) error { return nil },
+
+		RateLimit:    100,
+		MaxTokenRate: 1000,
+		StorageLimit: 1 << 30,
+		MailLimit:    200,
+
+		Now:          st.Now,
+		Random:       rand.Reader,
+		PasswordCost: StrongCost,
+
+		folder:    &folderState{missed: map[warranty.ID]bool{}},
+		passwords: newPasswords(),
+		usage:     newUsage(),
+		requests:  newRequestLog(),
+		mailNow:   make(chan struct{}, 1),
+		finished:  newFinishedMails(),
 	}
 	s.NewID = func() warranty.ID { return ids.next(s.Now()) }
 	return s
 }
 
-// Operations are all operations, bound to this service.
+// Operations returns all operations, bound to this service.
 func (s *Service) Operations() []api.Bound {
 	return []api.Bound{
 		api.Bind(api.ListWarranties, s.ListWarranties),
@@ -135,32 +152,32 @@ func (s *Service) Operations() []api.Bound {
 	}
 }
 
-// now is the time as records keep it: UTC, to the microsecond.
+// now returns the time as stored in records: UTC, in microseconds.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// today is the UTC day.
+// today returns the UTC date.
 func (s *Service) today() warranty.Date { return warranty.DateOf(s.Now()) }
 
-// writeAs runs a transaction for a principal whose credential is alive until it
-// is durable.
+// writeAs runs a transaction that commits only if the principal's credential is still
+// valid.
 func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*store.Tx) error) error {
-	return s.writeAfter(ctx, p, func(*store.Tx) error { return nil }, fn)
+	return s.writeWithLocks(ctx, p, func(*store.Tx) error { return nil }, fn)
 }
 
-// writeAlone is writeAs for what is counted or changed for one account at a time.
-func (s *Service) writeAlone(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
+// writeLocked is writeAs with the principal's account locked.
+func (s *Service) writeLocked(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
 	var account store.Account
 	lock := func(tx *store.Tx) (err error) {
 		account, err = tx.LockUser(p.User.ID)
 		return err
 	}
-	return s.writeAfter(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account) })
+	return s.writeWithLocks(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account) })
 }
 
-// writeAfter is writeAs for what locks accounts, which comes first. Everything is
-// locked in one order, or transactions may deadlock: accounts, then one-time codes
+// writeWithLocks is writeAs with account locks, which lockAccounts takes first. All
+// transactions lock in the same order to avoid deadlocks: accounts, then one-time codes
 // and credentials, then records.
-func (s *Service) writeAfter(ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error) error {
+func (s *Service) writeWithLocks(ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error) error {
 	if err := s.countForm(ctx, p); err != nil {
 		return err
 	}
@@ -176,8 +193,8 @@ func (s *Service) writeAfter(ctx context.Context, p warranty.Principal, lockAcco
 	})
 }
 
-// countForm counts a form of the web pages like a request of the API, which is
-// counted before it gets here. Reading a page is free.
+// countForm counts a form of the web pages like an API request. API requests were
+// already counted by the server. Reading a page is not counted.
 func (s *Service) countForm(ctx context.Context, p warranty.Principal) error {
 	if p.Door != warranty.DoorWeb {
 		return nil
@@ -190,8 +207,7 @@ func (s *Service) countForm(ctx context.Context, p warranty.Principal) error {
 
 type oneForm struct{}
 
-// AsOneForm makes everything that is done under the context count as one form, as
-// an import of many rows does.
+// AsOneForm returns a context under which all writes count as one form, for imports.
 func AsOneForm(ctx context.Context) context.Context {
 	return context.WithValue(ctx, oneForm{}, new(atomic.Bool))
 }

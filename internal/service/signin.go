@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -11,12 +12,12 @@ import (
 )
 
 var (
-	errSignIn     = warranty.Refuse(warranty.InvalidCredential, "The e-mail address or the password is wrong.")
+	errSignIn     = warranty.Refuse(warranty.InvalidCredential, "Incorrect email address or password.")
 	errSignInCode = warranty.Refuse(warranty.InvalidCredential, "The code is wrong, already used or expired. Request a new one.")
 )
 
-// SignIn opens a session, by a password or by a mailed code. An unknown address
-// costs the same work as a wrong password and gets the same answer.
+// SignIn starts a session with a password or an emailed code. An unknown address takes
+// the same time as a wrong password and returns the same error.
 func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) (warranty.Session, error) {
 	if err := in.CheckWhole(); err != nil {
 		return warranty.Session{}, err
@@ -44,7 +45,7 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		return warranty.Session{}, err
 	}
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		// Looking at a password takes long, and meanwhile there may be another one.
+		// Hashing is slow: the password may have changed meanwhile.
 		now, err := tx.LockUser(account.ID)
 		if err != nil {
 			return err
@@ -61,9 +62,8 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 	return session.Session, err
 }
 
-// logFailedSignIn lets the operator see which account is attacked, and from where.
-// Of an address without an account nothing is logged: people mistype, and some type
-// their password there.
+// logFailedSignIn logs which account was tried, and from where. It never logs an address
+// without an account, because users sometimes type their password there.
 func (s *Service) logFailedSignIn(ctx context.Context, p warranty.Principal, account store.Account, reason string) {
 	attrs := []any{"request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String()}
 	switch {
@@ -77,9 +77,11 @@ func (s *Service) logFailedSignIn(ctx context.Context, p warranty.Principal, acc
 	s.Log.WarnContext(ctx, "sign-in failed", attrs...)
 }
 
-// signInByCode opens a session for whoever reads the mailbox. Where the address was
-// never verified, that is the first proof of whose it is, and the account starts over.
-func (s *Service) signInByCode(ctx context.Context, p warranty.Principal, account store.Account, code warranty.Hash) (warranty.Session, error) {
+// signInByCode starts a session with an emailed code. If the address was not verified
+// before, this is the first proof of who controls it, and the account starts over.
+func (s *Service) signInByCode(
+	ctx context.Context, p warranty.Principal, account store.Account, code warranty.Hash,
+) (warranty.Session, error) {
 	now := s.now()
 	owner, err := s.Store.CodeOwner(ctx, code, store.ForSignIn, now)
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
@@ -114,8 +116,10 @@ func (s *Service) signInByCode(ctx context.Context, p warranty.Principal, accoun
 	return session.Session, err
 }
 
-// lockByCode locks an account and uses a code that was mailed to it.
-func lockByCode(tx *store.Tx, account warranty.ID, code warranty.Hash, purpose store.Purpose, now time.Time) (store.Account, error) {
+// lockByCode locks an account and uses a code that was emailed to it.
+func lockByCode(
+	tx *store.Tx, account warranty.ID, code warranty.Hash, purpose store.Purpose, now time.Time,
+) (store.Account, error) {
 	locked, err := tx.LockUser(account)
 	if err != nil {
 		return locked, err
@@ -127,7 +131,7 @@ func lockByCode(tx *store.Tx, account warranty.ID, code warranty.Hash, purpose s
 	return locked, err
 }
 
-// codeGone is the refusal of a code that another request has used meanwhile.
+// codeGone returns refusal if another request has used the code meanwhile.
 func codeGone(err, refusal error) error {
 	if errors.Is(err, warranty.ErrNotFound) {
 		return refusal
@@ -135,18 +139,22 @@ func codeGone(err, refusal error) error {
 	return err
 }
 
-// RequestSignInCode mails a code to sign in with, if the address has an account.
-func (s *Service) RequestSignInCode(ctx context.Context, p warranty.Principal, in warranty.RequestSignInCode) (warranty.None, error) {
+// RequestSignInCode emails a sign-in code if the address has an account.
+func (s *Service) RequestSignInCode(
+	ctx context.Context, p warranty.Principal, in warranty.RequestSignInCode,
+) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
 	return warranty.None{}, s.mailCode(ctx, p, store.ForSignIn, in.Email, warranty.SignInCodeLifetime)
 }
 
-// mailCode mails a code to an address that anyone may name. Whether it has an
-// account shows neither in the answer nor in the work: an unknown one gets a code
-// that nobody hears of.
-func (s *Service) mailCode(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string, lifetime time.Duration) error {
+// mailCode emails a code to an address if it has an account. Neither the response nor
+// the time reveals whether it has: for an unknown address it stores a code that is never
+// sent.
+func (s *Service) mailCode(
+	ctx context.Context, p warranty.Principal, purpose store.Purpose, email string, lifetime time.Duration,
+) error {
 	if err := s.throttleCode(ctx, p, purpose, email); err != nil {
 		return err
 	}
@@ -166,11 +174,10 @@ func (s *Service) mailCode(ctx context.Context, p warranty.Principal, purpose st
 	return err
 }
 
-// throttleSignIn counts an attempt against the caller's network and against the
-// account. A browser that has signed in to the account before has a window of its
-// own, so that strangers who try passwords do not lock its owner out. A mailed code
-// cannot be guessed, so it is not counted against the account: whoever reads the
-// mailbox always gets in.
+// throttleSignIn counts an attempt against the caller's network and against the account.
+// A browser that has signed in to the account before has its own window, so that others
+// who guess passwords cannot lock the user out. Emailed codes cannot be guessed, so they
+// are not counted against the account.
 func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in warranty.SignIn) error {
 	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
 		return err
@@ -181,13 +188,13 @@ func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in w
 	}
 	known, err := s.Store.KnowsDevice(ctx, in.Email, deviceHash(p))
 	if err != nil || !known {
-		return either(err, refusal)
+		return cmp.Or[error](err, refusal)
 	}
 	return s.Throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
 }
 
-// throttleCode counts a request for a mailed code against the caller's network, and
-// against what an address may be mailed for this purpose.
+// throttleCode counts a request for an emailed code against the caller's network, and
+// against the address and purpose.
 func (s *Service) throttleCode(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string) error {
 	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
 		return err

@@ -10,9 +10,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestNotYoursLooksLikeNotThere: for everything that takes an id, an id of
-// somebody else's, one of a deleted record and one of nothing at all get the same
-// bytes and the same headers.
+// TestNotYoursLooksLikeNotThere: for everything that takes an id, the id of another
+// user's record, of a deleted record and of no record get the same bytes and headers.
 func TestNotYoursLooksLikeNotThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := newStage(w, false)
@@ -71,12 +70,12 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 	})
 }
 
-// TestTheWarrantyFilterTellsNothing: a filter by somebody else's warranty is a
-// filter by nothing.
+// TestTheWarrantyFilterTellsNothing: filtering by another user's warranty is like
+// filtering by an unknown one.
 func TestTheWarrantyFilterTellsNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := newStage(w, false)
-		nobodys := w.Service.NewID()
+		unknown := w.Service.NewID()
 		token, _ := w.token(s.strangerIs.User, warranty.AllScopes, time.Hour, false)
 		for _, list := range []string{"claims", "documents"} {
 			for _, secret := range []string{s.strangerIs.session, token} {
@@ -85,8 +84,8 @@ func TestTheWarrantyFilterTellsNothing(t *testing.T) {
 						a := w.Must(200, request{Method: "GET", Path: fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, id, more), Secret: secret})
 						return strings.ReplaceAll(bare(t, a), id.String(), "THE-ID")
 					}
-					if foreign, random := ask(s.record.ID), ask(nobodys); foreign != random || !strings.Contains(foreign, `"data":[]`) {
-						t.Errorf("%s of somebody else's warranty:\n%s\nof nobody's:\n%s", list, foreign, random)
+					if foreign, random := ask(s.record.ID), ask(unknown); foreign != random || !strings.Contains(foreign, `"data":[]`) {
+						t.Errorf("%s of another user's warranty:\n%s\nof an unknown one:\n%s", list, foreign, random)
 					}
 				}
 			}

@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	// fileGrace is how long the file of a deleted document is kept, and how long one
-	// that no document knows is left where it is.
+	// fileGrace is how long the file of a deleted document is kept, and how long an
+	// orphaned file stays before it is moved to the trash.
 	fileGrace = 24 * time.Hour
 	// trashTime is how long a file stays in the trash.
 	trashTime = 30 * 24 * time.Hour
-	// maxListed is how many keys of files one line of the log names.
+	// maxListed is the number of file keys in a log line.
 	maxListed = 100
 )
 
-// SweepFiles removes the files of documents that were deleted a day ago, and moves
-// those that no document knows to the trash. Of all replicas one does it, once an
-// hour. All ages are counted from when the database's clock first saw the file in
-// that state: neither the machine's clock nor the file's own time matters.
+// SweepFiles removes the files of documents deleted a day ago and moves orphaned files
+// to the trash. One of the replicas runs it, once an hour. The age of a file counts from
+// when it was first seen in its state, by the database's clock; the machine's clock and
+// file times are ignored.
 func (s *Service) SweepFiles(ctx context.Context) error {
-	if err := s.CheckFolder(ctx); err != nil || s.FolderTrouble() != nil {
+	if err := s.CheckFolder(ctx); err != nil || s.FolderError() != nil {
 		return err
 	}
 	now, mine := s.now(), false
@@ -37,7 +37,7 @@ func (s *Service) SweepFiles(ctx context.Context) error {
 		return err
 	}
 	sweep := fileSweep{Service: s, now: now}
-	return errors.Join(sweep.deleted(ctx), sweep.trash(ctx), sweep.complete(ctx), sweep.arriving(ctx), sweep.forgotten(ctx))
+	return errors.Join(sweep.deleted(ctx), sweep.trash(ctx), sweep.complete(ctx), sweep.arriving(ctx), sweep.stale(ctx))
 }
 
 // fileSweep is one sweep.
@@ -64,8 +64,7 @@ func (s fileSweep) deleted(ctx context.Context) error {
 	}
 }
 
-// complete looks for files that no document knows, and moves those that have been
-// so for a day to the trash.
+// complete moves files to the trash that have been orphaned for a day.
 func (s fileSweep) complete(ctx context.Context) error {
 	count := 0
 	var due []store.UnusedFile
@@ -78,7 +77,7 @@ func (s fileSweep) complete(ctx context.Context) error {
 		return err
 	}
 	if 2*len(due) > count {
-		s.Log.Error("most files in the folder are unknown to this database, so none is moved to the trash; is it the right database?",
+		s.Log.Error("most files are unknown to this database; none moved to the trash: check that it is the right database",
 			"folder", s.Files.Path(), "files", count, "unknown", len(due))
 		return nil
 	}
@@ -90,13 +89,13 @@ func (s fileSweep) complete(ctx context.Context) error {
 	return nil
 }
 
-// toTrash moves files to the trash that no document knows.
+// toTrash moves orphaned files to the trash.
 func (s fileSweep) toTrash(ctx context.Context, list []store.UnusedFile) error {
 	keys := make([]string, 0, len(list))
 	for _, f := range list {
 		keys = append(keys, f.Key)
 	}
-	used, _, err := s.Store.UsedFiles(ctx, keys) // as it is now: looking at all files takes a while
+	used, _, err := s.Store.UsedFiles(ctx, keys) // again, because the scan takes a while
 	if err != nil {
 		return err
 	}
@@ -112,8 +111,7 @@ func (s fileSweep) toTrash(ctx context.Context, list []store.UnusedFile) error {
 	return s.note(ctx, keys, store.FileTrashed)
 }
 
-// trash moves files back that a document knows again, and removes those whose time
-// is over.
+// trash moves files back that a document uses again, and removes expired ones.
 func (s fileSweep) trash(ctx context.Context) error {
 	var back, over []store.UnusedFile
 	err := s.each(ctx, files.Trash, store.FileTrashed, func(used, unused []store.UnusedFile) error {
@@ -130,7 +128,7 @@ func (s fileSweep) trash(ctx context.Context) error {
 		}
 	}
 	if len(back) > 0 {
-		s.Log.Info("moved files back from the trash: their documents exist again", "count", len(back))
+		s.Log.Info("restored files from the trash: documents use them again", "count", len(back))
 	}
 	for _, f := range over {
 		if err := s.Files.Remove(files.Trash, f.Key); err != nil {
@@ -143,8 +141,7 @@ func (s fileSweep) trash(ctx context.Context) error {
 	return s.forget(ctx, append(back, over...))
 }
 
-// arriving removes what interrupted uploads have left. Nobody was told that such a
-// file was stored.
+// arriving removes the remains of interrupted uploads, which were never acknowledged.
 func (s fileSweep) arriving(ctx context.Context) error {
 	var over []store.UnusedFile
 	err := s.each(ctx, files.Arriving, store.FileArriving, func(_, unused []store.UnusedFile) error {
@@ -162,9 +159,13 @@ func (s fileSweep) arriving(ctx context.Context) error {
 	return s.forget(ctx, over)
 }
 
-// forgotten forgets what was noted of files that are gone.
-func (s fileSweep) forgotten(ctx context.Context) error {
-	places := map[store.FileState]files.Place{store.FileOrphaned: files.Complete, store.FileTrashed: files.Trash, store.FileArriving: files.Arriving}
+// stale removes the rows of files that no longer exist.
+func (s fileSweep) stale(ctx context.Context) error {
+	places := map[store.FileState]files.Place{
+		store.FileOrphaned: files.Complete,
+		store.FileTrashed:  files.Trash,
+		store.FileArriving: files.Arriving,
+	}
 	for after := ""; ; {
 		list, err := s.Store.UnusedFiles(ctx, after)
 		if err != nil || len(list) == 0 {
@@ -175,7 +176,7 @@ func (s fileSweep) forgotten(ctx context.Context) error {
 		for _, f := range list {
 			place, ok := places[f.State]
 			if !ok {
-				continue // deleted: it goes when its time is over
+				continue // the document was deleted: see deleted
 			}
 			here, err := s.Files.Has(place, f.Key)
 			if err != nil {
@@ -191,7 +192,7 @@ func (s fileSweep) forgotten(ctx context.Context) error {
 	}
 }
 
-// over lists those that have been in a state for a time.
+// over returns the files that have been in a state for at least age.
 func (s fileSweep) over(list []store.UnusedFile, state store.FileState, age time.Duration) (over []store.UnusedFile) {
 	for _, f := range list {
 		if f.State == state && s.now.Sub(f.Since) >= age {
@@ -201,10 +202,12 @@ func (s fileSweep) over(list []store.UnusedFile, state store.FileState, age time
 	return over
 }
 
-// each goes through the files of a place and tells which ones documents use. The
-// others are noted under a state, unless their documents were deleted; what was
-// noted before keeps its time.
-func (s fileSweep) each(ctx context.Context, place files.Place, state store.FileState, do func(used, unused []store.UnusedFile) error) error {
+// each calls do with the files of a place in batches, split by whether a document uses
+// them. It records unused files under state, unless their document was deleted. Files
+// that are already recorded keep their time.
+func (s fileSweep) each(
+	ctx context.Context, place files.Place, state store.FileState, do func(used, unused []store.UnusedFile) error,
+) error {
 	return s.Files.Keys(place, store.FileBatch, func(keys []string) error {
 		uses, noted, err := s.Store.UsedFiles(ctx, keys)
 		if err != nil {

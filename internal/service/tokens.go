@@ -10,8 +10,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// CreateToken makes an integration token. The user's row is locked while the
-// active ones are counted, so that the cap holds for any number of requests at once.
+// CreateToken creates an integration token. It locks the account, so that concurrent
+// requests cannot exceed the maximum number of active tokens.
 func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warranty.CreateToken) (warranty.NewToken, error) {
 	now := s.now()
 	if err := in.Check(now, s.MaxTokenRate); err != nil {
@@ -21,12 +21,20 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 	if err != nil {
 		return warranty.NewToken{}, err
 	}
-	token := warranty.Token{ID: s.NewID(), Name: in.Name, Prefix: secret[:warranty.PrefixLength], Scopes: in.ScopeSet(),
-		RateLimitPerMinute: *in.RateLimitPerMinute, ExpiresAt: in.ExpiresAt.UTC().Truncate(time.Microsecond), CreatedAt: now, Usage: []warranty.DayUsage{}}
+	token := warranty.Token{
+		ID:                 s.NewID(),
+		Name:               in.Name,
+		Prefix:             secret[:warranty.PrefixLength],
+		Scopes:             in.ScopeSet(),
+		RateLimitPerMinute: *in.RateLimitPerMinute,
+		ExpiresAt:          in.ExpiresAt.UTC().Truncate(time.Microsecond),
+		CreatedAt:          now,
+		Usage:              []warranty.DayUsage{},
+	}
 	token.Show(now)
 	created := s.event(p, warranty.TokenCreated, token.ID, now, warranty.Change{Field: "name", To: &token.Name})
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, account store.Account) error {
-		if err := s.demandVerified(account); err != nil {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+		if err := s.requireVerified(account); err != nil {
 			return err
 		}
 		count, named, err := tx.ActiveTokens(p.User.ID, token.Name, now)
@@ -34,9 +42,10 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		case err != nil:
 			return err
 		case named > 0:
-			return warranty.Refuse(warranty.AlreadyExists, "You have an active token of this name; choose another name.")
+			return warranty.Refuse(warranty.AlreadyExists, "You already have an active token with this name. Choose another name.")
 		case count >= warranty.MaxActiveTokens:
-			return warranty.Refuse(warranty.TokenLimitReached, fmt.Sprintf("You have %d active tokens, which is the most; revoke one that is no longer used.", count))
+			return warranty.Refuse(warranty.TokenLimitReached,
+				fmt.Sprintf("You have reached the limit of %d active tokens. Revoke one that you no longer use.", count))
 		}
 		if err := tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret)); err != nil {
 			return err
@@ -50,9 +59,9 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 	return warranty.NewToken{Token: token, Secret: secret}, err
 }
 
-// demandVerified refuses an account whose address is not verified what would outlast
-// a reset of its password.
-func (s *Service) demandVerified(account store.Account) error {
+// requireVerified rejects accounts without a verified address, because tokens and feeds
+// must not be created before the owner of the mailbox is known.
+func (s *Service) requireVerified(account store.Account) error {
 	if !s.RequireVerified || account.EmailVerified {
 		return nil
 	}
@@ -72,13 +81,13 @@ func (s *Service) ListTokens(ctx context.Context, p warranty.Principal, in warra
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// CountActiveTokens counts the principal's tokens that work, for the pages.
+// CountActiveTokens counts the principal's active tokens, for the web pages.
 func (s *Service) CountActiveTokens(ctx context.Context, p warranty.Principal) (int, error) {
 	n, err := s.Store.ActiveTokens(ctx, p.User.ID, s.now())
 	return int(n), err
 }
 
-// GetToken gets one of the principal's tokens.
+// GetToken returns one of the principal's tokens.
 func (s *Service) GetToken(ctx context.Context, p warranty.Principal, in warranty.GetToken) (warranty.Token, error) {
 	token, err := s.Store.Token(ctx, p.User.ID, in.ID, s.today()-warranty.UsageDays)
 	token.Show(s.now())
@@ -100,13 +109,14 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 		oldEnds = now.Add(time.Duration(*in.OverlapSeconds) * time.Second)
 	}
 	rotated := s.event(p, warranty.TokenRotated, in.ID, now)
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		token, err := tx.LockToken(p.User.ID, in.ID)
 		if err != nil {
 			return err
 		}
 		if token.Show(now); token.Status != warranty.TokenIsActive {
-			return warranty.Refuse(warranty.InvalidTransition, "This token is "+token.Status.String()+" and can not be rotated; create a new one.")
+			return warranty.Refuse(warranty.InvalidTransition,
+				"This token is "+token.Status.String()+" and cannot be rotated. Create a new one.")
 		}
 		token.Prefix = secret[:warranty.PrefixLength]
 		if err := tx.RotateToken(token, warranty.HashSecret(secret), now, oldEnds); err != nil {
@@ -121,12 +131,12 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 	return warranty.NewToken{Token: token, Secret: secret}, err
 }
 
-// RevokeToken ends a token. When it returns, no replica accepts the token, and
-// nothing that was under way with it is committed any more.
+// RevokeToken revokes a token. When it returns, no replica accepts the token and no
+// write made with it commits.
 func (s *Service) RevokeToken(ctx context.Context, p warranty.Principal, in warranty.RevokeToken) (warranty.None, error) {
 	now := s.now()
 	revoked := s.event(p, warranty.TokenWasRevoked, in.ID, now)
-	return warranty.None{}, s.writeAlone(ctx, p, func(tx *store.Tx, _ store.Account) error {
+	return warranty.None{}, s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		token, err := tx.LockToken(p.User.ID, in.ID)
 		if err != nil {
 			return err

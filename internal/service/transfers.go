@@ -9,12 +9,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// OfferTransfer offers a warranty that the principal owns to somebody.
-func (s *Service) OfferTransfer(ctx context.Context, p warranty.Principal, in warranty.OfferTransfer) (warranty.TransferOffer, error) {
+// OfferTransfer offers a warranty that the principal owns to an email address.
+func (s *Service) OfferTransfer(
+	ctx context.Context, p warranty.Principal, in warranty.OfferTransfer,
+) (warranty.TransferOffer, error) {
 	if err := in.Check(); err != nil {
 		return warranty.TransferOffer{}, err
 	}
-	// Each offer is a mail to an address of the caller's choice.
+	// Each offer sends an email to an address of the caller's choice.
 	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.TransferOffer{}, err
 	}
@@ -23,15 +25,20 @@ func (s *Service) OfferTransfer(ctx context.Context, p warranty.Principal, in wa
 		return warranty.TransferOffer{}, err
 	}
 	now := s.now()
-	offer := warranty.TransferOffer{WarrantyID: in.ID, Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
+	offer := warranty.TransferOffer{
+		WarrantyID: in.ID,
+		Email:      in.Email,
+		Code:       code,
+		ExpiresAt:  now.Add(warranty.TransferLifetime),
+	}
 	offered := s.event(p, warranty.TransferOffered, in.ID, now)
-	err = s.writeAlone(ctx, p, func(tx *store.Tx, actor store.Account) error {
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := lockToTransfer(tx, p, in.ID)
 		if err != nil {
 			return err
 		}
 		if offer.Mailed = actor.EmailVerified; offer.Mailed {
-			if err := s.demandMail(tx, actor, in.Email, w.ID, now); err != nil {
+			if err := s.checkMailLimit(tx, actor, in.Email, w.ID, now); err != nil {
 				return err
 			}
 		}
@@ -41,7 +48,8 @@ func (s *Service) OfferTransfer(ctx context.Context, p warranty.Principal, in wa
 		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
 			return err
 		}
-		return tx.InsertMailTo(s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)), p.User.ID, w.ID, now)
+		message := mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)
+		return tx.InsertMailTo(s.outgoing(message), p.User.ID, w.ID, now)
 	})
 	s.wakeMail()
 	return offer, err
@@ -55,7 +63,7 @@ func lockToTransfer(tx *store.Tx, p warranty.Principal, id warranty.ID) (warrant
 	return w, w.Roles.May(warranty.Transfer)
 }
 
-// CancelTransfer calls an offer off.
+// CancelTransfer cancels an open transfer.
 func (s *Service) CancelTransfer(ctx context.Context, p warranty.Principal, in warranty.CancelTransfer) (warranty.None, error) {
 	now := s.now()
 	cancelled := s.event(p, warranty.TransferCancelled, in.ID, now)
@@ -71,8 +79,8 @@ func (s *Service) CancelTransfer(ctx context.Context, p warranty.Principal, in w
 	})
 }
 
-// AcceptTransfer makes the principal the owner by the code of an offer. The
-// issuer stays, and so does what else the old owner is.
+// AcceptTransfer makes the principal the owner with the code of an offer. The issuer and
+// any other roles of the old owner stay.
 func (s *Service) AcceptTransfer(ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer) (warranty.Warranty, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err

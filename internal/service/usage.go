@@ -12,14 +12,14 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// usage counts the uses of tokens in memory; the worker writes them every few
-// seconds, so that no request waits for it.
+// usage counts requests per token in memory. The worker writes the counts every few
+// seconds.
 type usage struct {
 	mu   sync.Mutex
 	uses map[usageKey]*store.TokenUse
 
 	flushing sync.Mutex       // held while a batch is written
-	batch    store.UsageBatch // what is being written, or was and may have failed
+	batch    store.UsageBatch // the batch being written, or one whose write failed
 }
 
 type usageKey struct {
@@ -28,7 +28,10 @@ type usageKey struct {
 }
 
 func newUsage() *usage {
-	return &usage{uses: map[usageKey]*store.TokenUse{}, batch: store.UsageBatch{Writer: warranty.ID(uuid.Must(uuid.NewV7()))}}
+	return &usage{
+		uses:  map[usageKey]*store.TokenUse{},
+		batch: store.UsageBatch{Writer: warranty.ID(uuid.Must(uuid.NewV7()))},
+	}
 }
 
 func (u *usage) add(use store.TokenUse) {
@@ -46,7 +49,7 @@ func (u *usage) add(use store.TokenUse) {
 	}
 }
 
-// take makes a new batch of what was counted since the last one.
+// take starts a new batch with the counts since the last one.
 func (u *usage) take() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -67,19 +70,19 @@ func (s *Service) Used(p warranty.Principal) {
 	s.usage.add(store.TokenUse{Token: p.CredentialID, Day: warranty.DateOf(now), Requests: 1, Last: now})
 }
 
-// FlushUsage writes what was counted and recorded. What can not be written is kept for the next time.
+// FlushUsage writes usage counts and requests. It keeps them if a write fails.
 func (s *Service) FlushUsage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	return errors.Join(s.flushUses(ctx), s.flushRequests(ctx))
 }
 
-// flushUses writes a batch of uses. One that failed is written again as it is,
-// because its transaction may have been committed all the same.
+// flushUses writes a batch of counts. A failed batch is written again unchanged, because
+// its transaction may have been committed.
 func (s *Service) flushUses(ctx context.Context) error {
 	s.usage.flushing.Lock()
 	defer s.usage.flushing.Unlock()
-	for range 2 { // what failed before, and what is new
+	for range 2 { // a failed batch, and a new one
 		if len(s.usage.batch.Uses) == 0 {
 			s.usage.take()
 		}

@@ -7,9 +7,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// VerifyWarranty tells what a reference number stands for, to anybody who has it.
-// Mistyped, unknown and deleted ones get the same answer.
-func (s *Service) VerifyWarranty(ctx context.Context, _ warranty.Principal, in warranty.VerifyWarranty) (warranty.Verification, error) {
+// VerifyWarranty returns the public facts of a warranty by its reference number.
+// Malformed, unknown and deleted numbers return the same error.
+func (s *Service) VerifyWarranty(
+	ctx context.Context, _ warranty.Principal, in warranty.VerifyWarranty,
+) (warranty.Verification, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Verification{}, err
 	}
@@ -28,9 +30,11 @@ func (s *Service) VerifyWarranty(ctx context.Context, _ warranty.Principal, in w
 	return w.Verified(issuer, in.Serial, s.now()), nil
 }
 
-// VerifyPublicly is VerifyWarranty for callers without a credential, who are
-// throttled by their address.
-func (s *Service) VerifyPublicly(ctx context.Context, p warranty.Principal, in warranty.VerifyWarranty) (warranty.Verification, error) {
+// VerifyPublicly is VerifyWarranty for callers without a credential. It is throttled per
+// address.
+func (s *Service) VerifyPublicly(
+	ctx context.Context, p warranty.Principal, in warranty.VerifyWarranty,
+) (warranty.Verification, error) {
 	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
 		return warranty.Verification{}, err
 	}

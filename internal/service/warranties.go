@@ -11,8 +11,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ListWarranties lists what the principal may see.
-func (s *Service) ListWarranties(ctx context.Context, p warranty.Principal, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+// ListWarranties lists the warranties that the principal can see.
+func (s *Service) ListWarranties(
+	ctx context.Context, p warranty.Principal, in warranty.ListWarranties,
+) (warranty.Page[warranty.Warranty], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Warranty]{}, err
 	}
@@ -23,8 +25,8 @@ func (s *Service) ListWarranties(ctx context.Context, p warranty.Principal, in w
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// Ending lists those of the principal's warranties in force that end within the
-// days. Those that end first come first, and no more than are wanted.
+// Ending lists up to most of the principal's active warranties that end within days, in
+// the order of their end dates.
 func (s *Service) Ending(ctx context.Context, p warranty.Principal, days, most int) ([]warranty.Warranty, error) {
 	list, err := s.Store.Ending(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days), most)
 	for i := range list {
@@ -33,14 +35,15 @@ func (s *Service) Ending(ctx context.Context, p warranty.Principal, days, most i
 	return list, err
 }
 
-// EndDates counts the principal's warranties in force that end within the days,
-// for each day on which one does.
+// EndDates counts the principal's active warranties that end within days, per end date.
 func (s *Service) EndDates(ctx context.Context, p warranty.Principal, days int) (map[warranty.Date]int64, error) {
 	return s.Store.EndDates(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days))
 }
 
-// LookupWarranties finds which of many records the principal has already.
-func (s *Service) LookupWarranties(ctx context.Context, p warranty.Principal, in warranty.LookupWarranties) (warranty.Lookups, error) {
+// LookupWarranties finds existing records of the principal, for imports.
+func (s *Service) LookupWarranties(
+	ctx context.Context, p warranty.Principal, in warranty.LookupWarranties,
+) (warranty.Lookups, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Lookups{}, err
 	}
@@ -48,15 +51,15 @@ func (s *Service) LookupWarranties(ctx context.Context, p warranty.Principal, in
 	return warranty.Lookups{Results: found}, err
 }
 
-// GetWarranty gets one warranty that the principal may see.
+// GetWarranty returns a warranty that the principal can see.
 func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
 	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)
 	s.show(&w)
 	return w, err
 }
 
-// show adds to a stored warranty what is derived when it is read, and takes away
-// what is not the reader's.
+// show sets the derived fields of a stored warranty and removes those that the reader
+// cannot see.
 func (s *Service) show(w *warranty.Warranty) {
 	if !w.Roles.Has(warranty.Issuer) {
 		w.ExternalID = nil
@@ -65,8 +68,11 @@ func (s *Service) show(w *warranty.Warranty) {
 	w.VerifyURL = s.PublicURL + "/verify/" + string(w.ReferenceNumber)
 }
 
-// CreateWarranty makes a warranty, or repeats the answer that the same key got before.
-func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
+// CreateWarranty creates a warranty, or replays the response of an earlier request with
+// the same idempotency key.
+func (s *Service) CreateWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,
+) (warranty.Warranty, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}
@@ -74,7 +80,7 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 	if err != nil {
 		return w, err
 	}
-	kept, err := s.answerToKeep(p, in, w)
+	saved, err := s.responseToSave(p, in, w)
 	if err != nil {
 		return w, err
 	}
@@ -87,18 +93,24 @@ func (s *Service) CreateWarranty(ctx context.Context, p warranty.Principal, in w
 		return tx.HoldSeller(*w.SellerEmail)
 	}
 	err = s.unique(ctx, p.User.ID, in.ExternalID, func() error {
-		return s.writeAfter(ctx, p, holdSeller, func(tx *store.Tx) error { earlier, err = s.create(tx, p, w, kept, created); return err })
+		return s.writeWithLocks(ctx, p, holdSeller, func(tx *store.Tx) error {
+			earlier, err = s.create(tx, p, w, saved, created)
+			return err
+		})
 	})
 	if err != nil || earlier == nil {
 		return w, err
 	}
-	return replay(*kept, *earlier)
+	return replay(*saved, *earlier)
 }
 
-// create writes a warranty. It returns what was kept when the key was used before.
-func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty, kept *store.SavedResponse, created warranty.Event) (*store.SavedResponse, error) {
-	if kept != nil {
-		if earlier, err := tx.SaveResponse(*kept); err != nil || earlier != nil {
+// create writes a warranty. If the idempotency key was used before, it writes nothing and
+// returns the stored response.
+func (s *Service) create(
+	tx *store.Tx, p warranty.Principal, w warranty.Warranty, saved *store.SavedResponse, created warranty.Event,
+) (*store.SavedResponse, error) {
+	if saved != nil {
+		if earlier, err := tx.SaveResponse(*saved); err != nil || earlier != nil {
 			return earlier, err
 		}
 	}
@@ -108,12 +120,12 @@ func (s *Service) create(tx *store.Tx, p warranty.Principal, w warranty.Warranty
 	return nil, tx.InsertEvent(w.ID, created, p.User.ID)
 }
 
-// uniqueTries is how often a write is tried whose external id was taken by a
-// record that is gone a moment later.
+// uniqueTries is how often a write is tried if its external id was taken by a record
+// that has since been deleted.
 const uniqueTries = 3
 
-// unique runs a write that may use an external id of an issuer. The database
-// decides whether it is taken, so that of two at once one is refused.
+// unique runs a write that may set an external id of an issuer. A unique index decides
+// whether the id is taken, so that of two concurrent writes one fails.
 func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID string, write func() error) error {
 	for try := 1; ; try++ {
 		err := write()
@@ -123,8 +135,16 @@ func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID str
 		existing, missing := s.Store.ExternalID(ctx, issuer, externalID)
 		switch {
 		case missing == nil:
-			return &warranty.Error{Code: warranty.AlreadyExists, ExistingID: &existing, Message: "Fix these fields: external_id.",
-				Fields: []warranty.FieldError{{Field: "external_id", Code: "taken", Message: "Another warranty that you issued has this external id."}}}
+			return &warranty.Error{
+				Code:       warranty.AlreadyExists,
+				ExistingID: &existing,
+				Message:    "Fix these fields: external_id.",
+				Fields: []warranty.FieldError{{
+					Field:   "external_id",
+					Code:    "taken",
+					Message: "Another warranty that you issued has this external id.",
+				}},
+			}
 		case !errors.Is(missing, warranty.ErrNotFound) || try == uniqueTries:
 			return err
 		}
@@ -134,10 +154,25 @@ func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID str
 func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
 	reference, err := warranty.NewReference(warranty.WarrantyPrefix, s.Random)
 	now := s.now()
-	w := warranty.Warranty{ID: s.NewID(), ReferenceNumber: reference, ProductName: in.ProductName, Description: warranty.Optional(in.Description),
-		SerialNumber: warranty.Optional(in.SerialNumber), ExternalID: warranty.Optional(in.ExternalID), Category: warranty.Optional(in.Category), Supplier: warranty.Optional(in.Supplier),
-		SellerName: warranty.Optional(in.SellerName), SellerEmail: warranty.Optional(in.SellerEmail), StartDate: in.StartDate, EndDate: in.EndDate,
-		Standing: warranty.Active, Version: 1, CreatedAt: now, UpdatedAt: now, Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer)}
+	w := warranty.Warranty{
+		ID:              s.NewID(),
+		ReferenceNumber: reference,
+		ProductName:     in.ProductName,
+		Description:     warranty.Optional(in.Description),
+		SerialNumber:    warranty.Optional(in.SerialNumber),
+		ExternalID:      warranty.Optional(in.ExternalID),
+		Category:        warranty.Optional(in.Category),
+		Supplier:        warranty.Optional(in.Supplier),
+		SellerName:      warranty.Optional(in.SellerName),
+		SellerEmail:     warranty.Optional(in.SellerEmail),
+		StartDate:       in.StartDate,
+		EndDate:         in.EndDate,
+		Standing:        warranty.Active,
+		Version:         1,
+		CreatedAt:       now,
+		UpdatedAt:       now,
+		Roles:           warranty.NewRoles(warranty.Owner, warranty.Issuer),
+	}
 	if p.User.EmailVerified && in.SellerEmail == p.User.Email {
 		w.Roles = w.Roles.With(warranty.Seller)
 	}
@@ -145,8 +180,8 @@ func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) 
 	return w, err
 }
 
-// insertWarranty writes the record and links its seller. The answer was made
-// before, so it can not tell whether there is one.
+// insertWarranty writes the record and links its seller. The response is built before, so
+// it does not show whether a seller was linked.
 func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.Warranty) error {
 	if err := tx.InsertWarranty(w, p.User.ID); err != nil {
 		return err
@@ -161,8 +196,10 @@ func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.
 	return tx.AddSeller(w, seller)
 }
 
-// answerToKeep is what a repetition of the request will be answered with; nil without a key.
-func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty) (*store.SavedResponse, error) {
+// responseToSave returns the response to store for replays, or nil without a key.
+func (s *Service) responseToSave(
+	p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty,
+) (*store.SavedResponse, error) {
 	if in.IdempotencyKey == nil {
 		return nil, nil
 	}
@@ -173,23 +210,31 @@ func (s *Service) answerToKeep(p warranty.Principal, in warranty.CreateWarranty,
 		return nil, err
 	}
 	response, err := api.AppendJSON(nil, w)
-	return &store.SavedResponse{User: p.User.ID, Operation: api.CreateWarranty.Name, Key: key,
-		Fingerprint: sha256.Sum256(request), Response: string(response), At: w.CreatedAt}, err
+	return &store.SavedResponse{
+		User:        p.User.ID,
+		Operation:   api.CreateWarranty.Name,
+		Key:         key,
+		Fingerprint: sha256.Sum256(request),
+		Response:    string(response),
+		At:          w.CreatedAt,
+	}, err
 }
 
 func replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
 	var w warranty.Warranty
 	if now.Fingerprint != earlier.Fingerprint {
 		return w, warranty.Refuse(warranty.IdempotencyKeyReused,
-			"This Idempotency-Key was used for another request within 24 hours; nothing was made. Use a new key for a new record.")
+			"This Idempotency-Key was used for a different request in the last 24 hours. Use a new key for a new record.")
 	}
 	err := api.ReadJSON([]byte(earlier.Response), &w)
 	w.Version, w.Replay = 1, true
 	return w, err
 }
 
-// UpdateWarranty changes the fields that are given.
-func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty) (warranty.Warranty, error) {
+// UpdateWarranty changes the given fields.
+func (s *Service) UpdateWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.UpdateWarranty,
+) (warranty.Warranty, error) {
 	var changed warranty.Warranty
 	if err := in.Check(); err != nil {
 		return changed, err
@@ -214,7 +259,7 @@ func (s *Service) UpdateWarranty(ctx context.Context, p warranty.Principal, in w
 		updated.Changes = warranty.Differences(w, changed)
 		return tx.InsertEvent(w.ID, updated, p.User.ID)
 	}
-	// Only an issuer sets an external id, so it is the caller's.
+	// Only the issuer can set an external id, so the caller is the issuer.
 	err := s.unique(ctx, p.User.ID, derefText(in.ExternalID), func() error { return s.writeAs(ctx, p, write) })
 	s.show(&changed)
 	return changed, err
@@ -227,9 +272,10 @@ func derefText(s *string) string {
 	return *s
 }
 
-var errChanged = warranty.Refuse(warranty.PreconditionFailed, "The warranty has changed since you read it. Read it again and use its new ETag.")
+var errChanged = warranty.Refuse(warranty.PreconditionFailed,
+	"The warranty has changed since you read it. Read it again and use its new ETag.")
 
-// DeleteWarranty takes a warranty from everybody's sight.
+// DeleteWarranty soft-deletes a warranty.
 func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err

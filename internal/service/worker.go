@@ -14,7 +14,6 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// How often the worker does what.
 const (
 	usageEvery  = 3 * time.Second
 	mailEvery   = 2 * time.Second
@@ -24,21 +23,20 @@ const (
 	folderEvery = time.Minute
 
 	mailClaim    = 2 * time.Minute
-	mailTime     = 30 * time.Second // more than a mail server gets for one
+	mailTime     = 30 * time.Second // longer than one delivery takes
 	mailBatch    = 20
 	mailAttempts = 20
 )
 
-// Run does what no request should wait for, until the context ends. Each piece of
-// work has a goroutine of its own, so that a slow mail server holds nothing else
-// up. Every replica may run it.
+// Run does background work until ctx is done. Each task has its own goroutine, so that a
+// slow mail server delays nothing else. Every replica can run it.
 func (s *Service) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for _, work := range []struct {
 		what  string
 		every time.Duration
 		do    func(context.Context) error
-		wake  chan struct{} // does it now; nil for work that can wait
+		wake  chan struct{} // runs the task now; may be nil
 	}{
 		{"write usage", usageEvery, s.FlushUsage, nil},
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
@@ -47,8 +45,8 @@ func (s *Service) Run(ctx context.Context) {
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
-		{"check the folder of files", folderEvery, s.CheckFolder, nil},
-		{"sweep files", folderEvery, s.SweepFiles, nil}, // of all replicas, one an hour
+		{"check files folder", folderEvery, s.CheckFolder, nil},
+		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica
 	} {
 		running.Go(func() {
 			tick := time.NewTicker(work.every)
@@ -66,7 +64,7 @@ func (s *Service) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// attempt does one piece of the worker's work. Neither an error nor a panic ends the worker.
+// attempt runs one task and logs errors and panics.
 func (s *Service) attempt(what string, work func() error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,19 +72,19 @@ func (s *Service) attempt(what string, work func() error) {
 		}
 	}()
 	if err := work(); err != nil && !errors.Is(err, context.Canceled) {
-		s.Log.Error("worker failed; it will try again", "work", what, "error", err.Error())
+		s.Log.Error("worker failed; will retry", "work", what, "error", err.Error())
 	}
 }
 
-// wakeMail makes the worker look for mail now.
+// wakeMail makes the worker check the outbox now.
 func (s *Service) wakeMail() {
 	select {
 	case s.mailNow <- struct{}{}:
-	default: // it is awake
+	default: // already awake
 	}
 }
 
-// SendAllMail sends until nothing waits.
+// SendAllMail sends until the outbox is empty.
 func (s *Service) SendAllMail(ctx context.Context) error {
 	for {
 		sent, err := s.sendSome(ctx)
@@ -96,16 +94,16 @@ func (s *Service) SendAllMail(ctx context.Context) error {
 	}
 }
 
-// SendMail sends what waits. A mail is claimed before it is sent, so that of
-// several replicas one sends it, and removed afterwards, so that a crash in between
-// sends it again rather than never.
+// SendMail sends a batch from the outbox. An email is claimed before it is sent, so that
+// only one replica sends it, and removed afterwards, so that a crash in between sends it
+// twice rather than never.
 func (s *Service) SendMail(ctx context.Context) error {
 	_, err := s.sendSome(ctx)
 	return err
 }
 
-// finishedMails are mails that this process has sent or given up and could not
-// remove yet. They are never sent again here, whatever becomes of the removal.
+// finishedMails are emails that this process has sent or given up but could not remove
+// yet. It does not send them again.
 type finishedMails struct {
 	mu  sync.Mutex
 	ids map[warranty.ID]bool
@@ -138,8 +136,8 @@ func (f *finishedMails) forget(id warranty.ID) {
 }
 
 func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
-	// First what earlier runs left: its claim runs out, and then another replica
-	// would send it again.
+	// Emails finished by earlier runs come first: when their claim expires, another
+	// replica would send them again.
 	for _, id := range s.finished.list() {
 		err = errors.Join(err, s.removeMail(ctx, id))
 	}
@@ -151,13 +149,12 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 		return err
 	})
 	if failed != nil {
-		// Nobody knows whether the claim holds, so nothing is sent. Where it holds, it
-		// ends by itself.
+		// The claim may or may not have been committed, so nothing is sent. It expires.
 		return 0, errors.Join(err, failed)
 	}
 	for i, m := range claimed {
 		if ctx.Err() != nil || s.now().Add(mailTime).After(until) {
-			// The service stops, or the mail server is slow: others may send the rest.
+			// The service is stopping or the mail server is slow: release the rest for others.
 			err = errors.Join(err, ctx.Err(), s.releaseMails(ctx, claimed[i:], until))
 			break
 		}
@@ -166,7 +163,7 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 	return len(claimed), err
 }
 
-// deliver sends one claimed mail. Its attempt was counted with the claim.
+// deliver sends one claimed email. Claiming it has counted the attempt.
 func (s *Service) deliver(ctx context.Context, m store.Mail) error {
 	if !s.finished.has(m.ID) {
 		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
@@ -174,25 +171,27 @@ func (s *Service) deliver(ctx context.Context, m store.Mail) error {
 			return fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
 		}
 		if err != nil {
-			s.Log.Error("a mail was given up", "mail", m.ID.String(), "attempts", m.Attempts, "error", err.Error())
+			s.Log.Error("gave up on an email", "mail", m.ID.String(), "attempts", m.Attempts, "error", err.Error())
 		}
 		s.finished.add(m.ID)
 	}
 	return s.removeMail(ctx, m.ID)
 }
 
-// removeMail removes a finished mail, also when the service was told to stop. One
-// that is not there was removed by a transaction that was reported as failed.
+// removeMail removes a finished email, even if ctx is done. If it does not exist, an
+// earlier transaction that was reported as failed has removed it.
 func (s *Service) removeMail(ctx context.Context, id warranty.ID) error {
 	err := s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.DeleteMail(id) })
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
-		return fmt.Errorf("remove mail %s, which is finished: %w", id, err)
+		return fmt.Errorf("remove finished mail %s: %w", id, err)
 	}
 	s.finished.forget(id)
 	return nil
 }
 
-// releaseMails gives claimed mails back that were not tried.
+// releaseMails releases claimed emails that were not tried.
 func (s *Service) releaseMails(ctx context.Context, mails []store.Mail, until time.Time) error {
-	return s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.ReleaseMails(mails, until) })
+	return s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.ReleaseMails(mails, until)
+	})
 }

@@ -35,8 +35,8 @@ func (m *moody) Send(_ context.Context, message mail.Message) error {
 	return nil
 }
 
-// TestTheWorkerSurvives: neither a panic nor an error ends the worker, and what
-// it could not do is done later.
+// TestTheWorkerSurvives: neither a panic nor an error stops the worker, and failed work
+// is done later.
 func TestTheWorkerSurvives(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t))
 	server := &moody{sent: make(chan string, 10)}
@@ -52,14 +52,14 @@ func TestTheWorkerSurvives(t *testing.T) {
 	})
 	code := ""
 	testenv.Wait(t, "the mail is sent", func() bool {
-		w.Clock.Advance(3 * time.Minute) // past the claim of whoever failed
+		w.Clock.Advance(3 * time.Minute) // past the claim of the failed attempt
 		if _, err := w.Service.RequestPasswordReset(ctx, warranty.Principal{}, warranty.RequestPasswordReset{Email: "nobody@people.example"}); err != nil {
-			t.Fatal(err) // it wakes the worker
+			t.Fatal(err) // wakes the worker
 		}
 		select {
 		case code = <-server.sent:
 			return true
-		case <-time.After(100 * time.Millisecond): // the worker has its chance before the clock moves on
+		case <-time.After(100 * time.Millisecond): // gives the worker a chance before the clock advances
 			return false
 		}
 	})

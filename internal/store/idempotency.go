@@ -48,7 +48,7 @@ func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
 // their age.
 func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(t *Tx) error {
-		// The order matches the lock order: see Service.writeAfter.
+		// The order matches the lock order: see Service.writeWithLocks.
 		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN
 			(SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`, now); err != nil {
 			return err

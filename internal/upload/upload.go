@@ -1,10 +1,11 @@
-// Package upload carries files between HTTP and the service, for programs and for
-// people alike: streamed, never whole in memory.
+// Package upload streams document files between HTTP and the service, for the API and
+// the web pages.
 package upload
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -20,68 +21,70 @@ import (
 )
 
 const (
-	// TransferTimeout is for people with slow lines: 20 MiB at about 70 KiB a second.
+	// TransferTimeout allows 20 MiB at about 70 KiB per second.
 	TransferTimeout = 5 * time.Minute
 	// maxUpload leaves room for the form around a file.
 	maxUpload = warranty.MaxFileSize + 64<<10
 	maxField  = 1 << 10
-	// maxParts leaves room to say of some parts that they are not taken.
+	// maxParts is higher than the number of fields, so that unknown ones can be reported.
 	maxParts = 16
-	// workTimeout is for what follows a transfer, which may have taken longer than a request has.
+	// workTimeout bounds the work after a transfer.
 	workTimeout = 20 * time.Second
 )
 
-// Slow gives a transfer the time it needs, where other requests have less.
-func Slow(w http.ResponseWriter) error {
+// ExtendDeadlines gives a transfer more time than other requests.
+func ExtendDeadlines(w http.ResponseWriter) error {
 	control, until := http.NewResponseController(w), time.Now().Add(TransferTimeout)
 	return errors.Join(control.SetReadDeadline(until), control.SetWriteDeadline(until))
 }
 
-// Renew gives the work that follows a transfer its own time: the transfer may have
-// used up the request's.
-func Renew(r *http.Request) (*http.Request, context.CancelFunc) {
+// RenewContext gives the work after a transfer a new deadline, because the transfer
+// may have used up the one of the request.
+func RenewContext(r *http.Request) (*http.Request, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), workTimeout)
 	return r.WithContext(ctx), cancel
 }
 
-// Receive takes a document as a multipart form: file, warranty_id, type and
-// perhaps claim_id, in any order. The file goes straight to the disk. said is what
-// stood beside it, as far as it was read, also when it is refused.
-func Receive(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) (d warranty.Document, said warranty.UploadDocument, err error) {
+// Receive reads a document from a multipart form with the fields file, warranty_id,
+// type and optionally claim_id, in any order. The file is streamed to disk. in is what
+// was read of the other fields, even if the upload fails.
+func Receive(
+	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
+) (d warranty.Document, in warranty.UploadDocument, err error) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
-		return d, said, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
+		return d, in, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
 	}
-	if err := Slow(w); err != nil {
-		return d, said, err
+	if err := ExtendDeadlines(w); err != nil {
+		return d, in, err
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxUpload)
 	form, err := r.MultipartReader()
 	if err != nil {
-		return d, said, errForm
+		return d, in, errForm
 	}
-	said, stored, err := readForm(form, s)
+	in, stored, err := readForm(form, s)
 	if err != nil {
 		if stored != nil {
 			err = errors.Join(err, s.ForgetFile(*stored))
 		}
-		return d, said, err
+		return d, in, err
 	}
-	r, cancel := Renew(r)
+	r, cancel := RenewContext(r)
 	defer cancel()
-	d, err = s.UploadDocument(r.Context(), p, *stored, said)
-	return d, said, err
+	d, err = s.UploadDocument(r.Context(), p, *stored, in)
+	return d, in, err
 }
 
-var errForm = warranty.Refuse(warranty.MalformedRequest, "The form is not well-formed multipart/form-data, or ends too early.")
+var errForm = warranty.Refuse(warranty.MalformedRequest, "The multipart/form-data body is malformed or incomplete.")
 
-// readForm reads the parts as they come and stores the file. On an error it
-// returns the file, if one was stored, for the caller to forget.
+// readForm reads the parts of the form and stores the file. It returns the stored file
+// even on an error, so that the caller can remove it.
 func readForm(form *multipart.Reader, s *service.Service) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
 	var c warranty.Checks
 	seen, parts := map[string]bool{}, 0
 	for {
 		part, err := form.NextRawPart()
-		if err == io.EOF { //nolint:errorlint // wrapped, it is a form that ends too early
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF means an incomplete form
 			break
 		}
 		if err == nil && parts == maxParts {
@@ -93,7 +96,7 @@ func readForm(form *multipart.Reader, s *service.Service) (in warranty.UploadDoc
 		parts++
 		name, fileName := disposition(part)
 		if seen[name] {
-			c.Add(api.Sayable(name), "duplicate", "This field is given more than once.")
+			c.Add(api.Sayable(name), "duplicate", "Send this field once.")
 			continue
 		}
 		seen[name] = true
@@ -113,7 +116,7 @@ func readForm(form *multipart.Reader, s *service.Service) (in warranty.UploadDoc
 		setField(&c, &in, name, string(value))
 	}
 	if stored == nil {
-		c.Add("file", "required", "Send the file as the part named file, with its name.")
+		c.Add("file", "required", "Send the file as a part named file, with a file name.")
 	}
 	if err := in.Check(); len(c.Fields) > 0 {
 		c.Merge(err)
@@ -134,7 +137,7 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 	case "type":
 		in.Type, err = warranty.ParseEnum[warranty.DocumentType](value)
 	default:
-		c.Add(api.Sayable(name), "unknown_field", "An upload takes: file, warranty_id, type, claim_id.")
+		c.Add(api.Sayable(name), "unknown_field", "Unknown field. The fields are file, warranty_id, type and claim_id.")
 		return
 	}
 	if err != nil {
@@ -142,9 +145,8 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 	}
 }
 
-// disposition reads a part's name and its file's name as they were sent. The
-// standard library's FileName would quietly cut a path off, and with it the
-// evidence of a trick.
+// disposition returns the name and file name of a part as sent. The standard library's
+// FileName would silently remove a path, which must be rejected.
 func disposition(part *multipart.Part) (name, fileName string) {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -153,7 +155,7 @@ func disposition(part *multipart.Part) (name, fileName string) {
 	return params["name"], params["filename"]
 }
 
-// formError keeps refusals; all else that ends a form early is the sender's or the line's.
+// formError keeps API errors. Any other error comes from the client or the network.
 func formError(err error) error {
 	var refusal *warranty.Error
 	var tooLarge *http.MaxBytesError
@@ -161,13 +163,14 @@ func formError(err error) error {
 	case errors.As(err, &refusal):
 		return refusal
 	case errors.As(err, &tooLarge):
-		return warranty.Refuse(warranty.BodyTooLarge, "A file has at most 20 MiB.")
+		return warranty.Refuse(warranty.BodyTooLarge,
+			fmt.Sprintf("The file is too large. The limit is %d MiB.", warranty.MaxFileSize>>20))
 	}
 	return errForm
 }
 
-// Send gives out a file, always to be saved and never to be shown: it came from
-// somebody else.
+// Send serves a file as an attachment. Browsers must not display it, because another
+// user uploaded it.
 func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) error {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
@@ -178,13 +181,13 @@ func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty
 		return err
 	}
 	defer content.Close()
-	if err := Slow(w); err != nil {
+	if err := ExtendDeadlines(w); err != nil {
 		return err
 	}
 	h := w.Header()
 	h.Set("Content-Type", d.ContentType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
-	// All but letters, digits and "-_.~" is escaped, which is a little more than RFC 8187 asks for.
+	// QueryEscape escapes slightly more characters than RFC 8187 requires.
 	h.Set("Content-Disposition", "attachment; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(d.FileName), "+", "%20"))
 	h.Set("ETag", strconv.Quote(d.SHA256))
 	http.ServeContent(w, r, "", d.CreatedAt, content)

@@ -75,7 +75,7 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 		if !web.mend(w, r, &f, err) {
 			return err
 		}
-		r, cancel := upload.Renew(r)
+		r, cancel := upload.RenewContext(r)
 		defer cancel()
 		return web.showDocumentForm(w, r, who, f.status, f)
 	}

@@ -15,7 +15,7 @@ import (
 // exportWarranties sends the list that the filters in the address let through,
 // as svc exports it.
 func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	if err := upload.Slow(w); err != nil {
+	if err := upload.ExtendDeadlines(w); err != nil {
 		return err
 	}
 	// It may take longer than other requests. When the reader has gone away, writing fails.

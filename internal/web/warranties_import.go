@@ -39,7 +39,7 @@ func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warrant
 
 // importSheet does with a sheet what the button says: by default, only look at it.
 func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	if err := upload.Slow(w); err != nil {
+	if err := upload.ExtendDeadlines(w); err != nil {
 		return err
 	}
 	p, err := web.readSheet(w, r)
