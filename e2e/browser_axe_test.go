@@ -14,9 +14,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// looks are all ways in which pages are shown, each one change from the one before.
-// From light to dark only colours change, so only what looks at colours is asked
-// again; between widths, the colours of one scheme are compared.
+// looks are the color schemes and widths to check, each with the axe rules to run. Between light
+// and dark only colors change, so only the color rules run again.
 var looks = []struct {
 	scheme string
 	width  int64
@@ -29,12 +28,12 @@ const (
 	colourRules = `["color-contrast", "link-in-text-block"]`
 )
 
-// fewArticles is a page with the first of its articles alone: on the API reference,
-// which is axe's longest, they only differ in their texts.
+// fewArticles excludes all but the first articles of the API reference, which differ only in
+// their texts.
 const fewArticles = `{include: [document], exclude: [...document.querySelectorAll("main article.card")].slice(5)}`
 
-// TestPagesAreAccessible has axe look at every page in every look, with what can
-// be opened on it open. A page is loaded once: what it looks like is all CSS.
+// TestPagesAreAccessible runs axe on every page in every look, with details, dialogs and tabs
+// open. Each page is loaded once.
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -48,7 +47,7 @@ func TestPagesAreAccessible(t *testing.T) {
 	s.eachVisit(t, all, (*tab).another, func(t *testing.T, b *tab, v visit) { inspect(t, b, v, string(axe), seen) })
 }
 
-// seen remembers the parts that many pages have, so that axe looks at each once.
+// seen records the dialogs and tabs that were checked, so that shared ones are checked once.
 type seen struct{ sync.Map }
 
 var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`)
@@ -58,7 +57,7 @@ func (s *seen) before(id string) bool {
 	return before
 }
 
-// inspect looks at one page.
+// inspect checks one page.
 func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 	b.look(t, looks[0].scheme, looks[0].width)
 	b.mustVisit(t, v)
@@ -75,7 +74,7 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 	}
 	b.mustStayInTheRail(t)
 	b.look(t, "light", 320)
-	b.mustNotScrollSideways(t, 320) // also before everything is opened
+	b.mustNotScrollSideways(t, 320) // also with details closed
 	eval[chromedp.Void](t, b, `for (const d of document.querySelectorAll("details")) d.open = true`)
 	inAllLooks("page", "document")
 	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("dialog")].map(d => d.id)`) {
@@ -87,9 +86,10 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 		inAllLooks("dialog "+id, fewArticles)
 		eval[chromedp.Void](t, b, dialog+".close()")
 	}
-	// The first tabs of all groups are looked at together, then the second ones: none of them changes another group.
+	// Check the first tabs of all tab lists together, then the second ones.
 	for n := 0; ; n++ {
-		ids := eval[[]string](t, b, fmt.Sprintf(`[...document.querySelectorAll("[role=tablist]")].map(l => l.querySelectorAll("[role=tab]")[%d]).filter(t => t).map(t => t.id)`, n))
+		ids := eval[[]string](t, b, fmt.Sprintf(`[...document.querySelectorAll("[role=tablist]")]
+			.map(l => l.querySelectorAll("[role=tab]")[%d]).filter(t => t).map(t => t.id)`, n))
 		if len(ids) == 0 {
 			break
 		}
@@ -105,14 +105,18 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 	b.mustBeQuiet(t)
 }
 
-// mustPassAxe fails for everything that axe finds.
+// mustPassAxe fails for each violation that axe finds.
 func (b *tab) mustPassAxe(t *testing.T, what, scope, rules string) {
 	t.Helper()
 	found := eval[[]struct {
 		ID, Impact, Help string
 		Nodes            []struct{ HTML, FailureSummary string }
-	}](t, b, `axe.run(`+scope+`, {resultTypes: ["violations"], elementRef: false, selectors: false, preload: false, runOnly: `+rules+`}).then(r => r.violations.map(v =>
-		({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.map(n => ({HTML: n.html, FailureSummary: n.failureSummary}))})))`, chromedp.EvalAwaitPromise)
+	}](t, b, `axe.run(`+scope+`, {
+			resultTypes: ["violations"], elementRef: false, selectors: false, preload: false, runOnly: `+rules+`
+		}).then(r => r.violations.map(v => ({
+			ID: v.id, Impact: v.impact, Help: v.help,
+			Nodes: v.nodes.map(n => ({HTML: n.html, FailureSummary: n.failureSummary}))
+		})))`, chromedp.EvalAwaitPromise)
 	for _, v := range found {
 		var nodes strings.Builder
 		for i, n := range v.Nodes {
@@ -126,20 +130,24 @@ func (b *tab) mustPassAxe(t *testing.T, what, scope, rules string) {
 	}
 }
 
-// mustStayInTheRail fails when something sticks out of the navigation, as a long
-// name may.
+// mustStayInTheRail fails if an element overflows the navigation, as a long name may.
 func (b *tab) mustStayInTheRail(t *testing.T) {
 	t.Helper()
-	for _, out := range eval[[]string](t, b, `(rail => rail ? [...rail.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > rail.getBoundingClientRect().right).map(e => e.outerHTML.slice(0, 150)) : [])(document.querySelector(".rail"))`) {
-		t.Errorf("sticks out of the navigation: %s", out)
+	for _, out := range eval[[]string](t, b, `(rail => [...rail?.querySelectorAll("*") ?? []]
+		.filter(e => e.getBoundingClientRect().right > rail.getBoundingClientRect().right)
+		.map(e => e.outerHTML.slice(0, 150)))(document.querySelector(".rail"))`) {
+		t.Errorf("overflows the navigation: %s", out)
 	}
 }
 
-// mustNotScrollSideways fails when the page is wider than the window, and says why.
+// mustNotScrollSideways fails if the page is wider than the window, and names the elements.
 func (b *tab) mustNotScrollSideways(t *testing.T, width int64) {
 	t.Helper()
-	wide := eval[[]string](t, b, `document.documentElement.scrollWidth <= innerWidth ? [] : [document.documentElement.scrollWidth + " px",
-		...[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".tablewrap, pre, .sr")).slice(0, 5).map(e => e.outerHTML.slice(0, 150))]`)
+	wide := eval[[]string](t, b, `document.documentElement.scrollWidth <= innerWidth ? [] : [
+		document.documentElement.scrollWidth + " px",
+		...[...document.querySelectorAll("body *")]
+			.filter(e => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest(".tablewrap, pre, .sr"))
+			.slice(0, 5).map(e => e.outerHTML.slice(0, 150))]`)
 	if len(wide) > 0 {
 		t.Errorf("scrolls sideways at %d px: %s", width, strings.Join(wide, "\n"))
 	}

@@ -17,9 +17,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestErrorsArePages breaks the database under a server that runs, and looks at
-// what people are shown: a page like all others, which tells nothing of what is
-// inside and how to go on.
+// TestErrorsArePages breaks the database of a running server and checks the error pages: they have
+// the usual layout, show no internals and lead back.
 func TestErrorsArePages(t *testing.T) {
 	t.Parallel()
 	s := &site{process: start(t, unthrottled...), browser: openSite(t).browser}
@@ -48,13 +47,13 @@ func TestErrorsArePages(t *testing.T) {
 		breaking string
 		b        *tab
 		visit    visit
-		back     string // where the way back leads
+		back     string // where "Go to overview" leads
 	}{
 		{"a damaged row", `UPDATE users SET password_hash = 'something else' WHERE email = '` + damaged + `'`,
 			stranger, visit{status: http.StatusInternalServerError, by: signIn(damaged)}, signInFirst},
 		{"a panic", `UPDATE users SET password_hash = '$argon2id$v=19$m=19456,t=0,p=1$AAAA$AAAA' WHERE email = '` + panics + `'`,
 			stranger, visit{status: http.StatusInternalServerError, by: signIn(panics)}, signInFirst},
-		{"a table that is gone", `ALTER TABLE documents RENAME TO lost`,
+		{"a missing table", `ALTER TABLE documents RENAME TO lost`,
 			ada, visit{status: http.StatusInternalServerError, path: "/documents"}, "/"},
 		{"a public page", `ALTER TABLE warranties RENAME TO lost_too`,
 			stranger, visit{status: http.StatusInternalServerError, path: "/verify/WR-0000-0000-0000-0000"}, signInFirst},
@@ -65,14 +64,14 @@ func TestErrorsArePages(t *testing.T) {
 			}
 			inspect(t, c.b, c.visit, string(axe), &seen{})
 			c.b.mustBeAnErrorPage(t, c.visit.status)
-			if c.b.press(t, "Go to the overview"); c.b.path(t) != c.back {
-				t.Errorf("the way back leads to %s, not %s", c.b.path(t), c.back)
+			if c.b.press(t, "Go to overview"); c.b.path(t) != c.back {
+				t.Errorf("the button leads to %s, not %s", c.b.path(t), c.back)
 			}
 		})
 	}
 }
 
-// TestOutageIsAPage takes the database away from somebody who is signed in.
+// TestOutageIsAPage disconnects the database while a user is signed in.
 func TestOutageIsAPage(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile("testdata/axe/axe.min.js")
@@ -87,13 +86,13 @@ func TestOutageIsAPage(t *testing.T) {
 	inspect(t, b, visit{status: http.StatusServiceUnavailable, path: "/warranties"}, string(axe), &seen{})
 	b.mustBeAnErrorPage(t, http.StatusServiceUnavailable)
 	database.setCut(false)
-	testenv.Wait(t, "the way back works again", func() bool {
+	testenv.Wait(t, "the page works again", func() bool {
 		status := b.open(t, "/warranties")
 		return status == http.StatusOK && b.path(t) == "/warranties"
 	})
 }
 
-// TestEndedSessionLeadsToSignIn searches with a session that has ended meanwhile.
+// TestEndedSessionLeadsToSignIn searches after the session has ended.
 func TestEndedSessionLeadsToSignIn(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -116,16 +115,19 @@ func TestEndedSessionLeadsToSignIn(t *testing.T) {
 
 var internals = regexp.MustCompile(`(?i)argon|hash|panic|goroutine|sql|table|\.go\b`)
 
-// mustBeAnErrorPage fails unless the page has the dress of the others, names a
-// request that the log explains, and shows nothing of what is inside.
+// mustBeAnErrorPage fails unless the page has the usual layout, shows the id of a request in the
+// log, and shows no internals.
 func (b *tab) mustBeAnErrorPage(t *testing.T, status int) {
 	t.Helper()
 	text := b.text(t)
 	if found := internals.FindString(text); found != "" {
 		t.Errorf("the page says %q:\n%s", found, text)
 	}
-	shown := eval[map[string]string](t, b, `({status: document.querySelector("main .status").innerText,
-		brand: document.querySelector(".brand").innerText, font: getComputedStyle(document.body).fontFamily, request: document.querySelector("main code").innerText})`)
+	shown := eval[map[string]string](t, b, `({
+		status: document.querySelector("main .status").innerText,
+		brand: document.querySelector(".brand").innerText,
+		font: getComputedStyle(document.body).fontFamily,
+		request: document.querySelector("main code").innerText})`)
 	if shown["status"] != strconv.Itoa(status) || shown["brand"] != "Warranty Records" || !strings.Contains(shown["font"], "Geist") {
 		t.Errorf("the page shows %v", shown)
 	}
@@ -136,5 +138,5 @@ func (b *tab) mustBeAnErrorPage(t *testing.T, status int) {
 			}
 		}
 	}
-	t.Errorf("the log does not know the request %q", shown["request"])
+	t.Errorf("the request %q is not in the log", shown["request"])
 }

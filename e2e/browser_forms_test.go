@@ -4,8 +4,7 @@ package e2e
 
 import "testing"
 
-// TestButtonPressedTwice presses the button of a form again while the form is on
-// its way: it is sent once.
+// TestButtonPressedTwice clicks a submit button three times: the form is sent once.
 func TestButtonPressedTwice(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)

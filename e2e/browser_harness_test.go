@@ -25,22 +25,22 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// pagePatience is what one step on a page may take. The machine may be busy with
-// other tests; a step that works takes a fraction of a second.
+// pagePatience is the timeout of one step on a page. A step takes a fraction of a second, but the
+// machine may be busy with other tests.
 const pagePatience = 60 * time.Second
 
-// The people of the demo.
+// The users of the demo.
 const (
 	nora   = "owner@demo.example"
 	halden = "seller@demo.example"
 	brandt = "issuer@demo.example"
 )
 
-// site is the demo with a browser in front of it. The tests of the pages share
-// one, because both take a while to start: a test makes what it changes itself.
+// site is the demo with a browser. The tests share one, because both take a while to start, so
+// each test creates the records that it changes.
 type site struct {
 	*process
-	passwords map[string]string // of the demo's people
+	passwords map[string]string // of the demo's users
 	browser   context.Context
 
 	gather sync.Once
@@ -54,7 +54,7 @@ var shared struct {
 	err  error
 }
 
-// openSite starts the demo and the browser, or returns those that run.
+// openSite starts the demo and the browser on the first call, and returns them.
 func openSite(t testing.TB) *site {
 	t.Helper()
 	chromium := testenv.Chromium(t)
@@ -70,7 +70,8 @@ func newSite(t testing.TB, chromium string) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := launch(dir, nil, svcd(), "--demo", "--listen="+freeAddress(t), "--rate-limit=1000000", "--ip-rate-limit=0", "--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0")
+	p, err := launch(dir, nil, svcd(), "--demo", "--listen="+freeAddress(t), "--rate-limit=1000000", "--ip-rate-limit=0",
+		"--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0")
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func newSite(t testing.TB, chromium string) (*site, error) {
 		s.passwords[m[1]] = m[2]
 	}
 	if len(s.passwords) != 3 {
-		return nil, fmt.Errorf("the demo printed no sign-ins:\n%s", p.output())
+		return nil, fmt.Errorf("the demo printed no passwords:\n%s", p.output())
 	}
 	options := slices.Concat(chromedp.DefaultExecAllocatorOptions[:], []chromedp.ExecAllocatorOption{
 		chromedp.ExecPath(chromium), chromedp.UserDataDir(filepath.Join(dir, "profile")), chromedp.NoFirstRun,
@@ -95,7 +96,7 @@ func newSite(t testing.TB, chromium string) (*site, error) {
 	return s, chromedp.Do(browser)
 }
 
-// tab is a page that somebody looks at, and what it has complained about.
+// tab is a browser tab with the errors of its console.
 type tab struct {
 	site  *site
 	ctx   context.Context
@@ -106,7 +107,7 @@ type tab struct {
 	marks      map[string]bool
 }
 
-// visitor is somebody new: a browser that knows nobody's cookies.
+// visitor opens a tab without cookies.
 func (s *site) visitor(t testing.TB) *tab {
 	t.Helper()
 	b := s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
@@ -114,7 +115,7 @@ func (s *site) visitor(t testing.TB) *tab {
 	return b
 }
 
-// person is somebody of the demo, signed in.
+// person opens a tab that is signed in as a user of the demo.
 func (s *site) person(t testing.TB, email string) *tab {
 	t.Helper()
 	b := s.visitor(t)
@@ -122,7 +123,7 @@ func (s *site) person(t testing.TB, email string) *tab {
 	return b
 }
 
-// another is a second tab of the same person.
+// another opens a second tab with the same session.
 func (b *tab) another(t testing.TB) *tab {
 	t.Helper()
 	other := b.site.newTab(t, b.ctx)
@@ -130,8 +131,9 @@ func (b *tab) another(t testing.TB) *tab {
 	return other
 }
 
-// watchScript tells the console about what the policy of a page has refused.
-const watchScript = `addEventListener("securitypolicyviolation", e => console.error("refused by the policy: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample))`
+// watchScript logs violations of the Content-Security-Policy to the console.
+const watchScript = `addEventListener("securitypolicyviolation",
+	e => console.error("policy violation: " + e.violatedDirective + " " + e.blockedURI + " " + e.sample))`
 
 func (s *site) newTab(t testing.TB, parent context.Context, options ...chromedp.ContextOption) *tab {
 	t.Helper()
@@ -155,10 +157,11 @@ func (s *site) newTab(t testing.TB, parent context.Context, options ...chromedp.
 				return
 			}
 			b.complain("a dialog opened: " + dialog.Message)
-			_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) // else the page hangs
+			_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{}) // otherwise the page hangs
 		}
 	}()
-	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: watchScript}); err != nil {
+	watch := page.AddScriptToEvaluateOnNewDocumentParams{Source: watchScript}
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, watch); err != nil {
 		t.Fatal(err)
 	}
 	b.look(t, "light", 1280)
@@ -182,14 +185,14 @@ func (b *tab) heard(message chromedp.ConsoleMessage) {
 	}
 }
 
-// noise is what the page has complained about since it was asked last. What it
-// wrote before the question has been heard: a mark in the console follows it.
+// noise returns the console errors since the last call. It writes a mark to the console and waits
+// for it, so that earlier messages have arrived.
 func (b *tab) noise(t testing.TB) []string {
 	t.Helper()
 	mark := fmt.Sprint("mark ", time.Now().UnixNano())
 	eval[chromedp.Void](t, b, fmt.Sprintf("console.debug(%q)", mark))
 	var complaints []string
-	testenv.Wait(t, "the console is heard", func() bool {
+	testenv.Wait(t, "the mark is in the console", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if !b.marks[mark] {
@@ -202,8 +205,7 @@ func (b *tab) noise(t testing.TB) []string {
 	return complaints
 }
 
-// mustBeQuiet fails when the page has complained. That a page was answered with
-// an error that the test asked for is no complaint.
+// mustBeQuiet fails if the console has errors, except for responses with an expected status.
 func (b *tab) mustBeQuiet(t testing.TB, expected ...int) {
 	t.Helper()
 	for _, complaint := range b.noise(t) {
@@ -215,7 +217,7 @@ func (b *tab) mustBeQuiet(t testing.TB, expected ...int) {
 	}
 }
 
-// do takes steps, which have to succeed.
+// do performs steps and fails the test if one fails.
 func (b *tab) do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
@@ -225,7 +227,7 @@ func (b *tab) do(t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// describe says where the tab is and what it shows, for a test that fails.
+// describe returns the address and the text of the tab, for failure messages.
 func (b *tab) describe() string {
 	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
 	defer cancel()
@@ -236,7 +238,7 @@ func (b *tab) describe() string {
 	return text
 }
 
-// eval is the value of an expression on the page.
+// eval evaluates an expression on the page.
 func eval[T any](t testing.TB, b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
@@ -255,7 +257,7 @@ func shorten(s string) string {
 	return s
 }
 
-// until waits for an expression to be true, also across pages.
+// until waits for an expression to become true, also across navigations.
 func (b *tab) until(t testing.TB, expression string) {
 	t.Helper()
 	for deadline := time.Now().Add(pagePatience); ; time.Sleep(10 * time.Millisecond) {
@@ -271,7 +273,7 @@ func (b *tab) until(t testing.TB, expression string) {
 	}
 }
 
-// open goes to a path and returns the status of the answer.
+// open navigates to a path and returns the status of the response.
 func (b *tab) open(t testing.TB, path string) int {
 	t.Helper()
 	return b.leads(t, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
@@ -280,7 +282,7 @@ func (b *tab) open(t testing.TB, path string) int {
 	}))
 }
 
-// mustOpen is open for a page that is there.
+// mustOpen is open for a page that must return 200.
 func (b *tab) mustOpen(t testing.TB, path string) {
 	t.Helper()
 	if status := b.open(t, path); status != http.StatusOK {
@@ -288,7 +290,7 @@ func (b *tab) mustOpen(t testing.TB, path string) {
 	}
 }
 
-// leads takes steps that lead to another page, waits for it, and returns its status.
+// leads performs steps that navigate, waits for the new page and returns its status.
 func (b *tab) leads(t testing.TB, steps ...chromedp.Action[chromedp.Void]) int {
 	t.Helper()
 	eval[bool](t, b, "window.leaving = true")
@@ -297,24 +299,35 @@ func (b *tab) leads(t testing.TB, steps ...chromedp.Action[chromedp.Void]) int {
 	return eval[int](t, b, `performance.getEntriesByType("navigation")[0].responseStatus`)
 }
 
-// click clicks what leads to another page: a link, or the button of a form.
+// click clicks a link or a submit button and waits for the new page.
 func (b *tab) click(t testing.TB, selector string) int {
 	t.Helper()
 	return b.leads(t, chromedp.Click(chromedp.CSS(selector)))
 }
 
-// press is click for a button that has this text.
+// press clicks the button or link with this text.
 func (b *tab) press(t testing.TB, text string) int {
 	t.Helper()
-	return b.leads(t, chromedp.Click(fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, text), chromedp.NodeVisible))
+	return b.leads(t, chromedp.Click(buttonNamed(text), chromedp.NodeVisible))
 }
 
-// fill fills the fields of the page in: pairs of a selector and what is typed,
-// chosen or, for a box, whether it is ticked.
+// buttonNamed is the XPath of a button or link with this text.
+func buttonNamed(text string) string {
+	return fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, text)
+}
+
+// fill fills fields of the page. pairs are selectors and values; the value of a checkbox is
+// "true" or "false".
 func (b *tab) fill(t testing.TB, pairs ...string) {
 	t.Helper()
 	for i := 0; i+1 < len(pairs); i += 2 {
-		kind := eval[string](t, b, fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.scrollIntoView({block: "center"}); e.focus(); e.select?.(); return e.type })()`, pairs[i]))
+		kind := eval[string](t, b, fmt.Sprintf(`(() => {
+			const e = document.querySelector(%q);
+			e.scrollIntoView({block: "center"});
+			e.focus();
+			e.select?.();
+			return e.type;
+		})()`, pairs[i]))
 		switch kind {
 		case "date", "number", "select-one":
 			b.do(t, chromedp.SetValue(chromedp.CSS(pairs[i]), pairs[i+1]))
@@ -335,8 +348,8 @@ func (b *tab) fill(t testing.TB, pairs ...string) {
 	}
 }
 
-// keys types as a keyboard does: a key that the page keeps for itself writes
-// nothing, which chromedp.KeyEvent does not take care of.
+// keys types text. Unlike chromedp.KeyEvent, it inserts no character if the page prevents the
+// default action of the key.
 func keys(text string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		for _, r := range text {
@@ -365,29 +378,29 @@ func keys(text string, modifiers ...chromedp.Modifier) chromedp.Action[chromedp.
 	})
 }
 
-// signIn signs in where a page asks for it.
+// signIn signs in with a password.
 func (b *tab) signIn(t testing.TB, email, password string) {
 	t.Helper()
 	b.mustOpen(t, "/sign-in")
 	b.fill(t, "#email", email, "#password", password)
 	if status := b.press(t, "Sign in"); status != http.StatusOK || b.path(t) != "/" {
-		t.Fatalf("%s can not sign in: %d\n%s", email, status, b.describe())
+		t.Fatalf("%s cannot sign in: %d\n%s", email, status, b.describe())
 	}
 }
 
-// path is where the tab is.
+// path returns the path and query of the tab.
 func (b *tab) path(t testing.TB) string {
 	t.Helper()
 	return eval[string](t, b, "location.pathname + location.search")
 }
 
-// text is all that the page shows.
+// text returns the visible text of the page.
 func (b *tab) text(t testing.TB) string {
 	t.Helper()
 	return eval[string](t, b, "document.body.innerText")
 }
 
-// mustShow fails unless the page shows all of these texts.
+// mustShow fails unless the page shows all of the texts.
 func (b *tab) mustShow(t testing.TB, wanted ...string) {
 	t.Helper()
 	text := b.text(t)
@@ -398,20 +411,23 @@ func (b *tab) mustShow(t testing.TB, wanted ...string) {
 	}
 }
 
-// links are the paths of the links that a selector finds.
+// links returns the paths of the links that match a selector.
 func (b *tab) links(t testing.TB, selector string) []string {
 	t.Helper()
 	return eval[[]string](t, b, fmt.Sprintf("[...document.querySelectorAll(%q)].map(a => a.pathname + a.search)", selector))
 }
 
-// look is how the tab shows pages: light or dark, and how wide.
+// look sets the color scheme and the width of the tab.
 func (b *tab) look(t testing.TB, scheme string, width int64) {
 	t.Helper()
 	height := int64(860)
 	if width < 500 {
 		height = 700
 	}
-	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"},
+	}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		t.Fatal(err)
 	}

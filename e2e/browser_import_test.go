@@ -19,18 +19,18 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// mistakenSheet has a row that is good, and rows that are not.
+// mistakenSheet has one valid and two invalid rows.
 const mistakenSheet = "name,start_date,end_date,colour\nKettle,2024-01-01,2099-12-31,red\nPot,2024-01-01,2023-01-01,\n,03/04/2024,2099-12-31,\n"
 
-// shownRows is how many rows a preview shows.
+// shownRows is the number of rows in a preview.
 const shownRows = 10
 
-// pasted shows what a sheet becomes, and presses a button then.
+// pasted previews a pasted sheet and then presses a button, if given.
 func pasted(sheet, button string) func(t testing.TB, b *tab) int {
 	return func(t testing.TB, b *tab) int {
 		b.mustOpen(t, "/warranties/import")
 		text := sheet
-		if button != "" { // what was imported before is not imported again
+		if button != "" { // a new name, so that the row is not a duplicate
 			text = strings.ReplaceAll(sheet, "Kettle", "Kettle "+rand.Text())
 		}
 		b.fill(t, "#sheet", text)
@@ -42,21 +42,22 @@ func pasted(sheet, button string) func(t testing.TB, b *tab) int {
 	}
 }
 
-// download presses a button that gives a file, and returns what is in it.
+// download presses a button and returns the content of the downloaded file.
 func (b *tab) download(t testing.TB, button, name string) string {
 	t.Helper()
 	folder := t.TempDir()
 	info, err := chromedp.Call(b.ctx, target.GetTargetInfo, target.GetTargetInfoParams{})
 	if err == nil {
-		_, err = chromedp.Call(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: "allow", DownloadPath: folder, BrowserContextID: info.TargetInfo.BrowserContextID})
+		_, err = chromedp.Call(b.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+			Behavior: "allow", DownloadPath: folder, BrowserContextID: info.TargetInfo.BrowserContextID})
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.do(t, chromedp.Click(fmt.Sprintf(`//*[self::button or self::a][normalize-space()=%q]`, button), chromedp.NodeVisible))
+	b.do(t, chromedp.Click(buttonNamed(button), chromedp.NodeVisible))
 	var text []byte
-	// The name is there before the text is, which comes all at once.
-	testenv.Wait(t, "the file is there", func() bool {
+	// The file is empty at first; its content is written at once.
+	testenv.Wait(t, "the file is downloaded", func() bool {
 		files, _ := filepath.Glob(filepath.Join(folder, name))
 		if len(files) == 1 {
 			text, _ = os.ReadFile(files[0])
@@ -66,8 +67,8 @@ func (b *tab) download(t testing.TB, button, name string) string {
 	return string(text)
 }
 
-// TestImportAndExport brings a sheet along, as somebody new: payloads in it stay
-// text, what is exported is no formula, and somebody else can import that.
+// TestImportAndExport imports a sheet of payloads, exports it and imports the export into another
+// account. Payloads stay text, and the export contains no formulas.
 func TestImportAndExport(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -84,19 +85,21 @@ func TestImportAndExport(t *testing.T) {
 	ada.fill(t, "#file", file)
 	ada.press(t, "Preview import")
 	ada.mustBeText(t, payloads[:shownRows-1]...)
-	ada.mustShow(t, "Nothing is stored yet.", "Line 3", "End date: The last day of cover can not be before its first day.")
-	if refused := ada.download(t, "Download these rows", "refused.csv"); !strings.Contains(refused, "'=1+1,,,") || !strings.Contains(refused, "svc_error") {
+	ada.mustShow(t, "Nothing is saved yet.", "Line 3", "End date: The last day of cover can not be before its first day.")
+	refused := ada.download(t, "Download these rows", "refused.csv")
+	if !strings.Contains(refused, "'=1+1,,,") || !strings.Contains(refused, "svc_error") {
 		t.Errorf("the refused rows are %q", refused)
 	}
-	ada.press(t, "Import the good rows")
+	ada.press(t, "Import valid rows")
 	ada.mustBeText(t)
 	ada.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "Already imported\n0", "Failed\n1")
-	ada.press(t, "Go to the warranties")
+	ada.press(t, "View warranties")
 	ada.mustBeText(t, payloads[len(payloads)-10:]...)
 
-	// Only what the filters let through is exported, and nothing that a spreadsheet would run.
+	// The export has only the rows that match the filters, and no cell that a spreadsheet would run.
 	ada.fill(t, "#q", "HYPERLINK")
-	if rows := rowsOf(t, ada.download(t, "Export CSV", "warranties-*.csv")); len(rows) != 2 || !strings.HasPrefix(rows[1][2], "'=HYPERLINK") {
+	rows := rowsOf(t, ada.download(t, "Export CSV", "warranties-*.csv"))
+	if len(rows) != 2 || !strings.HasPrefix(rows[1][2], "'=HYPERLINK") {
 		t.Errorf("the export of a search is %q", rows)
 	}
 	ada.mustOpen(t, "/warranties")
@@ -114,19 +117,20 @@ func TestImportAndExport(t *testing.T) {
 	plain.mustOpen(t, "/warranties/import")
 	plain.fill(t, "#file", file)
 	plain.press(t, "Preview import")
-	plain.mustShow(t, "This looks like an export of svc.")
+	plain.mustShow(t, "This looks like an export from svc.")
 	plain.press(t, "Import")
 	plain.mustShow(t, fmt.Sprintf("Created\n%d", len(payloads)+1), "Failed\n0")
 	plain.mustOpen(t, "/warranties")
-	if got, want := ownColumns(t, plain.download(t, "Export CSV", "warranties-*.csv")), ownColumns(t, exported); !slices.Equal(got, want) {
+	got, want := ownColumns(t, plain.download(t, "Export CSV", "warranties-*.csv")), ownColumns(t, exported)
+	if !slices.Equal(got, want) {
 		t.Errorf("%q\nbecame\n%q", want, got)
 	}
 	ada.mustBeQuiet(t)
 	olga.mustBeQuiet(t)
 }
 
-// payloadSheet has a row for each payload, with it in every field, one that is a
-// formula, and one that can not be stored.
+// payloadSheet returns a sheet with a row for each payload in every field, a row with formulas and
+// an invalid row.
 func payloadSheet(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
@@ -153,7 +157,7 @@ func rowsOf(t testing.TB, text string) [][]string {
 	return rows
 }
 
-// ownColumns are the columns of an export that are a person's own.
+// ownColumns returns the columns of an export that an import keeps, as sorted lines.
 func ownColumns(t testing.TB, text string) []string {
 	t.Helper()
 	var lines []string

@@ -18,7 +18,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// receipt is a file that is what its name says.
+// receipt writes a small PDF file.
 func receipt(t testing.TB, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -28,20 +28,21 @@ func receipt(t testing.TB, name string) string {
 	return file
 }
 
-// TestJourney is the story of a warranty, told by the people in it, each in a
-// browser of their own.
+// TestJourney follows a warranty from registration to transfer, with each user in a browser of
+// their own.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
 	ada, seller, buyer := s.visitor(t), s.person(t, halden), s.person(t, nora)
-	product, email := fmt.Sprint("Espresso machine ", time.Now().UnixNano()), fmt.Sprintf("ada%d@people.example", time.Now().UnixNano())
+	product := fmt.Sprint("Espresso machine ", time.Now().UnixNano())
+	email := fmt.Sprintf("ada%d@people.example", time.Now().UnixNano())
 
-	// Somebody new creates an account and verifies the address.
-	ada.mustOpen(t, "/warranties") // where they wanted to go
+	// Ada creates an account and verifies the address.
+	ada.mustOpen(t, "/warranties") // leads to sign-in
 	ada.click(t, `a[href^="/register"]`)
 	ada.fill(t, "#name", "Ada Byron", "#email", email, "#password", password)
 	ada.press(t, "Create account")
-	ada.mustShow(t, "Verify your e-mail address", email)
+	ada.mustShow(t, "Verify your email address", email)
 	code, err := s.mailed(email, "Confirm your email address")
 	if err != nil {
 		t.Fatal(err)
@@ -51,27 +52,27 @@ func TestJourney(t *testing.T) {
 	ada.mustOpen(t, "/settings/profile")
 	ada.mustShow(t, "Verified")
 
-	// They create a warranty, by keyboard from anywhere, and keep the receipt with it.
+	// She creates a warranty with a keyboard shortcut and uploads the receipt.
 	ada.leads(t, keys("n"))
 	ada.fill(t, "#product_name", product, "#start_date", today(-30), "#end_date", today(700), "#category", "Appliances", "#serial_number", "EM-4711",
 		"#seller_name", "Halden Electronics", "#seller_email", halden, "#description", "With a grinder.\nTwo years.")
 	ada.press(t, "Create warranty")
-	ada.mustShow(t, "The warranty was created.", product, "EM-4711", "In force", "With a grinder.")
+	ada.mustShow(t, "Warranty created.", product, "EM-4711", "In force", "With a grinder.")
 	record := strings.SplitN(ada.path(t), "?", 2)[0]
 	reference := eval[string](t, ada, `document.querySelector('a[href^="/verify/"]').pathname.split("/").pop()`)
 	ada.click(t, `a[href^="/documents/new?warranty_id="]`)
 	ada.fill(t, "#type", "receipt", "#file", receipt(t, "receipt.pdf"))
 	ada.press(t, "Upload")
-	ada.mustShow(t, "The document was uploaded.", "receipt.pdf")
+	ada.mustShow(t, "Document uploaded.", "receipt.pdf")
 	ada.mustOpen(t, "/")
-	ada.mustShow(t, "Ada Byron uploaded a document\n"+product, "Ada Byron created the record\n"+product, "just now · web")
+	ada.mustShow(t, "Ada Byron uploaded a document\n"+product, "Ada Byron created the warranty\n"+product, "just now · web")
 	ada.mustOpen(t, record)
 
-	// It breaks. They file a claim, and the seller decides it.
+	// She files a claim, and the seller approves it.
 	ada.press(t, "File a claim")
 	ada.fill(t, "#type", "repair", "#incident_date", today(-2), "#description", "It leaks from below.")
 	ada.press(t, "File claim")
-	ada.mustShow(t, "The claim was filed.", "Submitted", "It leaks from below.")
+	ada.mustShow(t, "Claim filed.", "Submitted", "It leaks from below.")
 	claim := strings.SplitN(ada.path(t), "?", 2)[0]
 	seller.mustOpen(t, "/claims?status=submitted")
 	seller.open(t, eval[string](t, seller, fmt.Sprintf(`[...document.querySelectorAll("tbody tr")].find(r => r.innerText.includes(%q)).querySelector("a").pathname`, product)))
@@ -79,39 +80,40 @@ func TestJourney(t *testing.T) {
 		t.Fatalf("the seller is at %s and the claim at %s", got, claim)
 	}
 	seller.fill(t, `input[value="under_review"]`, "true")
-	seller.press(t, "Move")
-	seller.mustShow(t, "The claim was moved.", "Under review")
+	seller.press(t, "Update claim")
+	seller.mustShow(t, "Claim updated.", "Under review")
 	seller.fill(t, `input[value="approved"]`, "true", "#reason", "A known fault of this series.")
-	seller.press(t, "Move")
+	seller.press(t, "Update claim")
 	seller.mustShow(t, "Approved", "A known fault of this series.")
 	ada.mustOpen(t, claim)
 	ada.mustShow(t, "Approved", "A known fault of this series.", "Halden Electronics")
 
-	// The list finds it while they type, and its address can be shared.
+	// The list updates while she types, and its address holds the search.
 	ada.mustOpen(t, "/warranties")
 	ada.do(t, keys("/"), keys(strings.ToLower(product)))
 	ada.until(t, `location.search.includes("espresso") && document.querySelectorAll("#rows tbody tr").length === 1`)
 	ada.do(t, keys("xyz"))
-	ada.until(t, `document.querySelector("#rows").innerText.includes("No warranty matches")`)
+	ada.until(t, `document.querySelector("#rows").innerText.includes("No warranties match")`)
 	ada.mustBeQuiet(t)
 
-	// They sell it: the new owner takes it with the code, and it is theirs no more.
+	// She sells it: the new owner accepts the transfer with the code.
 	ada.mustOpen(t, record)
 	ada.offer(t, nora)
-	ada.mustShow(t, "Offered", nora)
+	ada.mustShow(t, "Transfer offered", nora)
 	offered := eval[string](t, ada, `document.querySelector("#code").textContent`)
 	buyer.mustOpen(t, "/transfers/accept")
 	buyer.fill(t, "#code", offered)
-	buyer.press(t, "Accept a warranty")
-	buyer.mustShow(t, "The warranty is yours now.", product, "receipt.pdf", "became the owner")
+	buyer.press(t, "Accept warranty")
+	buyer.mustShow(t, "The warranty is now yours.", product, "receipt.pdf", "became the owner")
 	buyer.mustOpen(t, record+"/edit")
-	// Ada entered the record and stays its issuer, but it is not theirs to claim on or to give away.
+	// Ada stays the issuer, but can no longer file a claim.
 	ada.mustOpen(t, record)
 	if strings.Contains(ada.text(t), "File a claim") {
-		t.Error("who sold a warranty may still claim on it")
+		t.Error("the previous owner may still file a claim")
 	}
 
-	// Anybody checks it, however badly the reference is typed; one wrong character is found.
+	// Anyone can verify it. The form accepts any spelling of the reference and detects a wrong
+	// character.
 	passerBy := s.visitor(t)
 	passerBy.mustOpen(t, "/verify")
 	mistyped := []byte(reference)
@@ -120,12 +122,15 @@ func TestJourney(t *testing.T) {
 	if status := passerBy.press(t, "Check"); status != http.StatusUnprocessableEntity {
 		t.Errorf("a mistyped reference: %d", status)
 	}
-	passerBy.mustShow(t, "This reference has a typing error")
-	passerBy.fill(t, "#reference", "  "+strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(strings.ToLower(strings.TrimPrefix(reference, "WR-"))))
+	passerBy.mustShow(t, "This reference number has a typing error")
+	spelled := strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(strings.ToLower(strings.TrimPrefix(reference, "WR-")))
+	passerBy.fill(t, "#reference", "  "+spelled)
 	passerBy.press(t, "Check")
 	passerBy.mustShow(t, "This warranty is in force", product, reference)
-	if text := passerBy.text(t); strings.Contains(text, "Nora") || strings.Contains(text, "leaks") || strings.Contains(text, "EM-4711") || strings.Contains(text, "receipt") {
-		t.Errorf("the public page says too much:\n%s", text)
+	for _, private := range []string{"Nora", "leaks", "EM-4711", "receipt"} {
+		if text := passerBy.text(t); strings.Contains(text, private) {
+			t.Errorf("the public page shows %q:\n%s", private, text)
+		}
 	}
 	passerBy.mustBeQuiet(t, http.StatusUnprocessableEntity)
 
@@ -135,12 +140,14 @@ func TestJourney(t *testing.T) {
 	buyer.mustBeQuiet(t)
 }
 
-// tokenStory generates a token, uses it, sees the use, and rotates and revokes it.
+// tokenStory generates a token, uses it, checks that the use is shown, and rotates and revokes it.
 func tokenStory(t *testing.T, s *site, ada *tab) {
 	t.Helper()
 	run := func(secret string) (string, error) {
 		cmd := exec.Command(svc(), "warranties", "list")
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + secret, "SVC_BASE_URL=" + s.url + "/api/v1"}
+		cmd.Env = []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + secret, "SVC_BASE_URL=" + s.url + "/api/v1",
+		}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
@@ -153,7 +160,7 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 	mustNotRun := func(secret string) {
 		t.Helper()
 		if out, err := run(secret); err == nil {
-			t.Fatalf("svc could use a token that has ended:\n%s", out)
+			t.Fatalf("svc could use an invalid token:\n%s", out)
 		}
 	}
 	name := "laptop"
@@ -171,14 +178,14 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 	ada.until(t, `document.querySelector("#first").innerText.includes("Received")`)
 	ada.mustShow(t, "GET /api/v1/warranties")
 
-	// Its use is seen, with what it was used by.
+	// The settings show its use, but never the secret.
 	ada.mustOpen(t, "/settings/api")
 	ada.mustShow(t, "1 of 20 active tokens", name, "just now")
 	if strings.Contains(eval[string](t, ada, "document.documentElement.outerHTML"), first) {
 		t.Error("the secret is shown a second time")
 	}
 
-	// A new secret takes the place of the old one; a reload makes no third.
+	// Rotating replaces the secret.
 	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#rotate-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
 	ada.click(t, "dialog[open] .btn.primary")
 	second := eval[string](t, ada, `document.querySelector("#secret").textContent`)
@@ -191,11 +198,11 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 
 	ada.mustOpen(t, "/settings/api")
 	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#revoke-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")), keys(kb.Escape))
-	ada.until(t, `!document.querySelector("dialog[open]")`) // thought better of it
+	ada.until(t, `!document.querySelector("dialog[open]")`) // cancelled
 	mustRun(second)
 	ada.do(t, chromedp.Click(chromedp.CSS(`[data-open^="#revoke-"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open]")))
 	ada.click(t, "dialog[open] .btn.danger")
-	ada.mustShow(t, "The token was revoked", "Revoked", "0 of 20 active tokens")
+	ada.mustShow(t, "Token revoked.", "Revoked", "0 of 20 active tokens")
 	mustNotRun(second)
 	testenv.Wait(t, "the requests are listed", func() bool {
 		ada.mustOpen(t, "/settings/api/requests")
@@ -203,5 +210,5 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 	})
 }
 
-// today is the date some days from now.
+// today returns the date in a number of days.
 func today(days int) string { return time.Now().UTC().AddDate(0, 0, days).Format(time.DateOnly) }

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestKeyboard goes through the pages without a mouse.
+// TestKeyboard uses the pages without a mouse.
 func TestKeyboard(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -32,7 +32,7 @@ func TestKeyboard(t *testing.T) {
 		}
 	}
 
-	// Letters lead everywhere, but not while somebody types.
+	// Shortcuts navigate, except while a field has the focus.
 	b.mustOpen(t, "/")
 	go1("/warranties", "gw")
 	go1("/claims", "gc")
@@ -41,11 +41,12 @@ func TestKeyboard(t *testing.T) {
 	go1("/", "go")
 	go1("/warranties/new", "n")
 	b.do(t, chromedp.Focus(chromedp.CSS("#product_name")), keys("/n?gw"))
-	if got := eval[string](t, b, `document.querySelector("#product_name").value`); got != "/n?gw" || b.path(t) != "/warranties/new" {
+	got := eval[string](t, b, `document.querySelector("#product_name").value`)
+	if got != "/n?gw" || b.path(t) != "/warranties/new" {
 		t.Errorf("typed %q, now at %s", got, b.path(t))
 	}
 
-	// Search: the field of the page, or a dialog where there is none.
+	// "/" focuses the search field of the page, or opens the search dialog if there is none.
 	b.mustOpen(t, "/warranties")
 	b.do(t, keys("/"))
 	mustFocus("q")
@@ -59,21 +60,21 @@ func TestKeyboard(t *testing.T) {
 	}
 	b.mustShow(t, "Bosch Serie 6")
 
-	// The first Tab is the way around the navigation, and it works.
+	// The first tab stop skips the navigation.
 	b.mustOpen(t, "/claims")
 	b.do(t, keys(kb.Tab))
 	mustFocus("#main")
 	if top := eval[float64](t, b, `document.activeElement.getBoundingClientRect().top`); top < 0 {
-		t.Errorf("the link that skips the navigation can not be seen: it is at %v", top)
+		t.Errorf("the skip link is not visible: it is at %v", top)
 	}
 	b.do(t, keys(kb.Enter))
 	b.until(t, `document.activeElement.id === "main"`)
 	b.do(t, keys(kb.Tab))
 	if got := eval[bool](t, b, `document.querySelector("#main").contains(document.activeElement)`); !got {
-		t.Errorf("after the content was skipped to, Tab leads to %s", focus())
+		t.Errorf("after the skip link, Tab leads to %s", focus())
 	}
 
-	// A dialog keeps the focus, and Esc closes it and gives the focus back.
+	// A dialog traps the focus. Esc closes it and restores the focus.
 	b.do(t, keys("?"))
 	b.until(t, `document.querySelector("#shortcuts").open`)
 	b.walk(t, "#shortcuts")
@@ -85,9 +86,10 @@ func TestKeyboard(t *testing.T) {
 		t.Errorf("the dialog gave the focus to %s", focus())
 	}
 
-	// Tabs are one stop, and arrows go between them.
+	// A tab list is one tab stop, and arrow keys move between tabs.
 	b.do(t, chromedp.Focus(chromedp.CSS(`[role=tab][aria-selected=true]`)), keys(kb.ArrowRight))
-	if got := eval[string](t, b, `[...document.querySelectorAll("[role=tabpanel]:not([hidden])")].map(p => p.id).join()`); got != "panel-cli" || focus() != "tab-cli" {
+	got = eval[string](t, b, `[...document.querySelectorAll("[role=tabpanel]:not([hidden])")].map(p => p.id).join()`)
+	if got != "panel-cli" || focus() != "tab-cli" {
 		t.Errorf("the arrow shows %s and focuses %s", got, focus())
 	}
 	b.do(t, keys(kb.Tab))
@@ -97,17 +99,20 @@ func TestKeyboard(t *testing.T) {
 	b.mustBeQuiet(t)
 }
 
-// walk goes through an open dialog by Tab, in both directions and further than it
-// has stops, and closes it.
+// walk presses Tab in an open dialog in both directions, more often than it has tab stops, and
+// closes it.
 func (b *tab) walk(t *testing.T, dialog string) {
 	t.Helper()
 	for _, modifiers := range [][]chromedp.Modifier{nil, {chromedp.ModifierShift}} {
 		stops := eval[int](t, b, `document.querySelectorAll("`+dialog+` :is(a, button, input:not([type=hidden]), select, textarea)").length`)
 		for range stops + 2 {
 			b.do(t, keys(kb.Tab, modifiers...))
-			// The browser's own controls are between the last stop and the first.
-			if !eval[bool](t, b, `document.querySelector("`+dialog+`").contains(document.activeElement) || document.activeElement === document.body`) {
-				t.Fatalf("Tab left the dialog %s for %s", dialog, eval[string](t, b, "document.activeElement.outerHTML.slice(0, 200)"))
+			// Between the last stop and the first, the focus is on the browser's own controls.
+			inside := eval[bool](t, b, `document.querySelector("`+dialog+`").contains(document.activeElement) ||
+				document.activeElement === document.body`)
+			if !inside {
+				at := eval[string](t, b, "document.activeElement.outerHTML.slice(0, 200)")
+				t.Fatalf("Tab left the dialog %s for %s", dialog, at)
 			}
 		}
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// maxPicture is how large a picture may be: they are part of the repository.
+// maxPicture is the maximum size of a screenshot in the repository.
 const maxPicture = 150_000
 
-// TestPictures looks at the main pages of the demo as the README shows them. With
-// SVC_SCREENSHOTS, the pictures are written into that folder, in every look.
+// TestPictures takes screenshots of the main pages of the demo. If SVC_SCREENSHOTS names a folder, it
+// takes them in every look and writes them to the folder.
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -38,7 +38,12 @@ func TestPictures(t *testing.T) {
 		wanted = looks[:1]
 	}
 	for _, page := range []struct{ name, path, open string }{
-		{"overview", "/", ""}, {"warranties", "/warranties", ""}, {"warranty", detail, ""}, {"settings", "/settings/api", ""}, {"token", "/settings/api", "#new"}, {"verify", verify, ""},
+		{"overview", "/", ""},
+		{"warranties", "/warranties", ""},
+		{"warranty", detail, ""},
+		{"settings", "/settings/api", ""},
+		{"token", "/settings/api", "#new"},
+		{"verify", verify, ""},
 	} {
 		for _, look := range wanted {
 			b.look(t, look.scheme, look.width)
@@ -54,7 +59,7 @@ func TestPictures(t *testing.T) {
 	b.mustBeQuiet(t)
 }
 
-// picture takes what the tab shows.
+// picture takes a screenshot of the tab.
 func (b *tab) picture(t *testing.T, name string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, pagePatience)
@@ -72,7 +77,7 @@ func (b *tab) picture(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	if small.Len() > maxPicture {
-		t.Errorf("the picture %s has %d bytes, want %d at most", name, small.Len(), maxPicture)
+		t.Errorf("the screenshot %s has %d bytes, want at most %d", name, small.Len(), maxPicture)
 	}
 	if folder := os.Getenv("SVC_SCREENSHOTS"); folder != "" {
 		if err := os.WriteFile(filepath.Join(folder, name+".png"), small.Bytes(), 0o644); err != nil {
@@ -81,8 +86,8 @@ func (b *tab) picture(t *testing.T, name string) {
 	}
 }
 
-// fewColours keeps the colours that a picture has most of. Pages have few: what is
-// lost are steps at the edges of letters, and the file is a quarter as large.
+// fewColours reduces a screenshot to its 256 most frequent colors. Only antialiasing is lost, and the
+// file is a quarter of the size.
 func fewColours(shown image.Image) *image.Paletted {
 	counts := map[color.RGBA]int{}
 	bounds := shown.Bounds()

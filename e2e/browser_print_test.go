@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPapersFitOnAPage prints what people print: the public page and the label.
+// TestPapersFitOnAPage prints the verification page and the label on one page each.
 func TestPapersFitOnAPage(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -20,7 +20,8 @@ func TestPapersFitOnAPage(t *testing.T) {
 	b.mustOpen(t, record)
 	for _, path := range []string{b.links(t, `a[href^="/verify/"]`)[0], record + "/label"} {
 		b.mustOpen(t, path)
-		printed, err := chromedp.Call(b.ctx, page.PrintToPDF, page.PrintToPDFParams{MarginTop: new(0.0), MarginBottom: new(0.0)})
+		margins := page.PrintToPDFParams{MarginTop: new(0.0), MarginBottom: new(0.0)}
+		printed, err := chromedp.Call(b.ctx, page.PrintToPDF, margins)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,9 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestTablesFitAtEveryWidth looks for columns and buttons that are cut off, from
-// a phone to a desktop: with what the demo has, and with names that have no space to
-// break at. Finding C15.
+// TestTablesFitAtEveryWidth looks for clipped columns and buttons at widths from phone to desktop,
+// with the records of the demo and with long names without spaces. Finding C15.
 func TestTablesFitAtEveryWidth(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -31,11 +30,11 @@ func TestTablesFitAtEveryWidth(t *testing.T) {
 	b.press(t, "File a claim")
 	b.fill(t, "#type", "repair", "#incident_date", today(-2), "#description", long)
 	b.press(t, "File claim")
-	b.mustShow(t, "The claim was filed.")
+	b.mustShow(t, "Claim filed.")
 	b.mustFit(t)
 }
 
-// mustFit looks at the pages with tables.
+// mustFit checks the pages with tables.
 func (b *tab) mustFit(t *testing.T) {
 	t.Helper()
 	for _, path := range []string{"/", "/warranties", "/claims", "/documents", "/settings/api", "/settings/api/requests"} {
@@ -43,17 +42,18 @@ func (b *tab) mustFit(t *testing.T) {
 		for _, width := range []int64{320, 390, 768, 900, 1024, 1280, 1440} {
 			b.look(t, "light", width)
 			cut := eval[[]string](t, b, `[...document.querySelectorAll(".tablewrap:has(> table)")]
-				.filter(e => e.scrollWidth > e.clientWidth).map(e => e.getAttribute("aria-label") + ": " + e.scrollWidth + " > " + e.clientWidth)`)
+				.filter(e => e.scrollWidth > e.clientWidth)
+				.map(e => e.getAttribute("aria-label") + ": " + e.scrollWidth + " > " + e.clientWidth)`)
 			if len(cut) > 0 {
-				t.Errorf("%s at %d px is cut off: %v", path, width, cut)
+				t.Errorf("%s at %d px is clipped: %v", path, width, cut)
 			}
 		}
 	}
 	b.mustBeQuiet(t)
 }
 
-// TestShortcutsCanBeSwitchedOff: single keys do nothing once they are switched off,
-// also on the next page, and the switch can be found without them. Finding C17.
+// TestShortcutsCanBeSwitchedOff turns single-key shortcuts off with the mouse. They stay off on the
+// next page. Finding C17.
 func TestShortcutsCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -75,7 +75,7 @@ func TestShortcutsCanBeSwitchedOff(t *testing.T) {
 	b.mustBeQuiet(t)
 }
 
-// TestSearchSaysWhatItFound listens to the live region while typing. Finding C17.
+// TestSearchSaysWhatItFound reads the live region while typing. Finding C17.
 func TestSearchSaysWhatItFound(t *testing.T) {
 	t.Parallel()
 	b := openSite(t).person(t, nora)
@@ -87,8 +87,8 @@ func TestSearchSaysWhatItFound(t *testing.T) {
 	b.mustBeQuiet(t)
 }
 
-// TestErrorsGetTheFocus sends forms that the service refuses: the focus is on the
-// first field that is wrong, or on what is wrong with the whole. Finding C17.
+// TestErrorsGetTheFocus sends invalid forms: the focus is on the first invalid field, or on the error
+// of the whole form. Finding C17.
 func TestErrorsGetTheFocus(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -105,8 +105,8 @@ func TestErrorsGetTheFocus(t *testing.T) {
 	b.mustBeQuiet(t, 422, 422)
 }
 
-// TestFormIsThereAfterSignIn: a form sent after the session ended in another tab
-// is there, filled in, after signing in again. Finding A6.
+// TestFormIsThereAfterSignIn sends a form after the session ended in another tab. The filled form is
+// shown again after sign-in. Finding A6.
 func TestFormIsThereAfterSignIn(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -128,8 +128,8 @@ func TestFormIsThereAfterSignIn(t *testing.T) {
 	b.mustBeQuiet(t, 401)
 }
 
-// TestPastedAddressIsAReference pastes the address of a verification page into the
-// form, and mistypes a reference in an address. Finding C18.
+// TestPastedAddressIsAReference pastes the address of a verification page into the form, and opens an
+// address with a mistyped reference. Finding C18.
 func TestPastedAddressIsAReference(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)

@@ -13,7 +13,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestFirstVisitIsSmall counts what travels when somebody comes for the first time.
+// TestFirstVisitIsSmall measures the transfer size of the first visit of public pages.
 func TestFirstVisitIsSmall(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -50,7 +50,7 @@ func TestFirstVisitIsSmall(t *testing.T) {
 			}
 		}()
 		b.mustOpen(t, path)
-		testenv.Wait(t, "all of the page has come", func() bool {
+		testenv.Wait(t, "all files are loaded", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(asked) > 3 && count == len(asked)
@@ -59,11 +59,11 @@ func TestFirstVisitIsSmall(t *testing.T) {
 		mu.Lock()
 		t.Logf("%s: %.1f KB in %d requests", path, total/1000, len(asked))
 		if total > 120_000 {
-			t.Errorf("the first visit of %s takes %.0f bytes, want 120,000 at most", path, total)
+			t.Errorf("the first visit of %s takes %.0f bytes, want at most 120,000", path, total)
 		}
 		for _, address := range asked {
 			if !strings.HasPrefix(address, s.url+"/") {
-				t.Errorf("%s asks another host: %s", path, address)
+				t.Errorf("%s loads from another host: %s", path, address)
 			}
 		}
 		mu.Unlock()

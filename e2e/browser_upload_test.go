@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestUploadShowsHowFarItIs uploads by a slow line, and watches.
+// TestUploadShowsHowFarItIs uploads over a slow connection and checks the progress bar.
 func TestUploadShowsHowFarItIs(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -32,31 +32,33 @@ func TestUploadShowsHowFarItIs(t *testing.T) {
 	b.do(t, chromedp.Click(chromedp.CSS("main form .btn.primary")))
 	b.until(t, `(p => p?.checkVisibility() && p.value > 0 && p.value < p.max)(document.querySelector("progress"))`)
 	if !eval[bool](t, b, `document.querySelector("main form .btn.primary").disabled`) {
-		t.Error("it can be sent twice")
+		t.Error("the button is not disabled")
 	}
 	b.line(t, -1)
 	b.until(t, `location.search === "?done=uploaded" && document.readyState === "complete"`)
-	b.mustShow(t, "The document was uploaded.", "notes.txt", "2.9 MiB")
+	b.mustShow(t, "Document uploaded.", "notes.txt", "2.9 MiB")
 	b.mustBeQuiet(t)
 
-	// What is refused is said on the form, which can be sent again.
+	// A refused upload is shown on the form, which can be sent again.
 	b.mustOpen(t, "/documents/new")
 	b.fill(t, "#file", receipt(t, "receipt.exe"))
 	b.do(t, chromedp.Click(chromedp.CSS("main form .btn.primary")))
 	b.until(t, `!!document.querySelector("main form .wrong")`)
 	b.fill(t, "#file", receipt(t, "receipt.pdf"))
 	b.press(t, "Upload")
-	b.mustShow(t, "The document was uploaded.", "receipt.pdf")
+	b.mustShow(t, "Document uploaded.", "receipt.pdf")
 	if got := b.path(t); !strings.HasPrefix(got, "/warranties/") {
 		t.Errorf("the upload led to %s", got)
 	}
 	b.mustBeQuiet(t, 422)
 }
 
-// line is how many bytes a second the tab can send.
+// line limits the upload throughput of the tab, in bytes per second.
 func (b *tab) line(t testing.TB, bytes float64) {
 	t.Helper()
-	slow := network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: bytes}}}
+	slow := network.EmulateNetworkConditionsByRuleParams{
+		MatchedNetworkConditions: []*network.Conditions{{DownloadThroughput: -1, UploadThroughput: bytes}},
+	}
 	if _, err := chromedp.Call(b.ctx, network.EmulateNetworkConditionsByRule, slow); err != nil {
 		t.Fatal(err)
 	}

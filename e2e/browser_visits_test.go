@@ -17,27 +17,27 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// visit is one page to look at, as somebody.
+// visit is a page to check, as a user.
 type visit struct {
 	who    string
 	path   string
-	by     func(t testing.TB, b *tab) int // leads there, when an address alone does not
-	status int                            // of the answer, when it is not 200
+	by     func(t testing.TB, b *tab) int // opens the page, if it has no address
+	status int                            // the expected status, if it is not 200
 }
 
 func (v visit) String() string {
 	return strings.Trim(strings.TrimSuffix(v.who, ".example")+v.path, "/")
 }
 
-// Who looks at pages, beside the people of the demo.
+// The users who visit pages, besides those of the demo.
 const (
 	stranger = ""         // not signed in
 	newcomer = "newcomer" // has an account and nothing else
-	tinkerer = "tinkerer" // has a record, and makes mistakes
+	tinkerer = "tinkerer" // has a record, and sends invalid forms
 )
 
-// company are the people who look at pages, each with a browser, and the pages
-// that they look at. Tests share them, and open tabs of their own.
+// company returns the users with their tabs, and the pages to visit. Tests share them and open their
+// own tabs.
 func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 	t.Helper()
 	s.gather.Do(func() {
@@ -56,13 +56,13 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 		s.people = people
 	})
 	if s.people == nil {
-		t.Fatal("nobody could sign in, as an earlier test says")
+		t.Fatal("signing in failed in an earlier test")
 	}
 	return s.people, s.pages
 }
 
-// eachVisit has everybody look at their pages at the same time, each in a tab of
-// their own and one page after the other, as visits that build on earlier ones need.
+// eachVisit visits the pages of all users in parallel, and the pages of each user in order, because
+// some visits depend on earlier ones.
 func (s *site) eachVisit(t *testing.T, all []visit, open func(*tab, testing.TB) *tab, look func(t *testing.T, b *tab, v visit)) {
 	t.Helper()
 	people, _ := s.company(t)
@@ -70,7 +70,7 @@ func (s *site) eachVisit(t *testing.T, all []visit, open func(*tab, testing.TB) 
 	for i, v := range all {
 		lane := v.who
 		if lane == nora && i%2 == 0 {
-			lane += " in a second tab" // she has most
+			lane += " in a second tab" // she has the most pages
 		}
 		lanes[lane] = append(lanes[lane], v)
 	}
@@ -86,20 +86,20 @@ func (s *site) eachVisit(t *testing.T, all []visit, open func(*tab, testing.TB) 
 	wg.Wait()
 }
 
-// mustVisit goes to a page, which is answered as it should be and complains about nothing.
+// mustVisit opens a page, and fails if its status is not the expected one or its console has errors.
 func (b *tab) mustVisit(t testing.TB, v visit) {
 	t.Helper()
-	lead := v.by
-	if lead == nil {
-		lead = func(t testing.TB, b *tab) int { return b.open(t, v.path) }
+	open := v.by
+	if open == nil {
+		open = func(t testing.TB, b *tab) int { return b.open(t, v.path) }
 	}
-	if status := lead(t, b); status != cmp.Or(v.status, http.StatusOK) {
+	if status := open(t, b); status != cmp.Or(v.status, http.StatusOK) {
 		t.Fatalf("got %d\n%s", status, b.describe())
 	}
 	b.mustBeQuiet(t, v.status)
 }
 
-// account makes an account for somebody new, and returns its address.
+// account registers a new user and returns the email address.
 func (s *site) account(t testing.TB, name string) string {
 	t.Helper()
 	name = fmt.Sprint(name, time.Now().UnixNano())
@@ -107,8 +107,8 @@ func (s *site) account(t testing.TB, name string) string {
 	return name + "@people.example"
 }
 
-// visits are all pages there are: every address, the statuses that look
-// different, the pages that only a form leads to, and forms with mistakes.
+// visits returns all pages: every address, records in every status, responses to forms, and invalid
+// forms.
 func visits(t testing.TB, people map[string]*tab) []visit {
 	t.Helper()
 	var all []visit
@@ -128,13 +128,23 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		return links[0]
 	}
 
-	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed", "/verify", "/docs", "/docs/errors", "/sign-in?done=password")
-	all = append(all, visit{who: stranger, path: "/nowhere", status: http.StatusNotFound}, visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
-		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound}, visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
+	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed",
+		"/verify", "/docs", "/docs/errors", "/sign-in?done=password")
+	all = append(all,
+		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
+		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
+		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound},
+		visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 
-	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import", "/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/transfers/accept",
-		"/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile", "/settings/calendar")
-	const record, claim, token = `td a[href^="/warranties/"]`, `td a[href^="/claims/"]`, `td a[href^="/settings/api/tokens/"]`
+	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
+		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
+		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
+		"/settings/calendar")
+	const (
+		record = `td a[href^="/warranties/"]`
+		claim  = `td a[href^="/claims/"]`
+		token  = `td a[href^="/settings/api/tokens/"]`
+	)
 	for _, status := range []string{"active", "ending", "upcoming", "expired", "void", "cancelled"} {
 		path := first(nora, "/warranties?status="+status, record)
 		verify := first(nora, path, `a[href^="/verify/"]`)
@@ -153,11 +163,12 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	tokenPath := first(nora, "/settings/api", token)
 	add(nora, tokenPath, tokenPath+"/first")
 
-	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api", "/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
+	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
+		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
 	return append(all, byForms()...)
 }
 
-// byForms are the pages that are the answer to a form.
+// byForms returns the pages that are responses to forms.
 func byForms() []visit {
 	generate := func(name string) func(t testing.TB, b *tab) int {
 		return func(t testing.TB, b *tab) int {
@@ -166,7 +177,7 @@ func byForms() []visit {
 			return b.press(t, "Generate token")
 		}
 	}
-	// They are visited in this order, by one person: later ones build on earlier ones.
+	// Later visits of a user depend on earlier ones.
 	return []visit{
 		{who: stranger, path: "/sign-in, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/sign-in")
@@ -186,7 +197,7 @@ func byForms() []visit {
 		{who: tinkerer, path: "/warranties, created", by: createKettle},
 		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", "")},
 		{who: tinkerer, path: "/warranties/import, mistaken", by: pasted(mistakenSheet, "")},
-		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, "Import the good rows")},
+		{who: tinkerer, path: "/warranties/import, imported", by: pasted(mistakenSheet, "Import valid rows")},
 		{who: tinkerer, path: "/claims, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/claims/new")
 			b.fill(t, "#incident_date", "2001-01-01", "#description", "It leaks.")
@@ -200,17 +211,17 @@ func byForms() []visit {
 			}
 			b.fill(t, "#file", program)
 			b.do(t, chromedp.Click(chromedp.CSS(`main form .btn.primary`)))
-			b.until(t, `!!document.querySelector("main form .wrong")`) // it takes the place of the form
+			b.until(t, `!!document.querySelector("main form .wrong")`) // the script replaces the form
 			return http.StatusUnprocessableEntity
 		}},
 		{who: tinkerer, path: "/transfers, offered", by: func(t testing.TB, b *tab) int {
 			createKettle(t, b)
-			return b.offer(t, "somebody@people.example")
+			return b.offer(t, "someone@people.example")
 		}},
 		{who: tinkerer, path: "/transfers/accept, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/transfers/accept")
 			b.fill(t, "#code", "ABCD-EFGH")
-			return b.press(t, "Accept a warranty")
+			return b.press(t, "Accept warranty")
 		}},
 		{who: tinkerer, path: "/settings/api, generated", by: generate("Nightly")},
 		{who: tinkerer, path: "/settings/api, mistaken", status: 422, by: generate("Nightly")},
@@ -226,7 +237,7 @@ func byForms() []visit {
 		}},
 		{who: tinkerer, path: "/settings/calendar, made", by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/calendar")
-			return b.press(t, "Make an address")
+			return b.press(t, "Create address")
 		}},
 	}
 }
@@ -238,21 +249,27 @@ func createKettle(t testing.TB, b *tab) int {
 	return b.press(t, "Create warranty")
 }
 
-// offer offers the warranty on the page to somebody.
+// offer offers a transfer of the warranty on the page.
 func (b *tab) offer(t testing.TB, email string) int {
 	t.Helper()
 	eval[bool](t, b, `(document.querySelector("#transfer-email").closest("details").open = true)`)
 	b.fill(t, "#transfer-email", email)
-	return b.press(t, "Offer")
+	return b.press(t, "Offer transfer")
 }
 
-// notPages are addresses that answer with a file or lead elsewhere.
+// notPages are addresses that return a file or redirect.
 var notPages = map[string]bool{
-	"GET /documents/{id}/file": true, "GET /calendar/{file}": true, "GET /.well-known/change-password": true, "GET /warranties/export.csv": true, "GET /warranties/import/template.csv": true,
-	"GET /settings": true, "GET /settings/api/tokens": true, "GET /settings/api/tokens/{id}/rotate": true,
+	"GET /.well-known/change-password":     true,
+	"GET /calendar/{file}":                 true,
+	"GET /documents/{id}/file":             true,
+	"GET /settings":                        true,
+	"GET /settings/api/tokens":             true,
+	"GET /settings/api/tokens/{id}/rotate": true,
+	"GET /warranties/export.csv":           true,
+	"GET /warranties/import/template.csv":  true,
 }
 
-// mustLeaveNothingOut compares what is visited with the table of routes.
+// mustLeaveNothingOut checks that every route is visited.
 func mustLeaveNothingOut(t *testing.T, all []visit) {
 	t.Helper()
 	table, err := os.ReadFile("../internal/web/web.go")
@@ -260,12 +277,12 @@ func mustLeaveNothingOut(t *testing.T, all []visit) {
 		t.Fatal(err)
 	}
 	mux, visited := http.NewServeMux(), map[string]bool{}
-	for _, m := range regexp.MustCompile(`\{"(GET /[^"]*)"`).FindAllStringSubmatch(string(table), -1) {
+	for _, m := range regexp.MustCompile(`pattern: "(GET /[^"]*)"`).FindAllStringSubmatch(string(table), -1) {
 		mux.HandleFunc(m[1], http.NotFound)
 		visited[m[1]] = notPages[m[1]]
 	}
 	if len(visited) < 30 {
-		t.Fatalf("the table has only %d addresses", len(visited))
+		t.Fatalf("found only %d routes", len(visited))
 	}
 	for _, v := range all {
 		request, err := http.NewRequest(http.MethodGet, v.path, nil)
@@ -278,7 +295,7 @@ func mustLeaveNothingOut(t *testing.T, all []visit) {
 	}
 	for pattern, ok := range visited {
 		if !ok {
-			t.Errorf("no test looks at %s", pattern)
+			t.Errorf("no visit to %s", pattern)
 		}
 	}
 }

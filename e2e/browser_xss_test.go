@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// payloads would run, or bring a script in, where text is not kept text. Each
-// sets a mark, so that one that runs is found even where nothing is seen.
+// payloads run a script if they are not escaped. Most set window.hacked, so that a script that runs
+// is detected.
 var payloads = []string{
 	`<script>hacked=1</script>`,
 	`</title><script>hacked=1</script>`,
@@ -44,8 +44,7 @@ var payloads = []string{
 	`&lt;script&gt;hacked=1&lt;/script&gt;`,
 }
 
-// TestTextStaysText puts payloads into every field of text that people have, and
-// looks at every page that shows them.
+// TestTextStaysText puts payloads into every text field and checks every page that shows them.
 func TestTextStaysText(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
@@ -61,21 +60,22 @@ func TestTextStaysText(t *testing.T) {
 	}
 	mallory.fill(t, "#code", code)
 	mallory.press(t, "Verify")
-	session := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": email, "password": password}}).must(t, "data.access_token")
+	session := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
+		body: map[string]string{"email": email, "password": password}}).must(t, "data.access_token")
 
-	// One warranty a payload, with it in every field, and a claim on each.
+	// Each payload gets a warranty with the payload in every field, and a claim.
 	type planted struct{ payload, record, claim, reference string }
 	var garden []planted
 	for _, payload := range payloads {
 		a := s.want(t, 201, call{method: "POST", path: "/api/v1/warranties", secret: session, body: map[string]string{
-			"product_name": payload, "category": payload, "supplier": payload, "serial_number": payload, "seller_name": payload, "description": payload,
-			"seller_email": halden, "start_date": "2024-01-01", "end_date": "2099-12-31"}})
+			"product_name": payload, "category": payload, "supplier": payload, "serial_number": payload, "seller_name": payload,
+			"description": payload, "seller_email": halden, "start_date": "2024-01-01", "end_date": "2099-12-31"}})
 		id := a.must(t, "data.id")
 		c := s.want(t, 201, call{method: "POST", path: "/api/claims", secret: session, body: map[string]string{
 			"warranty_id": id, "type": "repair", "incident_date": "2025-01-01", "description": payload}})
 		garden = append(garden, planted{payload, "/warranties/" + id, "/claims/" + c.must(t, "data.id"), a.must(t, "data.reference_number")})
 	}
-	// What a form takes, through the form: a token's name, a file's, the reason of a decision.
+	// Other texts are sent with forms: token names, a file name, the reason of a decision.
 	for i, payload := range payloads {
 		if i%4 == 0 {
 			mallory.mustOpen(t, "/settings/api/new")
@@ -96,13 +96,14 @@ func TestTextStaysText(t *testing.T) {
 	seller, stranger := s.person(t, halden), s.visitor(t)
 	seller.mustOpen(t, garden[0].claim)
 	seller.fill(t, `input[value="info_requested"], input[value="under_review"]`, "true", "#reason", strings.Join(payloads, " "))
-	seller.press(t, "Move")
+	seller.press(t, "Update claim")
 	seller.mustBeText(t, payloads...)
 
-	// Where they all stand together.
+	// Pages that show many payloads.
 	mallory.mustOpen(t, "/settings/profile")
 	mallory.mustBeText(t)
-	for _, path := range []string{"/", "/settings/api", "/settings/calendar", "/documents", "/claims/new", "/documents/new", "/claims", "/claims?page=2", "/warranties", "/warranties?page=2"} {
+	for _, path := range []string{"/", "/settings/api", "/settings/calendar", "/documents", "/claims/new", "/documents/new",
+		"/claims", "/claims?page=2", "/warranties", "/warranties?page=2"} {
 		mallory.mustOpen(t, path)
 		mallory.mustBeText(t)
 	}
@@ -110,7 +111,7 @@ func TestTextStaysText(t *testing.T) {
 		seller.mustOpen(t, path)
 		seller.mustBeText(t)
 	}
-	// In an address, in the rows that a search swaps in, and in a form that comes back.
+	// Payloads in query parameters and in rows that htmx swaps in.
 	for _, payload := range payloads {
 		query := eval[string](t, mallory, fmt.Sprintf("encodeURIComponent(%q)", payload))
 		mallory.mustOpen(t, "/warranties?status="+query+"&category="+query+"&q="+query)
@@ -124,7 +125,7 @@ func TestTextStaysText(t *testing.T) {
 	mallory.until(t, `location.search.includes("hacked") && document.querySelectorAll("#rows tbody tr").length > 10`)
 	mallory.mustBeText(t, payloads[0])
 
-	// And each on the pages of its own.
+	// The pages of each record.
 	queue := make(chan planted, len(garden))
 	for _, p := range garden {
 		queue <- p
@@ -142,7 +143,8 @@ func TestTextStaysText(t *testing.T) {
 					}
 					owner.mustOpen(t, p.record+"/edit")
 					owner.mustBeText(t)
-					if got := eval[[]string](t, owner, `["product_name", "category", "supplier"].map(n => document.querySelector("#" + n).value)`); slices.ContainsFunc(got, func(v string) bool { return v != p.payload }) {
+					got := eval[[]string](t, owner, `["product_name", "category", "supplier"].map(n => document.querySelector("#" + n).value)`)
+					if slices.ContainsFunc(got, func(v string) bool { return v != p.payload }) {
 						t.Errorf("the form has %q", got)
 					}
 					anyone.mustOpen(t, "/verify/"+p.reference)
@@ -154,16 +156,19 @@ func TestTextStaysText(t *testing.T) {
 	wg.Wait()
 }
 
-// mustBeText fails when anything on the page is not what the service made, or
-// when it does not show these texts as they are.
+// mustBeText fails if the page contains elements or attributes of a payload, or does not show the
+// wanted texts.
 func (b *tab) mustBeText(t testing.TB, wanted ...string) {
 	t.Helper()
-	strange := eval[[]string](t, b, `[
+	found := eval[[]string](t, b, `[
 		...("hacked" in window ? ["a payload ran"] : []),
 		...[...document.scripts].filter(s => !s.src.startsWith(location.origin + "/static/")).map(s => s.outerHTML),
 		...[...document.querySelectorAll("iframe, object, embed, base, style, img, meta[http-equiv]")].map(e => e.outerHTML),
-		...[...document.querySelectorAll("*")].filter(e => [...e.attributes].some(a => /^on|^(data-)?hx-on/.test(a.name) || /^\s*javascript:/i.test(a.value) && a.name !== "value")).map(e => e.outerHTML.slice(0, 200))]`)
-	for _, s := range strange {
+		...[...document.querySelectorAll("*")]
+			.filter(e => [...e.attributes].some(a =>
+				/^on|^(data-)?hx-on/.test(a.name) || /^\s*javascript:/i.test(a.value) && a.name !== "value"))
+			.map(e => e.outerHTML.slice(0, 200))]`)
+	for _, s := range found {
 		t.Errorf("%s: %s", b.path(t), s)
 	}
 	if len(wanted) > 0 {

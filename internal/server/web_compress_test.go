@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWebCompressesForStrangersAlone asks for the same page as a stranger and as
-// somebody who is signed in, whose pages may hold what their length would tell.
+// TestWebCompressesForStrangersAlone requests the same page anonymously and signed in. Only the
+// anonymous response is compressed: the length of a compressed page could reveal its content.
 func TestWebCompressesForStrangersAlone(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Verified("Olga"))
@@ -29,18 +29,18 @@ func TestWebCompressesForStrangersAlone(t *testing.T) {
 		defer resp.Body.Close()
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || int64(len(body)) != resp.ContentLength {
-			t.Errorf("%d bytes of %d came: %v", len(body), resp.ContentLength, err)
+			t.Errorf("got %d of %d bytes: %v", len(body), resp.ContentLength, err)
 		}
 		return resp.Header.Get("Content-Encoding"), strings.Join(resp.Header.Values("Vary"), ","), len(body)
 	}
 	encoding, vary, small := ask("", "gzip, br")
 	_, _, plain := ask("", "identity")
 	if encoding != "gzip" || !strings.Contains(vary, "Accept-Encoding") || small > plain/4 {
-		t.Errorf("a stranger gets %d of %d bytes, encoded as %q, with Vary %q", small, plain, encoding, vary)
+		t.Errorf("anonymous: got %d of %d bytes, encoded as %q, with Vary %q", small, plain, encoding, vary)
 	}
 	if encoding, _, _ := ask(b.cookie, "gzip, br"); encoding != "" {
-		t.Errorf("somebody who is signed in gets %q", encoding)
+		t.Errorf("signed in: got the encoding %q", encoding)
 	}
 	b.cookie = ""
-	b.get("/docs").says(t, "what a browser makes of it", 200, "API reference")
+	b.get("/docs").says(t, "decompressed", 200, "API reference")
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestWebRefusedUploadLosesNothing sends a file that is not taken: the form comes
-// back with what was chosen beside it.
+// TestWebRefusedUploadLosesNothing sends invalid uploads: the form is shown again with the other
+// fields filled.
 func TestWebRefusedUploadLosesNothing(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
@@ -17,28 +17,29 @@ func TestWebRefusedUploadLosesNothing(t *testing.T) {
 	w.Warranty(olga.Session, nil)
 	b := w.signedIn(t, olga)
 	send := func(parts ...part) page {
-		return b.sendBody("POST", "/documents", `multipart/form-data; boundary="`+boundary+`"`, strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
+		return b.sendBody("POST", "/documents", `multipart/form-data; boundary="`+boundary+`"`,
+			strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
 	}
 	kept := []string{`<option value="` + chosen + `" selected`, `<option value="invoice" selected`, `name="claim_id" value="` + claim + `"`}
 	beside := []part{field("warranty_id", chosen), field("claim_id", claim), field("type", "invoice")}
-	send(append(beside, file("invoice.exe", "MZ"))...).says(t, "a file of another kind", 422, kept...)
-	send(append(beside, file("invoice.pdf", text))...).says(t, "a file of another name", 422, kept...)
+	send(append(beside, file("invoice.exe", "MZ"))...).says(t, "a file of another type", 422, kept...)
+	send(append(beside, file("invoice.pdf", text))...).says(t, "content that does not match the name", 422, kept...)
 	send(beside...).says(t, "no file", 422, kept...)
-	send(file("invoice.pdf", pdf)).says(t, "nothing beside it", 422, `name="warranty_id"`)
-	equal(t, "the answer in the end", send(append(beside, file("invoice.pdf", pdf))...).Status, http.StatusSeeOther)
+	send(file("invoice.pdf", pdf)).says(t, "no other fields", 422, `name="warranty_id"`)
+	equal(t, "a valid upload", send(append(beside, file("invoice.pdf", pdf))...).Status, http.StatusSeeOther)
 }
 
-// TestWebOffersTheNewest adds something to one of more warranties than a form
-// offers: it says so, and offers the one that the person came from.
+// TestWebOffersTheNewest has more warranties than the form lists: it says so, and it lists the one of
+// its warranty_id.
 func TestWebOffersTheNewest(t *testing.T) {
 	w := webWorld(t, busy)
 	olga := w.Verified("Olga")
-	const hint = "For an older one, begin on its own page."
+	const hint = "For an older one, start on its page."
 	b := w.signedIn(t, olga)
 	oldest := w.Warranty(olga.Session, nil).ID
 	for _, path := range []string{"/claims/new", "/documents/new"} {
 		if strings.Contains(b.get(path).Body, hint) {
-			t.Errorf("%s speaks of older ones, and there are none", path)
+			t.Errorf("%s has the hint without older warranties", path)
 		}
 	}
 	for i := range 100 {

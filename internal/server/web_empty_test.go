@@ -9,7 +9,7 @@ import (
 	"warranty.example/svc/internal/servertest"
 )
 
-// buttons are where the links lead that look like buttons in a page's own part.
+// buttons returns the targets of the links in main that look like buttons.
 func (p page) buttons() (paths []string) {
 	for n := range p.node.Descendants() {
 		if n.Data == "a" && within(n, "main") && !within(n, "dialog") && strings.HasPrefix(attr(n, "class"), "btn") {
@@ -19,7 +19,7 @@ func (p page) buttons() (paths []string) {
 	return paths
 }
 
-// has tells whether there is such an element in the page's own part.
+// has reports whether main has such an element.
 func (p page) has(tag string) bool {
 	for n := range p.node.Descendants() {
 		if n.Type == html.ElementNode && n.Data == tag && within(n, "main") && !within(n, "dialog") {
@@ -29,8 +29,8 @@ func (p page) has(tag string) bool {
 	return false
 }
 
-// TestWebEmptyListsAreATask looks at every list while nothing is on it: it says
-// what to do next, and what can not be done yet is not offered.
+// TestWebEmptyListsAreATask checks the empty lists: they offer the next step, and no step that is not
+// possible yet.
 func TestWebEmptyListsAreATask(t *testing.T) {
 	w := webWorld(t)
 	newcomer, keeper, integrator := w.Verified("Nina"), w.Verified("Kim"), w.Verified("Iris")
@@ -40,18 +40,18 @@ func TestWebEmptyListsAreATask(t *testing.T) {
 	for _, c := range []struct {
 		who, path, says string
 		buttons         []string
-		filters         bool // there is something to filter
+		filters         bool // the page has a filter form
 	}{
 		{"Nina", "/warranties", "Get started", []string{"/warranties/new", "/warranties/import", "/warranties/import/samples"}, false},
-		{"Nina", "/claims", "No claim yet", []string{"/warranties/new", "/warranties/import"}, false},
-		{"Nina", "/documents", "No document yet", []string{"/warranties/new", "/warranties/import"}, false},
-		{"Nina", "/settings/api/requests", "No request yet", []string{"/settings/api/new"}, false},
-		{"Kim", "/claims", "No claim yet", []string{"/claims/new", "/warranties"}, false},
-		{"Kim", "/claims?status=rejected", "No claim matches", []string{"/claims/new", "/claims"}, true},
-		{"Kim", "/documents", "No document yet", []string{"/documents/new", "/warranties"}, false},
-		{"Kim", "/documents?q=receipt", "No document matches", []string{"/documents/new", "/documents"}, true},
-		{"Kim", "/warranties?status=void", "No warranty matches", []string{"/warranties/import", "/warranties/new", "/warranties", "/warranties/new"}, true},
-		{"Iris", "/settings/api/requests", "No request yet", []string{"/settings/api#connect", "/docs"}, false},
+		{"Nina", "/claims", "No claims yet", []string{"/warranties/new", "/warranties/import"}, false},
+		{"Nina", "/documents", "No documents yet", []string{"/warranties/new", "/warranties/import"}, false},
+		{"Nina", "/settings/api/requests", "No requests yet", []string{"/settings/api/new"}, false},
+		{"Kim", "/claims", "No claims yet", []string{"/claims/new", "/warranties"}, false},
+		{"Kim", "/claims?status=rejected", "No claims match", []string{"/claims/new", "/claims"}, true},
+		{"Kim", "/documents", "No documents yet", []string{"/documents/new", "/warranties"}, false},
+		{"Kim", "/documents?q=receipt", "No documents match", []string{"/documents/new", "/documents"}, true},
+		{"Kim", "/warranties?status=void", "No warranties match", []string{"/warranties/import", "/warranties/new", "/warranties", "/warranties/new"}, true},
+		{"Iris", "/settings/api/requests", "No requests yet", []string{"/settings/api#connect", "/docs"}, false},
 	} {
 		p := w.signedIn(t, map[string]servertest.Person{"Nina": newcomer, "Kim": keeper, "Iris": integrator}[c.who]).get(c.path)
 		p.says(t, c.path, 200, c.says)
@@ -59,6 +59,6 @@ func TestWebEmptyListsAreATask(t *testing.T) {
 		equal(t, c.who+" at "+c.path+": filters", p.has("form"), c.filters)
 	}
 	p := w.signedIn(t, newcomer).get("/settings/api")
-	p.says(t, "tokens", 200, "No token yet", "No request yet")
+	p.says(t, "tokens", 200, "No tokens yet", "No requests yet")
 	equal(t, "tokens: the buttons", p.buttons(), []string{"/docs", "/settings/api/new", "/settings/api/new", "/settings/api#h-requests"})
 }

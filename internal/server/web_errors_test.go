@@ -8,8 +8,8 @@ import (
 	"warranty.example/svc/internal/servertest"
 )
 
-// TestWebErrorsArePages asks for what never gets to a page, as a browser does:
-// people are shown a page, and only programs get a problem.
+// TestWebErrorsArePages causes errors outside of the pages: browsers get an error page, other clients
+// a problem document.
 func TestWebErrorsArePages(t *testing.T) {
 	w := webWorld(t)
 	w.Person("Paul")
@@ -20,51 +20,50 @@ func TestWebErrorsArePages(t *testing.T) {
 		status int
 	}{
 		"a panic":            {b.post("/sign-in", "email", "paul@people.example", "password", servertest.Password), 500},
-		"no plain address":   {b.get("/warranties/../claims"), 404},
+		"an unclean path":    {b.get("/warranties/../claims"), 404},
 		"another method":     {b.post("/healthz"), 405},
-		"an address of none": {b.get("/nowhere"), 404},
+		"an unknown address": {b.get("/nowhere"), 404},
 	} {
-		c.page.says(t, what, c.status, `class="card oops"`, "Go to the overview", c.page.Header.Get("X-Request-Id"))
+		c.page.says(t, what, c.status, `class="card oops"`, "Go to overview", c.page.Header.Get("X-Request-Id"))
 		c.page.hides(t, what, "argon", "goroutine")
 		equal(t, what+": Content-Type", c.page.Header.Get("Content-Type"), "text/html; charset=utf-8")
 	}
-	equal(t, "a program's answer", b.get("/nowhere", "Accept", "application/json").Header.Get("Content-Type"), "application/problem+json")
-	equal(t, "an answer of the API", b.get("/api/v1/nowhere").Header.Get("Content-Type"), "application/problem+json")
+	equal(t, "the response to a program", b.get("/nowhere", "Accept", "application/json").Header.Get("Content-Type"), "application/problem+json")
+	equal(t, "the response of the API", b.get("/api/v1/nowhere").Header.Get("Content-Type"), "application/problem+json")
 }
 
-// TestWebThrottledIsAPage comes too often from one network.
+// TestWebThrottledIsAPage exceeds the limit per IP.
 func TestWebThrottledIsAPage(t *testing.T) {
 	w := webWorld(t, func(s *server.Server) { s.IPRate = 1 })
 	b := w.browser(t)
 	b.get("/sign-in").says(t, "within the limit", 200)
 	throttled := b.get("/sign-in")
-	throttled.says(t, "beyond it", 429, `class="card oops"`, "Too many requests from your network. Try again in ")
+	throttled.says(t, "beyond the limit", 429, `class="card oops"`, "Too many requests from your network. Try again in ")
 	if throttled.Header.Get("Retry-After") == "" {
-		t.Error("the page does not tell when to come again")
+		t.Error("the response has no Retry-After")
 	}
 }
 
-// TestWebOutageLosesNothing sends a form while nothing can be written: it comes
-// back as it was typed, and the answer, its headers and the log tell whose fault
-// that was.
+// TestWebOutageLosesNothing sends a form while the database is locked: the filled form is shown again
+// with status 503 and Retry-After, and the error is logged.
 func TestWebOutageLosesNothing(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Olga"))
 	lock(t, w)
 	p := b.post("/warranties", "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01")
-	p.says(t, "a form during an outage", 503, "can not get to its records right now", "Create warranty")
+	p.says(t, "a form during an outage", 503, "The service is unavailable right now", "Create warranty")
 	p.hides(t, "a form during an outage", "Idempotency-Key")
-	equal(t, "what was typed", p.value("product_name"), "Kettle")
+	equal(t, "the value", p.value("product_name"), "Kettle")
 	if p.Header.Get("Retry-After") == "" {
-		t.Error("the page does not tell when to come again")
+		t.Error("the response has no Retry-After")
 	}
 	if !strings.Contains(w.Log.String(), p.Header.Get("X-Request-Id")+`","error"`) {
-		t.Errorf("the log does not tell of it: %s", w.Log.String())
+		t.Errorf("the error is not in the log: %s", w.Log.String())
 	}
 }
 
-// TestWebPartsFailAsParts asks for a part of a page, as htmx does: what goes wrong
-// takes the place of the part, and is no page within the page.
+// TestWebPartsFailAsParts requests a block of a page, as htmx does: an error is returned as a block,
+// not as a page.
 func TestWebPartsFailAsParts(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Olga"))

@@ -17,16 +17,15 @@ import (
 	"warranty.example/svc/internal/servertest"
 )
 
-// browser is somebody's, without script: it follows no redirects by itself, and
-// looks at every page for what no page may have.
+// browser is a client with cookies. It follows no redirects and checks every page.
 type browser struct {
 	t      testing.TB
 	w      *world
 	cookie string // name=value
-	device string // the one that outlives sessions
+	device string // the device cookie, which outlives sessions
 }
 
-// page is what a browser got.
+// page is a response.
 type page struct {
 	Status   int
 	Header   http.Header
@@ -37,12 +36,12 @@ type page struct {
 
 func (w *world) browser(t testing.TB) *browser { return &browser{t: t, w: w} }
 
-// signedIn is the browser of somebody with a session.
+// signedIn returns a browser with a session.
 func (w *world) signedIn(t testing.TB, p servertest.Person) *browser {
 	t.Helper()
 	b := w.browser(t)
 	if got := b.post("/sign-in", "email", p.Email, "password", p.Password); got.Status != http.StatusSeeOther || b.cookie == "" {
-		t.Fatalf("signing in answers %d: %s", got.Status, got.Body)
+		t.Fatalf("signing in returns %d: %s", got.Status, got.Body)
 	}
 	return b
 }
@@ -52,7 +51,7 @@ func (b *browser) get(path string, headers ...string) page {
 	return b.send("GET", path, nil, headers...)
 }
 
-// post sends a form; fields are names and values in turn.
+// post sends a form. pairs are names and values.
 func (b *browser) post(path string, pairs ...string) page {
 	b.t.Helper()
 	values := url.Values{}
@@ -111,7 +110,7 @@ func (b *browser) sendBody(method, path, mediaType string, body io.Reader, heade
 	p := page{Status: resp.StatusCode, Header: resp.Header, Body: string(text), Location: resp.Header.Get("Location")}
 	what := method + " " + path
 	if wholeSecret.MatchString(p.Location) || wholeSecret.MatchString(path) {
-		b.t.Errorf("%s: a secret is in an address", what)
+		b.t.Errorf("%s: a secret is in a URL", what)
 	}
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && method != "HEAD" && p.Location == "" {
 		b.checkPage(what, &p)
@@ -119,10 +118,11 @@ func (b *browser) sendBody(method, path, mediaType string, body io.Reader, heade
 	return p
 }
 
-// checkCookie looks at the flags that keep a session from scripts and other sites.
+// checkCookie checks the attributes that protect a cookie from scripts and other sites.
 func (b *browser) checkCookie(c *http.Cookie, text string) {
 	b.t.Helper()
-	if c.Name != "__Host-svc_session" && c.Name != "__Host-svc_device" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+	if c.Name != "__Host-svc_session" && c.Name != "__Host-svc_device" || !c.HttpOnly || !c.Secure ||
+		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.t.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))
 	}
 }
@@ -130,11 +130,17 @@ func (b *browser) checkCookie(c *http.Cookie, text string) {
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'"
 
-// checkPage looks for what no page may have, or lack.
+// checkPage checks what all pages must have: security headers, no inline scripts or styles, unique ids,
+// labels, and texts instead of keys.
 func (b *browser) checkPage(what string, p *page) {
 	b.t.Helper()
-	for name, value := range map[string]string{"Content-Security-Policy": pagePolicy, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
-		"Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin"} {
+	for name, value := range map[string]string{
+		"Cache-Control":              "no-store",
+		"Content-Security-Policy":    pagePolicy,
+		"Cross-Origin-Opener-Policy": "same-origin",
+		"Referrer-Policy":            "no-referrer",
+		"X-Content-Type-Options":     "nosniff",
+	} {
 		if p.Header.Get(name) != value {
 			b.t.Errorf("%s: the header %s is %q", what, name, p.Header.Get(name))
 		}
@@ -154,15 +160,17 @@ func (b *browser) checkPage(what string, p *page) {
 		}
 		for _, a := range n.Attr {
 			switch {
-			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"), strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
+			case a.Key == "style", strings.HasPrefix(a.Key, "on"), strings.HasPrefix(a.Key, "hx-on"),
+				strings.HasPrefix(strings.ToLower(a.Val), "javascript:"):
 				b.t.Errorf("%s: <%s %s=%q>", what, n.Data, a.Key, a.Val)
 			case a.Key == "id" && ids[a.Val]:
-				b.t.Errorf("%s: the id %q is there twice", what, a.Val)
+				b.t.Errorf("%s: duplicate id %q", what, a.Val)
 			case a.Key == "id":
 				ids[a.Val] = true
 			case a.Key == "for":
 				labelled[a.Val] = true
-			case (a.Key == "src" || a.Key == "action" || n.Data == "link" && a.Key == "href") && !strings.HasPrefix(a.Val, "/"):
+			case (a.Key == "src" || a.Key == "action" || n.Data == "link" && a.Key == "href") &&
+				!strings.HasPrefix(a.Val, "/"):
 				b.t.Errorf("%s: <%s> loads %q", what, n.Data, a.Val)
 			}
 			if (a.Key == "aria-label" || a.Key == "placeholder" || a.Key == "content") && textKey(b.t).MatchString(a.Val) {
@@ -177,11 +185,13 @@ func (b *browser) checkPage(what string, p *page) {
 		for _, name := range []string{"aria-describedby", "aria-labelledby", "aria-controls"} {
 			for _, id := range strings.Fields(attr(n, name)) {
 				if !ids[id] {
-					b.t.Errorf("%s: %s names %q, which is not there", what, name, id)
+					b.t.Errorf("%s: %s names the unknown id %q", what, name, id)
 				}
 			}
 		}
-		if (n.Data == "input" && attr(n, "type") != "hidden" && attr(n, "aria-hidden") == "" || n.Data == "select" || n.Data == "textarea") && !labelled[attr(n, "id")] && !within(n, "label") {
+		field := n.Data == "select" || n.Data == "textarea" ||
+			n.Data == "input" && attr(n, "type") != "hidden" && attr(n, "aria-hidden") == ""
+		if field && !labelled[attr(n, "id")] && !within(n, "label") {
 			b.t.Errorf("%s: the field %q has no label", what, attr(n, "name"))
 		}
 	}
@@ -205,7 +215,7 @@ func within(n *html.Node, tag string) bool {
 	return false
 }
 
-// textKey finds a key of a text where the text should be.
+// textKey matches the key of a text.
 func textKey(t testing.TB) *regexp.Regexp {
 	t.Helper()
 	pattern, err := keyPattern()
@@ -242,7 +252,7 @@ var keyPattern = sync.OnceValues(func() (*regexp.Regexp, error) {
 	return regexp.MustCompile(`^(` + strings.Join(names, "|") + `)\.[a-z_:.]+$`), nil
 })
 
-// main is the part of a page that is its own.
+// main returns the main element of a page.
 func (p page) main() string {
 	_, after, found := strings.Cut(p.Body, "<main")
 	if main, _, closed := strings.Cut(after, "</main>"); found && closed {
@@ -251,7 +261,7 @@ func (p page) main() string {
 	return p.Body
 }
 
-// error is what stands beside a field as wrong with it.
+// error returns the error of a field.
 func (p page) error(name string) string {
 	for n := range p.node.Descendants() {
 		if attr(n, "name") == name && attr(n, "aria-invalid") == "true" {
@@ -261,7 +271,7 @@ func (p page) error(name string) string {
 	return ""
 }
 
-// text is the text of the element with an id.
+// text returns the text of the element with an id.
 func (p page) text(id string) string {
 	for n := range p.node.Descendants() {
 		if attr(n, "id") == id {
@@ -281,7 +291,7 @@ func textOf(n *html.Node) string {
 	return strings.TrimSpace(b.String())
 }
 
-// value is what a field holds.
+// value returns the value of an input.
 func (p page) value(name string) string {
 	for n := range p.node.Descendants() {
 		if n.Data == "input" && attr(n, "name") == name {
@@ -291,7 +301,7 @@ func (p page) value(name string) string {
 	return ""
 }
 
-// checked are the values of the boxes and choices of a name that are ticked.
+// checked returns the values of the checked checkboxes or radio buttons of a name.
 func (p page) checked(name string) (values []string) {
 	for n := range p.node.Descendants() {
 		if n.Data != "input" || attr(n, "name") != name {

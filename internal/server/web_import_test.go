@@ -17,8 +17,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// sheet sends the form of an import; pairs are names and values in turn, and the
-// value of file becomes a file.
+// sheet sends the import form. pairs are names and values; the value of "file" is sent as a file.
 func (b *browser) sheet(pairs ...string) page {
 	b.t.Helper()
 	return b.sheetFrom("same-origin", pairs...)
@@ -46,18 +45,22 @@ func (b *browser) sheetFrom(site string, pairs ...string) page {
 	return b.sendBody("POST", "/warranties/import", form.FormDataContentType(), &body, "Sec-Fetch-Site", site)
 }
 
-// confirm presses a button of a page that keeps a sheet.
+// confirm presses a button on the preview.
 func (b *browser) confirm(p page, do string, pairs ...string) page {
 	b.t.Helper()
 	return b.sheet(append([]string{"kept", p.value("kept"), "shown", p.value("shown"), "do", do}, pairs...)...)
 }
 
-// stats are the figures of a page, by their label.
+// stats returns the figures of a page by label.
 func (p page) stats() map[string]string {
-	stats := map[string]string{}
+	stats, label := map[string]string{}, ""
 	for n := range p.node.Descendants() {
-		if attr(n, "class") == "stat" {
-			stats[textOf(n.FirstChild)] = textOf(n.LastChild)
+		switch {
+		case attr(n.Parent, "class") != "stat":
+		case n.Data == "dt":
+			label = textOf(n)
+		case n.Data == "dd":
+			stats[label] = textOf(n)
 		}
 	}
 	return stats
@@ -65,22 +68,21 @@ func (p page) stats() map[string]string {
 
 const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,2027-12-31,Kitchen\r\n=1+1,2026-01-01,2025-01-01,\r\n<b>Pan</b>,1 Mar 2026,9999-12-31,'-x\r\n"
 
-// TestWebImport looks at a sheet, stores it once, and gets the rows back that
-// could not be stored.
+// TestWebImport previews a sheet, imports it once, and downloads the invalid rows.
 func TestWebImport(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
 	b.get("/warranties/import").says(t, "the form", 200, "Up to 5,000 rows and 1 MiB", "/warranties/import/template.csv")
 	var preview page
 	w.unchanged(t, "a preview", func() { preview = b.sheet("file", threeRows) })
-	preview.says(t, "the preview", 200, "Nothing is stored yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "for life", ">-x<", "Line 3", "End date: The last day", "Encoding: utf-8.", "refused unless you choose a date order")
+	preview.says(t, "the preview", 200, "Nothing is saved yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "Lifetime", ">-x<", "Line 3", "End date: The last day", "Encoding: utf-8.", "choose a date order")
 	preview.hides(t, "the preview", "<b>Pan")
 	equal(t, "figures", preview.stats(), map[string]string{"To create": "2", "Already imported": "0", "Rows with errors": "1"})
 
 	var refused page
 	w.unchanged(t, "the refused rows", func() { refused = b.confirm(preview, "refused") })
 	equal(t, "the refused rows", refused.Body, "Product,Start date,End date,Category,svc_line,svc_error\n'=1+1,2026-01-01,2025-01-01,,3,end_date: The last day of cover can not be before its first day.\n")
-	equal(t, "how they come", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
+	equal(t, "Content-Disposition", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
 
 	stored := b.confirm(preview, "import")
 	stored.says(t, "the import", 200, "Line 3")
@@ -94,8 +96,8 @@ func TestWebImport(t *testing.T) {
 	equal(t, "records", w.records(), 2)
 }
 
-// TestWebImportIsThatOfTheCommandLine knows what svc imported before: both look for
-// the same, and give a row the same key.
+// TestWebImportIsThatOfTheCommandLine recognizes rows that svc imported, because both derive the same
+// idempotency key from a row.
 func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
 	w := webWorld(t)
 	p := w.Person("Nora")
@@ -116,12 +118,12 @@ func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
 	equal(t, "figures", got.stats(), map[string]string{"Created": "1", "Already imported": "1", "Failed": "0"})
 }
 
-// TestWebImportChoices reads a sheet whose columns and dates have to be told.
+// TestWebImportChoices imports a sheet whose columns and date order must be chosen.
 func TestWebImportChoices(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
 	missing := b.sheet("sheet", "What,Bought,Until\nKettle,03/04/2026,2027-12-31\n")
-	missing.says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Guess: Bought", "Kettle,03/04/2026")
+	missing.says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Detected: Bought", "Kettle,03/04/2026")
 	choice := []string{"kept", missing.value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
 	unclear := b.sheet(choice...)
 	unclear.says(t, "an unclear day", 200, "This date may mean two days")
@@ -130,7 +132,7 @@ func TestWebImportChoices(t *testing.T) {
 	clear := b.sheet(choice...)
 	clear.says(t, "a clear day", 200, "3 Apr 2026")
 	w.unchanged(t, "importing what was not shown", func() {
-		b.confirm(clear, "import", append(slices.Clone(choice[2:len(choice)-1]), "mdy")...).says(t, "a changed choice", 200, "You changed how the sheet is read", "4 Mar 2026")
+		b.confirm(clear, "import", append(slices.Clone(choice[2:len(choice)-1]), "mdy")...).says(t, "a changed choice", 200, "You changed the import settings", "4 Mar 2026")
 	})
 	b.confirm(clear, "import", choice[2:]...).says(t, "the import", 200)
 	equal(t, "records", w.records(), 1)
@@ -139,43 +141,43 @@ func TestWebImportChoices(t *testing.T) {
 	left.hides(t, "a column left out", `<span class="t2">Kitchen`)
 }
 
-// TestWebImportRefusals sends what can not be imported: each is told and nothing is stored.
+// TestWebImportRefusals sends invalid sheets: each gets an error and nothing is stored.
 func TestWebImportRefusals(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
 	head := "product_name,start_date,end_date\n"
 	many := head + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5001)
 	kept := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
-	w.unchanged(t, "what can not be imported", func() {
+	w.unchanged(t, "invalid sheets", func() {
 		for name, test := range map[string]struct {
 			status int
 			says   string
 			pairs  []string
 		}{
 			"nothing":        {422, "The file is empty", nil},
-			"no rows":        {422, "The sheet has no rows", []string{"sheet", head}},
+			"no rows":        {422, "The file has no rows", []string{"sheet", head}},
 			"a workbook":     {422, "This is an Excel workbook", []string{"file", "PK\x03\x04rest"}},
 			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
 			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
-			"too much":       {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
-			"far too much":   {413, "more than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
+			"too much":       {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
+			"far too much":   {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
 			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
 			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
 			"nothing good":   {200, "Rows with errors", []string{"sheet", head + "\xff,soon,\n"}},
 			"bad rows alone": {200, "Failed", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
-			"kept too much":  {413, "more than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
+			"kept too much":  {413, "larger than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
 		} {
 			b.sheet(test.pairs...).says(t, name, test.status, test.says)
 		}
 		b.post("/warranties/import", "sheet", head).says(t, "another kind of form", 400, "could not be read")
-		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").says(t, "a form of another site", 403, "came from another site")
-		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").leads(t, "nobody's form", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
+		b.sheetFrom("cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").says(t, "a form of another site", 403, "sent from another site")
+		w.browser(t).sheet("sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").leads(t, "a form without a session", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
 	})
 	equal(t, "the log", strings.Contains(w.Log.String(), `"level":"ERROR"`), false)
 }
 
-// TestWebImportThatEndsEarly cuts the import off half-way: what is there is told,
-// and sending the form again makes the rest.
+// TestWebImportThatEndsEarly stops an import half-way: the page shows how many rows were created, and
+// sending the form again imports the rest.
 func TestWebImportThatEndsEarly(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
@@ -187,14 +189,14 @@ func TestWebImportThatEndsEarly(t *testing.T) {
 	preview := b.sheet("sheet", text.String())
 	w.exec(`CREATE TRIGGER full BEFORE INSERT ON warranties WHEN (SELECT count(*) FROM warranties) >= 4 BEGIN SELECT RAISE(ABORT, 'full'); END`)
 	early := b.confirm(preview, "import")
-	early.says(t, "an import that ends early", 500, "ended early", "Import again")
+	early.says(t, "an import that stops early", 500, "stopped early", "Import again")
 	equal(t, "created", early.stats()["Created"], "4")
 	w.exec(`DROP TRIGGER full`)
 	equal(t, "figures", b.confirm(early, "import").stats(), map[string]string{"Created": "6", "Already imported": "4", "Failed": "0"})
 	equal(t, "records", w.records(), 10)
 }
 
-// TestWebSamples offers somebody new what to do first.
+// TestWebSamples imports the samples that are offered to new users.
 func TestWebSamples(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
@@ -216,7 +218,7 @@ func TestWebSamples(t *testing.T) {
 	}
 }
 
-// TestWebExport holds the export to its filters, its columns and its owner.
+// TestWebExport checks the filters, columns and access of the export.
 func TestWebExport(t *testing.T) {
 	w := webWorld(t)
 	w.Warranty(w.Person("Mallory").Session, fields{"product_name": "Stranger's"})
@@ -229,7 +231,7 @@ func TestWebExport(t *testing.T) {
 	got := b.get("/warranties/export.csv")
 	equal(t, "the type", got.Header.Get("Content-Type"), "text/csv; charset=utf-8")
 	if d := got.Header.Get("Content-Disposition"); !strings.HasPrefix(d, `attachment; filename="warranties-20`) || !strings.HasSuffix(d, `.csv"`) {
-		t.Errorf("it comes as %s", d)
+		t.Errorf("Content-Disposition is %s", d)
 	}
 	rows := cells(t, got.Body)
 	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at")
@@ -240,7 +242,7 @@ func TestWebExport(t *testing.T) {
 		equal(t, query, len(cells(t, b.get("/warranties/export.csv?"+query).Body)), want+1)
 	}
 	b.get("/warranties/export.csv?q="+strings.Repeat("x", 201)).says(t, "too long a search", 422)
-	w.browser(t).get("/warranties/export.csv").leads(t, "nobody", "/sign-in?next=%2Fwarranties%2Fexport.csv")
+	w.browser(t).get("/warranties/export.csv").leads(t, "an export without a session", "/sign-in?next=%2Fwarranties%2Fexport.csv")
 }
 
 func cells(t interface{ Fatal(...any) }, text string) [][]string {
@@ -251,9 +253,8 @@ func cells(t interface{ Fatal(...any) }, text string) [][]string {
 	return rows
 }
 
-// TestWebRoundTrip exports any records and imports them into another account: the
-// same records are there, and none twice. Only \r\n, which CSV does not tell from
-// \n, may have become the latter.
+// TestWebRoundTrip exports random records and imports them into another account: the records are the
+// same, and none is imported twice. Only \r\n may become \n, because CSV does not distinguish them.
 func TestWebRoundTrip(t *testing.T) {
 	w := webWorld(t, busy)
 	from, to := w.Person("Nora"), w.Person("Olga")
@@ -287,8 +288,8 @@ func TestWebRoundTrip(t *testing.T) {
 		}
 		sheet := source.get("/warranties/export.csv").Body
 		preview := target.sheet("file", sheet)
-		if !strings.Contains(preview.Body, "Each imported record gets a new reference number.") {
-			t.Fatal("the preview does not say that references are new")
+		if !strings.Contains(preview.Body, "Imported records get new reference numbers.") {
+			t.Fatal("the preview does not mention the new reference numbers")
 		}
 		target.confirm(preview, "import")
 		if got, want := own(t, target.get("/warranties/export.csv").Body), own(t, sheet); got != want {
@@ -305,8 +306,7 @@ func TestWebRoundTrip(t *testing.T) {
 	})
 }
 
-// own are the columns of an export that are a person's own, in an order that does
-// not depend on when records were made.
+// own returns the columns of an export that an import keeps, as sorted lines.
 func own(t *rapid.T, text string) string {
 	var lines []string
 	for _, row := range cells(t, text) {
@@ -316,8 +316,8 @@ func own(t *rapid.T, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// TestWebImportOfWhatIsThere // A7: rows that look imported already are told, and
-// imported all the same when a person says so; a changed choice is shown first.
+// TestWebImportOfWhatIsThere imports a sheet again: rows that look already imported are counted, and
+// imported only if the user chooses so. Finding A7.
 func TestWebImportOfWhatIsThere(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
@@ -325,44 +325,43 @@ func TestWebImportOfWhatIsThere(t *testing.T) {
 	b.confirm(b.sheet("sheet", text), "import").says(t, "the import", 200)
 	again := b.sheet("sheet", text)
 	equal(t, "figures", again.stats(), map[string]string{"To create": "0", "Already imported": "3", "Rows with errors": "0"})
-	again.says(t, "the same again", 200, "1 only look already imported")
+	again.says(t, "the same again", 200, "Matched only by product, dates and supplier: 1.")
 	again.hides(t, "the same again", `value="import"`)
 	all := b.sheet("sheet", text, "duplicates", "true")
 	equal(t, "figures", all.stats(), map[string]string{"To create": "2", "Already imported": "1", "Rows with errors": "0"})
-	b.confirm(all, "import").says(t, "without the choice", 200, "You changed how the sheet is read")
+	b.confirm(all, "import").says(t, "without the choice", 200, "You changed the import settings")
 	equal(t, "figures", b.confirm(all, "import", "duplicates", "true").stats(), map[string]string{"Created": "2", "Already imported": "1", "Failed": "0"})
 	equal(t, "records", w.records(), 5)
 }
 
-// TestWebImportSkipsAndEncodings // A4: what has no warranty is skipped and counted,
-// the encoding is told, and another one can be chosen.
+// TestWebImportSkipsAndEncodings skips and counts rows without a warranty, and shows the detected
+// encoding, which can be changed. Finding A4.
 func TestWebImportSkipsAndEncodings(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
 	const text = "HB.name,HB.purchase_date,HB.warranty_expires,HB.manufacturer\nK\xfchler,2026-01-01,2027-01-01,Bosch\nHose,2026-01-01,,\n"
 	preview := b.sheet("file", text)
 	equal(t, "figures", preview.stats(), map[string]string{"To create": "1", "Already imported": "0", "Skipped": "1", "Rows with errors": "0"})
-	preview.says(t, "the preview", 200, "Kühler", "Brand: Bosch", "Encoding: windows-1252.", "1 skipped: the row has no warranty.", "an export of Homebox")
+	preview.says(t, "the preview", 200, "Kühler", "Brand: Bosch", "Encoding: windows-1252.", "1 skipped: no warranty in the row.", "an export from Homebox")
 	b.sheet("kept", preview.value("kept"), "encoding", "utf-8").says(t, "another encoding", 200, "not valid UTF-8")
 }
 
-// TestWebExternalID // A7: the form takes it, the record shows it to its issuer, and
-// one that is taken is told at its field.
+// TestWebExternalID creates, shows and changes an external id, and refuses a duplicate. Finding A7.
 func TestWebExternalID(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))
 	form := []string{"product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "order-1"}
 	made := b.post("/warranties", form...)
 	record := made.Header.Get("Location")
-	b.get(record).says(t, "the record", 200, "External id", "order-1")
+	b.get(record).says(t, "the record", 200, "External ID", "order-1")
 	b.post("/warranties", form...).says(t, "a second one", 422, "Another warranty that you issued has this external id", `value="order-1"`)
 	edit := strings.Split(record, "?")[0]
 	b.get(edit+"/edit").says(t, "the form of a change", 200, `name="external_id"`, `value="order-1"`)
 	b.post(edit, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "")
-	b.get(edit).says(t, "the history", 200, "External id: changed")
+	b.get(edit).says(t, "the history", 200, "External ID: changed")
 }
 
-// TestWebImportIsOneForm: an import sets many statuses, and counts as one form.
+// TestWebImportIsOneForm imports many statuses: the rate limit counts the import as one form.
 func TestWebImportIsOneForm(t *testing.T) {
 	w := webWorld(t)
 	b := w.signedIn(t, w.Person("Nora"))

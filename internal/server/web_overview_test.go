@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestWebOverviewOfMany keeps more warranties than one page of a list has, and made
-// those that end first before all others: they stand first all the same, on the
-// overview and in the calendar, and every one is counted.
+// TestWebOverviewOfMany has more warranties than a page of a list. The overview and the calendar list
+// them by end date, and count all of them.
 func TestWebOverviewOfMany(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop := w.Verified("Shop")
@@ -22,17 +21,17 @@ func TestWebOverviewOfMany(t *testing.T) {
 		}
 		add("Ends second", "2020-01-01", in(4))
 		add("Ends first", "2020-01-01", in(3))
-		add("Not begun", in(1), in(5))
+		add("Not started", in(1), in(5))
 		add("Ended", "2020-01-01", in(-1))
 		for i := range 120 {
-			add(fmt.Sprint("Another ", i), "2020-01-01", in(50+i%2*150)) // half of them are not urgent
+			add(fmt.Sprint("Another ", i), "2020-01-01", in(50+i%2*150)) // half of them end within 60 days
 		}
 		b := w.signedIn(t, shop)
 		overview := b.get("/")
 		overview.says(t, "the overview", 200, "62 warranties end in the next 60 days", "Ends first", "Ends second")
 		_, table, _ := strings.Cut(overview.Body, "Needs attention")
 		if first, second := strings.Index(table, "Ends first"), strings.Index(table, "Ends second"); first > second {
-			t.Error("what ends first does not stand first")
+			t.Error("the first warranty to end is not listed first")
 		}
 		drawn := 0
 		for _, column := range regexp.MustCompile(`class="cnt"[^>]*>(\d+)<`).FindAllStringSubmatch(overview.Body, -1) {
@@ -53,7 +52,7 @@ func TestWebOverviewOfMany(t *testing.T) {
 			}
 		}
 		if len(events) != 122 || !strings.Contains(events[0], "Ends first") || !strings.Contains(events[1], "Ends second") {
-			t.Errorf("the calendar has %d events and begins with %q", len(events), events[:min(2, len(events))])
+			t.Errorf("the calendar has %d events, the first are %q", len(events), events[:min(2, len(events))])
 		}
 	}, busy)
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// endSession ends a browser's session behind its back, as another tab does.
+// endSession signs out and keeps the cookie, as if another tab had signed out.
 func (b *browser) endSession() {
 	b.t.Helper()
 	cookie := b.cookie
@@ -16,7 +16,7 @@ func (b *browser) endSession() {
 	b.cookie = cookie
 }
 
-// signInFrom fills in the sign-in form of a page, with all its hidden fields.
+// signInFrom sends the sign-in form of a page, with its hidden fields.
 func (b *browser) signInFrom(p page, email, password string) page {
 	b.t.Helper()
 	values := url.Values{"email": {email}, "password": {password}}
@@ -28,8 +28,8 @@ func (b *browser) signInFrom(p page, email, password string) page {
 	return b.send("POST", "/sign-in", values, "Sec-Fetch-Site", "same-origin")
 }
 
-// TestWebFormOutlivesItsSession sends each kind of form after the session ended:
-// nothing happens, and after sign-in the form is there as it was typed. Finding A6.
+// TestWebFormOutlivesItsSession sends each resumable form after the session ended: nothing is changed,
+// and the filled form is shown again after sign-in. Finding A6.
 func TestWebFormOutlivesItsSession(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
@@ -55,26 +55,26 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		wrong.says(t, path+" with a wrong password", 422, `action="/sign-in"`)
 		again := b.signInFrom(wrong, olga.Email, olga.Password)
 		again.says(t, path+" after sign-in", 200, "You were signed out. Check the form and send it again.")
-		for i := 0; i < len(sent); i += 2 { // the account too: who is signed out twice is asked twice
+		for i := 0; i < len(sent); i += 2 { // also the account, in case the session ends again
 			if !again.holds(sent[i], sent[i+1]) {
 				t.Errorf("%s: the field %s was lost: %s", path, sent[i], again.main())
 			}
 		}
 		if b.cookie == "" || strings.Contains(again.Body, "kept_action") {
-			t.Errorf("%s: not signed in, or the form still carries itself", path)
+			t.Errorf("%s: not signed in, or the kept form is still there", path)
 		}
 	}
 	equal(t, "the claim", w.claimStatus(claim, olga.Session), "submitted")
 }
 
-// TestWebFormIsShownToItsAuthorAlone: another person signs in where a form was sent
-// after its session ended, and does not see what is in it.
+// TestWebFormIsShownToItsAuthorAlone signs in as another user after a form was sent: that user does
+// not see the form.
 func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {
 	w := webWorld(t)
 	olga, mallory := w.Verified("Olga"), w.Verified("Mallory")
 	sent := []string{"product_name", "Surprise", "start_date", "2026-01-02", "end_date", "2028-01-01"}
 	if form := w.signedIn(t, olga).get("/warranties/new"); !form.holds("account", olga.ID) {
-		t.Fatalf("the form does not say whose it is: %s", form.main())
+		t.Fatalf("the form has no account: %s", form.main())
 	}
 	for _, account := range [][]string{{"account", olga.ID}, {"account", ""}, nil} {
 		b := w.signedIn(t, olga)
@@ -83,13 +83,13 @@ func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {
 		got := b.signInFrom(asked, mallory.Email, mallory.Password)
 		got.says(t, "Mallory", http.StatusSeeOther)
 		if got.Location != "/warranties" || strings.Contains(got.Body, "Surprise") {
-			t.Errorf("%v: Mallory is shown %v %s", account, got.Header, got.Body)
+			t.Errorf("%v: Mallory sees %v %s", account, got.Header, got.Body)
 		}
 	}
 }
 
-// TestWebFormOfAnotherAccountIsRefused: a browser changes accounts while a form is
-// open in another tab. It must not change the new account.
+// TestWebFormOfAnotherAccountIsRefused switches accounts while a form is open in another tab: the form
+// must not change the new account.
 func TestWebFormOfAnotherAccountIsRefused(t *testing.T) {
 	w := webWorld(t)
 	olga, ben := w.Verified("Olga"), w.Verified("Ben")
@@ -110,7 +110,7 @@ func TestWebFormOfAnotherAccountIsRefused(t *testing.T) {
 	b.post("/settings/profile", "name", "Ben again", "account", ben.ID).says(t, "his own form", http.StatusSeeOther)
 }
 
-// holds tells whether a form shows a value in a field, whatever kind of field it is.
+// holds reports whether a field of any type has a value.
 func (p page) holds(name, value string) bool {
 	value = strings.ReplaceAll(value, "\r\n", "\n")
 	for n := range p.node.Descendants() {
@@ -139,8 +139,8 @@ func (p page) holds(name, value string) bool {
 	return false
 }
 
-// TestWebButtonOutlivesItsSession presses buttons after the session ended: sign-in
-// leads back to their page, and nothing was done.
+// TestWebButtonOutlivesItsSession presses buttons after the session ended: sign-in leads back to their
+// page, and nothing is changed.
 func TestWebButtonOutlivesItsSession(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
@@ -162,15 +162,15 @@ func TestWebButtonOutlivesItsSession(t *testing.T) {
 			got := b.post(path, "email", "x@people.example", "current_password", "secret words here", "password", "more secret words")
 			got.leads(t, path, "/sign-in?"+url.Values{"next": {page}, "done": {"signed_out"}}.Encode())
 			if strings.Contains(got.Body, "secret words") {
-				t.Errorf("%s: a password came back", path)
+				t.Errorf("%s: the response contains a password", path)
 			}
 		})
-		b.get("/sign-in?done=signed_out").says(t, path, 200, "You were signed out before this was done.")
+		b.get("/sign-in?done=signed_out").says(t, path, 200, "You were signed out, and nothing was changed.")
 	}
 }
 
-// TestWebKeptFormIsNoWayIn sends sign-in forms that carry a form of an attacker's
-// making: none is carried out, and none leads to another site.
+// TestWebKeptFormIsNoWayIn signs in with kept forms of an attacker: none is performed, and none
+// redirects to another site.
 func TestWebKeptFormIsNoWayIn(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
@@ -192,13 +192,13 @@ func TestWebKeptFormIsNoWayIn(t *testing.T) {
 	}
 	w.get("/api/v1/warranties/"+record.ID, olga.Session).Into(t, &after)
 	if after.Status == "void" {
-		t.Error("a kept form was carried out")
+		t.Error("a kept form was performed")
 	}
 	w.signedIn(t, olga)
 }
 
-// TestWebClaimShowsAllItsDocuments looks at a claim on a warranty with more
-// documents and events since than a page of a list has. Finding C4.
+// TestWebClaimShowsAllItsDocuments opens a claim whose warranty has more newer documents and events than
+// a page of a list. Finding C4.
 func TestWebClaimShowsAllItsDocuments(t *testing.T) {
 	w := webWorld(t, busy)
 	olga := w.Verified("Olga")

@@ -20,15 +20,15 @@ func webWorld(t *testing.T, options ...option) *world {
 	return newWorld(t, servertest.SQLite(t), options...)
 }
 
-// leads fails the test unless a page sends the browser on.
+// leads fails unless the response redirects to an address.
 func (p page) leads(t testing.TB, what, to string) {
 	t.Helper()
 	if p.Status != http.StatusSeeOther || p.Location != to {
-		t.Errorf("%s: got %d to %q, want to be led to %q: %s", what, p.Status, p.Location, to, p.main())
+		t.Errorf("%s: got %d to %q, want a redirect to %q: %s", what, p.Status, p.Location, to, p.main())
 	}
 }
 
-// says fails the test unless a page has the status and says all of it.
+// says fails unless the page has the status and contains all texts.
 func (p page) says(t testing.TB, what string, status int, texts ...string) {
 	t.Helper()
 	if p.Status != status {
@@ -37,22 +37,22 @@ func (p page) says(t testing.TB, what string, status int, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(p.Body, text) {
-			t.Errorf("%s: the page does not say %q: %s", what, text, p.main())
+			t.Errorf("%s: the page does not contain %q: %s", what, text, p.main())
 		}
 	}
 }
 
-// hides fails the test when a page says any of it.
+// hides fails if the page contains any of the texts.
 func (p page) hides(t testing.TB, what string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if strings.Contains(p.Body, text) {
-			t.Errorf("%s: the page says %q", what, text)
+			t.Errorf("%s: the page contains %q", what, text)
 		}
 	}
 }
 
-// TestWebRegister makes an account as a person does, up to the verified address.
+// TestWebRegister creates an account and verifies its address.
 func TestWebRegister(t *testing.T) {
 	w := webWorld(t)
 	b := w.browser(t)
@@ -65,7 +65,7 @@ func TestWebRegister(t *testing.T) {
 	equal(t, "the password typed", wrong.value("password"), "")
 	equal(t, "where to go", wrong.value("next"), "/")
 	if !strings.Contains(wrong.error("email"), "not an e-mail address") || !strings.Contains(wrong.error("password"), "12 characters") || wrong.error("name") != "" {
-		t.Errorf("beside the fields stands %q, %q, %q", wrong.error("email"), wrong.error("password"), wrong.error("name"))
+		t.Errorf("the errors are %q, %q, %q", wrong.error("email"), wrong.error("password"), wrong.error("name"))
 	}
 	equal(t, "a cookie", b.cookie, "")
 
@@ -79,15 +79,15 @@ func TestWebRegister(t *testing.T) {
 	bad.says(t, "a wrong code", 422)
 	equal(t, "the code typed", bad.value("code"), "0000-0000")
 	if !strings.Contains(bad.error("code"), "wrong") {
-		t.Errorf("beside the code stands %q", bad.error("code"))
+		t.Errorf("the error of the code is %q", bad.error("code"))
 	}
 	first := w.MailedCode("ada@people.example")
 	b.post("/verify-email/resend", "next", "/claims").leads(t, "a new code", "/verify-email?done=mailed&next=%2Fclaims")
 	second := w.MailedCode("ada@people.example")
 	b.post("/verify-email", "code", first).says(t, "the first code", 422)
-	b.get("/settings/profile").says(t, "before", 200, "Not verified", "Enter the code from the mail")
+	b.get("/settings/profile").says(t, "before", 200, "Not verified", "Enter the code from the email")
 	b.post("/verify-email", "code", strings.ToLower(strings.ReplaceAll(second, "-", " ")), "next", "/claims").leads(t, "the code", "/claims")
-	b.get("/settings/profile").hides(t, "after", "Not verified", "Enter the code from the mail")
+	b.get("/settings/profile").hides(t, "after", "Not verified", "Enter the code from the email")
 	b.get("/verify-email").says(t, "once more", 200, "is verified")
 
 	taken := w.browser(t).post("/register", "name", "Eve", "email", "ada@people.example", "password", servertest.Password)
@@ -95,13 +95,13 @@ func TestWebRegister(t *testing.T) {
 	equal(t, "the address typed", taken.value("email"), "ada@people.example")
 }
 
-// TestWebVerifyNeedsASession leads whoever opens the mailed link to sign-in first,
-// and back (B1): the code alone verifies nothing.
+// TestWebVerifyNeedsASession opens the emailed link without a session: it leads to sign-in and back,
+// because the code alone verifies nothing. Finding B1.
 func TestWebVerifyNeedsASession(t *testing.T) {
 	w := webWorld(t)
 	p := w.Person("Olga")
 	b := w.browser(t)
-	b.get("/verify-email").leads(t, "the mailed link", "/sign-in?next=%2Fverify-email")
+	b.get("/verify-email").leads(t, "the emailed link", "/sign-in?next=%2Fverify-email")
 	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code without a session", "/sign-in?done=signed_out&next=%2Fverify-email")
 	if account, err := w.Store.AccountByEmail(t.Context(), p.Email); err != nil || account.EmailVerified {
 		t.Errorf("verified without a session: %+v %v", account.User, err)
@@ -109,11 +109,11 @@ func TestWebVerifyNeedsASession(t *testing.T) {
 	b.post("/sign-in", "email", p.Email, "password", p.Password, "next", "/verify-email").leads(t, "sign-in", "/verify-email")
 	b.post("/verify-email", "code", w.MailedCode(p.Email)).leads(t, "the code", "/?done=verified")
 	b = w.browser(t)
-	b.post("/verify-email/resend").leads(t, "a new code for nobody", "/sign-in?done=signed_out&next=%2Fverify-email")
+	b.post("/verify-email/resend").leads(t, "a new code without a session", "/sign-in?done=signed_out&next=%2Fverify-email")
 	w.signedIn(t, p).post("/verify-email", "code", "").says(t, "no code", 422)
 }
 
-// TestWebSignupClosed shows the refusal on the form.
+// TestWebSignupClosed registers while registration is closed.
 func TestWebSignupClosed(t *testing.T) {
 	w := webWorld(t, func(s *server.Server) { s.Service.SignupClosed = true })
 	w.Person("First")
@@ -122,7 +122,8 @@ func TestWebSignupClosed(t *testing.T) {
 	equal(t, "the name typed", got.value("name"), "Second")
 }
 
-// TestWebResetPassword sets a new password by mail, and hears nothing of which addresses are known.
+// TestWebResetPassword resets a password. The responses do not reveal whether an address has an
+// account.
 func TestWebResetPassword(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
@@ -131,11 +132,11 @@ func TestWebResetPassword(t *testing.T) {
 	known, unknown := b.post("/reset-password", "email", p.Email), b.post("/reset-password", "email", "nobody@people.example")
 	known.leads(t, "a known address", "/reset-password/confirm?done=mailed")
 	unknown.leads(t, "an unknown address", "/reset-password/confirm?done=mailed")
-	equal(t, "the answers", known.Body, unknown.Body)
+	equal(t, "the responses", known.Body, unknown.Body)
 	bad := b.post("/reset-password", "email", "no address")
 	bad.says(t, "no address", 422)
 	equal(t, "the address typed", bad.value("email"), "no address")
-	b.get("/reset-password/confirm?done=mailed").says(t, "the code's form", 200, "If the address has an account")
+	b.get("/reset-password/confirm?done=mailed").says(t, "the code's form", 200, "If this address has an account")
 
 	code := w.MailedCode(p.Email)
 	short := b.post("/reset-password/confirm", "code", code, "password", "short")
@@ -143,7 +144,7 @@ func TestWebResetPassword(t *testing.T) {
 	equal(t, "the code typed", short.value("code"), code)
 	equal(t, "the password typed", short.value("password"), "")
 	if !strings.Contains(short.error("password"), "12 characters") {
-		t.Errorf("beside the password stands %q", short.error("password"))
+		t.Errorf("the error of the password is %q", short.error("password"))
 	}
 	b.post("/reset-password/confirm", "code", code, "password", passwordCanary).leads(t, "the code", "/sign-in?done=password")
 	b.post("/reset-password/confirm", "code", code, "password", passwordCanary).says(t, "the code again", 422)
@@ -152,7 +153,7 @@ func TestWebResetPassword(t *testing.T) {
 	b.post("/sign-in", "email", p.Email, "password", passwordCanary, "next", "/claims").leads(t, "the new password", "/claims")
 }
 
-// TestWebProfile changes everything that a person may change of themselves.
+// TestWebProfile changes the name, the notifications and the password, and signs out everywhere.
 func TestWebProfile(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
@@ -174,7 +175,7 @@ func TestWebProfile(t *testing.T) {
 	empty.says(t, "no name", 422)
 	equal(t, "what was ticked", empty.checked("mail_claims"), []string{"true"})
 	if empty.error("name") == "" {
-		t.Error("nothing stands beside the name")
+		t.Error("the name has no error")
 	}
 
 	before := b.cookie
@@ -182,15 +183,15 @@ func TestWebProfile(t *testing.T) {
 	wrong.says(t, "a wrong password", 422)
 	wrong.hides(t, "a wrong password", passwordCanary, "not it\"")
 	if !strings.Contains(wrong.error("current_password"), "is wrong") {
-		t.Errorf("beside the password stands %q", wrong.error("current_password"))
+		t.Errorf("the error of the password is %q", wrong.error("current_password"))
 	}
 	equal(t, "the name beside it", wrong.value("name"), "Olga <i>")
 	if got := b.post("/settings/profile/password", "current_password", p.Password, "new_password", "short").error("new_password"); !strings.Contains(got, "12 characters") {
-		t.Errorf("beside the new password stands %q", got)
+		t.Errorf("the error of the new password is %q", got)
 	}
 	b.post("/settings/profile/password", "current_password", p.Password, "new_password", passwordCanary).leads(t, "a new password", "/settings/profile?done=password")
 	if b.cookie == before {
-		t.Error("the session is the one from before")
+		t.Error("the session did not change")
 	}
 	b.get("/settings/profile").says(t, "this browser", 200)
 	elsewhere.get("/settings/profile").leads(t, "another browser", "/sign-in?next=%2Fsettings%2Fprofile")
@@ -210,16 +211,16 @@ func TestWebProfile(t *testing.T) {
 	b.get("/settings/profile").leads(t, "the old cookie", "/sign-in?next=%2Fsettings%2Fprofile")
 }
 
-// TestWebTokens walks a token from the form to its end.
+// TestWebTokens generates, uses, rotates and revokes a token.
 func TestWebTokens(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
 	b := w.signedIn(t, p)
 	b.get("/settings").leads(t, "the settings", "/settings/api")
-	b.get("/settings/api").says(t, "no token", 200, "0 of 20 active tokens", "No token yet", servertest.PublicURL+"/api/v1", servertest.PublicURL+"/api/mcp", "Codex")
+	b.get("/settings/api").says(t, "no token", 200, "0 of 20 active tokens", "No tokens yet", servertest.PublicURL+"/api/v1", servertest.PublicURL+"/api/mcp", "Codex")
 	form := b.get("/settings/api/new")
-	day := w.Clock.Now().UTC().AddDate(0, 0, 90).Format("2 January 2006")
-	form.says(t, "the form", 200, "Stops working on "+day)
+	day := w.Clock.Now().UTC().AddDate(0, 0, 90).Format("2 Jan 2006")
+	form.says(t, "the form", 200, "Expires on "+day)
 	equal(t, "scopes proposed", form.checked("scopes"), []string{"warranties:read"})
 	equal(t, "days proposed", form.checked("expires_in_days"), []string{"90"})
 	equal(t, "limit proposed", form.value("rate_limit_per_minute"), "100")
@@ -229,9 +230,9 @@ func TestWebTokens(t *testing.T) {
 	equal(t, "days chosen", wrong.checked("expires_in_days"), []string{"30"})
 	equal(t, "limit typed", wrong.value("rate_limit_per_minute"), "5000")
 	if wrong.error("name") == "" || !strings.Contains(wrong.error("rate_limit_per_minute"), "1000") {
-		t.Errorf("beside the fields stands %q and %q", wrong.error("name"), wrong.error("rate_limit_per_minute"))
+		t.Errorf("the errors are %q and %q", wrong.error("name"), wrong.error("rate_limit_per_minute"))
 	}
-	b.post("/settings/api/tokens", "name", "ERP", "scopes", "claims:read", "expires_in_days", "9999", "rate_limit_per_minute", "5").says(t, "a wrong end", 422, "how long")
+	b.post("/settings/api/tokens", "name", "ERP", "scopes", "claims:read", "expires_in_days", "9999", "rate_limit_per_minute", "5").says(t, "a wrong end", 422, "Choose when the token expires.")
 
 	send := []string{"name", "ERP <b>", "scopes", "warranties:read", "scopes", "claims:read", "expires_in_days", "7", "rate_limit_per_minute", "50", "expires_at", "2099-01-01T00:00:00Z"}
 	shown := b.post("/settings/api/tokens", send...)
@@ -241,17 +242,17 @@ func TestWebTokens(t *testing.T) {
 		t.Fatalf("the page shows no secret: %s", shown.Body)
 	}
 	again := b.post("/settings/api/tokens", send...)
-	again.says(t, "the form again", 422, "its secret is not shown again")
+	again.says(t, "the form again", 422, "its secret can&#39;t be shown again")
 	again.hides(t, "the form again", secret)
 	equal(t, "the name typed", again.value("name"), "ERP <b>")
 	b.get("/settings/api/tokens").leads(t, "the address of the form", "/settings/api")
 
 	var list []token
 	w.Must(200, made("GET", tokens, w.signIn(p.Email, p.Password), nil)).Into(t, &list)
-	equal(t, "how many tokens there are", len(list), 1)
+	equal(t, "number of tokens", len(list), 1)
 	made1 := list[0]
 	if left := made1.ExpiresAt.Sub(w.Clock.Now()); left < 7*24*time.Hour-time.Minute || left > 7*24*time.Hour+time.Minute {
-		t.Errorf("the token lives %v", left)
+		t.Errorf("the token expires in %v", left)
 	}
 	equal(t, "its scopes", made1.Scopes, []string{"warranties:read", "claims:read"})
 	equal(t, "its limit", made1.RateLimitPerMinute, 50)
@@ -291,28 +292,28 @@ func TestWebTokens(t *testing.T) {
 	second := rotated.text("secret")
 	w.Must(200, made("GET", "/api/v1/auth/status", second, nil))
 	twice := b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", made1.Prefix, "overlap_seconds", "3600")
-	twice.says(t, "rotating again by the same form", 422, "was rotated since")
+	twice.says(t, "rotating again by the same form", 422, "was rotated after")
 	w.Must(200, made("GET", "/api/v1/auth/status", second, nil))
 	b.get("/settings/api/tokens/"+made1.ID+"/rotate").leads(t, "the address of the form", "/settings/api/tokens/"+made1.ID)
 	b.get("/settings/api/tokens/"+made1.ID).says(t, "the token", 200, "rotated a token", "generated a token")
 
 	b.post("/settings/api/tokens/"+made1.ID+"/revoke").leads(t, "revoking", "/settings/api?done=revoked")
 	refused(t, "the revoked token", w.get("/api/v1/auth/status", second), warranty.TokenRevoked)
-	b.get("/settings/api?done=revoked").says(t, "after", 200, "0 of 20 active tokens", "was revoked", "Revoked")
+	b.get("/settings/api?done=revoked").says(t, "after", 200, "0 of 20 active tokens", "Token revoked.", "Revoked")
 	gone := b.get("/settings/api/tokens/" + made1.ID)
 	gone.says(t, "the revoked token", 200, "Revoked")
 	gone.hides(t, "the revoked token", "/revoke\"", "/rotate\"")
 	b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", b.prefix(made1.ID, owner.Session), "overlap_seconds", "0").says(t, "rotating what is revoked", 422, "is revoked")
 }
 
-// prefix is a token's prefix now.
+// prefix returns a token's current prefix.
 func (b *browser) prefix(id, session string) string {
 	var got token
 	b.w.Must(200, made("GET", tokens+"/"+id, session, nil)).Into(b.t, &got)
 	return got.Prefix
 }
 
-// TestWebTokensOfOthers tries every page of a token with somebody else's session.
+// TestWebTokensOfOthers opens every page of a token with another user's session.
 func TestWebTokensOfOthers(t *testing.T) {
 	w := webWorld(t)
 	owner, other := w.Verified("Olga"), w.Verified("Zoe")
@@ -335,7 +336,7 @@ func TestWebTokensOfOthers(t *testing.T) {
 	w.Must(200, made("GET", "/api/v1/auth/status", secret, nil))
 }
 
-// TestWebTokensOfMany has as many as there can be, and more that are over.
+// TestWebTokensOfMany has the maximum of active tokens, and revoked ones.
 func TestWebTokensOfMany(t *testing.T) {
 	w := webWorld(t, busy)
 	p := w.Verified("Olga")
@@ -356,7 +357,7 @@ func TestWebTokensOfMany(t *testing.T) {
 	b.get("/settings/api").says(t, "a year later", 200, "0 of 20 active tokens", "Expired")
 }
 
-// private are the pages of the settings that want somebody signed in, and forms those that are sent.
+// private are pages of the settings that need a session, and forms are the forms that do.
 var (
 	private = []string{"/verify-email", "/settings", "/settings/profile", "/settings/api", "/settings/api/new", "/settings/api/tokens", "/settings/api/tokens/" + unknownID,
 		"/settings/api/tokens/" + unknownID + "/first", "/settings/api/tokens/" + unknownID + "/rotate", "/settings/api/requests", "/settings/api/requests?page=2"}
@@ -365,7 +366,7 @@ var (
 	openForms = []string{"/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm"}
 )
 
-// TestWebNeedsSignIn leads whoever is not signed in to where they can, and back.
+// TestWebNeedsSignIn opens pages without a valid session: they lead to sign-in and back.
 func TestWebNeedsSignIn(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
@@ -389,7 +390,7 @@ func TestWebNeedsSignIn(t *testing.T) {
 	for _, path := range append(openForms, "/sign-in?done=nonsense", "/sign-in?done=<b>") {
 		w.browser(t).get(path).says(t, path, 200)
 	}
-	// A session for pages is good for pages, and a cookie alone opens no API.
+	// The API does not accept the cookie.
 	b := w.signedIn(t, p)
 	refused(t, "a cookie on the API", w.get("/api/v1/warranties", "", "Cookie", b.cookie), warranty.MissingCredential)
 }
@@ -412,7 +413,7 @@ func TestWebCrossSite(t *testing.T) {
 	b.get("/settings/profile", "Sec-Fetch-Site", "cross-site").says(t, "a link from elsewhere", 200)
 }
 
-// TestWebOpenRedirects tries to be sent to another site after signing in.
+// TestWebOpenRedirects signs in with next addresses on other sites.
 func TestWebOpenRedirects(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
@@ -432,7 +433,7 @@ func TestWebOpenRedirects(t *testing.T) {
 	}
 }
 
-// TestWebCookieOnPlainHTTP has no Secure cookie where a browser would drop it.
+// TestWebCookieOnPlainHTTP sets cookies without Secure over plain HTTP, where browsers would drop them.
 func TestWebCookieOnPlainHTTP(t *testing.T) {
 	w := webWorld(t, func(s *server.Server) {
 		s.PublicURL, s.Service.PublicURL = "http://warranty.lan:8080", "http://warranty.lan:8080"
@@ -450,13 +451,13 @@ func TestWebCookieOnPlainHTTP(t *testing.T) {
 	var names []string
 	for _, c := range resp.Cookies() {
 		if names = append(names, c.Name); c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode {
-			t.Errorf("the answer %d has the cookie %s", resp.StatusCode, c.Name)
+			t.Errorf("the response %d has the cookie %s", resp.StatusCode, c.Name)
 		}
 	}
 	equal(t, "the cookies", names, []string{"svc_session", "svc_device"})
 }
 
-// TestSignOutEverywhere ends every session of one person, and nobody else's.
+// TestSignOutEverywhere ends all sessions of one user, and no other's.
 func TestSignOutEverywhere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		p, other := w.Person("Olga"), w.Person("Zoe")
@@ -470,9 +471,9 @@ func TestSignOutEverywhere(t *testing.T) {
 		}
 		w.alive(t, "the session that asked", p.Session, false)
 		w.alive(t, "another session", second, false)
-		w.alive(t, "somebody else's", other.Session, true)
+		w.alive(t, "another user's session", other.Session, true)
 		if err := w.Service.SignOutEverywhere(context.Background(), who); warranty.AsError(err).Code != warranty.SessionExpired {
-			t.Errorf("a session that has ended signs out everywhere: %v", err)
+			t.Errorf("an ended session can sign out everywhere: %v", err)
 		}
 	})
 }

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// TestWebFormIsSentOnce sends the form of a new warranty twice, as a second press
-// of the button or a reload does: one record is made. Another form, or the same one
-// with something else in it, makes another.
+// TestWebFormIsSentOnce sends the form of a new warranty twice, as a double click or a reload does: it
+// creates one record. A changed or a new form creates another.
 func TestWebFormIsSentOnce(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Verified("Olga")
@@ -16,14 +15,14 @@ func TestWebFormIsSentOnce(t *testing.T) {
 	number := func() string {
 		found := regexp.MustCompile(`name="once" value="([^"]+)"`).FindStringSubmatch(b.get("/warranties/new").Body)
 		if found == nil {
-			t.Fatal("the form has no number")
+			t.Fatal("the form has no once field")
 		}
 		return found[1]
 	}
 	send := func(once, product string) string {
 		t.Helper()
 		sent := b.post("/warranties", "once", once, "product_name", product, "start_date", "2026-01-01", "end_date", "2028-01-01")
-		equal(t, "the answer", sent.Status, 303)
+		equal(t, "the status", sent.Status, 303)
 		return sent.Location
 	}
 	once := number()
@@ -31,17 +30,17 @@ func TestWebFormIsSentOnce(t *testing.T) {
 	equal(t, "the same again", send(once, "Kettle"), first)
 	equal(t, "records", w.records(), 1)
 	if send(once, "Toaster") == first || send(number(), "Kettle") == first {
-		t.Error("another form was taken for the first")
+		t.Error("another form returned the first record")
 	}
 	equal(t, "records in the end", w.records(), 3)
 
 	again := b.post("/warranties", "once", once, "product_name", " ", "start_date", "2026-01-01", "end_date", "2028-01-01")
-	again.says(t, "a form to mend", 422, `name="once" value="`+once+`"`)
+	again.says(t, "an invalid form", 422, `name="once" value="`+once+`"`)
 
-	// What was made and deleted is not made again by itself, but when it is asked for again.
+	// A record that was deleted is not created again by a reload, only by a new form.
 	w.Must(204, made("DELETE", "/api/v1/warranties/"+strings.TrimSuffix(strings.TrimPrefix(first, "/warranties/"), "?done=created"), olga.Session, nil))
 	gone := b.post("/warranties", "once", once, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2028-01-01")
-	gone.says(t, "a form whose record is gone", 422, "Save again to make another one.", `value="Kettle"`)
-	equal(t, "its number is another one", strings.Contains(gone.Body, once), false)
+	gone.says(t, "a form whose record is gone", 422, "Save again to create another one.", `value="Kettle"`)
+	equal(t, "the same once value", strings.Contains(gone.Body, once), false)
 	equal(t, "records after that", w.records(), 3)
 }

@@ -8,22 +8,21 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// signInPage is the form and where to go after it. Registering has the same.
+// signInPage is the sign-in or registration form.
 type signInPage struct {
 	form
-	Next string
-	Kept *keptForm // sent before the session ended, to be shown again after it
-	// ByCode asks for a mailed code instead of the password.
-	ByCode bool
+	Next   string    // where to go afterwards
+	Kept   *keptForm // the form to show again afterwards, if any
+	ByCode bool      // sign in with an emailed code instead of a password
 }
 
-// showSignIn shows the form; told is the key of a text above it.
-func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, status int, told string, body signInPage) {
+// showSignIn shows the sign-in form. flash is the key of the message above it.
+func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, status int, flash string, body signInPage) {
 	page := "sign-in"
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	web.show(w, r, status, page, view{Title: web.t("sign_in.title"), Flash: told, Body: body})
+	web.show(w, r, status, page, view{Title: web.t("sign_in.title"), Flash: flash, Body: body})
 }
 
 func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -48,13 +47,13 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		c.Add("code", "required", web.t("sign_in.code_missing"))
 		err = c.Err()
 	}
-	who = recognizable(who)
+	who = withDevice(who)
 	var session warranty.Session
 	if err == nil {
 		session, err = web.Service.SignIn(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
@@ -70,8 +69,8 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	return nil
 }
 
-// mailSignInCode mails a code to sign in with. Its answer is the same for addresses
-// that have no account.
+// mailSignInCode emails a sign-in code. The response does not reveal whether the address
+// has an account.
 func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -84,7 +83,7 @@ func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warra
 	page := signInPage{Next: nextOf(f.Value("next")), Kept: keptIn(f)}
 	f.Values.Del("password")
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		page.form = f
@@ -96,7 +95,7 @@ func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warra
 	return nil
 }
 
-// signInCode takes a mailed code from someone who comes back later.
+// signInCode shows the sign-in form for an emailed code.
 func (web *Web) signInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	next := nextOf(r.URL.Query().Get("next"))
 	if who.Credential == warranty.BySession {
@@ -127,20 +126,20 @@ func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	return nil
 }
 
-// doRegister makes an account, signs in, and leads to where the address is verified.
+// doRegister creates an account, signs in and leads to the verification of the address.
 func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
 		return err
 	}
 	in, err := input(api.Register, f, nil)
-	who = recognizable(who)
+	who = withDevice(who)
 	var session warranty.Session
 	if err == nil {
 		session, err = web.Service.Register(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
@@ -153,7 +152,7 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 	return nil
 }
 
-// withNext is the query that carries where to go; the overview needs none.
+// withNext returns the query that carries next. The default, the overview, needs none.
 func withNext(next string) string {
 	if next == "/" {
 		return ""
@@ -161,7 +160,7 @@ func withNext(next string) string {
 	return "?" + url.Values{"next": {next}}.Encode()
 }
 
-// verifyEmail takes the code from a mail, from whoever is signed in to the account.
+// verifyEmail shows the form for the emailed verification code.
 func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showVerifyEmail(w, r, who, http.StatusOK, signInPage{Next: nextOf(r.URL.Query().Get("next"))})
 }
@@ -182,7 +181,7 @@ func (web *Web) doVerifyEmail(w http.ResponseWriter, r *http.Request, who warran
 	}
 	next := nextOf(f.Value("next"))
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
@@ -201,7 +200,7 @@ func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who w
 	}
 	next := nextOf(f.Value("next"))
 	if _, err := web.Service.SendVerification(r.Context(), who, warranty.SendVerification{}); err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
@@ -219,8 +218,8 @@ func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, _ warranty
 	return nil
 }
 
-// doResetPassword mails a code. What it answers is the same whether the address
-// is known or not.
+// doResetPassword emails a reset code. The response does not reveal whether the address
+// has an account.
 func (web *Web) doResetPassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -231,7 +230,7 @@ func (web *Web) doResetPassword(w http.ResponseWriter, r *http.Request, who warr
 		_, err = web.Service.RequestPasswordReset(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		web.show(w, r, f.status, "reset-password", view{Title: web.t("reset.title"), Body: f})
@@ -256,17 +255,17 @@ func (web *Web) doConfirmReset(w http.ResponseWriter, r *http.Request, who warra
 		_, err = web.Service.ResetPassword(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		f.Values.Del("password")
 		web.show(w, r, f.status, "reset-password-confirm", view{Title: web.t("reset.confirm"), Body: f})
 		return nil
 	}
-	web.clearCookie(w) // every session has ended, also one in this browser
+	web.clearCookie(w) // the reset has ended all sessions
 	http.Redirect(w, r, "/sign-in?done=password", http.StatusSeeOther)
 	return nil
 }
 
-// t is a text of the pages.
+// t returns the text of a key.
 func (web *Web) t(key string, args ...any) string { return web.views.texts.get(key, args...) }

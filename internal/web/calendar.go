@@ -9,10 +9,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// calendarPage tells whether there is a calendar, and shows a new address once.
+// calendarPage is the page /settings/calendar.
 type calendarPage struct {
-	Since   *time.Time
-	Address string
+	Since   *time.Time // when the feed was created; nil if there is none
+	Address string     // the address of a new feed, shown once
 }
 
 func (web *Web) calendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -31,7 +31,7 @@ func (web *Web) showCalendar(w http.ResponseWriter, r *http.Request, who warrant
 func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	secret, err := web.Service.NewCalendar(r.Context(), who)
 	if warranty.AsError(err).Code == warranty.EmailNotVerified {
-		return web.showCalendar(w, r, who, http.StatusForbidden) // the page says what to do
+		return web.showCalendar(w, r, who, http.StatusForbidden) // the page asks to verify the address
 	}
 	if err != nil {
 		return err
@@ -50,8 +50,8 @@ func (web *Web) dropCalendar(w http.ResponseWriter, r *http.Request, who warrant
 	return nil
 }
 
-// feed is the calendar itself (RFC 5545): an all-day event on the last day of
-// each cover. Its address is the secret, because calendar programs know no other.
+// feed serves the calendar (RFC 5545): an all-day event on the end date of each
+// warranty. The address is the credential, because calendar apps send no other.
 func (web *Web) feed(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	secret, ok := strings.CutSuffix(r.PathValue("file"), ".ics")
 	if !ok {
@@ -83,16 +83,16 @@ func (web *Web) feed(w http.ResponseWriter, r *http.Request, _ warranty.Principa
 	line("END", "VCALENDAR")
 	w.Header().Set("Content-Type", "text/calendar; charset=utf-8")
 	w.Header().Set("X-Robots-Tag", "noindex")
-	_, _ = fmt.Fprint(w, b.String()) // a reader who has gone away has nothing to be told
+	_, _ = fmt.Fprint(w, b.String()) // the client may be gone
 	return nil
 }
 
-// escapeICS writes text so that it can not become a property of its own.
+// escapeICS escapes text (RFC 5545, 3.3.11), so that it cannot add properties.
 func escapeICS(text string) string {
 	return strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", "").Replace(text)
 }
 
-// fold ends a line, and breaks one that is longer than 75 bytes between characters.
+// fold ends a line and folds it between characters to at most 75 bytes (RFC 5545, 3.1).
 func fold(line string) string {
 	var b strings.Builder
 	width := 0

@@ -8,13 +8,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// claimList is the list with its filter.
+// claimList is the page /claims.
 type claimList struct {
 	Page    warranty.Page[warranty.Claim]
 	Filters []filter
 	Pager   pager
-	First   bool // there is nothing yet, and no filter that hides it
-	// HasWarranty tells whether there is one to file the first claim on.
+	First   bool // there are no claims at all
+	// HasWarranty reports whether the user owns a warranty to file a claim on.
 	HasWarranty bool
 }
 
@@ -42,10 +42,10 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	return nil
 }
 
-// ofOwner asks for the warranties that somebody owns, on which alone they may file a claim.
+// ofOwner lists the warranties that the user owns: only an owner may file a claim.
 var ofOwner = warranty.ListWarranties{Role: warranty.Owner}
 
-// hasWarranty tells whether somebody has any such warranty.
+// hasWarranty reports whether any warranty matches in.
 func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty.ListWarranties) (bool, error) {
 	in.Paging = warranty.Paging{Page: 1, Limit: 1}
 	page, err := web.Service.ListWarranties(r.Context(), who, in)
@@ -76,7 +76,7 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		filed, err = web.Service.FileClaim(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showClaimForm(w, r, who, f.status, f)
@@ -85,11 +85,11 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	return nil
 }
 
-// claimDetail is a claim, what became of it, and the moves that this person may make.
+// claimDetail is the page of a claim.
 type claimDetail struct {
 	warranty.Claim
 	form
-	Moves       []warranty.ClaimStatus
+	Moves       []warranty.ClaimStatus // the status changes that the user may make
 	Resolutions []string
 	Documents   []warranty.Document
 	History     []warranty.Event
@@ -123,7 +123,7 @@ func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	}
 	if f.Value("status") != "resolved" {
 		for _, name := range []string{"resolution", "resolution_note", "replacement_serial_number"} {
-			f.Values.Del(name) // the form shows them for the one move that takes them
+			f.Values.Del(name) // the form has these fields for "resolved" only
 		}
 	}
 	in, err := input(api.MoveClaim, f, map[string]string{"id": r.PathValue("id")})
@@ -131,7 +131,7 @@ func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		_, err = web.Service.MoveClaim(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showClaim(w, r, who, f.status, f)

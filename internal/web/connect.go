@@ -7,15 +7,15 @@ import (
 	"warranty.example/svc/api"
 )
 
-// snippet is how one program is connected, ready to be copied.
+// snippet is an example that connects an app.
 type snippet struct {
 	ID, Name string
-	Where    string // key of the text that says where it goes
+	Where    string // the key of the instruction
 	Code     string
 }
 
-// connect is how to use a token of this service from each program. The key comes
-// from the environment wherever the program can read it from there.
+// connect returns the examples for this service. The token is read from the environment
+// where the app supports it.
 func connect(publicURL string) []snippet {
 	base, agents := publicURL+string(api.V1), publicURL+"/api/mcp"
 	env := func(key string) map[string]any { return map[string]any{"SVC_API_KEY": key, "SVC_BASE_URL": base} }
@@ -35,12 +35,12 @@ func connect(publicURL string) []snippet {
 	}
 }
 
-// pretty writes settings as people keep them.
+// pretty returns v as indented JSON.
 func pretty(v any) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	_ = e.Encode(v) // texts and maps of texts can always be written
+	_ = e.Encode(v) // maps of strings can always be encoded
 	return strings.TrimSpace(b.String())
 }

@@ -10,10 +10,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// reference is the API reference: the operation table as a page.
+// reference is the page /docs, generated from the operation table.
 type reference struct {
 	Base      string
-	Setup     string // commands that set the variables of the examples
+	Setup     string // commands that set the shell variables
 	Variables []describe.Variable
 	Groups    []operationGroup
 }
@@ -23,17 +23,17 @@ type operationGroup struct {
 	Operations []operationDoc
 }
 
-// operationDoc is one operation with ways to call it and what comes back.
+// operationDoc is an operation with its examples and its response.
 type operationDoc struct {
 	*api.Spec
 	Anchor         string
 	Curl, CLI, MCP string
-	Answer         string // its status, in words
-	Response       string // its body; empty when it has none
+	Answer         string // status line of the response
+	Response       string // body of the response, if any
 	Codes          []warranty.CodeInfo
 }
 
-// newReference makes the page's content, which is the same for everybody.
+// newReference builds the reference once at startup.
 func newReference(base string) (reference, error) {
 	page := reference{Base: base, Setup: describe.Setup(base), Variables: describe.Variables()}
 	examples, err := describe.Examples()
@@ -49,8 +49,15 @@ func newReference(base string) (reference, error) {
 			groups[noun] = i
 			page.Groups = append(page.Groups, operationGroup{Name: noun})
 		}
-		d := operationDoc{Spec: e.Spec, Anchor: strings.ReplaceAll(e.Spec.Name, ".", "-"), Curl: e.Curl(base), CLI: e.CLI(), MCP: e.MCP(base),
-			Answer: e.StatusLine(), Response: e.Response(base)}
+		d := operationDoc{
+			Spec:     e.Spec,
+			Anchor:   strings.ReplaceAll(e.Spec.Name, ".", "-"),
+			Curl:     e.Curl(base),
+			CLI:      e.CLI(),
+			MCP:      e.MCP(base),
+			Answer:   e.StatusLine(),
+			Response: e.Response(base),
+		}
 		for _, code := range e.Spec.Refusals() {
 			d.Codes = append(d.Codes, code.Info())
 		}

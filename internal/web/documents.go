@@ -8,15 +8,16 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// documentList is the list with its search.
+// documentList is the page /documents.
 type documentList struct {
 	form
 	Page  warranty.Page[warranty.Document]
 	Pager pager
-	// Uploaded is how many bytes this person has, and Most how many it may be; 0 is no limit.
+	// Uploaded is the number of bytes the user has uploaded, and Most the limit; 0 means
+	// no limit.
 	Uploaded, Most int64
-	First          bool // there is nothing yet, and no search that hides it
-	// HasWarranty tells whether there is one to keep the first document with.
+	First          bool // there are no documents at all
+	// HasWarranty reports whether there is a warranty to add a document to.
 	HasWarranty bool
 }
 
@@ -59,20 +60,20 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "document-form", view{Title: web.t("document.upload"), Nav: "documents", Who: who, Body: body})
+	web.show(w, r, status, "document-form", view{Title: web.t("document.new"), Nav: "documents", Who: who, Body: body})
 	return nil
 }
 
 func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	d, said, err := upload.Receive(w, r, web.Service, who)
+	d, sent, err := upload.Receive(w, r, web.Service, who)
 	if err != nil {
-		f := form{Values: url.Values{"type": {said.Type.String()}}}
-		for name, id := range map[string]warranty.ID{"warranty_id": said.WarrantyID, "claim_id": said.ClaimID} {
+		f := form{Values: url.Values{"type": {sent.Type.String()}}}
+		for name, id := range map[string]warranty.ID{"warranty_id": sent.WarrantyID, "claim_id": sent.ClaimID} {
 			if !id.IsZero() {
 				f.Values.Set(name, id.String())
 			}
 		}
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		r, cancel := upload.RenewContext(r)

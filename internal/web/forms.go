@@ -12,38 +12,33 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// maxForm is the most that a form without a file may have.
+// maxForm is the maximum size of a form without a file.
 const maxForm = 256 << 10
 
-// form is what a person filled in, and what is wrong with it: pages show both
-// again, so that nothing typed is lost.
+// form holds the values of a form and its errors, so that a refused form is shown again
+// with everything typed.
 type form struct {
 	Values url.Values
 	Errors map[string]string // by field
-	Wrong  string            // what is wrong with the whole
-	status int               // of the answer that shows it again
-	// resumed is a form that was sent after the session ended: it is shown again and
-	// not carried out.
+	Wrong  string            // the error of the whole form
+	status int               // the HTTP status when the form is shown again
+	// resumed marks a form that was sent after the session ended. It is shown again
+	// and not performed.
 	resumed bool
 }
 
-// Value is what was typed into a field.
+// Value returns the value of a field.
 func (f form) Value(name string) string { return f.Values.Get(name) }
 
-// Error is what is wrong with a field, if anything.
+// Error returns the error of a field, if any.
 func (f form) Error(name string) string { return f.Errors[name] }
 
-// Has tells whether a box of a group is ticked.
+// Has reports whether value is among the values of a field.
 func (f form) Has(name, value string) bool {
-	for _, v := range f.Values[name] {
-		if v == value {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(f.Values[name], value)
 }
 
-// readForm reads a form that was sent.
+// readForm parses a URL-encoded form.
 func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -52,8 +47,8 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	return form{Values: r.PostForm, resumed: r.Context().Value(resumedKey{}) != nil}, nil
 }
 
-// checkAccount refuses a form that another account opened: the browser has changed
-// accounts since.
+// checkAccount refuses a form that was opened by another account, because the browser
+// has switched accounts since.
 func (f form) checkAccount(who warranty.Principal) error {
 	if opened := f.Value("account"); opened != "" && opened != who.User.ID.String() {
 		return errOtherAccount
@@ -63,14 +58,14 @@ func (f form) checkAccount(who warranty.Principal) error {
 
 var errOtherAccount = warranty.Refuse(warranty.PreconditionFailed, "The form was opened by another account.")
 
-// errResumed keeps a form from being carried out that is only shown again.
+// errResumed stops a resumed form from being performed.
 var errResumed = errors.New("the form was sent after the session ended")
 
 var errForm = warranty.Refuse(warranty.MalformedRequest, "The form could not be read.")
 
-// once is a key by which a form that is sent twice, with the same in it, does what
-// it does once; nil when the page gave it no number. Somebody who goes back and
-// changes something means another one.
+// once returns an idempotency key derived from all values of the form, or nil if the form
+// has no "once" field. A form that is sent twice is performed once; a form that was
+// changed in between is a new one.
 func (f form) once() *string {
 	if f.Value("once") == "" {
 		return nil
@@ -80,8 +75,8 @@ func (f form) once() *string {
 	return &key
 }
 
-// input makes an operation's input of a form, with the path's parameters. Fields
-// that the operation does not take are the page's own and are left alone.
+// input decodes an operation's input from a form and the path parameters. It ignores
+// fields that are not parameters of the operation.
 func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In, error) {
 	if f.resumed {
 		var none In
@@ -104,9 +99,9 @@ func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In,
 	return *in.(*In), nil
 }
 
-// mend puts a refusal beside the fields of a form. It tells whether the form can
-// be shown again with it; other errors deserve a page of their own.
-func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error) bool {
+// setErrors sets the errors of a form from err. It reports whether the form can be shown
+// again; if not, err needs an error page.
+func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err error) bool {
 	if errors.Is(err, errResumed) {
 		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t("form.resumed")
 		return true
@@ -120,8 +115,8 @@ func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error)
 	case warranty.Internal, warranty.NotFound, warranty.SessionExpired:
 		return false
 	case warranty.Unavailable, warranty.RateLimited, warranty.IPThrottled, warranty.EmailNotVerified:
-		// Nothing is wrong with the form, so the answer does not say so.
-		refusal = web.excuse(w, r, err)
+		// The form itself is valid: keep the status of the error.
+		refusal = web.publicError(w, r, err)
 		f.status = refusal.Code.Info().Status
 	}
 	f.Errors = map[string]string{}
@@ -136,17 +131,19 @@ func (web *Web) mend(w http.ResponseWriter, r *http.Request, f *form, err error)
 	return true
 }
 
-// addition is the form of what is added to a warranty: a claim, or a document.
+// addition is the form that adds a claim or a document to a warranty.
 type addition struct {
 	form
 	Warranties []warranty.Warranty
-	More       bool // there are older ones
+	More       bool // there are older warranties than these
 	Types      []string
 }
 
-// additionOf offers the newest of the warranties that are asked for, the one that
-// the person came from first, though it may be older.
-func (web *Web) additionOf(r *http.Request, who warranty.Principal, f form, in warranty.ListWarranties, types []string) (addition, error) {
+// additionOf returns the form with the newest warranties that match in. The warranty of
+// the form's warranty_id comes first, even if it is not among the newest.
+func (web *Web) additionOf(
+	r *http.Request, who warranty.Principal, f form, in warranty.ListWarranties, types []string,
+) (addition, error) {
 	in.Paging = warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	list, err := web.Service.ListWarranties(r.Context(), who, in)
 	a := addition{form: f, Warranties: list.Data, More: list.Pagination.TotalPages > 1, Types: types}

@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// overviewPage is what a person sees first.
+// overviewPage is the page /.
 type overviewPage struct {
 	Headline                            string
 	Total, InForce, Ending, Ended, Open int64
@@ -21,13 +21,13 @@ type overviewPage struct {
 	Today                               warranty.Date
 }
 
-// activity is what somebody did, and how long ago.
+// activity is an event with the time since.
 type activity struct {
 	warranty.Activity
 	Ago string
 }
 
-// openClaims are the statuses in which somebody has something to do.
+// openClaims are the statuses of claims that are not closed.
 var openClaims = []warranty.ClaimStatus{warranty.Submitted, warranty.UnderReview, warranty.InfoRequested, warranty.Approved, warranty.InProgress}
 
 func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -96,8 +96,8 @@ func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPag
 	return o, err
 }
 
-// timeline draws what ends in the next months: a column a month, a brick a
-// warranty or, where that would be too high, as many as it takes, and where today is.
+// timeline draws the warranties that end in the next 13 months: a column per month and a line
+// at today. A brick is a warranty, or several if a column would be too high.
 func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts) template.HTML {
 	const months, width, column, brick, least, most = 13, 920, 70, 19, 3, 6
 	now := today.Time()
@@ -114,10 +114,10 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts)
 		urgent[month] = urgent[month] || day-today <= endingSoon
 	}
 	highest := slices.Max(counts[:])
-	worth := max(1, (highest+most-1)/most) // of a brick
+	worth := max(1, (highest+most-1)/most) // warranties per brick
 	floor := 38 + min(max(highest, least), most)*(brick+4)
 	var b strings.Builder
-	var spoken []string
+	var spoken []string // for screen readers
 	at := 5 + float64(now.Day()-1)/31*62
 	for i, n := range counts {
 		x := 5 + i*column
@@ -127,7 +127,8 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts)
 		}
 		bricks := (n + worth - 1) / worth
 		for k := range bricks {
-			fmt.Fprintf(&b, `<rect class="bar%s" x="%d" y="%d" width="46" height="%d" rx="4"/>`, tone, x, floor-(k+1)*(brick+4), brick)
+			fmt.Fprintf(&b, `<rect class="bar%s" x="%d" y="%d" width="46" height="%d" rx="4"/>`,
+				tone, x, floor-(k+1)*(brick+4), brick)
 		}
 		month := first.AddDate(0, i, 0)
 		label := month.Format("Jan")
@@ -136,21 +137,25 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts)
 		}
 		if n > 0 {
 			figure := words.figure(n)
-			fmt.Fprintf(&b, `<text class="cnt" %s y="%d">%s</text>`, besideToday(float64(x+23), at, figure), floor-bricks*(brick+4)-8, figure)
+			fmt.Fprintf(&b, `<text class="cnt" %s y="%d">%s</text>`,
+				besideToday(float64(x+23), at, figure), floor-bricks*(brick+4)-8, figure)
 			spoken = append(spoken, fmt.Sprint(label, ": ", n))
 		}
-		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d">%s</text>`, x, floor, x+62, floor, x, floor+22, label)
+		fmt.Fprintf(&b, `<line class="grid" x1="%d" y1="%d" x2="%d" y2="%d"/><text x="%d" y="%d">%s</text>`,
+			x, floor, x+62, floor, x, floor+22, label)
 	}
-	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="0" x2="%.0f" y2="%d"/><text x="%.0f" y="11">%s</text>`, at, at, floor+6, at+6, template.HTMLEscapeString(words.get("overview.today")))
+	fmt.Fprintf(&b, `<line class="now" x1="%.0f" y1="0" x2="%.0f" y2="%d"/><text x="%.0f" y="11">%s</text>`,
+		at, at, floor+6, at+6, template.HTMLEscapeString(words.get("overview.today")))
 	described := `aria-hidden="true"`
 	if len(spoken) > 0 {
 		described = `role="img" aria-label="` + strings.Join(spoken, ", ") + `"`
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="tl" viewBox="0 0 %d %d" %s focusable="false">%s</svg>`, width, floor+30, described, b.String())) //nolint:gosec // numbers, names of months and an escaped label
+	return template.HTML(fmt.Sprintf( //nolint:gosec // numbers, names of months and an escaped label
+		`<svg class="tl" viewBox="0 0 %d %d" %s focusable="false">%s</svg>`, width, floor+30, described, b.String()))
 }
 
-// besideToday is where a figure stands: over the middle of its column, or beside
-// the line of today when that would cross it.
+// besideToday returns the position of a figure: centered over its column, or beside the line at
+// today if the line would cross it.
 func besideToday(middle, today float64, figure string) string {
 	half := 4 + 4.5*float64(len(figure))
 	switch {

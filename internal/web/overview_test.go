@@ -9,8 +9,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestTimeline draws few and very many, on every day of a month: everything is
-// inside the picture, a month with more is higher, and none is too high.
+// TestTimeline draws from one to a million warranties on every day of a month. Everything is
+// inside the graphic, and a month with more warranties is higher.
 func TestTimeline(t *testing.T) {
 	words, err := newTexts()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestTimeline(t *testing.T) {
 			drawn := string(timeline(map[warranty.Date]int64{today + 1: (most + 1) / 2, today + 100: most}, today, words))
 			for _, y := range tops.FindAllStringSubmatch(drawn, -1) {
 				if n, _ := strconv.Atoi(y[1]); n < 11 {
-					t.Errorf("%d on day %d: %s is above the picture", most, day, y[1])
+					t.Errorf("%d on day %d: %s is above the graphic", most, day, y[1])
 				}
 			}
 			urgent, all := strings.Count(drawn, `"bar w"`), strings.Count(drawn, `<rect`)

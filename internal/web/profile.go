@@ -9,18 +9,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// profilePage is a person's account, and the two forms that change it.
+// profilePage is the page /settings/profile with its two forms.
 type profilePage struct {
 	warranty.Account
 	Details, Password form
-	SetAside          int64 // warranties from before the address was verified
+	SetAside          int64 // warranties recorded before the address was verified
 }
 
 func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showProfile(w, r, who, http.StatusOK, profilePage{})
 }
 
-// showProfile shows the account; a form without values is filled in from it.
+// showProfile shows the account. A form without values is filled from it.
 func (web *Web) showProfile(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p profilePage) error {
 	var err error
 	if p.Account, err = web.Service.GetAccount(r.Context(), who, warranty.GetAccount{}); err != nil {
@@ -30,8 +30,12 @@ func (web *Web) showProfile(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	if p.Details.Values == nil {
-		p.Details.Values = url.Values{"name": {p.Name}, "mail_warranty_end": {strconv.FormatBool(p.Mails.WarrantyEnd)},
-			"mail_claims": {strconv.FormatBool(p.Mails.Claims)}, "mail_token_expiry": {strconv.FormatBool(p.Mails.TokenExpiry)}}
+		p.Details.Values = url.Values{
+			"name":              {p.Name},
+			"mail_warranty_end": {strconv.FormatBool(p.Mails.WarrantyEnd)},
+			"mail_claims":       {strconv.FormatBool(p.Mails.Claims)},
+			"mail_token_expiry": {strconv.FormatBool(p.Mails.TokenExpiry)},
+		}
 	}
 	web.show(w, r, status, "profile", view{Title: web.t("profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p})
 	return nil
@@ -47,7 +51,7 @@ func (web *Web) updateProfile(w http.ResponseWriter, r *http.Request, who warran
 		_, err = web.Service.UpdateAccount(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showProfile(w, r, who, f.status, profilePage{Details: f})
@@ -56,7 +60,7 @@ func (web *Web) updateProfile(w http.ResponseWriter, r *http.Request, who warran
 	return nil
 }
 
-// restoreSetAside takes back what was recorded before the address was verified.
+// restoreSetAside restores the warranties recorded before the address was verified.
 func (web *Web) restoreSetAside(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if _, err := web.Service.RestoreSetAside(r.Context(), who); err != nil {
 		return err
@@ -65,13 +69,13 @@ func (web *Web) restoreSetAside(w http.ResponseWriter, r *http.Request, who warr
 	return nil
 }
 
-// toPassword leads programs that keep passwords to where one is changed.
+// toPassword redirects password managers to the form that changes the password.
 func (web *Web) toPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	http.Redirect(w, r, "/settings/profile#password", http.StatusSeeOther)
 	return nil
 }
 
-// changePassword ends every session; this browser goes on with the new one.
+// changePassword ends all sessions and gives this browser a new one.
 func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -83,7 +87,7 @@ func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warra
 		session, err = web.Service.ChangePassword(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		if warranty.AsError(err).Code == warranty.InvalidCredential {

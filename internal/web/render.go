@@ -21,31 +21,31 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// views are the templates, parsed once.
+// views holds the parsed templates.
 type views struct {
 	pages map[string]*template.Template
 	texts *texts
 }
 
-// view is what every page is made of.
+// view is the data of a page's template.
 type view struct {
 	Title string
-	Nav   string // which part of the navigation is current
+	Nav   string // the current item of the navigation
 	Who   warranty.Principal
-	Flash string // key of a text that tells what was just done
-	Body  any    // the page's own
-	// NoIndex keeps search engines away.
+	Flash string // the key of the message about what was just done
+	Body  any    // the data of the page itself
+	// NoIndex keeps the page out of search engines.
 	NoIndex bool
-	// MustVerify says that the person gets no token and no calendar feed before their
-	// address is verified.
+	// MustVerify means that the user must verify the email address before creating a token
+	// or a calendar feed.
 	MustVerify bool
 }
 
-// SignedIn tells the layout whether to show the navigation.
+// SignedIn reports whether the user is signed in.
 func (v view) SignedIn() bool { return v.Who.Credential == warranty.BySession }
 
-// newViews parses every page together with what all share. A file is a page
-// unless its name begins with an underscore.
+// newViews parses each page together with the shared templates, whose file names begin with
+// an underscore.
 func newViews(static *static) (*views, error) {
 	texts, err := newTexts()
 	if err != nil {
@@ -70,18 +70,17 @@ func newViews(static *static) (*views, error) {
 	return v, nil
 }
 
-// show renders a page. It is written whole or not at all: a template that fails
-// half-way becomes an error and not half a page.
+// show renders a page. If its template fails, show renders the error page instead.
 func (web *Web) show(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	web.render(w, r, status, name, "layout", v)
 }
 
-// showBare renders a page of the public, without the navigation.
+// showBare renders a public page, without the navigation.
 func (web *Web) showBare(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	web.render(w, r, status, name, "bare", v)
 }
 
-// part renders one block of a page, for a request of htmx that replaces just that.
+// part renders one block of a page, for htmx to swap in.
 func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string, v view) {
 	web.render(w, r, http.StatusOK, name, block, v)
 }
@@ -90,22 +89,22 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	v.MustVerify = v.SignedIn() && web.Service.RequireVerified && !v.Who.User.EmailVerified
 	page, ok := web.views.pages[name]
 	var b bytes.Buffer
-	err := fmt.Errorf("there is no page %q", name)
+	err := fmt.Errorf("unknown page %q", name)
 	if ok {
 		err = page.ExecuteTemplate(&b, block, v)
 	}
 	switch {
 	case err != nil && name != "error":
-		web.refuse(w, r, v.Who, fmt.Errorf("render the page %s: %w", name, err))
+		web.refuse(w, r, v.Who, fmt.Errorf("render page %s: %w", name, err))
 		return
-	case err != nil: // there is no page left that could say so
-		web.Log.ErrorContext(r.Context(), "a page could not be rendered", "page", name, "error", err.Error())
+	case err != nil: // the error page itself failed
+		web.Log.ErrorContext(r.Context(), "rendering a page failed", "page", name, "error", err.Error())
 		http.Error(w, web.views.texts.get("error.render"), http.StatusInternalServerError)
 		return
 	}
 	h, body := w.Header(), b.Bytes()
-	// Only strangers' pages are compressed: beside something that an attacker has put
-	// there, the length of another one could tell what it holds.
+	// Pages of signed-in users are not compressed: the compressed length could reveal secrets
+	// next to text that an attacker controls (BREACH).
 	if v.Who.User.ID.IsZero() {
 		h.Add("Vary", "Accept-Encoding")
 		if acceptsGzip(r) {
@@ -116,10 +115,10 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a visitor who has gone away has nothing to be shown
+	_, _ = w.Write(body) // the client may be gone
 }
 
-// compressors are used again, because each takes most of a megabyte.
+// compressors is a pool, because a gzip.Writer takes most of a megabyte.
 var compressors = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func compress(page []byte) []byte {
@@ -127,20 +126,20 @@ func compress(page []byte) []byte {
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
 	z.Reset(&b)
-	_, _ = z.Write(page) // a buffer takes everything
+	_, _ = z.Write(page) // writing to a buffer does not fail
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// isPart tells requests of htmx, which want a block and not the page.
+// isPart reports whether htmx made the request, which expects a block instead of a page.
 func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" }
 
-// functions are what templates may call.
+// functions returns the functions of the templates.
 func functions(static *static, texts *texts) template.FuncMap {
 	return template.FuncMap{
 		"t":          texts.get,
 		"asset":      static.path,
-		"date":       func(d warranty.Date) string { return d.Time().Format("2 Jan 2006") },
+		"date":       dateText,
 		"when":       func(t any) string { return instantOf(t).Format("2 Jan 2006, 15:04 UTC") },
 		"rfc3339":    func(t any) string { return instantOf(t).Format(time.RFC3339) },
 		"deref":      derefText,
@@ -158,7 +157,9 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"httpTone":   httpTone,
 		"day":        func(t any) string { return instantOf(t).Format("2 Jan 2006") },
 		"moment":     func(t any) string { return instantOf(t).Format("2 Jan, 15:04:05") },
-		"words":      func(s *string) string { return strings.ReplaceAll(derefText(s), "_", " ") },
+		"changed":    texts.changed,
+		"roles":      texts.roles,
+		"moveKey":    moveKey,
 		"days":       texts.days,
 		"left":       texts.left,
 		"number":     texts.number,
@@ -171,6 +172,21 @@ func functions(static *static, texts *texts) template.FuncMap {
 	}
 }
 
+// dateText formats a date as "30 Nov 2026".
+func dateText(d warranty.Date) string { return d.Time().Format("2 Jan 2006") }
+
+// moveKey returns the end of the text keys of a status change. A claim returns to review by the
+// owner's reply or appeal.
+func moveKey(from, to warranty.ClaimStatus) string {
+	switch {
+	case to == warranty.UnderReview && from == warranty.InfoRequested:
+		return "reply"
+	case to == warranty.UnderReview && from == warranty.Rejected:
+		return "appeal"
+	}
+	return to.String()
+}
+
 func derefText(s *string) string {
 	if s == nil {
 		return ""
@@ -178,7 +194,7 @@ func derefText(s *string) string {
 	return *s
 }
 
-// fileSize is a number of bytes as people say it.
+// fileSize formats a number of bytes.
 func fileSize(n int64) string {
 	switch {
 	case n >= 1<<30:
@@ -191,7 +207,7 @@ func fileSize(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// tenths is how many units there are, to one place, and to none when it is a zero.
+// tenths formats n units with one decimal, and without a trailing ".0".
 func tenths(n int64, unit float64) string {
 	return strconv.FormatFloat(math.Round(float64(n)*10/unit)/10, 'f', -1, 64)
 }
@@ -200,24 +216,25 @@ func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// nextOf is where to go after signing in: a path of this site, and nothing else.
+// nextOf returns next if it is a path of this site, and "/" otherwise.
 func nextOf(next string) string {
 	u, err := url.Parse(next)
-	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") || strings.ContainsAny(next, "\\\r\n\t") {
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(next, "/") || strings.HasPrefix(next, "//") ||
+		strings.ContainsAny(next, "\\\r\n\t") {
 		return "/"
 	}
 	return u.RequestURI()
 }
 
-// fieldData is what the template of one form field needs.
+// fieldData is the data of the template "field".
 type fieldData struct {
 	Name, Label, Type, Value, Error, Hint, Autocomplete string
 	Max                                                 string
 	Required                                            bool
 }
 
-// field describes a field of a form to its template: its name and label, and
-// pairs of type, hint, autocomplete, max and required.
+// field returns the data of the template "field". pairs are names and values of type, hint,
+// autocomplete, max and required.
 func field(f interface {
 	Value(string) string
 	Error(string) string
@@ -240,7 +257,7 @@ func field(f interface {
 	return d
 }
 
-// hasMove tells whether a move is among those that may be made.
+// hasMove reports whether a status is among the moves.
 func hasMove(moves []warranty.ClaimStatus, name string) bool {
 	for _, m := range moves {
 		if m.String() == name {
@@ -250,7 +267,7 @@ func hasMove(moves []warranty.ClaimStatus, name string) bool {
 	return false
 }
 
-// instantOf takes a time, or what may be one.
+// instantOf returns a time.Time or *time.Time in UTC.
 func instantOf(t any) time.Time {
 	if p, ok := t.(*time.Time); ok && p != nil {
 		return p.UTC()

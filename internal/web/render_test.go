@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/api"
 )
 
-// TestPageThatFailsIsAnErrorPage renders a page with what it can not show.
+// TestPageThatFailsIsAnErrorPage renders a page whose template fails.
 func TestPageThatFailsIsAnErrorPage(t *testing.T) {
 	static, err := newStatic()
 	if err != nil {

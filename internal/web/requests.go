@@ -6,15 +6,15 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// latestRequests is how many of the recent requests stand on the page of tokens.
+// latestRequests is the number of recent requests on the pages of tokens.
 const latestRequests = 10
 
-// requestList is a page of the requests of all tokens, or of one.
+// requestList is the page /settings/api/requests, for all tokens or for one.
 type requestList struct {
 	Page  warranty.Page[warranty.RequestRecord]
 	Token *warranty.Token
 	Pager pager
-	Works bool // there is a token that requests can be made with
+	Works bool // there is an active token
 }
 
 func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -46,7 +46,7 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	return nil
 }
 
-// httpTone is the colour of an HTTP status.
+// httpTone returns the CSS class of an HTTP status.
 func httpTone(status int) string {
 	switch {
 	case status >= http.StatusInternalServerError:

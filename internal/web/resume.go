@@ -12,19 +12,20 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// A form that is sent after its session ended is not carried out. Its fields
-// travel through the sign-in page as hidden ones, and the form is shown again,
-// filled in, once the person has signed in. The server keeps nothing meanwhile.
-// Who signs in with another account does not see it: it may be someone else.
+// A form that is sent after its session ended is not performed. The sign-in page carries
+// its fields as hidden fields, and the filled form is shown again after sign-in. The
+// server stores nothing. The form is not shown to a user who signs in with another
+// account.
 
-// resumable are the forms that can be shown again. Buttons without fields are
-// not among them: their page is shown instead, to press them again.
+// resumable lists the forms that are shown again after sign-in. For other forms and
+// for buttons, sign-in leads back to their page.
 var resumable = []string{
 	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept",
 }
 
-// formPages are the pages of forms that are sent to the address of a list.
+// formPages maps the action of a form to its page, where the action is not a page below
+// which the form is.
 var formPages = map[string]string{"/documents": "/documents/new"}
 
 const (
@@ -32,13 +33,13 @@ const (
 	keptPrefix = "kept."
 )
 
-// keptForm is a form on its way through the sign-in page.
+// keptForm is a form that the sign-in page carries.
 type keptForm struct {
-	Action string // the path that it was sent to
+	Action string // the path it was posted to
 	Values url.Values
 }
 
-// Fields are the hidden fields that carry the form, in a stable order.
+// Fields returns the hidden fields that carry the form, in a stable order.
 func (k *keptForm) Fields() (fields []fieldData) {
 	if k == nil {
 		return nil
@@ -53,8 +54,8 @@ func (k *keptForm) Fields() (fields []fieldData) {
 	return fields
 }
 
-// keep is the form of a request whose session has ended, or nil when it cannot
-// be shown again. No form with a password is resumable.
+// keep returns the form of a request whose session has ended, or nil if the form is not
+// resumable. No form with a password is resumable.
 func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" {
@@ -70,7 +71,7 @@ func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	return &keptForm{Action: r.URL.Path, Values: f.Values}
 }
 
-// keptIn is the form that a sign-in form carries, or nil.
+// keptIn returns the form that a sign-in form carries, or nil.
 func keptIn(f form) *keptForm {
 	action := f.Value(keptAction)
 	if action == "" || nextOf(action) != action || path.Clean(action) != action {
@@ -87,11 +88,11 @@ func keptIn(f form) *keptForm {
 
 type resumedKey struct{}
 
-// resume shows a kept form again to the person who has just signed in. The
-// handler of the form runs as if it were sent, but input refuses it, so nothing
-// is carried out.
+// resume shows a kept form again after sign-in. It calls the handler of the form with
+// resumedKey in the context, so that input fails with errResumed and nothing is
+// performed.
 func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k *keptForm) error {
-	who, err := web.whoIs(r, secret)
+	who, err := web.sessionPrincipal(r, secret)
 	if err != nil {
 		return err
 	}
@@ -110,18 +111,18 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 	return nil
 }
 
-// serveResumed is the handler of a form that is shown again.
+// serveResumed returns a handler that shows a form again.
 func (web *Web) serveResumed(p page) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, _ := r.Context().Value(resumedKey{}).(warranty.Principal)
-		if err := p(w, r, who); err != nil { // it has no page of its own, or its record is gone
+		if err := p(w, r, who); err != nil { // the form has no page, or its record was deleted
 			http.Redirect(w, r, web.pageOf(r.URL.Path), http.StatusSeeOther)
 		}
 	}
 }
 
-// pageOf is the page on which a form or a button is that is sent to a path: the
-// nearest one above it that can be opened.
+// pageOf returns the page of a form that is posted to action: the nearest GET route at
+// or above that path.
 func (web *Web) pageOf(action string) string {
 	if page, ok := formPages[action]; ok {
 		return page

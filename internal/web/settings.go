@@ -12,10 +12,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// settingsPage is all about tokens: those there are, how to use one, and what was
-// asked with them.
+// settingsPage is the page /settings/api.
 type settingsPage struct {
-	Active, Most int
+	Active, Most int // active tokens and their limit
 	Base         string
 	Today        warranty.Date
 	Tokens       []tokenRow
@@ -25,18 +24,18 @@ type settingsPage struct {
 	Requests     []warranty.RequestRecord
 }
 
-// tokenRow is a token as people read it.
+// tokenRow is a token as it is shown.
 type tokenRow struct {
 	warranty.Token
 	Works    bool
-	LastUsed string                  // how long ago
-	Last     *warranty.RequestRecord // that use, if it was recorded
-	Uses     string                  // how many in 30 days
-	EndsSoon string                  // how soon, when that is soon
+	LastUsed string                  // time since the last use
+	Last     *warranty.RequestRecord // the last request, if it was recorded
+	Uses     string                  // number of requests in 30 days
+	EndsSoon string                  // time left, if the token expires soon
 	Overlaps []overlap
 }
 
-// overlap is a choice of how long an old secret goes on working.
+// overlap is a choice of how long the old secret of a rotated token works.
 type overlap struct {
 	Seconds int
 	Key     string
@@ -44,7 +43,7 @@ type overlap struct {
 
 var overlaps = []overlap{{0, "rotate.overlap_none"}, {3600, "rotate.overlap_hour"}, {86400, "rotate.overlap_day"}}
 
-// tokenEndsSoon is how many days before its end a token is marked.
+// tokenEndsSoon is how many days before its expiry a token is marked.
 const tokenEndsSoon = 14
 
 func (web *Web) settings(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
@@ -57,8 +56,14 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	if err != nil {
 		return err
 	}
-	page := settingsPage{Most: warranty.MaxActiveTokens, Base: web.PublicURL + string(api.V1), Today: warranty.DateOf(web.Service.Now()),
-		Connect: connect(web.PublicURL), Requests: requests.Data, New: web.newTokenForm(who, form{})}
+	page := settingsPage{
+		Most:     warranty.MaxActiveTokens,
+		Base:     web.PublicURL + string(api.V1),
+		Today:    warranty.DateOf(web.Service.Now()),
+		Connect:  connect(web.PublicURL),
+		Requests: requests.Data,
+		New:      web.newTokenForm(who, form{}),
+	}
 	page.New.Dialog = true
 	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
 		return err
@@ -113,7 +118,7 @@ func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.Request
 	return row
 }
 
-// ago says how long ago something was, roughly.
+// ago returns the approximate time since at.
 func (web *Web) ago(at time.Time) string {
 	d := web.Service.Now().Sub(at)
 	switch {
@@ -131,34 +136,42 @@ func (web *Web) ago(at time.Time) string {
 	return at.UTC().Format("2 Jan 2006")
 }
 
-// tokenForm is the form of a new token.
+// tokenForm is the form that generates a token.
 type tokenForm struct {
 	form
 	Who     warranty.Principal
 	Scopes  []string
 	Presets []preset
 	MaxRate int
-	Dialog  bool // it stands in a dialog, which can be closed
+	Dialog  bool // the form is in a dialog
 }
 
-// preset is a choice of how long a token works, and the day of its end.
+// preset is a choice of when a token expires.
 type preset struct {
 	Days int
 	Key  string
-	Ends string // in words
+	Ends string // the text with the expiry date
 }
 
-var presets = []preset{{Days: 7, Key: "token_form.days_7"}, {Days: 30, Key: "token_form.days_30"}, {Days: 90, Key: "token_form.days_90"}, {Days: 365, Key: "token_form.days_365"}}
+var presets = []preset{
+	{Days: 7, Key: "token_form.days_7"},
+	{Days: 30, Key: "token_form.days_30"},
+	{Days: 90, Key: "token_form.days_90"},
+	{Days: 365, Key: "token_form.days_365"},
+}
 
-// reminderDays is how long before its end a mail reminds of a token: who makes one
-// for no longer than that is not promised one.
+// reminderDays is how many days before its expiry the reminder for a token is sent. Tokens
+// with a shorter lifetime get none.
 const reminderDays = 7
 
-// newTokenForm is the form with what was typed, or with what is proposed.
+// newTokenForm returns the form with the values of f, or with the defaults if it has none.
 func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 	if f.Values == nil {
-		f.Values = url.Values{"scopes": {string(warranty.WarrantiesRead)}, "expires_in_days": {"90"},
-			"rate_limit_per_minute": {strconv.Itoa(min(warranty.DefaultTokenRate, web.Service.MaxTokenRate))}}
+		f.Values = url.Values{
+			"scopes":                {string(warranty.WarrantiesRead)},
+			"expires_in_days":       {"90"},
+			"rate_limit_per_minute": {strconv.Itoa(min(warranty.DefaultTokenRate, web.Service.MaxTokenRate))},
+		}
 	}
 	t := tokenForm{form: f, Who: who, MaxRate: web.Service.MaxTokenRate, Presets: slices.Clone(presets)}
 	for _, s := range warranty.AllScopes {
@@ -170,7 +183,7 @@ func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 		if p.Days <= reminderDays {
 			key = "token_form.ends_soon"
 		}
-		p.Ends = web.t(key, web.tokenEnd(p.Days).Format("2 January 2006"))
+		p.Ends = web.t(key, web.tokenEnd(p.Days).Format("2 Jan 2006"))
 	}
 	return t
 }
@@ -186,16 +199,16 @@ func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warran
 	return nil
 }
 
-// createToken makes a token and shows its secret, this once. Sending the form
-// again makes no second one, because the name is taken.
+// createToken generates a token and shows its secret once. Sending the form again creates
+// no second token, because the name is taken.
 func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
 		return err
 	}
-	made, err := web.tokenFrom(r, who, f)
+	created, err := web.tokenFrom(r, who, f)
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		if warranty.AsError(err).Code == warranty.AlreadyExists {
@@ -203,7 +216,8 @@ func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty
 		}
 		return web.showTokenForm(w, r, who, f.status, f)
 	}
-	web.showSecret(w, r, who, shownOnce{NewToken: made, First: firstUse{ID: made.ID, Since: made.CreatedAt.UnixMicro()}})
+	first := firstUse{ID: created.ID, Since: created.CreatedAt.UnixMicro()}
+	web.showSecret(w, r, who, shownOnce{NewToken: created, First: first})
 	return nil
 }
 
@@ -222,12 +236,12 @@ func (web *Web) tokenFrom(r *http.Request, who warranty.Principal, f form) (warr
 	return web.Service.CreateToken(r.Context(), who, in)
 }
 
-// shownOnce is the page with a secret. It is the answer to a form and has no
-// address of its own, so that a secret is in no history.
+// shownOnce is the page with a new secret. It is the response to a POST and has no address
+// of its own, so the secret is never in a URL.
 type shownOnce struct {
 	warranty.NewToken
 	Rotated bool
-	OldEnds *time.Time // when the secret until now stops working; nil when it has
+	OldEnds *time.Time // when the old secret stops working; nil if it has already
 	First   firstUse
 }
 
@@ -235,22 +249,22 @@ func (web *Web) showSecret(w http.ResponseWriter, r *http.Request, who warranty.
 	web.show(w, r, http.StatusOK, "token-created", view{Title: web.t("token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body})
 }
 
-// firstUse is whether a new secret was used yet.
+// firstUse is the status of the wait for the first request with a new secret.
 type firstUse struct {
 	ID    warranty.ID
-	Since int64 // microseconds: uses before do not count
+	Since int64 // in microseconds; earlier requests do not count
 	Tries int
 	Used  bool
 	Last  *warranty.RequestRecord
 }
 
-// firstTries is how often the page asks by itself, every two seconds.
+// firstTries is how often the page polls, every two seconds.
 const firstTries = 300
 
-// Asks tells whether the page goes on asking.
+// Asks reports whether the page continues to poll.
 func (f firstUse) Asks() bool { return !f.Used && f.Tries < firstTries }
 
-// Next is the address that it asks.
+// Next returns the address to poll.
 func (f firstUse) Next() string {
 	return fmt.Sprintf("/settings/api/tokens/%s/first?since=%d&tries=%d", f.ID, f.Since, f.Tries+1)
 }
@@ -261,7 +275,7 @@ func (web *Web) firstRequest(w http.ResponseWriter, r *http.Request, who warrant
 		return err
 	}
 	f := firstUse{ID: token.ID}
-	f.Since, _ = strconv.ParseInt(r.URL.Query().Get("since"), 10, 64) // nonsense is 0, the beginning
+	f.Since, _ = strconv.ParseInt(r.URL.Query().Get("since"), 10, 64) // 0 if invalid
 	f.Tries, _ = strconv.Atoi(r.URL.Query().Get("tries"))
 	since := time.UnixMicro(f.Since)
 	if f.Used = token.LastUsedAt != nil && !token.LastUsedAt.Before(since); f.Used {
@@ -282,7 +296,7 @@ func (web *Web) firstRequest(w http.ResponseWriter, r *http.Request, who warrant
 	return nil
 }
 
-// tokenOf is the token that the address names.
+// tokenOf returns the token with an id.
 func (web *Web) tokenOf(r *http.Request, who warranty.Principal, text string) (warranty.Token, error) {
 	id, err := warranty.ParseID(text)
 	if err != nil {
@@ -291,7 +305,7 @@ func (web *Web) tokenOf(r *http.Request, who warranty.Principal, text string) (w
 	return web.Service.GetToken(r.Context(), who, warranty.GetToken{ID: id})
 }
 
-// tokenDetail is one token with what was done to it and with it.
+// tokenDetail is the page of a token.
 type tokenDetail struct {
 	tokenRow
 	form
@@ -314,7 +328,8 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	history, err := web.Service.ListTokenHistory(r.Context(), who, warranty.ListTokenHistory{Paging: warranty.Paging{Page: 1, Limit: 30}, ID: token.ID})
+	paging.Limit = 30
+	history, err := web.Service.ListTokenHistory(r.Context(), who, warranty.ListTokenHistory{Paging: paging, ID: token.ID})
 	if err != nil {
 		return err
 	}
@@ -322,14 +337,19 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 	if len(requests.Data) > 0 {
 		last[token.ID] = requests.Data[0]
 	}
-	web.show(w, r, status, "settings-token", view{Title: token.Name, Nav: "settings", Who: who, Flash: flash(r), Body: tokenDetail{
-		tokenRow: web.tokenRow(token, last), form: f, Today: warranty.DateOf(web.Service.Now()), Recent: requests.Data, History: history.Data}})
+	body := tokenDetail{
+		tokenRow: web.tokenRow(token, last),
+		form:     f,
+		Today:    warranty.DateOf(web.Service.Now()),
+		Recent:   requests.Data,
+		History:  history.Data,
+	}
+	web.show(w, r, status, "settings-token", view{Title: token.Name, Nav: "settings", Who: who, Flash: flash(r), Body: body})
 	return nil
 }
 
-// rotateToken gives a token a new secret and shows it, this once. The form names
-// the secret that it replaces by its first characters, so that sending it again
-// makes no third.
+// rotateToken gives a token a new secret and shows it once. The form has the prefix of the
+// secret that it replaces, so that sending it again does not rotate the token again.
 func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -346,18 +366,18 @@ func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty
 	if err == nil {
 		err = wrong
 	}
-	var made warranty.NewToken
+	var rotated warranty.NewToken
 	if err == nil {
-		made, err = web.Service.RotateToken(r.Context(), who, in)
+		rotated, err = web.Service.RotateToken(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showToken(w, r, who, f.status, f)
 	}
 	now := web.Service.Now()
-	body := shownOnce{NewToken: made, Rotated: true, First: firstUse{ID: made.ID, Since: now.UnixMicro()}}
+	body := shownOnce{NewToken: rotated, Rotated: true, First: firstUse{ID: rotated.ID, Since: now.UnixMicro()}}
 	if in.OverlapSeconds != nil && *in.OverlapSeconds > 0 {
 		body.OldEnds = new(now.Add(time.Duration(*in.OverlapSeconds) * time.Second))
 	}
@@ -365,7 +385,7 @@ func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty
 	return nil
 }
 
-// toToken leads whoever reloads the answer to a form about a token to the token.
+// toToken redirects a reload of the rotated token's page to the token.
 func (web *Web) toToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	token, err := web.tokenOf(r, who, r.PathValue("id"))
 	if err != nil {

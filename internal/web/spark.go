@@ -8,8 +8,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// spark draws a token's requests a day over the last 30 days. What it says is
-// also told in words beside it.
+// spark draws the sparkline of a token's requests per day over the last 30 days. It is
+// hidden from screen readers: the total is printed beside it.
 func spark(usage []warranty.DayUsage, today warranty.Date) template.HTML {
 	const width, height, top = 120.0, 28.0, 2.0
 	first := today - warranty.UsageDays + 1
@@ -27,8 +27,12 @@ func spark(usage []warranty.DayUsage, today warranty.Date) template.HTML {
 		if i == 0 {
 			command = "M"
 		}
-		fmt.Fprintf(&line, "%s%.1f %.1f", command, width*float64(i)/float64(len(counts)-1), height-top-(height-2*top)*float64(n)/float64(most))
+		x := width * float64(i) / float64(len(counts)-1)
+		y := height - top - (height-2*top)*float64(n)/float64(most)
+		fmt.Fprintf(&line, "%s%.1f %.1f", command, x, y)
 	}
-	return template.HTML(fmt.Sprintf(`<svg class="spark" viewBox="0 0 %.0f %.0f" preserveAspectRatio="none" aria-hidden="true" focusable="false"><path class="a" d="%sV%.0fH0Z"/><path d="%s"/></svg>`, //nolint:gosec // numbers alone
+	return template.HTML(fmt.Sprintf( //nolint:gosec // only numbers
+		`<svg class="spark" viewBox="0 0 %.0f %.0f" preserveAspectRatio="none" aria-hidden="true" focusable="false">`+
+			`<path class="a" d="%sV%.0fH0Z"/><path d="%s"/></svg>`,
 		width, height, &line, height, &line))
 }

@@ -19,8 +19,8 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// static serves what pages load. An address holds the hash of all of it, so it
-// may be kept for ever and a new release is seen at once.
+// static serves the static files. Their URLs contain a hash of all files, so they can be
+// cached forever and a new release changes them.
 type static struct {
 	hash  string
 	files map[string]asset
@@ -31,11 +31,19 @@ type asset struct {
 	plain, gzip []byte
 }
 
-// mediaTypes are fixed: a machine's own table may know them differently.
-var mediaTypes = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".woff2": "font/woff2", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8"}
+// mediaTypes maps file extensions to media types. package mime depends on the system's
+// tables.
+var mediaTypes = map[string]string{
+	".css":   "text/css; charset=utf-8",
+	".js":    "text/javascript; charset=utf-8",
+	".woff2": "font/woff2",
+	".svg":   "image/svg+xml",
+	".txt":   "text/plain; charset=utf-8",
+}
 
-// paper is the rosette behind the pages of people who are not signed in.
-var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" fill="none" stroke="#000" stroke-width="1.5">` + rosette("Warranty Records") + `</svg>`
+// paper is the background of the sign-in pages.
+var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" fill="none" stroke="#000" stroke-width="1.5">` +
+	rosette("Warranty Records") + `</svg>`
 
 func newStatic() (*static, error) {
 	s := &static{files: map[string]asset{}}
@@ -62,7 +70,7 @@ func newStatic() (*static, error) {
 	return s, err
 }
 
-// newAsset compresses a file, unless it is compressed already.
+// newAsset compresses a file, unless its format is compressed.
 func newAsset(name string, body []byte) (asset, error) {
 	a := asset{plain: body, mediaType: mediaTypes[path.Ext(name)]}
 	if path.Ext(name) == ".woff2" {
@@ -81,10 +89,10 @@ func newAsset(name string, body []byte) (asset, error) {
 	return a, err
 }
 
-// path is the address of a file.
+// path returns the URL of a file.
 func (s *static) path(name string) string { return "/static/" + s.hash + "/" + name }
 
-// ServeHTTP serves one file.
+// ServeHTTP serves a file.
 func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	api.CallerOf(r.Context()).Door = warranty.DoorWeb
 	a, ok := s.files[r.PathValue("name")]
@@ -102,7 +110,7 @@ func (s *static) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		body = a.gzip
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a visitor who has gone away has nothing to be shown
+	_, _ = w.Write(body) // the client may be gone
 }
 
 func acceptsGzip(r *http.Request) bool {

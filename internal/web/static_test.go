@@ -7,19 +7,18 @@ import (
 	"testing"
 )
 
-// TestScriptOfOursIsSmall keeps the pages what they are: documents that a little
-// script makes more pleasant.
+// TestScriptOfOursIsSmall limits the size of our own scripts.
 func TestScriptOfOursIsSmall(t *testing.T) {
 	s, err := newStatic()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if n := len(s.files["app.js"].plain) + len(s.files["theme.js"].plain); n == 0 || n > 6<<10 {
-		t.Errorf("our own script has %d bytes, want 6 KiB at most", n)
+		t.Errorf("our own scripts have %d bytes, want at most 6 KiB", n)
 	}
 }
 
-// TestFilesAreWhole unpacks what is served packed.
+// TestFilesAreWhole decompresses the compressed files.
 func TestFilesAreWhole(t *testing.T) {
 	s, err := newStatic()
 	if err != nil {
@@ -27,7 +26,7 @@ func TestFilesAreWhole(t *testing.T) {
 	}
 	for name, a := range s.files {
 		if a.mediaType == "" {
-			t.Errorf("%s has no type", name)
+			t.Errorf("%s has no media type", name)
 		}
 		if a.gzip == nil {
 			continue
@@ -37,7 +36,7 @@ func TestFilesAreWhole(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if body, err := io.ReadAll(z); err != nil || !bytes.Equal(body, a.plain) {
-			t.Errorf("%s is another one when packed: %v", name, err)
+			t.Errorf("%s differs after decompression: %v", name, err)
 		}
 	}
 }

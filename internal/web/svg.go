@@ -12,18 +12,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Pictures are SVG made of numbers alone, so they can hold nobody's text; the
-// policy of the pages forbids style attributes, so geometry stands in attributes.
+// Graphics are inline SVG made of numbers, without user input. Their geometry is in attributes,
+// because the Content-Security-Policy forbids style attributes.
 
-// endingSoon is how many days before its end a cover is shown as ending.
+// endingSoon is how many days before its end date a warranty counts as ending soon.
 const endingSoon = 60
 
-// coverage draws a cover from start to end: a tick a year, a ring at today.
+// coverage draws the coverage line from start to end: a tick per year and a ring at today.
 func coverage(w warranty.Warranty, today warranty.Date) template.HTML {
 	return coverageLine(w.StartDate, w.EndDate, today, tone(w.Status, w.DaysRemaining))
 }
 
-// tone is the colour of a status: ending soon is amber, and what covers nothing is red or grey.
+// tone returns the CSS class of a status.
 func tone(status warranty.Status, daysRemaining *int) string {
 	switch {
 	case status == warranty.Active && daysRemaining != nil && *daysRemaining <= endingSoon:
@@ -36,7 +36,7 @@ func tone(status warranty.Status, daysRemaining *int) string {
 	return "quiet"
 }
 
-// claimTone is the colour of a claim's status.
+// claimTone returns the CSS class of a claim's status.
 func claimTone(s warranty.ClaimStatus) string {
 	switch s {
 	case warranty.Approved, warranty.Resolved:
@@ -52,10 +52,10 @@ func claimTone(s warranty.ClaimStatus) string {
 }
 
 func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
-	const left, right, middle = 0.0, 100.0, 12.0 // across in percent, so that it is as wide as its place
+	const left, right, middle = 0.0, 100.0, 12.0 // left and right in percent
 	last := end
 	if end == warranty.Lifetime {
-		// A cover for life has no end to draw: the line goes on behind today.
+		// A lifetime warranty has no end to draw: the line ends five years from today.
 		last = max(today, start) + 5*365
 	}
 	at := func(d warranty.Date) float64 {
@@ -82,13 +82,13 @@ func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
 		fmt.Fprintf(&b, `<circle class="m" cx="%.1f%%" cy="%.1f" r="5"/>`, at(today), middle)
 	}
 	b.WriteString(`</svg>`)
-	return template.HTML(b.String()) //nolint:gosec // numbers and names of ours
+	return template.HTML(b.String()) //nolint:gosec // numbers and constants
 }
 
-// seal draws the rosette of a reference number: the same number gives the same
-// curves, and another one others.
+// seal draws the rosette of a reference number. Each number has its own curves.
 func seal(reference warranty.Reference) template.HTML {
-	return template.HTML(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">` + rosette(reference) + `</svg>`) //nolint:gosec // numbers alone
+	return template.HTML(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">` + //nolint:gosec // numbers
+		rosette(reference) + `</svg>`)
 }
 
 func rosette(reference warranty.Reference) string {
@@ -97,8 +97,11 @@ func rosette(reference warranty.Reference) string {
 	seed := h.Sum64()
 	pick := func(n uint64) float64 { v := seed % n; seed /= n; return float64(v) }
 	var b strings.Builder
-	// Two bands, each of several waves that cross each other, as on a banknote.
-	for _, band := range []struct{ radius, depth, strands float64 }{{330, 90 + pick(70), 5}, {170, 50 + pick(50), 4}} {
+	// Two bands of crossing waves, as on a banknote.
+	for _, band := range []struct{ radius, depth, strands float64 }{
+		{330, 90 + pick(70), 5},
+		{170, 50 + pick(50), 4},
+	} {
 		lobes := 7 + pick(8)
 		for strand := range int(band.strands) {
 			wave(&b, band.radius, band.depth, lobes, 2*math.Pi*float64(strand)/band.strands)
@@ -107,8 +110,8 @@ func rosette(reference warranty.Reference) string {
 	return b.String()
 }
 
-// wave writes a closed line that swings around a circle. Each point bends the
-// line, which runs through the middles between them: few points make it smooth.
+// wave writes a closed wave around a circle as quadratic Bézier curves. Its points are control
+// points, and the curve runs through the midpoints between them.
 func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
 	points := 6 * int(lobes)
 	at := func(i int) (x, y float64) {
@@ -128,8 +131,8 @@ func wave(b *strings.Builder, radius, depth, lobes, phase float64) {
 	b.WriteString(`"/>`)
 }
 
-// qrCode draws an address as a QR code, dark on white in either theme, with the
-// margin that readers need. The label is for people who do not see it.
+// qrCode draws an address as a QR code, black on white in both themes, with the margin that
+// scanners need. The label is for screen readers.
 func qrCode(address, label string) (template.HTML, error) {
 	code, err := qr.Encode(address, qr.M)
 	if err != nil {
@@ -138,7 +141,9 @@ func qrCode(address, label string) (template.HTML, error) {
 	const margin = 4
 	side := code.Size + 2*margin
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`, side, side, template.HTMLEscapeString(label), side, side)
+	fmt.Fprintf(&b, `<svg class="qr" viewBox="0 0 %d %d" role="img" aria-label="%s" shape-rendering="crispEdges">`+
+		`<path fill="#fff" d="M0 0h%dv%dH0z"/><path fill="#000" d="`,
+		side, side, template.HTMLEscapeString(label), side, side)
 	for y := range code.Size {
 		for x := range code.Size {
 			if code.Black(x, y) {
@@ -150,7 +155,7 @@ func qrCode(address, label string) (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // numbers, and an escaped label
 }
 
-// icons are drawn on a grid of 24, two strokes at most each.
+// icons are drawn on a grid of 24 by 24.
 var icons = map[string]string{
 	"mark":     `<path d="M12 2.8 19.5 6v6c0 4.6-3.1 7.6-7.5 9.2C7.6 19.6 4.500 16.6 4.500 12V6z"/><path d="m8.700 12.100 2.300 2.300 4.300-4.700"/>`,
 	"overview": `<path d="M4 13h7V4H4zM13 20h7v-9h-7zM13 4v4h7V4zM4 20h7v-4H4z"/>`,
@@ -168,8 +173,9 @@ var icons = map[string]string{
 func icon(name string) (template.HTML, error) {
 	paths, ok := icons[name]
 	if !ok {
-		return "", fmt.Errorf("there is no icon %q", name)
+		return "", fmt.Errorf("unknown icon %q", name)
 	}
-	return template.HTML(`<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">` + //nolint:gosec // ours
+	return template.HTML(`<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" ` + //nolint:gosec // constants
+		`stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">` +
 		paths + `</svg>`), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
@@ -15,11 +16,10 @@ import (
 //go:embed text/en/*.json
 var textFiles embed.FS
 
-// texts are all words of the pages in one language, by their key. A second
-// language is a second folder with the same keys.
+// texts holds the texts of the pages in one language, by key.
 type texts struct {
 	words   map[string]string
-	printer *message.Printer // writes numbers as the language does
+	printer *message.Printer // formats numbers for the language
 }
 
 func newTexts() (*texts, error) {
@@ -39,7 +39,7 @@ func newTexts() (*texts, error) {
 		}
 		for key, text := range words {
 			if _, twice := t.words[key]; twice {
-				return nil, fmt.Errorf("%s: the text %q is there twice", name, key)
+				return nil, fmt.Errorf("%s: duplicate text %q", name, key)
 			}
 			t.words[key] = text
 		}
@@ -47,8 +47,8 @@ func newTexts() (*texts, error) {
 	return t, nil
 }
 
-// get is the text of a key, with its verbs filled in. A missing one shows its
-// key, which a test finds.
+// get returns the text of a key, formatted with args. If the text is missing, it returns the
+// key.
 func (t *texts) get(key string, args ...any) string {
 	text, ok := t.words[key]
 	if !ok {
@@ -60,10 +60,10 @@ func (t *texts) get(key string, args ...any) string {
 	return t.printer.Sprintf(text, args...)
 }
 
-// figure is a number that stands alone.
+// figure formats a number.
 func (t *texts) figure(n int64) string { return t.printer.Sprint(n) }
 
-// days says how many days are left.
+// days returns the text for n days left.
 func (t *texts) days(n *int) string {
 	switch {
 	case n == nil:
@@ -78,7 +78,7 @@ func (t *texts) days(n *int) string {
 	return t.number("days", int64(*n))
 }
 
-// number is a number of something, which has a text for one and a text for more.
+// number returns the singular or plural text of a key.
 func (t *texts) number(key string, n int64) string {
 	if n == 1 {
 		return t.get(key + ".one")
@@ -86,7 +86,7 @@ func (t *texts) number(key string, n int64) string {
 	return t.get(key+".many", n)
 }
 
-// left says how many days are left of a cover, or how long ago it ended.
+// left returns the text for the days left of a warranty, or since it ended.
 func (t *texts) left(w warranty.Warranty, today warranty.Date) string {
 	switch ended := int(today - w.EndDate); {
 	case w.Status != warranty.Expired:
@@ -99,10 +99,41 @@ func (t *texts) left(w warranty.Warranty, today warranty.Date) string {
 	return ""
 }
 
-// count is a number as a sentence begins with it: as a word, while it is small.
+// count returns a number for the beginning of a sentence: small numbers as words.
 func (t *texts) count(n int64) string {
 	if word, ok := t.words[fmt.Sprint("number.", n)]; ok {
 		return word
 	}
 	return t.figure(n)
+}
+
+// roles lists roles as "owner, seller and issuer".
+func (t *texts) roles(names []string) string {
+	list := ""
+	for i, name := range names {
+		switch role := t.get("role." + name); {
+		case i == 0:
+			list = role
+		case i == len(names)-1:
+			list = t.get("list.and", list, role)
+		default:
+			list += ", " + role
+		}
+	}
+	return list
+}
+
+// changed formats the value of a field in the history.
+func (t *texts) changed(field string, value *string) string {
+	text := derefText(value)
+	switch field {
+	case "start_date", "end_date":
+		if d, err := warranty.ParseDate(text); err == nil && d != warranty.Lifetime {
+			return dateText(d)
+		}
+		return t.get("verify.lifetime")
+	case "status":
+		return strings.ReplaceAll(text, "_", " ")
+	}
+	return text
 }

@@ -15,19 +15,46 @@ import (
 
 var (
 	literalKey = regexp.MustCompile(`\bt "([^"]+)"`)
-	codeKey    = regexp.MustCompile(`\.(?:t|get)\("([^"]+)"`)
+	codeKey    = regexp.MustCompile(`\.(?:t|get)\("([^"]+)"[,)]`)
 	builtKey   = regexp.MustCompile(`printf "([a-z_]+\.)%s"`)
 )
 
-// built are the keys that are put together of a beginning and a name.
+// built maps the prefixes of keys that templates build with printf to the names they append.
 var built = map[string][]string{
-	"token_status.": warranty.TokenStatus("").Values(), "door.": warranty.Door("").Values(), "action.": warranty.Action("").Values(),
-	"scope.": {"warranties:read", "warranties:write", "claims:read", "documents:read"}, "status.": warranty.Status("").Values(),
-	"claim_status.": warranty.ClaimStatus("").Values(), "claim_type.": warranty.ClaimType("").Values(), "resolution.": warranty.Resolution("").Values(),
-	"document_type.": warranty.DocumentType("").Values(), "role.": warranty.Role("").Values(), "import_field.": sheet.Fields(),
+	"action.":          warranty.Action("").Values(),
+	"claim_move.":      moveKeys(),
+	"claim_move_help.": moveKeys(),
+	"claim_status.":    warranty.ClaimStatus("").Values(),
+	"claim_type.":      warranty.ClaimType("").Values(),
+	"document_type.":   warranty.DocumentType("").Values(),
+	"door.":            warranty.Door("").Values(),
+	"import_field.":    sheet.Fields(),
+	"resolution.":      warranty.Resolution("").Values(),
+	"scope.":           scopes(),
+	"status.":          warranty.Status("").Values(),
+	"token_status.":    warranty.TokenStatus("").Values(),
 }
 
-// TestTextsExist looks for the text of every key that a template or the code names.
+func scopes() (names []string) {
+	for _, s := range warranty.AllScopes {
+		names = append(names, string(s))
+	}
+	return names
+}
+
+// moveKeys returns the keys of all status changes that a claim can make.
+func moveKeys() (keys []string) {
+	for _, from := range warranty.ClaimStatus("").Values() {
+		for _, to := range warranty.ClaimStatus("").Values() {
+			if to != warranty.Submitted.String() {
+				keys = append(keys, moveKey(warranty.ClaimStatus(from), warranty.ClaimStatus(to)))
+			}
+		}
+	}
+	return keys
+}
+
+// TestTextsExist looks up every key that the templates and the code use.
 func TestTextsExist(t *testing.T) {
 	texts, err := newTexts()
 	if err != nil {
@@ -36,7 +63,7 @@ func TestTextsExist(t *testing.T) {
 	need := func(where, key string) {
 		t.Helper()
 		if _, ok := texts.words[key]; !ok {
-			t.Errorf("%s: there is no text %q", where, key)
+			t.Errorf("%s: missing text %q", where, key)
 		}
 	}
 	names, err := fs.Glob(templateFiles, "templates/*.html")
@@ -77,6 +104,9 @@ func TestTextsExist(t *testing.T) {
 		need("texts.number", key+".one")
 		need("texts.number", key+".many")
 	}
+	for _, role := range warranty.Role("").Values() {
+		need("texts.roles", "role."+role)
+	}
 	for done := range flashes {
 		need("flashes", "done."+done)
 	}
@@ -108,7 +138,7 @@ func connectKeys() (keys []string) {
 	return keys
 }
 
-// TestConnect holds the snippets to what the programs want, and to this service.
+// TestConnect checks that every example names this service.
 func TestConnect(t *testing.T) {
 	var names []string
 	for _, s := range connect("https://warranty.example.com") {
@@ -118,44 +148,64 @@ func TestConnect(t *testing.T) {
 		}
 	}
 	if want := []string{"curl", "CLI", "Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"}; !slices.Equal(names, want) {
-		t.Errorf("there is %v, want %v", names, want)
+		t.Errorf("got %v, want %v", names, want)
 	}
 }
 
-// TestTimeLeft says what is left of a cover as people do.
+// TestTimeLeft checks the texts for the time left.
 func TestTimeLeft(t *testing.T) {
 	texts, err := newTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	today := warranty.NewDate(2026, 3, 1)
-	for end, want := range map[warranty.Date]string{today: "last day", today + 1: "1 day left", today + 90: "90 days left", today + 91: "2 months left", today + 366: "12 months left",
-		today + 1096: "3 years left", today - 1: "ended yesterday", today - 90: "ended 90 days ago", today - 91: ""} {
+	for end, want := range map[warranty.Date]string{
+		today:        "ends today",
+		today + 1:    "1 day left",
+		today + 90:   "90 days left",
+		today + 91:   "2 months left",
+		today + 366:  "12 months left",
+		today + 1096: "3 years left",
+		today - 1:    "ended yesterday",
+		today - 90:   "ended 90 days ago",
+		today - 91:   "",
+	} {
 		w := warranty.Warranty{StartDate: today - 1000, EndDate: end, Standing: warranty.Active}
 		w.Show(today)
 		if got := texts.left(w, today); got != want {
-			t.Errorf("a cover until %s has %q, want %q", end, got, want)
+			t.Errorf("end date %s: got %q, want %q", end, got, want)
 		}
 	}
 }
 
-// TestNumbers writes numbers as people read them.
+// TestNumbers checks how numbers, lists and history values are formatted.
 func TestNumbers(t *testing.T) {
 	words, err := newTexts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for got, want := range map[string]string{
-		words.figure(999): "999", words.figure(1_234_567): "1,234,567", words.count(2): "Two", words.count(5846): "5,846",
-		words.number("overview.records", 200_000): "200,000 records", words.get("pager.of", 1000, 4000, 200_000): "Page 1,000 of 4,000, 200,000 records",
+		words.figure(999):                                  "999",
+		words.figure(1_234_567):                            "1,234,567",
+		words.count(2):                                     "Two",
+		words.count(5846):                                  "5,846",
+		words.number("overview.records", 200_000):          "200,000 records",
+		words.get("pager.of", 1000, 4000, 200_000):         "Page 1,000 of 4,000, 200,000 records",
+		words.roles([]string{"owner"}):                     "owner",
+		words.roles([]string{"owner", "issuer"}):           "owner and issuer",
+		words.roles([]string{"owner", "seller", "issuer"}): "owner, seller and issuer",
+		words.changed("end_date", new("2026-11-30")):       "30 Nov 2026",
+		words.changed("end_date", new("9999-12-31")):       "Lifetime",
+		words.changed("status", new("under_review")):       "under review",
+		words.changed("product_name", new("USB_C hub")):    "USB_C hub",
 	} {
 		if got != want {
-			t.Errorf("%q and not %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }
 
-// TestSpark draws usage at the edges of the 30 days.
+// TestSpark draws usage on the first and last of the 30 days, and outside of them.
 func TestSpark(t *testing.T) {
 	today := warranty.NewDate(2026, 3, 1)
 	flat := string(spark(nil, today))

@@ -10,19 +10,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// verdict is what the page says first.
+// verdict is the page of a verification.
 type verdict struct {
 	warranty.Verification
-	Asked  string // the reference as it was typed
-	Serial string // the serial number that was asked about
+	Asked  string // the reference as typed
+	Serial string // the serial number to compare
 	Found  bool
 	Tone   string
-	Key    string // of the sentence that is the verdict
-	Line   template.HTML
-	Left   *int
+	Key    string        // the key of the verdict
+	Line   template.HTML // the coverage line
+	Left   *int          // days left
 }
 
-// verifyForm asks for a reference, and goes to its page however it was typed.
+// verifyForm shows the form for a reference and redirects to the page of the reference.
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
@@ -32,7 +32,7 @@ func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Pr
 	reference, err := warranty.ParseReference(pastedReference(asked))
 	if err != nil {
 		web.showMistyped(w, r, http.StatusUnprocessableEntity, asked)
-		return nil //nolint:nilerr // it was shown on the form
+		return nil //nolint:nilerr // the form shows the error
 	}
 	target := "/verify/" + string(reference)
 	if serial := strings.TrimSpace(r.URL.Query().Get("serial")); serial != "" {
@@ -42,8 +42,8 @@ func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Pr
 	return nil
 }
 
-// pastedReference is the reference in what was typed, which may be the address
-// of a verification page.
+// pastedReference returns the reference in asked, which may be the address of a
+// verification page.
 func pastedReference(asked string) string {
 	_, reference, found := strings.Cut(asked, "/verify/")
 	if !found {
@@ -58,25 +58,26 @@ func pastedReference(asked string) string {
 	return reference
 }
 
-// showMistyped shows the form with what was typed. It says nothing of any record:
-// the check character alone tells a typing error.
+// showMistyped shows the form with an error. The check character alone reveals a typing
+// error, so the response reveals nothing about records.
 func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) {
 	web.showBare(w, r, status, "verify-form", view{Title: web.t("verify.title"), NoIndex: true,
 		Body: verdict{Asked: asked, Key: "verify.mistyped"}})
 }
 
-// verify shows what anyone who has the reference may know, the verdict first.
-// Unknown and deleted look the same.
+// verify shows the public verification of a reference. Unknown and deleted records look
+// the same.
 func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	w.Header().Set("X-Robots-Tag", "noindex")
 	in := warranty.VerifyWarranty{Reference: r.PathValue("reference"), Serial: r.URL.Query().Get("serial")}
 	if _, err := warranty.ParseReference(in.Reference); err != nil {
 		web.showMistyped(w, r, http.StatusNotFound, in.Reference)
-		return nil //nolint:nilerr // it was shown on the form
+		return nil //nolint:nilerr // the form shows the error
 	}
 	v, err := web.Service.VerifyPublicly(r.Context(), warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}, in)
 	if errors.Is(err, warranty.ErrUnknownReference) {
-		web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true, Body: verdict{Key: "verify.unknown", Tone: "quiet"}})
+		web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true,
+			Body: verdict{Key: "verify.unknown", Tone: "quiet"}})
 		return nil
 	}
 	if err != nil {

@@ -10,26 +10,33 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// warrantyList is the list with its filters, which the address holds.
+// warrantyList is the page /warranties. Its filters are query parameters.
 type warrantyList struct {
 	form
 	Page    warranty.Page[warranty.Warranty]
 	Today   warranty.Date
 	Filters []filter
 	Pager   pager
-	First   bool // there is nothing yet, and no filter that hides it
+	First   bool // there are no warranties at all
 }
 
-// filter is one choice of status, as people think of it.
+// filter is a choice of the status filter.
 type filter struct {
 	Value, Key string
 	On         bool
 }
 
-// statusFilters are the choices. Ending soon is no status of a record, but what
-// people look for most.
-var statusFilters = []filter{{"", "warranties.all", false}, {"active", "status.active", false}, {"ending", "status.ending", false}, {"upcoming", "status.upcoming", false},
-	{"expired", "status.expired", false}, {"void", "status.void", false}, {"cancelled", "status.cancelled", false}}
+// statusFilters are the choices of the status filter. "ending" is not a status of a
+// record: it selects by end date.
+var statusFilters = []filter{
+	{Value: "", Key: "warranties.all"},
+	{Value: "active", Key: "status.active"},
+	{Value: "ending", Key: "status.ending"},
+	{Value: "upcoming", Key: "status.upcoming"},
+	{Value: "expired", Key: "status.expired"},
+	{Value: "void", Key: "status.void"},
+	{Value: "cancelled", Key: "status.cancelled"},
+}
 
 const webPage = 20
 
@@ -57,7 +64,7 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	return nil
 }
 
-// filterOf is what an address asks for; nonsense is everything.
+// filterOf returns the filter of a query. It ignores unknown values.
 func filterOf(query url.Values) warranty.ListWarranties {
 	in := warranty.ListWarranties{Q: query.Get("q"), Category: query.Get("category")}
 	if status := query.Get("status"); status == "ending" {
@@ -69,7 +76,7 @@ func filterOf(query url.Values) warranty.ListWarranties {
 	return in
 }
 
-// pagingOf is the page that an address asks for; nonsense is the first.
+// pagingOf returns the page of a query, by default the first.
 func pagingOf(query url.Values) warranty.Paging {
 	page, err := strconv.Atoi(query.Get("page"))
 	if err != nil || page < 1 || page > warranty.MaxPage {
@@ -78,7 +85,7 @@ func pagingOf(query url.Values) warranty.Paging {
 	return warranty.Paging{Page: page, Limit: webPage}
 }
 
-// pager links to the pages before and after.
+// pager holds the links to the previous and the next page of a list.
 type pager struct {
 	Prev, Next string
 	warranty.Pagination
@@ -100,8 +107,8 @@ func newPager(u *url.URL, p warranty.Pagination) pager {
 	return out
 }
 
-// flash is the key of what was just done, from the address that a form led to.
-// Only keys that exist are shown, so an address can not put words on a page.
+// flash returns the key of the message for the done parameter of a redirect. Unknown values
+// are ignored, so a link cannot put text on a page.
 func flash(r *http.Request) string {
 	if done := r.URL.Query().Get("done"); flashes[done] {
 		return "done." + done
@@ -109,17 +116,20 @@ func flash(r *http.Request) string {
 	return ""
 }
 
-var flashes = map[string]bool{"created": true, "updated": true, "deleted": true, "uploaded": true, "removed": true, "filed": true, "moved": true,
-	"called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true, "revoked": true, "password": true, "signed_out": true, "restored": true}
-
-// warrantyForm is the form of a new or a changed warranty.
-type warrantyForm struct {
-	form
-	ID string // empty for a new one
+var flashes = map[string]bool{
+	"created": true, "updated": true, "deleted": true, "uploaded": true, "removed": true, "filed": true,
+	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
+	"revoked": true, "password": true, "signed_out": true, "restored": true,
 }
 
-// Issuer tells whether the form is for the issuer, who may set the external id: a
-// form carries the field when it was made for one.
+// warrantyForm is the form that creates or edits a warranty.
+type warrantyForm struct {
+	form
+	ID string // empty for a new warranty
+}
+
+// Issuer reports whether the form has the external_id field, which only the issuer may
+// set.
 func (f warrantyForm) Issuer() bool { return f.ID == "" || f.Values.Has("external_id") }
 
 func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -143,24 +153,25 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 		return err
 	}
 	in, err := input(api.CreateWarranty, f, nil)
-	var made warranty.Warranty
+	var created warranty.Warranty
 	if err == nil {
 		in.IdempotencyKey = f.once()
-		made, err = web.Service.CreateWarranty(r.Context(), who, in)
+		created, err = web.Service.CreateWarranty(r.Context(), who, in)
 	}
-	if err == nil && made.Replay {
-		if _, gone := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: made.ID}); errors.Is(gone, warranty.ErrNotFound) {
+	if err == nil && created.Replay {
+		_, gone := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: created.ID})
+		if errors.Is(gone, warranty.ErrNotFound) {
 			f.Values.Set("once", web.Service.NewID().String())
 			err = warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
 		}
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f})
 	}
-	http.Redirect(w, r, "/warranties/"+made.ID.String()+"?done=created", http.StatusSeeOther)
+	http.Redirect(w, r, "/warranties/"+created.ID.String()+"?done=created", http.StatusSeeOther)
 	return nil
 }
 
@@ -172,15 +183,21 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if err := record.Roles.May(warranty.UpdateFields); err != nil {
 		return err
 	}
-	values := url.Values{"product_name": {record.ProductName}, "start_date": {record.StartDate.String()}, "end_date": {record.EndDate.String()},
-		"category": {derefText(record.Category)}, "supplier": {derefText(record.Supplier)}, "if_match": {record.ETag()}}
+	values := url.Values{
+		"product_name": {record.ProductName},
+		"start_date":   {record.StartDate.String()},
+		"end_date":     {record.EndDate.String()},
+		"category":     {derefText(record.Category)},
+		"supplier":     {derefText(record.Supplier)},
+		"if_match":     {record.ETag()},
+	}
 	if record.Roles.Has(warranty.Issuer) {
 		values.Set("external_id", derefText(record.ExternalID))
 	}
 	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}, ID: record.ID.String()})
 }
 
-// warrantyOf is the warranty that the address names.
+// warrantyOf returns the warranty with the id of the path.
 func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Warranty, error) {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
@@ -199,8 +216,8 @@ func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warra
 		_, err = web.Service.UpdateWarranty(r.Context(), who, in)
 	}
 	if err != nil {
-		if f.Value("product_name") == "" && f.Value("status") != "" || !web.mend(w, r, &f, err) {
-			return err // a button was pressed and no form is there to mend
+		if f.Value("product_name") == "" && f.Value("status") != "" || !web.setErrors(w, r, &f, err) {
+			return err // a button without a form to show again
 		}
 		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f, ID: r.PathValue("id")})
 	}
@@ -220,16 +237,16 @@ func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warra
 	return nil
 }
 
-// warrantyDetail is a warranty with all that belongs to it.
+// warrantyDetail is the page of a warranty.
 type warrantyDetail struct {
 	warranty.Warranty
-	Today                                           warranty.Date
-	Tone                                            string
-	Claims                                          []warranty.Claim
-	Documents                                       []warranty.Document
-	History                                         []warranty.Event
-	MayEdit, MayVoid, MayCancel, MayDelete, MayGive bool
-	MayClaim                                        bool
+	Today     warranty.Date
+	Tone      string
+	Claims    []warranty.Claim
+	Documents []warranty.Document
+	History   []warranty.Event
+
+	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim bool
 }
 
 func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -247,9 +264,17 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		return warrantyDetail{}, err
 	}
 	may := func(v warranty.Verb) bool { return record.Roles.May(v) == nil }
-	d := warrantyDetail{Warranty: record, Today: warranty.DateOf(web.Service.Now()), Tone: tone(record.Status, record.DaysRemaining),
-		MayEdit: may(warranty.UpdateFields), MayVoid: may(warranty.VoidOrReinstate), MayCancel: may(warranty.Cancel), MayDelete: may(warranty.Delete),
-		MayGive: may(warranty.Transfer), MayClaim: may(warranty.FileAClaim)}
+	d := warrantyDetail{
+		Warranty:    record,
+		Today:       warranty.DateOf(web.Service.Now()),
+		Tone:        tone(record.Status, record.DaysRemaining),
+		MayEdit:     may(warranty.UpdateFields),
+		MayVoid:     may(warranty.VoidOrReinstate),
+		MayCancel:   may(warranty.Cancel),
+		MayDelete:   may(warranty.Delete),
+		MayTransfer: may(warranty.Transfer),
+		MayClaim:    may(warranty.FileAClaim),
+	}
 	all := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	claims, err := web.Service.ListClaims(r.Context(), who, warranty.ListClaims{Paging: all, WarrantyID: record.ID})
 	if err != nil {
@@ -264,7 +289,7 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	return d, err
 }
 
-// label is the warranty on paper: reference, QR code and seal, to stick on the product.
+// label shows the label to print: reference, QR code and seal.
 func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	record, err := web.warrantyOf(r, who)
 	if err != nil {
@@ -274,7 +299,7 @@ func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	return nil
 }
 
-// offerTransfer makes an offer and shows its code, once.
+// offerTransfer offers a transfer and shows its code once.
 func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	f, err := readForm(w, r)
 	if err != nil {
@@ -315,17 +340,17 @@ func (web *Web) doAcceptTransfer(w http.ResponseWriter, r *http.Request, who war
 		return err
 	}
 	in, err := input(api.AcceptTransfer, f, nil)
-	var mine warranty.Warranty
+	var accepted warranty.Warranty
 	if err == nil {
-		mine, err = web.Service.AcceptTransfer(r.Context(), who, in)
+		accepted, err = web.Service.AcceptTransfer(r.Context(), who, in)
 	}
 	if err != nil {
-		if !web.mend(w, r, &f, err) {
+		if !web.setErrors(w, r, &f, err) {
 			return err
 		}
 		web.show(w, r, f.status, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f})
 		return nil
 	}
-	http.Redirect(w, r, "/warranties/"+mine.ID.String()+"?done=accepted", http.StatusSeeOther)
+	http.Redirect(w, r, "/warranties/"+accepted.ID.String()+"?done=accepted", http.StatusSeeOther)
 	return nil
 }

@@ -12,37 +12,36 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// exportWarranties sends the list that the filters in the address let through,
-// as svc exports it.
+// exportWarranties sends the warranties that match the filters of the query as CSV, in the
+// format of svc warranties export.
 func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if err := upload.ExtendDeadlines(w); err != nil {
 		return err
 	}
-	// It may take longer than other requests. When the reader has gone away, writing fails.
+	// An export may take longer than the deadline of a request. If the client disconnects,
+	// writing fails.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
 	defer cancel()
-	pages := sheet.Pager{Filter: filterOf(r.URL.Query()), List: func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
-		return web.Service.ListWarranties(ctx, who, in)
-	}}
+	pages := sheet.Pager{Filter: filterOf(r.URL.Query()), List: acting(who, web.Service.ListWarranties)}
 	first, err := pages.Next(ctx)
 	if err != nil {
 		return err
 	}
 	attachCSV(w.Header(), "warranties-"+warranty.DateOf(web.Service.Now()).String()+".csv")
 	if err := writePages(ctx, w, &pages, first); err != nil {
-		if !errors.Is(err, errReaderGone) {
-			web.Log.WarnContext(ctx, "an export was cut off", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
+		if !errors.Is(err, errClientGone) {
+			web.Log.WarnContext(ctx, "export failed", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		}
-		panic(http.ErrAbortHandler) // half a list must not look like the whole
+		panic(http.ErrAbortHandler) // so that the client sees that the file is incomplete
 	}
 	return nil
 }
 
-// errReaderGone is an answer that nobody reads to its end.
-var errReaderGone = errors.New("the reader has gone away")
+// errClientGone means that the client disconnected during the export.
+var errClientGone = errors.New("the client disconnected")
 
-// writePages writes every page as it comes, so that the number of records does
-// not matter to the memory it takes.
+// writePages writes each page as soon as it is read, so that memory use does not depend on
+// the number of records.
 func writePages(ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, page *warranty.Page[warranty.Warranty]) error {
 	out := sheet.NewWriter(w)
 	out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
@@ -53,7 +52,7 @@ func writePages(ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, 
 			}
 		}
 		if err := out.Flush(); err != nil {
-			return errors.Join(errReaderGone, err)
+			return errors.Join(errClientGone, err)
 		}
 		var err error
 		if page, err = pages.Next(ctx); err != nil {
@@ -61,12 +60,12 @@ func writePages(ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, 
 		}
 	}
 	if err := out.Flush(); err != nil {
-		return errors.Join(errReaderGone, err)
+		return errors.Join(errClientGone, err)
 	}
 	return nil
 }
 
-// attachCSV makes an answer a file to be saved and never shown.
+// attachCSV sets the headers of a CSV download.
 func attachCSV(h http.Header, name string) {
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)

@@ -13,9 +13,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// An import in a browser is three requests that the server remembers nothing
-// between: the sheet comes, is shown as it will be stored, and comes once more to
-// be stored.
+// An import in the browser takes two requests: one previews the sheet, the other imports it.
+// The server stores nothing in between: the form carries the sheet.
 
 func (web *Web) importForm(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.showImport(w, r, who, http.StatusOK, &importPage{})
@@ -26,18 +25,19 @@ func (web *Web) showImport(w http.ResponseWriter, r *http.Request, who warranty.
 	return nil
 }
 
-// importSamples is the preview of a sheet that is made up, for those who have none.
+// importSamples previews a sheet of sample warranties.
 func (web *Web) importSamples(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return web.previewSheet(w, r, who, &importPage{text: samples(warranty.DateOf(web.Service.Now()))})
 }
 
 func (web *Web) importTemplate(w http.ResponseWriter, _ *http.Request, _ warranty.Principal) error {
 	attachCSV(w.Header(), "warranties.csv")
-	_, _ = w.Write(samples(warranty.DateOf(web.Service.Now()))) // a reader who has gone away has nothing to be told
+	_, _ = w.Write(samples(warranty.DateOf(web.Service.Now()))) // the client may be gone
 	return nil
 }
 
-// importSheet does with a sheet what the button says: by default, only look at it.
+// importSheet previews a sheet, imports it or sends its invalid rows, depending on the
+// button that was pressed.
 func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if err := upload.ExtendDeadlines(w); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	return web.previewSheet(w, r, who, p)
 }
 
-// previewSheet shows what a sheet would become, and stores nothing.
+// previewSheet shows the warranties that a sheet would create.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	if err := web.run(r.Context(), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
@@ -74,13 +74,13 @@ func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warrant
 	return nil
 }
 
-// storeSheet creates a warranty of each good row that does not have one yet.
+// storeSheet creates a warranty for each valid row that is not imported yet.
 func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	whole := *p
 	if err := web.run(r.Context(), &whole, sheet.Import{DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	// Once begun it goes on to the end, though the person may have left.
+	// An import continues even if the client disconnects.
 	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
 	defer cancel()
 	status := http.StatusOK
@@ -88,15 +88,14 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
 			return err
 		}
-		web.Log.ErrorContext(ctx, "an import ended early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
+		web.Log.ErrorContext(ctx, "import stopped early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		p.Incomplete = true
 	}
 	web.show(w, r, status, "import-result", view{Title: web.t("import.result"), Nav: "warranties", Who: who, Body: p})
 	return nil
 }
 
-// sendRefused sends the rows that cannot be stored, with the reasons, to be
-// fixed and imported.
+// sendRefused sends the invalid rows with the reasons as CSV, to be fixed and imported.
 func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	var out bytes.Buffer
 	var failures *sheet.Failures
@@ -113,12 +112,12 @@ func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	attachCSV(w.Header(), "refused.csv")
-	_, _ = w.Write(out.Bytes()) // a reader who has gone away has nothing to be told
+	_, _ = w.Write(out.Bytes()) // the client may be gone
 	return nil
 }
 
-// refuseSheet shows what is wrong with a whole sheet, and keeps it: columns that
-// were not found can be chosen, and what was pasted can be fixed.
+// refuseSheet shows the import form with the error of the whole sheet. The form keeps the
+// sheet, so that missing columns can be chosen and pasted rows fixed.
 func (web *Web) refuseSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error) error {
 	var fault *sheet.Fault
 	var missing *sheet.MissingColumns

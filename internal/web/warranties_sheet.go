@@ -16,77 +16,76 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The bounds of an import in a browser, which the page tells. The sheet travels in
-// the form, there and back, so they are for the browser's sake too; svc takes more.
+// The limits of an import in the browser. They are low because the form carries the sheet;
+// svc warranties import has none.
 const (
 	maxSheet     = 1 << 20
 	maxSheetRows = 5000
-	// maxSheetForm has room for a sheet in base64 and for what is chosen beside it.
+	// maxSheetForm fits a sheet in base64 and the import settings.
 	maxSheetForm = maxSheet/3*4 + 64<<10
-	// maxOverlong is how much more is read of what is too large: a browser shows no
-	// answer before it has sent everything.
+	// maxOverlong is how much more is read of a form that is too large: browsers show the
+	// response only after they have sent the whole form.
 	maxOverlong = 32 << 20
 
 	shownRows, shownFaults = 10, 100
 )
 
-// importPage is a sheet that a user sent, what it says, and what became of it.
+// importPage is a sheet with its preview or its result.
 type importPage struct {
 	form
 	text   []byte
 	header []string
 
-	Columns []string // the names of the columns, to choose from
+	Columns []string // the column names of the sheet
 	Fields  []importField
 	Source  string
 	Unused  []string
-	Rows    []previewRow  // the first that will be created
-	Faults  []importFault // the first that are refused
-	faulty  int           // rows among them
+	Rows    []previewRow  // the first rows to create
+	Faults  []importFault // the errors of the first invalid rows
+	faulty  int           // the number of rows in Faults
 	Assumed sheet.Assumed
 	sheet.Counts
-	References bool // the sheet has reference numbers, which will be new ones
-	Incomplete bool // the import ended early
+	References bool // the sheet has reference numbers, which are not imported
+	Incomplete bool // the import stopped early
 }
 
-// previewRow is a warranty as it will be created.
+// previewRow is a warranty to create.
 type previewRow struct {
 	warranty.CreateWarranty
 	Status warranty.Status
 }
 
-// importField is a field of a warranty and the column that it is read from.
+// importField is a field and the column that was found and chosen for it.
 type importField struct{ Name, Found, Chosen string }
 
-// importFault is what is wrong with a row.
+// importFault is an error of a row.
 type importFault struct {
 	Line                   int
 	Column, Field, Message string
 }
 
-// Kept is the sheet as a text that no form changes, not even an end of line.
+// Kept returns the sheet in base64, which browsers submit unchanged.
 func (p *importPage) Kept() string { return base64.StdEncoding.EncodeToString(p.text) }
 
-// More is how many rows are refused that the page does not show.
+// More returns the number of invalid rows that are not in Faults.
 func (p *importPage) More() int { return p.Refused - p.faulty }
 
-// Existing is how many rows are imported already.
+// Existing returns the number of rows that are already imported.
 func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported }
 
-// Encodings are the encodings to choose from.
+// Encodings returns the encodings to choose from.
 func (p *importPage) Encodings() []sheet.Encoding { return sheet.Encodings() }
 
-// allowDuplicates tells whether rows that look imported are created all the same.
+// allowDuplicates reports whether to import rows that look already imported.
 func (p *importPage) allowDuplicates() bool { return p.Value("duplicates") == "true" }
 
-// MaxRows is the most rows that a sheet may have.
+// MaxRows returns the maximum number of rows.
 func (p *importPage) MaxRows() int { return maxSheetRows }
 
-// MaxSize is the most that a sheet may have.
+// MaxSize returns the maximum size of a sheet.
 func (p *importPage) MaxSize() string { return fileSize(maxSheet) }
 
-// readSheet reads the form and the sheet in it: a file, pasted, or kept from the
-// page before.
+// readSheet parses the form. The sheet is a file, pasted text, or kept from the preview.
 func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, error) {
 	p, body := &importPage{}, r.Body
 	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t("import.too_large", fileSize(maxSheet)))
@@ -96,7 +95,7 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 		if !errors.As(err, &overlong) {
 			return p, errForm
 		}
-		_, _ = io.CopyN(io.Discard, body, maxOverlong) // what is left of it says nothing
+		_, _ = io.CopyN(io.Discard, body, maxOverlong) // the rest is not used
 		return p, tooLarge
 	}
 	p.Values = r.MultipartForm.Value
@@ -116,7 +115,7 @@ func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, 
 	return p, err
 }
 
-// fileOf is the file of a form; none is empty.
+// fileOf returns the content of the uploaded file, if any.
 func fileOf(r *http.Request) ([]byte, error) {
 	file, _, err := r.FormFile("file")
 	if errors.Is(err, http.ErrMissingFile) {
@@ -125,12 +124,12 @@ func fileOf(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close() // it was only read
+	defer file.Close()
 	return io.ReadAll(file)
 }
 
-// options say how to read the sheet, as it was chosen. A column is chosen as =name,
-// so that none, "=", is something else than no choice.
+// options returns the import settings. A chosen column has the value "=name", and "="
+// means that the field is not imported; an empty value means to detect the column.
 func (p *importPage) options() sheet.Options {
 	o := sheet.Options{Columns: map[string]string{}}
 	for _, field := range sheet.Fields() {
@@ -141,21 +140,26 @@ func (p *importPage) options() sheet.Options {
 	if order := sheet.DateOrder(p.Value("date_order")); order == sheet.DayFirst || order == sheet.MonthFirst {
 		o.Order = order
 	}
-	o.Encoding, _ = sheet.ParseEncoding(p.Value("encoding")) // nonsense is detected
+	o.Encoding, _ = sheet.ParseEncoding(p.Value("encoding")) // an unknown encoding is detected
 	return o
 }
 
-// Choices are the options as one text: what is stored must be what was shown.
+// Choices returns the import settings as one string. An import must have the settings of
+// its preview.
 func (p *importPage) Choices() string {
 	o := p.options()
-	values := url.Values{"date_order": {string(o.Order)}, "encoding": {string(o.Encoding)}, "duplicates": {strconv.FormatBool(p.allowDuplicates())}}
+	values := url.Values{
+		"date_order": {string(o.Order)},
+		"encoding":   {string(o.Encoding)},
+		"duplicates": {strconv.FormatBool(p.allowDuplicates())},
+	}
 	for field, name := range o.Columns {
 		values.Set(field, name)
 	}
 	return values.Encode()
 }
 
-// run imports a sheet as the page says, or only looks at it.
+// run runs im on the sheet with the import settings and stores the result in p.
 func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
 	rows, err := sheet.Open(bytes.NewReader(p.text), p.options())
 	if err != nil {
@@ -184,17 +188,24 @@ func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
 	return err
 }
 
-// importer is the service in this process, acting for a user.
+// importer returns the service acting for a user.
 func (web *Web) importer(who warranty.Principal) sheet.Service {
-	return sheet.Service{Lookup: acting(who, web.Service.LookupWarranties), Create: acting(who, web.Service.CreateWarranty),
-		Get: acting(who, web.Service.GetWarranty), Update: acting(who, web.Service.UpdateWarranty)}
+	return sheet.Service{
+		Lookup: acting(who, web.Service.LookupWarranties),
+		Create: acting(who, web.Service.CreateWarranty),
+		Get:    acting(who, web.Service.GetWarranty),
+		Update: acting(who, web.Service.UpdateWarranty),
+	}
 }
 
-func acting[In, Out any](who warranty.Principal, do func(context.Context, warranty.Principal, In) (Out, error)) func(context.Context, In) (Out, error) {
+// acting binds an operation to a user.
+func acting[In, Out any](
+	who warranty.Principal, do func(context.Context, warranty.Principal, In) (Out, error),
+) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) { return do(ctx, who, in) }
 }
 
-// describe says which column each field is read from, and what was chosen.
+// describe sets the fields with the columns that were found and chosen for them.
 func (p *importPage) describe(header []string, found map[string]string) {
 	p.header, p.Fields = header, nil
 	p.Columns = slices.Compact(slices.Sorted(slices.Values(header)))
@@ -203,7 +214,7 @@ func (p *importPage) describe(header []string, found map[string]string) {
 	}
 }
 
-// note keeps the first rows of each kind for the page.
+// note adds a row to the preview or to the errors, up to their limits.
 func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
 	switch outcome {
 	case sheet.ToCreate:
@@ -221,16 +232,34 @@ func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
 	}
 }
 
-// samples are a few warranties as a sheet: a template to fill in, and something to
-// try the pages with.
+// samples returns a sheet of sample warranties, which is also the template.
 func samples(today warranty.Date) []byte {
 	var b bytes.Buffer
 	w := sheet.NewWriter(&b)
-	w.Write([]string{"product_name", "start_date", "end_date", "category", "serial_number", "supplier", "seller_name", "seller_email", "description"})
-	w.Write([]string{"Sample: espresso machine", (today - 690).String(), (today + 40).String(), "Kitchen", "EM-2041-77", "Brunner Supply", "Corner Coffee", "", "Two years from the maker; the receipt is in the drawer."})
-	w.Write([]string{"Sample: cordless drill", (today - 100).String(), (today + 994).String(), "Tools", "CD18-00391", "", "Tool Market", "", "Three years, battery one year."})
-	w.Write([]string{"Sample: cast iron pan", (today - 400).String(), warranty.Lifetime.String(), "Kitchen", "", "", "Iron & Sons", "", "For life."})
-	w.Write([]string{"Sample: headphones", (today - 900).String(), (today - 170).String(), "Audio", "HP-88120", "", "Sound Store", "", ""})
-	_ = w.Flush() // a buffer takes everything
+	for _, row := range [][]string{
+		{
+			"product_name", "start_date", "end_date", "category", "serial_number",
+			"supplier", "seller_name", "seller_email", "description",
+		},
+		{
+			"Sample: espresso machine", (today - 690).String(), (today + 40).String(), "Kitchen", "EM-2041-77",
+			"Brunner Supply", "Corner Coffee", "", "Two years from the maker; the receipt is in the drawer.",
+		},
+		{
+			"Sample: cordless drill", (today - 100).String(), (today + 994).String(), "Tools", "CD18-00391",
+			"", "Tool Market", "", "Three years, battery one year.",
+		},
+		{
+			"Sample: cast iron pan", (today - 400).String(), warranty.Lifetime.String(), "Kitchen", "",
+			"", "Iron & Sons", "", "Lifetime warranty.",
+		},
+		{
+			"Sample: headphones", (today - 900).String(), (today - 170).String(), "Audio", "HP-88120",
+			"", "Sound Store", "", "",
+		},
+	} {
+		w.Write(row)
+	}
+	_ = w.Flush() // writing to a buffer does not fail
 	return b.Bytes()
 }

@@ -1,5 +1,5 @@
-// Package web serves the pages that people use. Every action on them is one of
-// the service's operations, for a session in a cookie.
+// Package web serves the HTML pages. Every action on a page is an operation of the
+// service, authenticated by a session cookie.
 package web
 
 import (
@@ -18,37 +18,38 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Web serves the pages.
+// Web serves the HTML pages.
 type Web struct {
 	Service   *service.Service
 	Log       *slog.Logger
 	PublicURL string
 	Version   string
-	// Limited counts a request against the caller's network, as it does for all others.
+	// Limited applies the per-IP rate limit.
 	Limited func(http.Handler) http.Handler
-	// IndexJSON and VerifyJSON answer programs where people get a page. NoPage
-	// answers those that send JSON to one, which no page takes.
-	IndexJSON, VerifyJSON, NoPage http.HandlerFunc
+	// IndexJSON and VerifyJSON answer requests that do not accept HTML.
+	IndexJSON, VerifyJSON http.HandlerFunc
+	// NoPage answers JSON that was posted to a page.
+	NoPage http.HandlerFunc
 
 	views     *views
 	reference reference
 	static    *static
 	guard     *http.CrossOriginProtection
-	forms     *http.ServeMux // finds the page of a form, and the form that is shown again after sign-in
+	forms     *http.ServeMux // the routes of resumable forms; see resume.go
 }
 
-// page is a handler of a page. What it returns is shown as the page it deserves.
+// page handles a request for a page. A returned error is shown as an error page.
 type page func(w http.ResponseWriter, r *http.Request, who warranty.Principal) error
 
-// route is one address and who may come.
+// route is a pattern and its handler.
 type route struct {
 	pattern string
 	page    page
-	open    bool             // to people who are not signed in
-	json    http.HandlerFunc // for callers that do not ask for HTML
+	open    bool             // no session required
+	json    http.HandlerFunc // serves requests that do not accept HTML
 }
 
-// Register adds every page to a mux.
+// Register adds the routes of all pages to mux.
 func (web *Web) Register(mux *http.ServeMux) error {
 	var err error
 	if web.static, err = newStatic(); err != nil {
@@ -61,7 +62,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		return err
 	}
 	web.guard = http.NewCrossOriginProtection()
-	// A proxy may not pass the host on that the browser asked for.
+	// Behind a proxy, the Host header may differ from the public address.
 	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {
 		return err
 	}
@@ -81,8 +82,8 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	return nil
 }
 
-// formsOnly keeps programs that send JSON from a page: an OAuth client that looks
-// for an authorization server tries POST /register, which is a form for people.
+// formsOnly passes posted JSON to NoPage: OAuth clients that look for an authorization
+// server post JSON to /register, which is a page.
 func (web *Web) formsOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
@@ -94,52 +95,84 @@ func (web *Web) formsOnly(next http.Handler) http.Handler {
 	})
 }
 
-// routes are all pages, on one screen.
+// routes lists all pages.
 func (web *Web) routes() []route {
 	return []route{
-		{"GET /{$}", web.overview, false, web.IndexJSON},
-		{"GET /verify", web.verifyForm, true, nil}, {"GET /verify/{reference}", web.verify, true, web.VerifyJSON},
+		{pattern: "GET /{$}", page: web.overview, json: web.IndexJSON},
+		{pattern: "GET /verify", page: web.verifyForm, open: true},
+		{pattern: "GET /verify/{reference}", page: web.verify, open: true, json: web.VerifyJSON},
 
-		{"GET /docs", web.docs, true, nil}, {"GET /docs/errors", web.errorCodes, true, nil},
+		{pattern: "GET /docs", page: web.docs, open: true},
+		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
-		{"GET /sign-in", web.signIn, true, nil}, {"POST /sign-in", web.doSignIn, true, nil},
-		{"POST /sign-in/codes", web.mailSignInCode, true, nil},
-		{"GET /sign-in/code", web.signInCode, true, nil}, {"POST /sign-in/code", web.doSignIn, true, nil},
-		{"POST /sign-out", web.doSignOut, false, nil},
-		{"GET /register", web.register, true, nil}, {"POST /register", web.doRegister, true, nil},
-		{"GET /verify-email", web.verifyEmail, false, nil}, {"POST /verify-email", web.doVerifyEmail, false, nil},
-		{"POST /verify-email/resend", web.resendVerification, false, nil},
-		{"GET /reset-password", web.resetPassword, true, nil}, {"POST /reset-password", web.doResetPassword, true, nil},
-		{"GET /reset-password/confirm", web.confirmReset, true, nil}, {"POST /reset-password/confirm", web.doConfirmReset, true, nil},
+		{pattern: "GET /sign-in", page: web.signIn, open: true},
+		{pattern: "POST /sign-in", page: web.doSignIn, open: true},
+		{pattern: "POST /sign-in/codes", page: web.mailSignInCode, open: true},
+		{pattern: "GET /sign-in/code", page: web.signInCode, open: true},
+		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true},
+		{pattern: "POST /sign-out", page: web.doSignOut},
+		{pattern: "GET /register", page: web.register, open: true},
+		{pattern: "POST /register", page: web.doRegister, open: true},
+		{pattern: "GET /verify-email", page: web.verifyEmail},
+		{pattern: "POST /verify-email", page: web.doVerifyEmail},
+		{pattern: "POST /verify-email/resend", page: web.resendVerification},
+		{pattern: "GET /reset-password", page: web.resetPassword, open: true},
+		{pattern: "POST /reset-password", page: web.doResetPassword, open: true},
+		{pattern: "GET /reset-password/confirm", page: web.confirmReset, open: true},
+		{pattern: "POST /reset-password/confirm", page: web.doConfirmReset, open: true},
 
-		{"GET /warranties", web.warranties, false, nil}, {"POST /warranties", web.createWarranty, false, nil},
-		{"GET /warranties/new", web.newWarranty, false, nil}, {"GET /warranties/export.csv", web.exportWarranties, false, nil},
-		{"GET /warranties/import", web.importForm, false, nil}, {"POST /warranties/import", web.importSheet, false, nil},
-		{"GET /warranties/import/samples", web.importSamples, false, nil}, {"GET /warranties/import/template.csv", web.importTemplate, false, nil},
-		{"GET /warranties/{id}", web.warranty, false, nil}, {"POST /warranties/{id}", web.updateWarranty, false, nil},
-		{"GET /warranties/{id}/edit", web.editWarranty, false, nil}, {"POST /warranties/{id}/delete", web.deleteWarranty, false, nil},
-		{"GET /warranties/{id}/label", web.label, false, nil},
-		{"POST /warranties/{id}/transfer", web.offerTransfer, false, nil}, {"POST /warranties/{id}/transfer/cancel", web.cancelTransfer, false, nil},
-		{"GET /claims", web.claims, false, nil}, {"POST /claims", web.fileClaim, false, nil}, {"GET /claims/new", web.newClaim, false, nil},
-		{"GET /claims/{id}", web.claim, false, nil}, {"POST /claims/{id}/status", web.moveClaim, false, nil},
-		{"GET /documents", web.documents, false, nil}, {"POST /documents", web.uploadDocument, false, nil}, {"GET /documents/new", web.newDocument, false, nil},
-		{"GET /documents/{id}/file", web.downloadDocument, false, nil}, {"POST /documents/{id}/delete", web.deleteDocument, false, nil},
-		{"GET /settings", web.settings, false, nil},
-		{"GET /settings/profile", web.profile, false, nil}, {"POST /settings/profile", web.updateProfile, false, nil},
-		{"POST /settings/profile/password", web.changePassword, false, nil}, {"POST /settings/profile/sign-out-everywhere", web.signOutEverywhere, false, nil},
-		{"POST /settings/profile/restore", web.restoreSetAside, false, nil}, {"GET /.well-known/change-password", web.toPassword, true, nil},
-		{"GET /settings/api", web.settingsAPI, false, nil}, {"GET /settings/api/new", web.newToken, false, nil},
-		{"GET /settings/api/tokens", web.settings, false, nil}, {"POST /settings/api/tokens", web.createToken, false, nil},
-		{"GET /settings/api/tokens/{id}", web.token, false, nil}, {"GET /settings/api/tokens/{id}/first", web.firstRequest, false, nil},
-		{"GET /settings/api/tokens/{id}/rotate", web.toToken, false, nil}, {"POST /settings/api/tokens/{id}/rotate", web.rotateToken, false, nil},
-		{"POST /settings/api/tokens/{id}/revoke", web.revokeToken, false, nil}, {"GET /settings/api/requests", web.requests, false, nil},
-		{"GET /settings/calendar", web.calendar, false, nil}, {"POST /settings/calendar", web.newCalendar, false, nil},
-		{"POST /settings/calendar/delete", web.dropCalendar, false, nil}, {"GET /calendar/{file}", web.feed, true, nil},
-		{"GET /transfers/accept", web.acceptTransfer, false, nil}, {"POST /transfers/accept", web.doAcceptTransfer, false, nil},
+		{pattern: "GET /warranties", page: web.warranties},
+		{pattern: "POST /warranties", page: web.createWarranty},
+		{pattern: "GET /warranties/new", page: web.newWarranty},
+		{pattern: "GET /warranties/export.csv", page: web.exportWarranties},
+		{pattern: "GET /warranties/import", page: web.importForm},
+		{pattern: "POST /warranties/import", page: web.importSheet},
+		{pattern: "GET /warranties/import/samples", page: web.importSamples},
+		{pattern: "GET /warranties/import/template.csv", page: web.importTemplate},
+		{pattern: "GET /warranties/{id}", page: web.warranty},
+		{pattern: "POST /warranties/{id}", page: web.updateWarranty},
+		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty},
+		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
+		{pattern: "GET /warranties/{id}/label", page: web.label},
+		{pattern: "POST /warranties/{id}/transfer", page: web.offerTransfer},
+		{pattern: "POST /warranties/{id}/transfer/cancel", page: web.cancelTransfer},
+		{pattern: "GET /claims", page: web.claims},
+		{pattern: "POST /claims", page: web.fileClaim},
+		{pattern: "GET /claims/new", page: web.newClaim},
+		{pattern: "GET /claims/{id}", page: web.claim},
+		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
+		{pattern: "GET /documents", page: web.documents},
+		{pattern: "POST /documents", page: web.uploadDocument},
+		{pattern: "GET /documents/new", page: web.newDocument},
+		{pattern: "GET /documents/{id}/file", page: web.downloadDocument},
+		{pattern: "POST /documents/{id}/delete", page: web.deleteDocument},
+		{pattern: "GET /settings", page: web.settings},
+		{pattern: "GET /settings/profile", page: web.profile},
+		{pattern: "POST /settings/profile", page: web.updateProfile},
+		{pattern: "POST /settings/profile/password", page: web.changePassword},
+		{pattern: "POST /settings/profile/sign-out-everywhere", page: web.signOutEverywhere},
+		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside},
+		{pattern: "GET /.well-known/change-password", page: web.toPassword, open: true},
+		{pattern: "GET /settings/api", page: web.settingsAPI},
+		{pattern: "GET /settings/api/new", page: web.newToken},
+		{pattern: "GET /settings/api/tokens", page: web.settings},
+		{pattern: "POST /settings/api/tokens", page: web.createToken},
+		{pattern: "GET /settings/api/tokens/{id}", page: web.token},
+		{pattern: "GET /settings/api/tokens/{id}/first", page: web.firstRequest},
+		{pattern: "GET /settings/api/tokens/{id}/rotate", page: web.toToken},
+		{pattern: "POST /settings/api/tokens/{id}/rotate", page: web.rotateToken},
+		{pattern: "POST /settings/api/tokens/{id}/revoke", page: web.revokeToken},
+		{pattern: "GET /settings/api/requests", page: web.requests},
+		{pattern: "GET /settings/calendar", page: web.calendar},
+		{pattern: "POST /settings/calendar", page: web.newCalendar},
+		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},
+		{pattern: "GET /calendar/{file}", page: web.feed, open: true},
+		{pattern: "GET /transfers/accept", page: web.acceptTransfer},
+		{pattern: "POST /transfers/accept", page: web.doAcceptTransfer},
 	}
 }
 
-// serve finds out who asks and turns errors into pages.
+// serve authenticates the request, calls the page and shows its error, if any.
 func (web *Web) serve(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		if r.json != nil && !WantsHTML(req) {
@@ -147,7 +180,7 @@ func (web *Web) serve(r route) http.Handler {
 			return
 		}
 		pageHeaders(w.Header())
-		who, err := web.who(req)
+		who, err := web.principal(req)
 		api.CallerOf(req.Context()).Principal = who // for the log
 		if err == nil && who.Credential == warranty.Anonymous && !r.open {
 			err = errSignIn
@@ -164,8 +197,8 @@ func (web *Web) serve(r route) http.Handler {
 	})
 }
 
-// checkAccount refuses a form that another account opened. Forms with files are read
-// by their handlers.
+// checkAccount refuses a form that was opened by another account. Handlers of
+// multipart forms check the account themselves.
 func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" || who.Credential == warranty.Anonymous {
@@ -178,10 +211,10 @@ func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal
 	return f.checkAccount(who)
 }
 
-// WantsHTML tells browsers from programs.
+// WantsHTML reports whether the request accepts HTML, as browsers do.
 func WantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
 
-// pageHeaders are stricter than most pages need, so that no page needs thought.
+// pageHeaders sets the security headers of all pages.
 func pageHeaders(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'")
@@ -192,8 +225,8 @@ func pageHeaders(h http.Header) {
 
 var errSignIn = errors.New("sign in first")
 
-// refuse shows an error as a page. Whoever is not signed in is sent to where
-// they can, and back after.
+// refuse shows an error page. If the request needs a session, it shows the sign-in
+// page instead.
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
 	if errors.Is(err, errSignIn) || warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		web.clearCookie(w)
@@ -204,19 +237,19 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		w.WriteHeader(api.StatusClientGone)
 		return
 	}
-	problem := web.excuse(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
 	if errors.Is(err, errOtherAccount) {
 		problem.Title, problem.Detail = web.t("error.other_account_title"), web.t("error.other_account", who.User.Email)
 	}
 	block := "layout"
 	if isPart(r) {
-		block = "main" // htmx shows it in the place of the part
+		block = "main" // htmx swaps it in
 	}
 	web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
 }
 
-// askToSignIn leads to the sign-in page, and back after it. A form that was sent
-// travels along.
+// askToSignIn leads to the sign-in page, which leads back to the requested page. A
+// resumable form is carried through sign-in.
 func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	if kept := web.keep(w, r); kept != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
@@ -229,15 +262,15 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	}
 	target := "/sign-in?" + query.Encode()
 	if isPart(r) {
-		w.Header().Set("HX-Redirect", target) // of the whole page, not of the part
+		w.Header().Set("HX-Redirect", target) // redirects the whole page
 		return
 	}
 	http.Redirect(w, r, target, http.StatusSeeOther)
 }
 
-// excuse is an error in the words for people. What is our fault is logged, and
-// when to come again is in the headers.
-func (web *Web) excuse(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
+// publicError returns err with the page's own message for its code, if there is one.
+// It logs internal errors and sets Retry-After.
+func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
 	refusal := *warranty.AsError(err)
 	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(r.Context(), err) {
 		web.Log.ErrorContext(r.Context(), "page failed", "request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
@@ -246,22 +279,22 @@ func (web *Web) excuse(w http.ResponseWriter, r *http.Request, err error) *warra
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
 	if text, ok := web.views.texts.words["error."+string(refusal.Code)]; ok {
-		refusal.Message = text // what programs are told is of no use to people
+		refusal.Message = text
 	}
 	return &refusal
 }
 
-// Refuse is the page for an error outside of any page. It asks for nobody, since
-// what went wrong may be just that.
+// Refuse shows an error page for an error outside of any page. It does not
+// authenticate, since authentication may be what failed.
 func (web *Web) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	pageHeaders(w.Header())
 	web.refuse(w, r, warranty.Principal{}, err)
 }
 
-// NotFound is the page for addresses that are none.
+// NotFound shows the error page for unknown addresses.
 func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 	pageHeaders(w.Header())
-	who, err := web.who(r)
+	who, err := web.principal(r)
 	if err != nil {
 		who = warranty.Principal{}
 	}
@@ -269,7 +302,8 @@ func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 	web.refuse(w, r, who, warranty.ErrNotFound)
 }
 
-// cookieName has the prefix that binds a cookie to this host, where https allows it.
+// cookieName returns the name of the session cookie. Over https it has the __Host-
+// prefix, which binds the cookie to this host.
 func (web *Web) cookieName() string {
 	if strings.HasPrefix(web.PublicURL, "https://") {
 		return "__Host-svc_session"
@@ -278,26 +312,31 @@ func (web *Web) cookieName() string {
 }
 
 func (web *Web) setCookie(w http.ResponseWriter, secret string, expires time.Time) {
-	http.SetCookie(w, &http.Cookie{Name: web.cookieName(), Value: secret, Path: "/", Expires: expires, HttpOnly: true,
-		SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(web.PublicURL, "https://")})
+	web.setHostCookie(w, web.cookieName(), secret, expires)
 }
 
 func (web *Web) clearCookie(w http.ResponseWriter) {
 	web.setCookie(w, "", time.Unix(1, 0))
 }
 
-// who is the person of the session in the cookie; anonymous without one, or when it has ended.
-func (web *Web) who(r *http.Request) (warranty.Principal, error) {
+// principal returns the user of the session cookie, or an anonymous principal without a valid
+// session.
+func (web *Web) principal(r *http.Request) (warranty.Principal, error) {
 	cookie, err := r.Cookie(web.cookieName())
 	if err != nil {
-		return web.whoIs(r, "")
+		return web.sessionPrincipal(r, "")
 	}
-	return web.whoIs(r, cookie.Value)
+	return web.sessionPrincipal(r, cookie.Value)
 }
 
-// whoIs is the person of a session; anonymous when it has ended.
-func (web *Web) whoIs(r *http.Request, secret string) (warranty.Principal, error) {
-	anonymous := warranty.Principal{Address: api.CallerOf(r.Context()).Address, Door: warranty.DoorWeb, UserAgent: r.UserAgent()}
+// sessionPrincipal returns the user of a session, or an anonymous principal if the
+// session is not valid.
+func (web *Web) sessionPrincipal(r *http.Request, secret string) (warranty.Principal, error) {
+	anonymous := warranty.Principal{
+		Address:   api.CallerOf(r.Context()).Address,
+		Door:      warranty.DoorWeb,
+		UserAgent: r.UserAgent(),
+	}
 	if cookie, err := r.Cookie(web.deviceCookie()); err == nil && len(cookie.Value) <= 64 {
 		anonymous.Device = cookie.Value
 	}
@@ -311,26 +350,38 @@ func (web *Web) whoIs(r *http.Request, secret string) (warranty.Principal, error
 	if who.Credential != warranty.BySession {
 		return anonymous, err
 	}
-	who.Address, who.Door, who.UserAgent, who.Device = anonymous.Address, anonymous.Door, anonymous.UserAgent, anonymous.Device
+	who.Address, who.Door = anonymous.Address, anonymous.Door
+	who.UserAgent, who.Device = anonymous.UserAgent, anonymous.Device
 	return who, err
 }
 
-// deviceCookie names the cookie that tells a browser that was here before from a new
-// one. It outlives sessions and lets nobody in.
+// deviceCookie returns the name of the cookie that identifies a known browser. It
+// outlives sessions and grants no access.
 func (web *Web) deviceCookie() string {
 	return strings.Replace(web.cookieName(), "session", "device", 1)
 }
 
-// recognizable gives a browser that has no device cookie something to be known by.
-func recognizable(who warranty.Principal) warranty.Principal {
+// withDevice returns who with a new device id if the browser has none.
+func withDevice(who warranty.Principal) warranty.Principal {
 	if who.Device == "" {
 		who.Device = rand.Text()
 	}
 	return who
 }
 
-// setDevice makes the browser of someone who has signed in remember what it is known by.
+// setDevice sets the device cookie.
 func (web *Web) setDevice(w http.ResponseWriter, who warranty.Principal) {
-	http.SetCookie(w, &http.Cookie{Name: web.deviceCookie(), Value: who.Device, Path: "/", Expires: web.Service.Now().Add(warranty.DeviceLifetime),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: strings.HasPrefix(web.PublicURL, "https://")})
+	web.setHostCookie(w, web.deviceCookie(), who.Device, web.Service.Now().Add(warranty.DeviceLifetime))
+}
+
+func (web *Web) setHostCookie(w http.ResponseWriter, name, value string, expires time.Time) {
+	http.SetCookie(w, &http.Cookie{
+		Name:     name,
+		Value:    value,
+		Path:     "/",
+		Expires:  expires,
+		HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
+		Secure:   strings.HasPrefix(web.PublicURL, "https://"),
+	})
 }

@@ -1,4 +1,4 @@
-// Progressive enhancement alone: every action is also a plain link or form.
+// Progressive enhancement: every action also works as a plain link or form.
 const one = (selector, root = document) => root.querySelector(selector);
 const say = (text) => { const live = one("#live"); if (live) live.textContent = text; };
 
@@ -11,7 +11,7 @@ function copy(button) {
     setTimeout(() => { button.textContent = label; }, 1600);
   };
   if (navigator.clipboard) { navigator.clipboard.writeText(source.textContent).then(done); return; }
-  // Plain http on a local network has no clipboard: select the text instead.
+  // Without https there is no clipboard API: select the text instead.
   getSelection().selectAllChildren(source);
 }
 
@@ -41,11 +41,11 @@ document.addEventListener("click", (event) => {
   if (hit("[data-print]")) print();
 });
 
-// Pages work without script by showing every panel; with it, only the chosen one.
+// Without scripts all tab panels are visible; with scripts only the selected one.
 for (const list of document.querySelectorAll("[role=tablist]")) { list.hidden = false; choose(one("[role=tab]", list)); }
 for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEventListener("change", () => field.form.requestSubmit());
 
-// A button that is pressed twice sends its form once.
+// A double click on a submit button sends the form once.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -58,8 +58,8 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// An upload says how far it is. A refusal takes the place of the form; when the
-// connection fails, the browser sends the form itself and says what is wrong.
+// Show the progress of an upload. An error response replaces the form. If the request
+// fails, the browser sends the form itself and shows the network error.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (!form.matches("[data-progress]")) return;
@@ -80,13 +80,13 @@ document.addEventListener("submit", (event) => {
   request.send(new FormData(form));
 });
 
-// A search that updates the page says what it found.
+// Announce the number of results after a search.
 document.addEventListener("htmx:after:swap", () => {
   const found = one("[data-found]");
   if (found) say(found.textContent);
 });
 
-// Single-key shortcuts can be switched off, on this device.
+// Single-key shortcuts can be turned off on this device.
 let shortcuts = true;
 try { shortcuts = localStorage.shortcuts !== "off"; } catch { /* private window */ }
 for (const box of document.querySelectorAll("[data-shortcuts]")) {
