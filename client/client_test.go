@@ -17,10 +17,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// key is a well-formed integration token that no service knows.
+// key is a well-formed integration token that does not exist.
 const key = "svc_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg3YSfms"
 
-// fake is a service that answers from a list; the last answer stays.
+// fake is a service that sends the replies of a list in order and repeats the last.
 type fake struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -66,7 +66,9 @@ func problem(code warranty.Code, header ...string) reply {
 		w.Header().Set("Content-Type", "application/problem+json")
 		info := code.Info()
 		w.WriteHeader(info.Status)
-		fmt.Fprintf(w, `{"type":"x","title":%q,"status":%d,"code":%q,"detail":"what and how","request_id":"r-1","errors":[{"field":"page","code":"c","message":"m"}]}`, info.Title, info.Status, code)
+		fmt.Fprintf(w,
+			`{"type":"x","title":%q,"status":%d,"code":%q,"detail":"what and how","request_id":"r-1",`+
+				`"errors":[{"field":"page","code":"c","message":"m"}]}`, info.Title, info.Status, code)
 	}
 }
 
@@ -78,11 +80,13 @@ func body(status int, mediaType, text string) reply {
 	}
 }
 
-const record = `{"data":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01","status":"active","roles":["owner"],"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}`
+const record = `{"data":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1",` +
+	`"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01","status":"active","roles":["owner"],` +
+	`"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}`
 
 var created = body(201, "application/json", record)
 
-// dropped ends the connection instead of answering, as a proxy does that dies.
+// dropped closes the connection without a response, like a crashing proxy.
 func dropped(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := w.(http.Hijacker).Hijack()
 	if err != nil {
@@ -91,9 +95,10 @@ func dropped(w http.ResponseWriter, _ *http.Request) {
 	conn.Close()
 }
 
-var draft = warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.NewDate(2026, 1, 1), EndDate: warranty.NewDate(2027, 1, 1)}
+var draft = warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.NewDate(2026, 1, 1),
+	EndDate: warranty.NewDate(2027, 1, 1)}
 
-// TestRetriesOfWhatIsSafe is the table of what is sent again and what is not.
+// TestRetriesOfWhatIsSafe lists which requests are retried.
 func TestRetriesOfWhatIsSafe(t *testing.T) {
 	get := func(c *client.Client) error {
 		_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
@@ -117,31 +122,31 @@ func TestRetriesOfWhatIsSafe(t *testing.T) {
 		first reply
 		again bool
 	}{
-		"read, service unavailable":              {get, problem(warranty.Unavailable), true},
-		"read, answer lost":                      {get, dropped, true},
-		"read, bad gateway of a proxy":           {get, html(502), true},
-		"read, gateway timeout of a proxy":       {get, html(504), true},
-		"read, rate limited":                     {get, problem(warranty.RateLimited), true},
-		"read, throttled by address":             {get, problem(warranty.IPThrottled), true},
-		"read, internal error":                   {get, problem(warranty.Internal), false},
-		"read, not found":                        {get, problem(warranty.NotFound), false},
-		"read, not found by something else":      {get, html(404), false},
-		"read, garbage":                          {get, html(200), false},
-		"create, unavailable":                    {create, problem(warranty.Unavailable), true},
-		"create, answer lost":                    {create, dropped, true},
-		"create, refused":                        {create, problem(warranty.ValidationFailed), false},
-		"create without a key, unavailable":      {keyless, problem(warranty.Unavailable), false},
-		"create without a key, answer lost":      {keyless, dropped, false},
-		"create without a key, rate limited":     {keyless, problem(warranty.RateLimited), true},
-		"update, unavailable":                    {update, problem(warranty.Unavailable), false},
-		"update, answer lost":                    {update, dropped, false},
-		"update, rate limited":                   {update, problem(warranty.RateLimited), true},
-		"delete, answer lost":                    {remove, dropped, false},
-		"delete, bad gateway":                    {remove, html(502), false},
-		"delete, rate limited":                   {remove, problem(warranty.RateLimited), true},
-		"read, credential refused":               {get, problem(warranty.InvalidCredential), false},
-		"create, same key and another body":      {create, problem(warranty.IdempotencyKeyReused), false},
-		"update, changed by somebody else since": {update, problem(warranty.PreconditionFailed), false},
+		"read, service unavailable":           {get, problem(warranty.Unavailable), true},
+		"read, response lost":                 {get, dropped, true},
+		"read, bad gateway of a proxy":        {get, html(502), true},
+		"read, gateway timeout of a proxy":    {get, html(504), true},
+		"read, rate limited":                  {get, problem(warranty.RateLimited), true},
+		"read, throttled by address":          {get, problem(warranty.IPThrottled), true},
+		"read, internal error":                {get, problem(warranty.Internal), false},
+		"read, not found":                     {get, problem(warranty.NotFound), false},
+		"read, not found by something else":   {get, html(404), false},
+		"read, garbage":                       {get, html(200), false},
+		"create, unavailable":                 {create, problem(warranty.Unavailable), true},
+		"create, response lost":               {create, dropped, true},
+		"create, refused":                     {create, problem(warranty.ValidationFailed), false},
+		"create without a key, unavailable":   {keyless, problem(warranty.Unavailable), false},
+		"create without a key, response lost": {keyless, dropped, false},
+		"create without a key, rate limited":  {keyless, problem(warranty.RateLimited), true},
+		"update, unavailable":                 {update, problem(warranty.Unavailable), false},
+		"update, response lost":               {update, dropped, false},
+		"update, rate limited":                {update, problem(warranty.RateLimited), true},
+		"delete, response lost":               {remove, dropped, false},
+		"delete, bad gateway":                 {remove, html(502), false},
+		"delete, rate limited":                {remove, problem(warranty.RateLimited), true},
+		"read, credential refused":            {get, problem(warranty.InvalidCredential), false},
+		"create, same key and another body":   {create, problem(warranty.IdempotencyKeyReused), false},
+		"update, precondition failed":         {update, problem(warranty.PreconditionFailed), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +163,7 @@ func TestRetriesOfWhatIsSafe(t *testing.T) {
 	}
 }
 
-// TestRetriedCreateIsTheSameRequest keeps the retry from making a second record.
+// TestRetriedCreateIsTheSameRequest: a retry cannot create a second record.
 func TestRetriedCreateIsTheSameRequest(t *testing.T) {
 	var bodies []string
 	keep := func(next reply) reply {
@@ -174,14 +179,15 @@ func TestRetriedCreateIsTheSameRequest(t *testing.T) {
 	if err != nil || w.ProductName != "Kettle" {
 		t.Fatal(w, err)
 	}
-	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] || strings.HasPrefix(bodies[0], " ") || !strings.Contains(bodies[0], `"product_name":"Kettle"`) {
+	if len(bodies) != 3 || bodies[0] != bodies[1] || bodies[1] != bodies[2] || strings.HasPrefix(bodies[0], " ") ||
+		!strings.Contains(bodies[0], `"product_name":"Kettle"`) {
 		t.Errorf("the attempts differ: %q", bodies)
 	}
 }
 
 func TestUnsentRequestsAreRepeatedWhateverTheyAre(t *testing.T) {
 	f := serve(t, created)
-	f.Close() // nobody listens any more
+	f.Close() // connections are refused
 	attempts := 0
 	c := f.client(t, client.WithAttempts(3), client.WithObserver(func(client.Attempt) { attempts++ }))
 	err := c.DeleteWarranty(t.Context(), warranty.DeleteWarranty{ID: warranty.ID{1}})
@@ -194,7 +200,7 @@ func TestUnsentRequestsAreRepeatedWhateverTheyAre(t *testing.T) {
 // offline is a service without a network, so that synctest's clock is the only one.
 type offline reply
 
-// RoundTrip answers.
+// RoundTrip implements http.RoundTripper.
 func (o offline) RoundTrip(r *http.Request) (*http.Response, error) {
 	recorder, answered := httptest.NewRecorder(), make(chan struct{})
 	go func() {
@@ -209,7 +215,8 @@ func (o offline) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// offlineClient calls a service that gives these answers; the last one stays.
+// offlineClient returns a client of a service that sends these replies and repeats the
+// last.
 func offlineClient(t *testing.T, timeout time.Duration, replies []reply, options ...client.Option) *client.Client {
 	t.Helper()
 	n := 0
@@ -237,13 +244,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				limited := func(w http.ResponseWriter, r *http.Request) {
 					problem(warranty.RateLimited, "Retry-After", header())(w, r)
 				}
-				c := offlineClient(t, 0, []reply{limited, created}, client.WithObserver(func(a client.Attempt) { waited += a.Wait }))
+				c := offlineClient(t, 0, []reply{limited, created},
+					client.WithObserver(func(a client.Attempt) { waited += a.Wait }))
 				start := time.Now()
 				if _, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took != 7*time.Second || waited != took {
-					t.Errorf("it waited %v, and said %v", took, waited)
+					t.Errorf("waited %v, reported %v", took, waited)
 				}
 			})
 		})
@@ -252,7 +260,8 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 
 func TestLongerRetryAfterThanPatienceEndsTheCall(t *testing.T) {
 	f := serve(t, problem(warranty.RateLimited, "Retry-After", "60"))
-	_, err := f.client(t, client.WithMaxWait(5*time.Second)).GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
+	_, err := f.client(t, client.WithMaxWait(5*time.Second)).GetWarranty(t.Context(),
+		warranty.GetWarranty{ID: warranty.ID{1}})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.RetryAfter != time.Minute || f.count() != 1 {
 		t.Fatalf("%v after %d requests", err, f.count())
@@ -283,15 +292,16 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 func TestSilenceIsANetworkError(t *testing.T) {
 	silence := []reply{func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }}
 	for name, limits := range map[string][2]time.Duration{ // of a request, and of the call
-		"by the client's patience": {3 * time.Second, time.Hour},
-		"by the context":           {0, 3 * time.Second},
+		"by the client timeout": {3 * time.Second, time.Hour},
+		"by the context":        {0, 3 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), limits[1])
 				defer cancel()
 				start := time.Now()
-				_, err := offlineClient(t, limits[0], silence, client.WithAttempts(1)).GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
+				_, err := offlineClient(t, limits[0], silence, client.WithAttempts(1)).GetWarranty(ctx,
+					warranty.GetWarranty{ID: warranty.ID{1}})
 				var network *client.NetworkError
 				if !errors.As(err, &network) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
 					t.Errorf("after %v: %v", time.Since(start), err)

@@ -9,46 +9,52 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Error is a refusal by the service.
+// Error is an error that the service returned.
 type Error struct {
 	warranty.Problem
-	// RetryAfter is how long the service asks to wait; 0 when it does not say.
+	// RetryAfter is the wait that the service asks for, or 0.
 	RetryAfter time.Duration
 }
 
-// Error is the problem in one line.
+// Error returns the code and the detail.
 func (e *Error) Error() string { return string(e.Code) + ": " + e.Detail }
 
-// Unwrap gives the refusal as the service's own error type.
+// Unwrap returns the error as a *warranty.Error.
 func (e *Error) Unwrap() error {
-	return &warranty.Error{Code: e.Code, Message: e.Detail, Fields: e.Errors, Wait: e.RetryAfter, ExistingID: e.ExistingID}
+	return &warranty.Error{
+		Code:       e.Code,
+		Message:    e.Detail,
+		Fields:     e.Errors,
+		Wait:       e.RetryAfter,
+		ExistingID: e.ExistingID,
+	}
 }
 
-// NetworkError is a failure to reach the service or to understand its answer.
+// NetworkError means that the service cannot be reached or its response is invalid.
 type NetworkError struct{ Err error }
 
-// Error says what failed.
+// Error describes the failure.
 func (e *NetworkError) Error() string {
-	var unexpected *UnexpectedAnswer
+	var unexpected *UnexpectedResponse
 	if errors.As(e.Err, &unexpected) {
 		return unexpected.Error()
 	}
 	return "cannot reach the service: " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *NetworkError) Unwrap() error { return e.Err }
 
-// UnexpectedAnswer is an answer that is not the service's: the page of a proxy in
-// front of it, or of another program. It comes inside a NetworkError.
-type UnexpectedAnswer struct {
+// UnexpectedResponse is a response from something other than the service, such as a
+// proxy. It is wrapped in a NetworkError.
+type UnexpectedResponse struct {
 	Status      int
 	ContentType string
-	Reason      string // what is unexpected
+	Reason      string
 }
 
-// Error says what came.
-func (e *UnexpectedAnswer) Error() string {
+// Error returns the status, the content type and the reason.
+func (e *UnexpectedResponse) Error() string {
 	text := "unexpected response: status " + strconv.Itoa(e.Status)
 	if name := http.StatusText(e.Status); name != "" {
 		text += " " + name

@@ -17,9 +17,13 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	order := "order-4711" // the same key makes one record, however often it is sent
-	made, err := c.CreateWarranty(ctx, warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.NewDate(2026, 3, 1),
-		EndDate: warranty.NewDate(2028, 2, 29), IdempotencyKey: &order})
+	order := "order-4711" // repeated requests with this key create one record
+	made, err := c.CreateWarranty(ctx, warranty.CreateWarranty{
+		ProductName:    "Kettle",
+		StartDate:      warranty.NewDate(2026, 3, 1),
+		EndDate:        warranty.NewDate(2028, 2, 29),
+		IdempotencyKey: &order,
+	})
 	var refused *client.Error
 	var network *client.NetworkError
 	switch {

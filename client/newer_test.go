@@ -12,19 +12,28 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// newer are answers of a service that knows more than this client.
+// newer has responses of a service that is newer than this client.
 var newer = map[string]string{
-	"/api/v1/warranties": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"Kettle","start_date":"2026-01-01",
-		"end_date":"2027-01-01","status":"frozen","roles":["owner","auditor"],"colour":{"r":1},"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}],
+	"/api/v1/warranties": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1",
+		"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01","status":"frozen",
+		"roles":["owner","auditor"],"colour":{"r":1},"created_at":"2026-01-01T00:00:00Z",
+		"updated_at":"2026-01-01T00:00:00Z"}],
 		"pagination":{"page":1,"limit":20,"total":1,"total_pages":1,"next":"x"},"synced_to":"y"}`,
-	"/api/v1/claims": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","claim_number":"CL-1","warranty_id":"01935b2e-7c4a-7def-8123-456789abcdef",
-		"warranty":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"Kettle"},"type":"loan","description":"d","incident_date":"2026-01-01",
-		"status":"escalated","resolution":"voucher","created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
-	"/api/v1/documents": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","warranty_id":"01935b2e-7c4a-7def-8123-456789abcdef","file_name":"f","type":"hologram",
-		"warranty":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"Kettle"},"content_type":"model/gltf","size_bytes":1,"sha256":"",
-		"created_at":"2026-01-01T00:00:00Z"}],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
-	"/api/v1/auth/status": `{"data":{"user":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","name":"Ada","email":"a@b.example","email_verified":true,"created_at":"2026-01-01T00:00:00Z"},
-		"credential":"oauth","token":null,"scopes":["warranties:read","reports:read"],"rate_limit_per_minute":100,"expires_at":"2027-01-01T00:00:00Z"}}`,
+	"/api/v1/claims": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","claim_number":"CL-1",
+		"warranty_id":"01935b2e-7c4a-7def-8123-456789abcdef","warranty":{"id":"01935b2e-7c4a-7def-8123-456789abcdef",
+		"reference_number":"WR-1","product_name":"Kettle"},"type":"loan","description":"d",
+		"incident_date":"2026-01-01","status":"escalated","resolution":"voucher",
+		"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}],
+		"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
+	"/api/v1/documents": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef",
+		"warranty_id":"01935b2e-7c4a-7def-8123-456789abcdef","file_name":"f","type":"hologram",
+		"warranty":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"Kettle"},
+		"content_type":"model/gltf","size_bytes":1,"sha256":"","created_at":"2026-01-01T00:00:00Z"}],
+		"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
+	"/api/v1/auth/status": `{"data":{"user":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","name":"Ada",
+		"email":"a@b.example","email_verified":true,"created_at":"2026-01-01T00:00:00Z"},"credential":"oauth",
+		"token":null,"scopes":["warranties:read","reports:read"],"rate_limit_per_minute":100,
+		"expires_at":"2027-01-01T00:00:00Z"}}`,
 }
 
 func newerService(w http.ResponseWriter, r *http.Request) {
@@ -32,12 +41,13 @@ func newerService(w http.ResponseWriter, r *http.Request) {
 		body(200, "application/json", text)(w, r)
 		return
 	}
-	body(418, "application/problem+json", `{"type":"x","title":"Teapot","status":418,"code":"short_and_stout","detail":"Use a kettle.","request_id":"r-1","handle":"left",
+	body(418, "application/problem+json", `{"type":"x","title":"Teapot","status":418,"code":"short_and_stout",
+		"detail":"Use a kettle.","request_id":"r-1","handle":"left",
 		"errors":[{"field":"spout","code":"clogged","message":"Clean it."}]}`)(w, r)
 }
 
-// TestNewerServiceIsUnderstood (C8) asks a service that knows statuses, roles, types,
-// scopes, fields and codes which this client does not: they are kept as they came.
+// TestNewerServiceIsUnderstood (C8): statuses, roles, types, scopes, fields and codes
+// that this client does not know are kept.
 func TestNewerServiceIsUnderstood(t *testing.T) {
 	c := serve(t, newerService).client(t)
 	ctx := t.Context()
@@ -46,7 +56,8 @@ func TestNewerServiceIsUnderstood(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := warranties.Data[0]
-	if w.Status != "frozen" || !slices.Equal(w.Roles.Names(), []string{"owner", "auditor"}) || !w.Roles.Has(warranty.Owner) {
+	if w.Status != "frozen" || !slices.Equal(w.Roles.Names(), []string{"owner", "auditor"}) ||
+		!w.Roles.Has(warranty.Owner) {
 		t.Errorf("status %s, roles %v", w.Status, w.Roles.Names())
 	}
 	if text, err := api.AppendJSON(nil, w); err != nil || !strings.Contains(string(text), `"roles":["owner","auditor"]`) {
@@ -56,7 +67,8 @@ func TestNewerServiceIsUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := claims.Data[0]; got.Type != "loan" || got.Status != "escalated" || got.Resolution == nil || *got.Resolution != "voucher" {
+	if got := claims.Data[0]; got.Type != "loan" || got.Status != "escalated" || got.Resolution == nil ||
+		*got.Resolution != "voucher" {
 		t.Errorf("claim %+v", got)
 	}
 	documents, err := c.ListDocuments(ctx, warranty.ListDocuments{})
@@ -69,10 +81,11 @@ func TestNewerServiceIsUnderstood(t *testing.T) {
 	}
 	_, err = c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != "short_and_stout" || refused.Status != 418 || refused.Errors[0].Code != "clogged" {
+	if !errors.As(err, &refused) || refused.Code != "short_and_stout" || refused.Status != 418 ||
+		refused.Errors[0].Code != "clogged" {
 		t.Errorf("%v", err)
 	}
-	// A value that only the service knows can be asked for, too.
+	// Filters accept values that this client does not know.
 	if _, err := c.ListWarranties(ctx, warranty.ListWarranties{Status: "frozen"}); err != nil {
 		t.Error(err)
 	}

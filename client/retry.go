@@ -13,53 +13,60 @@ import (
 	"warranty.example/svc/api"
 )
 
-// Attempt is one request and what came of it.
+// Attempt is one attempt to send a request.
 type Attempt struct {
 	Method, URL string
-	Status      int // 0 when there was no answer
+	Status      int // 0 without a response
 	RequestID   string
 	Took        time.Duration
-	Wait        time.Duration // before the next attempt, if there is one
+	Wait        time.Duration // before the next attempt, or 0
 	Err         error
 }
 
-// repeatable tells requests that do no harm when they are sent twice: reads, and
-// creates whose key makes the second one an echo of the first.
+// repeatable reports whether a request can safely be sent twice: reads, and requests
+// with an idempotency key.
 func repeatable(r api.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead || r.Header.Get("Idempotency-Key") != ""
 }
 
-// send tries a request until it is answered for good.
-func (c *Client) send(ctx context.Context, r api.Request, repeatable bool) (Answer, error) {
+// send sends a request, with retries.
+func (c *Client) send(ctx context.Context, r api.Request, repeatable bool) (Response, error) {
 	for try := 1; ; try++ {
 		start := time.Now()
-		a, err := c.once(ctx, r)
-		wait, again := c.again(a, err, try, repeatable)
+		response, err := c.sendOnce(ctx, r)
+		wait, retry := c.retryDelay(response, err, try, repeatable)
 		if ctx.Err() != nil {
-			wait, again = 0, false
+			wait, retry = 0, false
 		}
 		if c.observe != nil {
-			c.observe(Attempt{Method: r.Method, URL: c.root + r.Path, Status: a.Status, RequestID: a.Header.Get("X-Request-Id"), Took: time.Since(start), Wait: wait, Err: err})
+			c.observe(Attempt{
+				Method:    r.Method,
+				URL:       c.root + r.Path,
+				Status:    response.Status,
+				RequestID: response.Header.Get("X-Request-Id"),
+				Took:      time.Since(start),
+				Wait:      wait,
+				Err:       err,
+			})
 		}
-		if !again {
-			return a, err
+		if !retry {
+			return response, err
 		}
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return a, fmt.Errorf("%w while waiting to try again: %w", ctx.Err(), err)
+			return response, fmt.Errorf("%w while waiting to retry: %w", ctx.Err(), err)
 		}
 	}
 }
 
-// again tells whether to try once more, and after how long. What was refused for
-// its rate, or never left this machine, was not performed: it may be repeated
-// whatever it is.
-func (c *Client) again(a Answer, err error, try int, repeatable bool) (time.Duration, bool) {
+// retryDelay reports whether to retry, and after how long. Requests that were rate
+// limited or never sent were not performed, so any of them can be retried.
+func (c *Client) retryDelay(r Response, err error, try int, repeatable bool) (time.Duration, bool) {
 	if err == nil || try >= c.attempts {
 		return 0, false
 	}
-	switch a.Status {
+	switch r.Status {
 	case 0:
 		if !repeatable && !unsent(err) {
 			return 0, false
@@ -72,30 +79,29 @@ func (c *Client) again(a Answer, err error, try int, repeatable bool) (time.Dura
 	default:
 		return 0, false
 	}
-	wait := max(backoff(try), a.retryAfter(time.Now()))
+	wait := max(backoff(try), r.retryAfter(time.Now()))
 	if wait > c.maxWait {
 		return 0, false
 	}
 	return wait, true
 }
 
-// unsent tells that no connection was made, so that nothing can have been sent.
+// unsent reports whether the connection failed, so that nothing was sent.
 func unsent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// backoff doubles from a quarter of a second to eight, less up to a half of it by
-// chance, so that many clients do not come back at once.
+// backoff doubles from 250 ms to 8 s, minus a random half, so that many clients do
+// not retry at the same time.
 func backoff(try int) time.Duration {
 	d := 250 * time.Millisecond << min(try-1, 5)
 	return d - rand.N(d/2) //nolint:gosec // nothing secret depends on it
 }
 
-// retryAfter is how long the service asks to wait: it may be written in seconds
-// or as a date.
-func (a Answer) retryAfter(now time.Time) time.Duration {
-	text := a.Header.Get("Retry-After")
+// retryAfter parses the Retry-After header, in seconds or as a date.
+func (r Response) retryAfter(now time.Time) time.Duration {
+	text := r.Header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil {
 		return time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
 	}
@@ -105,5 +111,5 @@ func (a Answer) retryAfter(now time.Time) time.Duration {
 	return 0
 }
 
-// maxRetryAfter is more than anybody waits for.
+// maxRetryAfter bounds the header's value.
 const maxRetryAfter = 365 * 24 * time.Hour

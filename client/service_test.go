@@ -11,8 +11,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestClientAgainstTheService calls every operation on the real service behind
-// its real door; the world checks each answer against the OpenAPI document too.
+// TestClientAgainstTheService calls every operation of the real service over HTTP.
+// servertest validates each response against the OpenAPI document.
 func TestClientAgainstTheService(t *testing.T) {
 	w := servertest.New(t, servertest.SQLite(t))
 	ada := w.Verified("Ada")
@@ -71,7 +71,8 @@ func TestClientAgainstTheService(t *testing.T) {
 	}
 	_, err = c.GetClaim(ctx, warranty.GetClaim{ID: made.ID})
 	wantCode(t, err, warranty.NotFound)
-	if documents, err := c.ListDocuments(ctx, warranty.ListDocuments{Q: "invoice"}); err != nil || len(documents.Data) != 0 {
+	if documents, err := c.ListDocuments(ctx, warranty.ListDocuments{Q: "invoice"}); err != nil ||
+		len(documents.Data) != 0 {
 		t.Errorf("%+v %v", documents, err)
 	}
 	_, err = c.GetDocument(ctx, warranty.GetDocument{ID: made.ID})
@@ -93,26 +94,27 @@ func wantCode(t *testing.T, err error, code warranty.Code) {
 	}
 }
 
-// losing performs every request and loses the first answer, as a network can.
+// losing performs every request and loses the first response, as a network can.
 type losing struct {
 	inner http.RoundTripper
 	lost  atomic.Int32
 }
 
-// RoundTrip loses the first answer.
+// RoundTrip loses the first response.
 func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
-	answer, err := l.inner.RoundTrip(r)
+	response, err := l.inner.RoundTrip(r)
 	if err == nil && l.lost.Add(1) == 1 {
-		answer.Body.Close()
-		return nil, errors.New("the answer was lost")
+		response.Body.Close()
+		return nil, errors.New("the response was lost")
 	}
-	return answer, err
+	return response, err
 }
 
 func TestLostAnswerMakesOneRecord(t *testing.T) {
 	w := servertest.New(t, servertest.SQLite(t))
 	token, _ := w.Token(w.Person("Ada"))
-	c, err := client.New(w.HTTP.URL+"/api/v1", token, client.WithHTTPClient(&http.Client{Transport: &losing{inner: http.DefaultTransport}}))
+	c, err := client.New(w.HTTP.URL+"/api/v1", token,
+		client.WithHTTPClient(&http.Client{Transport: &losing{inner: http.DefaultTransport}}))
 	if err != nil {
 		t.Fatal(err)
 	}

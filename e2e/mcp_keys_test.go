@@ -45,7 +45,7 @@ func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
 		"none":            {[]string{base, "HOME=" + t.TempDir()}, []string{"SVC_API_KEY", "svc auth login", p.url}},
 		"another service": {[]string{"SVC_BASE_URL=http://127.0.0.1:1/api/v1", home[1], home[2]}, []string{"SVC_API_KEY", "svc auth login"}},
 		"not a key":       {[]string{base, "SVC_API_KEY=ghp_0123456789"}, []string{"SVC_API_KEY", "not a key"}},
-		"refused":         {[]string{base, "SVC_API_KEY_FILE=" + wrongKey(t, dir)}, []string{"SVC_API_KEY_FILE", "refuses"}},
+		"refused":         {[]string{base, "SVC_API_KEY_FILE=" + wrongKey(t, dir)}, []string{"SVC_API_KEY_FILE", "rejected"}},
 	} {
 		out, err := mcpCommand(t, test.env).CombinedOutput()
 		for _, want := range test.want {

@@ -123,7 +123,7 @@ func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 	if a := m.ask("tools/list", `{}`); a.Error != nil || strings.Count(string(a.Result), `"inputSchema"`) != 10 {
 		t.Errorf("%s %v", a.Result, a.Error)
 	}
-	if log := m.end(); !strings.Contains(log, "cannot reach the service yet") {
+	if log := m.end(); !strings.Contains(log, "cannot reach the service") {
 		t.Errorf("the log: %q", log)
 	}
 

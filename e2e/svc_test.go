@@ -337,7 +337,7 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // the exit code is looked at
-	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "The import ended early: ") {
+	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "Import stopped: ") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}
 }

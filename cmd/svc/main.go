@@ -11,15 +11,15 @@ import (
 	"warranty.example/svc/internal/version"
 )
 
-// patience is how long a command may take to end after Ctrl-C; a read from a
-// terminal or a pipe can not be called off.
-const patience = 2 * time.Second
+// exitTimeout bounds the time between Ctrl-C and exit, because a read from a
+// terminal or a pipe cannot be canceled.
+const exitTimeout = 2 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	context.AfterFunc(ctx, func() {
-		stop() // the next Ctrl-C ends the program at once
-		time.AfterFunc(patience, func() { os.Exit(130) })
+		stop() // a second Ctrl-C exits immediately
+		time.AfterFunc(exitTimeout, func() { os.Exit(130) })
 	})
 	os.Exit(cli.New(version.String()).Execute(ctx, os.Args[1:]))
 }

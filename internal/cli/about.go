@@ -9,44 +9,55 @@ import (
 )
 
 func (r *run) versionCommand() *cobra.Command {
-	return &cobra.Command{Use: "version", Short: "Print the version of this program", Args: arguments(),
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of svc",
+		Args:  arguments(),
 		RunE: func(*cobra.Command, []string) error {
 			about := struct {
 				Version  string `json:"version"`
 				Go       string `json:"go"`
 				Platform string `json:"platform"`
 			}{r.Version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-			return r.showLocal(about, func() string { return fmt.Sprintf("svc %s (%s, %s)\n", about.Version, about.Go, about.Platform) })
-		}}
+			return r.showLocal(about, func() string {
+				return fmt.Sprintf("svc %s (%s, %s)\n", about.Version, about.Go, about.Platform)
+			})
+		},
+	}
 }
 
-// exitCodes explains the codes, for people and for the man page.
+// exitCodes describes the exit codes, for the help and the man page.
 var exitCodes = []struct {
 	code    int
 	meaning string
 }{
 	{exitOK, "Success."},
-	{exitServer, "The service failed (5xx), or something on this machine did."},
-	{exitUsage, "The command line or a value is invalid, and nothing was changed; or rows of an import failed; or a confirmation was declined."},
-	{exitNotFound, "The record does not exist, or you may not see it."},
-	{exitCredential, "The key is missing, invalid, expired or revoked, or not allowed to do this: its scopes, or your role on the warranty."},
-	{exitRateLimited, "Too many requests; the message says when to try again. --wait waits."},
-	{exitConflict, "A conflict: a status that cannot follow the current one, a record that has changed (--if-match), a reused idempotency key."},
-	{exitNetwork, "The service was not reached, or something else answered, such as a proxy."},
+	{exitServer, "Internal error of the service (5xx) or of this machine."},
+	{exitUsage, "Usage error: the command line or a value is invalid and nothing was changed, some rows of an import " +
+		"failed, or a confirmation was declined."},
+	{exitNotFound, "The record does not exist, or you cannot access it."},
+	{exitCredential, "The key is missing, invalid, expired or revoked, or its scopes or your role on the warranty do " +
+		"not allow this."},
+	{exitRateLimited, "Too many requests. The message says when to try again. --wait sets how long svc waits."},
+	{exitConflict, "Conflict: an invalid status change, a record that changed (--if-match), or a reused idempotency key."},
+	{exitNetwork, "The service is unreachable, or something else responded, such as a proxy."},
 	{exitNotInForce, "svc verify: the warranty exists but is not in force today, or the serial number does not match."},
 	{exitInterrupted, "Interrupted with Ctrl-C."},
 }
 
 func exitCodesTopic() *cobra.Command {
 	var b strings.Builder
-	b.WriteString("The exit code says how a command ended. When it is not 0, standard output has no\ndata, but for 10, for an import of which rows failed, and for an export that was\ncut off.\n\n")
+	b.WriteString(`If the exit code is not 0, there is no data on standard output, except with code
+10, after an import with failed rows, and after an interrupted export.
+
+`)
 	for _, e := range exitCodes {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.code, strings.ReplaceAll(wrap(e.meaning, 72), "\n", "\n       "))
 	}
-	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: strings.TrimRight(b.String(), "\n")}
+	return &cobra.Command{Use: "exit-codes", Short: "Exit codes of svc", Long: strings.TrimRight(b.String(), "\n")}
 }
 
-// wrap breaks a text into lines of at most so many columns.
+// wrap breaks a text into lines of at most the given columns.
 func wrap(s string, columns int) string {
 	var b strings.Builder
 	at := 0

@@ -1,6 +1,5 @@
-// Package cli is svc, the command-line client: the operations of the service as
-// commands. Data goes to standard output and everything else to standard error;
-// what an operation takes, and what is wrong with it, is what package api says.
+// Package cli implements svc, the command-line client: one command per operation of
+// package api. Data goes to standard output, everything else to standard error.
 package cli
 
 import (
@@ -14,29 +13,28 @@ import (
 	"warranty.example/svc/internal/credentials"
 )
 
-// Program is svc and what it takes from its surroundings.
+// Program is svc with its environment, which tests replace.
 type Program struct {
 	Version string
-	BaseURL string // of the service, when neither flag nor environment names one
+	BaseURL string // default, without --base-url and SVC_BASE_URL
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	// Whether a person is at the other end of each.
+
 	StdinTerminal, StdoutTerminal, StderrTerminal bool
-	Width                                         func() int                            // columns of the terminal; 0 when unknown
-	ReadSecret                                    func(context.Context) (string, error) // from the terminal, without echo
 
-	Getenv    func(string) string
-	ConfigDir func() (string, error) // of the user, for all programs
-	FindMCP   func() (string, bool)  // where svc-mcp is installed
-	Now       func() time.Time
+	Width      func() int                            // of the terminal in columns; 0 if unknown
+	ReadSecret func(context.Context) (string, error) // from the terminal, without echo
+	Getenv     func(string) string
+	ConfigDir  func() (string, error) // as os.UserConfigDir
+	FindMCP    func() (string, bool)  // path of svc-mcp
+	Now        func() time.Time
 
-	// ClientOptions are applied after those that a command chooses.
+	// ClientOptions are applied after the options of the command.
 	ClientOptions []client.Option
 }
 
-// run is one start of the program: what was asked for by the flags that every
-// command has.
+// run is one invocation of the program, with the global flags.
 type run struct {
 	*Program
 	baseURL, keyFile string
@@ -44,11 +42,11 @@ type run struct {
 	pretty, noColor  bool
 	debug            bool
 	wait             time.Duration
-	key              credentials.Key // once it was read
-	bar              *progress       // while there is one
+	key              credentials.Key // set by findKey
+	bar              *progress       // nil without a progress bar
 }
 
-// Execute performs one command line and returns the exit code.
+// Execute runs a command line and returns the exit code.
 func (p *Program) Execute(ctx context.Context, args []string) int {
 	r := &run{Program: p}
 	root := r.root()
@@ -61,13 +59,18 @@ func (p *Program) Execute(ctx context.Context, args []string) int {
 
 const longHelp = `svc is the command line of the warranty records service.
 
-The key is an integration token. It is read from the file that --api-key-file
-names, else from SVC_API_KEY, else from the file that SVC_API_KEY_FILE names,
-else from what "svc auth login" stored. It is never a flag and never printed.
+The API key is an integration token. svc uses the first one it finds:
 
-On a terminal records are tables. Piped, the output is the service's JSON on
-one line. Errors go to standard error: three lines on a terminal, else the
-service's problem object. See "svc help exit-codes".`
+  1. the file given by --api-key-file
+  2. SVC_API_KEY
+  3. the file named by SVC_API_KEY_FILE
+  4. the key stored by "svc auth login" for this base URL
+
+The key itself is never a flag, and svc never prints it.
+
+On a terminal, svc prints tables. In a pipe, it prints the JSON of the service on
+one line. Errors go to standard error: three lines on a terminal, otherwise the
+problem object of the service. Exit codes: "svc help exit-codes".`
 
 func (r *run) root() *cobra.Command {
 	root := group("svc", "The command line of the warranty records service")
@@ -84,22 +87,25 @@ func (r *run) root() *cobra.Command {
 
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
-	flags.StringVar(&r.baseURL, "base-url", "", "base `address` of the service, ending in /api/v1 (SVC_BASE_URL; default "+r.BaseURL+")")
-	flags.StringVar(&r.keyFile, "api-key-file", "", "`file` that holds the key")
-	flags.StringVarP(&r.output, "output", "o", "", "`form` of the output: table, json, ndjson or csv (default table on a terminal, else json)")
-	flags.BoolVar(&r.pretty, "pretty", false, "indented JSON")
-	flags.BoolVar(&r.noColor, "no-color", false, "no colour (also NO_COLOR)")
-	flags.DurationVar(&r.wait, "wait", 0, "`time` to wait at most when the service asks to try again later (default 5s; 2m for import and export)")
-	flags.BoolVar(&r.debug, "debug", false, "tell on standard error what is sent, without the key")
+	flags.StringVar(&r.baseURL, "base-url", "",
+		"base `URL` of the service, ending in /api/v1 (SVC_BASE_URL; default "+r.BaseURL+")")
+	flags.StringVar(&r.keyFile, "api-key-file", "", "read the API key from this `file`")
+	flags.StringVarP(&r.output, "output", "o", "",
+		"output `format`: table, json, ndjson or csv (default table on a terminal, otherwise json)")
+	flags.BoolVar(&r.pretty, "pretty", false, "print indented JSON")
+	flags.BoolVar(&r.noColor, "no-color", false, "disable color (also NO_COLOR)")
+	flags.DurationVar(&r.wait, "wait", 0,
+		"maximum `time` to wait before a retry (default 5s; 2m for import and export)")
+	flags.BoolVar(&r.debug, "debug", false, "log requests to standard error, without the key")
 	complete(root, "output", formats)
 
 	groups := map[string]*cobra.Command{"": root}
 	for _, g := range []struct{ name, short string }{
-		{"warranties", "List, read, create, change, delete, import and export warranties"},
-		{"claims", "List and read claims"},
-		{"documents", "List and read the metadata of documents"},
-		{"auth", "Log in, log out, and show whose key is in use"},
-		{"mcp", "Connect agents"},
+		{"warranties", "Manage, import and export warranties"},
+		{"claims", "List and show claims"},
+		{"documents", "List and show document metadata"},
+		{"auth", "Log in, log out and show the current user"},
+		{"mcp", "Connect AI agents"},
 	} {
 		groups[g.name] = group(g.name, g.short)
 		root.AddCommand(groups[g.name])
@@ -114,10 +120,13 @@ func (r *run) root() *cobra.Command {
 	return root
 }
 
-// group is a command that only holds others. A name that it does not know is an
-// error and no reason to print help as if all were well.
+// group returns a command that only has subcommands. An unknown subcommand is an
+// error; cobra would print the help and exit with 0.
 func group(name, short string) *cobra.Command {
-	return &cobra.Command{Use: name, Short: short, SuggestionsMinimumDistance: 2,
+	return &cobra.Command{
+		Use:                        name,
+		Short:                      short,
+		SuggestionsMinimumDistance: 2,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -126,28 +135,30 @@ func group(name, short string) *cobra.Command {
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				fix = "Did you mean " + cmd.CommandPath() + " " + near[0] + "?"
 			}
-			return usage(cmd.CommandPath()+" has no command "+quote(args[0])+".", fix)
+			return usage("Unknown command "+quote(args[0])+" for "+cmd.CommandPath()+".", fix)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
 }
 
-// arguments wants one argument for each name.
+// arguments requires one argument per name.
 func arguments(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < len(names):
-			return usage("The "+names[len(args)]+" is missing.", "Write "+cmd.UseLine()+".")
+			return usage("Missing argument: "+names[len(args)]+".", "Usage: "+cmd.UseLine())
 		case len(args) > len(names):
-			return usage("There is one argument too many: "+quote(args[len(names)])+".", "Write "+cmd.UseLine()+"; quote what holds spaces.")
+			return usage("Unexpected argument "+quote(args[len(names)])+".",
+				"Quote values that contain spaces. Usage: "+cmd.UseLine())
 		}
 		return nil
 	}
 }
 
-// complete offers fixed values for a flag to the shell.
+// complete registers the values of a flag for shell completion.
 func complete(cmd *cobra.Command, flag string, values []string) {
 	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	if err != nil {
-		panic(err) // the flag does not exist: a mistake in this package
+		panic(err) // the flag does not exist
 	}
 }

@@ -7,27 +7,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// cover is what the coverage line shows.
-type cover struct {
+// coverage is the coverage period of a warranty.
+type coverage struct {
 	start, end warranty.Date
 	status     warranty.Status
-	days       *int // left, when there is a number to it
+	days       *int // remaining, if known
 }
 
-// soon is when an end is worth a colour.
-const soon = 30
+// endingSoon is the number of remaining days from which a warranty is highlighted.
+const endingSoon = 30
 
-// mood is the word that chooses the colour.
-func (c cover) mood() string {
-	if c.status == warranty.Active && c.days != nil && *c.days <= soon {
+// statusWord returns the word that selects the color.
+func (c coverage) statusWord() string {
+	if c.status == warranty.Active && c.days != nil && *c.days <= endingSoon {
 		return "ending"
 	}
 	return c.status.String()
 }
 
-// bar is the coverage line: what has passed of the cover, today, and what is
-// left. A hollow ring is a day outside of it.
-func (c cover) bar(columns int, today warranty.Date) string {
+// bar draws the coverage period: past, today (●) and remaining time. A ring (○) means
+// that today is outside of the period.
+func (c coverage) bar(columns int, today warranty.Date) string {
 	switch {
 	case c.status == warranty.Void || c.status == warranty.Cancelled:
 		return strings.Repeat("╌", columns)
@@ -45,13 +45,13 @@ func (c cover) bar(columns int, today warranty.Date) string {
 	return strings.Repeat("━", at) + "●" + strings.Repeat("─", columns-1-at)
 }
 
-// words say the same as the line.
-func (c cover) words() string {
+// words describes the status as text.
+func (c coverage) words() string {
 	switch {
 	case c.status != warranty.Active:
 		return c.status.String()
 	case c.end == warranty.Lifetime:
-		return "active, for life"
+		return "active, lifetime"
 	case c.days == nil:
 		return "active"
 	case *c.days == 0:
@@ -62,9 +62,9 @@ func (c cover) words() string {
 	return "active, " + strconv.Itoa(*c.days) + " days left"
 }
 
-func (c cover) ends() string {
+func (c coverage) ends() string {
 	if c.end == warranty.Lifetime {
-		return "for life"
+		return "lifetime"
 	}
 	return c.end.String()
 }

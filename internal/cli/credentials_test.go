@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// secret makes a well-formed key that ends up telling where it came from.
+// secret returns a well-formed key made from seed.
 func secret(t *testing.T, seed byte) string {
 	t.Helper()
 	s, err := warranty.NewSecret(warranty.TokenSecret, strings.NewReader(strings.Repeat(string(rune(seed)), 32)))
@@ -20,11 +20,14 @@ func secret(t *testing.T, seed byte) string {
 	return s
 }
 
-const statusAnswer = `{"data":{"user":{"id":"` + id + `","name":"Ada","email":"ada@shop.example","email_verified":true,"created_at":"2026-01-01T00:00:00Z"},"credential":"token","token":{"id":"` + id + `","name":"CLI"},"scopes":["warranties:read"],"rate_limit_per_minute":100,"expires_at":"2027-01-01T00:00:00Z"}}`
+const statusAnswer = `{"data":{"user":{"id":"` + id +
+	`","name":"Ada","email":"ada@shop.example","email_verified":true,"created_at":"2026-01-01T00:00:00Z"},` +
+	`"credential":"token","token":{"id":"` + id +
+	`","name":"CLI"},"scopes":["warranties:read"],"rate_limit_per_minute":100,"expires_at":"2027-01-01T00:00:00Z"}}`
 
 func TestKeyComesFromTheFirstPlaceThatHasOne(t *testing.T) {
 	var sent string
-	d := newDesk(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = r.Header.Get("X-Api-Key")
 		answers(200, statusAnswer).ServeHTTP(w, r)
 	}))
@@ -52,8 +55,9 @@ func TestKeyComesFromTheFirstPlaceThatHasOne(t *testing.T) {
 	delete(d.env, "SVC_API_KEY")
 	status(envFile)
 
-	// What is no key is not sent, whatever it is.
-	for _, wrong := range []string{"ghp_somebodyelseskey", env[:52], env + "x", "x\nX-Evil: 1", strings.Replace(env, "b", "c", 1)} {
+	// A value that is not a key is not sent.
+	for _, wrong := range []string{"ghp_keyofanotherservice", env[:52], env + "x", "x\nX-Evil: 1",
+		strings.Replace(env, "b", "c", 1)} {
 		sent = "nothing"
 		d.want(4, "--api-key-file", write("wrong", wrong), "auth", "status")
 		if sent != "nothing" || strings.Contains(d.stderr, wrong) {
@@ -71,7 +75,7 @@ func TestKeyComesFromTheFirstPlaceThatHasOne(t *testing.T) {
 
 func TestLoginKeepsTheKeyForItsOwner(t *testing.T) {
 	var sent string
-	d := newDesk(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = r.Header.Get("X-Api-Key")
 		answers(200, statusAnswer).ServeHTTP(w, r)
 	}))
@@ -88,13 +92,14 @@ func TestLoginKeepsTheKeyForItsOwner(t *testing.T) {
 			t.Errorf("%s: %v %v", path, info.Mode(), err)
 		}
 	}
-	// Every desk.svc has an address of its own, so the key is another service's.
+	// Every harness.svc has a new address, so the key belongs to another service.
 	sent = "nothing"
 	d.want(4, "auth", "status")
 	if sent != "nothing" {
-		t.Error("the key of one service went to another")
+		t.Error("the key was sent to another service")
 	}
-	for name, wrong := range map[string]string{"nothing": "", "typing error": mine[:52] + "!", "a session": "svs_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg4c11DI"} {
+	for name, wrong := range map[string]string{"nothing": "", "typo": mine[:52] + "!",
+		"a session": "svs_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg4c11DI"} {
 		sent, d.stdin = "nothing", wrong
 		d.want(4, "auth", "login")
 		if sent != "nothing" || wrong != "" && strings.Contains(d.stderr, wrong) {
@@ -121,6 +126,6 @@ func TestLoginKeepsTheKeyForItsOwner(t *testing.T) {
 	d.stdin = mine
 	d.want(4, "auth", "login")
 	if _, err := os.Stat(file); err == nil {
-		t.Error("a key that the service refuses was stored")
+		t.Error("a rejected key was stored")
 	}
 }

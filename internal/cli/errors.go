@@ -29,43 +29,43 @@ const (
 	exitInterrupted = 130
 )
 
-// exitError ends the program with a code; all has been said already.
+// exitError sets the exit code without printing an error.
 type exitError int
 
-// Error names the code.
+// Error returns the code as text.
 func (e exitError) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// usageError is a command line that can not be performed.
+// usageError is an error in the command line.
 type usageError struct{ detail, fix string }
 
-// Error says what is wrong with it.
+// Error returns the detail.
 func (e *usageError) Error() string { return e.detail }
 
 func usage(detail, fix string) error { return &usageError{detail, fix} }
 
-// remoteError is what came back from the service, or that nothing did.
+// remoteError is an error of a request, with the response if there was one.
 type remoteError struct {
-	err    error
-	answer client.Answer
+	err      error
+	response client.Response
 }
 
-// Error says what failed.
+// Error returns the text of the cause.
 func (e *remoteError) Error() string { return e.err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *remoteError) Unwrap() error { return e.err }
 
-// problem is the answer's problem object, if it is one.
+// problem returns the problem object in the response, if any.
 func (e *remoteError) problem() (warranty.Problem, bool) {
 	var p warranty.Problem
-	if e.answer.Status < http.StatusMultipleChoices || api.ReadJSON(e.answer.Body, &p) != nil || p.Code == "" {
+	if e.response.Status < http.StatusMultipleChoices || api.ReadJSON(e.response.Body, &p) != nil || p.Code == "" {
 		return p, false
 	}
 	return p, true
 }
 
-// refusal finds out what the service refused, if that is what happened.
-func refusal(err error) (warranty.Problem, bool) {
+// problemIn returns the problem object of the service in err, if any.
+func problemIn(err error) (warranty.Problem, bool) {
 	var remote *remoteError
 	if errors.As(err, &remote) {
 		return remote.problem()
@@ -73,16 +73,16 @@ func refusal(err error) (warranty.Problem, bool) {
 	return warranty.Problem{}, false
 }
 
-// report is an error as it is told.
+// report is an error in its printed form.
 type report struct {
 	exit               int
 	title, detail, fix string
 	ids                []string
-	object             []byte // for programs
+	object             []byte // the JSON form
 }
 
-// localProblem is a problem object for what went wrong before the service was
-// asked. Codes that are the service's mean what they mean there.
+// localProblem is a problem object for an error found before a request. Codes of the
+// service have the same meaning.
 type localProblem struct {
 	Type   string                `json:"type"`
 	Title  string                `json:"title"`
@@ -92,7 +92,7 @@ type localProblem struct {
 	Errors []warranty.FieldError `json:"errors,omitempty"`
 }
 
-// fail tells of an error and returns the exit code.
+// fail prints an error and returns the exit code.
 func (r *run) fail(ctx context.Context, err error) int {
 	r.bar.clear()
 	var quiet exitError
@@ -100,17 +100,19 @@ func (r *run) fail(ctx context.Context, err error) int {
 		return int(quiet)
 	}
 	rep := r.report(ctx, err)
-	text := string(plainJSON(rep.object))
-	if r.speaksToPeople() {
+	text := string(safeJSON(rep.object))
+	if r.errorsAsText() {
 		s := r.errorStyle()
-		text = s.bad("svc: ") + line(rep.title) + " " + line(rep.detail) + "\n     " + s.faint(line(strings.Join(rep.ids, ", "))) + "\n     " + line(rep.fix)
+		text = s.bad("svc: ") + safeLine(rep.title) + " " + safeLine(rep.detail) +
+			"\n     " + s.faint(safeLine(strings.Join(rep.ids, ", "))) +
+			"\n     " + safeLine(rep.fix)
 	}
-	_, _ = io.WriteString(r.Stderr, r.scrub(text)+"\n") // there is nowhere else to tell it
+	_, _ = io.WriteString(r.Stderr, r.scrub(text)+"\n") // nowhere to report a failure
 	return rep.exit
 }
 
-// speaksToPeople tells whether errors are three lines or an object.
-func (r *run) speaksToPeople() bool {
+// errorsAsText reports whether errors are printed as text instead of JSON.
+func (r *run) errorsAsText() bool {
 	switch r.output {
 	case "table":
 		return true
@@ -126,50 +128,69 @@ func (r *run) report(ctx context.Context, err error) report {
 	var remote *remoteError
 	switch {
 	case ctx.Err() != nil:
-		return r.local(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before it finished.", "Run it again. Requests that were already sent are not undone.")
+		return r.localError(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before it finished.",
+			"Run it again. Requests that were already sent are not undone.")
 	case errors.As(err, &wrong):
-		return r.local(exitUsage, "usage", "Usage error.", wrong.detail, wrong.fix)
+		return r.localError(exitUsage, "usage", "Usage error.", wrong.detail, wrong.fix)
 	case errors.As(err, &remote):
 		if p, ok := remote.problem(); ok {
 			return r.refused(p, remote)
 		}
 		return r.unreachable(remote)
 	case errors.As(err, &refused):
-		return r.refusedHere(refused)
+		return r.localRefusal(refused)
 	}
-	return r.local(exitServer, "failed", "Failed.", sentence(err.Error()), "Fix the problem and run the command again.")
+	return r.localError(exitServer, "failed", "Failed.", sentence(err.Error()),
+		"Fix the problem and run the command again.")
 }
 
-// unreachable reports that the service did not answer, or that something else did:
-// a proxy in front of it, or another program at its address.
+// unreachable reports that the service did not respond, or that something else did,
+// such as a proxy or another program at its address.
 func (r *run) unreachable(e *remoteError) report {
-	check := "Check that --base-url or SVC_BASE_URL is the address of the service, ending in " + string(api.V1) + ": " + r.address() + "."
-	status := e.answer.Status
+	check := "Check the base URL (--base-url or SVC_BASE_URL), which ends in " + string(api.V1) + ": " + r.address() + "."
+	status := e.response.Status
 	if status == 0 {
-		return r.local(exitNetwork, "unreachable", "Service not reached.", sentence(e.Error()), "Check that the service is running. "+check)
+		return r.localError(exitNetwork, "unreachable", "Service unreachable.", sentence(e.Error()),
+			"Check that the service is running. "+check)
 	}
-	what := fmt.Sprintf("%s answered with %d %s", r.address(), status, http.StatusText(status))
-	switch to := e.answer.Header.Get("Location"); {
+	unexpected := func(detail, fix string) report {
+		return r.localError(exitNetwork, "unreachable", "Unexpected response.", detail, fix)
+	}
+	what := fmt.Sprintf("%s responded with %d %s", r.address(), status, http.StatusText(status))
+	switch to := e.response.Header.Get("Location"); {
 	case status < http.StatusMultipleChoices:
-		return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", but the response cannot be read.",
-			check+" Update svc if the service is newer.")
+		return unexpected(what+", but the response is invalid.", check+" If the service is newer, update svc.")
 	case status < http.StatusBadRequest && to != "":
-		return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", a redirect to "+to+".", check)
-	case status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout:
-		return r.local(exitNetwork, "unreachable", "Service unavailable.", what+". The response is from a proxy, not from the service.",
-			"The service behind the proxy may be down or restarting: try again in a minute. If it stays like this, tell whoever runs it.")
+		return unexpected(what+", a redirect to "+to+".", check)
+	case status == http.StatusBadGateway,
+		status == http.StatusServiceUnavailable,
+		status == http.StatusGatewayTimeout:
+		return r.localError(exitNetwork, "unreachable", "Service unavailable.",
+			what+". The response is from a proxy, not from the service.",
+			"The service may be down or restarting. Try again in a minute. If the error persists, contact your administrator.")
 	}
-	return r.local(exitNetwork, "unreachable", "Unexpected response.", what+", which is not a response of this service.", check)
+	return unexpected(what+", which is not a response of this service.", check)
 }
 
-// local reports what has no code of the service.
-func (r *run) local(exit int, code, title, detail, fix string) report {
-	object := encode(localProblem{Type: "about:blank", Title: strings.TrimSuffix(title, "."), Code: code, Detail: detail + " " + fix})
-	return report{exit: exit, title: title, detail: detail, fix: fix, object: object, ids: []string{code, fmt.Sprintf("exit code %d", exit)}}
+// localError returns the report of an error that has no code of the service.
+func (r *run) localError(exit int, code, title, detail, fix string) report {
+	return report{
+		exit:   exit,
+		title:  title,
+		detail: detail,
+		fix:    fix,
+		ids:    []string{code, fmt.Sprintf("exit code %d", exit)},
+		object: encode(localProblem{
+			Type:   "about:blank",
+			Title:  strings.TrimSuffix(title, "."),
+			Code:   code,
+			Detail: detail + " " + fix,
+		}),
+	}
 }
 
-// encode writes a problem as JSON. What a file or a command line held may not be
-// UTF-8: it is shown with replacement characters, so that the error is always told.
+// encode writes a problem as JSON. Text from files and arguments may be invalid
+// UTF-8, which is replaced so that the error can always be printed.
 func encode(p localProblem) []byte {
 	valid := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 	p.Type, p.Detail = valid(p.Type), valid(p.Detail)
@@ -185,21 +206,33 @@ func encode(p localProblem) []byte {
 	return object
 }
 
-// refusedHere reports in the service's words what it would have refused.
-func (r *run) refusedHere(e *warranty.Error) report {
+// localRefusal returns the report of an input that the service would reject, in the
+// same words.
+func (r *run) localRefusal(e *warranty.Error) report {
 	info := e.Code.Info()
 	detail, fix := e.Message, r.fix(e.Code, e.Fields, 0)
 	if info.Status == http.StatusUnauthorized {
-		detail += " " + fix // a script's log says what to do, too
+		detail += " " + fix // so that the logs of scripts include the fix
 	}
 	root := strings.TrimSuffix(r.address(), string(api.V1))
-	object := encode(localProblem{Type: root + "/docs/errors#" + string(e.Code), Title: info.Title, Status: info.Status,
-		Code: string(e.Code), Detail: detail, Errors: e.Fields})
-	return report{exit: exitCode(info.Status, e.Code), title: info.Title + ".", detail: e.Message, object: object, fix: fix,
-		ids: []string{string(e.Code), "no request was made"}}
+	return report{
+		exit:   exitCode(info.Status, e.Code),
+		title:  info.Title + ".",
+		detail: e.Message,
+		fix:    fix,
+		ids:    []string{string(e.Code), "no request sent"},
+		object: encode(localProblem{
+			Type:   root + "/docs/errors#" + string(e.Code),
+			Title:  info.Title,
+			Status: info.Status,
+			Code:   string(e.Code),
+			Detail: detail,
+			Errors: e.Fields,
+		}),
+	}
 }
 
-// refused reports what the service refused, in its own words.
+// refused returns the report of an error of the service.
 func (r *run) refused(p warranty.Problem, e *remoteError) report {
 	var wait time.Duration
 	var refused *warranty.Error
@@ -210,11 +243,17 @@ func (r *run) refused(p warranty.Problem, e *remoteError) report {
 	if !p.Code.Known() && len(p.Errors) == 0 {
 		fix = "See " + p.Type + "."
 	}
-	return report{exit: exitCode(p.Status, p.Code), title: p.Title + ".", detail: p.Detail, object: oneLine(e.answer.Body), fix: fix,
-		ids: []string{string(p.Code), fmt.Sprintf("status %d", p.Status), "request_id " + p.RequestID}}
+	return report{
+		exit:   exitCode(p.Status, p.Code),
+		title:  p.Title + ".",
+		detail: p.Detail,
+		fix:    fix,
+		ids:    []string{string(p.Code), fmt.Sprintf("status %d", p.Status), "request_id " + p.RequestID},
+		object: compactJSON(e.response.Body),
+	}
 }
 
-// fix says how to fix it, in terms of the command line.
+// fix returns how to fix an error on the command line.
 func (r *run) fix(code warranty.Code, fields []warranty.FieldError, wait time.Duration) string {
 	var parts []string
 	for _, f := range fields {
@@ -225,19 +264,21 @@ func (r *run) fix(code warranty.Code, fields []warranty.FieldError, wait time.Du
 	}
 	switch code {
 	case warranty.MissingCredential:
-		return "Set SVC_API_KEY to an integration token, or run svc auth login. Generate a token in the settings, under API / CLI / MCP."
+		return "Set SVC_API_KEY to an integration token, or run svc auth login. " +
+			"Generate a token in the settings, under API / CLI / MCP."
 	case warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked, warranty.SessionExpired:
 		return code.Info().Fix + " Then set SVC_API_KEY, or run svc auth login."
 	case warranty.RateLimited, warranty.IPThrottled:
 		if wait > 0 {
-			return fmt.Sprintf("Try again in %s, or use --wait %ds.", count(int64(wait.Seconds()), "1 second", "%d seconds"), int(wait.Seconds())+1)
+			seconds := int64(wait.Seconds())
+			return fmt.Sprintf("Try again in %s, or use --wait %ds.", count(seconds, "1 second", "%d seconds"), seconds+1)
 		}
 	}
 	return code.Info().Fix
 }
 
-// exitCode is the exit code for a refusal. The status decides, so that codes that
-// this client does not know yet end well too.
+// exitCode returns the exit code for an error of the service. It is derived from the
+// status, so that codes of newer services work too.
 func exitCode(status int, code warranty.Code) int {
 	switch {
 	case code == warranty.IdempotencyKeyReused:
@@ -256,10 +297,10 @@ func exitCode(status int, code warranty.Code) int {
 	return exitServer
 }
 
-// note tells a person something beside the data.
+// note prints a message to standard error.
 func (r *run) note(format string, args ...any) {
 	r.bar.clear()
-	fmt.Fprintln(r.Stderr, r.scrub(line(fmt.Sprintf(format, args...))))
+	fmt.Fprintln(r.Stderr, r.scrub(safeLine(fmt.Sprintf(format, args...))))
 }
 
 // debugf is note for --debug.

@@ -18,16 +18,18 @@ import (
 
 func (r *run) exportCommand() *cobra.Command {
 	op := api.ListWarranties.Spec
-	cmd := &cobra.Command{Use: "export", Short: "Write all warranties as CSV, or as JSON with -o",
-		Long: `Writes all warranties, page by page as they come, newest first. The filters are
-those of "svc warranties list".
+	cmd := &cobra.Command{
+		Use:   "export",
+		Short: "Export all warranties as CSV or JSON",
+		Long: `Exports all warranties, newest first, with the same filters as
+"svc warranties list". The format is csv, or ndjson or json with -o.
 
-The form is csv, or ndjson or json with -o. Cells that a spreadsheet would take
-for formulas begin with an apostrophe; "svc warranties import" takes it away
-again. At the rate limit the export waits.
-The key needs the scope warranties:read.`,
+Cells that a spreadsheet would run as formulas get an apostrophe in front, which
+"svc warranties import" removes. At the rate limit, the export waits.
+Requires the scope warranties:read.`,
 		Example: "  svc warranties export > warranties.csv\n  svc warranties export --status active -o ndjson",
-		Args:    arguments()}
+		Args:    arguments(),
+	}
 	addParams(cmd, op, "page", "limit")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		in, err := input(cmd, op, nil)
@@ -35,7 +37,7 @@ The key needs the scope warranties:read.`,
 			return err
 		}
 		if r.output == "table" {
-			return usage("An export cannot be a table.", "Use -o csv, ndjson or json, or svc warranties list.")
+			return usage("Export has no table format.", "Use -o csv, ndjson or json, or run svc warranties list.")
 		}
 		remote, err := r.connect(true)
 		if err != nil {
@@ -46,17 +48,17 @@ The key needs the scope warranties:read.`,
 	return cmd
 }
 
-// export writes every page as it comes, so that the number of records does not
-// matter to the memory it takes.
+// export writes page by page, so that memory does not grow with the number of records.
 func (r *run) export(ctx context.Context, remote *client.Client, in warranty.ListWarranties) error {
 	r.startProgress()
 	out := bufio.NewWriterSize(r.Stdout, 64<<10)
 	sink := r.newSink(out)
-	var raw []json.RawMessage // the records of the page as they came
-	p := sheet.Pager{Filter: in, List: func(ctx context.Context, in warranty.ListWarranties) (page warranty.Page[warranty.Warranty], err error) {
-		page, raw, err = listed(ctx, remote, in)
+	var raw []json.RawMessage // the unparsed records of the page
+	list := func(ctx context.Context, in warranty.ListWarranties) (page warranty.Page[warranty.Warranty], err error) {
+		page, raw, err = listPage(ctx, remote, in)
 		return page, err
-	}}
+	}
+	p := sheet.Pager{Filter: in, List: list}
 	written := 0
 	for {
 		page, err := p.Next(ctx)
@@ -75,7 +77,8 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 				return err
 			}
 		}
-		r.bar.update(float64(written)/float64(max(1, page.Pagination.Total)), fmt.Sprintf("%d of %d", written, page.Pagination.Total))
+		total := page.Pagination.Total
+		r.bar.update(float64(written)/float64(max(1, total)), fmt.Sprintf("%d of %d", written, total))
 		if r.StdoutTerminal {
 			r.bar.clear()
 		}
@@ -93,25 +96,25 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 	return nil
 }
 
-// listed is a page, with each record as it came.
-func listed(ctx context.Context, remote *client.Client, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], []json.RawMessage, error) {
-	var none warranty.Page[warranty.Warranty]
-	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
+// listPage returns a page and its unparsed records.
+func listPage(ctx context.Context, remote *client.Client, in warranty.ListWarranties) (
+	page warranty.Page[warranty.Warranty], raw []json.RawMessage, err error,
+) {
+	page, response, err := call(ctx, remote, api.ListWarranties, in)
 	if err != nil {
-		return none, nil, &remoteError{err, answer}
+		return page, nil, err
 	}
-	page, ok := out.(*warranty.Page[warranty.Warranty])
-	if !ok {
-		return none, nil, fmt.Errorf("the list is a %T", out)
+	raw, err = recordsOf(response.Body, true)
+	if err == nil && len(raw) != len(page.Data) {
+		err = fmt.Errorf("%d records instead of %d", len(raw), len(page.Data))
 	}
-	raw, err := recordsOf(answer.Body, true)
-	if err != nil || len(raw) != len(page.Data) {
-		return none, nil, fmt.Errorf("the list can not be read: %w", err)
+	if err != nil {
+		return page, nil, fmt.Errorf("the list is invalid: %w", err)
 	}
-	return *page, raw, nil
+	return page, raw, nil
 }
 
-// sink is one form of an export.
+// sink writes an export in one format.
 type sink struct {
 	add func(w warranty.Warranty, raw []byte) error
 	end func() error
@@ -124,46 +127,46 @@ func (r *run) newSink(out io.Writer) sink {
 	}
 	switch form {
 	case "ndjson":
-		return sink{func(_ warranty.Warranty, raw []byte) error {
-			_, err := out.Write(append(oneLine(raw), '\n'))
-			return err
-		}, func() error { return nil }}
+		return sink{
+			add: func(_ warranty.Warranty, raw []byte) error {
+				_, err := out.Write(append(compactJSON(raw), '\n'))
+				return err
+			},
+			end: func() error { return nil },
+		}
 	case "json":
 		return r.jsonSink(out)
 	}
 	c := sheet.NewWriter(out)
 	c.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
-	return sink{func(w warranty.Warranty, _ []byte) error {
-		c.Write(sheet.Values(reflect.ValueOf(w)))
-		return c.Flush()
-	}, c.Flush}
+	return sink{
+		add: func(w warranty.Warranty, _ []byte) error {
+			c.Write(sheet.Values(reflect.ValueOf(w)))
+			return c.Flush()
+		},
+		end: c.Flush,
+	}
 }
 
-// jsonSink writes one object, as the service would if it had no pages.
+// jsonSink writes one JSON object with all records.
 func (r *run) jsonSink(out io.Writer) sink {
 	before, between, after := `{"data":[`, `,`, "]}\n"
 	if r.pretty {
 		before, between, after = "{\n  \"data\": [\n", ",\n", "\n  ]\n}\n"
 	}
-	first := true
-	write := func(texts ...string) error {
-		for _, text := range texts {
-			if _, err := io.WriteString(out, text); err != nil {
-				return err
+	lead := before
+	return sink{
+		add: func(_ warranty.Warranty, raw []byte) error {
+			_, err := io.WriteString(out, lead+string(compactJSON(raw)))
+			lead = between
+			return err
+		},
+		end: func() error {
+			if lead == before {
+				after = before + after
 			}
-		}
-		return nil
+			_, err := io.WriteString(out, after)
+			return err
+		},
 	}
-	return sink{func(_ warranty.Warranty, raw []byte) error {
-		lead := between
-		if first {
-			lead, first = before, false
-		}
-		return write(lead, string(oneLine(raw)))
-	}, func() error {
-		if first {
-			return write(before, after)
-		}
-		return write(after)
-	}}
 }

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// shifting is a service whose list changes between the pages. Records are
-// numbers; the highest is the newest.
+// shifting is a service whose list changes between pages. Records are numbers; the
+// highest is the newest.
 type shifting struct {
 	records []int // newest first
 	change  func(request int, s *shifting)
@@ -32,7 +32,8 @@ func (s *shifting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, n := range s.records[from:min(from+limit, len(s.records))] {
 		list = append(list, strings.ReplaceAll(record(fmt.Sprintf(`"product %d"`, n)), id, numbered(n)))
 	}
-	text := fmt.Sprintf(`{"data":[%s],"pagination":{"page":%d,"limit":%d,"total":%d,"total_pages":%d}}`, strings.Join(list, ","), page, limit, len(s.records), (len(s.records)+limit-1)/limit)
+	text := fmt.Sprintf(`{"data":[%s],"pagination":{"page":%d,"limit":%d,"total":%d,"total_pages":%d}}`,
+		strings.Join(list, ","), page, limit, len(s.records), (len(s.records)+limit-1)/limit)
 	answers(200, text).ServeHTTP(w, r)
 	s.n++
 	if s.change != nil {
@@ -47,8 +48,8 @@ func sequence(from, to int) (list []int) {
 	return list
 }
 
-// TestExportMissesNothing changes the list while it is exported: what is there
-// from beginning to end is written exactly once.
+// TestExportMissesNothing changes the list during the export. Records that exist the
+// whole time are written exactly once.
 func TestExportMissesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		total := rapid.IntRange(0, 450).Draw(rt, "records")
@@ -74,7 +75,7 @@ func TestExportMissesNothing(t *testing.T) {
 				s.records = slices.Insert(slices.Clone(s.records), 0, next)
 			}
 		}
-		d := newDesk(t, s)
+		d := newHarness(t, s)
 		if code := d.svc("warranties", "export", "-o", "ndjson"); code != 0 {
 			rt.Fatalf("exit code %d: %s", code, d.stderr)
 		}
@@ -85,22 +86,23 @@ func TestExportMissesNothing(t *testing.T) {
 				rt.Fatalf("%v: %s", err, line)
 			}
 			if seen[r.ID]++; seen[r.ID] > 1 {
-				rt.Fatalf("%s is there twice", r.ID)
+				rt.Fatalf("%s was exported twice", r.ID)
 			}
 		}
 		for n := range stays {
 			if seen[numbered(n)] != 1 {
-				rt.Fatalf("record %d of %d slipped through", n, total)
+				rt.Fatalf("record %d of %d is missing", n, total)
 			}
 		}
 	})
 }
 
 func TestExportForms(t *testing.T) {
-	d := newDesk(t, &shifting{records: sequence(1, 250)})
+	d := newHarness(t, &shifting{records: sequence(1, 250)})
 	d.want(0, "warranties", "export")
 	rows, err := csv.NewReader(strings.NewReader(d.stdout)).ReadAll()
-	if err != nil || len(rows) != 251 || rows[0][2] != "product_name" || rows[1][2] != "product 250" || rows[250][2] != "product 1" {
+	if err != nil || len(rows) != 251 || rows[0][2] != "product_name" || rows[1][2] != "product 250" ||
+		rows[250][2] != "product 1" {
 		t.Errorf("csv: %d rows, %v", len(rows), err)
 	}
 	for _, args := range [][]string{{"-o", "json"}, {"--pretty"}} {

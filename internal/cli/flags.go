@@ -15,29 +15,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// normal lets a flag be written as the API names its parameter: --q, --start_date.
-func normal(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+// normalizeFlag accepts the API name of a parameter as its flag: --q, --start_date.
+func normalizeFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(api.FlagName(name))
 }
 
-// text is a flag that takes any text: what is wrong with it is for the
-// operation to say.
-type text struct{ value, kind string }
+// textFlag accepts any text. The operation validates it.
+type textFlag struct{ value, kind string }
 
-// Set keeps the text.
-func (t *text) Set(s string) error { t.value = s; return nil }
+// Set sets the text.
+func (t *textFlag) Set(s string) error { t.value = s; return nil }
 
-// String is the text.
-func (t *text) String() string { return t.value }
+// String returns the text.
+func (t *textFlag) String() string { return t.value }
 
-// Type is the word for the value in the help.
-func (t *text) Type() string { return t.kind }
+// Type returns the placeholder in the help.
+func (t *textFlag) Type() string { return t.kind }
 
-// addParams gives a command a flag for each parameter of the operation that is
-// no part of its path.
+// addParams adds a flag for each parameter of the operation, except path parameters.
 func addParams(cmd *cobra.Command, op *api.Spec, omit ...string) {
 	cmd.Flags().SortFlags = false
-	cmd.Flags().SetNormalizeFunc(normal)
+	cmd.Flags().SetNormalizeFunc(normalizeFlag)
 	for _, p := range op.Params {
 		if p.In == api.Path || slices.Contains(omit, p.Name) {
 			continue
@@ -52,12 +50,12 @@ func addParams(cmd *cobra.Command, op *api.Spec, omit ...string) {
 		if p.Required {
 			help += " (required)"
 		}
-		cmd.Flags().Var(&text{kind: kindOf(p)}, p.Name, help)
+		cmd.Flags().Var(&textFlag{kind: placeholder(p)}, p.Name, help)
 		complete(cmd, api.FlagName(p.Name), p.Enum)
 	}
 }
 
-func kindOf(p api.Param) string {
+func placeholder(p api.Param) string {
 	t := p.Type
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -77,9 +75,9 @@ func kindOf(p api.Param) string {
 	return "text"
 }
 
-// input makes the operation's input of flags and arguments. The text goes through
-// the same decoder as a request at the service, so that what is wrong is said in
-// the same words, before anything is sent.
+// input builds the input of an operation from flags and arguments. It uses the same
+// decoder as the service, so that invalid values give the same errors, before
+// anything is sent.
 func input(cmd *cobra.Command, op *api.Spec, args []string) (any, error) {
 	path := map[string]string{}
 	query, header, body := url.Values{}, http.Header{}, map[string]any{}
@@ -108,11 +106,11 @@ func input(cmd *cobra.Command, op *api.Spec, args []string) (any, error) {
 			return nil, usage("A value is not valid UTF-8 text.", "Check the encoding of the terminal.")
 		}
 	}
-	return checked(op.Decode(parts))
+	return validate(op.Decode(parts))
 }
 
-// headerValue is a flag's value as a header has it. The shell eats the quotation
-// marks of an ETag, so a bare number gets them back.
+// headerValue converts a flag value to a header value. A bare number in If-Match gets
+// the quotation marks that the shell removed.
 func headerValue(p api.Param, value string) string {
 	if p.Name == "if_match" && value != "" && strings.Trim(value, "0123456789") == "" {
 		return strconv.Quote(value)
@@ -120,8 +118,8 @@ func headerValue(p api.Param, value string) string {
 	return value
 }
 
-// checked adds to the decoder's findings those of the input itself, as the service does.
-func checked(in any, err error) (any, error) {
+// validate checks a decoded input, as the service does.
+func validate(in any, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +129,7 @@ func checked(in any, err error) (any, error) {
 	return in, err
 }
 
-// bodyValue is a flag's value as JSON has it.
+// bodyValue converts a flag value to a JSON value.
 func bodyValue(p api.Param, value string) any {
 	t := p.Type
 	if t.Kind() == reflect.Pointer {

@@ -6,23 +6,24 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"warranty.example/svc/warranty"
 )
 
-// memory is a service that keeps warranties by their idempotency key, and finds
-// what has a serial number.
+// memory is a service that stores warranties by idempotency key and looks them up by
+// serial number.
 type memory struct {
 	keys    map[string]int
 	serials map[string]bool
-	limit   int // answers 429 at every so many requests
+	limit   int // every limit-th request returns 429
 	n       int // requests that create
 	lookups int
 }
 
-// ServeHTTP creates a warranty, or looks for some.
+// ServeHTTP creates a warranty or looks warranties up.
 func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/lookup") {
 		m.lookups++
@@ -65,7 +66,7 @@ func (m *memory) lookup(w http.ResponseWriter, r *http.Request) {
 
 func TestImportCreatesEachRowOnce(t *testing.T) {
 	m := &memory{keys: map[string]int{}, serials: map[string]bool{"K-1": true}, limit: 4}
-	d := newDesk(t, m)
+	d := newHarness(t, m)
 	file := filepath.Join(t.TempDir(), "items.csv")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -88,8 +89,11 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 		return got
 	}
 	head := "product_name,start_date,end_date,serial_number\n"
-	write(head + "Kettle,2026-01-01,2027-01-01,\nPot,2026-01-01,2027-01-01,\nKettle,2026-01-01,2027-01-01,\nOld,2026-01-01,2027-01-01,K-1\n")
-	if got := imported(0, "--dry-run"); got.Data.Rows != 4 || got.Data.ToCreate != 3 || got.Data.Existing != 1 || m.n != 0 || m.lookups != 1 {
+	write(head +
+		"Kettle,2026-01-01,2027-01-01,\nPot,2026-01-01,2027-01-01,\nKettle,2026-01-01,2027-01-01,\n" +
+		"Old,2026-01-01,2027-01-01,K-1\n")
+	if got := imported(0, "--dry-run"); got.Data.Rows != 4 || got.Data.ToCreate != 3 || got.Data.Existing != 1 ||
+		m.n != 0 || m.lookups != 1 {
 		t.Fatalf("%+v after %d requests and %d lookups", got, m.n, m.lookups)
 	}
 	if got := imported(0); got.Data.Created != 3 || got.Data.Repeated != 1 || got.Data.Existing != 1 || len(m.keys) != 3 {
@@ -98,37 +102,39 @@ func TestImportCreatesEachRowOnce(t *testing.T) {
 	if got := imported(0); got.Data.Created != 0 || got.Data.Existing != 4 || len(m.keys) != 3 {
 		t.Errorf("second run: %+v %d", got, len(m.keys))
 	}
-	// The rows in another order, other columns and one more: one new record.
-	write("note,start_date,product_name,end_date\nx,2026-01-01,Pot,2027-01-01\n,2026-01-01,Kettle,2027-01-01\n,2026-01-01,New,2027-01-01\n,2026-01-01,Kettle,2027-01-01\n")
+	// Rows and columns in another order, and one more row: one new record.
+	write("note,start_date,product_name,end_date\nx,2026-01-01,Pot,2027-01-01\n,2026-01-01,Kettle,2027-01-01\n" +
+		",2026-01-01,New,2027-01-01\n,2026-01-01,Kettle,2027-01-01\n")
 	if got := imported(0, "--map", "description="); got.Data.Created != 1 || got.Data.Existing != 3 {
 		t.Errorf("moved rows: %+v", got)
 	}
 	if !strings.Contains(d.stderr, "Rate limit reached") {
 		t.Errorf("%s", d.stderr)
 	}
-	// Without a key a dry run checks the file alone, and says so.
+	// Without a key, a dry run checks only the file and says so.
 	d.env["SVC_API_KEY"] = ""
 	m.lookups = 0
 	d.want(0, "warranties", "import", file, "--dry-run", "-o", "table")
-	if m.lookups != 0 || !strings.Contains(d.stdout, "the service was not asked") || !strings.Contains(d.stdout, "Read as utf-8") {
+	if m.lookups != 0 || !strings.Contains(d.stdout, "existing records were not checked") ||
+		!strings.Contains(d.stdout, "Encoding: utf-8.") {
 		t.Errorf("%d lookups: %s", m.lookups, d.stdout)
 	}
 }
 
 // TestHeadersThatAreNotUTF8AreExplained // C9: the error was {}.
 func TestHeadersThatAreNotUTF8AreExplained(t *testing.T) {
-	d := newDesk(t, &memory{keys: map[string]int{}})
+	d := newHarness(t, &memory{keys: map[string]int{}})
 	d.stdin = "K\xfchler,start_date,end_date\n"
 	d.want(2, "warranties", "import", "-", "--encoding", "utf-8")
 	if !strings.Contains(d.stderr, "not valid UTF-8") || !strings.Contains(d.stderr, `"code":"usage"`) {
 		t.Errorf("%s", d.stderr)
 	}
-	// Detected, the header is text, and the error names its column.
+	// With the detected encoding, the header is text and the error names its column.
 	d.want(2, "warranties", "import", "-")
 	if !strings.Contains(d.stderr, "Kühler") || !strings.Contains(d.stderr, "product_name") {
 		t.Errorf("%s", d.stderr)
 	}
-	// Whatever is not UTF-8 is told with replacement characters, never as {}.
+	// Invalid UTF-8 is printed with replacement characters, never as {}.
 	d.want(2, "warranties", "import", "no\xffwhere.csv")
 	if !strings.Contains(d.stderr, "where.csv") {
 		t.Errorf("%s", d.stderr)
@@ -137,9 +143,10 @@ func TestHeadersThatAreNotUTF8AreExplained(t *testing.T) {
 }
 
 func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
-	d := newDesk(t, &memory{keys: map[string]int{}})
+	d := newHarness(t, &memory{keys: map[string]int{}})
 	file := filepath.Join(t.TempDir(), "items.csv")
-	if err := os.WriteFile(file, []byte("Product,Start date,End date\nGood,2026-01-01,2027-01-01\n'=Bad,2026-01-01,2025-01-01\nShort\n"), 0o600); err != nil {
+	items := "Product,Start date,End date\nGood,2026-01-01,2027-01-01\n'=Bad,2026-01-01,2025-01-01\nShort\n"
+	if err := os.WriteFile(file, []byte(items), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.want(2, "warranties", "import", file)
@@ -159,15 +166,18 @@ func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
 		return rows
 	}
 	rows := read(failures)
-	if len(rows) != 3 || strings.Join(rows[0], ",") != "Product,Start date,End date,svc_line,svc_error" || rows[1][0] != "'=Bad" || rows[1][3] != "3" || !strings.HasPrefix(rows[1][4], "end_date: The last day") || rows[2][3] != "4" {
+	if len(rows) != 3 || strings.Join(rows[0], ",") != "Product,Start date,End date,svc_line,svc_error" ||
+		rows[1][0] != "'=Bad" || rows[1][3] != "3" || !strings.HasPrefix(rows[1][4], "end_date: The last day") ||
+		rows[2][3] != "4" {
 		t.Fatalf("%q", rows)
 	}
-	// The file can be imported itself; what fails again goes to one of its own.
+	// The errors file can be imported. Rows that fail again go to another file.
 	d.want(2, "warranties", "import", failures)
-	if again := read(strings.TrimSuffix(failures, ".csv") + ".errors.csv"); strings.Join(again[0], ",") != strings.Join(rows[0], ",") || len(again) != 3 {
+	again := read(strings.TrimSuffix(failures, ".csv") + ".errors.csv")
+	if !slices.Equal(again[0], rows[0]) || len(again) != 3 {
 		t.Errorf("%q", again)
 	}
-	// Another run of the first file leaves what may have been corrected there alone.
+	// Importing the first file again does not overwrite corrections.
 	if err := os.WriteFile(failures, []byte("corrected"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -186,26 +196,35 @@ func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
 }
 
 func TestImportEndsWhenNoRowCanGoOn(t *testing.T) {
-	for code, exit := range map[warranty.Code]int{warranty.InsufficientScope: 4, warranty.TokenRevoked: 4, warranty.Internal: 1, warranty.RateLimited: 5} {
+	for code, exit := range map[warranty.Code]int{warranty.InsufficientScope: 4, warranty.TokenRevoked: 4,
+		warranty.Internal: 1, warranty.RateLimited: 5} {
 		n := 0
-		d := newDesk(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n++
 			w.Header().Set("Retry-After", "500")
 			answers(code.Info().Status, problemText(code)).ServeHTTP(w, r)
 		}))
 		d.stdin = "product_name,start_date,end_date\nA,2026-01-01,2027-01-01\nB,2026-01-01,2027-01-01\n"
 		d.want(exit, "warranties", "import", "-", "--errors", filepath.Join(t.TempDir(), "e.csv"))
-		if n != 1 || d.stdout != "" || !strings.Contains(d.stderr, "The import ended early: 0 created") {
+		if n != 1 || d.stdout != "" || !strings.Contains(d.stderr, "Import stopped: 0 created") {
 			t.Errorf("%s: %d requests, %q %q", code, n, d.stdout, d.stderr)
 		}
 	}
 }
 
 func TestFilesThatAreNoCSV(t *testing.T) {
-	for name, text := range map[string]string{"empty": "", "UTF-16": "\xff\xfen\x00", "old xls": "\xd0\xcf\x11\xe0rest", "xlsx": "PK\x03\x04rest", "no columns": "hello\n", "open quote": "product_name,start_date,end_date\n\"A,2026-01-01,2027-01-01\n"} {
-		d := newDesk(t, &memory{keys: map[string]int{}})
+	for name, text := range map[string]string{
+		"empty":      "",
+		"UTF-16":     "\xff\xfen\x00",
+		"old xls":    "\xd0\xcf\x11\xe0rest",
+		"xlsx":       "PK\x03\x04rest",
+		"no columns": "hello\n",
+		"open quote": "product_name,start_date,end_date\n\"A,2026-01-01,2027-01-01\n",
+	} {
+		d := newHarness(t, &memory{keys: map[string]int{}})
 		d.stdin = text
-		if code := d.svc("warranties", "import", "-", "--errors", filepath.Join(t.TempDir(), "e.csv")); code != 2 || d.stdout != "" {
+		if code := d.svc("warranties", "import", "-", "--errors", filepath.Join(t.TempDir(), "e.csv")); code != 2 ||
+			d.stdout != "" {
 			t.Errorf("%s: %d %s %s", name, code, d.stdout, d.stderr)
 		}
 	}
@@ -213,11 +232,11 @@ func TestFilesThatAreNoCSV(t *testing.T) {
 
 func TestMapsThatNameNothing(t *testing.T) {
 	for _, wrong := range []string{"colour=Item", "product_name", "product_name=Nothing"} {
-		d := newDesk(t, &memory{keys: map[string]int{}})
+		d := newHarness(t, &memory{keys: map[string]int{}})
 		d.stdin = "Item,start_date,end_date\n"
 		d.want(2, "warranties", "import", "-", "--dry-run", "--map", wrong)
 	}
-	d := newDesk(t, &memory{keys: map[string]int{}})
+	d := newHarness(t, &memory{keys: map[string]int{}})
 	d.stdin = "Item,start_date,end_date\nA,2026-01-01,2027-01-01\n"
 	d.want(0, "warranties", "import", "-", "--dry-run", "--map", "product-name=item")
 	d.stdin = "Colour,start_date,end_date\n"

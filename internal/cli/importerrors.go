@@ -6,7 +6,7 @@ import (
 	"warranty.example/svc/internal/sheet"
 )
 
-// errorsFile is the file of rows that failed. It is made with the first of them.
+// errorsFile is the file of failed rows. It is created with the first one.
 type errorsFile struct {
 	path   string
 	header []string

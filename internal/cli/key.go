@@ -2,19 +2,25 @@ package cli
 
 import "warranty.example/svc/internal/credentials"
 
-// address is the base address of the service.
+// address returns the base URL of the service.
 func (r *run) address() string {
 	return credentials.BaseURL(r.baseURL, r.Getenv(credentials.BaseURLEnv), r.BaseURL)
 }
 
-// places are where the key may be.
-func (r *run) places() credentials.Places {
-	return credentials.Places{BaseURL: r.address(), File: r.keyFile, Getenv: r.Getenv, ConfigDir: r.ConfigDir}
+// keyStore returns the store of keys for this base URL.
+func (r *run) keyStore() credentials.Store {
+	return credentials.Store{
+		BaseURL:   r.address(),
+		File:      r.keyFile,
+		Getenv:    r.Getenv,
+		ConfigDir: r.ConfigDir,
+	}
 }
 
-// findKey reads the key from the first place that has one. Without any it is empty.
+// findKey returns the key from the first source that has one. The secret is empty if
+// there is none.
 func (r *run) findKey() (credentials.Key, error) {
-	key, err := r.places().Find()
+	key, err := r.keyStore().Find()
 	r.key = key
 	if key.Exposed {
 		r.warnExposed()
@@ -23,8 +29,8 @@ func (r *run) findKey() (credentials.Key, error) {
 }
 
 // loadKeys reads the stored keys.
-func (r *run) loadKeys() (credentials.Stored, error) {
-	stored, err := r.places().Load()
+func (r *run) loadKeys() (credentials.StoredKeys, error) {
+	stored, err := r.keyStore().Load()
 	if stored.Exposed {
 		r.warnExposed()
 	}
@@ -32,7 +38,7 @@ func (r *run) loadKeys() (credentials.Stored, error) {
 }
 
 func (r *run) warnExposed() {
-	if file, err := r.places().StoredIn(); err == nil {
-		r.note("Others on this machine can read your key: run chmod 600 %s", file)
+	if file, err := r.keyStore().Path(); err == nil {
+		r.note("Warning: other users can read your API key. Run chmod 600 %s", file)
 	}
 }

@@ -10,19 +10,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// manCommand writes the man pages; "make man" runs it. A writer of our own costs
-// less than the two modules that cobra's would bring.
+// manCommand writes the man pages, for "make man". It does not use cobra's generator,
+// which would add two dependencies.
 func (r *run) manCommand() *cobra.Command {
-	return &cobra.Command{Use: "man <folder>", Short: "Write the man pages into a folder", Hidden: true, Args: arguments("folder"),
+	return &cobra.Command{
+		Use:    "man <directory>",
+		Short:  "Write the man pages to a directory",
+		Hidden: true,
+		Args:   arguments("directory"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // manuals are for everybody
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // man pages are public
 				return err
 			}
 			count := 0
 			err := eachCommand(cmd.Root(), func(c *cobra.Command) error {
 				count++
 				name, text := manName(c), manPage(c, r.Version)
-				if name == programPage { // "svc mcp" has one command, which has a page
+				if name == programPage {
 					text = svcMCPPage(r.Version)
 				}
 				return os.WriteFile(filepath.Join(args[0], name+".1"), []byte(text), 0o644) //nolint:gosec // likewise
@@ -32,7 +36,8 @@ func (r *run) manCommand() *cobra.Command {
 			}
 			r.note("Wrote %d man pages to %s.", count, args[0])
 			return nil
-		}}
+		},
+	}
 }
 
 func eachCommand(c *cobra.Command, do func(*cobra.Command) error) error {
@@ -50,31 +55,32 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command) error) error {
 	return nil
 }
 
-// programPage is the name under which people look for the program svc-mcp, and
-// not for the group of commands "svc mcp".
+// programPage is the page of the program svc-mcp. It replaces the page of the command
+// group "svc mcp", which would have the same name.
 const programPage = "svc-mcp"
 
-// manName is the name of a command's page.
+// manName returns the name of a command's page.
 func manName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
-// svcMCPPage is the page of the program svc-mcp.
+// svcMCPPage returns the page of the program svc-mcp.
 func svcMCPPage(version string) string {
-	return manHead(programPage, version, "Serve the warranty records service to an agent over stdio (MCP)") +
-		".SH SYNOPSIS\n.B svc\\-mcp\n.SH DESCRIPTION\n" + roffText(`An agent's program starts svc-mcp and speaks MCP to it. It offers the operations
-of the service as tools, and calls the service over HTTP.
+	return manHead(programPage, version, "Connect an AI agent to the warranty records service (MCP over stdio)") +
+		".SH SYNOPSIS\n.B svc\\-mcp\n.SH DESCRIPTION\n" +
+		roffText(`An agent's MCP client starts svc-mcp. It offers the operations of the service as
+tools and calls the service over HTTP.
 
-The key is an integration token. It is read from SVC_API_KEY, else from the file
-that SVC_API_KEY_FILE names, else from what "svc auth login" stored for the
-address of the service.`) + `.SH ENVIRONMENT
+The API key is an integration token. svc-mcp uses SVC_API_KEY, the file named by
+SVC_API_KEY_FILE, or the key stored by "svc auth login" for this base URL, in this
+order.`) + `.SH ENVIRONMENT
 .TP
 .B SVC_API_KEY
-the key
+API key
 .TP
 .B SVC_API_KEY_FILE
-file that holds the key
+file with the API key
 .TP
 .B SVC_BASE_URL
-base address of the service, ending in /api/v1
+base URL of the service, ending in /api/v1
 .SH SEE ALSO
 svc\-mcp\-config(1),
 svc\-auth\-login(1),
@@ -82,12 +88,13 @@ svc(1)
 `
 }
 
-// manHead begins a page.
+// manHead returns the header and the NAME section of a page.
 func manHead(name, version, short string) string {
-	return fmt.Sprintf(".TH \"%s\" 1 \"\" \"svc %s\" \"Warranty Records\"\n.SH NAME\n%s \\- %s\n", strings.ToUpper(roff(name)), roff(version), roff(name), roff(short))
+	return fmt.Sprintf(".TH \"%s\" 1 \"\" \"svc %s\" \"Warranty Records\"\n.SH NAME\n%s \\- %s\n",
+		strings.ToUpper(roff(name)), roff(version), roff(name), roff(short))
 }
 
-// manPage is one command in roff.
+// manPage returns the page of a command.
 func manPage(c *cobra.Command, version string) string {
 	var b strings.Builder
 	b.WriteString(manHead(manName(c), version, c.Short))
@@ -100,7 +107,7 @@ func manPage(c *cobra.Command, version string) string {
 	}
 	b.WriteString(".SH DESCRIPTION\n" + roffText(long))
 	manFlags(&b, "OPTIONS", c.NonInheritedFlags())
-	manFlags(&b, "OPTIONS OF EVERY COMMAND", c.InheritedFlags())
+	manFlags(&b, "GLOBAL OPTIONS", c.InheritedFlags())
 	if c.Example != "" {
 		b.WriteString(".SH EXAMPLES\n.nf\n" + roffLines(c.Example) + ".fi\n")
 	}
@@ -150,7 +157,7 @@ func manSeeAlso(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// roff is a text in which nothing is a command of roff.
+// roff escapes a text for roff.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ").Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
@@ -159,7 +166,7 @@ func roff(s string) string {
 	return s
 }
 
-// roffLines is a text whose lines stay as they are.
+// roffLines escapes a text and keeps its lines.
 func roffLines(s string) string {
 	var b strings.Builder
 	for l := range strings.Lines(s) {
@@ -168,7 +175,7 @@ func roffLines(s string) string {
 	return b.String()
 }
 
-// roffText is paragraphs; those that are indented keep their lines.
+// roffText formats paragraphs. Indented paragraphs keep their lines.
 func roffText(s string) string {
 	var b strings.Builder
 	for i, paragraph := range strings.Split(s, "\n\n") {

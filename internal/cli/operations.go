@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -15,19 +14,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// addOperations adds a command for each operation that an integration token can
-// use; a new one of the table appears here by itself.
+// addOperations adds a command for each operation of the table that has one.
 func (r *run) addOperations(groups map[string]*cobra.Command) {
 	for _, op := range api.Operations() {
 		if !op.HasCommand() {
-			continue // a lookup is what an import is made of
+			continue
 		}
 		noun, verb, _ := strings.Cut(op.Name, ".")
 		if op.Name == api.VerifyWarranty.Name {
-			noun = "" // interface.md writes it "svc verify"
+			noun = "" // svc verify
 		}
 		if groups[noun] == nil {
-			groups[noun] = group(noun, "Work with "+noun)
+			groups[noun] = group(noun, "Manage "+noun)
 			groups[""].AddCommand(groups[noun])
 		}
 		groups[noun].AddCommand(r.operationCommand(op, verb))
@@ -35,7 +33,12 @@ func (r *run) addOperations(groups map[string]*cobra.Command) {
 }
 
 func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
-	cmd := &cobra.Command{Use: verb, Short: strings.TrimSuffix(op.Summary, "."), Long: op.Summary, Example: examples[op.Name]}
+	cmd := &cobra.Command{
+		Use:     verb,
+		Short:   strings.TrimSuffix(op.Summary, "."),
+		Long:    op.Summary,
+		Example: examples[op.Name],
+	}
 	var names []string
 	for _, p := range op.Params {
 		if p.In == api.Path {
@@ -45,7 +48,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 	}
 	cmd.Args, cmd.ValidArgsFunction = arguments(names...), cobra.NoFileCompletions
 	if op.Scope != "" {
-		cmd.Long += "\nThe key needs the scope " + string(op.Scope) + "."
+		cmd.Long += "\nRequires the scope " + string(op.Scope) + "."
 	}
 	addParams(cmd, op)
 	switch {
@@ -57,13 +60,14 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.operate(cmd, op, args) }
 	}
 	if strings.HasPrefix(op.Path, "/warranties/{id}") {
-		cmd.Long += "\nA reference number works in place of the id."
+		cmd.Long += "\nYou can use the reference number instead of the id."
 	}
 	return cmd
 }
 
 var examples = map[string]string{
-	"warranties.list":   "  svc warranties list --status active --expiring-within-days 30\n  svc warranties list --query bosch --pretty",
+	"warranties.list": `  svc warranties list --status active --expiring-within-days 30
+  svc warranties list --query bosch --pretty`,
 	"warranties.create": "  svc warranties create --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29",
 	"warranties.get":    "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
 	"warranties.update": "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",
@@ -76,7 +80,7 @@ var examples = map[string]string{
 	"auth.status":       "  svc auth status",
 }
 
-// operate performs an operation and shows what came back.
+// operate performs an operation and prints the result.
 func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	if err := r.ensureKey(cmd, op); err != nil {
 		return err
@@ -94,18 +98,18 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 			return err
 		}
 	}
-	out, answer, err := remote.Do(cmd.Context(), op, in)
+	out, response, err := remote.Do(cmd.Context(), op, in)
 	if err != nil {
-		return &remoteError{err, answer}
+		return &remoteError{err, response}
 	}
-	if again, ok := out.(interface{ Replayed() bool }); ok && again.Replayed() {
-		r.note("This idempotency key was used before. This is the record that it created then.")
+	if created, ok := out.(interface{ Replayed() bool }); ok && created.Replayed() {
+		r.note("This idempotency key was already used. Showing the existing record.")
 	}
-	return r.show(op, out, answer)
+	return r.show(op, out, response)
 }
 
-// ensureKey gives a create that has no idempotency key one of its own, so that a
-// retry after a lost answer makes no second record.
+// ensureKey adds an idempotency key to a create without one, so that a retry after a
+// lost response does not create a second record.
 func (r *run) ensureKey(cmd *cobra.Command, op *api.Spec) error {
 	flag := cmd.Flags().Lookup("idempotency-key")
 	if flag == nil || flag.Changed || op.Method != http.MethodPost {
@@ -116,8 +120,8 @@ func (r *run) ensureKey(cmd *cobra.Command, op *api.Spec) error {
 	return cmd.Flags().Set("idempotency-key", key)
 }
 
-// resolve puts the id of a warranty in place of its reference number. The remote
-// is nil when there was no need to ask.
+// resolve replaces a reference number in args with the id of the warranty. The client
+// is nil if no request was needed.
 func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.Client, []string, error) {
 	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
 		return nil, args, nil
@@ -127,9 +131,9 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.
 	}
 	reference, err := warranty.ParseReference(args[0])
 	if err != nil {
-		return nil, args, nil //nolint:nilerr // it is neither: the decoder will say so
+		return nil, args, nil //nolint:nilerr // the decoder reports the error
 	}
-	// What is wrong with the flags is said before anything is sent.
+	// Validate the flags before sending anything.
 	if _, err := input(cmd, op, append([]string{warranty.ID{1}.String()}, args[1:]...)); err != nil {
 		return nil, nil, err
 	}
@@ -137,29 +141,41 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := byReference(cmd.Context(), remote, reference)
+	w, err := findByReference(cmd.Context(), remote, reference)
 	if err != nil {
 		return nil, nil, err
 	}
 	return remote, append([]string{w.ID.String()}, args[1:]...), nil
 }
 
-// byReference finds a warranty by its reference number.
-func byReference(ctx context.Context, remote *client.Client, reference warranty.Reference) (*warranty.Warranty, error) {
-	in := warranty.ListWarranties{Q: string(reference), Paging: warranty.Paging{Limit: 2}}
-	out, answer, err := remote.Do(ctx, api.ListWarranties.Spec, &in)
+// findByReference finds a warranty by its reference number.
+func findByReference(ctx context.Context, remote *client.Client, ref warranty.Reference) (warranty.Warranty, error) {
+	in := warranty.ListWarranties{Q: string(ref), Paging: warranty.Paging{Limit: 2}}
+	page, _, err := call(ctx, remote, api.ListWarranties, in)
 	if err != nil {
-		return nil, &remoteError{err, answer}
+		return warranty.Warranty{}, err
 	}
-	for _, w := range out.(*warranty.Page[warranty.Warranty]).Data {
-		if w.ReferenceNumber == reference {
-			return &w, nil
+	for _, w := range page.Data {
+		if w.ReferenceNumber == ref {
+			return w, nil
 		}
 	}
-	return nil, warranty.ErrNotFound
+	return warranty.Warranty{}, warranty.ErrNotFound
 }
 
-// connect calls the service with the key, which it must have.
+// call performs an operation. Errors are of type *remoteError.
+func call[In, Out any](ctx context.Context, remote *client.Client, op api.Op[In, Out], in In) (
+	out Out, response client.Response, err error,
+) {
+	result, response, err := remote.Do(ctx, op.Spec, &in)
+	if err != nil {
+		return out, response, &remoteError{err, response}
+	}
+	return *result.(*Out), response, nil
+}
+
+// connect returns a client with the key. A missing key is an error. A patient client
+// waits longer before it gives up.
 func (r *run) connect(patient bool) (*client.Client, error) {
 	key, err := r.findKey()
 	if err != nil {
@@ -188,19 +204,19 @@ func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
 	}
 	remote, err := client.New(r.address(), key, append(options, r.ClientOptions...)...)
 	if err != nil {
-		return nil, usage("--base-url or SVC_BASE_URL is invalid: "+err.Error()+".", "Use the service's address, such as "+r.BaseURL+".")
+		return nil, usage("Invalid --base-url or SVC_BASE_URL: "+err.Error()+".",
+			"Use the base URL of the service, such as "+r.BaseURL+".")
 	}
 	return remote, nil
 }
 
-// observe tells of requests with --debug, and of waits always: a program that
-// does nothing for a minute should say why.
+// observe logs requests with --debug, and always prints long waits.
 func (r *run) observe(a client.Attempt) {
-	switch {
-	case a.Err != nil && a.Status == 0:
-		r.debugf("%s %s: %s after %s", a.Method, a.URL, a.Err, a.Took.Round(time.Millisecond))
-	default:
-		r.debugf("%s %s: %d after %s, request_id %s", a.Method, a.URL, a.Status, a.Took.Round(time.Millisecond), a.RequestID)
+	took := a.Took.Round(time.Millisecond)
+	if a.Err != nil && a.Status == 0 {
+		r.debugf("%s %s: %s after %s", a.Method, a.URL, a.Err, took)
+	} else {
+		r.debugf("%s %s: %d after %s, request_id %s", a.Method, a.URL, a.Status, took, a.RequestID)
 	}
 	switch {
 	case a.Wait == 0:
@@ -212,18 +228,18 @@ func (r *run) observe(a client.Attempt) {
 }
 
 func (r *run) makeDelete(cmd *cobra.Command, op *api.Spec) {
-	yes := cmd.Flags().BoolP("yes", "y", false, "do not ask for confirmation")
+	yes := cmd.Flags().BoolP("yes", "y", false, "skip the confirmation")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		what := line(args[0])
+		what := safeLine(args[0])
 		if !*yes {
 			if !r.StdinTerminal || !r.StderrTerminal {
-				return usage("Nothing was deleted: there is no terminal to confirm it on.", "Give --yes to delete without confirmation.")
+				return usage("Nothing was deleted: confirmation requires a terminal.", "Use --yes to skip the confirmation.")
 			}
 			var err error
-			if what, err = r.nameOf(cmd.Context(), op, args[0]); err != nil {
+			if what, err = r.displayName(cmd.Context(), op, args[0]); err != nil {
 				return err
 			}
-			if err := r.confirm(cmd.Context(), "Delete "+what+"? It can no longer be read or verified."); err != nil {
+			if err := r.confirm(cmd.Context(), "Delete "+what+"? You cannot undo this."); err != nil {
 				return err
 			}
 		}
@@ -235,37 +251,34 @@ func (r *run) makeDelete(cmd *cobra.Command, op *api.Spec) {
 	}
 }
 
-// nameOf is what a person knows a warranty by. A key that may not read it leaves
-// what was typed.
-func (r *run) nameOf(ctx context.Context, op *api.Spec, typed string) (string, error) {
+// displayName returns the product and reference number of a warranty, or the argument
+// if the key cannot read warranties.
+func (r *run) displayName(ctx context.Context, op *api.Spec, typed string) (string, error) {
 	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
-		return line(typed), nil
+		return safeLine(typed), nil
 	}
 	remote, err := r.connect(false)
 	if err != nil {
 		return "", err
 	}
-	var w *warranty.Warranty
-	if reference, wrong := warranty.ParseReference(typed); wrong == nil {
-		w, err = byReference(ctx, remote, reference)
-	} else if id, wrong := warranty.ParseID(typed); wrong == nil {
-		out, answer, failed := remote.Do(ctx, api.GetWarranty.Spec, &warranty.GetWarranty{ID: id})
-		if w, err = out.(*warranty.Warranty), failed; err != nil {
-			err = &remoteError{err, answer}
-		}
+	var w warranty.Warranty
+	if reference, invalid := warranty.ParseReference(typed); invalid == nil {
+		w, err = findByReference(ctx, remote, reference)
+	} else if id, invalid := warranty.ParseID(typed); invalid == nil {
+		w, _, err = call(ctx, remote, api.GetWarranty, warranty.GetWarranty{ID: id})
 	} else {
 		return "", warranty.ErrNotFound
 	}
-	if p, ok := refusal(err); ok && p.Code == warranty.InsufficientScope {
-		return line(typed), nil
+	if p, ok := problemIn(err); ok && p.Code == warranty.InsufficientScope {
+		return safeLine(typed), nil
 	}
 	if err != nil {
 		return "", err
 	}
-	return line(w.ProductName) + " (" + string(w.ReferenceNumber) + ")", nil
+	return safeLine(w.ProductName) + " (" + string(w.ReferenceNumber) + ")", nil
 }
 
-// confirm asks a person. Anything but yes ends the command.
+// confirm asks for confirmation. Any answer except yes ends the command.
 func (r *run) confirm(ctx context.Context, question string) error {
 	r.prompt(question + " [y/N] ")
 	answer, err := r.readLine(ctx)
@@ -284,9 +297,8 @@ func (r *run) prompt(text string) { _, _ = io.WriteString(r.Stderr, text) }
 
 func (r *run) makeVerify(cmd *cobra.Command, op *api.Spec) {
 	cmd.Long = op.Summary + `
-Without a key the public address is asked. The exit code is 0 when the warranty
-is in force, 3 when there is none with this number, and 10 when it is not in
-force today or the serial number is another one.`
+Works without a key. The exit code is 0 if the warranty is in force, 3 if it does
+not exist, and 10 if it is not in force today or the serial number does not match.`
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		in, err := input(cmd, op, args)
 		if err != nil {
@@ -299,10 +311,10 @@ force today or the serial number is another one.`
 		if err != nil {
 			return err
 		}
-		how := op
+		verify := api.VerifyWarranty
 		if key.Secret == "" {
-			how = api.VerifyPublicly.Spec
-			r.debugf("no key: asking the public address")
+			verify = api.VerifyPublicly
+			r.debugf("no key: using the public endpoint")
 		} else {
 			r.debugf("key from %s", key.From)
 		}
@@ -310,15 +322,11 @@ force today or the serial number is another one.`
 		if err != nil {
 			return err
 		}
-		out, answer, err := remote.Do(cmd.Context(), how, in)
+		v, response, err := call(cmd.Context(), remote, verify, *in.(*warranty.VerifyWarranty))
 		if err != nil {
-			return &remoteError{err, answer}
+			return err
 		}
-		v, ok := out.(*warranty.Verification)
-		if !ok {
-			return fmt.Errorf("verify answered with a %T", out)
-		}
-		if err := r.show(how, out, answer); err != nil {
+		if err := r.show(verify.Spec, &v, response); err != nil {
 			return err
 		}
 		if !inForce(v) {
@@ -328,6 +336,6 @@ force today or the serial number is another one.`
 	}
 }
 
-func inForce(v *warranty.Verification) bool {
+func inForce(v warranty.Verification) bool {
 	return v.Status == warranty.Active && (v.SerialMatches == nil || *v.SerialMatches)
 }

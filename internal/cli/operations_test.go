@@ -16,22 +16,26 @@ import (
 
 func find(t *testing.T, path string) *cobra.Command {
 	t.Helper()
-	d := newDesk(t, nil)
-	r := &run{Program: &Program{Getenv: func(string) string { return "" }, Stdout: io.Discard, Stderr: io.Discard, Stdin: strings.NewReader(d.stdin)}}
+	d := newHarness(t, nil)
+	r := &run{Program: &Program{Getenv: func(string) string { return "" }, Stdout: io.Discard, Stderr: io.Discard,
+		Stdin: strings.NewReader(d.stdin)}}
 	cmd, rest, err := r.root().Find(strings.Fields(path))
 	if err != nil || len(rest) > 0 {
-		t.Fatalf("there is no svc %s: %v", path, err)
+		t.Fatalf("svc %s does not exist: %v", path, err)
 	}
 	return cmd
 }
 
-// TestInterfaceIsThere holds the commands to the table of interface.md.
+// TestInterfaceIsThere checks the commands and flags of the documented interface.
 func TestInterfaceIsThere(t *testing.T) {
 	for command, options := range map[string]string{
-		"auth status": "", "warranties list": "status pretty", "claims list": "status pretty", "documents list": "query pretty",
+		"auth status": "", "warranties list": "status pretty", "claims list": "status pretty",
+		"documents list":    "query pretty",
 		"warranties create": "product-name start-date end-date idempotency-key", "verify": "",
-		"warranties get": "", "warranties update": "status product-name", "warranties delete": "yes", "warranties import": "dry-run map", "warranties export": "status",
-		"claims get": "", "documents get": "", "auth login": "", "auth logout": "", "api": "data", "mcp config": "client", "completion bash": "", "version": "", "help": "", "exit-codes": "",
+		"warranties get": "", "warranties update": "status product-name", "warranties delete": "yes",
+		"warranties import": "dry-run map", "warranties export": "status",
+		"claims get": "", "documents get": "", "auth login": "", "auth logout": "", "api": "data", "mcp config": "client",
+		"completion bash": "", "version": "", "help": "", "exit-codes": "",
 	} {
 		cmd := find(t, command)
 		for option := range strings.FieldsSeq(options) {
@@ -42,11 +46,11 @@ func TestInterfaceIsThere(t *testing.T) {
 	}
 }
 
-// TestEveryParameterIsAFlag keeps a new parameter of the table from being forgotten here.
+// TestEveryParameterIsAFlag checks that every parameter of every operation has a flag.
 func TestEveryParameterIsAFlag(t *testing.T) {
 	for _, op := range api.Operations() {
 		if !op.HasCommand() {
-			continue // an import looks for its rows, and nobody else needs to
+			continue
 		}
 		cmd := find(t, strings.ReplaceAll(strings.Replace(op.Name, "warranties.verify", "verify", 1), ".", " "))
 		for _, p := range op.Params {
@@ -63,7 +67,7 @@ func TestEveryParameterIsAFlag(t *testing.T) {
 			}
 			offered, ok := cmd.GetFlagCompletionFunc(api.FlagName(p.Name))
 			if !ok {
-				t.Errorf("--%s of %s completes nothing", api.FlagName(p.Name), op.Name)
+				t.Errorf("--%s of %s has no completion", api.FlagName(p.Name), op.Name)
 				continue
 			}
 			if got, _ := offered(cmd, nil, ""); !slices.Equal(got, p.Enum) {
@@ -73,7 +77,7 @@ func TestEveryParameterIsAFlag(t *testing.T) {
 	}
 }
 
-// TestRequestIsWhatTheFlagsSay looks at what goes out.
+// TestRequestIsWhatTheFlagsSay checks the requests of commands.
 func TestRequestIsWhatTheFlagsSay(t *testing.T) {
 	var got *http.Request
 	var sent string
@@ -92,18 +96,23 @@ func TestRequestIsWhatTheFlagsSay(t *testing.T) {
 		request string
 		body    string
 	}{
-		{200, page(), "warranties list --status active --query bosch --expiring-within-days 0", "GET /api/v1/warranties?expiring_within_days=0&limit=20&page=1&q=bosch&status=active", ""},
-		{200, page(), "warranties list --q bosch --expiring_within_days=5 --limit 3", "GET /api/v1/warranties?expiring_within_days=5&limit=3&page=1&q=bosch", ""},
-		{200, page(), "claims list --status submitted --warranty-id " + id, "GET /api/v1/claims?limit=20&page=1&status=submitted&warranty_id=" + id, ""},
+		{200, page(), "warranties list --status active --query bosch --expiring-within-days 0",
+			"GET /api/v1/warranties?expiring_within_days=0&limit=20&page=1&q=bosch&status=active", ""},
+		{200, page(), "warranties list --q bosch --expiring_within_days=5 --limit 3",
+			"GET /api/v1/warranties?expiring_within_days=5&limit=3&page=1&q=bosch", ""},
+		{200, page(), "claims list --status submitted --warranty-id " + id,
+			"GET /api/v1/claims?limit=20&page=1&status=submitted&warranty_id=" + id, ""},
 		{200, page(), "documents list --query invoice", "GET /api/v1/documents?limit=20&page=1&q=invoice", ""},
 		{200, one, "warranties get " + id, "GET /api/v1/warranties/" + id, ""},
-		{201, one, "warranties create --product-name Kettle --start-date 2026-01-01 --end-date 2027-12-31", "POST /api/v1/warranties", `{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-12-31"}`},
-		{200, one, "warranties update " + id + " --status void --category=", "PUT /api/v1/warranties/" + id, `{"status":"void","category":""}`},
+		{201, one, "warranties create --product-name Kettle --start-date 2026-01-01 --end-date 2027-12-31",
+			"POST /api/v1/warranties", `{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-12-31"}`},
+		{200, one, "warranties update " + id + " --status void --category=", "PUT /api/v1/warranties/" + id,
+			`{"status":"void","category":""}`},
 		{204, "", "warranties delete " + id + " --yes", "DELETE /api/v1/warranties/" + id, ""},
 		{200, one, "api get /warranties?limit=1", "GET /api/v1/warranties?limit=1", ""},
 		{201, one, "api POST /api/claims -d {\"a\":1}", "POST /api/claims", `{"a":1}`},
 	} {
-		d := newDesk(t, handler(test.status, test.answer))
+		d := newHarness(t, handler(test.status, test.answer))
 		d.want(0, strings.Fields(test.args)...)
 		if line := got.Method + " " + got.URL.String(); line != test.request || sent != test.body {
 			t.Errorf("svc %s sends %s %s", test.args, line, sent)
@@ -111,20 +120,23 @@ func TestRequestIsWhatTheFlagsSay(t *testing.T) {
 		if got.Header.Get("X-Api-Key") != key || got.Header.Get("User-Agent") != "svc/1.2.3" {
 			t.Errorf("svc %s sends %v", test.args, got.Header)
 		}
-		if made := got.Header.Get("Idempotency-Key"); (got.Method == "POST" && got.URL.Path == "/api/v1/warranties") != (made != "") {
+		creates := got.Method == "POST" && got.URL.Path == "/api/v1/warranties"
+		if made := got.Header.Get("Idempotency-Key"); creates != (made != "") {
 			t.Errorf("svc %s sends the key %q", test.args, made)
 		}
 	}
-	d := newDesk(t, handler(200, one))
+	d := newHarness(t, handler(200, one))
 	d.want(0, "warranties", "update", id, "--if-match", "3", "--category", "x")
 	if got.Header.Get("If-Match") != `"3"` {
 		t.Errorf("If-Match is %s", got.Header.Get("If-Match"))
 	}
-	d.want(0, "warranties", "create", "--product-name", "K", "--start-date", "2026-01-01", "--end-date", "2026-01-02", "--idempotency-key", "mine", "--debug")
+	d.want(0, "warranties", "create", "--product-name", "K", "--start-date", "2026-01-01", "--end-date", "2026-01-02",
+		"--idempotency-key", "mine", "--debug")
 	if got.Header.Get("Idempotency-Key") != "mine" || strings.Contains(d.stderr, "idempotency key") {
 		t.Errorf("%v %s", got.Header, d.stderr)
 	}
-	d.want(0, "warranties", "create", "--product-name", "K", "--start-date", "2026-01-01", "--end-date", "2026-01-02", "--debug")
+	d.want(0, "warranties", "create", "--product-name", "K", "--start-date", "2026-01-01", "--end-date", "2026-01-02",
+		"--debug")
 	if !strings.Contains(d.stderr, "idempotency key "+got.Header.Get("Idempotency-Key")) {
 		t.Errorf("%v %s", got.Header, d.stderr)
 	}
@@ -137,14 +149,16 @@ func TestReferenceStandsForTheID(t *testing.T) {
 		paths = append(paths, r.Method+" "+r.URL.String())
 		found := strings.ReplaceAll(record(`"Kettle"`), "WR-7K2M-9QXT-4D8P-HV3A", reference)
 		if r.URL.Query().Get("q") != "" {
-			answers(200, page(strings.ReplaceAll(found, id, "01935b2e-0000-7def-8123-456789abcdef")+","+record(`"another"`))).ServeHTTP(w, r)
+			first := strings.ReplaceAll(found, id, "01935b2e-0000-7def-8123-456789abcdef")
+			answers(200, page(first+","+record(`"another"`))).ServeHTTP(w, r)
 			return
 		}
 		answers(200, `{"data":`+found+`}`).ServeHTTP(w, r)
 	})
-	d := newDesk(t, handler)
+	d := newHarness(t, handler)
 	d.want(0, "warranties", "get", "wr 0000-0000 0000 oooo")
-	want := []string{"GET /api/v1/warranties?limit=2&q=" + reference, "GET /api/v1/warranties/01935b2e-0000-7def-8123-456789abcdef"}
+	want := []string{"GET /api/v1/warranties?limit=2&q=" + reference,
+		"GET /api/v1/warranties/01935b2e-0000-7def-8123-456789abcdef"}
 	if !slices.Equal(paths, want) {
 		t.Errorf("%q", paths)
 	}
@@ -159,7 +173,7 @@ func TestReferenceStandsForTheID(t *testing.T) {
 
 func TestDeleteAsks(t *testing.T) {
 	deleted := 0
-	d := newDesk(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodDelete {
 			deleted++
 			w.WriteHeader(204)
@@ -190,8 +204,10 @@ func TestDeleteAsks(t *testing.T) {
 
 func TestVerify(t *testing.T) {
 	reference := "WR-0000-0000-0000-0000"
-	answer := func(status string, matches string) string {
-		return `{"data":{"reference_number":"` + reference + `","product_name":"Kettle","category":null,"status":"` + status + `","start_date":"2026-01-01","end_date":"2026-12-31","serial_number":null,"serial_matches":` + matches + `,"issuer":"Ada","checked_at":"2026-11-15T00:00:00Z"}}`
+	answer := func(status, matches string) string {
+		return `{"data":{"reference_number":"` + reference + `","product_name":"Kettle","category":null,"status":"` +
+			status + `","start_date":"2026-01-01","end_date":"2026-12-31","serial_number":null,"serial_matches":` + matches +
+			`,"issuer":"Ada","checked_at":"2026-11-15T00:00:00Z"}}`
 	}
 	var path, sent string
 	serve := func(text string) http.Handler {
@@ -205,10 +221,12 @@ func TestVerify(t *testing.T) {
 		exit            int
 		verdict         string
 	}{
-		{"active", "null", 0, "✓ In force"}, {"active", "true", 0, "✓ In force"}, {"active", "false", 10, "✗ The serial number does not match"},
-		{"expired", "null", 10, "✗ Not in force: expired"}, {"void", "true", 10, "✗ Not in force: void"}, {"upcoming", "null", 10, "upcoming"}, {"cancelled", "null", 10, "cancelled"},
+		{"active", "null", 0, "✓ In force"}, {"active", "true", 0, "✓ In force"},
+		{"active", "false", 10, "✗ The serial number does not match"},
+		{"expired", "null", 10, "✗ Not in force: expired"}, {"void", "true", 10, "✗ Not in force: void"},
+		{"upcoming", "null", 10, "upcoming"}, {"cancelled", "null", 10, "cancelled"},
 	} {
-		d := newDesk(t, serve(answer(test.status, test.matches)))
+		d := newHarness(t, serve(answer(test.status, test.matches)))
 		d.want(test.exit, "verify", reference)
 		if d.stdout != answer(test.status, test.matches)+"\n" || d.stderr != "" {
 			t.Errorf("piped: %q %q", d.stdout, d.stderr)
@@ -219,7 +237,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s %s: %s", test.status, test.matches, d.stdout)
 		}
 	}
-	d := newDesk(t, serve(answer("active", "null")))
+	d := newHarness(t, serve(answer("active", "null")))
 	d.want(0, "verify", reference, "--serial", "A 1")
 	if path != "/api/v1/verify/"+reference+"?serial=A+1" || sent != key {
 		t.Error(path, sent)
@@ -233,9 +251,11 @@ func TestVerify(t *testing.T) {
 }
 
 func TestSameWordsAsTheService(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newHarness(t, nil)
 	for args, query := range map[string]string{
-		"--status broken": "status=broken", "--limit 0": "limit=0", "--page x": "page=x", "--expiring-within-days -1": "expiring_within_days=-1", "--status=": "status=", "--role boss --limit 101": "role=boss&limit=101",
+		"--status broken": "status=broken", "--limit 0": "limit=0", "--page x": "page=x",
+		"--expiring-within-days -1": "expiring_within_days=-1", "--status=": "status=",
+		"--role boss --limit 101": "role=boss&limit=101",
 	} {
 		d.want(2, append([]string{"warranties", "list"}, strings.Fields(args)...)...)
 		_, err := api.ListWarranties.Decode(api.Parts{Query: query})

@@ -15,20 +15,20 @@ import (
 
 var formats = []string{"table", "json", "ndjson", "csv"}
 
-// checkOutput refuses forms that there are not.
+// checkOutput validates the output flags.
 func (r *run) checkOutput() error {
 	switch {
 	case r.output != "" && !slices.Contains(formats, r.output):
-		wrong := r.output
+		unknown := r.output
 		r.output = ""
-		return usage("There is no output form "+quote(wrong)+".", "Write -o table, json, ndjson or csv.")
+		return usage("Unknown output format "+quote(unknown)+".", "Use -o table, json, ndjson or csv.")
 	case r.pretty && r.output != "" && r.output != "json":
-		return usage("--pretty is for JSON.", "Leave out --pretty or -o "+r.output+".")
+		return usage("--pretty only works with JSON.", "Remove --pretty or -o "+r.output+".")
 	}
 	return nil
 }
 
-// format is the form of the output.
+// format returns the output format.
 func (r *run) format() string {
 	switch {
 	case r.pretty:
@@ -41,22 +41,22 @@ func (r *run) format() string {
 	return "json"
 }
 
-// show writes what an operation answered to standard output.
-func (r *run) show(op *api.Spec, out any, a client.Answer) error {
+// show writes the result of an operation to standard output.
+func (r *run) show(op *api.Spec, out any, response client.Response) error {
 	if _, ok := out.(*warranty.None); ok {
 		return nil
 	}
 	switch r.format() {
 	case "pretty":
-		return r.write(indented(a.Body))
+		return r.write(indentJSON(response.Body))
 	case "ndjson":
-		records, err := recordsOf(a.Body, op.Paged())
+		records, err := recordsOf(response.Body, op.Paged())
 		if err != nil {
 			return err
 		}
 		var b bytes.Buffer
 		for _, record := range records {
-			b.Write(oneLine(record))
+			b.Write(compactJSON(record))
 			b.WriteByte('\n')
 		}
 		return r.write(b.Bytes())
@@ -65,10 +65,10 @@ func (r *run) show(op *api.Spec, out any, a client.Answer) error {
 	case "table":
 		return r.showTable(op, out)
 	}
-	return r.write(append(oneLine(a.Body), '\n'))
+	return r.write(append(compactJSON(response.Body), '\n'))
 }
 
-// showLocal writes an answer that this program makes itself, in the service's form.
+// showLocal writes a result of svc itself, in the format of the service.
 func (r *run) showLocal(v any, table func() string) error {
 	if r.format() == "table" {
 		return r.write([]byte(table()))
@@ -79,27 +79,27 @@ func (r *run) showLocal(v any, table func() string) error {
 	}
 	switch r.format() {
 	case "ndjson":
-		return r.write(append(plainJSON(record), '\n'))
+		return r.write(append(safeJSON(record), '\n'))
 	case "csv":
 		return r.showCSV(v)
 	}
 	body := append(append([]byte(`{"data":`), record...), '}')
 	if r.format() == "pretty" {
-		return r.write(indented(body))
+		return r.write(indentJSON(body))
 	}
-	return r.write(append(plainJSON(body), '\n'))
+	return r.write(append(safeJSON(body), '\n'))
 }
 
-// write is the only way to standard output for data.
+// write writes data to standard output.
 func (r *run) write(b []byte) error {
 	r.bar.clear()
 	_, err := r.Stdout.Write(b)
 	return err
 }
 
-// oneLine is JSON as it came, unless it has line breaks or characters that a
-// terminal would act on: those are written in another way that means the same.
-func oneLine(b []byte) []byte {
+// compactJSON returns JSON on one line, with unsafe characters escaped. Other JSON is
+// not changed.
+func compactJSON(b []byte) []byte {
 	b = bytes.TrimSpace(b)
 	if bytes.ContainsAny(b, "\r\n\t") {
 		var compact bytes.Buffer
@@ -107,19 +107,19 @@ func oneLine(b []byte) []byte {
 			b = compact.Bytes()
 		}
 	}
-	return plainJSON(b)
+	return safeJSON(b)
 }
 
-func indented(b []byte) []byte {
+func indentJSON(b []byte) []byte {
 	var out bytes.Buffer
-	if err := json.Indent(&out, plainJSON(bytes.TrimSpace(b)), "", "  "); err != nil {
-		return append(oneLine(b), '\n')
+	if err := json.Indent(&out, safeJSON(bytes.TrimSpace(b)), "", "  "); err != nil {
+		return append(compactJSON(b), '\n')
 	}
 	out.WriteByte('\n')
 	return out.Bytes()
 }
 
-// recordsOf takes the records out of an answer, each as it came.
+// recordsOf returns the unparsed records of a response.
 func recordsOf(body []byte, paged bool) ([]json.RawMessage, error) {
 	if paged {
 		var page struct {
@@ -135,7 +135,7 @@ func recordsOf(body []byte, paged bool) ([]json.RawMessage, error) {
 	return []json.RawMessage{one.Data}, err
 }
 
-// listOf is the records of an answer: those of a page, or the one that there is.
+// listOf returns the records of a page, or a list of the single record.
 func listOf(out any) reflect.Value {
 	v := reflect.ValueOf(out)
 	if v.Kind() == reflect.Pointer {
@@ -148,7 +148,7 @@ func listOf(out any) reflect.Value {
 	return reflect.Append(one, v)
 }
 
-// dataOf is the Data of a page.
+// dataOf returns the Data field of a page.
 func dataOf(v reflect.Value) reflect.Value {
 	if v.Kind() != reflect.Struct || !v.FieldByName("Pagination").IsValid() {
 		return reflect.Value{}
@@ -156,7 +156,7 @@ func dataOf(v reflect.Value) reflect.Value {
 	return v.FieldByName("Data")
 }
 
-// showCSV writes records as rows under the names of their fields.
+// showCSV writes records as CSV, with the field names in the first row.
 func (r *run) showCSV(out any) error {
 	var b bytes.Buffer
 	if err := writeCSV(&b, out); err != nil {

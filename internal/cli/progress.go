@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// progress is a line on a terminal that says how far a long command is. Without a
-// terminal there is none: a log has no use for it.
+// progress is a progress bar on a terminal. A nil progress does nothing.
 type progress struct {
 	w       io.Writer
 	columns int
@@ -17,7 +16,7 @@ type progress struct {
 	shown   bool
 }
 
-// startProgress shows the line from now on.
+// startProgress enables the progress bar if standard error is a terminal.
 func (r *run) startProgress() {
 	if r.StderrTerminal {
 		columns := r.Width()
@@ -28,8 +27,8 @@ func (r *run) startProgress() {
 	}
 }
 
-// update shows how much is done, from 0 to 1; less than 0 is unknown. It shows no
-// more than ten pictures a second.
+// update redraws the bar, at most ten times a second. done is from 0 to 1, or
+// negative if unknown.
 func (p *progress) update(done float64, text string) {
 	if p == nil || p.shown && p.now().Sub(p.last) < 100*time.Millisecond {
 		return
@@ -39,16 +38,18 @@ func (p *progress) update(done float64, text string) {
 	if done >= 0 {
 		const columns = 24
 		at := int(min(done, 1) * (columns - 1))
-		bar = strings.Repeat("━", at) + "●" + strings.Repeat("─", columns-1-at) + fmt.Sprintf(" %3.0f %%  ", 100*min(done, 1))
+		bar = strings.Repeat("━", at) + "●" + strings.Repeat("─", columns-1-at) +
+			fmt.Sprintf(" %3.0f %%  ", 100*min(done, 1))
 	}
-	_, _ = io.WriteString(p.w, "\r\x1b[K"+strings.TrimRight(fit(bar+line(text), p.columns-1), " ")) // a lost picture is no loss
+	text = strings.TrimRight(fit(bar+safeLine(text), p.columns-1), " ")
+	_, _ = io.WriteString(p.w, "\r\x1b[K"+text) // failures do not matter
 }
 
-// clear takes the line away, so that something else can be written there.
+// clear removes the bar, so that other output can follow.
 func (p *progress) clear() {
 	if p == nil || !p.shown {
 		return
 	}
 	p.shown = false
-	_, _ = io.WriteString(p.w, "\r\x1b[K") // as above
+	_, _ = io.WriteString(p.w, "\r\x1b[K") // failures do not matter
 }

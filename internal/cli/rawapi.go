@@ -21,15 +21,20 @@ func (r *run) apiCommand() *cobra.Command {
 	var data string
 	var headers []string
 	var include bool
-	cmd := &cobra.Command{Use: "api <method> <path>", Short: "Send any request to the service, with the key",
-		Long: `Sends a request with the key and writes the answer. A path is relative to the
-base address; one that begins with /api/ is relative to the host.`,
-		Example: "  svc api GET '/warranties?limit=1'\n  svc api PUT /warranties/01935b2e-7c4a-7def-8123-456789abcdef -H 'If-Match: \"1\"' -d '{\"category\": \"Kitchen\"}'\n  svc api GET /api/v1/auth/status --include",
-		Args:    arguments("method", "path")}
+	cmd := &cobra.Command{
+		Use:   "api <method> <path>",
+		Short: "Send any request to the service",
+		Long: `Sends a request with your key and prints the response. The path is relative to the
+base URL, or to the host if it begins with /api/.`,
+		Example: `  svc api GET '/warranties?limit=1'
+  svc api PUT /warranties/01935b2e-7c4a-7def-8123-456789abcdef -H 'If-Match: "1"' -d '{"category": "Kitchen"}'
+  svc api GET /api/v1/auth/status --include`,
+		Args: arguments("method", "path"),
+	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&data, "data", "d", "", "`JSON` body; @file reads a file, - standard input")
-	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`header` to send, as Name: value (may be given again)")
-	cmd.Flags().BoolVarP(&include, "include", "i", false, "write status and headers of the answer to standard error")
+	cmd.Flags().StringVarP(&data, "data", "d", "", "`JSON` body; @file reads a file, - reads standard input")
+	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "request `header`, such as 'Name: value' (repeatable)")
+	cmd.Flags().BoolVarP(&include, "include", "i", false, "print the status and headers of the response to standard error")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		request, err := r.rawRequest(args[0], args[1], headers)
 		if err != nil {
@@ -44,28 +49,29 @@ base address; one that begins with /api/ is relative to the host.`,
 		if err != nil {
 			return err
 		}
-		answer, err := remote.Send(cmd.Context(), request)
-		if include && answer.Status != 0 {
-			r.headers(answer)
+		response, err := remote.Send(cmd.Context(), request)
+		if include && response.Status != 0 {
+			r.headers(response)
 		}
 		if err != nil {
-			return &remoteError{err, answer}
+			return &remoteError{err, response}
 		}
-		return r.showRaw(answer)
+		return r.showRaw(response)
 	}
 	return cmd
 }
 
-// rawRequest checks what a person typed. The key goes along, so the path must
-// not be able to lead elsewhere, and no header may hold a second one.
+// rawRequest validates the arguments. The path cannot lead to another host, because
+// the request has the key, and no header can contain a second key.
 func (r *run) rawRequest(method, path string, headers []string) (api.Request, error) {
 	request := api.Request{Method: strings.ToUpper(method), Header: http.Header{}}
 	if !slices.Contains([]string{"GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"}, request.Method) {
-		return request, usage("There is no method "+quote(method)+".", "Write GET, POST, PUT or DELETE.")
+		return request, usage("Unknown method "+quote(method)+".", "Use GET, POST, PUT or DELETE.")
 	}
 	switch {
 	case !strings.HasPrefix(path, "/"):
-		return request, usage("The path does not begin with a slash.", "Write a path below the base address, such as /warranties; the host is that of --base-url.")
+		return request, usage("The path must begin with a slash.",
+			"Use a path relative to the base URL, such as /warranties. Set the host with --base-url.")
 	case strings.HasPrefix(path, string(api.Host)+"/"):
 		request.Path = path
 	default:
@@ -76,9 +82,10 @@ func (r *run) rawRequest(method, path string, headers []string) (api.Request, er
 		name = http.CanonicalHeaderKey(strings.TrimSpace(name))
 		switch {
 		case !ok:
-			return request, usage("A header has no colon.", "Write -H 'Name: value'.")
+			return request, usage("Invalid header: missing colon.", "Use -H 'Name: value'.")
 		case slices.Contains([]string{"X-Api-Key", "Authorization", "Cookie"}, name):
-			return request, usage("The key is never given on the command line.", "Use svc auth login, SVC_API_KEY or --api-key-file.")
+			return request, usage("The key cannot be on the command line.",
+				"Use svc auth login, SVC_API_KEY or --api-key-file.")
 		}
 		request.Header.Add(name, strings.TrimSpace(value))
 	}
@@ -92,46 +99,46 @@ func (r *run) rawBody(ctx context.Context, data string) ([]byte, error) {
 	case strings.HasPrefix(data, "@"):
 		body, err := os.ReadFile(data[1:])
 		if err != nil {
-			return nil, usage("The file "+quote(data[1:])+" can not be read.", "Check its name and whether you may read it.")
+			return nil, usage("Cannot read the file "+quote(data[1:])+".", "Check its name and permissions.")
 		}
 		return body, nil
 	}
 	return []byte(data), nil
 }
 
-func (r *run) headers(a client.Answer) {
-	r.note("%d %s", a.Status, http.StatusText(a.Status))
-	for _, name := range slices.Sorted(maps.Keys(a.Header)) {
-		for _, value := range a.Header[name] {
+func (r *run) headers(response client.Response) {
+	r.note("%d %s", response.Status, http.StatusText(response.Status))
+	for _, name := range slices.Sorted(maps.Keys(response.Header)) {
+		for _, value := range response.Header[name] {
 			r.note("%s: %s", name, value)
 		}
 	}
 }
 
-// showRaw writes an answer that may be anything. What is no JSON goes to a
-// terminal only as text.
-func (r *run) showRaw(a client.Answer) error {
-	if len(a.Body) == 0 {
+// showRaw writes any response. On a terminal, a body that is not JSON is escaped.
+func (r *run) showRaw(response client.Response) error {
+	body := response.Body
+	if len(body) == 0 {
 		return nil
 	}
-	if !json.Valid(a.Body) {
+	if !json.Valid(body) {
 		if r.StdoutTerminal {
-			return r.write([]byte(lines(string(a.Body)) + "\n"))
+			return r.write([]byte(safeLines(string(body)) + "\n"))
 		}
-		return r.write(a.Body)
+		return r.write(body)
 	}
 	switch r.format() {
 	case "json":
-		return r.write(append(oneLine(a.Body), '\n'))
+		return r.write(append(compactJSON(body), '\n'))
 	case "ndjson":
-		return r.rawRecords(a.Body)
+		return r.rawRecords(body)
 	case "csv":
-		return usage("An answer that this program does not know can not be CSV.", "Leave out -o csv.")
+		return usage("svc api does not support -o csv.", "Remove -o csv.")
 	}
-	return r.write(indented(a.Body))
+	return r.write(indentJSON(body))
 }
 
-// rawRecords writes each record on a line when the answer is a list.
+// rawRecords writes one line per record if the response is a list.
 func (r *run) rawRecords(body []byte) error {
 	records, err := recordsOf(body, true)
 	if err != nil {
@@ -141,7 +148,7 @@ func (r *run) rawRecords(body []byte) error {
 		records = []json.RawMessage{body}
 	}
 	for _, record := range records {
-		if err := r.write(fmt.Appendf(nil, "%s\n", oneLine(record))); err != nil {
+		if err := r.write(fmt.Appendf(nil, "%s\n", compactJSON(record))); err != nil {
 			return err
 		}
 	}

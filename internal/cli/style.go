@@ -1,13 +1,13 @@
 package cli
 
-// style colours text, or leaves it as it is.
+// style colors text if on is set.
 type style struct{ on bool }
 
 // outStyle is for standard output, errorStyle for standard error.
-func (r *run) outStyle() style   { return style{r.StdoutTerminal && r.colour()} }
-func (r *run) errorStyle() style { return style{r.StderrTerminal && r.colour()} }
+func (r *run) outStyle() style   { return style{r.StdoutTerminal && r.color()} }
+func (r *run) errorStyle() style { return style{r.StderrTerminal && r.color()} }
 
-func (r *run) colour() bool {
+func (r *run) color() bool {
 	return !r.noColor && r.Getenv("NO_COLOR") == "" && r.Getenv("TERM") != "dumb"
 }
 
@@ -22,7 +22,7 @@ func (s style) bad(text string) string    { return s.paint("1;31", text) }
 func (s style) strong(text string) string { return s.paint("1", text) }
 func (s style) faint(text string) string  { return s.paint("2", text) }
 
-// status colours a word by what it means; the word says it too.
+// status colors text by the status in word.
 func (s style) status(word, text string) string {
 	switch word {
 	case "active", "approved", "resolved":

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// column is one of a table. When the terminal is too narrow, the columns with
-// the highest drop are left out first, and the flexible one gets what remains.
+// column is a column of a table. If the terminal is too narrow, the columns with the
+// highest drop value are left out first, and the flex column is truncated.
 type column struct {
 	title string
 	drop  int
@@ -20,8 +20,8 @@ const (
 	leastFlex = 16
 )
 
-// layout writes the columns side by side, at most so many columns of the
-// terminal wide; 0 is no limit.
+// layout formats the columns as a table of at most limit terminal columns; 0 is
+// unlimited.
 func layout(columns []*column, limit int, s style) string {
 	columns = fitting(columns, limit)
 	widths := make([]int, len(columns))
@@ -52,7 +52,7 @@ func layout(columns []*column, limit int, s style) string {
 	return b.String()
 }
 
-// fitting leaves out columns until the rest fits.
+// fitting drops columns until the rest fits.
 func fitting(columns []*column, limit int) []*column {
 	for limit > 0 {
 		total, worst := -len(gap), -1
@@ -82,7 +82,7 @@ func (c *column) width() int {
 	return w
 }
 
-// cell is a cell in its width; row -1 is the head. The last column is not filled up.
+// cell formats a cell; row -1 is the header. The last column is not padded.
 func (c *column) cell(row, columns int, last bool, s style) string {
 	text := c.title
 	if row >= 0 {
@@ -106,10 +106,10 @@ func (c *column) cell(row, columns int, last bool, s style) string {
 	return bare + fill
 }
 
-// pair is one line of a record.
+// pair is a field of a record.
 type pair struct{ name, value string }
 
-// listing writes the lines of a record, names to the left. What has no value is left out.
+// listing formats the fields of a record, one per line, without empty fields.
 func listing(pairs []pair, s style) string {
 	left := 0
 	for _, p := range pairs {
@@ -123,7 +123,7 @@ func listing(pairs []pair, s style) string {
 			continue
 		}
 		indent := "\n" + strings.Repeat(" ", left+len(gap))
-		b.WriteString(s.faint(fit(p.name, left)) + gap + strings.ReplaceAll(lines(p.value), "\n", indent) + "\n")
+		b.WriteString(s.faint(fit(p.name, left)) + gap + strings.ReplaceAll(safeLines(p.value), "\n", indent) + "\n")
 	}
 	return b.String()
 }

@@ -10,14 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// This file keeps text that comes from elsewhere from doing anything to the
-// terminal but being read on it.
+// This file makes untrusted text safe to print on a terminal.
 
-// dangerous tells characters that a terminal acts on or that change how their
-// neighbours read: control characters (C0, DEL, C1) and invisible format
-// characters, direction changes among them. The joiners that Persian and emoji
-// need, and soft hyphens, do no harm.
-func dangerous(r rune) bool {
+// isUnsafe reports whether a terminal acts on a character, or whether it changes how
+// other characters appear: control characters (C0, DEL, C1) and invisible format
+// characters, such as direction overrides. The joiners used in Persian and emoji, and
+// soft hyphens, are safe.
+func isUnsafe(r rune) bool {
 	switch {
 	case r >= ' ' && r <= '~':
 		return false
@@ -27,19 +26,19 @@ func dangerous(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// line is a text as one line that can be shown: line breaks and tabs become
-// spaces, and what is dangerous is spelled out.
-func line(s string) string {
-	return shown(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s), false)
+// safeLine returns text on one line: line breaks and tabs become spaces, and unsafe
+// characters are escaped.
+func safeLine(s string) string {
+	return escapeUnsafe(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(s), false)
 }
 
-// lines is a text that may have several lines.
-func lines(s string) string {
-	return shown(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s), true)
+// safeLines is like safeLine but keeps line breaks.
+func safeLines(s string) string {
+	return escapeUnsafe(strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", "    ").Replace(s), true)
 }
 
-func shown(s string, multiline bool) string {
-	clean := func(r rune) bool { return !dangerous(r) || multiline && r == '\n' }
+func escapeUnsafe(s string, multiline bool) string {
+	clean := func(r rune) bool { return !isUnsafe(r) || multiline && r == '\n' }
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !clean(r) }) {
 		return s
 	}
@@ -59,11 +58,10 @@ func shown(s string, multiline bool) string {
 	return b.String()
 }
 
-// plainJSON is a JSON text with every dangerous character written as JSON's own
-// escape, which means the same. In JSON such characters can only stand in
-// strings, but for line breaks, which the callers take care of.
-func plainJSON(b []byte) []byte {
-	bad := func(r rune) bool { return r >= 0x7F && dangerous(r) }
+// safeJSON escapes unsafe characters in JSON. They can only occur in strings, except
+// line breaks, which the callers remove.
+func safeJSON(b []byte) []byte {
+	bad := func(r rune) bool { return r >= 0x7F && isUnsafe(r) }
 	if bytes.IndexFunc(b, bad) < 0 {
 		return b
 	}
@@ -82,7 +80,7 @@ func plainJSON(b []byte) []byte {
 	return out.Bytes()
 }
 
-// count is a sentence with a number in it, in the singular or the plural.
+// count returns one for 1, or else many with the number.
 func count(n int64, one, many string) string {
 	if n == 1 {
 		return one
@@ -90,17 +88,17 @@ func count(n int64, one, many string) string {
 	return fmt.Sprintf(many, n)
 }
 
-// quote is something a person typed, fit to be said again.
+// quote returns user input in quotation marks, shortened to 60 characters.
 func quote(s string) string {
-	if s = line(s); utf8.RuneCountInString(s) > 60 {
+	if s = safeLine(s); utf8.RuneCountInString(s) > 60 {
 		s = string([]rune(s)[:60]) + "…"
 	}
 	return `"` + s + `"`
 }
 
-// sentence makes a sentence of an error of another library.
+// sentence formats the error text of a library as a sentence.
 func sentence(s string) string {
-	if s = line(s); s == "" {
+	if s = safeLine(s); s == "" {
 		return s
 	}
 	r, n := utf8.DecodeRuneInString(s)
@@ -109,8 +107,8 @@ func sentence(s string) string {
 
 var secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{12,}`)
 
-// scrub takes the key, and whatever else looks like one, out of a text for
-// standard error: people paste keys where they do not belong.
+// scrub removes the key, and anything that looks like a key, from text for standard
+// error. A user may have pasted a key in the wrong place.
 func (r *run) scrub(s string) string {
 	if len(r.key.Secret) >= 8 {
 		s = strings.ReplaceAll(s, r.key.Secret, "(secret)")
@@ -118,7 +116,7 @@ func (r *run) scrub(s string) string {
 	return secrets.ReplaceAllString(s, "${1}…")
 }
 
-// width is how many columns a text takes.
+// width returns the number of terminal columns of a text.
 func width(s string) int {
 	n := 0
 	for _, r := range s {
@@ -139,16 +137,23 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// wide are the characters that take two columns: East Asian scripts and emoji.
+// wide has the characters with two columns: East Asian scripts and emoji.
 var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115F, 1}, {0x231A, 0x231B, 1}, {0x23E9, 0x23EC, 1}, {0x25FD, 0x25FE, 1}, {0x2614, 0x2615, 1}, {0x2648, 0x2653, 1}, {0x26A1, 0x26A1, 1},
-		{0x26BD, 0x26BE, 1}, {0x2705, 0x2705, 1}, {0x270A, 0x270B, 1}, {0x2728, 0x2728, 1}, {0x274C, 0x274C, 1}, {0x2E80, 0x303E, 1}, {0x3041, 0xA4CF, 1}, {0xA960, 0xA97F, 1},
-		{0xAC00, 0xD7A3, 1}, {0xF900, 0xFAFF, 1}, {0xFE30, 0xFE6F, 1}, {0xFF00, 0xFF60, 1}, {0xFFE0, 0xFFE6, 1}},
-	R32: []unicode.Range32{{0x16FE0, 0x18AFF, 1}, {0x1B000, 0x1B2FF, 1}, {0x1F004, 0x1F004, 1}, {0x1F18E, 0x1F19A, 1}, {0x1F200, 0x1F265, 1}, {0x1F300, 0x1F64F, 1},
-		{0x1F680, 0x1F6FF, 1}, {0x1F7E0, 0x1F7EB, 1}, {0x1F900, 0x1FAFF, 1}, {0x20000, 0x3FFFD, 1}},
+	R16: []unicode.Range16{
+		{0x1100, 0x115F, 1}, {0x231A, 0x231B, 1}, {0x23E9, 0x23EC, 1}, {0x25FD, 0x25FE, 1}, {0x2614, 0x2615, 1},
+		{0x2648, 0x2653, 1}, {0x26A1, 0x26A1, 1}, {0x26BD, 0x26BE, 1}, {0x2705, 0x2705, 1}, {0x270A, 0x270B, 1},
+		{0x2728, 0x2728, 1}, {0x274C, 0x274C, 1}, {0x2E80, 0x303E, 1}, {0x3041, 0xA4CF, 1}, {0xA960, 0xA97F, 1},
+		{0xAC00, 0xD7A3, 1}, {0xF900, 0xFAFF, 1}, {0xFE30, 0xFE6F, 1}, {0xFF00, 0xFF60, 1}, {0xFFE0, 0xFFE6, 1},
+	},
+	R32: []unicode.Range32{
+		{0x16FE0, 0x18AFF, 1}, {0x1B000, 0x1B2FF, 1}, {0x1F004, 0x1F004, 1}, {0x1F18E, 0x1F19A, 1},
+		{0x1F200, 0x1F265, 1}, {0x1F300, 0x1F64F, 1}, {0x1F680, 0x1F6FF, 1}, {0x1F7E0, 0x1F7EB, 1},
+		{0x1F900, 0x1FAFF, 1}, {0x20000, 0x3FFFD, 1},
+	},
 }
 
-// fit is the text in exactly so many columns: filled up, or cut with an ellipsis.
+// fit pads or truncates a text to exactly the given columns. Truncated text ends in
+// an ellipsis.
 func fit(s string, columns int) string {
 	if w := width(s); w <= columns {
 		return s + strings.Repeat(" ", columns-w)

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// showTable writes an answer for people.
+// showTable writes a result as a table or a list of fields.
 func (r *run) showTable(op *api.Spec, out any) error {
 	var text string
 	switch v := out.(type) {
@@ -23,8 +23,9 @@ func (r *run) showTable(op *api.Spec, out any) error {
 	case *warranty.Page[warranty.Document]:
 		text = r.table(documentColumns(v.Data))
 	case *warranty.Warranty:
-		c := cover{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
-		text = r.headed(v.ProductName, c, append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()}))
+		c := coverage{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
+		pairs := append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()})
+		text = r.recordText(v.ProductName, c, pairs)
 	case *warranty.Verification:
 		text = r.verdict(v)
 	case *warranty.AuthStatus:
@@ -54,7 +55,7 @@ func (r *run) table(columns []*column) string {
 	return layout(columns, r.columns(), r.outStyle())
 }
 
-// columns is how wide the output may be.
+// columns returns the maximum width of the output, or 0 if it is unlimited.
 func (r *run) columns() int {
 	if !r.StdoutTerminal {
 		return 0
@@ -68,28 +69,33 @@ func (r *run) columns() int {
 func (r *run) footer(p warranty.Pagination) {
 	switch {
 	case p.Total == 0:
-		r.note("Nothing found.")
+		r.note("No results.")
 	case int64(p.Page) > p.TotalPages:
-		r.note("Page %d is past the end: there %s, %d in all.", p.Page, count(p.TotalPages, "is 1 page", "are %d pages"), p.Total)
+		r.note("Page %d does not exist. There %s (%d total).",
+			p.Page, count(p.TotalPages, "is 1 page", "are %d pages"), p.Total)
 	case p.TotalPages == 1:
-		r.note("%d in all.", p.Total)
+		r.note("%d total.", p.Total)
 	case int64(p.Page) < p.TotalPages:
-		r.note("Page %d of %d, %d in all; --page %d shows the next.", p.Page, p.TotalPages, p.Total, p.Page+1)
+		r.note("Page %d of %d (%d total). Next: --page %d", p.Page, p.TotalPages, p.Total, p.Page+1)
 	default:
-		r.note("Page %d of %d, %d in all.", p.Page, p.TotalPages, p.Total)
+		r.note("Page %d of %d (%d total).", p.Page, p.TotalPages, p.Total)
 	}
 }
 
 const barColumns = 12
 
 func warrantyColumns(list []warranty.Warranty, today warranty.Date, s style) []*column {
-	covers := make([]cover, len(list))
-	paint := func(row int, text string) string { return s.status(covers[row].mood(), text) }
-	product, reference, status := &column{title: "PRODUCT", flex: true}, &column{title: "REFERENCE"}, &column{title: "STATUS", paint: paint}
-	bar, ends, id := &column{title: "COVER", paint: paint, drop: 2}, &column{title: "ENDS"}, &column{title: "ID", drop: 4}
+	covers := make([]coverage, len(list))
+	paint := func(row int, text string) string { return s.status(covers[row].statusWord(), text) }
+	product := &column{title: "PRODUCT", flex: true}
+	reference := &column{title: "REFERENCE"}
+	status := &column{title: "STATUS", paint: paint}
+	bar := &column{title: "COVERAGE", paint: paint, drop: 2}
+	ends := &column{title: "ENDS"}
 	left := &column{title: "DAYS", right: true, drop: 3}
+	id := &column{title: "ID", drop: 4}
 	for i, w := range list {
-		covers[i] = cover{w.StartDate, w.EndDate, w.Status, w.DaysRemaining}
+		covers[i] = coverage{w.StartDate, w.EndDate, w.Status, w.DaysRemaining}
 		product.add(w.ProductName)
 		reference.add(string(w.ReferenceNumber))
 		status.add(w.Status.String())
@@ -106,9 +112,13 @@ func warrantyColumns(list []warranty.Warranty, today warranty.Date, s style) []*
 }
 
 func claimColumns(list []warranty.Claim, s style) []*column {
-	product, status, kind := &column{title: "PRODUCT", flex: true}, &column{title: "STATUS"}, &column{title: "TYPE", drop: 2}
-	incident, number, id := &column{title: "HAPPENED", drop: 1}, &column{title: "CLAIM", drop: 3}, &column{title: "ID"}
-	status.paint = func(row int, text string) string { return s.status(list[row].Status.String(), text) }
+	paint := func(row int, text string) string { return s.status(list[row].Status.String(), text) }
+	product := &column{title: "PRODUCT", flex: true}
+	status := &column{title: "STATUS", paint: paint}
+	kind := &column{title: "TYPE", drop: 2}
+	incident := &column{title: "INCIDENT", drop: 1}
+	number := &column{title: "CLAIM", drop: 3}
+	id := &column{title: "ID"}
 	for _, c := range list {
 		product.add(c.Warranty.ProductName)
 		status.add(c.Status.String())
@@ -121,20 +131,25 @@ func claimColumns(list []warranty.Claim, s style) []*column {
 }
 
 func documentColumns(list []warranty.Document) []*column {
-	file, kind, size := &column{title: "FILE", flex: true}, &column{title: "TYPE"}, &column{title: "SIZE", right: true, drop: 2}
-	product, added, id := &column{title: "PRODUCT", drop: 3}, &column{title: "ADDED", drop: 1}, &column{title: "ID"}
+	file := &column{title: "FILE", flex: true}
+	kind := &column{title: "TYPE"}
+	size := &column{title: "SIZE", right: true, drop: 2}
+	product := &column{title: "PRODUCT", drop: 3}
+	added := &column{title: "ADDED", drop: 1}
+	id := &column{title: "ID"}
 	for _, d := range list {
+		name := safeLine(d.Warranty.ProductName)
 		file.add(d.FileName)
 		kind.add(d.Type.String())
 		size.add(bytesText(d.SizeBytes))
-		product.add(fit(line(d.Warranty.ProductName), min(28, width(line(d.Warranty.ProductName)))))
+		product.add(fit(name, min(28, width(name))))
 		added.add(warranty.DateOf(d.CreatedAt).String())
 		id.add(d.ID.String())
 	}
 	return []*column{file, kind, size, product, added, id}
 }
 
-// anyColumns is a table of records that this package does not know.
+// anyColumns returns the columns of any other type of record.
 func anyColumns(list reflect.Value) []*column {
 	var columns []*column
 	for i, name := range sheet.Columns(list.Type().Elem()) {
@@ -148,7 +163,7 @@ func anyColumns(list reflect.Value) []*column {
 	return columns
 }
 
-func (c *column) add(cell string) { c.cells = append(c.cells, line(cell)) }
+func (c *column) add(cell string) { c.cells = append(c.cells, safeLine(cell)) }
 
 func bytesText(n int64) string {
 	switch {
@@ -160,30 +175,31 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
-// pairsOf lists the fields of a record by their names, but for some.
-func pairsOf(record any, but ...string) []pair {
+// pairsOf lists the fields of a record, except those in omit.
+func pairsOf(record any, omit ...string) []pair {
 	v := reflect.ValueOf(record)
 	values := sheet.Values(v)
 	var pairs []pair
 	for i, name := range sheet.Columns(v.Type()) {
-		label := strings.NewReplacer("_", " ", ".", " ").Replace(name) // warranty_id and warranty.id are one
-		if !slices.Contains(but, name) && !slices.ContainsFunc(pairs, func(p pair) bool { return p.name == label }) {
+		label := strings.NewReplacer("_", " ", ".", " ").Replace(name) // the same for warranty_id and warranty.id
+		if !slices.Contains(omit, name) && !slices.ContainsFunc(pairs, func(p pair) bool { return p.name == label }) {
 			pairs = append(pairs, pair{label, values[i]})
 		}
 	}
 	return pairs
 }
 
-// headed is a record below its name and its coverage line.
-func (r *run) headed(title string, c cover, pairs []pair) string {
+// recordText formats a record with its name and coverage bar.
+func (r *run) recordText(title string, c coverage, pairs []pair) string {
 	s := r.outStyle()
-	return s.strong(line(title)) + "\n" + s.status(c.mood(), c.bar(2*barColumns, r.today())) + "  " + c.words() + "\n\n" + listing(pairs, s)
+	bar := s.status(c.statusWord(), c.bar(2*barColumns, r.today()))
+	return s.strong(safeLine(title)) + "\n" + bar + "  " + c.words() + "\n\n" + listing(pairs, s)
 }
 
-// verdict says first whether the warranty is in force.
+// verdict formats a verification. The first line says whether the warranty is in force.
 func (r *run) verdict(v *warranty.Verification) string {
 	s := r.outStyle()
-	c := cover{v.StartDate, v.EndDate, v.Status, nil}
+	c := coverage{v.StartDate, v.EndDate, v.Status, nil}
 	if v.Status == warranty.Active && v.EndDate != warranty.Lifetime {
 		days := int(v.EndDate - r.today())
 		c.days = &days
@@ -195,5 +211,5 @@ func (r *run) verdict(v *warranty.Verification) string {
 	case v.Status != warranty.Active:
 		verdict = s.bad("✗ Not in force: " + v.Status.String())
 	}
-	return verdict + "\n\n" + r.headed(v.ProductName, c, pairsOf(*v, "product_name", "status"))
+	return verdict + "\n\n" + r.recordText(v.ProductName, c, pairsOf(*v, "product_name", "status"))
 }

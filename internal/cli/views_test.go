@@ -15,11 +15,18 @@ import (
 func TestCoverageLine(t *testing.T) {
 	date := func(s string) warranty.Date { d, _ := warranty.ParseDate(s); return d }
 	for _, test := range []struct{ start, end, today, status, want string }{
-		{"2026-01-01", "2026-12-31", "2026-01-01", "active", "●─────"}, {"2026-01-01", "2026-12-31", "2026-07-10", "active", "━━●───"}, {"2026-01-01", "2026-12-31", "2026-12-31", "active", "━━━━━●"},
-		{"2026-01-01", "2026-12-31", "2025-12-31", "upcoming", "○─────"}, {"2026-01-01", "2026-12-31", "2027-01-01", "expired", "━━━━━○"}, {"2026-01-01", "2026-12-31", "2026-07-01", "void", "╌╌╌╌╌╌"},
-		{"2026-01-01", "9999-12-31", "2026-07-01", "active", "━●───∞"}, {"2026-01-01", "2026-01-01", "2026-01-01", "active", "●─────"}, {"0001-01-01", "9999-12-30", "9999-01-01", "active", "━━━━●─"},
+		{"2026-01-01", "2026-12-31", "2026-01-01", "active", "●─────"},
+		{"2026-01-01", "2026-12-31", "2026-07-10", "active", "━━●───"},
+		{"2026-01-01", "2026-12-31", "2026-12-31", "active", "━━━━━●"},
+		{"2026-01-01", "2026-12-31", "2025-12-31", "upcoming", "○─────"},
+		{"2026-01-01", "2026-12-31", "2027-01-01", "expired", "━━━━━○"},
+		{"2026-01-01", "2026-12-31", "2026-07-01", "void", "╌╌╌╌╌╌"},
+		{"2026-01-01", "9999-12-31", "2026-07-01", "active", "━●───∞"},
+		{"2026-01-01", "2026-01-01", "2026-01-01", "active", "●─────"},
+		{"0001-01-01", "9999-12-30", "9999-01-01", "active", "━━━━●─"},
 	} {
-		if got := (cover{date(test.start), date(test.end), warranty.Status(test.status), nil}).bar(6, date(test.today)); got != test.want {
+		c := coverage{date(test.start), date(test.end), warranty.Status(test.status), nil}
+		if got := c.bar(6, date(test.today)); got != test.want {
 			t.Errorf("%s to %s on %s: %s, want %s", test.start, test.end, test.today, got, test.want)
 		}
 	}
@@ -27,13 +34,14 @@ func TestCoverageLine(t *testing.T) {
 
 func TestTablesFitTheTerminal(t *testing.T) {
 	long := record(`"` + strings.Repeat("Wäschetrockner 你好 ", 9) + `"`)
-	d := newDesk(t, answers(200, page(record(`"Kettle"`), long)))
+	d := newHarness(t, answers(200, page(record(`"Kettle"`), long)))
 	d.terminal = true
 	d.env["NO_COLOR"] = "1"
 	for _, d.columns = range []int{60, 72, 80, 100, 132, 200} {
 		d.want(0, "warranties", "list")
 		rows := strings.Split(strings.TrimSuffix(d.stdout, "\n"), "\n")
-		if len(rows) != 3 || !strings.HasPrefix(rows[0], "PRODUCT") || !strings.Contains(rows[1], "WR-7K2M-9QXT-4D8P-HV3A") || !strings.Contains(rows[1], "active") {
+		if len(rows) != 3 || !strings.HasPrefix(rows[0], "PRODUCT") ||
+			!strings.Contains(rows[1], "WR-7K2M-9QXT-4D8P-HV3A") || !strings.Contains(rows[1], "active") {
 			t.Errorf("%d columns:\n%s", d.columns, d.stdout)
 		}
 		for _, row := range rows {
@@ -43,50 +51,50 @@ func TestTablesFitTheTerminal(t *testing.T) {
 		}
 	}
 	if !strings.Contains(d.stdout, "━━━━●───────") || !strings.Contains(d.stdout, id) {
-		t.Errorf("200 columns show not everything:\n%s", d.stdout)
+		t.Errorf("200 columns do not show everything:\n%s", d.stdout)
 	}
-	if d.stderr != "2 in all.\n" {
+	if d.stderr != "2 total.\n" {
 		t.Errorf("%q", d.stderr)
 	}
 }
 
 func TestColourIsForTerminals(t *testing.T) {
-	coloured := func(d *desk, args ...string) bool {
+	colored := func(d *harness, args ...string) bool {
 		d.svc(append(args, "warranties", "list")...)
 		return strings.Contains(d.stdout+d.stderr, "\x1b[")
 	}
-	d := newDesk(t, answers(200, page(record(`"Kettle"`))))
+	d := newHarness(t, answers(200, page(record(`"Kettle"`))))
 	d.terminal = true
-	if !coloured(d) {
-		t.Error("a terminal has no colour")
+	if !colored(d) {
+		t.Error("no color on a terminal")
 	}
-	if coloured(d, "--no-color") || coloured(d, "-o", "json") {
-		t.Error("colour that nobody asked for")
+	if colored(d, "--no-color") || colored(d, "-o", "json") {
+		t.Error("color although it is disabled")
 	}
 	d.env["NO_COLOR"] = "1"
-	if coloured(d) {
-		t.Error("NO_COLOR is not honoured")
+	if colored(d) {
+		t.Error("NO_COLOR is ignored")
 	}
 	delete(d.env, "NO_COLOR")
 	d.env["TERM"] = "dumb"
-	if coloured(d) {
-		t.Error("a dumb terminal has colour")
+	if colored(d) {
+		t.Error("color on a dumb terminal")
 	}
 	delete(d.env, "TERM")
 	d.terminal = false
-	if coloured(d) || coloured(d, "-o", "table") {
-		t.Error("colour in a pipe")
+	if colored(d) || colored(d, "-o", "table") {
+		t.Error("color in a pipe")
 	}
 }
 
 func TestPipedOutputIsTheServicesOwn(t *testing.T) {
 	newer := page(strings.Replace(record(`"Kettle"`), `"id"`, `"colour":"of a newer service","id"`, 1))
-	d := newDesk(t, answers(200, newer))
+	d := newHarness(t, answers(200, newer))
 	d.want(0, "warranties", "list")
 	if d.stdout != newer+"\n" || d.stderr != "" {
 		t.Errorf("%q %q", d.stdout, d.stderr)
 	}
-	d.handler = answers(200, strings.ReplaceAll(newer, `,"`, ",\n  \"")) // a proxy that makes it pretty
+	d.handler = answers(200, strings.ReplaceAll(newer, `,"`, ",\n  \"")) // a proxy that reformats JSON
 	d.want(0, "warranties", "list")
 	if d.stdout != newer+"\n" {
 		t.Errorf("%q", d.stdout)
@@ -100,19 +108,20 @@ func TestPipedOutputIsTheServicesOwn(t *testing.T) {
 }
 
 func TestOtherFormsOfOneRecord(t *testing.T) {
-	d := newDesk(t, answers(200, `{"data":`+record(`"=Kettle"`)+`}`))
+	d := newHarness(t, answers(200, `{"data":`+record(`"=Kettle"`)+`}`))
 	d.want(0, "warranties", "get", id, "-o", "csv")
 	if !strings.Contains(d.stdout, ",'=Kettle,") || strings.Count(d.stdout, "\n") != 2 {
 		t.Errorf("%q", d.stdout)
 	}
 	d.want(0, "warranties", "get", id, "-o", "table")
-	if !strings.Contains(d.stdout, "=Kettle\n") || !strings.Contains(d.stdout, "active, 411 days left") || !strings.Contains(d.stdout, `"3"`) {
+	if !strings.Contains(d.stdout, "=Kettle\n") || !strings.Contains(d.stdout, "active, 411 days left") ||
+		!strings.Contains(d.stdout, `"3"`) {
 		t.Errorf("%s", d.stdout)
 	}
 }
 
 func TestAgentsAreConnectedWithoutTheKey(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newHarness(t, nil)
 	for _, a := range agents {
 		for _, hosted := range []bool{false, true} {
 			args := []string{"mcp", "config", "--client", a.name, "--base-url", "https://w.example/api/v1"}
@@ -125,13 +134,14 @@ func TestAgentsAreConnectedWithoutTheKey(t *testing.T) {
 			}
 			d.want(exit, args...)
 			if strings.Contains(d.stdout+d.stderr, key[4:20]) {
-				t.Errorf("%v holds the key: %s", args, d.stdout)
+				t.Errorf("%v prints the key: %s", args, d.stdout)
 			}
 			if exit != 0 {
 				continue
 			}
 			if a.name == "codex" {
-				if !strings.HasPrefix(d.stdout, "[mcp_servers.warranty]\n") || hosted && !strings.Contains(d.stdout, `env_http_headers = { "x-api-key" = "SVC_API_KEY" }`) {
+				if !strings.HasPrefix(d.stdout, "[mcp_servers.warranty]\n") ||
+					hosted && !strings.Contains(d.stdout, `env_http_headers = { "x-api-key" = "SVC_API_KEY" }`) {
 					t.Errorf("%s", d.stdout)
 				}
 			} else if !json.Valid([]byte(d.stdout)) {
@@ -141,7 +151,8 @@ func TestAgentsAreConnectedWithoutTheKey(t *testing.T) {
 			if hosted {
 				want = "https://w.example/api/mcp"
 			}
-			if !strings.Contains(d.stdout, want) || !strings.Contains(d.stdout, "SVC_API_KEY") && !strings.Contains(d.stdout, "svc-api-key") {
+			if !strings.Contains(d.stdout, want) || !strings.Contains(d.stdout, "SVC_API_KEY") &&
+				!strings.Contains(d.stdout, "svc-api-key") {
 				t.Errorf("%v: %s", args, d.stdout)
 			}
 		}
@@ -150,10 +161,11 @@ func TestAgentsAreConnectedWithoutTheKey(t *testing.T) {
 }
 
 func TestManPages(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newHarness(t, nil)
 	dir := filepath.Join(t.TempDir(), "man")
 	d.want(0, "man", dir)
-	for _, name := range []string{"svc.1", "svc-warranties.1", "svc-warranties-list.1", "svc-warranties-import.1", "svc-verify.1", "svc-auth-login.1", "svc-completion-bash.1", "svc-exit-codes.1"} {
+	for _, name := range []string{"svc.1", "svc-warranties.1", "svc-warranties-list.1", "svc-warranties-import.1",
+		"svc-verify.1", "svc-auth-login.1", "svc-completion-bash.1", "svc-exit-codes.1"} {
 		text, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !strings.HasPrefix(string(text), ".TH ") || !strings.Contains(string(text), ".SH DESCRIPTION") {
 			t.Errorf("%s: %v", name, err)
@@ -161,7 +173,7 @@ func TestManPages(t *testing.T) {
 	}
 	groff, err := exec.LookPath("groff")
 	if err != nil {
-		t.Skip("no groff on this machine")
+		t.Skip("groff is not installed")
 	}
 	pages, _ := filepath.Glob(filepath.Join(dir, "*.1"))
 	for _, page := range pages {
@@ -173,7 +185,7 @@ func TestManPages(t *testing.T) {
 }
 
 func TestAboutItself(t *testing.T) {
-	d := newDesk(t, nil)
+	d := newHarness(t, nil)
 	d.want(0, "version")
 	if !strings.HasPrefix(d.stdout, `{"data":{"version":"1.2.3","go":"go`) {
 		t.Errorf("%s", d.stdout)
@@ -185,7 +197,7 @@ func TestAboutItself(t *testing.T) {
 	d.want(0, "help", "exit-codes")
 	for _, e := range exitCodes {
 		if !strings.Contains(d.stdout, fmt.Sprintf("%5d  ", e.code)) {
-			t.Errorf("%d is not explained:\n%s", e.code, d.stdout)
+			t.Errorf("exit code %d is missing:\n%s", e.code, d.stdout)
 		}
 	}
 	for _, command := range []string{"", "warranties", "help warranties list", "auth --help"} {

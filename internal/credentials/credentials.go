@@ -1,5 +1,4 @@
-// Package credentials finds the key that a program on a person's machine calls
-// the service with, for svc and svc-mcp alike.
+// Package credentials finds and stores the API keys of svc and svc-mcp.
 package credentials
 
 import (
@@ -16,7 +15,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// MaxKey is more bytes than a key takes; a file that has more is something else.
+// MaxKey bounds the bytes read for a key; keys are shorter.
 const MaxKey = 4096
 
 // The environment variables.
@@ -26,35 +25,36 @@ const (
 	BaseURLEnv = "SVC_BASE_URL"
 )
 
-// Places are where a key may be: the first one that has a key wins.
-type Places struct {
-	BaseURL   string // of the service that the key is for
-	File      string // what --api-key-file names, if anything
+// Store finds the key of one service: in a file, in the environment, or among the
+// keys stored by "svc auth login".
+type Store struct {
+	BaseURL   string // of the service
+	File      string // from --api-key-file; optional
 	Getenv    func(string) string
-	ConfigDir func() (string, error) // of the user, for all programs
+	ConfigDir func() (string, error) // as os.UserConfigDir
 }
 
-// Key is a key and the place that it comes from. Without a secret none was found.
+// Key is an API key and its source. Secret is empty if no key was found.
 type Key struct {
 	Secret, From string
-	// Exposed tells that others on this machine can read the file that it is stored in.
+	// Exposed reports whether other users can read the file of the key.
 	Exposed bool
 }
 
-// BaseURL is the first address that is given, without a slash at its end.
-func BaseURL(addresses ...string) string {
-	for _, address := range addresses {
-		if address != "" {
-			return strings.TrimRight(address, "/")
+// BaseURL returns the first URL that is not empty, without trailing slashes.
+func BaseURL(urls ...string) string {
+	for _, url := range urls {
+		if url != "" {
+			return strings.TrimRight(url, "/")
 		}
 	}
 	return ""
 }
 
-// Find reads the key from the first place that has one. What cannot be a key of
-// this service is returned with an error, and must not be sent: it may be the key
-// of something else.
-func (p Places) Find() (Key, error) {
+// Find returns the key from the first source that has one. A value that is not a
+// key of this service is returned with an error and must not be sent: it may be a
+// secret of another service.
+func (p Store) Find() (Key, error) {
 	var key Key
 	var err error
 	switch {
@@ -67,7 +67,7 @@ func (p Places) Find() (Key, error) {
 		key.From = KeyFileEnv
 		key.Secret, err = readKey(p.Getenv(KeyFileEnv))
 	default:
-		var stored Stored
+		var stored StoredKeys
 		stored, err = p.Load()
 		key = Key{Secret: stored.Keys[p.BaseURL], From: "svc auth login", Exposed: stored.Exposed}
 	}
@@ -75,7 +75,8 @@ func (p Places) Find() (Key, error) {
 		return key, err
 	}
 	if _, ok := warranty.ParseSecret(key.Secret); !ok {
-		return key, warranty.Refuse(warranty.InvalidCredential, "The value from "+key.From+" is not a key of this service. It was not sent.")
+		return key, warranty.Refuse(warranty.InvalidCredential,
+			"The value from "+key.From+" is not a key of this service. It was not sent.")
 	}
 	return key, nil
 }
@@ -85,7 +86,7 @@ func readKey(path string) (string, error) {
 	if err != nil {
 		return "", fileError(path, err)
 	}
-	defer f.Close() // it was only read
+	defer f.Close() // read-only
 	text, err := io.ReadAll(io.LimitReader(f, MaxKey))
 	if err != nil {
 		return "", fileError(path, err)
@@ -101,32 +102,33 @@ func fileError(path string, err error) error {
 	if errors.As(err, &at) {
 		err = at.Err
 	}
-	return warranty.Refuse(warranty.MissingCredential, "Cannot read the key file "+strconv.Quote(path)+": "+err.Error()+".")
+	return warranty.Refuse(warranty.MissingCredential,
+		"Cannot read the key file "+strconv.Quote(path)+": "+err.Error()+".")
 }
 
-// Stored is the file of stored keys, one for each base address, so that a key
-// never goes to another service than its own.
-type Stored struct {
+// StoredKeys is the content of the credentials file: one key per base URL, so that a
+// key is only sent to its own service.
+type StoredKeys struct {
 	Keys map[string]string `json:"keys"`
-	// Exposed tells that others on this machine can read the file.
+	// Exposed reports whether other users can read the file.
 	Exposed bool `json:"-"`
 }
 
-// StoredIn is the file that "svc auth login" writes.
-func (p Places) StoredIn() (string, error) {
+// Path returns the path of the credentials file.
+func (p Store) Path() (string, error) {
 	dir, err := p.ConfigDir()
 	if err != nil {
-		return "", fmt.Errorf("no folder for settings: %w", err)
+		return "", fmt.Errorf("no configuration directory: %w", err)
 	}
 	return filepath.Join(dir, "svc", "credentials"), nil
 }
 
-// Load reads the stored keys; a file that does not exist has none.
-func (p Places) Load() (Stored, error) {
-	s := Stored{Keys: map[string]string{}}
-	file, err := p.StoredIn()
+// Load reads the credentials file. If it does not exist, there are no keys.
+func (p Store) Load() (StoredKeys, error) {
+	s := StoredKeys{Keys: map[string]string{}}
+	file, err := p.Path()
 	if err != nil {
-		return s, nil //nolint:nilerr // without a folder nothing can have been stored
+		return s, nil //nolint:nilerr // without a directory, nothing is stored
 	}
 	info, err := os.Stat(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,14 +143,16 @@ func (p Places) Load() (Stored, error) {
 		return s, fileError(file, err)
 	}
 	if err := api.ReadJSON(text, &s); err != nil || s.Keys == nil {
-		return s, warranty.Refuse(warranty.MissingCredential, "The file "+strconv.Quote(file)+" is damaged. Delete it and run svc auth login.")
+		return s, warranty.Refuse(warranty.MissingCredential,
+			"The file "+strconv.Quote(file)+" is damaged. Delete it and run svc auth login.")
 	}
 	return s, nil
 }
 
-// Save replaces the file at once, and never lets others read it.
-func (p Places) Save(s Stored) (string, error) {
-	file, err := p.StoredIn()
+// Save atomically replaces the credentials file, readable by its owner only, and
+// returns its path.
+func (p Store) Save(s StoredKeys) (string, error) {
+	file, err := p.Path()
 	if err != nil {
 		return "", err
 	}
@@ -156,7 +160,7 @@ func (p Places) Save(s Stored) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a folder needs its x
+	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // directories need the x bit
 		return "", err
 	}
 	text, err := api.AppendJSON(nil, s)

@@ -21,11 +21,12 @@ func secret(t *testing.T, seed byte) string {
 func TestStoredKeyBelongsToOneAddress(t *testing.T) {
 	dir := t.TempDir()
 	one, two := secret(t, 'a'), secret(t, 'b')
-	p := Places{Getenv: func(string) string { return "" }, ConfigDir: func() (string, error) { return dir, nil }}
-	if _, err := p.Save(Stored{Keys: map[string]string{"http://a/api/v1": one, "http://b/api/v1": two}}); err != nil {
+	p := Store{Getenv: func(string) string { return "" }, ConfigDir: func() (string, error) { return dir, nil }}
+	if _, err := p.Save(StoredKeys{Keys: map[string]string{"http://a/api/v1": one, "http://b/api/v1": two}}); err != nil {
 		t.Fatal(err)
 	}
-	for address, want := range map[string]string{"http://a/api/v1": one, "http://b/api/v1/": two, "http://c/api/v1": "", "http://a.evil/api/v1": ""} {
+	for address, want := range map[string]string{"http://a/api/v1": one, "http://b/api/v1/": two, "http://c/api/v1": "",
+		"http://a.evil/api/v1": ""} {
 		p.BaseURL = BaseURL("", address, "http://default/api/v1")
 		if got, err := p.Find(); err != nil || got.Secret != want {
 			t.Errorf("%s: %+v %v", address, got, err)
@@ -33,20 +34,24 @@ func TestStoredKeyBelongsToOneAddress(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "svc", "*"))
 	if err != nil || len(left) != 1 {
-		t.Errorf("left behind: %v %v", left, err)
+		t.Errorf("unexpected files: %v %v", left, err)
 	}
 	if err := os.WriteFile(left[0], []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.Find(); err == nil {
-		t.Error("a damaged file is no error")
+		t.Error("a damaged file was accepted")
 	}
 }
 
-// TestFirstPlaceWins holds for svc and svc-mcp, which both ask here (C20).
+// TestFirstPlaceWins covers svc and svc-mcp, which both use this package (C20).
 func TestFirstPlaceWins(t *testing.T) {
 	dir, env := t.TempDir(), map[string]string{}
-	p := Places{BaseURL: "http://a/api/v1", Getenv: func(name string) string { return env[name] }, ConfigDir: func() (string, error) { return dir, nil }}
+	p := Store{
+		BaseURL:   "http://a/api/v1",
+		Getenv:    func(name string) string { return env[name] },
+		ConfigDir: func() (string, error) { return dir, nil },
+	}
 	find := func(want, from string) {
 		t.Helper()
 		if got, err := p.Find(); err != nil || got.Secret != want || got.From != from {
@@ -61,7 +66,7 @@ func TestFirstPlaceWins(t *testing.T) {
 		return file
 	}
 	find("", "svc auth login")
-	if _, err := p.Save(Stored{Keys: map[string]string{p.BaseURL: secret(t, 'a')}}); err != nil {
+	if _, err := p.Save(StoredKeys{Keys: map[string]string{p.BaseURL: secret(t, 'a')}}); err != nil {
 		t.Fatal(err)
 	}
 	find(secret(t, 'a'), "svc auth login")
@@ -71,7 +76,8 @@ func TestFirstPlaceWins(t *testing.T) {
 	find(secret(t, 'c'), KeyEnv)
 	p.File = write("flag", secret(t, 'd'))
 	find(secret(t, 'd'), "--api-key-file")
-	for name, file := range map[string]string{"empty": write("empty", " \n"), "missing": filepath.Join(dir, "missing"), "another's": write("other", "ghp_0123456789")} {
+	for name, file := range map[string]string{"empty": write("empty", " \n"), "missing": filepath.Join(dir, "missing"),
+		"another's": write("other", "ghp_0123456789")} {
 		p.File = file
 		if _, err := p.Find(); err == nil || strings.Contains(err.Error(), "ghp_") {
 			t.Errorf("%s: %v", name, err)

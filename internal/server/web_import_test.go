@@ -126,7 +126,7 @@ func TestWebImportChoices(t *testing.T) {
 	missing.says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Detected: Bought", "Kettle,03/04/2026")
 	choice := []string{"kept", missing.value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
 	unclear := b.sheet(choice...)
-	unclear.says(t, "an unclear day", 200, "This date may mean two days")
+	unclear.says(t, "an unclear day", 200, "The order of day and month is ambiguous")
 	equal(t, "figures", unclear.stats(), map[string]string{"To create": "0", "Already imported": "0", "Rows with errors": "1"})
 	choice = append(choice, "date_order", "dmy")
 	clear := b.sheet(choice...)
@@ -157,7 +157,7 @@ func TestWebImportRefusals(t *testing.T) {
 			"nothing":        {422, "The file is empty", nil},
 			"no rows":        {422, "The file has no rows", []string{"sheet", head}},
 			"a workbook":     {422, "This is an Excel workbook", []string{"file", "PK\x03\x04rest"}},
-			"an open quote":  {422, "is not CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"an open quote":  {422, "is not valid CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
 			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
 			"too much":       {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
 			"far too much":   {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},

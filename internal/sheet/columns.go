@@ -7,49 +7,55 @@ import (
 	"unicode"
 )
 
-// guess says under which names other programs keep a field. The names have no
-// case, spaces or punctuation; the first that is found and not empty is taken.
-// HB is Homebox; Asset names are Snipe-IT's; WarrantyDuration is Warracker's.
+// guess lists the column names that other programs use for a field, normalized.
+// The first column that exists and has a value wins. HB names are from Homebox,
+// Asset names from Snipe-IT, WarrantyDuration names from Warracker.
 type guess struct {
 	field string
 	names string
 }
 
-// The lengths, the brand and the model are not fields of a warranty: its end is
-// worked out from the first, and its name and description keep the others.
+// A warranty has no fields for lengths, brand and model. The end date is computed
+// from a length; brand and model are kept in the name or the description.
 var guesses = []guess{
 	{"product_name", "productname product hbname itemname assetname item name title bezeichnung produkt"},
-	{"start_date", "startdate coverstart warrantystart warrantystartdate purchasedate hbpurchasedate hbpurchasetime purchased datepurchased dateofpurchase boughton bought orderdate invoicedate kaufdatum"},
-	{"end_date", "enddate coverend warrantyend warrantyenddate warrantyexpires hbwarrantyexpires warrantyexpiration warrantyexpirationdate warrantyexpiry warrantyexpirydate expirationdate expirydate expires expireson warrantyuntil validuntil garantiebis"},
+	{"start_date", "startdate coverstart warrantystart warrantystartdate purchasedate hbpurchasedate hbpurchasetime " +
+		"purchased datepurchased dateofpurchase boughton bought orderdate invoicedate kaufdatum"},
+	{"end_date", "enddate coverend warrantyend warrantyenddate warrantyexpires hbwarrantyexpires warrantyexpiration " +
+		"warrantyexpirationdate warrantyexpiry warrantyexpirydate expirationdate expirydate expires expireson " +
+		"warrantyuntil validuntil garantiebis"},
 	{"serial_number", "serialnumber hbserialnumber serial serialno serialnumbers sn seriennummer"},
 	{"external_id", "externalid"},
 	{"category", "category categoryname kategorie"},
 	{"supplier", "supplier suppliername distributor lieferant"},
-	{"seller_name", "sellername seller vendor hbpurchasefrom purchasefrom purchasedfrom boughtfrom boughtat retailer store shop dealer haendler händler"},
+	{"seller_name", "sellername seller vendor hbpurchasefrom purchasefrom purchasedfrom boughtfrom boughtat retailer " +
+		"store shop dealer haendler händler"},
 	{"seller_email", "selleremail vendoremail dealeremail"},
-	{"description", "description hbdescription warrantydetails hbwarrantydetails notes hbnotes note comments remarks beschreibung notizen"},
+	{"description", "description hbdescription warrantydetails hbwarrantydetails notes hbnotes note comments remarks " +
+		"beschreibung notizen"},
 	{"brand", "brand manufacturer hbmanufacturer make marke hersteller"},
 	{"model", "model modelname assetmodel hbmodelnumber modelnumber modelno modell"},
 	{"lifetime", "islifetime lifetime lifetimewarranty hblifetimewarranty"},
 	{"years", "warrantydurationyears garantiejahre years jahre"},
 	{"months", "warrantydurationmonths garantiemonate months monate"},
 	{"days", "warrantydurationdays garantietage"},
-	{"duration", "warranty warrantyduration warrantyperiod warrantylength guarantee duration garantie garantiezeit garantiedauer garanzia garantía"},
-	{"status", ""},           // only of this service's own export: elsewhere it is the status of something else
-	{"reference_number", ""}, // the same
+	{"duration", "warranty warrantyduration warrantyperiod warrantylength guarantee duration garantie garantiezeit " +
+		"garantiedauer garanzia garantía"},
+	{"status", ""},           // only from svc exports; other programs have other statuses
+	{"reference_number", ""}, // likewise
 }
 
-// unitFields are the fields of lengths whose unit a column's name tells.
+// unitFields maps a unit to the field of a length in that unit.
 var unitFields = map[unit]string{years: "years", months: "months", days: "days"}
 
-// mapping says which columns, in this order, a field is read from.
+// mapping lists the columns that each field is read from, in order of preference.
 type mapping struct {
 	header  []string
 	columns map[string][]int
-	source  string // the program whose export it seems to be
+	source  string // the detected program, or empty
 }
 
-// The programs whose exports are known by their columns.
+// The programs whose exports are detected by their columns.
 const (
 	homebox   = "Homebox"
 	warracker = "Warracker"
@@ -57,7 +63,7 @@ const (
 	ours      = "svc"
 )
 
-// mapColumns guesses which column is what; what was chosen goes before.
+// mapColumns guesses the columns of each field. Entries of chosen override guesses.
 func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 	m := mapping{header: header, columns: map[string][]int{}, source: sourceOf(header)}
 	taken := map[int]bool{}
@@ -68,11 +74,14 @@ func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 		}
 		m.columns[g.field] = []int{}
 		if name = strings.TrimSpace(name); name == "" {
-			continue // the field is to be left out
+			continue // leave the field out
 		}
 		i := columnOf(header, name)
 		if i < 0 {
-			return m, &Fault{"The file has no column \"" + name + "\".", "Its columns are " + strings.Join(header, ", ") + "."}
+			return m, &Fault{
+				What: "The file has no column \"" + name + "\".",
+				Fix:  "Its columns are " + strings.Join(header, ", ") + ".",
+			}
 		}
 		m.columns[g.field] = []int{i}
 		taken[i] = true
@@ -82,7 +91,7 @@ func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 			continue
 		}
 		for name := range strings.FieldsSeq(m.names(g)) {
-			i := slices.IndexFunc(header, func(h string) bool { return bare(h) == name })
+			i := slices.IndexFunc(header, func(h string) bool { return normalize(h) == name })
 			if i >= 0 && !taken[i] {
 				m.columns[g.field] = append(m.columns[g.field], i)
 				taken[i] = true
@@ -98,17 +107,17 @@ func mapColumns(header []string, chosen map[string]string) (mapping, error) {
 	return m, m.check()
 }
 
-// names are those of a guess in this file.
+// names returns the column names to look for.
 func (m mapping) names(g guess) string {
 	if g.names == "" && m.source == ours {
-		return bare(g.field)
+		return normalize(g.field)
 	}
 	return g.names
 }
 
 var words = regexp.MustCompile(`\p{Lu}?\p{Ll}+|\p{Lu}+`)
 
-// unitOf is the unit that the name of a column of lengths tells, as in
+// unitOf returns the unit in the name of a length column, such as
 // "Warranty (years)", "Years of warranty" or "Garantie in Monaten".
 func unitOf(name string) unit {
 	found, rest := noUnit, ""
@@ -130,8 +139,8 @@ func unitOf(name string) unit {
 	return found
 }
 
-// lengthUnit is what a number alone in a column of lengths counts. Snipe-IT keeps
-// months; elsewhere nobody knows.
+// lengthUnit is the unit of a bare number in a length column: months in exports of
+// Snipe-IT, otherwise unknown.
 func (m mapping) lengthUnit() unit {
 	if m.source == snipeIT {
 		return months
@@ -139,18 +148,18 @@ func (m mapping) lengthUnit() unit {
 	return noUnit
 }
 
-// isInventory tells programs that also list what has no warranty.
+// isInventory reports whether the program also exports items without a warranty.
 func (m mapping) isInventory() bool { return m.source == homebox || m.source == snipeIT }
 
-// columnOf finds a column by its name as it is written, else as it is meant.
+// columnOf finds a column by its exact name, or else by its normalized name.
 func columnOf(header []string, name string) int {
 	if i := slices.Index(header, name); i >= 0 {
 		return i
 	}
-	return slices.IndexFunc(header, func(h string) bool { return bare(h) == bare(name) })
+	return slices.IndexFunc(header, func(h string) bool { return normalize(h) == normalize(name) })
 }
 
-// check refuses a file from which no warranty can be made.
+// check reports the columns that are required to create a warranty but missing.
 func (m mapping) check() error {
 	var missing []string
 	none := func(fields ...string) bool {
@@ -171,10 +180,10 @@ func (m mapping) check() error {
 	return nil
 }
 
-// lengthFields are the fields that hold a length.
+// lengthFields lists the fields that hold a length.
 var lengthFields = []string{"duration", "years", "months", "days"}
 
-// Fields are the names of what a column can hold.
+// Fields lists the fields that a column can be mapped to.
 func Fields() []string {
 	var fields []string
 	for _, g := range guesses {
@@ -183,7 +192,7 @@ func Fields() []string {
 	return fields
 }
 
-// Described says which columns each field comes from.
+// Described maps each field to the names of its columns.
 func (m mapping) Described() map[string]string {
 	found := map[string]string{}
 	for field, columns := range m.columns {
@@ -198,7 +207,7 @@ func (m mapping) Described() map[string]string {
 	return found
 }
 
-// Unused are the columns that no field is read from.
+// Unused lists the columns that no field is read from.
 func (m mapping) Unused() []string {
 	left := []string{}
 	for i, name := range m.header {
@@ -216,7 +225,7 @@ func (m mapping) Unused() []string {
 func sourceOf(header []string) string {
 	has := func(names ...string) bool {
 		for _, name := range names {
-			if !slices.ContainsFunc(header, func(h string) bool { return bare(h) == name }) {
+			if !slices.ContainsFunc(header, func(h string) bool { return normalize(h) == name }) {
 				return false
 			}
 		}
@@ -235,8 +244,8 @@ func sourceOf(header []string) string {
 	return ""
 }
 
-// bare is a column's name without case, spaces and punctuation.
-func bare(name string) string {
+// normalize returns a column name in lower case, without spaces and punctuation.
+func normalize(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)

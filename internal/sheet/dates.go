@@ -10,10 +10,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// DateOrder says how to read 03/04/2026.
+// DateOrder is the order of day and month in dates such as 03/04/2026.
 type DateOrder string
 
-// The orders. Without one, a day that may mean two is refused.
+// The date orders. With UnknownOrder, ambiguous dates are rejected.
 const (
 	UnknownOrder DateOrder = ""
 	DayFirst     DateOrder = "dmy"
@@ -21,8 +21,9 @@ const (
 )
 
 var (
-	errDay       = errors.New("this is not a date that can be read; write it as YYYY-MM-DD")
-	errAmbiguous = errors.New("this date may mean two days, as 03/04/2026 does; write it as YYYY-MM-DD, or set the date order to dmy or mdy")
+	errDay       = errors.New("invalid date; use YYYY-MM-DD")
+	errAmbiguous = errors.New("the order of day and month is ambiguous; use YYYY-MM-DD, or set the date order " +
+		"to dmy or mdy")
 )
 
 var (
@@ -30,24 +31,28 @@ var (
 	yearLastDay  = regexp.MustCompile(`^(\d{1,2})([-/.])(\d{1,2})[-/.](\d{4})$`)
 	twoDigitYear = regexp.MustCompile(`^(\d{1,2})([-/.])(\d{1,2})[-/.](\d{2})$`)
 	serialDay    = regexp.MustCompile(`^(\d{5}|2958465)(?:[.,]\d+)?$`)
-	timeOfDay    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})[T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d{2}:?\d{2}))?$`)
-	weekday      = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +`)
+	timeOfDay    = regexp.MustCompile(`^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})` +
+		`[T ]+\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?( ?(Z|[AaPp][Mm]|[+-]\d{2}:?\d{2}))?$`)
+	weekday = regexp.MustCompile(`^(?i:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? +`)
 )
 
-// named are the ways of writing a day with the name of its month; none can mean two days.
-var named = []string{"2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2 2006", "January 2 2006", "2. January 2006", "2. Jan 2006", "2006-Jan-02", "2006 Jan 2"}
+// monthNameLayouts are date layouts with the name of the month, which are never ambiguous.
+var monthNameLayouts = []string{
+	"2 Jan 2006", "2 January 2006", "2-Jan-2006", "Jan 2 2006", "January 2 2006",
+	"2. January 2006", "2. Jan 2006", "2006-Jan-02", "2006 Jan 2",
+}
 
-// namedShort are those with a year of two digits, as Excel writes 4-Mar-26.
-var namedShort = regexp.MustCompile(`^(\d{1,2})[- ](\p{L}{3,9})[- ](\d{2})$`)
+// shortMonthName matches a month name with a two-digit year, as Excel writes 4-Mar-26.
+var shortMonthName = regexp.MustCompile(`^(\d{1,2})[- ](\p{L}{3,9})[- ](\d{2})$`)
 
-// importDate reads a day as other programs write it, when it can mean one day only.
+// importDate parses a date in any common format. It rejects ambiguous dates.
 func importDate(s string, order DateOrder) (warranty.Date, error) {
 	s = strings.TrimSpace(s)
 	if d, err := warranty.ParseDate(s); err == nil {
 		return d, nil
 	}
 	if m := timeOfDay.FindStringSubmatch(s); m != nil {
-		s = m[1] // the day as it is written; a time zone would only move it
+		s = m[1] // the day as written, in any time zone
 	}
 	if m := yearFirstDay.FindStringSubmatch(s); m != nil {
 		return day(m[1], m[2], m[3])
@@ -61,11 +66,11 @@ func importDate(s string, order DateOrder) (warranty.Date, error) {
 	if m := serialDay.FindStringSubmatch(s); m != nil {
 		return excelDay(m[1])
 	}
-	if m := namedShort.FindStringSubmatch(s); m != nil {
+	if m := shortMonthName.FindStringSubmatch(s); m != nil {
 		s = m[1] + " " + m[2] + " " + century(m[3])
 	}
 	s = strings.Join(strings.Fields(strings.ReplaceAll(weekday.ReplaceAllString(s, ""), ",", " ")), " ")
-	for _, form := range named {
+	for _, form := range monthNameLayouts {
 		if t, err := time.Parse(form, s); err == nil {
 			return warranty.DateOf(t), nil
 		}
@@ -76,8 +81,8 @@ func importDate(s string, order DateOrder) (warranty.Date, error) {
 	return 0, errDay
 }
 
-// yearLast reads a day whose year comes last. Between dots it is the day that
-// comes first, everywhere; else a number above 12 tells which is which.
+// yearLast parses a date with the year last. With dots, the day is always first;
+// otherwise a number above 12 is the day.
 func yearLast(first, second, year, between string, order DateOrder) (warranty.Date, error) {
 	a, _ := strconv.Atoi(first)
 	b, _ := strconv.Atoi(second)
@@ -90,8 +95,8 @@ func yearLast(first, second, year, between string, order DateOrder) (warranty.Da
 	return 0, errAmbiguous
 }
 
-// shortYear reads a day whose year, the last number, has two digits. Between
-// hyphens the first number may be the year, too, so that needs an order.
+// shortYear parses a date that ends in a two-digit year. With hyphens the first
+// number may be the year as well, so such dates need an order.
 func shortYear(first, second, year, between string, order DateOrder) (warranty.Date, error) {
 	d, err := yearLast(first, second, century(year), between, order)
 	if err != nil || between != "-" || order != UnknownOrder {
@@ -103,7 +108,7 @@ func shortYear(first, second, year, between string, order DateOrder) (warranty.D
 	return d, nil
 }
 
-// century completes a year of two digits: 80 to 99 are of the last century.
+// century expands a two-digit year: 80 to 99 are 1980 to 1999.
 func century(year string) string {
 	if year >= "80" {
 		return "19" + year
@@ -111,11 +116,11 @@ func century(year string) string {
 	return "20" + year
 }
 
-// The days that Excel's numbers are read for, 1954 to 2119: in a column of dates
-// no other number of five digits makes sense.
+// Excel day numbers are accepted for 1954 to 2119. In a date column, other
+// five-digit numbers are likely something else.
 const firstSerial, lastSerial, lifetimeSerial = 20000, 80000, 2958465
 
-// excelDay is the day of a number that Excel stores a date as.
+// excelDay converts an Excel day number to a date.
 func excelDay(number string) (warranty.Date, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil || n < firstSerial || n > lastSerial && n != lifetimeSerial {
@@ -124,7 +129,7 @@ func excelDay(number string) (warranty.Date, error) {
 	return warranty.NewDate(1899, time.December, 30) + warranty.Date(n), nil
 }
 
-// isSerial tells whether a cell holds a day as Excel's number.
+// isSerial reports whether a cell holds an Excel day number.
 func isSerial(s string) bool { return serialDay.MatchString(strings.TrimSpace(s)) }
 
 func day(year, month, date string) (warranty.Date, error) {

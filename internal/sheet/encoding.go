@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/transform"
 )
 
-// Encoding is how the text of a file is written in bytes.
+// Encoding is the character encoding of a file.
 type Encoding string
 
-// The encodings. Detect, the zero value, finds out which one a file has.
+// The encodings. Detect, the zero value, detects the encoding of a file.
 const (
 	Detect      Encoding = ""
 	UTF8        Encoding = "utf-8"
@@ -28,7 +28,7 @@ const (
 // Encodings lists the encodings that can be chosen.
 func Encodings() []Encoding { return []Encoding{UTF8, UTF16LE, UTF16BE, Windows1252} }
 
-// ParseEncoding reads the name of an encoding; empty means Detect.
+// ParseEncoding parses the name of an encoding. The empty name is Detect.
 func ParseEncoding(name string) (Encoding, bool) {
 	switch e := Encoding(strings.ToLower(strings.TrimSpace(name))); e {
 	case Detect, UTF8, UTF16LE, UTF16BE, Windows1252:
@@ -43,7 +43,7 @@ func ParseEncoding(name string) (Encoding, bool) {
 	return Detect, false
 }
 
-// headSize is how much of a file is looked at to find out its encoding.
+// headSize is the number of bytes used to detect the encoding.
 const headSize = 64 << 10
 
 var (
@@ -54,8 +54,8 @@ var (
 	ole         = []byte("\xD0\xCF\x11\xE0")
 )
 
-// decoded reads a file as UTF-8 without a byte order mark, and tells how it was
-// encoded. Whether the whole of it is valid UTF-8 is known before.
+// decoded returns a reader of the file as UTF-8, without a byte order mark, and the
+// encoding. valid reports whether the whole file is valid UTF-8.
 func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding, error) {
 	raw := bufio.NewReaderSize(r, headSize)
 	head, err := raw.Peek(headSize)
@@ -63,12 +63,15 @@ func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding,
 		return nil, chosen, err
 	}
 	if bytes.HasPrefix(head, zip) || bytes.HasPrefix(head, ole) {
-		return nil, chosen, &Fault{"This is an Excel workbook, not a CSV file.", "Save it from the spreadsheet as \"CSV UTF-8\"."}
+		return nil, chosen, &Fault{
+			What: "This is an Excel workbook, not a CSV file.",
+			Fix:  "In your spreadsheet program, save it as \"CSV UTF-8\".",
+		}
 	}
 	e := chosen
 	switch {
 	case bytes.HasPrefix(head, markUTF8) && (e == Detect || e == UTF8):
-		_, _ = raw.Discard(len(markUTF8)) // it was just seen
+		_, _ = raw.Discard(len(markUTF8)) // it was just peeked
 		e = UTF8
 	case bytes.HasPrefix(head, markUTF16LE) && e != UTF8 && e != Windows1252:
 		e = UTF16LE
@@ -86,33 +89,33 @@ func decoded(r io.Reader, chosen Encoding, valid bool) (*bufio.Reader, Encoding,
 	}
 	switch e {
 	case UTF16LE:
-		return through(raw, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()), e, nil
+		return decodeWith(raw, unicode.UTF16(unicode.LittleEndian, unicode.UseBOM).NewDecoder()), e, nil
 	case UTF16BE:
-		return through(raw, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()), e, nil
+		return decodeWith(raw, unicode.UTF16(unicode.BigEndian, unicode.UseBOM).NewDecoder()), e, nil
 	case Windows1252:
-		return through(raw, charmap.Windows1252.NewDecoder()), e, nil
+		return decodeWith(raw, charmap.Windows1252.NewDecoder()), e, nil
 	}
 	return raw, UTF8, nil
 }
 
-func through(r io.Reader, t transform.Transformer) *bufio.Reader {
+func decodeWith(r io.Reader, t transform.Transformer) *bufio.Reader {
 	return bufio.NewReaderSize(transform.NewReader(r, t), headSize)
 }
 
-// validUTF8 reads a file to its end and goes back to where it was.
+// validUTF8 reports whether the rest of a file is valid UTF-8, and restores its offset.
 func validUTF8(file io.ReadSeeker) (bool, error) {
 	at, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return false, err
 	}
-	valid := onlyUTF8(file)
+	valid := readsAsUTF8(file)
 	_, err = file.Seek(at, io.SeekStart)
 	return valid, err
 }
 
-func onlyUTF8(r io.Reader) bool {
+func readsAsUTF8(r io.Reader) bool {
 	buffer := make([]byte, headSize)
-	kept := 0 // the bytes of a character that the last read cut
+	kept := 0 // bytes of a character that the last read split
 	for {
 		n, err := r.Read(buffer[kept:])
 		text := buffer[:kept+n]
@@ -130,7 +133,7 @@ func onlyUTF8(r io.Reader) bool {
 	}
 }
 
-// completeRunes is a text without a character at its end that may be cut off.
+// completeRunes returns text without an incomplete character at its end.
 func completeRunes(text []byte) []byte {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax+1); i-- {
 		if utf8.RuneStart(text[i]) {
@@ -143,8 +146,8 @@ func completeRunes(text []byte) []byte {
 	return text
 }
 
-// zeros counts the zero bytes at even or odd places: in UTF-16 text every second
-// byte of a Latin letter is one.
+// zeros counts the zero bytes at even or odd offsets. In UTF-16, every second byte
+// of Latin text is zero.
 func zeros(head []byte, first int) int {
 	n := 0
 	for i := first; i < len(head); i += 2 {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// utf16Text is a text in UTF-16, with or without its mark.
+// utf16Text encodes a text in UTF-16, with or without a byte order mark.
 func utf16Text(text string, big, mark bool) string {
 	if mark {
 		text = "\uFEFF" + text
@@ -32,11 +32,16 @@ func TestEncodings(t *testing.T) {
 		chosen Encoding
 		want   Encoding
 	}{
-		"UTF-8": {text, Detect, UTF8}, "UTF-8 with BOM": {"\xEF\xBB\xBF" + text, Detect, UTF8}, "UTF-8 chosen": {"\xEF\xBB\xBF" + text, UTF8, UTF8},
-		"UTF-16 LE": {utf16Text(text, false, true), Detect, UTF16LE}, "UTF-16 BE": {utf16Text(text, true, true), Detect, UTF16BE},
-		"UTF-16 LE without BOM": {utf16Text(text, false, false), Detect, UTF16LE}, "UTF-16 BE without BOM": {utf16Text(text, true, false), Detect, UTF16BE},
-		"UTF-16 chosen": {utf16Text(text, true, true), UTF16LE, UTF16BE}, "UTF-16 chosen without BOM": {utf16Text(text, true, false), UTF16BE, UTF16BE},
-		"Windows-1252": {windows, Detect, Windows1252}, "Windows-1252 chosen": {windows, Windows1252, Windows1252},
+		"UTF-8": {text, Detect, UTF8}, "UTF-8 with BOM": {"\xEF\xBB\xBF" + text, Detect, UTF8},
+		"UTF-8 chosen":              {"\xEF\xBB\xBF" + text, UTF8, UTF8},
+		"UTF-16 LE":                 {utf16Text(text, false, true), Detect, UTF16LE},
+		"UTF-16 BE":                 {utf16Text(text, true, true), Detect, UTF16BE},
+		"UTF-16 LE without BOM":     {utf16Text(text, false, false), Detect, UTF16LE},
+		"UTF-16 BE without BOM":     {utf16Text(text, true, false), Detect, UTF16BE},
+		"UTF-16 chosen":             {utf16Text(text, true, true), UTF16LE, UTF16BE},
+		"UTF-16 chosen without BOM": {utf16Text(text, true, false), UTF16BE, UTF16BE},
+		"Windows-1252":              {windows, Detect, Windows1252},
+		"Windows-1252 chosen":       {windows, Windows1252, Windows1252},
 	} {
 		r, err := Open(strings.NewReader(test.bytes), Options{Encoding: test.chosen})
 		if err != nil {
@@ -44,31 +49,33 @@ func TestEncodings(t *testing.T) {
 			continue
 		}
 		row, err := r.Next()
-		if err != nil || row.Err != nil || row.Input.ProductName != "Kühlschrank – groß" || row.Input.SellerName != "Müller" || r.Assumed().Encoding != test.want || r.Assumed().Separator != ";" {
+		if err != nil || row.Err != nil || row.Input.ProductName != "Kühlschrank – groß" ||
+			row.Input.SellerName != "Müller" || r.Assumed().Encoding != test.want || r.Assumed().Separator != ";" {
 			t.Errorf("%s: %+v %v %v, %+v", name, row.Input, row.Err, err, r.Assumed())
 		}
 	}
 }
 
-// TestOtherEncodingsAreFoundBehindTheHead looks at the whole of a file: a letter
-// far behind tells that it is not UTF-8.
+// TestOtherEncodingsAreFoundBehindTheHead: a letter far into the file shows that it is
+// not UTF-8.
 func TestOtherEncodingsAreFoundBehindTheHead(t *testing.T) {
-	text := "name,start_date,end_date\n" + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5000) + "K\xfchler,2026-01-01,2027-01-01\n"
+	text := "name,start_date,end_date\n" + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5000) +
+		"K\xfchler,2026-01-01,2027-01-01\n"
 	r, rows := readAll(t, text, Options{})
 	if last := rows[len(rows)-1]; last.Input.ProductName != "Kühler" || r.Assumed().Encoding != Windows1252 {
 		t.Errorf("%+v %+v", last, r.Assumed())
 	}
-	// Told that it is UTF-8, it refuses the row, with the way out.
+	// With UTF-8 chosen, the row fails, and the error says how to fix it.
 	_, rows = readAll(t, text, Options{Encoding: UTF8})
 	if last := rows[len(rows)-1]; last.Err == nil || !strings.Contains(last.Reason(), "windows-1252") {
 		t.Errorf("%s", last.Reason())
 	}
 	if !validAcrossReads(strings.Repeat("ü", 100_000)) || validAcrossReads("x"+strings.Repeat("ü", 100_000)+"\xfc") {
-		t.Error("characters that a read cuts are not put together")
+		t.Error("characters split across reads are not joined")
 	}
 }
 
-func validAcrossReads(text string) bool { return onlyUTF8(strings.NewReader(text)) }
+func validAcrossReads(text string) bool { return readsAsUTF8(strings.NewReader(text)) }
 
 // TestHeadersThatAreNotText // C9: the error for a header that is not UTF-8 was {}.
 func TestHeadersThatAreNotText(t *testing.T) {
@@ -76,16 +83,19 @@ func TestHeadersThatAreNotText(t *testing.T) {
 		text   string
 		chosen Encoding
 	}{
-		"not UTF-8": {"K\xfchler,start_date,end_date\n", UTF8}, "workbook": {"PK\x03\x04rest", Detect}, "old workbook": {"\xD0\xCF\x11\xE0rest", Detect}, "empty": {"", Detect},
+		"not UTF-8": {"K\xfchler,start_date,end_date\n", UTF8}, "workbook": {"PK\x03\x04rest", Detect},
+		"old workbook": {"\xD0\xCF\x11\xE0rest", Detect}, "empty": {"", Detect},
 	} {
 		var fault *Fault
-		if _, err := Open(strings.NewReader(test.text), Options{Encoding: test.chosen}); !errors.As(err, &fault) || fault.Fix == "" {
+		if _, err := Open(strings.NewReader(test.text), Options{Encoding: test.chosen}); !errors.As(err, &fault) ||
+			fault.Fix == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	_, rows := readAll(t, utf16Text("name,start_date,end_date\nA,2026-01-01,2027-01-01\n", false, true)+"\x00\xd8x\x00", Options{})
+	_, rows := readAll(t, utf16Text("name,start_date,end_date\nA,2026-01-01,2027-01-01\n", false, true)+"\x00\xd8x\x00",
+		Options{})
 	if rows[len(rows)-1].Err == nil {
-		t.Error("half of a surrogate pair is taken")
+		t.Error("half of a surrogate pair was accepted")
 	}
 }
 

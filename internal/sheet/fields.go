@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// This file reads records by the names that their JSON has, so that a new field
-// appears in tables and CSV by itself.
+// This file converts records to rows by their JSON names, so that a new field
+// appears in tables and CSV without further changes.
 
-// Columns lists the columns of a type of record; those of a record inside it
-// follow its own name and a dot.
+// Columns lists the column names of a record type. Fields of a nested record are
+// named like warranty.id.
 func Columns(t reflect.Type) []string {
 	var names []string
 	eachField(t, func(name string, f reflect.StructField) {
@@ -28,7 +28,7 @@ func Columns(t reflect.Type) []string {
 	return names
 }
 
-// Values lists the values under Columns.
+// Values lists the values of a record, in the order of Columns.
 func Values(v reflect.Value) []string {
 	var values []string
 	eachField(v.Type(), func(_ string, f reflect.StructField) {
@@ -56,22 +56,23 @@ func eachField(t reflect.Type, do func(name string, f reflect.StructField)) {
 	}
 }
 
-// nameSet is a set of names, which is one value.
+// nameSet is a set of names that is written as one value.
 type nameSet interface{ Names() []string }
 
-// plainStruct is the type of a record inside a record, else nil.
+// plainStruct returns the type of a nested record, or nil for a single value.
 func plainStruct(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[nameSet]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+	if t.Kind() != reflect.Struct || t.Implements(reflect.TypeFor[nameSet]()) ||
+		reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return nil
 	}
 	return t
 }
 
-// textOf is a value as a text: what JSON has between the quotation marks, empty
-// for null, lists with spaces between.
+// textOf formats a value as in JSON, without quotation marks. null is empty; the
+// elements of a list are separated by spaces.
 func textOf(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {

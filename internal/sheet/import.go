@@ -9,8 +9,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Service is what an import asks for: the service in this process, or a client of
-// one elsewhere.
+// Service has the operations that an import needs. They call the service in this
+// process, or a remote one.
 type Service struct {
 	Lookup func(context.Context, warranty.LookupWarranties) (warranty.Lookups, error)
 	Create func(context.Context, warranty.CreateWarranty) (warranty.Warranty, error)
@@ -18,20 +18,20 @@ type Service struct {
 	Update func(context.Context, warranty.UpdateWarranty) (warranty.Warranty, error)
 }
 
-// Outcome is what became of a row, or would.
+// Outcome is the result for a row. In a dry run it is the expected result.
 type Outcome uint8
 
 // The outcomes.
 const (
-	ToCreate        Outcome = iota // it will be created; in a dry run only
-	Created                        // it was
-	AlreadyImported                // a record with its external id, or serial number and product, exists
-	LooksImported                  // a record with the same product, dates and supplier exists
-	Skipped                        // it is not about a warranty
-	Refused                        // its error says why
+	ToCreate        Outcome = iota // will be created; dry run only
+	Created                        // created
+	AlreadyImported                // a record has its external id, or its serial number and product
+	LooksImported                  // a record has the same product, dates and supplier
+	Skipped                        // the row has no warranty
+	Refused                        // the row is invalid; see Row.Err
 )
 
-// Counts are the outcomes of an import.
+// Counts counts the outcomes of an import.
 type Counts struct {
 	Rows            int                `json:"rows"`
 	ToCreate        int                `json:"to_create"`
@@ -69,16 +69,16 @@ func (c *Counts) add(row Row, o Outcome) {
 	}
 }
 
-// Import creates a warranty of each row of a sheet that does not have one yet.
-// A run that ended early is finished by another one.
+// Import creates a warranty for each row of a sheet that is not imported yet.
+// Running it again continues an import that was interrupted.
 type Import struct {
 	Rows *Reader
-	// Service performs it. Without Lookup, nobody is asked which rows are imported already.
+	// Service performs the operations. If Lookup is nil, existing records are not checked.
 	Service Service
-	// DryRun only tells what would become of each row.
+	// DryRun checks every row and changes nothing.
 	DryRun bool
-	// AllowDuplicates creates rows that seem to be imported already. An external id
-	// stays unique.
+	// AllowDuplicates also creates rows that are already imported, unless they have
+	// an external id.
 	AllowDuplicates bool
 	// Each is called for every row, in order.
 	Each func(Row, Outcome) error
@@ -86,11 +86,11 @@ type Import struct {
 	Counts Counts
 }
 
-// batch is how many rows are looked for at once.
+// batch is the number of rows in one lookup.
 const batch = 200
 
-// Run reads the sheet to its end. An error ends the import; what is wrong with a
-// row alone is told to Each, and the next one is read.
+// Run imports the whole sheet. An invalid row is passed to Each with its error and
+// does not end the import; any other error does.
 func (im *Import) Run(ctx context.Context) error {
 	for {
 		rows, err := im.read(ctx)
@@ -106,7 +106,7 @@ func (im *Import) Run(ctx context.Context) error {
 	}
 }
 
-// read reads some rows. Rows that were read before an error are given with it.
+// read reads the next batch. On error it also returns the rows read before it.
 func (im *Import) read(ctx context.Context) ([]Row, error) {
 	var rows []Row
 	for len(rows) < batch {
@@ -145,7 +145,7 @@ func (im *Import) perform(ctx context.Context, rows []Row) error {
 	return nil
 }
 
-// lookup asks which of the rows have a record already.
+// lookup finds the existing records of the rows.
 func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, error) {
 	found := make([]warranty.Lookup, len(rows))
 	if im.Service.Lookup == nil {
@@ -166,7 +166,7 @@ func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, er
 		return nil, err
 	}
 	if len(answer.Results) != len(at) {
-		return nil, errors.New("the service answered for another number of rows")
+		return nil, errors.New("the lookup returned a different number of results")
 	}
 	for k, i := range at {
 		found[i] = answer.Results[k]
@@ -174,11 +174,11 @@ func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, er
 	return found, nil
 }
 
-// one imports a row. What the service refuses about it becomes the row's error.
+// one imports a row. A validation error of the service becomes the row's error.
 func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Outcome, error) {
 	switch {
 	case row.Err != nil:
-		return Refused, nil //nolint:nilerr // the row is told of, and the next one is read
+		return Refused, nil //nolint:nilerr // the import continues with the next row
 	case row.Skip != "":
 		return Skipped, nil
 	case found.WarrantyID != nil && (!im.AllowDuplicates || *found.MatchedBy == warranty.ByExternalID):
@@ -194,22 +194,23 @@ func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Out
 		return ToCreate, nil
 	}
 	if found.WarrantyID != nil {
-		row.rekey("again", found.WarrantyID.String())
+		row.changeKey("again", found.WarrantyID.String())
 	}
 	return im.create(ctx, row)
 }
 
-// create makes the record of a row, and sets its status: a create does not take it.
+// create creates the record of a row. The status is set by an update, because a
+// create does not accept one.
 func (im *Import) create(ctx context.Context, row *Row) (Outcome, error) {
 	made, err := im.Service.Create(ctx, row.Input)
 	if err == nil && made.Replayed() {
-		// An earlier run made it. When it is gone since, the row is imported once more.
+		// An earlier run created it. If it was deleted since, create it again.
 		_, err = im.Service.Get(ctx, warranty.GetWarranty{ID: made.ID})
 		if err == nil {
 			return AlreadyImported, im.finish(ctx, *row, made.ID)
 		}
 		if isCode(err, warranty.NotFound) {
-			row.rekey("gone", made.ID.String())
+			row.changeKey("gone", made.ID.String())
 			return im.create(ctx, row)
 		}
 	}
@@ -230,9 +231,8 @@ func (im *Import) create(ctx context.Context, row *Row) (Outcome, error) {
 	return Created, err
 }
 
-// finish sets the status of a record that an earlier run created and then ended.
-// A record that anyone has changed since, or that says something else than the
-// row, is left alone.
+// finish sets the status of a record that an interrupted run created. It does not
+// touch a record that was changed since or that differs from the row.
 func (im *Import) finish(ctx context.Context, row Row, id warranty.ID) error {
 	if row.Status == warranty.Active {
 		return nil
@@ -246,20 +246,21 @@ func (im *Import) finish(ctx context.Context, row Row, id warranty.ID) error {
 	}
 	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: id, Status: &row.Status, IfMatch: w.ETag()})
 	if isCode(err, warranty.PreconditionFailed) {
-		return nil // it was changed just now
+		return nil // changed concurrently
 	}
 	return err
 }
 
-// describes tells whether a record is what the row would create.
+// describes reports whether a record equals what the row would create.
 func (r Row) describes(w warranty.Warranty) bool {
 	is := func(value *string, want string) bool {
 		return value == nil && want == "" || value != nil && *value == want
 	}
 	in := r.Input
-	return w.ProductName == in.ProductName && w.StartDate == in.StartDate && w.EndDate == in.EndDate && is(w.SerialNumber, in.SerialNumber) &&
-		is(w.ExternalID, in.ExternalID) && is(w.Category, in.Category) && is(w.Supplier, in.Supplier) && is(w.SellerName, in.SellerName) &&
-		is(w.SellerEmail, in.SellerEmail) && is(w.Description, in.Description) && w.Roles.Has(warranty.Owner) && w.Roles.Has(warranty.Issuer)
+	return w.ProductName == in.ProductName && w.StartDate == in.StartDate && w.EndDate == in.EndDate &&
+		is(w.SerialNumber, in.SerialNumber) && is(w.ExternalID, in.ExternalID) && is(w.Category, in.Category) &&
+		is(w.Supplier, in.Supplier) && is(w.SellerName, in.SellerName) && is(w.SellerEmail, in.SellerEmail) &&
+		is(w.Description, in.Description) && w.Roles.Has(warranty.Owner) && w.Roles.Has(warranty.Issuer)
 }
 
 func isCode(err error, code warranty.Code) bool {

@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// length is how long a warranty lasts. Years are counted as twelve months.
+// length is the duration of a warranty. A year is twelve months.
 type length struct{ months, days int }
 
 func (l length) isZero() bool { return l == length{} }
@@ -19,9 +19,9 @@ func (l length) plus(other length) length {
 	return length{l.months + other.months, l.days + other.days}
 }
 
-// lastDay is the last day of cover of this length, its first day included: two
-// years from 1 March end on the last day of February. Where the month has no such
-// day, it ends with the month.
+// lastDay returns the last day of coverage, counting the first: two years from
+// 1 March end on the last day of February. If the month has no such day, coverage
+// ends on the last day of that month.
 func (l length) lastDay(start warranty.Date) warranty.Date {
 	from := start.Time()
 	months := int(from.Month()) - 1 + l.months
@@ -33,7 +33,7 @@ func (l length) lastDay(start warranty.Date) warranty.Date {
 	return warranty.NewDate(year, month, from.Day()) + warranty.Date(l.days) - 1
 }
 
-// unit is what a number counts.
+// unit is a unit of time.
 type unit uint8
 
 const (
@@ -44,8 +44,8 @@ const (
 	days
 )
 
-// unitWords are the units in English, German, French, Spanish, Italian and Dutch.
-// A word that means two units in two of them, such as j, is none.
+// unitWords maps English, German, French, Spanish, Italian and Dutch words to units.
+// Words that mean different units in different languages, such as j, are left out.
 var unitWords = func() map[string]unit {
 	words := map[string]unit{}
 	for u, list := range map[unit]string{
@@ -61,27 +61,26 @@ var unitWords = func() map[string]unit {
 	return words
 }()
 
-// maxLength is more than any warranty has, in any unit.
+// maxLength bounds the number in a length, in any unit.
 const maxLength = 36525
 
 var (
-	errLength = errors.New("this is not a length that can be read; write it like 24 months or 2 years")
-	errBare   = errors.New("this is a number without a unit; write it like 24 months, or say that the column holds years or months")
-	errUneven = errors.New("this decimal is not a whole number of months or days; write it like 15 months")
-	errGroups = errors.New("this number has three digits after its point or comma, which may mean thousands; write it without")
-	errTwice  = errors.New("this gives the same unit twice; write it like 1 year 6 months")
+	errLength = errors.New("use a length such as 24 months or 2 years")
+	errBare   = errors.New("the number has no unit; write 24 months, or map the column to years or months")
+	errUneven = errors.New("the decimal is not a whole number of months or days; write 15 months, for example")
+	errGroups = errors.New("the separator before three digits may mean thousands; remove it")
+	errTwice  = errors.New("the same unit appears twice; write 1 year 6 months, for example")
 )
 
 var (
-	// lengthPart is a number and its unit.
+	// lengthPart matches a number and its unit.
 	lengthPart = regexp.MustCompile(`^(\d{1,6})(?:[.,](\d{1,6}))?[\s-]*(\p{L}*)\.?`)
-	// lengthJoin is what stands between two parts.
+	// lengthJoin matches the text between two parts.
 	lengthJoin = regexp.MustCompile(`^\s*,?\s*(?:(?:and|und|et|&|\+|y|e|en)\s+)?`)
 )
 
-// importLength reads a length such as "2 years", "1,5 Jahre" or "1 year 6 months".
-// A number alone is of the unit that its column names. What may mean two lengths
-// is refused.
+// importLength parses a length such as "2 years", "1,5 Jahre" or "1 year 6 months".
+// A bare number has the unit of its column. Ambiguous lengths are rejected.
 func importLength(s string, named unit) (length, error) {
 	var l length
 	rest := strings.ToLower(strings.TrimSpace(s))
@@ -121,7 +120,7 @@ func importLength(s string, named unit) (length, error) {
 
 func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
 
-// measure is a decimal number of a unit, when it comes out whole.
+// measure converts a decimal number of a unit to whole months or days.
 func measure(whole, decimals string, u unit) (length, error) {
 	if len(decimals) == 3 {
 		return length{}, errGroups
@@ -147,8 +146,8 @@ func measure(whole, decimals string, u unit) (length, error) {
 	return length{months: n}, nil
 }
 
-// truthyLifetime tells words for a warranty that never ends.
-func truthyLifetime(s string) bool {
+// isLifetimeWord reports whether s is a word for a lifetime warranty.
+func isLifetimeWord(s string) bool {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "lifetime", "for life", "life", "unlimited", "lebenslang", "unbegrenzt", "à vie", "a vie":
 		return true

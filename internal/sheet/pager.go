@@ -6,25 +6,24 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Pager asks for one page of warranties after the other. Records that come or go
-// in the meantime shift the pages: what was seen is not fresh when it comes again,
-// and when the list got shorter the pager steps back, so that nothing slips
-// through between.
+// Pager lists all pages of warranties while the list may change. New records shift
+// others to later pages, where Fresh filters out those seen before. After deletions
+// the pager steps back, so that no record is missed.
 type Pager struct {
 	List   func(context.Context, warranty.ListWarranties) (warranty.Page[warranty.Warranty], error)
 	Filter warranty.ListWarranties
 
 	page  int
 	total int64
-	last  warranty.ID // the oldest that was seen; ids fall from page to page
-	back  int         // steps back in a row
+	last  warranty.ID // the oldest seen; ids descend from page to page
+	back  int         // consecutive steps back
 	ended bool
 }
 
-// maxBack bounds the steps back, for a list that shrinks all the time.
+// maxBack bounds the steps back, in case the list keeps shrinking.
 const maxBack = 20
 
-// Next is the next page, empty after a step back; nil at the end.
+// Next returns the next page, or nil at the end. The page is empty after a step back.
 func (p *Pager) Next(ctx context.Context) (*warranty.Page[warranty.Warranty], error) {
 	if p.ended {
 		return nil, nil
@@ -39,7 +38,7 @@ func (p *Pager) Next(ctx context.Context) (*warranty.Page[warranty.Warranty], er
 	gone := p.total - now.Total
 	p.total = now.Total
 	if gone > 0 && p.back < maxBack {
-		// At most so many records moved up, past the page before this one.
+		// At most gone records moved to an earlier page.
 		p.page = max(0, p.page-1-int((gone+warranty.MaxLimit-1)/warranty.MaxLimit))
 		p.back++
 		return &warranty.Page[warranty.Warranty]{Pagination: now}, nil
@@ -49,7 +48,7 @@ func (p *Pager) Next(ctx context.Context) (*warranty.Page[warranty.Warranty], er
 	return &page, nil
 }
 
-// Fresh tells records that were not seen yet.
+// Fresh reports whether a record is seen for the first time.
 func (p *Pager) Fresh(id warranty.ID) bool {
 	if !p.last.IsZero() && id.String() >= p.last.String() {
 		return false

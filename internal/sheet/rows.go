@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// value is the first cell of a field that is not empty.
+// value returns the first cell of a field that is not empty.
 func (m mapping) value(cells []string, field string) string {
 	for _, i := range m.columns[field] {
 		if v := cell(cells, i); v != "" {
@@ -22,32 +22,36 @@ func (m mapping) value(cells []string, field string) string {
 	return ""
 }
 
-// cell is a cell as its writer meant it.
-func cell(cells []string, i int) string { return strings.TrimSpace(fuse(cells[i])) }
+// cell returns a cell, trimmed and with formula escaping removed.
+func cell(cells []string, i int) string { return strings.TrimSpace(unescapeFormula(cells[i])) }
 
-// read makes a warranty of a row. Every field that is wrong is in the error.
+// read parses a row as a warranty. The error lists every invalid field.
 func (r *Reader) read(row *Row) {
 	var c warranty.Checks
 	cells := row.cells
-	if r.isInventory() && !r.hasCover(cells) {
+	if r.isInventory() && !r.hasWarranty(cells) {
 		row.Skip = NoCover
 		return
 	}
 	row.Input = warranty.CreateWarranty{
-		SerialNumber: r.value(cells, "serial_number"), ExternalID: r.value(cells, "external_id"), Category: r.value(cells, "category"),
-		Supplier: r.value(cells, "supplier"), SellerName: r.value(cells, "seller_name"), SellerEmail: r.value(cells, "seller_email"),
+		SerialNumber: r.value(cells, "serial_number"),
+		ExternalID:   r.value(cells, "external_id"),
+		Category:     r.value(cells, "category"),
+		Supplier:     r.value(cells, "supplier"),
+		SellerName:   r.value(cells, "seller_name"),
+		SellerEmail:  r.value(cells, "seller_email"),
 	}
 	row.Input.ProductName, row.Input.Description = r.texts(cells)
 	row.Input.StartDate = r.date(&c, cells, "start_date")
 	row.Input.EndDate = r.end(&c, cells, row.Input.StartDate)
 	row.Status = r.status(&c, cells)
-	row.Reference, _ = warranty.ParseReference(r.value(cells, "reference_number")) // another text is another program's number
+	row.Reference, _ = warranty.ParseReference(r.value(cells, "reference_number")) // ignore other programs' numbers
 	c.Merge(row.Input.Check())
 	row.Err = c.Err()
 }
 
-// hasCover tells whether a row says anything about a warranty.
-func (r *Reader) hasCover(cells []string) bool {
+// hasWarranty reports whether a row has any information about a warranty.
+func (r *Reader) hasWarranty(cells []string) bool {
 	if truthy(r.value(cells, "lifetime")) || r.day(cells, "end_date") != "" {
 		return true
 	}
@@ -56,29 +60,29 @@ func (r *Reader) hasCover(cells []string) bool {
 			return true
 		}
 	}
-	// What is written about it may be its only trace: a person should look at that.
+	// With warranty details only, the row fails, so that a person looks at it.
 	return slices.ContainsFunc(r.columns["description"], func(i int) bool {
-		return strings.Contains(bare(r.header[i]), "warranty") && cell(cells, i) != ""
+		return strings.Contains(normalize(r.header[i]), "warranty") && cell(cells, i) != ""
 	})
 }
 
-// texts are the name and the description, which keep the brand and the model: a
-// warranty has no fields for them.
+// texts returns the name and the description, which include the brand and the
+// model: a warranty has no fields for them.
 func (r *Reader) texts(cells []string) (name, description string) {
 	name = r.value(cells, "product_name")
 	brand, models := r.value(cells, "brand"), r.values(cells, "model")
 	if name == "" && len(models) > 0 {
 		name, models = models[0], models[1:]
-		if brand != "" && !mentions(name, brand) {
+		if brand != "" && !containsFold(name, brand) {
 			name = brand + " " + name
 		}
 	}
 	var kept []string
-	if brand != "" && !mentions(name, brand) {
+	if brand != "" && !containsFold(name, brand) {
 		kept = append(kept, "Brand: "+brand)
 	}
 	for _, model := range models {
-		if !mentions(name, model) {
+		if !containsFold(name, model) {
 			kept = append(kept, "Model: "+model)
 		}
 	}
@@ -89,12 +93,12 @@ func (r *Reader) texts(cells []string) (name, description string) {
 	return name, strings.Join(parts, "\n\n")
 }
 
-func mentions(text, word string) bool {
+func containsFold(text, word string) bool {
 	return strings.Contains(warranty.Fold(text), warranty.Fold(word))
 }
 
-// status is what the row was set to: void, cancelled, or else active, because
-// upcoming and expired follow from the dates.
+// status returns void, cancelled or active. Upcoming and expired are active: they
+// follow from the dates.
 func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
 	v := strings.ToLower(r.value(cells, "status"))
 	if v == "" {
@@ -102,7 +106,7 @@ func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
 	}
 	s, err := warranty.ParseEnum[warranty.Status](v)
 	if err != nil {
-		c.Add("status", "invalid", "This is not a status of a warranty; write active, void or cancelled, or leave the column out.")
+		c.Add("status", "invalid", "Unknown status. Use active, void or cancelled, or leave the column out.")
 		return warranty.Active
 	}
 	if s == warranty.Void || s == warranty.Cancelled {
@@ -111,7 +115,7 @@ func (r *Reader) status(c *warranty.Checks, cells []string) warranty.Status {
 	return warranty.Active
 }
 
-// values are the cells of a field that may come from several columns.
+// values returns the distinct cells of a field that may have several columns.
 func (m mapping) values(cells []string, field string) []string {
 	var parts []string
 	for _, i := range m.columns[field] {
@@ -122,7 +126,8 @@ func (m mapping) values(cells []string, field string) []string {
 	return parts
 }
 
-// day is the first cell of a field that has a day. Homebox writes 0001-01-01 for none.
+// day returns the first cell of a field that has a date. Homebox writes 0001-01-01
+// for none.
 func (m mapping) day(cells []string, field string) string {
 	for _, i := range m.columns[field] {
 		if v := cell(cells, i); v != "" && !strings.HasPrefix(v, "0001-01-01") {
@@ -145,8 +150,8 @@ func (r *Reader) date(c *warranty.Checks, cells []string, field string) warranty
 	return d
 }
 
-// end is the last day of cover: for life, as it is given, or after a length from
-// the start.
+// end returns the last day of coverage: lifetime, the given end date, or the start
+// date plus a length.
 func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) warranty.Date {
 	if truthy(r.value(cells, "lifetime")) {
 		return warranty.Lifetime
@@ -154,17 +159,17 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 	if r.day(cells, "end_date") != "" {
 		return r.date(c, cells, "end_date")
 	}
-	if truthyLifetime(r.value(cells, "duration")) {
+	if isLifetimeWord(r.value(cells, "duration")) {
 		return warranty.Lifetime
 	}
 	l, err := r.length(cells)
 	switch {
 	case err != nil:
-		c.Add("end_date", "invalid", "The length of the warranty is unclear: "+err.Error()+".")
+		c.Add("end_date", "invalid", "The warranty length is invalid: "+err.Error()+".")
 	case l.isZero():
-		c.Add("end_date", "required", "This field is required; the row has neither an end date nor a length.")
+		c.Add("end_date", "required", "This field is required. Add an end date or a warranty length.")
 	case start.IsZero():
-		c.Add("end_date", "required", "The end date cannot be worked out without a start date.")
+		c.Add("end_date", "required", "The end date cannot be computed without a start date.")
 	default:
 		if end := l.lastDay(start); end < warranty.Lifetime {
 			return end
@@ -175,12 +180,12 @@ func (r *Reader) end(c *warranty.Checks, cells []string, start warranty.Date) wa
 }
 
 var (
-	errDiffer = errors.New("two columns give different lengths; correct one, or leave a column out")
-	errParts  = errors.New("the columns of years and of months both give a length of a year or more; leave one out")
+	errDiffer = errors.New("two columns have different lengths; correct one, or leave a column out")
+	errParts  = errors.New("both the years and the months column have a year or more; leave one out")
 )
 
-// length is what the columns of a row say together: one length, or the years,
-// months and days of one. Columns that disagree are refused.
+// length combines the length columns of a row: one length, or years, months and
+// days to add up. Columns that contradict each other are an error.
 func (r *Reader) length(cells []string) (length, error) {
 	var whole, parts length
 	for _, v := range r.values(cells, "duration") {
@@ -217,7 +222,7 @@ func (r *Reader) length(cells []string) (length, error) {
 	return whole, errDiffer
 }
 
-// sentence makes a sentence of an error.
+// sentence formats an error as a sentence.
 func sentence(err error) string {
 	text := err.Error()
 	return strings.ToUpper(text[:1]) + text[1:] + "."
@@ -231,14 +236,15 @@ func truthy(s string) bool {
 	return false
 }
 
-// identify gives a row its idempotency key, made of its content, so that a second
-// run at the same time makes no second record. A row that stands in the file twice
-// is two things: the second has another key, and is looked for as the second.
+// identify derives the idempotency key of a row from its content, so that concurrent
+// runs create one record. Equal rows of a file are separate records: each has its
+// own key, and the nth row matches the nth existing record.
 func (r *Reader) identify(row *Row) error {
 	in := row.Input
 	if first, again := r.external[in.ExternalID]; again {
 		var c warranty.Checks
-		c.Add("external_id", "duplicate", fmt.Sprintf("Line %d has the same external id; each must be unique.", first))
+		c.Add("external_id", "duplicate",
+			fmt.Sprintf("Line %d has the same external id. External ids must be unique.", first))
 		row.Err = c.Err()
 		return nil
 	}
@@ -255,7 +261,7 @@ func (r *Reader) identify(row *Row) error {
 		row.Repeat = true
 	}
 	row.setKey(sum)
-	row.item = r.itemOf(*row)
+	row.item = r.lookupItem(*row)
 	if in.ExternalID == "" {
 		mark, err := api.AppendJSON(nil, row.item)
 		if err != nil {
@@ -267,34 +273,46 @@ func (r *Reader) identify(row *Row) error {
 	return nil
 }
 
-// serial is what tells a product from all others, when it has a serial number.
+// serial identifies a product that has a serial number.
 func (r Row) serial() string { return r.Input.SerialNumber + "\n" + r.Input.ProductName }
 
-// identifies tells a serial number from what people write when there is none.
-func identifies(serial string) bool {
+// isSerialNumber reports whether text is a serial number and not a placeholder.
+func isSerialNumber(serial string) bool {
 	switch strings.ToLower(strings.Trim(serial, " .-–—_/?*#0")) {
-	case "", "na", "n/a", "n.a", "none", "unknown", "no", "nil", "null", "keine", "ohne", "unbekannt", "tbd", "x", "xx", "xxx":
+	case "", "na", "n/a", "n.a", "none", "unknown", "no", "nil", "null", "keine", "ohne", "unbekannt", "tbd",
+		"x", "xx", "xxx":
 		return false
 	}
 	return true
 }
 
-// itemOf is what a row is looked for by. The dates of a product with a serial
-// number matter only when the sheet has several covers of it.
-func (r *Reader) itemOf(row Row) warranty.LookupItem {
+// lookupItem returns the fields that identify an existing record of the row. The
+// dates of a product with a serial number are included only if the sheet has
+// several coverage periods for it.
+func (r *Reader) lookupItem(row Row) warranty.LookupItem {
 	in := row.Input
 	switch {
 	case in.ExternalID != "":
 		return warranty.LookupItem{ExternalID: in.ExternalID}
-	case identifies(in.SerialNumber) && r.several[row.serial()]:
-		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate}
-	case identifies(in.SerialNumber):
+	case isSerialNumber(in.SerialNumber) && r.repeatedSerials[row.serial()]:
+		return warranty.LookupItem{
+			SerialNumber: in.SerialNumber,
+			ProductName:  in.ProductName,
+			StartDate:    in.StartDate,
+			EndDate:      in.EndDate,
+		}
+	case isSerialNumber(in.SerialNumber):
 		return warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName}
 	}
-	return warranty.LookupItem{ProductName: in.ProductName, StartDate: in.StartDate, EndDate: in.EndDate, Supplier: in.Supplier}
+	return warranty.LookupItem{
+		ProductName: in.ProductName,
+		StartDate:   in.StartDate,
+		EndDate:     in.EndDate,
+		Supplier:    in.Supplier,
+	}
 }
 
-// count counts how often a text was met.
+// count returns how often text was seen, including this time.
 func (r *Reader) count(text []byte) uint32 {
 	sum := sha256.Sum256(text)
 	short := [8]byte(sum[:8])
@@ -307,7 +325,7 @@ func (r *Row) setKey(sum [sha256.Size]byte) {
 	r.Input.IdempotencyKey = &key
 }
 
-// rekey gives the row another key, for a record beside the one that its key made.
-func (r *Row) rekey(why, id string) {
+// changeKey derives another idempotency key, to create a second record of the row.
+func (r *Row) changeKey(why, id string) {
 	r.setKey(sha256.Sum256([]byte(*r.Input.IdempotencyKey + "\n" + why + "\n" + id)))
 }

@@ -1,6 +1,5 @@
-// Package sheet reads warranties from CSV as other programs write it, and writes
-// them as CSV that can be read again. It is what an import and an export are made
-// of, wherever they are asked for.
+// Package sheet imports warranties from CSV files of other programs and exports them
+// as CSV. The command line and the web pages both use it.
 package sheet
 
 import (
@@ -13,29 +12,29 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Fault is what makes a whole sheet unreadable, and how to fix it.
+// Fault is an error that makes a whole sheet unreadable, and its fix.
 type Fault struct{ What, Fix string }
 
-// Error says what is wrong.
+// Error returns What.
 func (f *Fault) Error() string { return f.What }
 
-// MissingColumns is the fault of a sheet from which no warranty can be made. How
-// to name the columns that it lacks depends on where it is read.
+// MissingColumns is the error for a sheet without a column for required fields. The
+// caller explains how to choose the columns.
 type MissingColumns struct {
 	Fields []string
 	Header []string
-	Found  map[string]string // the columns of the other fields
+	Found  map[string]string // columns of the other fields
 }
 
-// Error names the fields that no column was found for.
+// Error lists the fields without a column.
 func (m *MissingColumns) Error() string {
 	return "No column was found for " + strings.Join(m.Fields, ", ") + "."
 }
 
-// Options say how to read a sheet where guesses are not enough.
+// Options override what is detected in a sheet.
 type Options struct {
-	// Columns names the column of a field, or none to leave the field out. Fields
-	// that are not in it are guessed.
+	// Columns maps a field to its column, or to "" to leave the field out. The
+	// columns of other fields are guessed.
 	Columns  map[string]string
 	Order    DateOrder
 	Encoding Encoding
@@ -46,38 +45,37 @@ type Reader struct {
 	mapping
 	table   *table
 	order   DateOrder
-	serials bool               // dates came as Excel's numbers
-	seen    map[[8]byte]uint32 // how often each row was met, by a part of its hash
-	// external is the line of each external id.
+	serials bool               // some dates are Excel day numbers
+	seen    map[[8]byte]uint32 // occurrences of each row, by a prefix of its hash
+	// external maps each external id to its line.
 	external map[string]int
-	// several are the products with more than one cover in the sheet.
-	several map[string]bool
+	// repeatedSerials has the products with several coverage periods in the sheet.
+	repeatedSerials map[string]bool
 }
 
-// Row is one row of a sheet: a warranty to create, one to skip, or what is wrong
-// with it.
+// Row is a row of a sheet: a warranty to create, a row to skip, or an error.
 type Row struct {
 	Line   int
 	Input  warranty.CreateWarranty // with its idempotency key
 	Status warranty.Status         // active, void or cancelled
-	// Reference is of the record that the row was exported from, if any.
+	// Reference is the reference number of the exported record, if any.
 	Reference warranty.Reference
-	Repeat    bool // it says the same as an earlier row
+	Repeat    bool // equal to an earlier row
 	Skip      SkipReason
 	Err       error
 
-	item  warranty.LookupItem // what it is looked for by
+	item  warranty.LookupItem
 	cells []string
 	from  *mapping
 }
 
-// SkipReason says why a row is neither imported nor wrong.
+// SkipReason is the reason why a valid row is not imported.
 type SkipReason string
 
-// NoCover is a row of an inventory that has no warranty.
+// NoCover means that the item has no warranty.
 const NoCover SkipReason = "no_cover"
 
-// Text is the reason in words.
+// Text returns the reason as text.
 func (s SkipReason) Text() string {
 	if s == NoCover {
 		return "the row has no warranty"
@@ -85,25 +83,30 @@ func (s SkipReason) Text() string {
 	return string(s)
 }
 
-// Assumed is how a sheet is read: what was found out or chosen, for people to check.
+// Assumed reports how a sheet is read, as detected or chosen, for people to check.
 type Assumed struct {
 	Encoding  Encoding  `json:"encoding"`
 	Separator string    `json:"separator"`
 	Order     DateOrder `json:"date_order"`
-	// SerialDates tells that dates came as Excel's numbers of days.
+	// SerialDates reports whether some dates are Excel day numbers.
 	SerialDates bool `json:"excel_dates"`
-	// Months tells that numbers without a unit are months, as in this program's exports.
+	// Months reports whether lengths without a unit are months.
 	Months bool `json:"numbers_are_months"`
 }
 
-// Assumed tells how the sheet is read, as far as it was read.
+// Assumed reports how the rows so far were read.
 func (r *Reader) Assumed() Assumed {
-	return Assumed{Encoding: r.table.encoding, Separator: string(r.table.reader.Comma), Order: r.order, SerialDates: r.serials,
-		Months: r.lengthUnit() == months && len(r.columns["duration"]) > 0}
+	return Assumed{
+		Encoding:    r.table.encoding,
+		Separator:   string(r.table.reader.Comma),
+		Order:       r.order,
+		SerialDates: r.serials,
+		Months:      r.lengthUnit() == months && len(r.columns["duration"]) > 0,
+	}
 }
 
-// Open reads a sheet through, and then its head again. A sheet that cannot be read
-// is a *Fault, or *MissingColumns.
+// Open scans the whole sheet once, and then returns a Reader at its first row. The
+// error for an unreadable sheet is a *Fault or a *MissingColumns.
 func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	start, err := file.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -113,7 +116,7 @@ func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	several, err := first.survey()
+	repeated, err := first.findRepeatedSerials()
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +127,7 @@ func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.several = several
+	r.repeatedSerials = repeated
 	return r, nil
 }
 
@@ -137,35 +140,41 @@ func open(file io.ReadSeeker, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{mapping: m, table: t, order: o.Order, seen: map[[8]byte]uint32{}, external: map[string]int{}}, nil
+	return &Reader{
+		mapping:  m,
+		table:    t,
+		order:    o.Order,
+		seen:     map[[8]byte]uint32{},
+		external: map[string]int{},
+	}, nil
 }
 
-// survey reads all rows and finds products that have more than one cover: what is
-// bought once and extended later stands in a sheet twice, with one serial number.
-func (r *Reader) survey() (map[string]bool, error) {
-	type cover struct{ start, end warranty.Date }
-	covers, several := map[string]cover{}, map[string]bool{}
+// findRepeatedSerials reads all rows and returns the products with several coverage
+// periods: a warranty that was extended has two rows with the same serial number.
+func (r *Reader) findRepeatedSerials() (map[string]bool, error) {
+	type period struct{ start, end warranty.Date }
+	periods, repeated := map[string]period{}, map[string]bool{}
 	for {
 		row, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return several, nil
+			return repeated, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if row.Err != nil || row.Skip != "" || !identifies(row.Input.SerialNumber) {
+		if row.Err != nil || row.Skip != "" || !isSerialNumber(row.Input.SerialNumber) {
 			continue
 		}
-		mark, now := row.serial(), cover{row.Input.StartDate, row.Input.EndDate}
-		if before, met := covers[mark]; met && before != now {
-			several[mark] = true
+		serial, now := row.serial(), period{row.Input.StartDate, row.Input.EndDate}
+		if before, seen := periods[serial]; seen && before != now {
+			repeated[serial] = true
 		}
-		covers[mark] = now
+		periods[serial] = now
 	}
 }
 
-// Next reads a row; io.EOF ends the sheet. An error ends the reading; what is
-// wrong with the row alone is in it.
+// Next reads the next row. It returns io.EOF at the end of the sheet. The error of an
+// invalid row is in Row.Err.
 func (r *Reader) Next() (Row, error) {
 	row, err := r.table.next()
 	row.from = &r.mapping
@@ -178,22 +187,22 @@ func (r *Reader) Next() (Row, error) {
 	return row, r.identify(&row)
 }
 
-// Source is the program whose export the sheet seems to be; empty for none.
+// Source returns the program that exported the sheet, or "" if it is unknown.
 func (r *Reader) Source() string { return r.source }
 
-// Header names the columns.
+// Header returns the names of the columns.
 func (r *Reader) Header() []string { return r.header }
 
-// BytesRead is how much of the sheet was read.
+// BytesRead returns the number of bytes read so far.
 func (r *Reader) BytesRead() int64 { return r.table.read.n }
 
-// CellFault is what is wrong with a cell of a row, or with the whole row.
+// CellFault is an error in a cell, or in the whole row if Field is empty.
 type CellFault struct {
 	Field, Column string
 	Message       string
 }
 
-// Faults are what is wrong with a row.
+// Faults returns the errors of a row.
 func (r Row) Faults() []CellFault {
 	var refusal *warranty.Error
 	switch {
@@ -211,14 +220,14 @@ func (r Row) Faults() []CellFault {
 	return list
 }
 
-// Reason is what is wrong with a row, in one line.
+// Reason returns the errors of a row in one line.
 func (r Row) Reason() string {
 	var parts []string
 	for _, f := range r.Faults() {
 		switch {
 		case f.Field == "":
 			parts = append(parts, f.Message)
-		case f.Column == "" || bare(f.Column) == bare(f.Field):
+		case f.Column == "" || normalize(f.Column) == normalize(f.Field):
 			parts = append(parts, f.Field+": "+f.Message)
 		default:
 			parts = append(parts, f.Field+" (column "+f.Column+"): "+f.Message)
@@ -227,8 +236,8 @@ func (r Row) Reason() string {
 	return strings.Join(parts, " ")
 }
 
-// columnOf names the columns that a field of the row was read from: those that
-// hold something, else all that could.
+// columnOf names the columns that a field was read from: those with a value in this
+// row, or else all columns of the field.
 func (r Row) columnOf(field string) string {
 	if r.from == nil {
 		return ""

@@ -14,32 +14,32 @@ import (
 )
 
 func TestImportedDays(t *testing.T) {
-	for text, want := range map[string]string{
-		"2026-03-04": "2026-03-04", " 2026-03-04 ": "2026-03-04", "2026-3-4": "2026-03-04", "2026/03/04": "2026-03-04", "20260304": "2026-03-04",
-		"2026-03-04T23:59:59Z": "2026-03-04", "2026-03-04 00:00:00": "2026-03-04", "2026-03-04T10:00:00.123+02:00": "2026-03-04",
-		"4.3.2026": "2026-03-04", "04.03.2026": "2026-03-04", "31/12/2026": "2026-12-31", "12/31/2026": "2026-12-31", "05/05/2026": "2026-05-05", "31-12-2026": "2026-12-31",
-		"10/13/2021": "2021-10-13", "12/31/2026 11:30 PM": "2026-12-31",
-		"4 Mar 2026": "2026-03-04", "Mar 4, 2026": "2026-03-04", "March 4 2026": "2026-03-04", "04-Mar-2026": "2026-03-04", "Wed Mar 04, 2026": "2026-03-04", "Wednesday, 4 March 2026": "2026-03-04",
-		"9999-12-31": "9999-12-31",
-		"31/12/26":   "2026-12-31", "12/31/26": "2026-12-31", "31.12.26": "2026-12-31", "01.02.79": "2079-02-01", "01.02.80": "1980-02-01", "4-Mar-26": "2026-03-04", "4 March 26": "2026-03-04", "31/12/26 10:30": "2026-12-31",
-		"46085": "2026-03-04", "46085.5": "2026-03-04", "46085,25": "2026-03-04", "2958465": "9999-12-31", "20000": "1954-10-03", "80000": "2119-01-11",
-		"19999": "no", "80001": "no", "460850": "no", "3000000": "no", "1/2/026": "no",
-		"03/04/2026": "ambiguous", "3-4-2026": "ambiguous", "03/04/26": "ambiguous", "26-03-04": "ambiguous", "31-12-26": "ambiguous", "2026-02-30": "no", "31/13/2026": "no", "13/13/2026": "no", "soon": "no", "2026": "no", "4.13.2026": "no", "1 2 3": "no", "00000101": "no",
+	for want, texts := range map[string][]string{
+		"2026-03-04": {
+			"2026-03-04", " 2026-03-04 ", "2026-3-4", "2026/03/04", "20260304", "2026-03-04T23:59:59Z",
+			"2026-03-04 00:00:00", "2026-03-04T10:00:00.123+02:00", "4.3.2026", "04.03.2026", "4 Mar 2026",
+			"Mar 4, 2026", "March 4 2026", "04-Mar-2026", "Wed Mar 04, 2026", "Wednesday, 4 March 2026", "4-Mar-26",
+			"4 March 26", "46085", "46085.5", "46085,25",
+		},
+		"2026-12-31": {
+			"31/12/2026", "12/31/2026", "31-12-2026", "12/31/2026 11:30 PM", "31/12/26", "12/31/26", "31.12.26",
+			"31/12/26 10:30",
+		},
+		"2026-05-05": {"05/05/2026"},
+		"2021-10-13": {"10/13/2021"},
+		"9999-12-31": {"9999-12-31", "2958465"},
+		"2079-02-01": {"01.02.79"},
+		"1980-02-01": {"01.02.80"},
+		"1954-10-03": {"20000"},
+		"2119-01-11": {"80000"},
+		"no": {
+			"19999", "80001", "460850", "3000000", "1/2/026", "2026-02-30", "31/13/2026", "13/13/2026", "soon", "2026",
+			"4.13.2026", "1 2 3", "00000101",
+		},
+		"ambiguous": {"03/04/2026", "3-4-2026", "03/04/26", "26-03-04", "31-12-26"},
 	} {
-		got, err := importDate(text, UnknownOrder)
-		switch want {
-		case "ambiguous":
-			if err != errAmbiguous {
-				t.Errorf("%q is %v, %v", text, got, err)
-			}
-		case "no":
-			if err != errDay {
-				t.Errorf("%q is %v, %v", text, got, err)
-			}
-		default:
-			if err != nil || got.String() != want {
-				t.Errorf("%q is %v, %v", text, got, err)
-			}
+		for _, text := range texts {
+			checkDate(t, text, want)
 		}
 	}
 	for order, want := range map[DateOrder]string{DayFirst: "2026-04-03", MonthFirst: "2026-03-04"} {
@@ -48,7 +48,19 @@ func TestImportedDays(t *testing.T) {
 		}
 	}
 	if got, err := importDate("12/31/2026", DayFirst); err != nil || got.String() != "2026-12-31" {
-		t.Errorf("what can only be the month's day: %v %v", got, err)
+		t.Errorf("a number above 12: %v %v", got, err)
+	}
+}
+
+// checkDate parses text without a date order. want is a date, "ambiguous" or "no".
+func checkDate(t *testing.T, text, want string) {
+	t.Helper()
+	got, err := importDate(text, UnknownOrder)
+	switch {
+	case want == "ambiguous" && err == errAmbiguous, want == "no" && err == errDay:
+	case err == nil && got.String() == want:
+	default:
+		t.Errorf("%q is %v, %v; want %s", text, got, err, want)
 	}
 }
 
@@ -58,31 +70,31 @@ func FuzzImportDate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, order := range []DateOrder{UnknownOrder, DayFirst, MonthFirst} {
 			if d, err := importDate(text, order); err == nil && d.IsZero() {
-				t.Errorf("%q is no day and no error", text)
+				t.Errorf("%q has no date and no error", text)
 			}
 		}
 	})
 }
 
-// TestGuessesCoverTheFields keeps a new field of a warranty from being forgotten.
+// TestGuessesCoverTheFields checks that an import can set every field.
 func TestGuessesCoverTheFields(t *testing.T) {
 	for _, p := range api.CreateWarranty.Params {
 		if p.In == api.Body && !slices.Contains(Fields(), p.Name) {
-			t.Errorf("an import can not fill %s", p.Name)
+			t.Errorf("add %s to guesses: an import cannot set it", p.Name)
 		}
 	}
 	seen := map[string]string{}
 	for _, g := range guesses {
 		for name := range strings.FieldsSeq(g.names) {
-			if seen[name] != "" || bare(name) != name {
-				t.Errorf("%q of %s is also of %s, or is not bare", name, g.field, seen[name])
+			if seen[name] != "" || normalize(name) != name {
+				t.Errorf("%q of %s is also a name of %s, or is not normalized", name, g.field, seen[name])
 			}
 			seen[name] = g.field
 		}
 	}
 }
 
-// readAll reads a sheet as an import does.
+// readAll reads all rows of a sheet.
 func readAll(t *testing.T, text string, o Options) (*Reader, []Row) {
 	t.Helper()
 	r, err := Open(strings.NewReader(text), o)
@@ -102,8 +114,8 @@ func readAll(t *testing.T, text string, o Options) (*Reader, []Row) {
 	}
 }
 
-// TestExportsOfOtherProgramsAreUnderstood reads files with the columns that the
-// current versions of these programs write.
+// TestExportsOfOtherProgramsAreUnderstood reads files with the columns of current
+// versions of these programs.
 func TestExportsOfOtherProgramsAreUnderstood(t *testing.T) {
 	for _, test := range []struct{ file, source, want string }{
 		{"homebox.csv", homebox, `
@@ -131,7 +143,7 @@ func TestExportsOfOtherProgramsAreUnderstood(t *testing.T) {
 			r, rows := readAll(t, string(text), Options{})
 			var got []string
 			for _, row := range rows {
-				got = append(got, told(row))
+				got = append(got, describe(row))
 			}
 			want := strings.Split(strings.ReplaceAll(strings.TrimSpace(test.want), "\t", ""), "\n")
 			if !slices.Equal(got, want) || r.Source() != test.source {
@@ -141,8 +153,8 @@ func TestExportsOfOtherProgramsAreUnderstood(t *testing.T) {
 	}
 }
 
-// told is a row in a line.
-func told(row Row) string {
+// describe formats a row in one line.
+func describe(row Row) string {
 	switch faults := row.Faults(); {
 	case row.Skip != "":
 		return "skip " + string(row.Skip)
@@ -150,33 +162,42 @@ func told(row Row) string {
 		return "error " + faults[0].Field + ": " + faults[0].Column
 	}
 	in := row.Input
-	return strings.ReplaceAll(strings.Join([]string{in.ProductName, in.StartDate.String(), in.EndDate.String(), in.SerialNumber, in.Category,
+	return strings.ReplaceAll(strings.Join([]string{in.ProductName, in.StartDate.String(), in.EndDate.String(),
+		in.SerialNumber, in.Category,
 		in.Supplier, in.SellerName, in.Description}, "|"), "\n", "/")
 }
 
 func TestOwnExportsAndForeignSpreadsheets(t *testing.T) {
 	for name, test := range map[string]struct{ source, text, want string }{
-		"svc": {ours, "id,reference_number,product_name,description,serial_number,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at\n" +
-			"x,WR-1,'=Kettle,,'-7,Kitchen,,,,2026-01-01,2027-12-31,active,411,owner,http://x,2026-01-01T00:00:00Z,2026-01-01T00:00:00Z\n",
+		"svc": {ours,
+			"id,reference_number,product_name,description,serial_number,category,supplier,seller_name,seller_email," +
+				"start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at\n" +
+				"x,WR-1,'=Kettle,,'-7,Kitchen,,,,2026-01-01,2027-12-31,active,411,owner,http://x," +
+				"2026-01-01T00:00:00Z,2026-01-01T00:00:00Z\n",
 			"=Kettle|2026-01-01|2027-12-31|-7|Kitchen|||"},
-		"German Excel":              {"", "Bezeichnung;Kaufdatum;Garantie;Seriennummer\nKessel;01.03.2026;1,5 Jahre;\"A;1\"\n", "Kessel|2026-03-01|2027-08-31|A;1||||"},
-		"Status of another program": {"", "Item,Start date,End date,Status\nKettle,2026-01-01,2027-12-31,In use\n", "Kettle|2026-01-01|2027-12-31|||||"},
+		"German Excel": {"",
+			"Bezeichnung;Kaufdatum;Garantie;Seriennummer\nKessel;01.03.2026;1,5 Jahre;\"A;1\"\n",
+			"Kessel|2026-03-01|2027-08-31|A;1||||"},
+		"Status of another program": {"", "Item,Start date,End date,Status\nKettle,2026-01-01,2027-12-31,In use\n",
+			"Kettle|2026-01-01|2027-12-31|||||"},
 	} {
 		r, rows := readAll(t, test.text, Options{})
-		if got := told(rows[0]); got != test.want || r.Source() != test.source {
+		if got := describe(rows[0]); got != test.want || r.Source() != test.source {
 			t.Errorf("%s: %q from %q, want %q", name, got, r.Source(), test.want)
 		}
 	}
 }
 
 func TestWrongRowsSayEverythingThatIsWrong(t *testing.T) {
-	_, rows := readAll(t, "name,start_date,end_date,seller_email\n,03/04/2026,2020-01-01,nobody\nX,2026-01-01,2025-01-01,\nY,2026-01-01,,\nZ\n\xff,2026-01-01,2027-01-01,\n", Options{Encoding: UTF8})
+	_, rows := readAll(t,
+		"name,start_date,end_date,seller_email\n,03/04/2026,2020-01-01,invalid\nX,2026-01-01,2025-01-01,\n"+
+			"Y,2026-01-01,,\nZ\n\xff,2026-01-01,2027-01-01,\n", Options{Encoding: UTF8})
 	for i, want := range []string{
 		"start_date product_name seller_email", "end_date", "end_date", "", "",
 	} {
 		e, ok := rows[i].Err.(*warranty.Error)
 		if !ok {
-			t.Errorf("row %d is taken", i)
+			t.Errorf("row %d was accepted", i)
 			continue
 		}
 		var fields []string
@@ -189,7 +210,7 @@ func TestWrongRowsSayEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
-// FuzzImportedRows reads any file: each row is a warranty or says what is wrong.
+// FuzzImportedRows: each row of any file is a valid warranty or an error.
 func FuzzImportedRows(f *testing.F) {
 	f.Add("X,2026-01-01,2 years\n\"Y\"\"\",03/04/2026,\n")
 	f.Add(";;\n\r\"")
@@ -212,16 +233,20 @@ func FuzzImportedRows(f *testing.F) {
 
 func TestChosenColumns(t *testing.T) {
 	_, rows := readAll(t, "Item,Bought,Until,Name\nKettle,2026-01-01,2027-01-01,Ada\n",
-		Options{Columns: map[string]string{"product_name": "Item", "start_date": "bought", "end_date": "Until", "description": "Name"}})
+		Options{Columns: map[string]string{"product_name": "Item", "start_date": "bought", "end_date": "Until",
+			"description": "Name"}})
 	if in := rows[0].Input; in.ProductName != "Kettle" || in.Description != "Ada" {
 		t.Errorf("%+v", in)
 	}
 	var fault *Fault
-	if _, err := mapColumns([]string{"Item", "start_date", "end_date"}, map[string]string{"product_name": "Nothing"}); !errors.As(err, &fault) || !strings.Contains(fault.Fix, "Item, start_date") {
-		t.Errorf("a column that is not there: %v", err)
+	if _, err := mapColumns([]string{"Item", "start_date", "end_date"},
+		map[string]string{"product_name": "Nothing"}); !errors.As(err, &fault) ||
+		!strings.Contains(fault.Fix, "Item, start_date") {
+		t.Errorf("missing column: %v", err)
 	}
 	var missing *MissingColumns
-	if _, err := mapColumns([]string{"Item"}, nil); !errors.As(err, &missing) || strings.Join(missing.Fields, " ") != "start_date end_date" || len(missing.Header) != 1 {
+	if _, err := mapColumns([]string{"Item"}, nil); !errors.As(err, &missing) ||
+		strings.Join(missing.Fields, " ") != "start_date end_date" || len(missing.Header) != 1 {
 		t.Errorf("a file without dates: %v", err)
 	}
 	r, _ := readAll(t, "name,category,start_date,end_date\n", Options{Columns: map[string]string{"category": ""}})
@@ -230,13 +255,15 @@ func TestChosenColumns(t *testing.T) {
 	}
 }
 
-// TestKeysAreOfTheContent gives the same record the same key wherever it stands,
-// and the second of two equal rows another.
+// TestKeysAreOfTheContent: the same record has the same key in any position, and two
+// equal rows have different keys.
 func TestKeysAreOfTheContent(t *testing.T) {
-	_, rows := readAll(t, "name,start_date,end_date\nA,2026-01-01,2027-01-01\nB,2026-01-01,2027-01-01\nA,2026-01-01,2027-01-01\n", Options{})
+	_, rows := readAll(t,
+		"name,start_date,end_date\nA,2026-01-01,2027-01-01\nB,2026-01-01,2027-01-01\nA,2026-01-01,2027-01-01\n", Options{})
 	_, moved := readAll(t, "end_date;start_date;x;name\n2027-01-01;1.1.2026;?;A\n", Options{})
 	first, again, elsewhere := *rows[0].Input.IdempotencyKey, *rows[2].Input.IdempotencyKey, *moved[0].Input.IdempotencyKey
-	if first != elsewhere || first == again || rows[0].Repeat || !rows[2].Repeat || first == *rows[1].Input.IdempotencyKey {
+	if first != elsewhere || first == again || rows[0].Repeat || !rows[2].Repeat ||
+		first == *rows[1].Input.IdempotencyKey {
 		t.Errorf("%s %s %s", first, again, elsewhere)
 	}
 }

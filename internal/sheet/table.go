@@ -12,30 +12,30 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// table is a CSV file that is read row by row.
+// table reads a CSV file row by row.
 type table struct {
 	reader *csv.Reader
 	read   *counter
 	header []string
-	// encoding is how the file is encoded.
+
 	encoding Encoding
 }
 
-// counter counts what was read.
+// counter counts the bytes that are read through it.
 type counter struct {
 	r io.Reader
 	n int64
 }
 
-// Read reads on.
+// Read implements io.Reader.
 func (c *counter) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	c.n += int64(n)
 	return n, err
 }
 
-// openTable reads the head of a CSV file. Excel writes a byte order mark, other
-// encodings, and in some countries semicolons.
+// openTable reads the header of a CSV file. Excel writes byte order marks, various
+// encodings and, in some countries, semicolons.
 func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
 	t := &table{read: &counter{r: file}}
 	valid, err := validUTF8(file)
@@ -60,23 +60,29 @@ func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
 	t.reader.TrimLeadingSpace = false
 	header, err := t.reader.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, &Fault{"The file is empty.", "Its first line must name the columns."}
+		return nil, &Fault{What: "The file is empty.", Fix: "The first line must name the columns."}
 	}
 	if err != nil {
-		return nil, &Fault{"The first line cannot be read: " + err.Error() + ".", "It must name the columns, with commas or semicolons between."}
+		return nil, &Fault{
+			What: "The first line is invalid: " + err.Error() + ".",
+			Fix:  "It must name the columns, separated by commas or semicolons.",
+		}
 	}
 	for _, name := range header {
 		if !utf8.ValidString(name) {
-			return nil, &Fault{"The first line is not valid UTF-8.", "Save the file as \"CSV UTF-8\", or choose the encoding windows-1252."}
+			return nil, &Fault{
+				What: "The first line is not valid UTF-8.",
+				Fix:  "Save the file as \"CSV UTF-8\", or choose the encoding windows-1252.",
+			}
 		}
-		t.header = append(t.header, strings.TrimSpace(fuse(name)))
+		t.header = append(t.header, strings.TrimSpace(unescapeFormula(name)))
 	}
 	return t, nil
 }
 
 func (t *table) isUTF16() bool { return t.encoding == UTF16LE || t.encoding == UTF16BE }
 
-// separator is the character that stands most often in the first line outside quotes.
+// separator returns the most frequent separator in the first line, outside quotes.
 func separator(head []byte) rune {
 	counts, quoted := map[rune]int{}, false
 	for _, r := range string(head) {
@@ -99,26 +105,33 @@ func separator(head []byte) rune {
 	return best
 }
 
-// next reads a row; io.EOF ends the table.
+// next reads a row. It returns io.EOF at the end of the table.
 func (t *table) next() (Row, error) {
 	cells, err := t.reader.Read()
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
-		return Row{}, &Fault{fmt.Sprintf("Line %d is not CSV: %s.", parse.Line, parse.Err),
-			"A cell that holds quotation marks must stand between them, with each written twice."}
+		return Row{}, &Fault{
+			What: fmt.Sprintf("Line %d is not valid CSV: %s.", parse.Line, parse.Err),
+			Fix:  "Put cells with quotation marks in quotation marks, and double each one inside.",
+		}
 	}
 	if err != nil {
 		return Row{}, err
 	}
 	at, _ := t.reader.FieldPos(0)
 	row := Row{Line: at, cells: cells}
+	invalid16 := func(cell string) bool { return strings.ContainsRune(cell, utf8.RuneError) }
+	invalid8 := func(cell string) bool { return !utf8.ValidString(cell) }
 	switch {
 	case len(cells) != len(t.header):
-		row.Err = warranty.Refuse(warranty.ValidationFailed, fmt.Sprintf("The row has %d cells and the first line has %d.", len(cells), len(t.header)))
-	case t.isUTF16() && slices.ContainsFunc(cells, func(cell string) bool { return strings.ContainsRune(cell, utf8.RuneError) }):
-		row.Err = warranty.Refuse(warranty.ValidationFailed, "The row is not valid UTF-16 text. Save the file as \"CSV UTF-8\".")
-	case t.encoding == UTF8 && slices.ContainsFunc(cells, func(cell string) bool { return !utf8.ValidString(cell) }):
-		row.Err = warranty.Refuse(warranty.ValidationFailed, "The row is not valid UTF-8 text. Choose the encoding, such as windows-1252.")
+		row.Err = warranty.Refuse(warranty.ValidationFailed,
+			fmt.Sprintf("Expected %d cells as in the first line, found %d.", len(t.header), len(cells)))
+	case t.isUTF16() && slices.ContainsFunc(cells, invalid16):
+		row.Err = warranty.Refuse(warranty.ValidationFailed,
+			"The row is not valid UTF-16 text. Save the file as \"CSV UTF-8\".")
+	case t.encoding == UTF8 && slices.ContainsFunc(cells, invalid8):
+		row.Err = warranty.Refuse(warranty.ValidationFailed,
+			"The row is not valid UTF-8 text. Choose another encoding, such as windows-1252.")
 	}
 	return row, nil
 }

@@ -6,28 +6,28 @@ import (
 	"strings"
 )
 
-// Writer writes rows whose cells no spreadsheet takes for formulas.
+// Writer writes CSV and escapes cells that a spreadsheet would run as formulas.
 type Writer struct {
 	w   *csv.Writer
 	row []string
 	err error
 }
 
-// NewWriter writes rows to w, once they are flushed.
+// NewWriter returns a Writer that writes to w on Flush.
 func NewWriter(w io.Writer) *Writer { return &Writer{w: csv.NewWriter(w)} }
 
-// Write adds a row. What goes wrong is told by Flush.
+// Write adds a row. Flush returns any error.
 func (c *Writer) Write(cells []string) {
 	c.row = c.row[:0]
 	for _, cell := range cells {
-		c.row = append(c.row, defuse(cell))
+		c.row = append(c.row, escapeFormula(cell))
 	}
 	if err := c.w.Write(c.row); err != nil && c.err == nil {
 		c.err = err
 	}
 }
 
-// Flush sends on what was written.
+// Flush writes the buffered rows and returns the first error.
 func (c *Writer) Flush() error {
 	c.w.Flush()
 	if c.err != nil {
@@ -36,29 +36,27 @@ func (c *Writer) Flush() error {
 	return c.w.Error()
 }
 
-// triggers are the characters with which a cell begins that is more than text to
-// a spreadsheet; the wide forms are those of Japanese ones.
+// triggers are the characters that make a cell a formula if it begins with one. The
+// full-width forms work in Japanese spreadsheets.
 const triggers = "=+-@\t\r\n\x00＝＋－＠"
 
-// risky tells whether a cell, but for apostrophes before it, begins with a
-// trigger. The apostrophes count so that defusing can be undone without doubt.
-func risky(cell string) bool {
-	bare := strings.TrimLeft(cell, "'")
-	return bare != "" && strings.IndexAny(bare, triggers) == 0
+// looksLikeFormula reports whether a cell begins with a trigger, after any
+// apostrophes. They are skipped so that escaping is reversible.
+func looksLikeFormula(cell string) bool {
+	return strings.IndexAny(strings.TrimLeft(cell, "'"), triggers) == 0
 }
 
-// defuse puts an apostrophe, which makes it text, before a cell that a
-// spreadsheet would run.
-func defuse(cell string) string {
-	if risky(cell) {
+// escapeFormula prefixes a formula with an apostrophe, which makes it text.
+func escapeFormula(cell string) string {
+	if looksLikeFormula(cell) {
 		return "'" + cell
 	}
 	return cell
 }
 
-// fuse undoes defuse.
-func fuse(cell string) string {
-	if strings.HasPrefix(cell, "'") && risky(cell) {
+// unescapeFormula reverses escapeFormula.
+func unescapeFormula(cell string) string {
+	if strings.HasPrefix(cell, "'") && looksLikeFormula(cell) {
 		return cell[1:]
 	}
 	return cell

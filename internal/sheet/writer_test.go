@@ -9,33 +9,35 @@ import (
 	"pgregory.net/rapid"
 )
 
-func defusedAndBack(t interface{ Fatalf(string, ...any) }, cell string) {
-	safe := defuse(cell)
+func roundTrip(t interface{ Fatalf(string, ...any) }, cell string) {
+	safe := escapeFormula(cell)
 	if safe != "" && strings.IndexAny(safe, triggers) == 0 {
 		t.Fatalf("%q is written as %q, which a spreadsheet runs", cell, safe)
 	}
-	if back := fuse(safe); back != cell {
+	if back := unescapeFormula(safe); back != cell {
 		t.Fatalf("%q is written as %q and read as %q", cell, safe, back)
 	}
 }
 
-// TestCellsAreDefusedAndComeBackEqual is the promise of the export: no cell begins
-// with a character that makes it a formula, and an import reads what was there.
+// TestCellsAreDefusedAndComeBackEqual: no exported cell is a formula, and an import
+// restores the original text.
 func TestCellsAreDefusedAndComeBackEqual(t *testing.T) {
-	for _, cell := range []string{"", "plain", "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "\x00", "'", "''", "'x", "'=1", "''=1", "＝1", "'＋1", "=HYPERLINK(\"http://evil\")", "a=b", " =1"} {
-		defusedAndBack(t, cell)
+	for _, cell := range []string{"", "plain", "=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "\nx", "\x00", "'", "''",
+		"'x", "'=1", "''=1", "＝1", "'＋1", "=HYPERLINK(\"http://evil\")", "a=b", " =1"} {
+		roundTrip(t, cell)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		defusedAndBack(t, rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@\t\r\n\x00＝ab")), rapid.Rune())).Draw(t, "cell"))
+		roundTrip(t, rapid.StringOf(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@\t\r\n\x00＝ab")), rapid.Rune())).Draw(t,
+			"cell"))
 	})
 }
 
 func FuzzDefuse(f *testing.F) {
 	f.Add("'=1+1")
-	f.Fuzz(func(t *testing.T, cell string) { defusedAndBack(t, cell) })
+	f.Fuzz(func(t *testing.T, cell string) { roundTrip(t, cell) })
 }
 
-// TestWrittenRowsAreReadAgain sends cells through the file and back.
+// TestWrittenRowsAreReadAgain writes cells to CSV and reads them back.
 func TestWrittenRowsAreReadAgain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := rapid.SliceOfN(rapid.StringOf(rapid.SampledFrom([]rune("'=+-@,;\"\n ab｜＝ü"))), 2, 5).Draw(t, "cells")
@@ -50,7 +52,7 @@ func TestWrittenRowsAreReadAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range got {
-			if fuse(got[i]) != want[i] {
+			if unescapeFormula(got[i]) != want[i] {
 				t.Fatalf("%q came back as %q", want, got)
 			}
 		}

@@ -1,15 +1,13 @@
-// Package version knows which version of the programs this is.
+// Package version holds the version of the programs.
 package version
 
-// Release is the version that this code is, or is going to be. server.json
-// repeats it.
+// Release is the current or next release. server.json has the same value.
 const Release = "0.1.0"
 
-// build is set by the linker: see the Makefile.
+// build is set by the linker; see the Makefile.
 var build string
 
-// String is the version that a program tells of itself: what it was built as, or
-// Release when it was built by hand.
+// String returns the version set at build time, or Release.
 func String() string {
 	if build != "" {
 		return build

@@ -12,10 +12,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestGarbageIsNoRecord holds the client to this: what is not the service's
-// answer is an error, never an empty record.
+// TestGarbageIsNoRecord: a response of another program is an error, never an empty
+// record.
 func TestGarbageIsNoRecord(t *testing.T) {
-	for name, answer := range map[string]reply{
+	for name, response := range map[string]reply{
 		"a page of a hotel":         body(200, "text/html", "<html>Welcome to the hotel</html>"),
 		"nothing":                   body(200, "application/json", ""),
 		"an empty object":           body(200, "application/json", "{}"),
@@ -32,7 +32,7 @@ func TestGarbageIsNoRecord(t *testing.T) {
 		"a web page":                body(404, "text/html", "<h1>404</h1>"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := serve(t, answer).client(t, client.WithAttempts(1))
+			c := serve(t, response).client(t, client.WithAttempts(1))
 			_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
 			var network *client.NetworkError
 			if !errors.As(err, &network) {
@@ -52,12 +52,13 @@ func TestRefusalsCanBeToldApart(t *testing.T) {
 	c := serve(t, problem(warranty.ValidationFailed)).client(t)
 	_, err := c.ListWarranties(t.Context(), warranty.ListWarranties{})
 	var refused *client.Error
-	if !errors.As(err, &refused) || refused.Code != warranty.ValidationFailed || refused.Status != 422 || refused.RequestID != "r-1" || len(refused.Errors) != 1 {
+	if !errors.As(err, &refused) || refused.Code != warranty.ValidationFailed || refused.Status != 422 ||
+		refused.RequestID != "r-1" || len(refused.Errors) != 1 {
 		t.Fatalf("%+v", err)
 	}
 	var own *warranty.Error
 	if !errors.As(err, &own) || own.Code != warranty.ValidationFailed || own.Fields[0].Field != "page" {
-		t.Errorf("as the service's own error: %+v", own)
+		t.Errorf("as *warranty.Error: %+v", own)
 	}
 }
 
@@ -75,18 +76,19 @@ func TestHeadersOfARecordAreInIt(t *testing.T) {
 
 func TestAnswerIsGivenAsItCame(t *testing.T) {
 	newer := strings.Replace(record, `"id"`, `"colour":"a field of a newer service","id"`, 1)
-	out, answer, err := serve(t, body(200, "application/json", newer)).client(t).Do(t.Context(), api.GetWarranty.Spec, &warranty.GetWarranty{ID: warranty.ID{1}})
-	if err != nil || string(answer.Body) != newer || out.(*warranty.Warranty).ProductName != "Kettle" {
-		t.Errorf("%v %s %+v", err, answer.Body, out)
+	out, response, err := serve(t, body(200, "application/json", newer)).client(t).Do(t.Context(), api.GetWarranty.Spec,
+		&warranty.GetWarranty{ID: warranty.ID{1}})
+	if err != nil || string(response.Body) != newer || out.(*warranty.Warranty).ProductName != "Kettle" {
+		t.Errorf("%v %s %+v", err, response.Body, out)
 	}
-	_, answer, err = serve(t, problem(warranty.NotFound)).client(t).Do(t.Context(), api.GetWarranty.Spec, &warranty.GetWarranty{ID: warranty.ID{1}})
-	if err == nil || answer.Status != 404 || !strings.Contains(string(answer.Body), `"request_id":"r-1"`) {
-		t.Errorf("a refusal: %v %+v", err, answer)
+	_, response, err = serve(t, problem(warranty.NotFound)).client(t).Do(t.Context(), api.GetWarranty.Spec,
+		&warranty.GetWarranty{ID: warranty.ID{1}})
+	if err == nil || response.Status != 404 || !strings.Contains(string(response.Body), `"request_id":"r-1"`) {
+		t.Errorf("an error of the service: %v %+v", err, response)
 	}
 }
 
-// TestKeyStaysWithItsService looks at every way in which a request might take
-// the key to another host.
+// TestKeyStaysWithItsService covers every way to send the key to another host.
 func TestKeyStaysWithItsService(t *testing.T) {
 	elsewhere := serve(t, created)
 	redirect := func(w http.ResponseWriter, r *http.Request) {
@@ -99,15 +101,18 @@ func TestKeyStaysWithItsService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := serve(t, redirect)
 			var network *client.NetworkError
-			if _, err := f.client(t, options...).GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}}); !errors.As(err, &network) {
+			if _, err := f.client(t, options...).GetWarranty(t.Context(),
+				warranty.GetWarranty{ID: warranty.ID{1}}); !errors.As(err, &network) {
 				t.Errorf("%v", err)
 			}
 		})
 	}
 	f := serve(t, created)
 	host := strings.TrimPrefix(elsewhere.URL, "http://")
-	for _, path := range []string{"@" + host + "/", ":x@" + host + "/", "." + host + "/", "", "api/v1/warranties", host, elsewhere.URL + "/", "\\@" + host + "/"} {
-		if _, err := f.client(t, client.WithAttempts(1)).Send(t.Context(), api.Request{Method: "GET", Path: path}); err == nil {
+	for _, path := range []string{"@" + host + "/", ":x@" + host + "/", "." + host + "/", "", "api/v1/warranties", host,
+		elsewhere.URL + "/", "\\@" + host + "/"} {
+		if _, err := f.client(t, client.WithAttempts(1)).Send(t.Context(),
+			api.Request{Method: "GET", Path: path}); err == nil {
 			t.Errorf("path %q was sent", path)
 		}
 	}
@@ -126,14 +131,16 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
 	broken := serve(t, created)
 	broken.Close()
-	_, unreachable := broken.client(t, client.WithAttempts(1)).GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
-	seen = append(seen, fmt.Sprint(err), fmt.Sprintf("%+v", unreachable), fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v", *c))
+	_, unreachable := broken.client(t, client.WithAttempts(1)).GetWarranty(t.Context(),
+		warranty.GetWarranty{ID: warranty.ID{1}})
+	seen = append(seen, fmt.Sprint(err), fmt.Sprintf("%+v", unreachable), fmt.Sprintf("%v %+v %#v", c, c, c),
+		fmt.Sprintf("%v", *c))
 	for _, text := range seen {
 		if strings.Contains(text, key[4:20]) {
 			t.Errorf("the key is in %s", text)
 		}
 	}
-	if f.requests[0].Header.Get("X-Api-Key") != key { // the test would see it
+	if f.requests[0].Header.Get("X-Api-Key") != key {
 		t.Error("the key was not sent")
 	}
 }
@@ -153,19 +160,22 @@ func TestCredentialGoesWhereItsKindBelongs(t *testing.T) {
 			t.Error(err)
 		}
 		h := f.requests[0].Header
-		if h.Get("X-Api-Key") != "" && want != "X-Api-Key" || h.Get("Authorization") != "" && want != "Authorization" || want != "" && h.Get(want) == "" {
-			t.Errorf("%q went out as %v", secret, h)
+		if h.Get("X-Api-Key") != "" && want != "X-Api-Key" || h.Get("Authorization") != "" && want != "Authorization" ||
+			want != "" && h.Get(want) == "" {
+			t.Errorf("%q was sent as %v", secret, h)
 		}
-		if h.Get("User-Agent") != "svc/9" || h.Get("Accept") != "application/json" || f.requests[0].URL.Path != "/verify/WR-1" {
+		if h.Get("User-Agent") != "svc/9" || h.Get("Accept") != "application/json" ||
+			f.requests[0].URL.Path != "/verify/WR-1" {
 			t.Errorf("%v %v", f.requests[0].URL, h)
 		}
 	}
 }
 
 func TestBaseAddressIsChecked(t *testing.T) {
-	for _, wrong := range []string{"", "127.0.0.1:8080/api/v1", "ftp://x/api/v1", "http://", "http://x", "http://x/api/v2", "http://user:pass@x/api/v1", "http://x/api/v1?key=1", "http://x/api/v1#a", "://"} {
+	for _, wrong := range []string{"", "127.0.0.1:8080/api/v1", "ftp://x/api/v1", "http://", "http://x",
+		"http://x/api/v2", "http://user:pass@x/api/v1", "http://x/api/v1?key=1", "http://x/api/v1#a", "://"} {
 		if _, err := client.New(wrong, key); err == nil {
-			t.Errorf("%q was taken", wrong)
+			t.Errorf("%q was accepted", wrong)
 		}
 	}
 	c, err := client.New("https://x.example/behind/a proxy/api/v1//", key)

@@ -47,8 +47,7 @@ func terminalWidth() int {
 	return 0
 }
 
-// readSecret reads a line without echo. When it is interrupted the terminal gets
-// its echo back.
+// readSecret reads a line without echo. On interruption it restores the terminal.
 func readSecret(ctx context.Context) (string, error) {
 	fd := int(os.Stdin.Fd())
 	before, err := term.GetState(fd)
@@ -58,10 +57,10 @@ func readSecret(ctx context.Context) (string, error) {
 	return interruptible(ctx, func() (string, error) {
 		line, err := term.ReadPassword(fd)
 		return string(line), err
-	}, func() { _ = term.Restore(fd, before) }) // there is nobody to tell
+	}, func() { _ = term.Restore(fd, before) }) // failures do not matter
 }
 
-// readLine reads one line of at most a few thousand bytes.
+// readLine reads a line of at most credentials.MaxKey bytes.
 func (r *run) readLine(ctx context.Context) (string, error) {
 	return interruptible(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(r.Stdin, credentials.MaxKey)).ReadString('\n')
@@ -72,7 +71,7 @@ func (r *run) readLine(ctx context.Context) (string, error) {
 	}, func() {})
 }
 
-// interruptible waits for a read that can not be stopped, or for the end of the context.
+// interruptible waits for a read that cannot be canceled, or until ctx is done.
 func interruptible[T any](ctx context.Context, read func() (T, error), undo func()) (T, error) {
 	type result struct {
 		value T
@@ -93,24 +92,27 @@ func interruptible[T any](ctx context.Context, read func() (T, error), undo func
 	}
 }
 
-// stdin is standard input whose reads end with the context.
+// stdin is a reader of standard input that returns when ctx is done.
 type stdin struct {
-	ctx context.Context // an io.Reader takes none
+	ctx context.Context // Read has no context parameter
 	r   io.Reader
 	buf []byte
 }
 
-// Read reads on. A read that is given up still has its own memory to write to.
+// Read implements io.Reader. It reads into its own buffer, because an abandoned read
+// may still write after Read returns.
 func (i *stdin) Read(p []byte) (int, error) {
 	if i.buf == nil {
 		i.buf = make([]byte, 64<<10)
 	}
-	n, err := interruptible(i.ctx, func() (int, error) { return i.r.Read(i.buf[:min(len(p), len(i.buf))]) }, func() {})
+	n, err := interruptible(i.ctx, func() (int, error) {
+		return i.r.Read(i.buf[:min(len(p), len(i.buf))])
+	}, func() {})
 	copy(p, i.buf[:n])
 	return n, err
 }
 
-// findMCP looks for svc-mcp beside this program, then where the shell would.
+// findMCP looks for svc-mcp next to this program, then in PATH.
 func findMCP() (string, bool) {
 	if self, err := os.Executable(); err == nil {
 		beside := filepath.Join(filepath.Dir(self), "svc-mcp"+filepath.Ext(self))
