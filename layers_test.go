@@ -26,23 +26,24 @@ var arrows = map[string]string{
 	"api":      "warranty",
 	"client":   "api warranty",
 
-	"internal/config":      "",
-	"internal/version":     "",
-	"internal/credentials": "api warranty",
-	"internal/limit":       "",
-	"internal/mail":        "warranty",
-	"internal/files":       "warranty",
-	"internal/store":       "warranty",
-	"internal/service":     "api internal/files internal/mail internal/store warranty",
-	"internal/rest":        "api warranty",
-	"internal/mcp":         "api warranty",
-	"internal/sheet":       "api warranty",
-	"internal/cli":         "api client internal/credentials internal/sheet warranty",
-	"internal/describe":    "api warranty",
-	"internal/upload":      "api internal/service warranty",
-	"internal/web":         "api internal/describe internal/service internal/sheet internal/upload warranty",
-	"internal/server":      "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
-	"internal/demo":        "internal/mail internal/service internal/store warranty",
+	"internal/config":       "",
+	"internal/version":      "",
+	"internal/credentials":  "api warranty",
+	"internal/limit":        "",
+	"internal/mail":         "warranty",
+	"internal/files":        "warranty",
+	"internal/store":        "internal/store/engine warranty",
+	"internal/store/engine": "warranty",
+	"internal/service":      "api internal/files internal/mail internal/store warranty",
+	"internal/rest":         "api warranty",
+	"internal/mcp":          "api warranty",
+	"internal/sheet":        "api warranty",
+	"internal/cli":          "api client internal/credentials internal/sheet warranty",
+	"internal/describe":     "api warranty",
+	"internal/upload":       "api internal/service warranty",
+	"internal/web":          "api internal/describe internal/service internal/sheet internal/upload warranty",
+	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
+	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
 	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
@@ -58,10 +59,10 @@ var arrows = map[string]string{
 // homes say where what comes from outside may be imported. A name stands for
 // everything below it.
 var homes = map[string]string{
-	"database/sql":                        "internal/store e2e/torture",                                  // goose wants it, for migrations alone
-	"github.com/jackc/pgx/v5":             "internal/config internal/store internal/testenv e2e/torture", // config asks the driver whether it understands an address
-	"github.com/ncruces/go-sqlite3":       "internal/store e2e/torture",
-	"github.com/pressly/goose/v3":         "internal/store",
+	"database/sql":                        "internal/store/engine e2e/torture",                                  // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/config internal/store/engine internal/testenv e2e/torture", // config asks the driver whether it understands an address
+	"github.com/ncruces/go-sqlite3":       "internal/store/engine e2e/torture",
+	"github.com/pressly/goose/v3":         "internal/store/engine",
 	"github.com/redis/go-redis/v9":        "internal/limit",
 	"github.com/go-json-experiment":       "api",
 	"github.com/wneessen/go-mail":         "internal/mail",

@@ -37,7 +37,7 @@ var plants = []plant{
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if err := d.disk.sync(string(Complete)); err != nil {", "	if " + on("folder-sync", 1) + " {\n		return nil\n	}\n	if err := d.disk.sync(string(Complete)); err != nil {"}}},
 	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
-		{"internal/store/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
+		{"internal/store/engine/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
 	{"access-row", "a seller's access row is left out now and then", "sqlite/kill", []string{"half", "lost"}, []edit{
 		{"internal/store/warranties.go", "	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return nil\n	}\n	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))"}}},
 	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
@@ -68,11 +68,11 @@ var plants = []plant{
 		{"internal/store/history.go", "	changes, err := json.Marshal(e.Changes)", "	if " + on("event-lost", 11) + " {\n		return nil\n	}\n	changes, err := json.Marshal(e.Changes)"}}},
 	{"commit-lost", "a write is acknowledged and rolled back", "sqlite/kill", []string{"lost", "revived", "refused", "stale", "late"}, []edit{
 		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
-		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack = errors.New(\"rolled back\")\n\n// IsDuplicate reports"}}},
+		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack error = &warranty.Error{Message: \"rolled back\"}\n\n// IsDuplicate reports"}}},
 	{"owner-twice", "a record that was taken over stays with its old owner too", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/transfers.go", "	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
 	{"clock", "the machine's clock is wrong", "", nil, []edit{
-		{"internal/store/store.go", "Clock:       time.Now,", "Clock:       planted.Clock,"}}},
+		{"internal/store/engine/engine.go", "db.Clock = time.Now", "db.Clock = planted.Clock"}}},
 }
 
 // plantedPackage is what the edits use.

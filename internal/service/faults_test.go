@@ -15,6 +15,7 @@ import (
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
@@ -60,10 +61,10 @@ func replicas(t *testing.T, w *world, random *rand.Rand, box *postbox, n int) []
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = st.Close() }) // the test is over
-		st.InjectFaults(func() store.Fault {
+		st.InjectFaults(func() engine.Fault {
 			mu.Lock()
 			defer mu.Unlock()
-			return []store.Fault{store.NoFault, store.NoFault, store.CommitFails, store.AnswerLost}[random.IntN(4)]
+			return []engine.Fault{engine.NoFault, engine.NoFault, engine.CommitFails, engine.AnswerLost}[random.IntN(4)]
 		})
 		s := service.New(st, slog.New(slog.DiscardHandler))
 		s.Now, s.PublicURL, s.Mail = w.Clock.Now, w.Service.PublicURL, box
@@ -179,21 +180,21 @@ func TestAFailedClaimSendsNothing(t *testing.T) {
 		w.write(func(tx *store.Tx) error {
 			return tx.InsertMail(store.Mail{ID: w.Service.NewID(), To: "a@people.example", Subject: "hello"})
 		})
-		fault := store.CommitFails
-		w.Store.InjectFaults(func() store.Fault { return fault })
+		fault := engine.CommitFails
+		w.Store.InjectFaults(func() engine.Fault { return fault })
 		for range 3 {
 			if err := w.Service.SendMail(t.Context()); codeOf(err) != warranty.Unavailable || box.tries != 0 {
 				t.Fatalf("%d mails were sent after %v", box.tries, err)
 			}
 		}
-		fault = store.AnswerLost // the claim is committed, and its attempt counts
+		fault = engine.AnswerLost // the claim is committed, and its attempt counts
 		if err := w.Service.SendMail(t.Context()); codeOf(err) != warranty.Unavailable || box.tries != 0 {
 			t.Fatalf("%d mails were sent after %v", box.tries, err)
 		}
 		if n := w.number(`SELECT attempts FROM mails`); n != 1 {
 			t.Errorf("%d attempts were counted", n)
 		}
-		fault = store.NoFault
+		fault = engine.NoFault
 		w.Clock.Advance(3 * time.Minute)
 		if err := w.Service.SendMail(t.Context()); err != nil || box.tries != 1 {
 			t.Errorf("%d mails were sent, and then %v", box.tries, err)
@@ -207,11 +208,11 @@ func TestRemindersOfAFailedRunAreMadeUpFor(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.session(w.person("Owner", true).User, 365*24*time.Hour)
 		commits, fails := 0, -1
-		w.Store.InjectFaults(func() store.Fault {
+		w.Store.InjectFaults(func() engine.Fault {
 			if commits++; commits == fails {
-				return store.CommitFails
+				return engine.CommitFails
 			}
-			return store.NoFault
+			return engine.NoFault
 		})
 		for day := 1; day <= 3; day++ {
 			w.Clock.Advance(24 * time.Hour)

@@ -519,7 +519,7 @@ func TestIdsGoByTheDatabasesClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		st.Clock = func() time.Time { return time.Now().Add(off) }
+		st.SetClock(func() time.Time { return time.Now().Add(off) })
 		if err := st.SyncClock(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -555,7 +555,7 @@ func idTime(id warranty.ID) time.Time {
 // TestIdsAreInOrder makes many ids at one time, and while the clock is set back
 // slightly. If it is set back by more, ids follow it.
 func TestIdsAreInOrder(t *testing.T) {
-	s := service.New(&store.Store{Clock: time.Now}, slog.New(slog.DiscardHandler))
+	s := service.New(&store.Store{}, slog.New(slog.DiscardHandler))
 	now := time.Date(2026, 3, 1, 12, 0, 0, 123_456_789, time.UTC)
 	s.Now = func() time.Time { return now }
 	last := warranty.ID{}

@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -43,9 +44,9 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	var ids []warranty.ID
 	// Lock each warranty first: a claim that is being filed on it is either visible here or will
 	// find the new seller's row.
-	err := t.tx.query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL
+	err := t.tx.Query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL
 		ORDER BY id /*pg: FOR UPDATE */`,
-		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, email)
+		func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, email)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -115,9 +116,9 @@ func (t *Tx) removeRole(id warranty.ID, role warranty.Roles) error {
 // moveAccess moves all access of one account to another and returns the number of warranties.
 func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	n := 0
-	err := t.tx.query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id
+	err := t.tx.Query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id
 		WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
-		func(Row) error { n++; return nil }, from)
+		func(engine.Row) error { n++; return nil }, from)
 	if err != nil {
 		return 0, err
 	}
@@ -216,7 +217,7 @@ func (t *Tx) partyChanged(id warranty.ID, who string, arg any) error {
 // lockLists locks the lists of everyone with access to a warranty, and of a new owner, for a
 // transaction that changes them in more than one statement.
 func (t *Tx) lockLists(id, newOwner warranty.ID) error {
-	if !t.store.concurrent {
+	if !t.store.db.Concurrent() {
 		return nil
 	}
 	return t.later(`INSERT INTO list_epochs (user_id, kind, epoch) SELECT p.user_id, p.kind, 0 FROM (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -20,7 +21,7 @@ const (
 	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.mail_choices`
 )
 
-func readUser(r Row) warranty.User {
+func readUser(r engine.Row) warranty.User {
 	return warranty.User{
 		ID:            r.ID(0),
 		Name:          r.Text(1),
@@ -30,7 +31,7 @@ func readUser(r Row) warranty.User {
 	}
 }
 
-func readAccount(r Row, a *Account) {
+func readAccount(r engine.Row, a *Account) {
 	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(5), !r.Null(6), readChoices(r.Int(7))
 }
 
@@ -70,23 +71,23 @@ func (t *Tx) UpdateAccount(a warranty.Account) error {
 // AccountByEmail returns the account with a normalized email address.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
-	err := queryRow(ctx, s.engine, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1`,
-		func(r Row) { readAccount(r, &a) }, email)
+	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1`,
+		func(r engine.Row) { readAccount(r, &a) }, email)
 	return a, err
 }
 
 // Account returns an account.
 func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
 	var a Account
-	err := queryRow(ctx, s.engine, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1`,
-		func(r Row) { readAccount(r, &a) }, id)
+	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1`,
+		func(r engine.Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
 // HasUsers reports whether any account exists.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	found := false
-	err := s.engine.query(ctx, `SELECT 1 FROM users LIMIT 1`, func(Row) error { found = true; return nil })
+	err := s.db.Query(ctx, `SELECT 1 FROM users LIMIT 1`, func(engine.Row) error { found = true; return nil })
 	return found, err
 }
 
@@ -100,8 +101,8 @@ func (t *Tx) ReachMilestone(name string, now time.Time) (bool, error) {
 // ReachedMilestone reports whether a milestone was reached.
 func (s *Store) ReachedMilestone(ctx context.Context, name string) (bool, error) {
 	reached := false
-	err := s.engine.query(ctx, `SELECT 1 FROM milestones WHERE name = $1`,
-		func(Row) error { reached = true; return nil }, name)
+	err := s.db.Query(ctx, `SELECT 1 FROM milestones WHERE name = $1`,
+		func(engine.Row) error { reached = true; return nil }, name)
 	return reached, err
 }
 
@@ -122,7 +123,7 @@ func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 func (t *Tx) LockUser(id warranty.ID) (Account, error) {
 	var a Account
 	err := queryRow(t.ctx, t.tx, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
-		func(r Row) { readAccount(r, &a) }, id)
+		func(r engine.Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
@@ -152,7 +153,7 @@ func (t *Tx) HoldSeller(email string) error {
 
 // VerifiedUser returns the user who has verified an email address.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	err = t.tx.query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r Row) error {
+	err = t.tx.Query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r engine.Row) error {
 		id, found = r.ID(0), !r.Null(1)
 		return nil
 	}, email)
@@ -227,9 +228,9 @@ func (s *Store) CodeOwner(
 	ctx context.Context, code warranty.Hash, purpose Purpose, now time.Time,
 ) (warranty.ID, error) {
 	var user warranty.ID
-	err := queryRow(ctx, s.engine, `SELECT user_id FROM one_time_codes
+	err := queryRow(ctx, s.db, `SELECT user_id FROM one_time_codes
 		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3`,
-		func(r Row) { user = r.ID(0) }, code, purpose, now)
+		func(r engine.Row) { user = r.ID(0) }, code, purpose, now)
 	return user, err
 }
 
@@ -238,6 +239,6 @@ func (t *Tx) UseCode(code warranty.Hash, purpose Purpose, now time.Time) (warran
 	var user warranty.ID
 	err := queryRow(t.ctx, t.tx, `DELETE FROM one_time_codes
 		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
-		func(r Row) { user = r.ID(0) }, code, purpose, now)
+		func(r engine.Row) { user = r.ID(0) }, code, purpose, now)
 	return user, err
 }

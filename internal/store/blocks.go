@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -229,9 +230,9 @@ func (n *listCounts) size() int {
 func (n *listCounts) catchUp(ctx context.Context, s *Store, l *list) (*listCounts, error) {
 	next := &listCounts{since: n.since}
 	changed := map[int64]warranty.ID{}
-	err := s.engine.query(ctx, `SELECT e.epoch, c.epoch, c.item_id FROM list_epochs e
+	err := s.db.Query(ctx, `SELECT e.epoch, c.epoch, c.item_id FROM list_epochs e
 		LEFT JOIN list_changes c ON c.user_id = e.user_id AND c.kind = e.kind AND c.epoch > $3
-		WHERE e.user_id = $1 AND e.kind = $2`, func(r Row) error {
+		WHERE e.user_id = $1 AND e.kind = $2`, func(r engine.Row) error {
 		next.epoch = r.Int(0)
 		if !r.Null(1) {
 			changed[r.Int(1)] = r.ID(2)
@@ -320,7 +321,7 @@ func (s *Store) advanceHorizon(ctx context.Context, l *list, horizon warranty.ID
 	if err := s.Write(ctx, func(t *Tx) error { return t.raiseHorizon(l.user, l.kind, horizon) }); err != nil {
 		return false
 	}
-	passed, err := s.engine.fence(ctx)
+	passed, err := s.db.Fence(ctx, "access")
 	if err != nil {
 		return false
 	}
@@ -406,9 +407,9 @@ func search(ids []warranty.ID, id warranty.ID) (int, bool) {
 
 // scan calls each for the matching ids above floor, up to and including top, in order.
 func (l *list) scan(ctx context.Context, s *Store, floor, top warranty.ID, each func(warranty.ID)) error {
-	return s.engine.query(ctx, `SELECT a.item_id FROM access a
+	return s.db.Query(ctx, `SELECT a.item_id FROM access a
 		WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4`+l.filter.String()+`
-		ORDER BY a.item_id`, func(r Row) error { each(r.ID(0)); return nil }, l.values(floor, top)...)
+		ORDER BY a.item_id`, func(r engine.Row) error { each(r.ID(0)); return nil }, l.values(floor, top)...)
 }
 
 func last(ends []warranty.ID) warranty.ID {

@@ -159,11 +159,11 @@ func TestALateBatchIsCounted(t *testing.T) {
 	for _, at := range []string{"all of it", "the commit"} {
 		t.Run(strings.ReplaceAll(at, " ", "_"), func(t *testing.T) {
 			direct := testenv.Postgres(t)
-			p, proxied := newProxyOf(t, direct, "pool_max_conns", "1")
+			p, proxied := testenv.NewProxy(t, direct, "pool_max_conns", "1")
 			l := newLongList(t, proxied, direct)
 			// The pulse would be delayed too, and could mistake a busy machine for an unresponsive
 			// server.
-			l.writer.engine.(*postgresEngine).pulse.close()
+			l.writer.db.StopPulse()
 			l.grow(20)
 			ctx, giveUp := context.WithCancel(context.Background())
 			defer giveUp()
@@ -186,16 +186,16 @@ func TestALateBatchIsCounted(t *testing.T) {
 			}
 			l.rows++
 			late, done := l.record(), make(chan error, 1)
-			go func() { done <- write(late, p.hold) }()
-			p.awaitHeld(t)
+			go func() { done <- write(late, p.Hold) }()
+			p.AwaitHeld(t)
 			l.grow(20)
 			l.check("while the connection is interrupted")
-			p.seal() // or the driver could still send a cancel request
+			p.Seal() // or the driver could still send a cancel request
 			giveUp()
 			if err := testenv.Receive(t, "the writer to give up", done); err == nil {
 				t.Fatal("a write without a response was acknowledged")
 			}
-			p.release()
+			p.Release()
 			testenv.Wait(t, "the late commit", func() bool {
 				return number(t, l.readers[0], `SELECT count(*) FROM access WHERE item_id = $1`, late.ID) == 1
 			})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -21,7 +22,7 @@ func (t *Tx) DropCalendar(user warranty.ID) error {
 
 // HasCalendar returns when a user's calendar was created, or nil if there is none.
 func (s *Store) HasCalendar(ctx context.Context, user warranty.ID) (since *time.Time, err error) {
-	err = s.engine.query(ctx, `SELECT created_at FROM calendars WHERE user_id = $1`, func(r Row) error {
+	err = s.db.Query(ctx, `SELECT created_at FROM calendars WHERE user_id = $1`, func(r engine.Row) error {
 		since = optionalInstant(r, 0)
 		return nil
 	}, user)
@@ -31,8 +32,8 @@ func (s *Store) HasCalendar(ctx context.Context, user warranty.ID) (since *time.
 // CalendarOwner returns the user whose calendar has a secret.
 func (s *Store) CalendarOwner(ctx context.Context, secret warranty.Hash) (warranty.ID, error) {
 	var user warranty.ID
-	err := queryRow(ctx, s.engine, `SELECT c.user_id FROM calendars c JOIN users u ON u.id = c.user_id
+	err := queryRow(ctx, s.db, `SELECT c.user_id FROM calendars c JOIN users u ON u.id = c.user_id
 		WHERE c.secret_hash = $1 AND u.disabled_at IS NULL`,
-		func(r Row) { user = r.ID(0) }, secret)
+		func(r engine.Row) { user = r.ID(0) }, secret)
 	return user, err
 }

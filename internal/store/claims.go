@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -10,7 +11,7 @@ const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.produc
 	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
 	c.created_at, c.updated_at, c.resolved_at`
 
-func readClaim(r Row, i int) warranty.Claim {
+func readClaim(r engine.Row, i int) warranty.Claim {
 	c := warranty.Claim{
 		ID:                      r.ID(i),
 		ClaimNumber:             warranty.Reference(r.Text(i + 1)),
@@ -35,7 +36,7 @@ func readClaim(r Row, i int) warranty.Claim {
 }
 
 // readName reads the id, reference and product name of a warranty.
-func readName(r Row, i int) warranty.WarrantyName {
+func readName(r engine.Row, i int) warranty.WarrantyName {
 	return warranty.WarrantyName{
 		ID:              r.ID(i),
 		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
@@ -45,14 +46,14 @@ func readName(r Row, i int) warranty.WarrantyName {
 
 // Claim returns a claim that the user has access to.
 func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim, error) {
-	return claim(ctx, s.engine, user, id)
+	return claim(ctx, s.db, user, id)
 }
 
-func claim(ctx context.Context, q querier, user, id warranty.ID) (warranty.Claim, error) {
+func claim(ctx context.Context, q engine.Querier, user, id warranty.ID) (warranty.Claim, error) {
 	var c warranty.Claim
 	err := queryRow(ctx, q, `SELECT `+claimColumns+`
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r Row) { c = readClaim(r, 0) }, user, id)
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r engine.Row) { c = readClaim(r, 0) }, user, id)
 	return c, err
 }
 
@@ -99,17 +100,19 @@ func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.R
 func (s *Store) ClaimWithRoles(ctx context.Context, user, id warranty.ID) (
 	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
 ) {
-	return claimWithRoles(ctx, s.engine, user, id)
+	return claimWithRoles(ctx, s.db, user, id)
 }
 
-func claimWithRoles(ctx context.Context, q querier, user, id warranty.ID) (
+func claimWithRoles(ctx context.Context, q engine.Querier, user, id warranty.ID) (
 	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
 ) {
 	err = queryRow(ctx, q, `SELECT `+claimColumns+`, a.roles,
 			(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
-		func(r Row) { c, roles, sellerLinked = readClaim(r, 0), warranty.RolesOf(r.Int(16)), r.Int(17) > 0 }, user, id)
+		func(r engine.Row) {
+			c, roles, sellerLinked = readClaim(r, 0), warranty.RolesOf(r.Int(16)), r.Int(17) > 0
+		}, user, id)
 	return c, roles, sellerLinked, err
 }
 

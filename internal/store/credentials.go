@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -69,8 +70,8 @@ func (t *Tx) tokenChanged(id warranty.ID) error {
 func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	if token, ok := s.credentials.get(secret); ok {
 		epoch := int64(-1)
-		err := s.engine.query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`,
-			func(r Row) error { epoch = r.Int(0); return nil }, token.User.ID)
+		err := s.db.Query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`,
+			func(r engine.Row) error { epoch = r.Int(0); return nil }, token.User.ID)
 		if err != nil || epoch == token.epoch {
 			return token.Credential, err
 		}
@@ -80,10 +81,10 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 
 func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var token rememberedToken
-	err := queryRow(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit,
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit,
 			t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
-		func(r Row) {
+		func(r engine.Row) {
 			token.Credential = Credential{
 				User:          readUser(r),
 				Disabled:      !r.Null(5),
@@ -107,9 +108,9 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 // SessionBySecret returns a session by the hash of its secret.
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
-	err := queryRow(ctx, s.engine, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
-		func(r Row) {
+		func(r engine.Row) {
 			c = Credential{
 				User:      readUser(r),
 				Disabled:  !r.Null(5),

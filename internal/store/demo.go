@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"slices"
+
+	"warranty.example/svc/internal/store/engine"
 )
 
 // ClearUnfinished deletes everything if milestone was never reached and only the named users exist:
@@ -12,12 +14,12 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 	err = s.Write(ctx, func(t *Tx) error {
 		cleared = false
 		finished, others := false, false
-		err := t.tx.query(t.ctx, `SELECT 1 FROM milestones WHERE name = $1`,
-			func(Row) error { finished = true; return nil }, milestone)
+		err := t.tx.Query(t.ctx, `SELECT 1 FROM milestones WHERE name = $1`,
+			func(engine.Row) error { finished = true; return nil }, milestone)
 		if err != nil {
 			return err
 		}
-		if err := t.tx.query(t.ctx, `SELECT email FROM users`, func(r Row) error {
+		if err := t.tx.Query(t.ctx, `SELECT email FROM users`, func(r engine.Row) error {
 			others = others || !slices.Contains(people, r.Text(0))
 			return nil
 		}); err != nil || finished || others {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
 // RecordDevice records that a locked account was used on a device. It reports whether this device
 // was known, and whether any other was.
 func (t *Tx) RecordDevice(user warranty.ID, device warranty.Hash, now time.Time) (known, others bool, err error) {
-	err = t.tx.query(t.ctx, `SELECT device_hash FROM devices WHERE user_id = $1`, func(r Row) error {
+	err = t.tx.Query(t.ctx, `SELECT device_hash FROM devices WHERE user_id = $1`, func(r engine.Row) error {
 		if warranty.Hash(r.Bytes(0)) == device {
 			known = true
 		} else {
@@ -32,8 +33,8 @@ func (t *Tx) ForgetDevices(user warranty.ID) error {
 
 // KnowsDevice reports whether the account with an email address was used on a device.
 func (s *Store) KnowsDevice(ctx context.Context, email string, device warranty.Hash) (known bool, err error) {
-	err = s.engine.query(ctx, `SELECT 1 FROM devices d JOIN users u ON u.id = d.user_id
+	err = s.db.Query(ctx, `SELECT 1 FROM devices d JOIN users u ON u.id = d.user_id
 		WHERE u.email = $1 AND d.device_hash = $2`,
-		func(Row) error { known = true; return nil }, email, device)
+		func(engine.Row) error { known = true; return nil }, email, device)
 	return known, err
 }

@@ -5,13 +5,14 @@ import (
 	"encoding/hex"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
 	d.content_type, d.size_bytes, d.sha256, d.created_at`
 
-func readDocument(r Row, i int) warranty.Document {
+func readDocument(r engine.Row, i int) warranty.Document {
 	d := warranty.Document{
 		ID:          r.ID(i),
 		WarrantyID:  r.ID(i + 2),
@@ -33,9 +34,9 @@ func readDocument(r Row, i int) warranty.Document {
 // Document returns the metadata of a document that the user has access to.
 func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Document, error) {
 	var d warranty.Document
-	err := queryRow(ctx, s.engine, `SELECT `+documentColumns+`
+	err := queryRow(ctx, s.db, `SELECT `+documentColumns+`
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r Row) { d = readDocument(r, 0) }, user, id)
+		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r engine.Row) { d = readDocument(r, 0) }, user, id)
 	return d, err
 }
 
@@ -61,10 +62,10 @@ func (s *Store) ClaimDocuments(
 	ctx context.Context, user warranty.ID, claim warranty.Claim,
 ) ([]warranty.Document, error) {
 	var list []warranty.Document
-	err := s.engine.query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
+	err := s.db.Query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
 		WHERE d.warranty_id = $2 AND d.claim_id = $3
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 3 AND item_id = d.id) ORDER BY d.id DESC`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			list = append(list, readDocument(r, 0))
 			return nil
 		}, user, claim.WarrantyID, claim.ID)
@@ -82,7 +83,7 @@ type File struct {
 // File returns the file of a document that the user has access to.
 func (s *Store) File(ctx context.Context, user, id warranty.ID) (File, error) {
 	var f File
-	err := queryRow(ctx, s.engine, fileQuery, func(r Row) { f = readFile(r) }, user, id)
+	err := queryRow(ctx, s.db, fileQuery, func(r engine.Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 
@@ -90,7 +91,7 @@ const fileQuery = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id,
 	FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
 
-func readFile(r Row) File {
+func readFile(r engine.Row) File {
 	return File{
 		Document:   readDocument(r, 0),
 		StorageKey: r.Text(11),
@@ -118,22 +119,22 @@ func (t *Tx) InsertDocument(d warranty.Document, uploader warranty.ID, storageKe
 
 // Uploaded returns the total size of the documents that a user has uploaded.
 func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
-	return uploaded(ctx, s.engine, user)
+	return uploaded(ctx, s.db, user)
 }
 
 // Uploaded is like Store.Uploaded. If the user is locked, the result holds until the transaction
 // ends.
 func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, t.tx, user) }
 
-func uploaded(ctx context.Context, q querier, user warranty.ID) (sum int64, err error) {
+func uploaded(ctx context.Context, q engine.Querier, user warranty.ID) (sum int64, err error) {
 	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`,
-		func(r Row) { sum = r.Int(0) }, user)
+		func(r engine.Row) { sum = r.Int(0) }, user)
 	return sum, err
 }
 
 // RequireClaim returns ErrNotFound unless claim is a claim on the warranty.
 func (t *Tx) RequireClaim(claim, parent warranty.ID) error {
-	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(Row) {}, claim, parent)
+	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(engine.Row) {}, claim, parent)
 }
 
 // LockFile returns the file of a document that the user has access to and locks its warranty until
@@ -145,7 +146,7 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return f, err
 	}
-	err := queryRow(t.ctx, t.tx, fileQuery, func(r Row) { f = readFile(r) }, user, id)
+	err := queryRow(t.ctx, t.tx, fileQuery, func(r engine.Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 

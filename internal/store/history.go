@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -21,7 +22,7 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 
 const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
 
-func readEvent(r Row, i int) (warranty.Event, error) {
+func readEvent(r engine.Row, i int) (warranty.Event, error) {
 	e := warranty.Event{
 		ID:        r.ID(i),
 		At:        instant(r, i+1),
@@ -41,10 +42,10 @@ const newestRecords = 200
 // Activity lists the latest events of the user's newest warranties.
 func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]warranty.Activity, error) {
 	var list []warranty.Activity
-	err := s.engine.query(ctx, `SELECT w.id, w.product_name, `+eventColumns+`
+	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+eventColumns+`
 		FROM history h JOIN warranties w ON w.id = h.thread_id
 		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
-		ORDER BY h.id DESC LIMIT $3`, func(r Row) error {
+		ORDER BY h.id DESC LIMIT $3`, func(r engine.Row) error {
 		e, err := readEvent(r, 2)
 		list = append(list, warranty.Activity{Event: e, WarrantyID: r.ID(0), ProductName: r.Text(1)})
 		return err
@@ -63,9 +64,9 @@ func (s *Store) WarrantyHistory(
 // ClaimHistory lists the events of a claim that the user has access to, newest first.
 func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
 	var list []warranty.Event
-	err := s.engine.query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
+	err := s.db.Query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 2 AND item_id = $3) ORDER BY h.id DESC`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			e, err := readEvent(r, 0)
 			list = append(list, e)
 			return err
@@ -86,11 +87,11 @@ func (s *Store) history(
 ) ([]warranty.Event, int64, error) {
 	var list []warranty.Event
 	total, found := int64(0), false
-	err := s.engine.query(ctx, `SELECT n.total, `+eventColumns+`
+	err := s.db.Query(ctx, `SELECT n.total, `+eventColumns+`
 		FROM (SELECT count(*) AS total FROM history WHERE thread_id = $2) n
 		LEFT JOIN (SELECT * FROM history WHERE thread_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
 		WHERE `+allowed+` ORDER BY h.id DESC`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			total, found = r.Int(0), true
 			if r.Null(1) {
 				return nil

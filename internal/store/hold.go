@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -27,14 +28,14 @@ func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
 			return err
 		}
 		refusal := warranty.Refuse(warranty.SessionExpired, "Your session ended during this request. Sign in again.")
-		return t.tx.expect(t.ctx, refusal, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
+		return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
 			WHERE c.id = $1 AND c.expires_at > $2 AND u.disabled_at IS NULL`, p.CredentialID, now)
 	}
 	if err := t.hold(`SELECT 1 FROM tokens WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 		return err
 	}
 	refusal := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or expired during this request.")
-	return t.tx.expect(t.ctx, refusal, `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
+	return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
 			JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
 		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL
 			AND (s.expires_at IS NULL OR s.expires_at > $2)`,
@@ -43,7 +44,7 @@ func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
 
 // hold runs a statement that locks rows, on databases with concurrent writers.
 func (t *Tx) hold(sql string, args ...any) error {
-	if !t.store.concurrent {
+	if !t.store.db.Concurrent() {
 		return nil
 	}
 	return t.later(sql, args...)
@@ -92,20 +93,20 @@ func (t *Tx) awaitAll(h holders, user warranty.ID) {
 
 // awaitHolders waits for the writes that hold the credentials ended by a committed transaction.
 func (s *Store) awaitHolders(ctx context.Context, list []awaited) error {
-	if !s.concurrent {
+	if !s.db.Concurrent() {
 		return nil
 	}
 	for _, a := range list {
 		ids := []warranty.ID{a.id}
 		if a.id.IsZero() {
 			ids = nil
-			err := s.engine.query(ctx, a.busy, func(r Row) error { ids = append(ids, r.ID(0)); return nil }, a.user)
+			err := s.db.Query(ctx, a.busy, func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, a.user)
 			if err != nil {
 				return err
 			}
 		}
 		for _, id := range ids {
-			if err := s.engine.query(ctx, a.wait, func(Row) error { return nil }, id); err != nil {
+			if err := s.db.Query(ctx, a.wait, func(engine.Row) error { return nil }, id); err != nil {
 				return err
 			}
 		}

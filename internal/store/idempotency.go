@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -37,7 +38,7 @@ func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
 	earlier = &SavedResponse{User: k.User, Operation: k.Operation, Key: k.Key}
 	err = queryRow(t.ctx, t.tx, `SELECT fingerprint, response, created_at FROM idempotency
 		WHERE user_id = $1 AND operation = $2 AND key = $3`,
-		func(r Row) {
+		func(r engine.Row) {
 			copy(earlier.Fingerprint[:], r.Bytes(0))
 			earlier.Response, earlier.At = r.Text(1), instant(r, 2)
 		}, k.User, k.Operation, k.Key)

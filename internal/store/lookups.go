@@ -6,15 +6,16 @@ import (
 	"encoding/json"
 	"strings"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
 // ExternalID returns the warranty that an account issued with an external id.
 func (s *Store) ExternalID(ctx context.Context, issuer warranty.ID, externalID string) (warranty.ID, error) {
 	var id warranty.ID
-	err := queryRow(ctx, s.engine, `SELECT id FROM warranties
+	err := queryRow(ctx, s.db, `SELECT id FROM warranties
 		WHERE issuer_id = $1 AND external_id = $2 AND deleted_at IS NULL`,
-		func(r Row) { id = r.ID(0) }, issuer, externalID)
+		func(r engine.Row) { id = r.ID(0) }, issuer, externalID)
 	return id, err
 }
 
@@ -132,7 +133,7 @@ func (s *Store) references(
 	if err != nil {
 		return nil, err
 	}
-	return found, s.engine.query(ctx, byReference, func(r Row) error {
+	return found, s.db.Query(ctx, byReference, func(r engine.Row) error {
 		found[written[r.Text(0)]] = r.ID(1)
 		return nil
 	}, user, string(param))
@@ -156,7 +157,7 @@ func (s *Store) identities(
 	if err != nil {
 		return nil, err
 	}
-	return found, s.engine.query(ctx, byIdentity, func(r Row) error {
+	return found, s.db.Query(ctx, byIdentity, func(r engine.Row) error {
 		for text := range strings.FieldsFuncSeq(r.Text(1), func(c rune) bool { return c == ',' }) {
 			var id warranty.ID
 			if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(text, "-", ""))); err != nil {
@@ -196,10 +197,10 @@ func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today 
 		return err
 	}
 	statuses := map[warranty.ID]warranty.Status{}
-	err = s.engine.query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
+	err = s.db.Query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
 		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */
 		/*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			w := warranty.Warranty{
 				Standing:  enum[warranty.Status](r, 1),
 				StartDate: date(r, 2),

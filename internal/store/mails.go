@@ -3,6 +3,7 @@ package store
 import (
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -23,11 +24,11 @@ func (t *Tx) InsertMail(m Mail) error {
 // ClaimMails claims waiting emails until a time. No other worker gets them before then.
 func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 	var mails []Mail
-	err := t.tx.query(t.ctx, `UPDATE mails SET claimed_until = $2, attempts = attempts + 1
+	err := t.tx.Query(t.ctx, `UPDATE mails SET claimed_until = $2, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM mails WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
 		RETURNING id, address, subject, body, code, attempts`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			mails = append(mails, Mail{
 				ID:       r.ID(0),
 				To:       r.Text(1),

@@ -1,95 +1,15 @@
 package store
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"math/rand/v2"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
-
-// children are the functions that this test binary runs instead of tests when a test starts it as a
-// child process. Some faults need a process that can be killed.
-var children = map[string]func(database string) error{
-	"open":  childOpens,
-	"write": childWrites,
-	"modes": childShowsModes,
-}
-
-const childVariable = "SVC_STORE_TEST_CHILD"
-
-func TestMain(m *testing.M) {
-	if what := os.Getenv(childVariable); what != "" {
-		name, database, _ := strings.Cut(what, " ")
-		if err := children[name](database); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
-
-// child is this test binary, started as a child process.
-type child struct {
-	*exec.Cmd
-	in     io.WriteCloser
-	out    *bufio.Scanner
-	stderr strings.Builder
-}
-
-// startChild starts a child and waits until it is ready.
-func startChild(t testing.TB, what, database string) *child {
-	t.Helper()
-	limited, cancel := context.WithTimeoutCause(context.Background(), testenv.Patience, errors.New("child timed out"))
-	t.Cleanup(cancel)
-	c := &child{Cmd: exec.CommandContext(limited, os.Args[0])}
-	c.Cancel = func() error { return errors.Join(c.Process.Kill(), context.Cause(limited)) }
-	c.Env = append(os.Environ(), childVariable+"="+what+" "+database)
-	c.Stderr = &c.stderr
-	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	c.in, c.out = in, bufio.NewScanner(out)
-	if !c.out.Scan() || c.out.Text() != "ready" {
-		t.Fatalf("child did not become ready: %s", &c.stderr)
-	}
-	return c
-}
-
-// release lets a ready child continue.
-func (c *child) release() { _, _ = io.WriteString(c.in, "go\n") } // a dead child is noticed by Wait
-
-// kill kills the child without warning, like a power cut.
-func (c *child) kill() {
-	_ = c.Process.Kill()
-	_ = c.Wait()
-}
-
-// startingLine waits for the release of this child.
-func startingLine() {
-	fmt.Println("ready")
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-}
 
 // eachKind runs a test for each database, with a function that creates empty databases.
 func eachKind(t *testing.T, test func(t *testing.T, fresh func(testing.TB) string)) {
@@ -139,64 +59,14 @@ func newID() (id warranty.ID) {
 	return id
 }
 
-// scratch is a table for tests.
-const scratch = `CREATE TABLE scratch (k BIGINT NOT NULL PRIMARY KEY, v TEXT, b BYTEA, u UUID)`
-
-// withScratch adds the scratch table.
-func withScratch(t testing.TB, s *Store) *Store {
-	t.Helper()
-	if err := s.Write(context.Background(), func(tx *Tx) error { return tx.later(scratch) }); err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// put returns a transaction that adds a row to the scratch table.
-func put(k int, v string) func(*Tx) error {
-	return func(tx *Tx) error { return tx.later(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, k, v) }
-}
-
-// values reads the scratch table.
-func values(t testing.TB, s *Store) map[int64]string {
-	t.Helper()
-	rows := map[int64]string{}
-	err := s.engine.query(context.Background(), `SELECT k, v FROM scratch`, func(r Row) error {
-		rows[r.Int(0)] = r.Text(1)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rows
-}
-
 // number reads a single number.
 func number(t testing.TB, s *Store, sql string, args ...any) (n int64) {
 	t.Helper()
-	if err := queryRow(context.Background(), s.engine, sql, func(r Row) { n = r.Int(0) }, args...); err != nil {
+	if err := queryRow(context.Background(), s.db, sql, func(r engine.Row) { n = r.Int(0) }, args...); err != nil {
 		t.Fatal(err)
 	}
 	return n
 }
 
-// isUnavailable reports whether err is the only error that an outage may cause.
-func isUnavailable(err error) bool {
-	var refusal *warranty.Error
-	return errors.As(err, &refusal) && refusal.Code == warranty.Unavailable && refusal.Wait > 0
-}
-
 // together runs fn n times concurrently and waits.
 func together(n int, fn func(i int)) { testenv.Together(n, fn) }
-
-// upTo returns a random duration below limit.
-func upTo(limit time.Duration) time.Duration { return rand.N(limit) }
-
-// childOpens opens and so migrates the database.
-func childOpens(database string) error {
-	startingLine()
-	s, err := Open(context.Background(), database)
-	if err != nil {
-		return err
-	}
-	return s.Close()
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -26,14 +27,14 @@ func (s *Store) WarrantiesEnding(
 	var list []Due
 	// CROSS JOIN makes SQLite start with the warranties, in order. Otherwise it would sort all
 	// remaining rows for every page.
-	err := s.engine.query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, u.name, u.email
+	err := s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, u.name, u.email
 		FROM warranties w CROSS JOIN access a CROSS JOIN users u
 		WHERE w.id > $1 AND w.standing = 1 AND w.end_date >= $2 AND w.end_date <= $3 AND w.deleted_at IS NULL
 			AND a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 AND u.id = a.user_id
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 1 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.stage = $4 AND m.ends = w.end_date)
 		ORDER BY w.id LIMIT $5`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			list = append(list, Due{
 				Subject:   r.ID(0),
 				Name:      r.Text(1),
@@ -54,13 +55,13 @@ func (s *Store) TokensExpiring(
 	ctx context.Context, now, by time.Time, stage int, after warranty.ID, limit int,
 ) ([]Due, error) {
 	var list []Due
-	err := s.engine.query(ctx, `SELECT t.id, t.name, t.expires_at, u.name, u.email
+	err := s.db.Query(ctx, `SELECT t.id, t.name, t.expires_at, u.name, u.email
 		FROM tokens t JOIN users u ON u.id = t.user_id
 		WHERE t.id > $1 AND t.revoked_at IS NULL AND t.expires_at > $2 AND t.expires_at <= $3
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 4 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
 		ORDER BY t.id LIMIT $5`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			list = append(list, Due{
 				Subject: r.ID(0),
 				Name:    r.Text(1),

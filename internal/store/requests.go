@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -44,9 +45,9 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 		return err
 	}
 	var users []warranty.ID
-	err = s.engine.query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id
+	err = s.db.Query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id
 		GROUP BY k.user_id HAVING count(*) > $1`,
-		func(r Row) error { users = append(users, r.ID(0)); return nil }, keep)
+		func(r engine.Row) error { users = append(users, r.ID(0)); return nil }, keep)
 	for _, user := range users {
 		if err == nil {
 			err = s.Write(ctx, func(t *Tx) error { return t.PruneRequests(user, keep) })
@@ -58,7 +59,7 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.status, q.ms, q.request_id, q.address,
 	q.client, q.door`
 
-func readRequest(r Row, i int) warranty.RequestRecord {
+func readRequest(r engine.Row, i int) warranty.RequestRecord {
 	return warranty.RequestRecord{
 		ID:        r.ID(i),
 		Token:     warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)},
@@ -92,9 +93,9 @@ func (s *Store) TokenRequests(
 // LastRequest returns the newest request of one of the user's tokens.
 func (s *Store) LastRequest(ctx context.Context, user, token warranty.ID) (warranty.RequestRecord, error) {
 	var last warranty.RequestRecord
-	err := queryRow(ctx, s.engine, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
+	err := queryRow(ctx, s.db, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
 		WHERE q.token_id = $2 AND k.user_id = $1 ORDER BY q.id DESC LIMIT 1`,
-		func(r Row) { last = readRequest(r, 0) }, user, token)
+		func(r engine.Row) { last = readRequest(r, 0) }, user, token)
 	return last, err
 }
 
@@ -108,12 +109,12 @@ func (s *Store) requests(
 	if len(args) == 2 {
 		limit, offset = "$3", "$4"
 	}
-	err := s.engine.query(ctx, `SELECT n.total, `+requestColumns+`
+	err := s.db.Query(ctx, `SELECT n.total, `+requestColumns+`
 		FROM (SELECT count(*) AS total FROM requests WHERE `+which+`) n
 		LEFT JOIN (SELECT * FROM requests WHERE `+which+` ORDER BY id DESC LIMIT `+limit+` OFFSET `+offset+`) q ON 1 = 1
 		LEFT JOIN tokens k ON k.id = q.token_id
 		WHERE `+allowed+` ORDER BY q.id DESC`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			total, found = r.Int(0), true
 			if !r.Null(1) {
 				list = append(list, readRequest(r, 1))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -18,9 +19,9 @@ func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
 
 // SetAsideWarranties counts the warranties set aside for a user.
 func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int64, err error) {
-	err = queryRow(ctx, s.engine, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1
 		WHERE h.set_aside_for = $1`,
-		func(r Row) { n = r.Int(0) }, user)
+		func(r engine.Row) { n = r.Int(0) }, user)
 	return n, err
 }
 
@@ -28,8 +29,8 @@ func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int
 // number of warranties.
 func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 	var from []warranty.ID
-	err := t.tx.query(t.ctx, `SELECT id FROM users WHERE set_aside_for = $1 ORDER BY id /*pg: FOR UPDATE */`,
-		func(r Row) error { from = append(from, r.ID(0)); return nil }, user)
+	err := t.tx.Query(t.ctx, `SELECT id FROM users WHERE set_aside_for = $1 ORDER BY id /*pg: FOR UPDATE */`,
+		func(r engine.Row) error { from = append(from, r.ID(0)); return nil }, user)
 	if err != nil {
 		return 0, err
 	}

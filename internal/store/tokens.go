@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
 const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,
 	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
 
-func readToken(r Row, i int) warranty.Token {
+func readToken(r engine.Row, i int) warranty.Token {
 	return warranty.Token{
 		ID:                 r.ID(i),
 		Name:               r.Text(i + 1),
@@ -28,8 +29,8 @@ func readToken(r Row, i int) warranty.Token {
 // Token returns one of the user's tokens, with its usage after since.
 func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.Date) (warranty.Token, error) {
 	var token warranty.Token
-	err := queryRow(ctx, s.engine, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
-		func(r Row) { token = readToken(r, 0) }, id, user)
+	err := queryRow(ctx, s.db, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
+		func(r engine.Row) { token = readToken(r, 0) }, id, user)
 	if err != nil {
 		return token, err
 	}
@@ -44,11 +45,11 @@ func (s *Store) Tokens(
 ) ([]warranty.Token, int64, error) {
 	var tokens []warranty.Token
 	var total int64
-	err := s.engine.query(ctx, `SELECT c.n, `+tokenColumns+`
+	err := s.db.Query(ctx, `SELECT c.n, `+tokenColumns+`
 		FROM (SELECT count(*) AS n FROM tokens WHERE user_id = $1) c
 		LEFT JOIN (SELECT id FROM tokens WHERE user_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3) p ON 1 = 1
 		LEFT JOIN tokens t ON t.id = p.id ORDER BY t.id DESC`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			total = r.Int(0)
 			if !r.Null(1) {
 				tokens = append(tokens, readToken(r, 1))
@@ -64,8 +65,8 @@ func (s *Store) Tokens(
 // addUsage adds the daily counts after since, with one query per token.
 func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since warranty.Date) error {
 	for i := range tokens {
-		err := s.engine.query(ctx, `SELECT day, requests FROM token_usage
-			WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r Row) error {
+		err := s.db.Query(ctx, `SELECT day, requests FROM token_usage
+			WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r engine.Row) error {
 			tokens[i].Usage = append(tokens[i].Usage, warranty.DayUsage{Date: date(r, 0), Requests: r.Int(1)})
 			return nil
 		}, tokens[i].ID, since)
@@ -83,16 +84,16 @@ func (t *Tx) ActiveTokens(user warranty.ID, name string, now time.Time) (count, 
 
 // ActiveTokens counts a user's valid tokens.
 func (s *Store) ActiveTokens(ctx context.Context, user warranty.ID, now time.Time) (int64, error) {
-	count, _, err := activeTokens(ctx, s.engine, user, "", now)
+	count, _, err := activeTokens(ctx, s.db, user, "", now)
 	return count, err
 }
 
 func activeTokens(
-	ctx context.Context, q querier, user warranty.ID, name string, now time.Time,
+	ctx context.Context, q engine.Querier, user warranty.ID, name string, now time.Time,
 ) (count, named int64, err error) {
 	err = queryRow(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
 		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
-		func(r Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
+		func(r engine.Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
 	return count, named, err
 }
 
@@ -117,7 +118,7 @@ func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
 	var token warranty.Token
 	err := queryRow(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t
 		WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
-		func(r Row) { token = readToken(r, 0) }, id, user)
+		func(r engine.Row) { token = readToken(r, 0) }, id, user)
 	return token, err
 }
 
@@ -157,8 +158,8 @@ func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 // TokensToRevoke lists a user's tokens that are not revoked.
 func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	err := t.tx.query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id`,
-		func(r Row) error { ids = append(ids, r.ID(0)); return nil }, user)
+	err := t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id`,
+		func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, user)
 	return ids, err
 }
 

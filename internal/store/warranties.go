@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
@@ -15,7 +16,7 @@ const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.ser
 // warrantyWidth is the number of columns in warrantyColumns.
 const warrantyWidth = 16
 
-func readWarranty(r Row, i int) warranty.Warranty {
+func readWarranty(r engine.Row, i int) warranty.Warranty {
 	return warranty.Warranty{
 		ID:              r.ID(i),
 		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
@@ -37,7 +38,7 @@ func readWarranty(r Row, i int) warranty.Warranty {
 }
 
 // readWarrantyRoles reads a warranty followed by the user's roles on it.
-func readWarrantyRoles(r Row, i int) warranty.Warranty {
+func readWarrantyRoles(r engine.Row, i int) warranty.Warranty {
 	w := readWarranty(r, i)
 	w.Roles = warranty.RolesOf(r.Int(i + warrantyWidth))
 	return w
@@ -49,7 +50,7 @@ const warrantyQuery = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` +
 // Warranty returns a warranty that the user has access to.
 func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Warranty, error) {
 	var w warranty.Warranty
-	err := queryRow(ctx, s.engine, warrantyQuery, func(r Row) { w = readWarrantyRoles(r, 0) }, user, id)
+	err := queryRow(ctx, s.db, warrantyQuery, func(r engine.Row) { w = readWarrantyRoles(r, 0) }, user, id)
 	return w, err
 }
 
@@ -106,10 +107,10 @@ func (s *Store) Ending(
 	}
 	defer release()
 	var list []warranty.Warranty
-	err = s.engine.query(ctx, `SELECT `+warrantyColumns+`, a.roles
+	err = s.db.Query(ctx, `SELECT `+warrantyColumns+`, a.roles
 		FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
 		ORDER BY a.end_date, a.item_id LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id`,
-		func(r Row) error { list = append(list, readWarrantyRoles(r, 0)); return nil }, user, today, last, limit)
+		func(r engine.Row) error { list = append(list, readWarrantyRoles(r, 0)); return nil }, user, today, last, limit)
 	return list, err
 }
 
@@ -124,8 +125,8 @@ func (s *Store) EndDates(
 	}
 	defer release()
 	days := map[warranty.Date]int64{}
-	err = s.engine.query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
-		func(r Row) error { days[date(r, 0)] = r.Int(1); return nil }, user, today, last)
+	err = s.db.Query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
+		func(r engine.Row) error { days[date(r, 0)] = r.Int(1); return nil }, user, today, last)
 	return days, err
 }
 
@@ -133,9 +134,9 @@ func (s *Store) EndDates(
 func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (
 	w warranty.Warranty, issuer string, err error,
 ) {
-	err = queryRow(ctx, s.engine, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
+	err = queryRow(ctx, s.db, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
 		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`,
-		func(r Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
+		func(r engine.Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
 	return w, issuer, err
 }
 
@@ -156,10 +157,10 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 // People lists the enabled users with roles on a warranty.
 func (t *Tx) People(id warranty.ID) ([]Party, error) {
 	var list []Party
-	err := t.tx.query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles
+	err := t.tx.Query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles
 		FROM access a JOIN users u ON u.id = a.user_id
 		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
-		func(r Row) error {
+		func(r engine.Row) error {
 			list = append(list, Party{
 				ID:       r.ID(0),
 				Name:     r.Text(1),
@@ -198,7 +199,7 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 		user, id); err != nil {
 		return w, err
 	}
-	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r Row) { w = readWarrantyRoles(r, 0) }, user, id)
+	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r engine.Row) { w = readWarrantyRoles(r, 0) }, user, id)
 	return w, err
 }
 

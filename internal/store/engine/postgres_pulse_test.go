@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -27,16 +27,16 @@ func soonAll(t *testing.T, n int, what string, do func(i int)) {
 func TestAFrozenServerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p, database := newProxy(t)
-	s := open(t, database)
-	withScratch(t, s)
+	db := open(t, database)
+	withScratch(t, db)
 	ctx := context.Background()
-	together(8, func(int) { _, _ = s.HasUsers(ctx) }) // open connections
-	p.freeze()
+	together(8, func(int) { _ = read(ctx, db) }) // open connections
+	p.Freeze()
 	began := time.Now()
 	calls := []func(i int) error{
-		func(int) error { return s.Ping(ctx) },
-		func(int) error { _, err := s.HasUsers(ctx); return err },
-		func(i int) error { return s.Write(ctx, put(i, "x")) },
+		func(int) error { return db.Ping(ctx) },
+		func(int) error { return read(ctx, db) },
+		func(i int) error { return db.Write(ctx, put(i, "x")) },
 	}
 	soonAll(t, 24, "calls to a frozen server", func(i int) {
 		if err := calls[i%3](i); !isUnavailable(err) {
@@ -49,18 +49,18 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 			t.Errorf("call %d to a server known to be frozen: %v", i, err)
 		}
 	})
-	p.release()
-	p.drop()
+	p.Release()
+	p.Drop()
 	back := time.Now()
-	testenv.Wait(t, "the server to work again", func() bool { return s.Write(ctx, put(1000, "x")) == nil })
+	testenv.Wait(t, "the server to work again", func() bool { return db.Write(ctx, put(1000, "x")) == nil })
 	t.Logf("works again after %v", time.Since(back).Round(10*time.Millisecond))
 }
 
 // TestASlowStatementIsNotGivenUp // D7: a slow statement is not mistaken for a frozen server.
 func TestASlowStatementIsNotGivenUp(t *testing.T) {
 	t.Parallel()
-	s := open(t, testenv.Postgres(t))
-	if err := s.engine.query(context.Background(), `SELECT pg_sleep(6)`, func(Row) error { return nil }); err != nil {
+	db := open(t, testenv.Postgres(t))
+	if err := db.Query(context.Background(), `SELECT pg_sleep(6)`, func(Row) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -69,7 +69,10 @@ func TestASlowStatementIsNotGivenUp(t *testing.T) {
 // the next one is used.
 func TestAnotherHostTakesOver(t *testing.T) {
 	t.Parallel()
-	for name, fail := range map[string]func(*proxy){"frozen": (*proxy).freeze, "gone": (*proxy).cut} {
+	for name, fail := range map[string]func(*testenv.Proxy){
+		"frozen": (*testenv.Proxy).Freeze,
+		"gone":   (*testenv.Proxy).Cut,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			first, database := newProxy(t)
@@ -77,11 +80,11 @@ func TestAnotherHostTakesOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			u.Host += "," + first.target
-			s := withScratch(t, open(t, u.String()))
+			u.Host += "," + first.Target
+			db := withScratch(t, open(t, u.String()))
 			fail(first)
 			began, k := time.Now(), 0
-			testenv.Wait(t, "the second host", func() bool { k++; return s.Write(context.Background(), put(k, "x")) == nil })
+			testenv.Wait(t, "the second host", func() bool { k++; return db.Write(context.Background(), put(k, "x")) == nil })
 			t.Logf("switched to the second host after %v", time.Since(began).Round(10*time.Millisecond))
 		})
 	}
@@ -92,9 +95,9 @@ func TestAnotherHostTakesOver(t *testing.T) {
 func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 	database := testenv.Postgres(t)
 	setting := func(address, name string) (value string) {
-		s := open(t, address)
-		if err := s.Write(context.Background(), func(tx *Tx) error {
-			return queryRow(tx.ctx, tx.tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
+		db := open(t, address)
+		if err := db.Write(context.Background(), func(tx Tx) error {
+			return queryRow(tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -118,48 +121,48 @@ func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 // TestATransactionThatIsIdleIsUndone // D2: the server ends an idle transaction, and the
 // transaction is retried.
 func TestATransactionThatIsIdleIsUndone(t *testing.T) {
-	s := withScratch(t, open(t, testenv.Postgres(t)))
+	db := withScratch(t, open(t, testenv.Postgres(t)))
 	runs := 0
-	err := s.Write(context.Background(), func(tx *Tx) error {
+	err := db.Write(context.Background(), func(tx Tx) error {
 		runs++
-		if _, err := tx.exec(`INSERT INTO scratch (k, v) VALUES ($1, $2)`, 1, "x"); err != nil {
+		if _, err := tx.Exec(background, `INSERT INTO scratch (k, v) VALUES ($1, $2)`, 1, "x"); err != nil {
 			return err
 		}
 		if runs > 1 {
 			return nil
 		}
-		if _, err := tx.exec(`SELECT set_config('idle_in_transaction_session_timeout', '50', true)`); err != nil {
+		if _, err := tx.Exec(background, `SELECT set_config('idle_in_transaction_session_timeout', '50', true)`); err != nil {
 			return err
 		}
 		pid := int64(0)
-		if err := queryRow(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
+		if err := queryRow(tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
 			return err
 		}
 		testenv.Wait(t, "the server to end the transaction", func() bool {
-			return number(t, s, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid) == 0
+			return number(t, db, `SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid) == 0
 		})
-		_, err := tx.exec(`UPDATE scratch SET v = 'y'`)
+		_, err := tx.Exec(background, `UPDATE scratch SET v = 'y'`)
 		return err
 	})
-	if rows := values(t, s); err != nil || runs != 2 || rows[1] != "x" {
+	if rows := values(t, db); err != nil || runs != 2 || rows[1] != "x" {
 		t.Errorf("rows after %d runs: %v, %v", runs, rows, err)
 	}
 }
 
 // TestAFullDiskOfTheServerIsTold // C7: writes fail and reads work.
 func TestAFullDiskOfTheServerIsTold(t *testing.T) {
-	s := open(t, testenv.Postgres(t))
-	if s.WritesFail() {
+	db := open(t, testenv.Postgres(t))
+	if db.WritesFail() {
 		t.Error("WritesFail before the first write")
 	}
-	err := s.Write(context.Background(), func(tx *Tx) error {
-		_, err := tx.exec(`DO $do$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $do$`)
+	err := db.Write(context.Background(), func(tx Tx) error {
+		_, err := tx.Exec(background, `DO $do$ BEGIN RAISE EXCEPTION 'no space' USING ERRCODE = '53100'; END $do$`)
 		return err
 	})
-	if !isUnavailable(err) || !s.WritesFail() {
-		t.Errorf("WritesFail is %v after %v", s.WritesFail(), err)
+	if !isUnavailable(err) || !db.WritesFail() {
+		t.Errorf("WritesFail is %v after %v", db.WritesFail(), err)
 	}
-	if err := s.Ping(context.Background()); err != nil {
+	if err := db.Ping(context.Background()); err != nil {
 		t.Error(err)
 	}
 }

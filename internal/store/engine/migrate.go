@@ -1,9 +1,8 @@
-package store
+package engine
 
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -18,9 +17,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 )
-
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
 
 // migrations is a file system of migrations, translated to one dialect.
 type migrations struct {
@@ -47,14 +43,9 @@ type translated struct {
 // Read reads the translation.
 func (t translated) Read(b []byte) (int, error) { return t.text.Read(b) }
 
-func migrationFS(d *dialect) (fs.FS, error) {
-	sub, err := fs.Sub(migrationFiles, "migrations")
-	return migrations{FS: sub, dialect: d}, err
-}
-
 // migratePostgres migrates the schema. One of several replicas that start together does the work. A
 // table lock makes the others wait; its short lease frees them soon if that replica is killed.
-func migratePostgres(ctx context.Context, e *postgresEngine) error {
+func migratePostgres(ctx context.Context, e *postgresBackend, files fs.FS) error {
 	locker, err := lock.NewPostgresTableLocker(
 		lock.WithTableLeaseDuration(6*time.Second), lock.WithTableHeartbeatInterval(time.Second),
 		lock.WithTableLockTimeout(100*time.Millisecond, 1200), lock.WithTableUnlockTimeout(100*time.Millisecond, 100))
@@ -65,7 +56,7 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 	// only one.
 	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
 	for range 3 {
-		err = migrate(ctx, goose.DialectPostgres, db, e.dialect, goose.WithLocker(locker))
+		err = migrate(ctx, goose.DialectPostgres, db, migrations{files, e.dialect}, goose.WithLocker(locker))
 		if err == nil || !strings.Contains(err.Error(), "not held by this instance") {
 			break
 		}
@@ -77,20 +68,20 @@ func migratePostgres(ctx context.Context, e *postgresEngine) error {
 
 // migrateSQLite migrates the schema. Each migration is an immediate transaction, so a second
 // process waits and then finds nothing to do.
-func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
+func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect, files fs.FS) error {
 	db, err := driver.Open(f.uri(), f.configure)
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(1)
-	steps, err := migrationFiles.ReadDir("migrations")
+	steps, err := fs.ReadDir(files, ".")
 	if err != nil {
 		return errors.Join(err, db.Close())
 	}
 	// Another process may apply a migration between our check and our attempt, at most once per
 	// migration.
 	for range len(steps) + 1 {
-		err = migrate(ctx, goose.DialectSQLite3, db, d)
+		err = migrate(ctx, goose.DialectSQLite3, db, migrations{files, d})
 		if err == nil || errors.Is(err, errNewer) || errors.Is(err, sqlite3.FULL) {
 			break
 		}
@@ -101,11 +92,9 @@ func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect) error {
 var errNewer = errors.New("the database was migrated by a newer version of svcd; " +
 	"start that version, or restore a backup from before the upgrade")
 
-func migrate(ctx context.Context, kind goose.Dialect, db *sql.DB, d *dialect, options ...goose.ProviderOption) error {
-	files, err := migrationFS(d)
-	if err != nil {
-		return err
-	}
+func migrate(
+	ctx context.Context, kind goose.Dialect, db *sql.DB, files migrations, options ...goose.ProviderOption,
+) error {
 	options = append(options, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 	provider, err := goose.NewProvider(kind, db, files, options...)
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build unix
 
-package store
+package engine
 
 import (
 	"context"
@@ -10,18 +10,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // childShowsModes opens a database with umask 0 and prints the modes of its files and directory.
 func childShowsModes(path string) error {
 	syscall.Umask(0)
-	s, err := Open(context.Background(), path)
+	db, err := Open(context.Background(), path, config)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	if err := s.Sweep(context.Background(), time.Now()); err != nil {
+	defer db.Close()
+	if err := db.Write(background, func(tx Tx) error { return tx.Later(background, `DELETE FROM mails`) }); err != nil {
 		return err
 	}
 	fmt.Println("ready")

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"cmp"
@@ -17,10 +17,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// sqliteEngine is SQLite in this process: a few connections for reads and one for all writes.
-type sqliteEngine struct {
+// sqliteBackend is SQLite in this process: a few connections for reads and one for all writes.
+type sqliteBackend struct {
 	writeFailures
 	dialect *dialect
+	encode  encoder
 	readers *sqliteReaders
 	opened  []*sqliteConn
 	units   chan *writeUnit // unbuffered: once sent, the writer has the unit
@@ -77,7 +78,7 @@ func (f sqliteFile) uri() string {
 }
 
 // openSQLite opens the file and makes it readable by its owner only.
-func openSQLite(f sqliteFile) (*sqliteEngine, error) {
+func openSQLite(f sqliteFile, encode encoder) (*sqliteBackend, error) {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
 		return nil, err
 	}
@@ -88,8 +89,9 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 		}
 	}
 	count := max(3, runtime.GOMAXPROCS(0))
-	e := &sqliteEngine{
+	e := &sqliteBackend{
 		dialect: sqliteDialect(),
+		encode:  encode,
 		readers: &sqliteReaders{free: make(chan struct{}, count)},
 		units:   make(chan *writeUnit),
 		stop:    make(chan struct{}),
@@ -103,7 +105,7 @@ func openSQLite(f sqliteFile) (*sqliteEngine, error) {
 	for range count {
 		reader, err := e.connect(f)
 		if err == nil {
-			err = reader.Exec(`PRAGMA query_only = ON`)
+			err = reader.Conn.Exec(`PRAGMA query_only = ON`)
 		}
 		if err != nil {
 			return nil, joinErrors(err, e.closeAll())
@@ -123,12 +125,12 @@ func ownerOnly(path string) error {
 	return errors.Join(file.Chmod(0o600), file.Close())
 }
 
-func (e *sqliteEngine) connect(f sqliteFile) (*sqliteConn, error) {
+func (e *sqliteBackend) connect(f sqliteFile) (*sqliteConn, error) {
 	c, err := sqlite3.Open(f.uri())
 	if err != nil {
 		return nil, err
 	}
-	conn := &sqliteConn{Conn: c, dialect: e.dialect, statements: map[string]*sqlite3.Stmt{}}
+	conn := &sqliteConn{Conn: c, dialect: e.dialect, encode: e.encode, statements: map[string]*sqlite3.Stmt{}}
 	e.opened = append(e.opened, conn)
 	return conn, f.configure(c)
 }
@@ -158,7 +160,7 @@ func (f sqliteFile) configure(c *sqlite3.Conn) error {
 	return nil
 }
 
-func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (e *sqliteBackend) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
 	select {
 	case <-e.readers.free:
 	case <-e.stop:
@@ -169,29 +171,29 @@ func (e *sqliteEngine) query(ctx context.Context, sql string, each func(Row) err
 	conn := e.readers.take()
 	defer e.readers.put(conn)
 	conn.SetInterrupt(ctx)
-	return e.classify(conn.query(ctx, sql, each, args...))
+	return e.classify(conn.Query(ctx, sql, each, args...))
 }
 
-func (e *sqliteEngine) ping(ctx context.Context) error {
+func (e *sqliteBackend) ping(ctx context.Context) error {
 	select {
 	case <-e.failed:
 		return unavailable(errFailed)
 	default:
 	}
-	return e.query(ctx, `SELECT 1`, func(Row) error { return nil })
+	return e.Query(ctx, `SELECT 1`, func(Row) error { return nil })
 }
 
 // fence always passes: there is one writer, so transactions never overlap.
-func (e *sqliteEngine) fence(context.Context) (func(context.Context) (bool, error), error) {
+func (e *sqliteBackend) fence(context.Context, string) (func(context.Context) (bool, error), error) {
 	return func(context.Context) (bool, error) { return true, nil }, nil
 }
 
-func (e *sqliteEngine) isDuplicate(err error) bool {
+func (e *sqliteBackend) isDuplicate(err error) bool {
 	return errors.Is(err, sqlite3.CONSTRAINT_PRIMARYKEY) || errors.Is(err, sqlite3.CONSTRAINT_UNIQUE)
 }
 
 // classify turns errors that a retry may fix into Unavailable.
-func (e *sqliteEngine) classify(err error) error {
+func (e *sqliteBackend) classify(err error) error {
 	for _, code := range []sqlite3.ErrorCode{
 		sqlite3.BUSY, sqlite3.LOCKED, sqlite3.FULL, sqlite3.IOERR, sqlite3.CANTOPEN, sqlite3.READONLY, sqlite3.INTERRUPT,
 	} {
@@ -202,7 +204,7 @@ func (e *sqliteEngine) classify(err error) error {
 	return err
 }
 
-func (e *sqliteEngine) close() (err error) {
+func (e *sqliteBackend) close() (err error) {
 	e.closing.Do(func() {
 		close(e.stop)
 		<-e.done
@@ -214,7 +216,7 @@ func (e *sqliteEngine) close() (err error) {
 	return err
 }
 
-func (e *sqliteEngine) closeAll() error {
+func (e *sqliteBackend) closeAll() error {
 	var err error
 	for _, c := range e.opened {
 		err = errors.Join(err, c.close())
@@ -226,6 +228,7 @@ func (e *sqliteEngine) closeAll() error {
 type sqliteConn struct {
 	*sqlite3.Conn
 	dialect    *dialect
+	encode     encoder
 	statements map[string]*sqlite3.Stmt
 }
 
@@ -241,13 +244,13 @@ func (c *sqliteConn) statement(sql string) (*sqlite3.Stmt, error) {
 	return stmt, nil
 }
 
-func (c *sqliteConn) query(_ context.Context, sql string, each func(Row) error, args ...any) error {
+func (c *sqliteConn) Query(_ context.Context, sql string, each func(Row) error, args ...any) error {
 	stmt, err := c.statement(sql)
 	if err != nil {
 		return err
 	}
 	defer stmt.Reset() //nolint:errcheck // repeats the error of the last step, which is returned below
-	if err := bind(stmt, args); err != nil {
+	if err := c.bind(stmt, args); err != nil {
 		return err
 	}
 	for stmt.Step() {
@@ -258,20 +261,20 @@ func (c *sqliteConn) query(_ context.Context, sql string, each func(Row) error, 
 	return stmt.Err()
 }
 
-func (c *sqliteConn) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+func (c *sqliteConn) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	before := c.TotalChanges()
-	err := c.query(ctx, sql, func(Row) error { return nil }, args...)
+	err := c.Query(ctx, sql, func(Row) error { return nil }, args...)
 	return c.TotalChanges() - before, err
 }
 
-func (c *sqliteConn) later(ctx context.Context, sql string, args ...any) error {
-	_, err := c.exec(ctx, sql, args...)
+func (c *sqliteConn) Later(ctx context.Context, sql string, args ...any) error {
+	_, err := c.Exec(ctx, sql, args...)
 	return err
 }
 
-func (c *sqliteConn) expect(ctx context.Context, refusal error, sql string, args ...any) error {
+func (c *sqliteConn) Expect(ctx context.Context, refusal error, sql string, args ...any) error {
 	rows, before := int64(0), c.TotalChanges()
-	err := c.query(ctx, sql, func(Row) error { rows++; return nil }, args...)
+	err := c.Query(ctx, sql, func(Row) error { rows++; return nil }, args...)
 	if err == nil && rows+c.TotalChanges()-before != 1 {
 		err = refusal
 	}
@@ -286,10 +289,10 @@ func (c *sqliteConn) close() error {
 	return errors.Join(err, c.Conn.Close())
 }
 
-func bind(stmt *sqlite3.Stmt, args []any) error {
+func (c *sqliteConn) bind(stmt *sqlite3.Stmt, args []any) error {
 	for i, arg := range args {
 		var err error
-		switch v := plain(arg).(type) {
+		switch v := c.encode.value(arg).(type) {
 		case nil:
 			err = stmt.BindNull(i + 1)
 		case int64:

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -12,29 +12,31 @@ import (
 const clockNoise = 50 * time.Millisecond
 
 // Now returns the time of the database's clock.
-func (s *Store) Now() time.Time { return s.Clock().Add(time.Duration(s.offset.Load())) }
+func (db *DB) Now() time.Time { return db.Clock().Add(time.Duration(db.offset.Load())) }
 
 // SyncClock measures the offset between this machine's clock and the database's.
-func (s *Store) SyncClock(ctx context.Context) error {
-	before := s.Clock()
-	theirs, err := s.engine.now(ctx)
+func (db *DB) SyncClock(ctx context.Context) error {
+	before := db.Clock()
+	theirs, err := db.backend.now(ctx)
 	if err != nil || theirs.IsZero() {
 		return err
 	}
-	took := s.Clock().Sub(before)
+	took := db.Clock().Sub(before)
 	offset := theirs.Sub(before.Add(took / 2))
 	if offset.Abs() < clockNoise+took {
 		offset = 0
 	}
-	s.offset.Store(int64(offset))
+	db.offset.Store(int64(offset))
 	return nil
 }
 
 // now returns the zero time: SQLite uses the machine's clock.
-func (e *sqliteEngine) now(context.Context) (time.Time, error) { return time.Time{}, nil }
+func (e *sqliteBackend) now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
-func (e *postgresEngine) now(ctx context.Context) (now time.Time, err error) {
-	err = queryRow(ctx, e, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`,
-		func(r Row) { now = instant(r, 0) })
+func (e *postgresBackend) now(ctx context.Context) (now time.Time, err error) {
+	err = e.Query(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, func(r Row) error {
+		now = time.UnixMicro(r.Int(0)).UTC()
+		return nil
+	})
 	return now, err
 }

@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"errors"
@@ -16,7 +16,8 @@ func TestPoolerIsNamed(t *testing.T) {
 	for _, state := range []string{"26000", "42P05"} {
 		err := classifyPostgres(&pgconn.PgError{Code: state, Message: "prepared statement"})
 		var refusal *warranty.Error
-		if !errors.As(err, &refusal) || refusal.Code != warranty.Unavailable || !strings.Contains(err.Error(), "default_query_exec_mode=cache_describe") {
+		if !errors.As(err, &refusal) || refusal.Code != warranty.Unavailable ||
+			!strings.Contains(err.Error(), "default_query_exec_mode=cache_describe") {
 			t.Errorf("%s: %v", state, err)
 		}
 	}

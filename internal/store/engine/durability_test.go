@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -20,13 +20,13 @@ const writers = 8
 
 // write adds rows to the scratch table from several goroutines until a write fails, and reports
 // each acknowledged key.
-func write(s *Store, first int64, acknowledged func(k int64)) {
+func write(db *DB, first int64, acknowledged func(k int64)) {
 	next := atomic.Int64{}
 	next.Store(first)
 	together(writers, func(int) {
 		for {
 			k := next.Add(1)
-			if s.Write(context.Background(), put(int(k), strings.Repeat("x", 300))) != nil {
+			if db.Write(context.Background(), put(int(k), strings.Repeat("x", 300))) != nil {
 				return
 			}
 			acknowledged(k)
@@ -36,24 +36,24 @@ func write(s *Store, first int64, acknowledged func(k int64)) {
 
 // childWrites adds rows after the last one and prints each acknowledged key until it is killed.
 func childWrites(path string) error {
-	s, err := Open(context.Background(), path)
+	db, err := Open(context.Background(), path, config)
 	if err != nil {
 		return err
 	}
 	var last int64
-	err = queryRow(context.Background(), s.engine, `SELECT coalesce(max(k), 0) FROM scratch`, func(r Row) { last = r.Int(0) })
+	err = queryRow(db, `SELECT coalesce(max(k), 0) FROM scratch`, func(r Row) { last = r.Int(0) })
 	if err != nil {
 		return err
 	}
 	startingLine()
-	write(s, last, func(k int64) { _, _ = io.WriteString(os.Stdout, strconv.FormatInt(k, 10)+"\n") })
+	write(db, last, func(k int64) { _, _ = io.WriteString(os.Stdout, strconv.FormatInt(k, 10)+"\n") })
 	return fmt.Errorf("a write failed")
 }
 
 // lost counts acknowledged rows that are missing.
-func lost(t testing.TB, s *Store, acknowledged []int64) int {
+func lost(t testing.TB, db *DB, acknowledged []int64) int {
 	t.Helper()
-	rows, missing := values(t, s), 0
+	rows, missing := values(t, db), 0
 	for _, k := range acknowledged {
 		if _, ok := rows[k]; !ok {
 			missing++
@@ -62,9 +62,9 @@ func lost(t testing.TB, s *Store, acknowledged []int64) int {
 	return missing
 }
 
-func checkIntegrity(t testing.TB, s *Store) {
+func checkIntegrity(t testing.TB, db *DB) {
 	t.Helper()
-	err := s.engine.query(context.Background(), `PRAGMA integrity_check`, func(r Row) error {
+	err := db.Query(context.Background(), `PRAGMA integrity_check`, func(r Row) error {
 		if r.Text(0) != "ok" {
 			t.Errorf("integrity: %s", r.Text(0))
 		}
@@ -78,8 +78,8 @@ func checkIntegrity(t testing.TB, s *Store) {
 func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 	const rounds, least = 10, 300
 	path := newFile(t)
-	s := withScratch(t, open(t, path))
-	if err := s.Close(); err != nil {
+	db := withScratch(t, open(t, path))
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
 	var acknowledged []int64
@@ -98,15 +98,15 @@ func TestNothingAcknowledgedIsLostByKill(t *testing.T) {
 			}
 		}
 		c.kill()
-		s, err := Open(context.Background(), path)
+		db, err := Open(context.Background(), path, config)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := lost(t, s, acknowledged); n > 0 {
+		if n := lost(t, db, acknowledged); n > 0 {
 			t.Errorf("%d of %d acknowledged writes were lost", n, len(acknowledged))
 		}
-		checkIntegrity(t, s)
-		if err := s.Close(); err != nil {
+		checkIntegrity(t, db)
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -119,23 +119,23 @@ func powerCut(t testing.TB, synchronous string) (acknowledged, missing int) {
 	t.Helper()
 	ctx := context.Background()
 	d, path := newDisk(t), newFile(t)
-	s, err := openFile(ctx, sqliteFile{path: path, vfs: d.name, synchronous: synchronous})
+	db, err := openFile(ctx, sqliteFile{path: path, vfs: d.name, synchronous: synchronous}, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	withScratch(t, s)
+	withScratch(t, db)
 	d.settle()
 	d.mu.Lock()
 	d.cutAt = d.calls + 100 + rand.Int64N(3000)
 	d.mu.Unlock()
 	var mu sync.Mutex
 	var known []int64
-	write(s, 0, func(k int64) {
+	write(db, 0, func(k int64) {
 		mu.Lock()
 		defer mu.Unlock()
 		known = append(known, k)
 	})
-	_ = s.Close() // fails, because the power is off
+	_ = db.Close() // fails, because the power is off
 	if err := os.Remove(path + "-shm"); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err) // shared memory is lost, too
 	}
@@ -173,33 +173,33 @@ func TestThePowerCutIsFelt(t *testing.T) {
 func TestAFailedSyncEndsAllWriting(t *testing.T) {
 	ctx := context.Background()
 	d, path := newDisk(t), newFile(t)
-	s, err := openFile(ctx, sqliteFile{path: path, vfs: d.name})
+	db, err := openFile(ctx, sqliteFile{path: path, vfs: d.name}, config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	withScratch(t, s)
-	if err := s.Write(ctx, put(1, "before")); err != nil {
+	defer db.Close()
+	withScratch(t, db)
+	if err := db.Write(ctx, put(1, "before")); err != nil {
 		t.Fatal(err)
 	}
 	d.syncBroken.Store(true)
 	// Writes that wait for the failing sync, and later writes, must all fail.
 	together(writers, func(i int) {
-		if err := s.Write(ctx, put(100+i, "while")); !isUnavailable(err) {
+		if err := db.Write(ctx, put(100+i, "while")); !isUnavailable(err) {
 			t.Errorf("while the sync fails: %v", err)
 		}
 	})
-	testenv.Receive(t, "Failed to be closed", s.Failed())
+	testenv.Receive(t, "Failed to be closed", db.Failed())
 	d.syncBroken.Store(false) // a second sync may wrongly succeed
 	for i := range 10 {
-		if err := s.Write(ctx, put(200+i, "after")); !isUnavailable(err) {
+		if err := db.Write(ctx, put(200+i, "after")); !isUnavailable(err) {
 			t.Errorf("after a failed sync: %v", err)
 		}
 	}
-	if err := s.Ping(ctx); !isUnavailable(err) {
+	if err := db.Ping(ctx); !isUnavailable(err) {
 		t.Errorf("ping after a failed sync: %v", err)
 	}
-	if rows := values(t, s); rows[1] != "before" || len(rows) != 1 {
+	if rows := values(t, db); rows[1] != "before" || len(rows) != 1 {
 		t.Errorf("the table contains %v", rows)
 	}
 }
@@ -207,30 +207,30 @@ func TestAFailedSyncEndsAllWriting(t *testing.T) {
 func TestAFullDiskIsSurvived(t *testing.T) {
 	ctx := context.Background()
 	d, path := newDisk(t), newFile(t)
-	s, err := openFile(ctx, sqliteFile{path: path, vfs: d.name})
+	db, err := openFile(ctx, sqliteFile{path: path, vfs: d.name}, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
+		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	withScratch(t, s)
-	if err := s.Write(ctx, put(1, "before")); err != nil {
+	withScratch(t, db)
+	if err := db.Write(ctx, put(1, "before")); err != nil {
 		t.Fatal(err)
 	}
 	d.full.Store(true)
 	together(writers, func(i int) {
-		if err := s.Write(ctx, put(100+i, "while")); !isUnavailable(err) {
+		if err := db.Write(ctx, put(100+i, "while")); !isUnavailable(err) {
 			t.Errorf("while the disk is full: %v", err)
 		}
 	})
 	// A transaction larger than the cache hits the full disk before its commit.
 	large := make([]byte, 1<<20)
-	err = s.Write(ctx, func(tx *Tx) error {
+	err = db.Write(ctx, func(tx Tx) error {
 		for i := range 20 {
-			if err := tx.later(`INSERT INTO scratch (k, b) VALUES ($1, $2)`, 1000+i, large); err != nil {
+			if err := tx.Later(background, `INSERT INTO scratch (k, b) VALUES ($1, $2)`, 1000+i, large); err != nil {
 				return err
 			}
 		}
@@ -239,25 +239,25 @@ func TestAFullDiskIsSurvived(t *testing.T) {
 	if !isUnavailable(err) {
 		t.Errorf("large transaction while the disk is full: %v", err)
 	}
-	if rows := values(t, s); len(rows) != 1 || rows[1] != "before" {
+	if rows := values(t, db); len(rows) != 1 || rows[1] != "before" {
 		t.Errorf("the table contains %d rows", len(rows))
 	}
-	if err := s.Ping(ctx); err != nil || !s.WritesFail() { // C7
-		t.Errorf("while the disk is full: WritesFail %v, Ping %v", s.WritesFail(), err)
+	if err := db.Ping(ctx); err != nil || !db.WritesFail() { // C7
+		t.Errorf("while the disk is full: WritesFail %v, Ping %v", db.WritesFail(), err)
 	}
 	d.full.Store(false)
 	together(writers, func(i int) {
-		if err := s.Write(ctx, put(200+i, "after")); err != nil {
+		if err := db.Write(ctx, put(200+i, "after")); err != nil {
 			t.Errorf("after space was freed: %v", err)
 		}
 	})
 	select {
-	case <-s.Failed():
+	case <-db.Failed():
 		t.Error("a full disk was treated as a failed disk")
 	default:
 	}
-	if rows := values(t, s); len(rows) != 1+writers {
+	if rows := values(t, db); len(rows) != 1+writers {
 		t.Errorf("the table contains %d rows", len(rows))
 	}
-	checkIntegrity(t, s)
+	checkIntegrity(t, db)
 }

@@ -1,9 +1,10 @@
-package store
+package engine
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
+	"io/fs"
 	"sort"
 	"strings"
 	"sync"
@@ -20,19 +21,19 @@ import (
 )
 
 // schema describes all tables, columns, indexes and applied migrations, one per line.
-func schema(t testing.TB, s *Store) string {
+func schema(t testing.TB, db *DB) string {
 	t.Helper()
 	questions := []string{`SELECT coalesce(sql, name) FROM sqlite_master`}
-	if _, ok := s.engine.(*postgresEngine); ok {
+	if _, ok := db.backend.(*postgresBackend); ok {
 		questions = []string{
-			`SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, collation_name, column_default)
-				FROM information_schema.columns WHERE table_schema = current_schema()`,
+			`SELECT concat_ws(' ', table_name, ordinal_position, column_name, data_type, is_nullable, collation_name,
+				column_default) FROM information_schema.columns WHERE table_schema = current_schema()`,
 			`SELECT replace(indexdef, current_schema() || '.', '') FROM pg_indexes WHERE schemaname = current_schema()`,
 		}
 	}
 	lines := []string{}
 	for _, question := range append(questions, `SELECT concat('applied ', version_id) FROM goose_db_version`) {
-		err := s.engine.query(context.Background(), question, func(r Row) error {
+		err := db.Query(context.Background(), question, func(r Row) error {
 			lines = append(lines, strings.Join(strings.Fields(r.Text(0)), " "))
 			return nil
 		})
@@ -45,14 +46,14 @@ func schema(t testing.TB, s *Store) string {
 }
 
 // appliedOnce checks that each migration was applied exactly once.
-func appliedOnce(t testing.TB, s *Store) {
+func appliedOnce(t testing.TB, db *DB) {
 	t.Helper()
-	steps, err := migrationFiles.ReadDir("migrations")
+	steps, err := fs.ReadDir(config.Migrations, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := number(t, s, `SELECT count(*) FROM goose_db_version WHERE version_id > 0`)
-	versions := number(t, s, `SELECT count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`)
+	rows := number(t, db, `SELECT count(*) FROM goose_db_version WHERE version_id > 0`)
+	versions := number(t, db, `SELECT count(DISTINCT version_id) FROM goose_db_version WHERE version_id > 0`)
 	if rows != int64(len(steps)) || versions != rows {
 		t.Errorf("%d migrations, but %d rows and %d versions", len(steps), rows, versions)
 	}
@@ -60,9 +61,9 @@ func appliedOnce(t testing.TB, s *Store) {
 
 func TestAFreshDatabaseIsMigrated(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
-		s := open(t, database)
-		appliedOnce(t, s)
-		before := schema(t, s)
+		db := open(t, database)
+		appliedOnce(t, db)
+		before := schema(t, db)
 		again := open(t, database)
 		if diff := cmp.Diff(before, schema(t, again)); diff != "" {
 			t.Errorf("opening again changed the schema:\n%s", diff)
@@ -113,9 +114,9 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() {
-		s, err := Open(context.Background(), path)
+		db, err := Open(context.Background(), path, config)
 		if err == nil {
-			err = s.Close()
+			err = db.Close()
 		}
 		opened <- err
 	}()
@@ -138,8 +139,8 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 	const rounds = 10
 	eachKind(t, func(t *testing.T, fresh func(testing.TB) string) {
 		start := time.Now()
-		s := open(t, fresh(t))
-		usual, want := time.Since(start), schema(t, s)
+		db := open(t, fresh(t))
+		usual, want := time.Since(start), schema(t, db)
 		var all sync.WaitGroup
 		for range rounds {
 			database := fresh(t)
@@ -148,13 +149,13 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 				c.release()
 				time.Sleep(upTo(2 * usual)) // a random point of the migration
 				c.kill()
-				s, err := Open(context.Background(), database)
+				db, err := Open(context.Background(), database, config)
 				if err != nil {
 					t.Errorf("after the kill: %v", err)
 					return
 				}
-				defer s.Close()
-				if diff := cmp.Diff(want, schema(t, s)); diff != "" {
+				defer db.Close()
+				if diff := cmp.Diff(want, schema(t, db)); diff != "" {
 					t.Errorf("uninterrupted (-) and interrupted (+) migration:\n%s", diff)
 				}
 			})
@@ -164,16 +165,17 @@ func TestAKilledMigrationIsFinished(t *testing.T) {
 }
 
 // pretendNewer makes the schema newer than this binary.
-func pretendNewer(t testing.TB, s *Store, oldest int) {
+func pretendNewer(t testing.TB, db *DB, oldest int) {
 	t.Helper()
-	if err := s.Write(context.Background(), func(tx *Tx) error {
-		if err := tx.later(`DELETE FROM goose_db_version WHERE version_id = $1`, 9000); err != nil {
+	if err := db.Write(context.Background(), func(tx Tx) error {
+		if err := tx.Later(background, `DELETE FROM goose_db_version WHERE version_id = $1`, 9000); err != nil {
 			return err
 		}
-		if err := tx.exactlyOne(`UPDATE schema_compatibility SET oldest = $1`, oldest); err != nil {
+		if err := tx.Expect(background, errNoRow, `UPDATE schema_compatibility SET oldest = $1`, oldest); err != nil {
 			return err
 		}
-		return tx.later(`INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, /*pg: true *//*sqlite: 1 */)`, 9000)
+		return tx.Later(background, `INSERT INTO goose_db_version (version_id, is_applied)
+			VALUES ($1, /*pg: true *//*sqlite: 1 */)`, 9000)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func pretendNewer(t testing.TB, s *Store, oldest int) {
 func TestAnOlderBinaryRefusesANewerSchema(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
 		pretendNewer(t, open(t, database), 8999)
-		newer, err := Open(context.Background(), database)
+		newer, err := Open(context.Background(), database, config)
 		if err == nil {
 			newer.Close()
 			t.Fatal("an older binary opened a newer schema")
@@ -199,11 +201,11 @@ func TestAnOlderBinaryRefusesANewerSchema(t *testing.T) {
 // upgrade, after a new one has migrated, starts.
 func TestAnOlderBinaryStartsOnACompatibleSchema(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
-		s := open(t, database)
-		pretendNewer(t, s, int(number(t, s, `SELECT oldest FROM schema_compatibility`)))
-		before := schema(t, s)
+		db := open(t, database)
+		pretendNewer(t, db, int(number(t, db, `SELECT oldest FROM schema_compatibility`)))
+		before := schema(t, db)
 		old := open(t, database)
-		if err := old.Write(context.Background(), func(tx *Tx) error { return tx.InsertMail(Mail{ID: newID()}) }); err != nil {
+		if err := old.Write(background, func(tx Tx) error { return tx.Later(background, `DELETE FROM mails`) }); err != nil {
 			t.Error(err)
 		}
 		if diff := cmp.Diff(before, schema(t, old)); diff != "" {
@@ -214,31 +216,28 @@ func TestAnOlderBinaryStartsOnACompatibleSchema(t *testing.T) {
 
 func TestMigrationsGoDownAgain(t *testing.T) {
 	eachDatabase(t, func(t *testing.T, database string) {
-		s := open(t, database)
-		before := schema(t, s)
+		db := open(t, database)
+		before := schema(t, db)
 		kind, d := goose.DialectSQLite3, sqliteDialect()
-		var db *sql.DB
-		if e, ok := s.engine.(*postgresEngine); ok {
-			kind, d, db = goose.DialectPostgres, e.dialect, stdlib.OpenDBFromPool(e.pool)
+		var conn *sql.DB
+		if e, ok := db.backend.(*postgresBackend); ok {
+			kind, d, conn = goose.DialectPostgres, e.dialect, stdlib.OpenDBFromPool(e.pool)
 		} else {
 			var err error
-			if db, err = driver.Open(sqliteFile{path: database}.uri()); err != nil {
+			if conn, err = driver.Open(sqliteFile{path: database}.uri()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		defer db.Close()
-		files, err := migrationFS(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		provider, err := goose.NewProvider(kind, db, files, goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+		defer conn.Close()
+		provider, err := goose.NewProvider(kind, conn, migrations{config.Migrations, d},
+			goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := provider.DownTo(context.Background(), 0); err != nil {
 			t.Fatal(err)
 		}
-		for line := range strings.SplitSeq(schema(t, s), "\n") {
+		for line := range strings.SplitSeq(schema(t, db), "\n") {
 			if !strings.Contains(line, "goose") && !strings.Contains(line, "sqlite_") && line != "applied 0" {
 				t.Errorf("left behind: %s", line)
 			}
@@ -246,7 +245,7 @@ func TestMigrationsGoDownAgain(t *testing.T) {
 		if _, err := provider.Up(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(before, schema(t, s)); diff != "" {
+		if diff := cmp.Diff(before, schema(t, db)); diff != "" {
 			t.Errorf("down and up changed the schema:\n%s", diff)
 		}
 	})

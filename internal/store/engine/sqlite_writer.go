@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 // writeUnit is one transaction and its result.
 type writeUnit struct {
 	ctx    context.Context
-	fn     func(engineTx) error
+	fn     func(Tx) error
 	err    error
 	result chan error
 }
@@ -23,7 +23,7 @@ var (
 )
 
 // write passes the unit to the writer and waits until it is durable.
-func (e *sqliteEngine) write(ctx context.Context, fn func(engineTx) error) error {
+func (e *sqliteBackend) write(ctx context.Context, fn func(Tx) error) error {
 	u := &writeUnit{ctx: ctx, fn: fn, result: make(chan error, 1)}
 	select {
 	case e.units <- u:
@@ -38,7 +38,7 @@ func (e *sqliteEngine) write(ctx context.Context, fn func(engineTx) error) error
 
 // run is the writer. It takes all waiting units, runs them in one transaction and syncs once. More
 // units queue up during the sync.
-func (e *sqliteEngine) run(conn *sqliteConn) {
+func (e *sqliteBackend) run(conn *sqliteConn) {
 	defer close(e.done)
 	for {
 		select {
@@ -51,7 +51,7 @@ func (e *sqliteEngine) run(conn *sqliteConn) {
 }
 
 // gather collects the units that are already waiting.
-func (e *sqliteEngine) gather(first *writeUnit) []*writeUnit {
+func (e *sqliteBackend) gather(first *writeUnit) []*writeUnit {
 	group := []*writeUnit{first}
 	for len(group) < maxGroup {
 		select {
@@ -64,7 +64,7 @@ func (e *sqliteEngine) gather(first *writeUnit) []*writeUnit {
 	return group
 }
 
-func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
+func (e *sqliteBackend) serve(conn *sqliteConn, group []*writeUnit) {
 	err := e.commit(conn, group)
 	if errors.Is(err, sqlite3.IOERR_FSYNC) {
 		// The state of the disk is unknown, and a second fsync may wrongly succeed. Stop writing
@@ -84,7 +84,7 @@ func (e *sqliteEngine) serve(conn *sqliteConn, group []*writeUnit) {
 
 // commit runs a group in one transaction. A unit that fails is rolled back alone. An error means
 // that the whole group was rolled back.
-func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
+func (e *sqliteBackend) commit(conn *sqliteConn, group []*writeUnit) error {
 	select {
 	case <-e.failed:
 		return unavailable(errFailed)
@@ -92,7 +92,7 @@ func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
 	}
 	ctx := context.Background()
 	conn.SetInterrupt(ctx)
-	if err := conn.later(ctx, `BEGIN IMMEDIATE`); err != nil {
+	if err := conn.Later(ctx, `BEGIN IMMEDIATE`); err != nil {
 		return err
 	}
 	for _, u := range group {
@@ -102,9 +102,9 @@ func (e *sqliteEngine) commit(conn *sqliteConn, group []*writeUnit) error {
 			return fmt.Errorf("the transaction was rolled back: %w", errors.Join(u.err, sqlite3.IOERR))
 		}
 	}
-	err := conn.later(ctx, `COMMIT`)
+	err := conn.Later(ctx, `COMMIT`)
 	if err != nil && !conn.GetAutocommit() {
-		err = joinErrors(err, conn.later(ctx, `ROLLBACK`))
+		err = joinErrors(err, conn.Later(ctx, `ROLLBACK`))
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func (c *sqliteConn) runUnit(u *writeUnit) (err error) {
 	if err := u.ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.later(u.ctx, `SAVEPOINT unit`); err != nil {
+	if err := c.Later(u.ctx, `SAVEPOINT unit`); err != nil {
 		return err
 	}
 	defer func() {
@@ -125,17 +125,9 @@ func (c *sqliteConn) runUnit(u *writeUnit) (err error) {
 			return
 		}
 		if err != nil {
-			err = joinErrors(err, c.later(u.ctx, `ROLLBACK TO unit`))
+			err = joinErrors(err, c.Later(u.ctx, `ROLLBACK TO unit`))
 		}
-		err = joinErrors(err, c.later(u.ctx, `RELEASE unit`))
+		err = joinErrors(err, c.Later(u.ctx, `RELEASE unit`))
 	}()
 	return u.fn(c)
-}
-
-// joinErrors returns err unwrapped if second is nil, and both otherwise.
-func joinErrors(err, second error) error {
-	if second == nil {
-		return err
-	}
-	return errors.Join(err, second)
 }

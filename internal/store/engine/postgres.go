@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -19,10 +19,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// postgresEngine is PostgreSQL, shared by replicas.
-type postgresEngine struct {
+// postgresBackend is PostgreSQL, shared by replicas.
+type postgresBackend struct {
 	writeFailures
 	dialect *dialect
+	encode  encoder
 	pool    *pgxpool.Pool
 	pulse   *pulse
 	// local sets the timeouts in each transaction, because a pooler such as PgBouncer shares its
@@ -52,7 +53,7 @@ const (
 		set_config('lock_timeout', '10s', true), set_config('statement_timeout', '60s', true)`
 )
 
-func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
+func openPostgres(ctx context.Context, url string, encode encoder) (*postgresBackend, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("invalid PostgreSQL address: use postgres://user:password@host:port/database")
@@ -70,8 +71,9 @@ func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 	if config.ConnConfig.ValidateConnect == nil { // with several hosts, use the primary
 		config.ConnConfig.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	e := &postgresEngine{
+	e := &postgresBackend{
 		dialect: postgresDialect(),
+		encode:  encode,
 		local:   config.ConnConfig.DefaultQueryExecMode == pgx.QueryExecModeCacheDescribe,
 	}
 	e.pulse = newPulse(func() { e.pool.Reset() })
@@ -90,7 +92,7 @@ func openPostgres(ctx context.Context, url string) (*postgresEngine, error) {
 	return e, nil
 }
 
-func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (e *postgresBackend) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
 	var err error
@@ -99,7 +101,7 @@ func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) e
 		// already passed to each, which would get it twice.
 		delivered := false
 		var rows pgx.Rows
-		rows, err = e.pool.Query(ctx, e.dialect.sql(sql), pgArgs(args)...)
+		rows, err = e.pool.Query(ctx, e.dialect.sql(sql), e.args(args)...)
 		if err == nil {
 			err = eachRow(rows, func(r Row) error { delivered = true; return each(r) })
 		}
@@ -111,7 +113,7 @@ func (e *postgresEngine) query(ctx context.Context, sql string, each func(Row) e
 }
 
 // outcome records that the server answered, or classifies why it did not.
-func (e *postgresEngine) outcome(guarded context.Context, err error) error {
+func (e *postgresBackend) outcome(guarded context.Context, err error) error {
 	if err == nil || sqlState(err) != "" {
 		e.pulse.noteResponse()
 	} else if errors.Is(context.Cause(guarded), errNotResponding) {
@@ -134,7 +136,7 @@ func eachRow(rows pgx.Rows, each func(Row) error) error {
 	return rows.Err()
 }
 
-func (e *postgresEngine) write(ctx context.Context, fn func(engineTx) error) error {
+func (e *postgresBackend) write(ctx context.Context, fn func(Tx) error) error {
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
 	for try := 1; ; try++ {
@@ -151,13 +153,13 @@ func (e *postgresEngine) write(ctx context.Context, fn func(engineTx) error) err
 
 // writeOnce runs the transaction once and reports whether it may be retried. It may not once the
 // commit was sent and the response was lost, because its outcome is unknown.
-func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error) (retry bool, err error) {
+func (e *postgresBackend) writeOnce(ctx context.Context, fn func(Tx) error) (retry bool, err error) {
 	conn, err := e.pool.Acquire(ctx)
 	if err != nil {
 		return lostConnection(err), err
 	}
 	defer conn.Release()
-	tx := &postgresTx{engine: e, conn: conn, ctx: ctx}
+	tx := &postgresTx{backend: e, conn: conn, ctx: ctx}
 	defer func() {
 		if p := recover(); p != nil {
 			retry, err = false, joinErrors(fmt.Errorf("panic in a transaction: %v", p), tx.rollback(ctx))
@@ -185,26 +187,26 @@ func (e *postgresEngine) writeOnce(ctx context.Context, fn func(engineTx) error)
 	return false, nil
 }
 
-func (e *postgresEngine) ping(ctx context.Context) error {
+func (e *postgresBackend) ping(ctx context.Context) error {
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
 	return e.outcome(ctx, e.pool.Ping(ctx))
 }
 
-// accessWriters selects the transactions that have written an access row or are about to. Each
-// holds this lock until it has ended and its rows are visible.
-const accessWriters = `FROM pg_locks WHERE locktype = 'relation' AND relation = 'access'::regclass
+// tableWriters selects the transactions that have written to table $1 or are about to. Each holds
+// this lock until it has ended and its rows are visible.
+const tableWriters = `FROM pg_locks WHERE locktype = 'relation' AND relation = $1::text::regclass
 	AND mode = 'RowExclusiveLock' AND granted
 	AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
 
 // fence records the current writers. Like CREATE INDEX CONCURRENTLY, it waits by lock and not by
 // transaction age, so a long transaction that only reads, or is not ours, does not block it.
-func (e *postgresEngine) fence(ctx context.Context) (func(context.Context) (bool, error), error) {
+func (e *postgresBackend) fence(ctx context.Context, table string) (func(context.Context) (bool, error), error) {
 	var writers []string
-	err := e.query(ctx, `SELECT DISTINCT virtualtransaction `+accessWriters, func(r Row) error {
+	err := e.Query(ctx, `SELECT DISTINCT virtualtransaction `+tableWriters, func(r Row) error {
 		writers = append(writers, r.Text(0))
 		return nil
-	})
+	}, table)
 	if err != nil {
 		return nil, err
 	}
@@ -213,14 +215,14 @@ func (e *postgresEngine) fence(ctx context.Context) (func(context.Context) (bool
 		if len(writers) == 0 {
 			return true, nil
 		}
-		err = queryRow(ctx, e, `SELECT count(*) `+accessWriters+`
-			AND virtualtransaction IN (SELECT json_array_elements_text($1))`,
-			func(r Row) { passed = r.Int(0) == 0 }, string(names))
+		err = e.Query(ctx, `SELECT count(*) `+tableWriters+`
+			AND virtualtransaction IN (SELECT json_array_elements_text($2))`,
+			func(r Row) error { passed = r.Int(0) == 0; return nil }, table, string(names))
 		return passed, err
 	}, err
 }
 
-func (e *postgresEngine) close() error {
+func (e *postgresBackend) close() error {
 	e.pulse.close()
 	closed := make(chan struct{})
 	go func() {
@@ -234,7 +236,7 @@ func (e *postgresEngine) close() error {
 	return nil
 }
 
-func (e *postgresEngine) isDuplicate(err error) bool { return sqlState(err) == "23505" }
+func (e *postgresBackend) isDuplicate(err error) bool { return sqlState(err) == "23505" }
 
 func sqlState(err error) string {
 	var pg *pgconn.PgError
@@ -302,20 +304,20 @@ type statement struct {
 // postgresTx batches statements, including BEGIN and COMMIT, until a result is needed: a create
 // takes two round trips instead of nine.
 type postgresTx struct {
-	engine *postgresEngine
-	conn   *pgxpool.Conn
-	ctx    context.Context // canceled when the server stops responding
-	queue  []statement
-	began  bool
+	backend *postgresBackend
+	conn    *pgxpool.Conn
+	ctx     context.Context // canceled when the server stops responding
+	queue   []statement
+	began   bool
 }
 
-func (t *postgresTx) later(_ context.Context, sql string, args ...any) error {
-	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args)})
+func (t *postgresTx) Later(_ context.Context, sql string, args ...any) error {
+	t.queue = append(t.queue, statement{sql: t.backend.dialect.sql(sql), args: t.backend.args(args)})
 	return nil
 }
 
-func (t *postgresTx) expect(_ context.Context, refusal error, sql string, args ...any) error {
-	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args), refusal: refusal})
+func (t *postgresTx) Expect(_ context.Context, refusal error, sql string, args ...any) error {
+	t.queue = append(t.queue, statement{sql: t.backend.dialect.sql(sql), args: t.backend.args(args), refusal: refusal})
 	return nil
 }
 
@@ -323,9 +325,9 @@ func (t *postgresTx) hasExpectations() bool {
 	return slices.ContainsFunc(t.queue, func(s statement) bool { return s.refusal != nil })
 }
 
-func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, error) {
+func (t *postgresTx) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	var count int64
-	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args)})
+	t.queue = append(t.queue, statement{sql: t.backend.dialect.sql(sql), args: t.backend.args(args)})
 	err := t.flush(ctx, func(results pgx.BatchResults) error {
 		tag, err := results.Exec()
 		count = tag.RowsAffected()
@@ -334,8 +336,8 @@ func (t *postgresTx) exec(ctx context.Context, sql string, args ...any) (int64, 
 	return count, err
 }
 
-func (t *postgresTx) query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
-	t.queue = append(t.queue, statement{sql: t.engine.dialect.sql(sql), args: pgArgs(args)})
+func (t *postgresTx) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+	t.queue = append(t.queue, statement{sql: t.backend.dialect.sql(sql), args: t.backend.args(args)})
 	return t.flush(ctx, func(results pgx.BatchResults) error {
 		rows, err := results.Query()
 		if err != nil {
@@ -351,7 +353,7 @@ func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error)
 		// Each statement must see everything committed before it, regardless of the database's
 		// default: a write checks its credential, and a list's horizon, after locking.
 		first := []statement{{sql: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
-		if t.engine.local {
+		if t.backend.local {
 			first = append(first, statement{sql: setLocalTimeouts})
 		}
 		t.queue = slices.Insert(t.queue, 0, first...)
@@ -368,7 +370,7 @@ func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error)
 			err = closing
 		}
 		if err == nil {
-			t.engine.pulse.noteResponse()
+			t.backend.pulse.noteResponse()
 		}
 		if slices.Contains(connectionUnusable, sqlState(err)) {
 			closeNow(t.conn.Conn())
@@ -405,10 +407,10 @@ func (t *postgresTx) rollback(ctx context.Context) error {
 	return nil
 }
 
-func pgArgs(args []any) []any {
+func (e *postgresBackend) args(args []any) []any {
 	out := make([]any, len(args))
 	for i, arg := range args {
-		out[i] = plain(arg)
+		out[i] = e.encode.value(arg)
 		if id, ok := out[i].(warranty.ID); ok {
 			out[i] = pgtype.UUID{Bytes: id, Valid: true}
 		}

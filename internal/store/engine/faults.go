@@ -1,4 +1,4 @@
-package store
+package engine
 
 import (
 	"context"
@@ -22,16 +22,16 @@ var errInjected = errors.New("injected fault")
 
 // InjectFaults makes transactions fail as next decides. It is for tests and must be called before
 // first use.
-func (s *Store) InjectFaults(next func() Fault) { s.engine = faultyEngine{s.engine, next} }
+func (db *DB) InjectFaults(next func() Fault) { db.backend = faultyBackend{db.backend, next} }
 
-type faultyEngine struct {
-	engine
+type faultyBackend struct {
+	backend
 	next func() Fault
 }
 
-func (e faultyEngine) write(ctx context.Context, fn func(engineTx) error) error {
+func (e faultyBackend) write(ctx context.Context, fn func(Tx) error) error {
 	fault := e.next()
-	err := e.engine.write(ctx, func(tx engineTx) error {
+	err := e.backend.write(ctx, func(tx Tx) error {
 		if err := fn(tx); err != nil || fault != CommitFails {
 			return err
 		}

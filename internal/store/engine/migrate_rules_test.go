@@ -1,7 +1,8 @@
-package store
+package engine
 
 import (
 	"fmt"
+	"io/fs"
 	"regexp"
 	"slices"
 	"strconv"
@@ -17,10 +18,14 @@ var breaking = []struct {
 	{regexp.MustCompile(`\bDROP\b`), "removes something that the previous release may use"},
 	{regexp.MustCompile(`\bRENAME\b`), "removes a name that the previous release may use"},
 	{regexp.MustCompile(`^(DELETE|TRUNCATE)\b`), "removes rows that the previous release may use"},
-	{regexp.MustCompile(`\bALTER (COLUMN )?\w+ (TYPE|SET DATA TYPE|SET NOT NULL)\b`), "changes a column that the previous release writes"},
-	{regexp.MustCompile(`\bADD (CONSTRAINT|CHECK|UNIQUE|FOREIGN|PRIMARY|EXCLUDE)\b`), "rejects rows that the previous release may write"},
-	{regexp.MustCompile(`\bADD COLUMN\b.*\b(UNIQUE|CHECK|REFERENCES|PRIMARY)\b`), "rejects rows that the previous release may write"},
-	{regexp.MustCompile(`^CREATE (OR REPLACE )?(CONSTRAINT )?(TRIGGER|RULE)\b`), "changes the effect of writes of the previous release"},
+	{regexp.MustCompile(`\bALTER (COLUMN )?\w+ (TYPE|SET DATA TYPE|SET NOT NULL)\b`),
+		"changes a column that the previous release writes"},
+	{regexp.MustCompile(`\bADD (CONSTRAINT|CHECK|UNIQUE|FOREIGN|PRIMARY|EXCLUDE)\b`),
+		"rejects rows that the previous release may write"},
+	{regexp.MustCompile(`\bADD COLUMN\b.*\b(UNIQUE|CHECK|REFERENCES|PRIMARY)\b`),
+		"rejects rows that the previous release may write"},
+	{regexp.MustCompile(`^CREATE (OR REPLACE )?(CONSTRAINT )?(TRIGGER|RULE)\b`),
+		"changes the effect of writes of the previous release"},
 }
 
 var (
@@ -75,7 +80,9 @@ func faultsOf(version int64, text string) (faults []string) {
 			}
 		}
 		if m := uniqueIndex.FindStringSubmatch(s); m != nil && !created[m[1]] && !allowed {
-			ours := slices.ContainsFunc(added, func(column string) bool { return regexp.MustCompile(`\b` + column + `\b`).MatchString(s) })
+			ours := slices.ContainsFunc(added, func(column string) bool {
+				return regexp.MustCompile(`\b` + column + `\b`).MatchString(s)
+			})
 			if !ours {
 				faults = append(faults, s+": rejects rows that the previous release may write")
 			}
@@ -91,12 +98,12 @@ func faultsOf(version int64, text string) (faults []string) {
 
 // TestMigrationsLeaveThePreviousReleaseRunning // D9
 func TestMigrationsLeaveThePreviousReleaseRunning(t *testing.T) {
-	files, err := migrationFiles.ReadDir("migrations")
+	files, err := fs.ReadDir(config.Migrations, ".")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		text, err := migrationFiles.ReadFile("migrations/" + file.Name())
+		text, err := fs.ReadFile(config.Migrations, file.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

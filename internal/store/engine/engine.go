@@ -1,0 +1,168 @@
+// Package engine runs SQL on SQLite, inside the process, or on PostgreSQL, with one set of statements
+// for both. It knows nothing about the statements: package store has them.
+//
+// Statements use $n placeholders, and /*pg: … */ and /*sqlite: … */ comments for the few words that
+// only one database needs. database/sql would do the same at two to three times the CPU.
+package engine
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// Row is one row of a result. Columns are read by position.
+type Row interface {
+	Null(i int) bool
+	Int(i int) int64
+	Text(i int) string
+	Bytes(i int) []byte
+	ID(i int) warranty.ID
+}
+
+// Querier reads rows. DB and Tx implement it.
+type Querier interface {
+	// Query calls each for every row of the result.
+	Query(ctx context.Context, sql string, each func(Row) error, args ...any) error
+}
+
+// Tx is a transaction.
+type Tx interface {
+	Querier
+	// Exec runs a statement and returns the number of rows it changed.
+	Exec(ctx context.Context, sql string, args ...any) (int64, error)
+	// Later is Exec for statements whose row count does not matter. The engine may send the
+	// statement together with a following one, which then also returns its error.
+	Later(ctx context.Context, sql string, args ...any) error
+	// Expect is Later for statements that must find or change exactly one row. Otherwise the
+	// transaction fails with refusal before it is committed.
+	Expect(ctx context.Context, refusal error, sql string, args ...any) error
+}
+
+// backend is an open SQLite or PostgreSQL database.
+type backend interface {
+	Querier
+	write(ctx context.Context, fn func(Tx) error) error
+	ping(ctx context.Context) error
+	writesFail() bool
+	fence(ctx context.Context, table string) (passed func(context.Context) (bool, error), err error)
+	// now returns the time of the clock shared by all users of the database, or the zero time if
+	// that is this machine's clock.
+	now(ctx context.Context) (time.Time, error)
+	isDuplicate(err error) bool
+	close() error
+}
+
+// Config describes a database.
+type Config struct {
+	// Migrations are the *.sql files that make the schema.
+	Migrations fs.FS
+	// Encode converts an argument of a type that the package does not support to one that it does.
+	Encode func(any) any
+}
+
+// DB is an open database.
+type DB struct {
+	// Clock is this machine's clock. Now corrects it.
+	Clock func() time.Time
+
+	backend    backend
+	offset     atomic.Int64 // database clock minus Clock, in nanoseconds
+	concurrent bool
+	failed     <-chan struct{}
+	pulse      *pulse
+}
+
+// Open opens a PostgreSQL database by its address, or a SQLite file by its path, and migrates its
+// schema.
+func Open(ctx context.Context, database string, c Config) (*DB, error) {
+	if !strings.HasPrefix(database, "postgres://") && !strings.HasPrefix(database, "postgresql://") {
+		return openFile(ctx, sqliteFile{path: database}, c)
+	}
+	b, err := openPostgres(ctx, database, c.Encode)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{backend: b, concurrent: true, pulse: b.pulse}
+	return db.opened(ctx, migratePostgres(ctx, b, c.Migrations))
+}
+
+func openFile(ctx context.Context, f sqliteFile, c Config) (*DB, error) {
+	b, err := openSQLite(f, c.Encode)
+	if err != nil {
+		return nil, err
+	}
+	db := &DB{backend: b, failed: b.failed}
+	return db.opened(ctx, migrateSQLite(ctx, f, b.dialect, c.Migrations))
+}
+
+// opened returns db, or closes it if the migration failed.
+func (db *DB) opened(ctx context.Context, err error) (*DB, error) {
+	db.Clock = time.Now
+	if err == nil {
+		err = db.SyncClock(ctx)
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.backend.close())
+	}
+	return db, nil
+}
+
+// Close waits for the transactions under way and closes the database.
+func (db *DB) Close() error { return db.backend.close() }
+
+// Query implements Querier.
+func (db *DB) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+	return db.backend.Query(ctx, sql, each, args...)
+}
+
+// Write runs fn in a transaction and returns once it is durable. fn may run more than once, after a
+// serialization failure or a lost connection.
+func (db *DB) Write(ctx context.Context, fn func(Tx) error) error { return db.backend.write(ctx, fn) }
+
+// Ping checks that the database answers reads.
+func (db *DB) Ping(ctx context.Context) error { return db.backend.ping(ctx) }
+
+// WritesFail reports whether the disk rejected a write recently because it is full or failing. Reads
+// may still work.
+func (db *DB) WritesFail() bool { return db.backend.writesFail() }
+
+// Failed returns a channel that is closed when the disk can no longer be trusted and the process
+// should exit.
+func (db *DB) Failed() <-chan struct{} { return db.failed }
+
+// Concurrent reports whether several transactions write at the same time, as on PostgreSQL.
+func (db *DB) Concurrent() bool { return db.concurrent }
+
+// Fence returns a function that reports whether every transaction that was writing to the table when
+// Fence was called has ended.
+func (db *DB) Fence(ctx context.Context, table string) (passed func(context.Context) (bool, error), err error) {
+	return db.backend.fence(ctx, table)
+}
+
+// IsDuplicate reports whether err is a unique constraint violation.
+func (db *DB) IsDuplicate(err error) bool { return db.backend.isDuplicate(err) }
+
+// StopPulse stops watching whether PostgreSQL responds. It is for tests that delay its responses.
+func (db *DB) StopPulse() {
+	if db.pulse != nil {
+		db.pulse.close()
+	}
+}
+
+// writeFailures records when the disk last rejected a write.
+type writeFailures struct{ at atomic.Int64 } // in Unix nanoseconds
+
+// writeFailureWindow is how long after a rejected write others are expected to fail.
+const writeFailureWindow = 10 * time.Second
+
+func (r *writeFailures) note() { r.at.Store(time.Now().UnixNano()) }
+
+func (r *writeFailures) writesFail() bool {
+	return time.Since(time.Unix(0, r.at.Load())) < writeFailureWindow
+}

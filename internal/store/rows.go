@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// encode converts arguments to types that package engine supports. Enums are stored as numbers.
+func encode(v any) any {
+	switch v := v.(type) {
+	case warranty.Reference:
+		return string(v)
+	case warranty.Status:
+		return enumNumber(v)
+	case warranty.Roles:
+		return v.Mask()
+	case warranty.ClaimStatus:
+		return enumNumber(v)
+	case warranty.ClaimType:
+		return enumNumber(v)
+	case *warranty.Resolution:
+		if v == nil {
+			return nil
+		}
+		return enumNumber(*v)
+	case warranty.DocumentType:
+		return enumNumber(v)
+	case warranty.Door:
+		return enumNumber(v)
+	case warranty.Action:
+		return enumNumber(v)
+	case kind:
+		return int64(v)
+	case Purpose:
+		return int64(v)
+	}
+	return v
+}
+
+// enumNumber returns the number that is stored for an enum value. Decoders reject unknown values,
+// so an unknown value here is a bug.
+func enumNumber[T warranty.Enum](v T) int64 {
+	n := warranty.EnumNumber(v)
+	if n == 0 && v != "" {
+		panic(fmt.Sprintf("store: unknown %T", v))
+	}
+	return n
+}
+
+// queryRow reads the only row of a result. It returns ErrNotFound if there is none.
+func queryRow(ctx context.Context, q engine.Querier, sql string, read func(engine.Row), args ...any) error {
+	found := false
+	err := q.Query(ctx, sql, func(r engine.Row) error {
+		found = true
+		read(r)
+		return nil
+	}, args...)
+	if err == nil && !found {
+		err = warranty.ErrNotFound
+	}
+	return err
+}
+
+func optionalText(r engine.Row, i int) *string {
+	if r.Null(i) {
+		return nil
+	}
+	s := r.Text(i)
+	return &s
+}
+
+func enum[T warranty.Enum](r engine.Row, i int) T { return warranty.EnumOf[T](r.Int(i)) }
+
+func date(r engine.Row, i int) warranty.Date { return warranty.FromEpochDay(r.Int(i)) }
+
+func instant(r engine.Row, i int) time.Time { return time.UnixMicro(r.Int(i)).UTC() }
+
+func optionalInstant(r engine.Row, i int) *time.Time {
+	if r.Null(i) {
+		return nil
+	}
+	t := instant(r, i)
+	return &t
+}
