@@ -9,54 +9,109 @@ import (
 // The operations on accounts and sessions.
 var (
 	Register = define[warranty.Register, warranty.Session](Spec{
-		Name: "auth.register", Method: http.MethodPost, Base: Host, Path: "/auth/register", Auth: Public,
-		Summary: "Create an account and sign in; a code to verify the address is mailed.",
-		Status:  http.StatusCreated, Errors: []warranty.Code{warranty.AlreadyExists, warranty.RoleNotAllowed},
+		Name:    "auth.register",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/register",
+		Auth:    Public,
+		Summary: "Create an account and sign in. We email a code to verify the address.",
+		Status:  http.StatusCreated,
+		Errors:  []warranty.Code{warranty.AlreadyExists, warranty.RoleNotAllowed},
 	})
 	SignIn = define[warranty.SignIn, warranty.Session](Spec{
-		Name: "auth.sign_in", Method: http.MethodPost, Base: Host, Path: "/auth/sessions", Auth: Public,
-		Summary: "Sign in with a password or a mailed code.", Status: http.StatusCreated, Errors: []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
+		Name:    "auth.sign_in",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/sessions",
+		Auth:    Public,
+		Summary: "Sign in with a password or an emailed code.",
+		Status:  http.StatusCreated,
+		Errors:  []warranty.Code{warranty.InvalidCredential, warranty.RateLimited},
 	})
 	RequestSignInCode = define[warranty.RequestSignInCode, warranty.None](Spec{
-		Name: "auth.request_code", Method: http.MethodPost, Base: Host, Path: "/auth/codes", Auth: Public,
-		Summary: "Mail a code to sign in with, if the address has an account; the answer never tells.", Status: http.StatusAccepted,
-		Errors: []warranty.Code{warranty.RateLimited},
+		Name:    "auth.request_code",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/codes",
+		Auth:    Public,
+		Summary: "Email a sign-in code if the address has an account. The response does not reveal whether it does.",
+		Status:  http.StatusAccepted,
+		Errors:  []warranty.Code{warranty.RateLimited},
 	})
 	SignOut = define[warranty.SignOut, warranty.None](Spec{
-		Name: "auth.sign_out", Method: http.MethodDelete, Base: Host, Path: "/auth/sessions/current", Auth: SessionOnly,
-		Summary: "End the session that asks.",
+		Name:    "auth.sign_out",
+		Method:  http.MethodDelete,
+		Base:    Host,
+		Path:    "/auth/sessions/current",
+		Auth:    SessionOnly,
+		Summary: "Sign out: end the current session.",
 	})
 	VerifyEmail = define[warranty.VerifyEmail, warranty.User](Spec{
-		Name: "auth.verify_email", Method: http.MethodPost, Base: Host, Path: "/auth/verify-email", Auth: SessionOnly,
-		Summary: "Verify your e-mail address by the mailed code; records that name it as seller become visible.",
+		Name:    "auth.verify_email",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/verify-email",
+		Auth:    SessionOnly,
+		Summary: "Verify your email address with the emailed code. You can then see records that name it as the seller.",
 	})
 	SendVerification = define[warranty.SendVerification, warranty.None](Spec{
-		Name: "auth.send_verification", Method: http.MethodPost, Base: Host, Path: "/auth/verify-email/resend", Auth: SessionOnly,
-		Summary: "Mail a new verification code to your address.", Status: http.StatusAccepted,
+		Name:    "auth.send_verification",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/verify-email/resend",
+		Auth:    SessionOnly,
+		Summary: "Email a new verification code to your address.",
+		Status:  http.StatusAccepted,
 	})
 	RequestPasswordReset = define[warranty.RequestPasswordReset, warranty.None](Spec{
-		Name: "auth.request_password_reset", Method: http.MethodPost, Base: Host, Path: "/auth/password-reset", Auth: Public,
-		Summary: "Mail a code that sets a new password, if the address has an account; the answer never tells.", Status: http.StatusAccepted,
-		Errors: []warranty.Code{warranty.RateLimited},
+		Name:    "auth.request_password_reset",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/password-reset",
+		Auth:    Public,
+		Summary: "Email a password reset code if the address has an account. The response does not reveal whether it does.",
+		Status:  http.StatusAccepted,
+		Errors:  []warranty.Code{warranty.RateLimited},
 	})
 	ResetPassword = define[warranty.ResetPassword, warranty.None](Spec{
-		Name: "auth.reset_password", Method: http.MethodPost, Base: Host, Path: "/auth/password-reset/confirm", Auth: Public,
-		Summary: "Set a new password by the mailed code; every session, token and calendar feed of the account ends.",
+		Name:    "auth.reset_password",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/password-reset/confirm",
+		Auth:    Public,
+		Summary: "Set a new password with the emailed code. All sessions, tokens and calendar feeds of the account are revoked.",
 	})
 	ChangePassword = define[warranty.ChangePassword, warranty.Session](Spec{
-		Name: "auth.change_password", Method: http.MethodPost, Base: Host, Path: "/auth/password", Auth: SessionOnly,
-		Summary: "Change your password; every session ends and a new one begins.", Errors: []warranty.Code{warranty.InvalidCredential},
+		Name:    "auth.change_password",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/auth/password",
+		Auth:    SessionOnly,
+		Summary: "Change your password. All sessions end, and a new one is returned.",
+		Errors:  []warranty.Code{warranty.InvalidCredential},
 	})
 	GetAuthStatus = define[warranty.GetAuthStatus, warranty.AuthStatus](Spec{
-		Name: "auth.status", Method: http.MethodGet, Base: V1, Path: "/auth/status", Auth: Credential,
-		Summary: "Tell who the credential is and what it may do.",
+		Name:    "auth.status",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/auth/status",
+		Auth:    Credential,
+		Summary: "Get the user, scopes and rate limit of the credential.",
 	})
 	GetAccount = define[warranty.GetAccount, warranty.Account](Spec{
-		Name: "account.get", Method: http.MethodGet, Base: Host, Path: "/account", Auth: SessionOnly,
+		Name:    "account.get",
+		Method:  http.MethodGet,
+		Base:    Host,
+		Path:    "/account",
+		Auth:    SessionOnly,
 		Summary: "Get your account.",
 	})
 	UpdateAccount = define[warranty.UpdateAccount, warranty.Account](Spec{
-		Name: "account.update", Method: http.MethodPut, Base: Host, Path: "/account", Auth: SessionOnly,
-		Summary: "Change your name and which mails you get; what is not given stays.",
+		Name:    "account.update",
+		Method:  http.MethodPut,
+		Base:    Host,
+		Path:    "/account",
+		Auth:    SessionOnly,
+		Summary: "Update the given fields of your account: your name and email notifications.",
 	})
 )

@@ -9,9 +9,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Warranties are most of what the service writes, a hundred on a page. Their JSON
-// is appended by hand, at a fraction of what reflection costs; a test holds it
-// against that.
+// Warranties are most of what the service sends, up to a hundred per page. This file
+// encodes them without reflection, at a fraction of the cost. A test compares the
+// result with that of reflection.
 
 // object appends the members of a JSON object.
 type object struct {
@@ -55,8 +55,8 @@ func (o *object) number(name string, value int64) {
 	o.b = strconv.AppendInt(o.b, value, 10)
 }
 
-// plain appends what needs no escaping. It is generic, and so no method, because
-// every value behind an interface would be allocated.
+// plain appends a value that needs no escaping. It is a generic function because
+// passing values as an interface would allocate.
 func plain[T interface{ AppendText([]byte) ([]byte, error) }](o *object, name string, value T) {
 	o.name(name)
 	b, err := value.AppendText(append(o.b, '"'))

@@ -7,35 +7,34 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Caller is who asks and by which request, as the server found out before an
-// edge gets to see it.
+// Caller is the authenticated caller of a request. The server's middleware sets it.
 type Caller struct {
 	warranty.Principal
 	RequestID string
-	// FormCounted says that a form was counted against its person's limit, and
-	// FormRefused what came of it: a request counts once, whatever it writes.
+	// FormCounted is true once a form was counted against the user's rate limit, and
+	// FormRefused is the result. A request counts once, even if it writes several times.
 	FormCounted bool
 	FormRefused error
 }
 
-// StatusClientGone is logged for a request whose client closed the connection
-// before it was answered. It is nginx's number; no client ever sees it.
+// StatusClientGone is logged for a request whose client closed the connection before
+// the response. It is nginx's status; clients never see it.
 const StatusClientGone = 499
 
-// ClientGone reports whether a request failed only because its client has gone
-// away: nobody is left to be told, and nothing is broken.
+// ClientGone reports whether a request failed only because its client disconnected.
 func ClientGone(ctx context.Context, err error) bool {
-	return errors.Is(ctx.Err(), context.Canceled) && (errors.Is(err, context.Canceled) || warranty.AsError(err).Code == warranty.Unavailable)
+	return errors.Is(ctx.Err(), context.Canceled) &&
+		(errors.Is(err, context.Canceled) || warranty.AsError(err).Code == warranty.Unavailable)
 }
 
 type callerKey struct{}
 
-// WithCaller puts the caller into the context of a request.
+// WithCaller returns a context with the caller.
 func WithCaller(ctx context.Context, c *Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
 
-// CallerOf is the caller of a request; an anonymous one when there is none.
+// CallerOf returns the caller in ctx, or an anonymous one.
 func CallerOf(ctx context.Context) *Caller {
 	if c, ok := ctx.Value(callerKey{}).(*Caller); ok {
 		return c

@@ -9,21 +9,43 @@ import (
 // The operations on claims.
 var (
 	ListClaims = define[warranty.ListClaims, warranty.Page[warranty.Claim]](Spec{
-		Name: "claims.list", Method: http.MethodGet, Base: V1, Path: "/claims", Auth: Credential, Scope: warranty.ClaimsRead,
-		Tool: "list_claims", Summary: "List the claims on your warranties, newest first.",
+		Name:    "claims.list",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/claims",
+		Auth:    Credential,
+		Scope:   warranty.ClaimsRead,
+		Tool:    "list_claims",
+		Summary: "List the claims on your warranties, newest first.",
 	})
 	GetClaim = define[warranty.GetClaim, warranty.Claim](Spec{
-		Name: "claims.get", Method: http.MethodGet, Base: V1, Path: "/claims/{id}", Auth: Credential, Scope: warranty.ClaimsRead,
-		Tool: "get_claim", Summary: "Get one claim.",
+		Name:    "claims.get",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/claims/{id}",
+		Auth:    Credential,
+		Scope:   warranty.ClaimsRead,
+		Tool:    "get_claim",
+		Summary: "Get a claim.",
 	})
 	FileClaim = define[warranty.FileClaim, warranty.Claim](Spec{
-		Name: "claims.file", Method: http.MethodPost, Base: Host, Path: "/claims", Auth: SessionOnly,
-		Summary: "File a claim on a warranty that you own.",
-		Status:  http.StatusCreated, Location: "/v1/claims/{id}", Errors: []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed},
+		Name:     "claims.file",
+		Method:   http.MethodPost,
+		Base:     Host,
+		Path:     "/claims",
+		Auth:     SessionOnly,
+		Summary:  "File a claim on a warranty that you own.",
+		Status:   http.StatusCreated,
+		Location: "/v1/claims/{id}",
+		Errors:   []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed},
 	})
 	MoveClaim = define[warranty.MoveClaim, warranty.Claim](Spec{
-		Name: "claims.move", Method: http.MethodPost, Base: Host, Path: "/claims/{id}/status", Auth: SessionOnly,
-		Summary: "Move a claim: review, ask, approve, reject, resolve, answer, withdraw or appeal.",
+		Name:    "claims.move",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/claims/{id}/status",
+		Auth:    SessionOnly,
+		Summary: "Update the status of a claim: review, request information, approve, reject, resolve, reply, withdraw or appeal.",
 		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
 )

@@ -25,9 +25,8 @@ type Parts struct {
 	Body   []byte
 }
 
-// Decode makes the operation's input of the parts of an HTTP request. Every
-// wrong field is reported at once; what the operation does not take is refused
-// by name.
+// Decode decodes an HTTP request into the operation's input. It reports all invalid and
+// unknown fields at once.
 func (s *Spec) Decode(parts Parts) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
@@ -43,8 +42,8 @@ func (s *Spec) Decode(parts Parts) (any, error) {
 		switch p.In {
 		case Path:
 			if w := setText(in.Elem().FieldByIndex(p.index), parts.Path(p.Name)); w != nil {
-				// No record can have such an id, so it is missing like any other.
-				return nil, warranty.ErrNotFound
+				// No record can have this ID.
+				return nil, s.NotFound()
 			}
 		case Header:
 			value, given, err := headerValue(p, parts.Header)
@@ -59,9 +58,9 @@ func (s *Spec) Decode(parts Parts) (any, error) {
 	return s.finish(in, &c)
 }
 
-// headerValue is the value of a parameter that comes in a header. An If-Match may be
-// split over several lines (RFC 9110), and is never taken for absent when it is
-// empty or malformed: the change would be made without its condition.
+// headerValue returns the value of a header parameter. If-Match may be split over
+// several lines (RFC 9110). An empty or malformed If-Match is an error, because
+// ignoring it would make the change unconditional.
 func headerValue(p Param, header http.Header) (value string, given bool, err error) {
 	values := header.Values(p.HeaderName())
 	switch {
@@ -71,18 +70,19 @@ func headerValue(p Param, header http.Header) (value string, given bool, err err
 		value = strings.Join(values, ", ")
 		if !warranty.ValidIfMatch(value) {
 			return "", false, warranty.Refuse(warranty.MalformedRequest,
-				"The header If-Match is malformed. Send the ETag of the record with its quotation marks, a list of ETags, or *.")
+				"The If-Match header is malformed. Send the record's ETag with its quotation marks, a list of ETags, or *.")
 		}
 		return value, true, nil
 	case len(values) > 1:
-		return "", false, warranty.Refuse(warranty.MalformedRequest, "The header "+p.HeaderName()+" is given more than once.")
+		return "", false, warranty.Refuse(warranty.MalformedRequest,
+			"The "+p.HeaderName()+" header was sent more than once. Send it once.")
 	}
 	return values[0], true, nil
 }
 
-// DecodeArguments makes the operation's input of one JSON object that holds every
-// parameter, wherever HTTP would put it. A null is an argument that is not given:
-// a model that fills in every argument of a tool must not empty a record by it.
+// DecodeArguments decodes one JSON object with all parameters into the operation's
+// input. A null argument counts as not given, so that a model which fills in every
+// argument does not clear fields by accident.
 func (s *Spec) DecodeArguments(data []byte) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
@@ -91,19 +91,18 @@ func (s *Spec) DecodeArguments(data []byte) (any, error) {
 			return nil, err
 		}
 	}
-	var missing warranty.Checks // what a path always has, an object may lack
+	var missing warranty.Checks // unlike a path, an object can lack path parameters
 	for _, p := range s.Params {
 		if p.In == Path && in.Elem().FieldByIndex(p.index).IsZero() {
-			missing.Add(p.Name, "required", "This field is required.")
+			missing.Add(p.Name, "required", required)
 		}
 	}
 	c.Merge(missing.Err())
 	return s.finish(in, &c)
 }
 
-// DecodeForm makes the operation's input of the fields of a form, wherever HTTP
-// would put them. A field that was left empty is not given, except where the
-// operation takes an empty text for "no value".
+// DecodeForm decodes form fields into the operation's input. An empty field counts as
+// not given, unless it is text.
 func (s *Spec) DecodeForm(values url.Values) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
@@ -125,8 +124,8 @@ func (s *Spec) DecodeForm(values url.Values) (any, error) {
 	return s.finish(in, &c)
 }
 
-// finish adds to the decoder's findings those of the input's own check, which an
-// input that decoded well will meet in the service anyway.
+// finish returns the input, or all errors if decoding found any. It then adds those of
+// the input's own check; otherwise the service runs that check.
 func (s *Spec) finish(in reflect.Value, c *warranty.Checks) (any, error) {
 	if len(c.Fields) == 0 {
 		return in.Interface(), nil
@@ -135,22 +134,28 @@ func (s *Spec) finish(in reflect.Value, c *warranty.Checks) (any, error) {
 	return nil, c.Err()
 }
 
-// check is what an input can tell by itself is wrong with it.
+// check runs the input's own check.
 func check(in any) error {
 	switch in := in.(type) {
 	case interface{ Check() error }:
 		return in.Check()
-	case interface{ CheckShape() error }: // its Check needs the clock and the server's limits
+	case interface{ CheckShape() error }: // Check needs the clock and the server's limits
 		return in.CheckShape()
 	}
 	return nil
 }
 
-func (s *Spec) decodeObject(data []byte, in reflect.Value, c *warranty.Checks, takes func(Param) bool, assign func(Param, reflect.Value, jsontext.Value) *wrong) error {
+func (s *Spec) decodeObject(
+	data []byte,
+	in reflect.Value,
+	c *warranty.Checks,
+	takes func(Param) bool,
+	assign func(Param, reflect.Value, jsontext.Value) *wrong,
+) error {
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
-			c.Add(Sayable(name), "unknown_field", "This operation does not take this field; it takes: "+s.names(takes)+".")
+			c.Add(Printable(name), "unknown_field", "Unknown field. Allowed fields: "+s.names(takes)+".")
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)
@@ -170,7 +175,7 @@ func (s *Spec) decodeQuery(raw string, in reflect.Value, c *warranty.Checks) err
 	}
 	query, err := url.ParseQuery(raw)
 	if err != nil {
-		return warranty.Refuse(warranty.MalformedRequest, "The query is not well formed; percent-encode what is not plain.")
+		return warranty.Refuse(warranty.MalformedRequest, "The query string is malformed. Percent-encode special characters.")
 	}
 	takes := func(p Param) bool { return p.In == Query }
 	names := make([]string, 0, len(query))
@@ -182,13 +187,14 @@ func (s *Spec) decodeQuery(raw string, in reflect.Value, c *warranty.Checks) err
 		i, ok := s.byName[name]
 		switch {
 		case secretNames[strings.ToLower(name)]:
-			return warranty.Refuse(warranty.MalformedRequest, "A credential in an address ends up in logs and is never read there; send it as a header, and rotate this one.")
+			return warranty.Refuse(warranty.MalformedRequest, "Credentials are not accepted in the URL, which may be logged. "+
+				"Rotate this credential and send the new one in a header.")
 		case !ok || !takes(s.Params[i]):
-			c.Add(Sayable(name), "unknown_parameter", "This operation does not take this parameter; it takes: "+s.names(takes)+".")
+			c.Add(Printable(name), "unknown_parameter", "Unknown parameter. Allowed parameters: "+s.names(takes)+".")
 		case len(query[name]) > 1:
-			c.Add(name, "duplicate", "This parameter is given more than once.")
+			c.Add(name, "duplicate", "Sent more than once. Send it once.")
 		case query[name][0] == "":
-			c.Add(name, "empty", "This parameter is empty; leave it out instead.")
+			c.Add(name, "empty", emptyParameter)
 		default:
 			set(c, in, s.Params[i], query[name][0])
 		}
@@ -196,8 +202,15 @@ func (s *Spec) decodeQuery(raw string, in reflect.Value, c *warranty.Checks) err
 	return nil
 }
 
-// secretNames are query parameters that can only be a misplaced credential.
-var secretNames = map[string]bool{"api_key": true, "apikey": true, "x-api-key": true, "key": true, "token": true, "access_token": true}
+// secretNames are query parameters that are certainly misplaced credentials.
+var secretNames = map[string]bool{
+	"api_key": true, "apikey": true, "x-api-key": true, "key": true, "token": true, "access_token": true,
+}
+
+const (
+	emptyParameter = "Cannot be empty. Omit it instead."
+	required       = "This field is required."
+)
 
 func (s *Spec) names(takes func(Param) bool) string {
 	var names []string
@@ -212,8 +225,9 @@ func (s *Spec) names(takes func(Param) bool) string {
 	return strings.Join(names, ", ")
 }
 
-// Sayable is a name from outside that is fit to be said again.
-func Sayable(name string) string {
+// Printable returns a caller-supplied name in a form that is safe to include in a
+// response: printable ASCII, at most 64 bytes.
+func Printable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
@@ -226,20 +240,20 @@ func Sayable(name string) string {
 	return name
 }
 
-// wrong is what is wrong with one value, in words that do not repeat it.
+// wrong is the error of a field. Its message does not repeat the value.
 type wrong struct{ code, message string }
 
 var timeType = reflect.TypeFor[time.Time]()
 
-// isText tells types that are written as text: strings and all that read themselves from one.
+// isText reports whether values of type t are encoded as strings.
 func isText(t reflect.Type) bool {
 	return t.Kind() == reflect.String || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// setText sets a field from a text.
+// setText sets a field from text.
 func setText(field reflect.Value, text string) *wrong {
 	if !utf8.ValidString(text) {
-		return &wrong{"invalid", "This is not valid UTF-8 text."}
+		return &wrong{"invalid", "Must be valid UTF-8."}
 	}
 	target := field
 	if field.Kind() == reflect.Pointer {
@@ -256,7 +270,7 @@ func setText(field reflect.Value, text string) *wrong {
 
 func setPlain(target reflect.Value, text string) *wrong {
 	if enum, ok := target.Interface().(interface{ Values() []string }); ok {
-		// Records may hold any text; what a caller asks for has to be known.
+		// Requests must use a known value; records may have any.
 		if err := warranty.CheckEnum(enum, text); err != nil {
 			return &wrong{"invalid", strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."}
 		}
@@ -267,7 +281,7 @@ func setPlain(target reflect.Value, text string) *wrong {
 		case err == nil:
 			return nil
 		case target.Type() == timeType:
-			return &wrong{"invalid", "Write an instant as 2027-01-31T12:00:00Z."}
+			return &wrong{"invalid", "Must be a time such as 2027-01-31T12:00:00Z."}
 		default:
 			return &wrong{"invalid", strings.ToUpper(err.Error()[:1]) + err.Error()[1:] + "."}
 		}
@@ -279,31 +293,33 @@ func setPlain(target reflect.Value, text string) *wrong {
 	case reflect.Int:
 		n, err := strconv.Atoi(text)
 		if err != nil || strings.HasPrefix(text, "+") {
-			return &wrong{"wrong_type", "Write a whole number."}
+			return &wrong{"wrong_type", "Must be an integer."}
 		}
 		target.SetInt(int64(n))
 		return nil
 	}
-	return &wrong{"wrong_type", "This can not be given here."}
+	return &wrong{"wrong_type", "Not supported here."}
 }
 
-func expected(t reflect.Type) string {
+// wrongType is the error of a JSON value that does not have type t.
+func wrongType(t reflect.Type) *wrong {
+	expected := "of the documented type"
 	switch t = deref(t); {
 	case isText(t):
-		return "write a text"
+		expected = "a string"
 	case t.Kind() == reflect.Int:
-		return "write a whole number"
+		expected = "an integer"
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
-		return "write a list of objects with: " + strings.Join(members(t.Elem()), ", ")
+		expected = "an array of objects with the fields: " + strings.Join(members(t.Elem()), ", ")
 	case t.Kind() == reflect.Slice:
-		return "write a list of texts"
+		expected = "an array of strings"
 	case t.Kind() == reflect.Bool:
-		return "write true or false"
+		expected = "true or false"
 	}
-	return "see the reference"
+	return &wrong{"wrong_type", "Must be " + expected + "."}
 }
 
-// members are the names of the fields of an object in a list.
+// members lists the JSON names of the fields of a struct.
 func members(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -313,7 +329,7 @@ func members(t reflect.Type) []string {
 	return names
 }
 
-// set sets a parameter from a text and notes what is wrong with it.
+// set sets a parameter from text and records an error if it is invalid.
 func set(c *warranty.Checks, in reflect.Value, p Param, text string) {
 	field := in.FieldByIndex(p.index)
 	w := setText(field, text)
@@ -325,8 +341,8 @@ func set(c *warranty.Checks, in reflect.Value, p Param, text string) {
 	}
 }
 
-// outOfRange holds a number that was given to the bounds of its declaration. It
-// must be done while it is known to be given: in an input, zero is "left out".
+// outOfRange checks a number against its bounds. It runs while decoding, because in
+// the input zero means "not given".
 func outOfRange(p Param, field reflect.Value, null bool) *wrong {
 	if field.Kind() == reflect.Pointer {
 		field = field.Elem()
@@ -337,9 +353,9 @@ func outOfRange(p Param, field reflect.Value, null bool) *wrong {
 	n := field.Int()
 	switch {
 	case p.Min != nil && p.Max != nil && (n < *p.Min || n > *p.Max):
-		return &wrong{"out_of_range", fmt.Sprintf("Write a number from %d to %d.", *p.Min, *p.Max)}
+		return &wrong{"out_of_range", fmt.Sprintf("Must be between %d and %d.", *p.Min, *p.Max)}
 	case p.Min != nil && n < *p.Min:
-		return &wrong{"out_of_range", fmt.Sprintf("Write a number from %d.", *p.Min)}
+		return &wrong{"out_of_range", fmt.Sprintf("Must be at least %d.", *p.Min)}
 	}
 	return nil
 }

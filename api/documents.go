@@ -6,19 +6,36 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The operations on documents: metadata alone, never an address of the file.
+// The operations on the metadata of documents. Files are uploaded and downloaded by
+// internal/upload.
 var (
 	ListDocuments = define[warranty.ListDocuments, warranty.Page[warranty.Document]](Spec{
-		Name: "documents.list", Method: http.MethodGet, Base: V1, Path: "/documents", Auth: Credential, Scope: warranty.DocumentsRead,
-		Tool: "list_documents", Summary: "List the metadata of your warranties' documents, newest first.",
+		Name:    "documents.list",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/documents",
+		Auth:    Credential,
+		Scope:   warranty.DocumentsRead,
+		Tool:    "list_documents",
+		Summary: "List the metadata of the documents of your warranties, newest first.",
 	})
 	GetDocument = define[warranty.GetDocument, warranty.Document](Spec{
-		Name: "documents.get", Method: http.MethodGet, Base: V1, Path: "/documents/{id}", Auth: Credential, Scope: warranty.DocumentsRead,
-		Tool: "get_document", Summary: "Get the metadata of one document.",
+		Name:    "documents.get",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/documents/{id}",
+		Auth:    Credential,
+		Scope:   warranty.DocumentsRead,
+		Tool:    "get_document",
+		Summary: "Get the metadata of a document.",
 	})
 	DeleteDocument = define[warranty.DeleteDocument, warranty.None](Spec{
-		Name: "documents.delete", Method: http.MethodDelete, Base: Host, Path: "/documents/{id}", Auth: SessionOnly,
-		Summary: "Remove a document that you uploaded, or one of a warranty that you own.",
+		Name:    "documents.delete",
+		Method:  http.MethodDelete,
+		Base:    Host,
+		Path:    "/documents/{id}",
+		Auth:    SessionOnly,
+		Summary: "Delete a document that you uploaded or that belongs to a warranty you own.",
 		Errors:  []warranty.Code{warranty.RoleNotAllowed},
 	})
 )

@@ -6,8 +6,12 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ListHistory lists what was done to a warranty and all that belongs to it.
+// ListHistory lists the changes to a warranty and its related records.
 var ListHistory = define[warranty.ListHistory, warranty.Page[warranty.Event]](Spec{
-	Name: "warranties.history", Method: http.MethodGet, Base: Host, Path: "/warranties/{id}/history", Auth: SessionOnly,
-	Summary: "List who did what to a warranty, its claims, documents and transfers, newest first.",
+	Name:    "warranties.history",
+	Method:  http.MethodGet,
+	Base:    Host,
+	Path:    "/warranties/{id}/history",
+	Auth:    SessionOnly,
+	Summary: "List the changes to a warranty and its claims, documents and transfers, newest first.",
 })

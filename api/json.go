@@ -12,9 +12,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// This file and append.go are the only ones that know the JSON library, which becomes the
-// standard one with Go 1.27. The decoder of encoding/json is no choice: it takes
-// duplicate names, other case, bad UTF-8 and trailing data without a word.
+// Only this file and append.go use the JSON library, which becomes part of the standard
+// library in Go 1.27. encoding/json is not strict enough: it accepts duplicate names,
+// names in other case, invalid UTF-8 and trailing data.
 
 // AppendJSON appends v as JSON on one line.
 func AppendJSON(b []byte, v any) ([]byte, error) {
@@ -33,7 +33,7 @@ func reflectJSON(b []byte, v any) ([]byte, error) {
 	return buf.Bytes(), err
 }
 
-// WithoutNulls is a JSON value without the members of objects that are null.
+// WithoutNulls removes object members that are null from a JSON value.
 func WithoutNulls(value []byte) ([]byte, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(value))
 	var out bytes.Buffer
@@ -46,8 +46,8 @@ func WithoutNulls(value []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		token = token.Clone() // the next look would take its memory
-		// A name is followed by its value: skip both when that is null.
+		token = token.Clone() // the next read reuses its memory
+		// Skip a name and its value if the value is null.
 		if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 && d.PeekKind() == 'n' {
 			if err := d.SkipValue(); err != nil {
 				return nil, err
@@ -60,11 +60,11 @@ func WithoutNulls(value []byte) ([]byte, error) {
 	}
 }
 
-// ReadJSON reads one JSON value and nothing behind it into v.
+// ReadJSON decodes exactly one JSON value into v.
 func ReadJSON(data []byte, v any) error { return json.Unmarshal(data, v) }
 
 var malformed = warranty.Refuse(warranty.MalformedRequest,
-	"The body is not one well-formed JSON object in UTF-8, with each name once and nothing behind it.")
+	"The body is malformed. Send one valid JSON object in UTF-8, without duplicate names or trailing data.")
 
 // readObject calls each for every member of a JSON object.
 func readObject(data []byte, each func(name string, value jsontext.Value)) error {
@@ -80,7 +80,7 @@ func readObject(data []byte, each func(name string, value jsontext.Value)) error
 		if err != nil {
 			return malformed
 		}
-		name := token.String() // before the next read reuses the token's memory
+		name := token.String() // the next read reuses the token's memory
 		value, err := d.ReadValue()
 		if err != nil {
 			return malformed
@@ -96,54 +96,54 @@ func readObject(data []byte, each func(name string, value jsontext.Value)) error
 	return nil
 }
 
-// setJSON sets a field from a JSON value; what is wrong with it is put into words.
+// setJSON sets a field from a JSON value.
 func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	switch value.Kind() {
 	case 'n':
 		if p.Required {
-			return &wrong{"required", "This field is required."}
+			return &wrong{"required", required}
 		}
 		if !p.Nullable {
-			return &wrong{"required", "This field always has a value; leave it out to keep it."}
+			return &wrong{"required", "Cannot be null. Omit the field to keep the current value."}
 		}
-		// null is "no value": a text that can be empty is emptied, all else is not given.
+		// null means "no value": it clears text and leaves other types not given.
 		if field.Kind() == reflect.Pointer && isText(field.Type().Elem()) {
-			_ = setText(field, "") // an instant can not be empty: it stays not given
+			_ = setText(field, "") // fails for a time, which then counts as not given
 		}
 		return nil
 	case '"':
 		if !isText(deref(field.Type())) {
-			return &wrong{"wrong_type", "This can not be a text; " + expected(field.Type()) + "."}
+			return wrongType(field.Type())
 		}
 		text, err := jsontext.AppendUnquote(nil, value)
 		if err != nil {
-			return &wrong{"invalid", "This is not a text."}
+			return &wrong{"invalid", "Must be a valid JSON string."}
 		}
 		return setText(field, string(text))
 	default:
 		if isText(deref(field.Type())) {
-			return &wrong{"wrong_type", "This must be a text, between quotation marks."}
+			return wrongType(field.Type())
 		}
 		if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true)); err != nil {
-			return &wrong{"wrong_type", "The type is wrong; " + expected(field.Type()) + "."}
+			return wrongType(field.Type())
 		}
 		return nil
 	}
 }
 
-// setArgument is setJSON for a tool's arguments, where null is "not given". What
-// HTTP has in a header is there or is not: an empty one is neither.
+// setArgument is setJSON for the arguments of a tool, where null means "not given". An
+// empty header parameter is an error.
 func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	switch {
 	case value.Kind() == 'n':
 		return nil
 	case p.In == Header && field.Kind() == reflect.String && string(value) == `""`:
-		return &wrong{"empty", "This parameter is empty; leave it out instead."}
+		return &wrong{"empty", emptyParameter}
 	}
 	return setJSON(p, field, value)
 }
 
-// writeObject writes the named values as a JSON object.
+// writeObject encodes the values as a JSON object.
 func writeObject(names []string, values []any) ([]byte, error) {
 	var buf bytes.Buffer
 	e := jsontext.NewEncoder(&buf)

@@ -1,10 +1,11 @@
-// Package api declares every operation of the service once. REST routes, MCP
-// tools, commands, the Go client and the documents that describe them are loops
-// over this table, so they can not disagree.
+// Package api declares every operation of the service once. REST routes, MCP tools,
+// CLI commands, the Go client and the API documentation are generated from this
+// table, so they cannot disagree.
 package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 	"strings"
@@ -12,43 +13,43 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Base is the part of the address before an operation's path.
+// Base is the URL prefix of an operation's path.
 type Base string
 
-// The bases: V1 is the versioned one, Host is for calls that carry no version.
+// The bases. V1 is versioned, Host is not.
 const (
 	V1   Base = "/api/v1"
 	Host Base = "/api"
 )
 
-// Auth is the credential that an operation takes.
+// Auth is the credential that an operation requires.
 type Auth uint8
 
-// The kinds of Auth. The zero value is none of them, so a forgotten one is refused at start-up.
+// The kinds of Auth. The zero value is invalid, so a missing Auth panics at startup.
 const (
 	Credential  Auth = iota + 1 // a token or a session
-	SessionOnly                 // a signed-in session
-	Public                      // nothing
+	SessionOnly                 // a session
+	Public                      // none
 )
 
-// Spec is what is known of an operation without knowing its types.
+// Spec describes an operation without its Go types.
 type Spec struct {
-	Name    string // noun.verb: "warranties.update"
+	Name    string // noun.verb, such as "warranties.update"
 	Method  string
 	Base    Base
-	Path    string // relative to the base: "/warranties/{id}"
+	Path    string // relative to Base, such as "/warranties/{id}"
 	Auth    Auth
-	Scope   warranty.Scope // what a token must have been granted, if anything
-	Tool    string         // name of the MCP tool, if it is one
+	Scope   warranty.Scope // scope that a token needs, if any
+	Tool    string         // name of the MCP tool, if any
 	Summary string
-	Status  int // of success
-	// Location is the path, relative to the base, of what the operation creates.
+	Status  int // HTTP status of success
+	// Location is the path of the created record, relative to Base.
 	Location string
-	// ReadOnly marks a POST that changes nothing, so that a client may repeat it.
+	// ReadOnly marks a POST that changes nothing and can be retried.
 	ReadOnly bool
-	// BodyOptional lets a request whose body fields are all optional have no body.
+	// BodyOptional allows a request without a body.
 	BodyOptional bool
-	// Errors are the refusals beyond those that every operation of its kind can give.
+	// Errors lists codes beyond those that Refusals derives from the other fields.
 	Errors []warranty.Code
 
 	Params  []Param
@@ -56,18 +57,18 @@ type Spec struct {
 	byName  map[string]int
 }
 
-// Op is an operation with its types: In is its parameters, Out is its answer.
+// Op is an operation with the Go types of its input and its result.
 type Op[In, Out any] struct{ *Spec }
 
-// define completes a declaration with what reflection finds in its types, once.
+// define completes a declaration with what it derives from the types.
 func define[In, Out any](s Spec) Op[In, Out] {
 	s.In, s.Out = reflect.TypeFor[In](), reflect.TypeFor[Out]()
 	s.Params = params(s.In)
 	s.byName = make(map[string]int, len(s.Params))
 	for i, p := range s.Params {
 		s.byName[p.Name] = i
-		// Where nothing is there yet, null is the same as leaving a field out. A change
-		// says which fields it can empty.
+		// Outside PUT, null is the same as omitting a field. In PUT, null clears the fields
+		// that allow it.
 		s.Params[i].Nullable = p.In == Body && !p.Required && (p.Nullable || s.Method != http.MethodPut)
 	}
 	if s.Auth == 0 {
@@ -82,10 +83,10 @@ func define[In, Out any](s Spec) Op[In, Out] {
 	return Op[In, Out]{&s}
 }
 
-// Route is the operation's whole path, with its parameters in braces.
+// Route returns the full path, with parameters in braces.
 func (s *Spec) Route() string { return string(s.Base) + s.Path }
 
-// HasBody tells whether any parameter comes in the body.
+// HasBody reports whether any parameter is in the body.
 func (s *Spec) HasBody() bool {
 	for _, p := range s.Params {
 		if p.In == Body {
@@ -95,8 +96,8 @@ func (s *Spec) HasBody() bool {
 	return false
 }
 
-// HasCommand tells whether the operation is a command of svc: an integration token
-// may perform it, and every parameter can be a flag.
+// HasCommand reports whether the operation is a CLI command: integration tokens can
+// perform it, and every parameter can be a flag.
 func (s *Spec) HasCommand() bool {
 	for _, p := range s.Params {
 		if p.Type.Kind() == reflect.Slice && p.Type.Elem().Kind() != reflect.String {
@@ -106,15 +107,18 @@ func (s *Spec) HasCommand() bool {
 	return s.Auth == Credential
 }
 
-// Paged tells whether the answer is a page of a list.
+// Paged reports whether the result is a page of a list.
 func (s *Spec) Paged() bool {
 	_, ok := reflect.Zero(s.Out).Interface().(interface{ Paged() warranty.Pagination })
 	return ok
 }
 
-// Refusals lists every code that the operation can answer with.
+// Refusals lists every error code that the operation can return.
 func (s *Spec) Refusals() []warranty.Code {
-	list := []warranty.Code{warranty.MalformedRequest, warranty.NotAcceptable, warranty.ValidationFailed, warranty.IPThrottled, warranty.Internal, warranty.Unavailable}
+	list := []warranty.Code{
+		warranty.MalformedRequest, warranty.NotAcceptable, warranty.ValidationFailed,
+		warranty.IPThrottled, warranty.Internal, warranty.Unavailable,
+	}
 	add := func(codes ...warranty.Code) { list = append(list, codes...) }
 	if s.Auth != Public {
 		add(warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
@@ -145,53 +149,81 @@ func (s *Spec) Refusals() []warranty.Code {
 	return ordered
 }
 
-// Allow is nil when the principal's credential may be used for the operation. It
-// is the only scope check there is.
+// Allow returns nil if the principal's credential may be used for the operation. It is
+// the only scope check.
 func (s *Spec) Allow(p warranty.Principal) error {
 	switch {
 	case s.Auth == Public:
 		return nil
 	case p.Credential == warranty.Anonymous:
-		return warranty.Refuse(warranty.MissingCredential, "Send an integration token in the x-api-key header.")
+		return warranty.Refuse(warranty.MissingCredential,
+			"No credential was sent. Send an integration token in the x-api-key header.")
 	case s.Auth == SessionOnly && p.Credential != warranty.BySession:
-		return warranty.Refuse(warranty.SessionRequired, "Integration tokens can not do this: sign in, and send the session as Authorization: Bearer.")
+		return warranty.Refuse(warranty.SessionRequired,
+			"Integration tokens cannot do this. Sign in and send the session as Authorization: Bearer.")
 	case s.Scope != "" && !p.Scopes.Has(s.Scope):
-		return warranty.Refuse(warranty.InsufficientScope, "This token lacks the scope "+string(s.Scope)+"; generate one that has it.")
+		return warranty.Refuse(warranty.InsufficientScope,
+			"This token does not have the scope "+string(s.Scope)+". Use a token that has it.")
 	}
 	return nil
 }
 
-// Bound is an operation with somebody who performs it: the service in this
-// process, or a client that calls one elsewhere.
+// Bound is an operation with its implementation: the service in this process, or a
+// client of a remote one.
 type Bound struct {
 	*Spec
 	call func(ctx context.Context, p warranty.Principal, in any) (any, error)
 }
 
-// Bind joins an operation and the function that performs it.
+// Bind returns op with fn as its implementation.
 func Bind[In, Out any](op Op[In, Out], fn func(context.Context, warranty.Principal, In) (Out, error)) Bound {
 	return Bound{Spec: op.Spec, call: func(ctx context.Context, p warranty.Principal, in any) (any, error) {
 		return fn(ctx, p, *in.(*In))
 	}}
 }
 
-// Relayed is the answer of a service elsewhere: what this program knows of it, and
-// the body as it came, which may hold fields that this program does not know.
+// Relayed is the result of a remote service: the decoded value, and the original body,
+// which may have fields that this version does not know.
 type Relayed struct {
 	Value any
 	Body  []byte
 }
 
-// Relay joins an operation and a function that asks a service elsewhere. in is a
-// pointer to the operation's In.
-func Relay(s *Spec, ask func(ctx context.Context, in any) (Relayed, error)) Bound {
-	return Bound{Spec: s, call: func(ctx context.Context, _ warranty.Principal, in any) (any, error) { return ask(ctx, in) }}
+// Relay returns the operation with call, which sends it to a remote service, as its
+// implementation. in is a pointer to the operation's In.
+func Relay(s *Spec, call func(ctx context.Context, in any) (Relayed, error)) Bound {
+	return Bound{Spec: s, call: func(ctx context.Context, _ warranty.Principal, in any) (any, error) {
+		return call(ctx, in)
+	}}
 }
 
-// Do performs the operation for the principal. The input is what Decode made.
+// Do performs the operation for the principal. in is a result of Decode.
 func (b Bound) Do(ctx context.Context, p warranty.Principal, in any) (any, error) {
 	if err := b.Allow(p); err != nil {
 		return nil, err
 	}
-	return b.call(ctx, p, in)
+	out, err := b.call(ctx, p, in)
+	if errors.Is(err, warranty.ErrNotFound) {
+		err = b.NotFound()
+	}
+	return out, err
+}
+
+// records names the record in the paths of each group of operations.
+var records = map[string]string{
+	"warranties": "Warranty",
+	"claims":     "Claim",
+	"documents":  "Document",
+	"tokens":     "Integration token",
+	"transfers":  "Warranty or transfer",
+}
+
+// NotFound returns warranty.ErrNotFound with a message that names the record, if the
+// path has its ID.
+func (s *Spec) NotFound() error {
+	group, _, _ := strings.Cut(s.Name, ".")
+	if record := records[group]; record != "" && strings.Contains(s.Path, "{id}") {
+		return warranty.Refuse(warranty.NotFound, record+" not found.")
+	}
+	return warranty.ErrNotFound
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Where is the part of a request that a parameter comes in.
+// Where is the part of a request that contains a parameter.
 type Where string
 
-// The places.
+// The parts of a request.
 const (
 	Path   Where = "path"
 	Query  Where = "query"
@@ -17,9 +17,9 @@ const (
 	Body   Where = "body"
 )
 
-// Param is one parameter of an operation, read from a field of its input.
+// Param is a parameter of an operation, derived from a field of its input.
 type Param struct {
-	Name     string // the caller's name for it: snake_case
+	Name     string // in snake_case
 	In       Where
 	Type     reflect.Type
 	Doc      string
@@ -27,14 +27,15 @@ type Param struct {
 	Format   string
 	Default  string
 	Enum     []string
-	Min, Max *int64 // of a number, or of a text's length
+	Min, Max *int64 // of a number, or of the length of a string or list
 	Required bool
-	// Nullable lets the body have null for it, which means "no value" (ADR 5).
+	// Nullable allows null in the body, which means "no value" (ADR 5).
 	Nullable bool
 	index    []int
 }
 
-// HeaderName is the parameter's name as an HTTP header: idempotency_key is Idempotency-Key.
+// HeaderName returns the parameter's name as an HTTP header: Idempotency-Key for
+// idempotency_key.
 func (p Param) HeaderName() string {
 	parts := strings.Split(p.Name, "_")
 	for i, part := range parts {
@@ -43,11 +44,11 @@ func (p Param) HeaderName() string {
 	return strings.Join(parts, "-")
 }
 
-// Flag is the parameter's name on the command line: expiring_within_days is
-// expiring-within-days, and q is query.
+// Flag returns the parameter's command-line flag: expiring-within-days for
+// expiring_within_days, and query for q.
 func (p Param) Flag() string { return FlagName(p.Name) }
 
-// FlagName is a parameter's name on the command line.
+// FlagName returns the command-line flag of the parameter called name.
 func FlagName(name string) string {
 	if name == "q" {
 		return "query"
@@ -55,8 +56,9 @@ func FlagName(name string) string {
 	return strings.ReplaceAll(name, "_", "-")
 }
 
-// params reads the parameters of an input type. It is the one place that knows
-// the tags: json, in, doc, required, null, example, format, default, enum, min, max.
+// params derives the parameters of an input type from its struct tags: json, in, doc,
+// required, null, example, format, default, enum, min, max. It is the only reader of
+// the tags.
 func params(t reflect.Type) []Param {
 	var list []Param
 	for _, f := range reflect.VisibleFields(t) {
@@ -64,8 +66,20 @@ func params(t reflect.Type) []Param {
 			continue
 		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		p := Param{Name: name, In: Where(f.Tag.Get("in")), Type: f.Type, Doc: f.Tag.Get("doc"), Example: f.Tag.Get("example"),
-			Format: f.Tag.Get("format"), Default: f.Tag.Get("default"), Required: f.Tag.Get("required") == "true", Nullable: f.Tag.Get("null") == "true", index: f.Index}
+		p := Param{
+			Name:     name,
+			In:       Where(f.Tag.Get("in")),
+			Type:     f.Type,
+			Doc:      f.Tag.Get("doc"),
+			Example:  f.Tag.Get("example"),
+			Format:   f.Tag.Get("format"),
+			Default:  f.Tag.Get("default"),
+			Min:      bound(f.Tag.Get("min")),
+			Max:      bound(f.Tag.Get("max")),
+			Required: f.Tag.Get("required") == "true",
+			Nullable: f.Tag.Get("null") == "true",
+			index:    f.Index,
+		}
 		if p.In == "" {
 			p.In = Body
 		}
@@ -74,7 +88,6 @@ func params(t reflect.Type) []Param {
 		} else if e, ok := reflect.Zero(deref(f.Type)).Interface().(interface{ Values() []string }); ok {
 			p.Enum = e.Values()
 		}
-		p.Min, p.Max = bound(f.Tag.Get("min")), bound(f.Tag.Get("max"))
 		list = append(list, p)
 	}
 	return list

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// Request is an input turned back into the parts of an HTTP request: what a
-// client sends and Decode reads.
+// Request is an input encoded as an HTTP request. It is the inverse of Decode.
 type Request struct {
 	Method string
-	Path   string // relative to the host, with the query
+	Path   string // with the query
 	Header http.Header
-	Body   []byte // nil when the operation takes none
+	Body   []byte // nil if the request has none
 }
 
-// Request makes the request that asks for the operation with this input, which
-// is a pointer to the operation's In.
+// Request encodes the input, which is a pointer to the operation's In, as an HTTP
+// request.
 func (s *Spec) Request(in any) (Request, error) {
 	value := reflect.ValueOf(in).Elem()
 	r := Request{Method: s.Method, Path: s.Route(), Header: http.Header{}}

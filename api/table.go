@@ -1,6 +1,6 @@
 package api
 
-// Operations lists every operation in the order in which documents show them.
+// Operations lists every operation, in the order of the documentation.
 func Operations() []*Spec {
 	return []*Spec{
 		ListWarranties.Spec, CreateWarranty.Spec, GetWarranty.Spec, UpdateWarranty.Spec, DeleteWarranty.Spec,

@@ -7,47 +7,47 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of accounts and sessions.
+// Limits of accounts and sessions.
 const (
 	MaxUserName     = 120
 	MinPassword     = 12
 	MaxPassword     = 256
 	SessionLifetime = 12 * time.Hour
-	// WebSessionLifetime is for people, who do not sign in every morning.
+	// WebSessionLifetime applies to sessions in a browser.
 	WebSessionLifetime = 30 * 24 * time.Hour
-	// ResetLifetime and SignInCodeLifetime are at least as long as the window in which
-	// codes are counted: whenever a further one is refused, one that works has been mailed.
+	// ResetLifetime and SignInCodeLifetime are at least as long as the rate-limit window
+	// of codes: a user who is denied another code still has a working one.
 	ResetLifetime      = time.Hour
 	SignInCodeLifetime = time.Hour
 	VerifyLifetime     = 24 * time.Hour
-	// DeviceLifetime is how long a device stays known after its last sign-in.
+	// DeviceLifetime is how long a device is remembered after its last sign-in.
 	DeviceLifetime = 400 * 24 * time.Hour
 )
 
-// User is a registered person, as they see themselves.
+// User is a registered user.
 type User struct {
 	ID            ID        `json:"id" doc:"Identifier of the user."`
 	Name          string    `json:"name" doc:"Name shown to others."`
-	Email         string    `json:"email" format:"email" doc:"E-mail address."`
-	EmailVerified bool      `json:"email_verified" doc:"Whether the address was shown to be theirs."`
-	CreatedAt     time.Time `json:"created_at" doc:"When the account was made."`
+	Email         string    `json:"email" format:"email" doc:"Email address."`
+	EmailVerified bool      `json:"email_verified" doc:"Whether the email address is verified."`
+	CreatedAt     time.Time `json:"created_at" doc:"When the account was created."`
 }
 
-// Session is a signed-in session with its secret.
+// Session is a session with its secret.
 type Session struct {
 	AccessToken string    `json:"access_token" doc:"Secret to send as Authorization: Bearer."`
-	ExpiresAt   time.Time `json:"expires_at" doc:"When the session ends."`
-	User        User      `json:"user" doc:"Who is signed in."`
+	ExpiresAt   time.Time `json:"expires_at" doc:"When the session expires."`
+	User        User      `json:"user" doc:"The signed-in user."`
 }
 
-// Register makes an account.
+// Register is the input of auth.register.
 type Register struct {
 	Name     string `json:"name,omitzero" required:"true" max:"120" doc:"Name shown to others." example:"Ada Moreno"`
-	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address to sign in with." example:"ada@shop.example"`
-	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"12 to 256 characters; any will do, but not a well-known one."`
+	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address to sign in with." example:"ada@shop.example"`
+	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"12 to 256 characters. Common passwords are rejected."`
 }
 
-// Check refuses what no account can be made of.
+// Check validates the input.
 func (in *Register) Check() error {
 	var c Checks
 	in.Name = c.text("name", in.Name, 1, MaxUserName)
@@ -56,45 +56,45 @@ func (in *Register) Check() error {
 	return c.Err()
 }
 
-// password checks a new password. It is never trimmed, truncated or echoed. own are
-// the person's name and address, as far as they are known.
+// password validates a new password, which is never trimmed, truncated or echoed. own
+// is the user's name and address, if known.
 func (c *Checks) password(field, password string, own ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n == 0:
 		c.Add(field, "required", "This field is required.")
 	case n < MinPassword:
-		c.Add(field, "too_short", fmt.Sprintf("At least %d characters are needed; a few words in a row are easy to remember.", MinPassword))
+		c.Add(field, "too_short",
+			fmt.Sprintf("Must be at least %d characters. A few unrelated words are easy to remember.", MinPassword))
 	case n > MaxPassword:
-		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
+		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxPassword))
 	case !utf8.ValidString(password) || strings.ContainsRune(password, 0):
-		c.Add(field, "forbidden_character", "A password is text without NUL characters.")
+		c.Add(field, "forbidden_character", "Must be valid UTF-8 without NUL characters.")
 	case guessable(password, own...):
-		c.Add(field, "well_known", "This password is easy to guess. Choose another, such as four unrelated words.")
+		c.Add(field, "well_known", "This password is easy to guess. Choose another one, such as four unrelated words.")
 	}
 }
 
-// CheckPassword checks a new password against the name and the address of the
-// account that it is for.
+// CheckPassword validates a new password of u.
 func CheckPassword(field, password string, u User) error {
 	var c Checks
 	c.password(field, password, u.Name, u.Email)
 	return c.Err()
 }
 
-// SignIn opens a session, by a password or by a mailed code.
+// SignIn is the input of auth.sign_in.
 type SignIn struct {
-	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+	Email    string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the account." example:"ada@shop.example"`
 	Password string `json:"password,omitzero" max:"256" format:"password" doc:"Password of the account. Send either password or code."`
-	Code     string `json:"code,omitzero" max:"100" doc:"A code that POST /api/auth/codes mailed, instead of the password."`
+	Code     string `json:"code,omitzero" max:"100" doc:"A code from POST /api/auth/codes, instead of the password."`
 }
 
-// Check refuses what no account can have.
+// Check validates the fields that are given.
 func (in *SignIn) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
 	switch {
 	case in.Password != "" && in.Code != "":
-		c.Add("code", "not_both", "Send either password or code.")
+		c.Add("code", "not_both", "Send either password or code, not both.")
 	case in.Password != "":
 		c.oldPassword("password", in.Password)
 	case in.Code != "":
@@ -103,48 +103,48 @@ func (in *SignIn) Check() error {
 	return c.Err()
 }
 
-// CheckWhole is Check, and demands one of password and code.
+// CheckWhole is Check, and also requires a password or a code.
 func (in *SignIn) CheckWhole() error {
 	var c Checks
 	c.Merge(in.Check())
 	if in.Password == "" && in.Code == "" {
-		c.Add("password", "required", "Send password or code.")
+		c.Add("password", "required", "Send either password or code.")
 	}
 	return c.Err()
 }
 
-// RequestSignInCode mails a code to sign in with, if the address has an account.
+// RequestSignInCode is the input of auth.request_code.
 type RequestSignInCode struct {
-	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the account." example:"ada@shop.example"`
 }
 
-// Check refuses what is not an address.
+// Check validates the input.
 func (in *RequestSignInCode) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
 	return c.Err()
 }
 
-// oldPassword checks a password that is only compared: one that is too long is
-// no account's, and is not worth hashing.
+// oldPassword validates an existing password. A longer one than allowed cannot be
+// correct and is not hashed.
 func (c *Checks) oldPassword(field, password string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n == 0:
 		c.Add(field, "required", "This field is required.")
 	case n > MaxPassword:
-		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxPassword))
+		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxPassword))
 	}
 }
 
-// SignOut ends the session that asks.
+// SignOut is the input of auth.sign_out.
 type SignOut struct{}
 
-// VerifyEmail shows by a mailed code that the caller's address is theirs.
+// VerifyEmail is the input of auth.verify_email.
 type VerifyEmail struct {
-	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the email."`
 }
 
-// Check refuses an empty code.
+// Check validates the input.
 func (in *VerifyEmail) Check() error {
 	var c Checks
 	c.code(in.Code)
@@ -155,29 +155,28 @@ func (c *Checks) code(code string) {
 	c.text("code", code, 1, 100)
 }
 
-// SendVerification mails a new code to the address of who asks.
+// SendVerification is the input of auth.send_verification.
 type SendVerification struct{}
 
-// RequestPasswordReset mails a code to the address, if it has an account.
+// RequestPasswordReset is the input of auth.request_password_reset.
 type RequestPasswordReset struct {
-	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"E-mail address of the account." example:"ada@shop.example"`
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the account." example:"ada@shop.example"`
 }
 
-// Check refuses what is no address.
+// Check validates the input.
 func (in *RequestPasswordReset) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
 	return c.Err()
 }
 
-// ResetPassword sets a new password by a mailed code and ends every session, token
-// and calendar feed.
+// ResetPassword is the input of auth.reset_password.
 type ResetPassword struct {
-	Code     string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the mail."`
+	Code     string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the email."`
 	Password string `json:"password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
 }
 
-// Check refuses an empty code and a password that no account can have.
+// Check validates the input.
 func (in *ResetPassword) Check() error {
 	var c Checks
 	c.code(in.Code)
@@ -185,14 +184,14 @@ func (in *ResetPassword) Check() error {
 	return c.Err()
 }
 
-// ChangePassword sets a new password and ends every other session.
+// ChangePassword is the input of auth.change_password.
 type ChangePassword struct {
 	CurrentPassword string `json:"current_password,omitzero" required:"true" max:"256" format:"password" doc:"The current password."`
 	NewPassword     string `json:"new_password,omitzero" required:"true" min:"12" max:"256" format:"password" doc:"The new password."`
-	RevokeTokens    *bool  `json:"revoke_tokens,omitempty" doc:"Also revoke every integration token and calendar feed; false by default."`
+	RevokeTokens    *bool  `json:"revoke_tokens,omitempty" doc:"Whether to also revoke all integration tokens and calendar feeds. Defaults to false."`
 }
 
-// Check refuses a password that no account can have.
+// Check validates the input.
 func (in *ChangePassword) Check() error {
 	var c Checks
 	c.oldPassword("current_password", in.CurrentPassword)
@@ -200,50 +199,50 @@ func (in *ChangePassword) Check() error {
 	return c.Err()
 }
 
-// GetAuthStatus asks who the credential is.
+// GetAuthStatus is the input of auth.status.
 type GetAuthStatus struct{}
 
-// AuthStatus says who a credential resolves to and what it may do.
+// AuthStatus describes the credential of a request.
 type AuthStatus struct {
-	User               User       `json:"user" doc:"Whose credential it is."`
-	Credential         string     `json:"credential" enum:"token,session" doc:"token or session."`
-	Token              *TokenName `json:"token" doc:"The integration token in short; null for a session."`
+	User               User       `json:"user" doc:"User that the credential belongs to."`
+	Credential         string     `json:"credential" enum:"token,session" doc:"Kind of credential: token or session."`
+	Token              *TokenName `json:"token" doc:"The integration token; null for a session."`
 	Scopes             Scopes     `json:"scopes" doc:"What the credential may do."`
-	RateLimitPerMinute int        `json:"rate_limit_per_minute" doc:"Requests a minute that it may make."`
-	ExpiresAt          time.Time  `json:"expires_at" doc:"When it stops working."`
+	RateLimitPerMinute int        `json:"rate_limit_per_minute" doc:"Requests per minute that the credential may make."`
+	ExpiresAt          time.Time  `json:"expires_at" doc:"When the credential expires."`
 }
 
-// TokenName is a token in short.
+// TokenName is the summary of a token in other records.
 type TokenName struct {
 	ID   ID     `json:"id" doc:"Identifier of the token."`
 	Name string `json:"name" doc:"Label of the token."`
 }
 
-// GetAccount asks for the caller's own account.
+// GetAccount is the input of account.get.
 type GetAccount struct{}
 
-// Account is what a person keeps about themselves.
+// Account is a user with their settings.
 type Account struct {
 	User
-	Mails MailChoices `json:"mails" doc:"Which mails they want; codes that they ask for always come."`
+	Mails MailChoices `json:"mails" doc:"Which email notifications are on. Codes that the user requests are always sent."`
 }
 
-// MailChoices are the mails that a person may switch off.
+// MailChoices are the email notifications that a user can turn off.
 type MailChoices struct {
-	WarrantyEnd bool `json:"warranty_end" doc:"A warranty ends in 30 and in 7 days."`
-	Claims      bool `json:"claims" doc:"A claim is filed or moves."`
-	TokenExpiry bool `json:"token_expiry" doc:"An integration token expires in 7 days."`
+	WarrantyEnd bool `json:"warranty_end" doc:"Reminders 30 and 7 days before a warranty ends."`
+	Claims      bool `json:"claims" doc:"A claim is filed or changes status."`
+	TokenExpiry bool `json:"token_expiry" doc:"Reminder 7 days before an integration token expires."`
 }
 
-// UpdateAccount changes what is given and leaves the rest.
+// UpdateAccount is the input of account.update. Fields that are nil stay as they are.
 type UpdateAccount struct {
 	Name            *string `json:"name,omitempty" max:"120" doc:"Name shown to others."`
-	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to be told that a warranty ends in 30 and in 7 days."`
-	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to be told that a claim is filed or moves."`
-	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to be told that an integration token expires in 7 days."`
+	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to send reminders 30 and 7 days before a warranty ends."`
+	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to send an email when a claim is filed or changes status."`
+	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to send a reminder 7 days before an integration token expires."`
 }
 
-// Check refuses a name that no account can have.
+// Check validates the input.
 func (in *UpdateAccount) Check() error {
 	var c Checks
 	if in.Name != nil {
@@ -252,7 +251,7 @@ func (in *UpdateAccount) Check() error {
 	return c.Err()
 }
 
-// Apply makes the change.
+// Apply returns the updated account.
 func (in UpdateAccount) Apply(a Account) Account {
 	set(&a.Name, in.Name)
 	set(&a.Mails.WarrantyEnd, in.MailWarrantyEnd)

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// Checks gathers everything that is wrong with an input, so that a caller
-// learns of all of it at once.
+// Checks collects the invalid fields of an input, so that all of them are reported at
+// once.
 type Checks struct{ Fields []FieldError }
 
-// Add notes that a field is wrong.
+// Add records an invalid field.
 func (c *Checks) Add(field, code, message string) {
 	c.Fields = append(c.Fields, FieldError{Field: field, Code: code, Message: message})
 }
 
-// Err is nil when nothing was wrong, else a validation error with every field.
+// Err returns nil if no field is invalid, and otherwise an Error with all of them.
 func (c *Checks) Err() error {
 	if len(c.Fields) == 0 {
 		return nil
@@ -31,7 +31,7 @@ func (c *Checks) Err() error {
 		Message: "Fix these fields: " + strings.Join(names, ", ") + "."}
 }
 
-// Merge takes over the fields of another check that are not found wrong already.
+// Merge adds the field errors in err, except for fields that already have one.
 func (c *Checks) Merge(err error) {
 	var other *Error
 	if !errors.As(err, &other) {
@@ -44,12 +44,12 @@ func (c *Checks) Merge(err error) {
 	}
 }
 
-// text trims a single-line text and checks its length in characters.
+// text trims single-line text and checks its length in characters.
 func (c *Checks) text(field, value string, least, most int) string {
 	return c.anyText(field, value, least, most, false)
 }
 
-// lines is text that may hold line breaks and tabs.
+// lines is like text, but allows line breaks and tabs.
 func (c *Checks) lines(field, value string, least, most int) string {
 	return c.anyText(field, value, least, most, true)
 }
@@ -60,22 +60,22 @@ func (c *Checks) anyText(field, value string, least, most int, multiline bool) s
 	case n == 0 && least > 0:
 		c.Add(field, "required", "This field is required.")
 	case n < least:
-		c.Add(field, "too_short", fmt.Sprintf("At least %d characters are needed.", least))
+		c.Add(field, "too_short", fmt.Sprintf("Must be at least %d characters.", least))
 	case n > most:
-		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", most))
+		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", most))
 	case !utf8.ValidString(value):
-		c.Add(field, "invalid", "This is not valid UTF-8 text.")
+		c.Add(field, "invalid", "Must be valid UTF-8.")
 	case strings.ContainsFunc(value, func(r rune) bool { return forbidden(r, multiline) }):
 		c.Add(field, "forbidden_character", "Control, zero-width and direction-changing characters are not allowed.")
 	}
 	return value
 }
 
-// forbidden tells characters that have no place in a record: they could fool a
-// terminal, a log or a reader's eye, and PostgreSQL refuses NUL outright.
-// Of the invisible format characters (Cf) the joiners U+200C and U+200D stay,
-// because Persian and emoji need them, and so do soft hyphens, which come along
-// when a name is copied from a web page; the Arabic number signs are not invisible.
+// forbidden reports whether r is not allowed in a record: control and invisible
+// characters can deceive terminals, logs and readers, and PostgreSQL rejects NUL.
+// Some format characters (Cf) are allowed: the joiners U+200C and U+200D, which
+// Persian and emoji need; soft hyphens, which are common in text copied from web
+// pages; and the Arabic number signs, which are visible.
 func forbidden(r rune, multiline bool) bool {
 	switch {
 	case r >= ' ' && r <= '~':
@@ -88,18 +88,18 @@ func forbidden(r rune, multiline bool) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// ifMatch checks a condition, which may be absent.
+// ifMatch validates an optional If-Match value.
 func (c *Checks) ifMatch(value string) string {
 	before := len(c.Fields)
 	value = c.text("if_match", value, 0, MaxIfMatch)
 	if len(c.Fields) == before && value != "" && !ValidIfMatch(value) {
-		c.Add("if_match", "invalid", "Write the ETag of the record with its quotation marks, a list of ETags, or *.")
+		c.Add("if_match", "invalid", "Must be the record's ETag with its quotation marks, a list of ETags, or *.")
 	}
 	return value
 }
 
-// email checks an address and lower-cases it. Addresses are ASCII: one spelling
-// each, so that no two accounts can look alike.
+// email validates an address and lower-cases it. Addresses are limited to ASCII, so
+// that no two accounts look alike.
 func (c *Checks) email(field, value string, required bool) string {
 	value = strings.TrimSpace(value)
 	if value == "" {
@@ -109,13 +109,13 @@ func (c *Checks) email(field, value string, required bool) string {
 		return ""
 	}
 	if len(value) > MaxEmail {
-		c.Add(field, "too_long", fmt.Sprintf("At most %d characters are allowed.", MaxEmail))
+		c.Add(field, "too_long", fmt.Sprintf("Must be at most %d characters.", MaxEmail))
 		return value
 	}
 	lower := strings.ToLower(value)
 	// U+212A (Kelvin) and U+0130 are not ASCII, but their lower cases are: k and i.
 	if len(lower) != len(value) || !validEmail(lower) {
-		c.Add(field, "invalid_email", "This is not an e-mail address; write it like name@example.com, in ASCII letters.")
+		c.Add(field, "invalid_email", "Must be an email address such as name@example.com, with ASCII characters only.")
 	}
 	return lower
 }
@@ -136,8 +136,8 @@ func validEmail(s string) bool {
 	return true
 }
 
-// dotted tells whether s is at least n non-empty parts between dots, of ASCII
-// letters, digits and the extra characters.
+// dotted reports whether s consists of at least n non-empty parts separated by dots,
+// with only ASCII letters, digits and the extra characters.
 func dotted(s, extra string, n int) bool {
 	for part := range strings.SplitSeq(s, ".") {
 		if part == "" || strings.ContainsFunc(part, func(r rune) bool {
@@ -150,6 +150,6 @@ func dotted(s, extra string, n int) bool {
 	return n <= 0
 }
 
-// Fold is the form in which texts are compared without regard to case. It is
-// computed here, not in SQL, so that both databases agree.
+// Fold returns s in the form used for case-insensitive comparison. Folding is done in
+// Go rather than in SQL so that both databases agree.
 func Fold(s string) string { return strings.ToLower(s) }

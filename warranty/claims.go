@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// Claim asks for what a warranty promises, after something happened.
+// Claim is a request for service under a warranty.
 type Claim struct {
 	ID                      ID           `json:"id" doc:"Identifier of the claim."`
-	ClaimNumber             Reference    `json:"claim_number" doc:"Number of the claim, for people."`
+	ClaimNumber             Reference    `json:"claim_number" doc:"Human-readable number of the claim."`
 	WarrantyID              ID           `json:"warranty_id" doc:"Identifier of the warranty."`
-	Warranty                WarrantyName `json:"warranty" doc:"The warranty in short."`
-	Type                    ClaimType    `json:"type" doc:"What is asked for."`
+	Warranty                WarrantyName `json:"warranty" doc:"Summary of the warranty."`
+	Type                    ClaimType    `json:"type" doc:"What the claim asks for."`
 	Description             string       `json:"description" doc:"What happened."`
-	IncidentDate            Date         `json:"incident_date" doc:"Day on which it happened; cover is judged on it."`
-	Status                  ClaimStatus  `json:"status" doc:"Where the claim stands."`
-	StatusReason            *string      `json:"status_reason" doc:"Why it stands there."`
+	IncidentDate            Date         `json:"incident_date" doc:"Date on which it happened. Coverage is checked on this date."`
+	Status                  ClaimStatus  `json:"status" doc:"Status of the claim."`
+	StatusReason            *string      `json:"status_reason" doc:"Reason for the status."`
 	Resolution              *Resolution  `json:"resolution" doc:"How the claim was resolved."`
-	ResolutionNote          *string      `json:"resolution_note" doc:"Remark on the resolution."`
+	ResolutionNote          *string      `json:"resolution_note" doc:"Note on the resolution."`
 	ReplacementSerialNumber *string      `json:"replacement_serial_number" doc:"Serial number of the replacement."`
 	CreatedAt               time.Time    `json:"created_at" doc:"When the claim was filed."`
 	UpdatedAt               time.Time    `json:"updated_at" doc:"When the claim last changed."`
 	ResolvedAt              *time.Time   `json:"resolved_at" doc:"When the claim was resolved."`
 }
 
-// RecordID is the id that a created record's Location is made of.
+// RecordID returns the ID used in the Location header of a created record.
 func (c Claim) RecordID() ID { return c.ID }
 
-// WarrantyName is a warranty in short, inside other records.
+// WarrantyName is the summary of a warranty in other records.
 type WarrantyName struct {
 	ID              ID        `json:"id" doc:"Identifier of the warranty."`
-	ReferenceNumber Reference `json:"reference_number" doc:"Number printed on the warranty."`
+	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
 }
 
@@ -49,13 +49,13 @@ const (
 
 var claimTypeNames = namesOf(Repair, Replacement, Refund, Inspection, OtherClaim)
 
-// Values lists the names a ClaimType may have.
+// Values lists the known claim types.
 func (ClaimType) Values() []string { return claimTypeNames }
 
-// String is the type's name.
+// String returns the type's name.
 func (t ClaimType) String() string { return string(t) }
 
-// ClaimStatus is where a claim stands.
+// ClaimStatus is the status of a claim.
 type ClaimStatus string
 
 // The statuses of a claim.
@@ -73,13 +73,13 @@ const (
 var claimStatusNames = namesOf(Submitted, UnderReview, InfoRequested, Approved,
 	Rejected, InProgress, Resolved, Withdrawn)
 
-// Values lists the names a ClaimStatus may have.
+// Values lists the known claim statuses.
 func (ClaimStatus) Values() []string { return claimStatusNames }
 
-// String is the status's name.
+// String returns the status's name.
 func (s ClaimStatus) String() string { return string(s) }
 
-// Resolution is how a claim ended well.
+// Resolution is how a claim was resolved.
 type Resolution string
 
 // The resolutions.
@@ -93,40 +93,40 @@ const (
 
 var resolutionNames = namesOf(Repaired, Replaced, Refunded, StoreCredit, OtherResolution)
 
-// Values lists the names a Resolution may have.
+// Values lists the known resolutions.
 func (Resolution) Values() []string { return resolutionNames }
 
-// String is the resolution's name.
+// String returns the resolution's name.
 func (r Resolution) String() string { return string(r) }
 
-// ListClaims asks for the claims on the caller's warranties, newest first.
+// ListClaims is the input of claims.list.
 type ListClaims struct {
 	Paging
-	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims in this status."`
+	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
 	WarrantyID ID          `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListClaims) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	return c.Err()
 }
 
-// GetClaim asks for one claim.
+// GetClaim is the input of claims.get.
 type GetClaim struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the claim."`
 }
 
-// FileClaim files a claim on a warranty that the caller owns.
+// FileClaim is the input of claims.file.
 type FileClaim struct {
 	WarrantyID   ID        `json:"warranty_id,omitzero" required:"true" doc:"Identifier of the warranty."`
-	Type         ClaimType `json:"type,omitzero" required:"true" doc:"What is asked for." example:"repair"`
-	Description  string    `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum does not turn any more."`
-	IncidentDate Date      `json:"incident_date,omitzero" required:"true" doc:"Day on which it happened; cover is judged on it." example:"2026-05-17"`
+	Type         ClaimType `json:"type,omitzero" required:"true" doc:"What the claim asks for." example:"repair"`
+	Description  string    `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum no longer turns."`
+	IncidentDate Date      `json:"incident_date,omitzero" required:"true" doc:"Date on which it happened. Coverage is checked on this date." example:"2026-05-17"`
 }
 
-// Check refuses what no claim can be made of.
+// Check validates the input.
 func (in *FileClaim) Check() error {
 	var c Checks
 	if in.WarrantyID.IsZero() {
@@ -137,41 +137,41 @@ func (in *FileClaim) Check() error {
 	}
 	in.Description = c.lines("description", in.Description, 1, MaxDescription)
 	if in.IncidentDate.IsZero() {
-		c.Add("incident_date", "required", "This field is required; write it as YYYY-MM-DD.")
+		c.Add("incident_date", "required", "This field is required. Use the format YYYY-MM-DD.")
 	}
 	return c.Err()
 }
 
-// Judge tells whether the warranty covers what happened, on the day when it
-// happened and never on another.
-func (in FileClaim) Judge(w Warranty, today Date) error {
+// CheckCoverage returns an error if the warranty does not cover the incident date.
+func (in FileClaim) CheckCoverage(w Warranty, today Date) error {
 	var c Checks
 	if w.Standing != Active {
-		c.Add("warranty_id", "not_covered", "The warranty is "+w.Standing.String()+", so it covers nothing.")
+		c.Add("warranty_id", "not_covered", "This warranty is "+w.Standing.String()+" and does not cover claims.")
 	}
 	switch {
 	case in.IncidentDate > today:
-		c.Add("incident_date", "in_the_future", "This day has not come yet.")
+		c.Add("incident_date", "in_the_future", "Choose today or an earlier date.")
 	case w.Standing == Active && !w.Covers(in.IncidentDate):
-		c.Add("incident_date", "not_covered", "The warranty covers "+w.StartDate.String()+" to "+w.EndDate.String()+", and this day is outside.")
+		c.Add("incident_date", "not_covered",
+			"Not covered. The warranty runs from "+w.StartDate.String()+" to "+w.EndDate.String()+".")
 	}
 	return c.Err()
 }
 
-// MoveClaim moves a claim to another status.
+// MoveClaim is the input of claims.move.
 type MoveClaim struct {
 	ID                      ID          `json:"id" in:"path" required:"true" doc:"Identifier of the claim."`
-	Status                  ClaimStatus `json:"status,omitzero" required:"true" doc:"The status to move to." example:"under_review"`
-	Reason                  string      `json:"reason,omitzero" max:"2000" doc:"Why; needed to reject and to ask for information." example:"We will look at it this week."`
-	Resolution              Resolution  `json:"resolution,omitzero" doc:"How the claim was resolved; needed at resolved, and only there."`
-	ResolutionNote          string      `json:"resolution_note,omitzero" max:"2000" doc:"Remark on the resolution; only at resolved."`
-	ReplacementSerialNumber string      `json:"replacement_serial_number,omitzero" max:"120" doc:"Serial number of the replacement; only at resolved."`
+	Status                  ClaimStatus `json:"status,omitzero" required:"true" doc:"The new status." example:"under_review"`
+	Reason                  string      `json:"reason,omitzero" max:"2000" doc:"Reason for the change. Required for rejected and info_requested." example:"We will look at it this week."`
+	Resolution              Resolution  `json:"resolution,omitzero" doc:"How the claim was resolved. Required for resolved; not accepted otherwise."`
+	ResolutionNote          string      `json:"resolution_note,omitzero" max:"2000" doc:"Note on the resolution. Only for resolved."`
+	ReplacementSerialNumber string      `json:"replacement_serial_number,omitzero" max:"120" doc:"Serial number of the replacement. Only for resolved."`
 }
 
-// MaxReason is the length of a reason, in characters.
+// MaxReason is the maximum length of a reason, in characters.
 const MaxReason = 2000
 
-// Check refuses what no move can be.
+// Check validates the input.
 func (in *MoveClaim) Check() error {
 	var c Checks
 	if in.Status == "" {
@@ -186,37 +186,47 @@ func (in *MoveClaim) Check() error {
 	in.ReplacementSerialNumber = c.text("replacement_serial_number", in.ReplacementSerialNumber, 0, MaxSerialNumber)
 	if in.Status == Resolved {
 		if in.Resolution == "" {
-			c.Add("resolution", "required", "Say how the claim was resolved.")
+			c.Add("resolution", "required", "This field is required when status is resolved.")
 		}
 		return c.Err()
 	}
-	for field, given := range map[string]bool{"resolution": in.Resolution != "", "resolution_note": in.ResolutionNote != "",
-		"replacement_serial_number": in.ReplacementSerialNumber != ""} {
+	for field, given := range map[string]bool{
+		"resolution":                in.Resolution != "",
+		"resolution_note":           in.ResolutionNote != "",
+		"replacement_serial_number": in.ReplacementSerialNumber != "",
+	} {
 		if given {
-			c.Add(field, "not_accepted", "This belongs to a claim that is being resolved.")
+			c.Add(field, "not_accepted", "Only accepted when status is resolved. Remove this field.")
 		}
 	}
 	slices.SortFunc(c.Fields, func(a, b FieldError) int { return strings.Compare(a.Field, b.Field) })
 	return c.Err()
 }
 
-// claimMove is one allowed move and who makes it.
+// claimMove is an allowed status change and the verb that permits it.
 type claimMove struct {
 	from, to ClaimStatus
 	by       Verb
 }
 
-// claimMoves is the whole life of a claim. Resolved and withdrawn are final.
+// claimMoves lists every allowed status change. Resolved and withdrawn are final.
 var claimMoves = []claimMove{
-	{Submitted, UnderReview, DecideClaim}, {Submitted, Withdrawn, FileAClaim},
-	{UnderReview, InfoRequested, DecideClaim}, {UnderReview, Approved, DecideClaim}, {UnderReview, Rejected, DecideClaim}, {UnderReview, Withdrawn, FileAClaim},
-	{InfoRequested, UnderReview, FileAClaim}, {InfoRequested, Rejected, DecideClaim}, {InfoRequested, Withdrawn, FileAClaim},
-	{Approved, InProgress, DecideClaim}, {Approved, Resolved, DecideClaim},
+	{Submitted, UnderReview, DecideClaim},
+	{Submitted, Withdrawn, FileAClaim},
+	{UnderReview, InfoRequested, DecideClaim},
+	{UnderReview, Approved, DecideClaim},
+	{UnderReview, Rejected, DecideClaim},
+	{UnderReview, Withdrawn, FileAClaim},
+	{InfoRequested, UnderReview, FileAClaim},
+	{InfoRequested, Rejected, DecideClaim},
+	{InfoRequested, Withdrawn, FileAClaim},
+	{Approved, InProgress, DecideClaim},
+	{Approved, Resolved, DecideClaim},
 	{InProgress, Resolved, DecideClaim},
 	{Rejected, UnderReview, FileAClaim},
 }
 
-// Moves lists where somebody with these roles may move a claim from its status.
+// Moves lists the statuses to which a user with these roles can change the claim.
 func (c Claim) Moves(roles Roles, sellerLinked bool) []ClaimStatus {
 	var list []ClaimStatus
 	for _, m := range claimMoves {
@@ -234,9 +244,8 @@ func mayMove(by Verb, roles Roles, sellerLinked bool) error {
 	return roles.May(by)
 }
 
-// Apply makes the move for somebody with these roles, or says why it may not be
-// made. A move that the claim's status does not allow is refused before it is
-// asked who makes it.
+// Apply changes the status on behalf of a user with these roles. It checks the
+// transition before the roles.
 func (in MoveClaim) Apply(c Claim, roles Roles, sellerLinked bool, now time.Time) (Claim, error) {
 	var allowed []string
 	for _, m := range claimMoves {
@@ -252,12 +261,15 @@ func (in MoveClaim) Apply(c Claim, roles Roles, sellerLinked bool, now time.Time
 		}
 		c.Status, c.StatusReason, c.UpdatedAt = in.Status, Optional(in.Reason), now
 		if in.Status == Resolved {
-			c.Resolution, c.ResolutionNote, c.ReplacementSerialNumber, c.ResolvedAt = &in.Resolution, Optional(in.ResolutionNote), Optional(in.ReplacementSerialNumber), &now
+			c.Resolution, c.ResolvedAt = &in.Resolution, &now
+			c.ResolutionNote = Optional(in.ResolutionNote)
+			c.ReplacementSerialNumber = Optional(in.ReplacementSerialNumber)
 		}
 		return c, nil
 	}
 	if len(allowed) == 0 {
-		return c, Refuse(InvalidTransition, "A "+c.Status.String()+" claim stays "+c.Status.String()+".")
+		return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+" and can no longer change status.")
 	}
-	return c, Refuse(InvalidTransition, "A claim that is "+c.Status.String()+" can become: "+strings.Join(allowed, ", ")+".")
+	return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+". It can only change to: "+
+		strings.Join(allowed, ", ")+".")
 }

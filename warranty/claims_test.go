@@ -109,11 +109,11 @@ func TestClaimMoves(t *testing.T) {
 
 func TestClaimMoveListsWhatIsAllowed(t *testing.T) {
 	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted), warranty.NewRoles(warranty.Seller), true, now)
-	if !strings.Contains(err.Error(), "can become: under_review, withdrawn.") {
+	if !strings.Contains(err.Error(), "It can only change to: under_review, withdrawn.") {
 		t.Error(err)
 	}
 	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn), warranty.NewRoles(warranty.Owner), true, now)
-	if !strings.Contains(err.Error(), "stays withdrawn") {
+	if !strings.Contains(err.Error(), "is withdrawn and can no longer change") {
 		t.Error(err)
 	}
 }
@@ -169,7 +169,7 @@ func TestJudge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := sample()
 			w.Standing = tc.standing
-			expectFaults(t, warranty.FileClaim{IncidentDate: day(tc.incident)}.Judge(w, day(tc.today)), tc.want...)
+			expectFaults(t, warranty.FileClaim{IncidentDate: day(tc.incident)}.CheckCoverage(w, day(tc.today)), tc.want...)
 		})
 	}
 }

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Date is a day of the calendar, without a time or a zone. The zero Date is no
-// day; 0001-01-01 is 1.
+// Date is a calendar day without time or time zone, counted from 0001-01-01 = 1.
+// The zero Date means "not set".
 type Date int32
 
 // epoch is 1970-01-01 as a Date.
 const epoch Date = 719163
 
-// Lifetime is the last day of a cover that never ends.
+// Lifetime is the end date of a warranty that never expires.
 const Lifetime Date = 3652059 // 9999-12-31
 
 const secondsADay = 24 * 60 * 60
 
-// NewDate is the day of a year, month and day of month.
+// NewDate returns the Date for the given year, month and day.
 func NewDate(year int, month time.Month, day int) Date {
 	return DateOf(time.Date(year, month, day, 0, 0, 0, 0, time.UTC))
 }
 
-// DateOf is the UTC day of an instant.
+// DateOf returns the UTC day of t.
 func DateOf(t time.Time) Date {
 	s := t.Unix()
 	days := s / secondsADay
@@ -32,22 +32,23 @@ func DateOf(t time.Time) Date {
 	return Date(days) + epoch
 }
 
-// FromEpochDay is the Date that lies days after 1970-01-01.
+// FromEpochDay returns the Date that is days after 1970-01-01.
 func FromEpochDay(days int64) Date { return Date(days) + epoch }
 
-// EpochDay counts the days from 1970-01-01 to the date: the stored form.
+// EpochDay returns the number of days since 1970-01-01, which is the stored form.
 func (d Date) EpochDay() int64 { return int64(d - epoch) }
 
-// Time is the date's first instant in UTC.
+// Time returns midnight UTC at the start of the day.
 func (d Date) Time() time.Time { return time.Unix(d.EpochDay()*secondsADay, 0).UTC() }
 
-// AddYears is the same day some years later; 29 February becomes 1 March where there is none.
+// AddYears returns the same day n years later; 29 February becomes 1 March in a year
+// without one.
 func (d Date) AddYears(n int) Date { return DateOf(d.Time().AddDate(n, 0, 0)) }
 
-// IsZero tells whether the date is no day at all.
+// IsZero reports whether the date is not set.
 func (d Date) IsZero() bool { return d == 0 }
 
-// String writes the date as YYYY-MM-DD.
+// String formats the date as YYYY-MM-DD, or as "" if it is not set.
 func (d Date) String() string {
 	if d == 0 {
 		return ""
@@ -61,10 +62,10 @@ func (d Date) append(b []byte) []byte {
 		byte('0'+month/10), byte('0'+month%10), '-', byte('0'+day/10), byte('0'+day%10))
 }
 
-// MarshalText writes the date as YYYY-MM-DD.
+// MarshalText formats the date as YYYY-MM-DD, or as nothing if it is not set.
 func (d Date) MarshalText() ([]byte, error) { return d.AppendText(nil) }
 
-// AppendText appends the date as YYYY-MM-DD.
+// AppendText appends the date as YYYY-MM-DD, or nothing if it is not set.
 func (d Date) AppendText(b []byte) ([]byte, error) {
 	if d == 0 {
 		return b, nil
@@ -72,9 +73,9 @@ func (d Date) AppendText(b []byte) ([]byte, error) {
 	return d.append(b), nil
 }
 
-var errDate = errors.New("write a day that exists as YYYY-MM-DD, such as 2026-03-31")
+var errDate = errors.New("must be a valid date in the format YYYY-MM-DD, such as 2026-03-31")
 
-// ParseDate reads YYYY-MM-DD and nothing else.
+// ParseDate parses YYYY-MM-DD.
 func ParseDate(s string) (Date, error) {
 	if len(s) != len(time.DateOnly) {
 		return 0, errDate
@@ -86,7 +87,7 @@ func ParseDate(s string) (Date, error) {
 	return DateOf(t), nil
 }
 
-// UnmarshalText reads YYYY-MM-DD; an empty text is no date.
+// UnmarshalText parses YYYY-MM-DD. Empty text means "not set".
 func (d *Date) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*d = 0

@@ -1,6 +1,6 @@
-// Package warranty is the vocabulary of the service: its records, the rules
-// that hold for them, who may do what, and the errors that refuse the rest.
+// Package warranty defines the domain: records, their rules, permissions, the
+// inputs of every operation, and the error type.
 //
-// Read it first. It knows nothing of HTTP, SQL or the command line, uses the
-// standard library alone, and every other package speaks in its words.
+// Read it first; every other package builds on it. It imports only the standard
+// library and has no knowledge of HTTP, SQL or the command line.
 package warranty

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// Document is what is known of a file; the file itself has no address here.
+// Document is the metadata of an uploaded file.
 type Document struct {
 	ID          ID           `json:"id" doc:"Identifier of the document."`
 	WarrantyID  ID           `json:"warranty_id" doc:"Identifier of the warranty."`
 	ClaimID     *ID          `json:"claim_id" doc:"Identifier of the claim it belongs to, if any."`
-	Warranty    WarrantyName `json:"warranty" doc:"The warranty in short."`
+	Warranty    WarrantyName `json:"warranty" doc:"Summary of the warranty."`
 	FileName    string       `json:"file_name" doc:"Name of the file."`
-	Type        DocumentType `json:"type" doc:"What the document is."`
-	ContentType string       `json:"content_type" doc:"Media type, as found in the file."`
-	SizeBytes   int64        `json:"size_bytes" doc:"Size of the file."`
+	Type        DocumentType `json:"type" doc:"Kind of document."`
+	ContentType string       `json:"content_type" doc:"Media type, detected from the content."`
+	SizeBytes   int64        `json:"size_bytes" doc:"Size of the file in bytes."`
 	SHA256      string       `json:"sha256" doc:"SHA-256 of the file, in hexadecimal."`
 	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
 }
 
-// RecordID is the id that a created record's Location is made of.
+// RecordID returns the ID used in the Location header of a created record.
 func (d Document) RecordID() ID { return d.ID }
 
-// DocumentType is what a document is.
+// DocumentType is the kind of a document.
 type DocumentType string
 
 // The types of document.
@@ -41,20 +41,20 @@ const (
 
 var documentTypeNames = namesOf(Receipt, Invoice, Certificate, Terms, Manual, Photo, ClaimEvidence, OtherDocument)
 
-// Values lists the names a DocumentType may have.
+// Values lists the known document types.
 func (DocumentType) Values() []string { return documentTypeNames }
 
-// String is the type's name.
+// String returns the type's name.
 func (t DocumentType) String() string { return string(t) }
 
-// ListDocuments asks for the documents of the caller's warranties, newest first.
+// ListDocuments is the input of documents.list.
 type ListDocuments struct {
 	Paging
 	WarrantyID ID     `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty."`
-	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Text to find in the file name and the type."`
+	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the file name and type."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListDocuments) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
@@ -62,49 +62,50 @@ func (in *ListDocuments) Check() error {
 	return c.Err()
 }
 
-// GetDocument asks for the metadata of one document.
+// GetDocument is the input of documents.get.
 type GetDocument struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
 }
 
-// DeleteDocument removes a document and its file.
+// DeleteDocument is the input of documents.delete.
 type DeleteDocument struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
 }
 
-// Bounds of documents.
+// Limits of documents.
 const (
 	MaxFileSize = 20 << 20
 	MaxFileName = 200
 )
 
-// UploadDocument is a file that somebody adds to a warranty. The file itself is
-// streamed beside it.
+// UploadDocument describes a file to add to a warranty. The content is streamed
+// separately.
 type UploadDocument struct {
 	WarrantyID ID
-	ClaimID    ID // of a claim on the same warranty, or none
+	ClaimID    ID // optional; a claim on the same warranty
 	Type       DocumentType
 	FileName   string
 }
 
-// Check refuses what no document can be. Names are refused rather than mended:
-// a name with tricks in it was not chosen by the person who uploads.
+// Check validates the input. Unsafe file names are rejected, not fixed: the user is
+// unlikely to have chosen them.
 func (in *UploadDocument) Check() error {
 	var c Checks
 	if in.WarrantyID.IsZero() {
 		c.Add("warranty_id", "required", "This field is required.")
 	}
 	if in.Type == "" {
-		c.Add("type", "required", "This field is required; write one of: "+strings.Join(documentTypeNames, ", ")+".")
+		c.Add("type", "required", "This field is required. Use one of: "+strings.Join(documentTypeNames, ", ")+".")
 	}
 	in.FileName = c.text("file", in.FileName, 1, MaxFileName)
 	if strings.ContainsAny(in.FileName, `/\:*?"<>|`) || strings.Trim(in.FileName, ". ") != in.FileName {
-		c.Add("file", "invalid_name", "The file's name can not hold a path, quotation marks or wildcards, nor begin or end with a dot.")
+		c.Add("file", "invalid_name", "Rename the file. Its name cannot contain a path, quotation marks or wildcards, "+
+			"and cannot start or end with a dot.")
 	}
 	return c.Err()
 }
 
-// extensions says how files of each media type may be named, the usual one first.
+// extensions lists the file extensions of each media type, the default one first.
 var extensions = map[string][]string{
 	"application/pdf": {".pdf"},
 	"image/jpeg":      {".jpg", ".jpeg"},
@@ -113,22 +114,22 @@ var extensions = map[string][]string{
 	"text/plain":      {".txt", ".text", ".md", ".log"},
 }
 
-// NameFor makes the name fit what was found in the file: one without an ending
-// gets the usual one, and one whose ending says something else is refused, so
-// that nobody is handed a program as a receipt.
+// NameFor matches the file name with the detected media type. A name without an
+// extension gets the default one; a different extension is rejected, so that a
+// program cannot be passed off as a receipt.
 func (in *UploadDocument) NameFor(mediaType string) error {
 	var c Checks
-	usual := extensions[mediaType]
+	allowed := extensions[mediaType]
 	extension := strings.ToLower(path.Ext(in.FileName))
 	if extension == "" || utf8.RuneCountInString(extension) > 6 {
-		in.FileName = c.text("file", in.FileName+usual[0], 1, MaxFileName)
+		in.FileName = c.text("file", in.FileName+allowed[0], 1, MaxFileName)
 		return c.Err()
 	}
-	for _, e := range usual {
+	for _, e := range allowed {
 		if e == extension {
 			return nil
 		}
 	}
-	c.Add("file", "wrong_ending", "The file is "+mediaType+", so its name should end in "+usual[0]+".")
+	c.Add("file", "wrong_ending", "The file is "+mediaType+". Rename it to end in "+allowed[0]+".")
 	return c.Err()
 }

@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// Enum is a text of which this version knows some values. Decoding a record
-// keeps any text, so that a client of a newer service shows what it does not
-// know; the service takes only Values from its callers, by ParseEnum. The empty
-// text is "not given".
+// Enum is a string with a list of known values. Decoding a record accepts any
+// string, so that a client can show values of a newer service; ParseEnum, which the
+// service uses on requests, accepts only known ones. The empty string means "not
+// given".
 type Enum interface {
 	~string
-	// Values lists the known names. A value is stored as its position in the
-	// list, counted from 1: new names go to the end.
+	// Values lists the known values. A value is stored as its position in the list,
+	// counted from 1, so new values must go at the end.
 	Values() []string
 }
 
-// ParseEnum reads a value that a caller sent and refuses what is unknown.
+// ParseEnum converts text to T. It returns an error if text is not a known value.
 func ParseEnum[T Enum](text string) (T, error) { return T(text), CheckEnum(T(""), text) }
 
-// CheckEnum is ParseEnum for a type that is only known at run time.
+// CheckEnum is ParseEnum for a type known only at run time.
 func CheckEnum(enum interface{ Values() []string }, text string) error {
 	if text == "" || slices.Contains(enum.Values(), text) {
 		return nil
 	}
-	return errors.New("write one of: " + strings.Join(enum.Values(), ", "))
+	return errors.New("must be one of: " + strings.Join(enum.Values(), ", "))
 }
 
-// EnumNumber is the number that a value is stored as; 0 is not given.
+// EnumNumber returns the number that v is stored as; 0 means "not given".
 func EnumNumber[T Enum](v T) int64 { return int64(slices.Index(v.Values(), string(v)) + 1) }
 
-// EnumOf is the value that is stored as the number.
+// EnumOf returns the value that is stored as number.
 func EnumOf[T Enum](number int64) T {
 	var none T
 	names := none.Values()
@@ -41,7 +41,7 @@ func EnumOf[T Enum](number int64) T {
 	return T(names[number-1])
 }
 
-// namesOf lists the known values of an enumeration by name.
+// namesOf converts the values to strings.
 func namesOf[T ~string](values ...T) []string {
 	names := make([]string, len(values))
 	for i, v := range values {

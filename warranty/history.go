@@ -2,36 +2,36 @@ package warranty
 
 import "time"
 
-// Event is one thing that somebody did. Events are only ever added.
+// Event is one recorded change. Events are never updated or deleted.
 type Event struct {
 	ID        ID        `json:"id" doc:"Identifier of the event."`
 	At        time.Time `json:"at" doc:"When it happened."`
-	Actor     string    `json:"actor" doc:"Name of who did it, as it was then."`
-	Door      Door      `json:"door" doc:"How it was done."`
-	TokenName *string   `json:"token_name" doc:"Integration token it was done with, if any."`
+	Actor     string    `json:"actor" doc:"Name of the user who did it, at that time."`
+	Door      Door      `json:"door" doc:"Interface that was used."`
+	TokenName *string   `json:"token_name" doc:"Name of the integration token that was used, if any."`
 	Action    Action    `json:"action" doc:"What was done."`
-	SubjectID ID        `json:"subject_id" doc:"Identifier of the record it was done to."`
-	Changes   []Change  `json:"changes" doc:"What changed, field by field."`
+	SubjectID ID        `json:"subject_id" doc:"Identifier of the changed record."`
+	Changes   []Change  `json:"changes" doc:"Changed fields."`
 }
 
-// Activity is an event with the warranty that it is about.
+// Activity is an event with its warranty.
 type Activity struct {
 	Event
 	WarrantyID  ID
 	ProductName string
 }
 
-// Change is one field before and after.
+// Change is one changed field.
 type Change struct {
 	Field string  `json:"field" doc:"Name of the field."`
-	From  *string `json:"from" doc:"Before."`
-	To    *string `json:"to" doc:"After."`
+	From  *string `json:"from" doc:"Value before the change."`
+	To    *string `json:"to" doc:"Value after the change."`
 }
 
-// Action is what an event tells.
+// Action is the kind of an event.
 type Action string
 
-// The actions. New ones go to the end: the numbers are stored.
+// The actions. They are stored by position, so new ones must go at the end.
 const (
 	WarrantyCreated   Action = "warranty.created"
 	WarrantyUpdated   Action = "warranty.updated"
@@ -49,42 +49,48 @@ const (
 	TokenWasRevoked   Action = "token.revoked"
 )
 
-var actionNames = namesOf(WarrantyCreated, WarrantyUpdated, WarrantyDeleted, SellerLinked, ClaimFiled, ClaimMoved, DocumentUploaded,
-	DocumentDeleted, TransferOffered, TransferCancelled, TransferAccepted, TokenCreated, TokenRotated, TokenWasRevoked)
+var actionNames = namesOf(
+	WarrantyCreated, WarrantyUpdated, WarrantyDeleted,
+	SellerLinked,
+	ClaimFiled, ClaimMoved,
+	DocumentUploaded, DocumentDeleted,
+	TransferOffered, TransferCancelled, TransferAccepted,
+	TokenCreated, TokenRotated, TokenWasRevoked,
+)
 
-// Values lists the names an Action may have.
+// Values lists the known actions.
 func (Action) Values() []string { return actionNames }
 
-// String is the action's name.
+// String returns the action's name.
 func (a Action) String() string { return string(a) }
 
-// ListHistory asks what was done to a warranty and all that belongs to it, newest first.
+// ListHistory is the input of warranties.history.
 type ListHistory struct {
 	Paging
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListHistory) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	return c.Err()
 }
 
-// ListTokenHistory asks what was done to an integration token, newest first.
+// ListTokenHistory is the input of tokens.history.
 type ListTokenHistory struct {
 	Paging
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the token."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListTokenHistory) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	return c.Err()
 }
 
-// Differences lists the fields in which two states of a warranty differ.
+// Differences lists the fields that differ between two versions of a warranty.
 func Differences(before, after Warranty) []Change {
 	var list []Change
 	add := func(field string, from, to *string) {
@@ -100,7 +106,7 @@ func Differences(before, after Warranty) []Change {
 	add("category", before.Category, after.Category)
 	add("supplier", before.Supplier, after.Supplier)
 	if !same(before.ExternalID, after.ExternalID) {
-		// Everyone with a role reads the history; the number is the issuer's alone.
+		// Every role can read the history, but only the issuer can see the external ID.
 		list = append(list, Change{Field: "external_id"})
 	}
 	return list

@@ -5,22 +5,22 @@ import (
 	"errors"
 )
 
-// ID identifies a record: a UUIDv7, so that ids sort by the time they were made.
+// ID identifies a record. It is a UUIDv7, so IDs sort by creation time.
 type ID [16]byte
 
-// IsZero tells whether the id names nothing.
+// IsZero reports whether the ID is not set.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// String writes the id in the usual 36 characters.
+// String formats the ID as 36 characters.
 func (id ID) String() string {
 	b, _ := id.AppendText(make([]byte, 0, 36)) // never fails
 	return string(b)
 }
 
-// MarshalText writes the id in the usual 36 characters.
+// MarshalText formats the ID as 36 characters.
 func (id ID) MarshalText() ([]byte, error) { return id.AppendText(make([]byte, 0, 36)) }
 
-// AppendText appends the id in the usual 36 characters.
+// AppendText appends the ID as 36 characters.
 func (id ID) AppendText(b []byte) ([]byte, error) {
 	b = hex.AppendEncode(b, id[:4])
 	b = hex.AppendEncode(append(b, '-'), id[4:6])
@@ -30,9 +30,9 @@ func (id ID) AppendText(b []byte) ([]byte, error) {
 	return b, nil
 }
 
-var errID = errors.New("write an id as the service gave it, such as 01935b2e-7c4a-7def-8123-456789abcdef")
+var errID = errors.New("must be an ID such as 01935b2e-7c4a-7def-8123-456789abcdef")
 
-// ParseID reads an id of 36 characters, in either case.
+// ParseID parses an ID of 36 characters in either case.
 func ParseID(s string) (ID, error) {
 	var id ID
 	if len(s) != 36 || s[8] != '-' || s[13] != '-' || s[18] != '-' || s[23] != '-' {
@@ -45,7 +45,7 @@ func ParseID(s string) (ID, error) {
 	return id, nil
 }
 
-// UnmarshalText reads an id; an empty text is no id.
+// UnmarshalText parses an ID. Empty text means "not set".
 func (id *ID) UnmarshalText(b []byte) error {
 	if len(b) == 0 {
 		*id = ID{}

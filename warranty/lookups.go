@@ -2,36 +2,36 @@ package warranty
 
 import "fmt"
 
-// MaxLookups is how many records one request looks for.
+// MaxLookups is the maximum number of items in one lookup.
 const MaxLookups = 500
 
-// LookupWarranties asks which records an account has already, many at a time.
+// LookupWarranties is the input of warranties.lookup.
 type LookupWarranties struct {
-	Items []LookupItem `json:"items" required:"true" max:"500" doc:"What to look for, 1 to 500 items."`
+	Items []LookupItem `json:"items" required:"true" max:"500" doc:"Records to look up, 1 to 500."`
 }
 
-// LookupItem describes one record. The first of these that is given decides:
-// reference number, external id, serial number with product name, or product name
-// with dates and supplier.
+// LookupItem describes one record. The first of these keys that is given is used:
+// reference number; external ID; serial number with product name; product name with
+// dates and supplier.
 type LookupItem struct {
-	ReferenceNumber string `json:"reference_number,omitzero" doc:"Reference number of a record that you can see. When it is not found the other fields decide."`
-	ExternalID      string `json:"external_id,omitzero" doc:"External id of a record that you issued."`
-	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number, together with product_name. With start_date and end_date these must match, too."`
+	ReferenceNumber string `json:"reference_number,omitzero" doc:"Reference number of a record that you can see. If it is not found, the other fields are used."`
+	ExternalID      string `json:"external_id,omitzero" doc:"External ID of a record that you issued."`
+	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number, together with product_name. If start_date and end_date are given, they must match too."`
 	ProductName     string `json:"product_name,omitzero" doc:"Product name, exactly as stored."`
-	StartDate       Date   `json:"start_date,omitzero" doc:"First day of cover."`
-	EndDate         Date   `json:"end_date,omitzero" doc:"Last day of cover."`
+	StartDate       Date   `json:"start_date,omitzero" doc:"First day of coverage."`
+	EndDate         Date   `json:"end_date,omitzero" doc:"Last day of coverage."`
 	Supplier        string `json:"supplier,omitzero" doc:"Supplier, exactly as stored."`
-	Nth             int    `json:"nth,omitzero" doc:"Which of several records that match alike, counted from 1; the first by default."`
+	Nth             int    `json:"nth,omitzero" doc:"Which match to return if several records match, starting at 1. Defaults to 1."`
 }
 
-// Check refuses what cannot be looked for.
+// Check validates the input.
 func (in *LookupWarranties) Check() error {
 	var c Checks
 	switch n := len(in.Items); {
 	case n == 0:
 		c.Add("items", "required", "This field is required.")
 	case n > MaxLookups:
-		c.Add("items", "out_of_range", fmt.Sprintf("Write 1 to %d items.", MaxLookups))
+		c.Add("items", "out_of_range", fmt.Sprintf("Must have between 1 and %d items.", MaxLookups))
 		return c.Err()
 	}
 	for i := range in.Items {
@@ -45,7 +45,7 @@ func (in *LookupWarranties) Check() error {
 			item.Nth = 1
 		}
 		if item.Nth < 1 || item.Nth > maxNth {
-			c.Add(field+"nth", "out_of_range", fmt.Sprintf("Write a number from 1 to %d.", maxNth))
+			c.Add(field+"nth", "out_of_range", fmt.Sprintf("Must be between 1 and %d.", maxNth))
 		}
 	}
 	return c.Err()
@@ -53,22 +53,22 @@ func (in *LookupWarranties) Check() error {
 
 const maxNth = 1_000_000
 
-// Lookups are the answers to LookupWarranties, one for each item in its order.
+// Lookups is the result of warranties.lookup.
 type Lookups struct {
 	Results []Lookup `json:"results" doc:"One result for each item, in the same order."`
 }
 
-// Lookup is what was found for one item.
+// Lookup is the result for one item.
 type Lookup struct {
-	MatchedBy  *MatchedBy `json:"matched_by" doc:"What the record was found by; null when there is none."`
-	WarrantyID *ID        `json:"warranty_id" doc:"The record; null when there is none."`
-	Status     *Status    `json:"status" doc:"The status that it shows; null when there is none."`
+	MatchedBy  *MatchedBy `json:"matched_by" doc:"How the record was matched; null if none was found."`
+	WarrantyID *ID        `json:"warranty_id" doc:"Identifier of the record; null if none was found."`
+	Status     *Status    `json:"status" doc:"Current status of the record; null if none was found."`
 }
 
-// MatchedBy is what a record was found by.
+// MatchedBy is how a record was matched.
 type MatchedBy string
 
-// The ways to find a record, from the surest on.
+// The ways to match a record, most reliable first.
 const (
 	ByReference    MatchedBy = "reference_number"
 	ByExternalID   MatchedBy = "external_id"
@@ -78,8 +78,8 @@ const (
 
 var matchNames = namesOf(ByReference, ByExternalID, BySerialNumber, ByContent)
 
-// Values lists the names a MatchedBy may have.
+// Values lists the known ways to match.
 func (MatchedBy) Values() []string { return matchNames }
 
-// String is its name.
+// String returns the name.
 func (m MatchedBy) String() string { return string(m) }

@@ -1,9 +1,9 @@
 package warranty
 
-// Paging chooses a page of a list.
+// Paging selects a page of a list.
 type Paging struct {
-	Page  int `json:"page,omitzero" in:"query" default:"1" min:"1" max:"1000000000" doc:"Page to return, from 1."`
-	Limit int `json:"limit,omitzero" in:"query" default:"20" min:"1" max:"100" doc:"Records a page, 1 to 100."`
+	Page  int `json:"page,omitzero" in:"query" default:"1" min:"1" max:"1000000000" doc:"Page to return, starting at 1."`
+	Limit int `json:"limit,omitzero" in:"query" default:"20" min:"1" max:"100" doc:"Records per page, 1 to 100."`
 }
 
 // Limits of paging.
@@ -13,7 +13,7 @@ const (
 	MaxPage      = 1_000_000_000
 )
 
-// Check fills in the defaults and refuses what is out of range.
+// Check sets defaults and reports values that are out of range.
 func (p *Paging) Check(c *Checks) {
 	if p.Page == 0 {
 		p.Page = 1
@@ -22,31 +22,31 @@ func (p *Paging) Check(c *Checks) {
 		p.Limit = DefaultLimit
 	}
 	if p.Page < 1 || p.Page > MaxPage {
-		c.Add("page", "out_of_range", "Pages are counted from 1 to 1000000000.")
+		c.Add("page", "out_of_range", "Must be between 1 and 1000000000.")
 	}
 	if p.Limit < 1 || p.Limit > MaxLimit {
-		c.Add("limit", "out_of_range", "A page holds 1 to 100 records.")
+		c.Add("limit", "out_of_range", "Must be between 1 and 100.")
 	}
 }
 
-// Offset counts the records before the page.
+// Offset returns the number of records before the page.
 func (p Paging) Offset() int64 { return int64(p.Page-1) * int64(p.Limit) }
 
-// Page is one page of a list and where it stands in the whole.
+// Page is one page of a list.
 type Page[T any] struct {
 	Data       []T        `json:"data"`
 	Pagination Pagination `json:"pagination"`
 }
 
-// Pagination says where a page stands.
+// Pagination describes the position of a page in its list.
 type Pagination struct {
-	Page       int   `json:"page" doc:"This page."`
-	Limit      int   `json:"limit" doc:"Records a page."`
-	Total      int64 `json:"total" doc:"Records in the whole list, exactly."`
-	TotalPages int64 `json:"total_pages" doc:"Pages in the whole list."`
+	Page       int   `json:"page" doc:"Number of this page."`
+	Limit      int   `json:"limit" doc:"Records per page."`
+	Total      int64 `json:"total" doc:"Exact number of records in the list."`
+	TotalPages int64 `json:"total_pages" doc:"Number of pages in the list."`
 }
 
-// PageOf makes a page of its records and the total. Its list is never nil.
+// PageOf returns a page with the given records and total. Its Data is never nil.
 func PageOf[T any](data []T, p Paging, total int64) Page[T] {
 	if data == nil {
 		data = []T{}
@@ -55,8 +55,8 @@ func PageOf[T any](data []T, p Paging, total int64) Page[T] {
 	return Page[T]{Data: data, Pagination: Pagination{Page: p.Page, Limit: p.Limit, Total: total, TotalPages: pages}}
 }
 
-// Paged is how the edges see a page of any record.
+// Paged returns the pagination. It identifies pages of any record type.
 func (p Page[T]) Paged() Pagination { return p.Pagination }
 
-// None is the answer of an operation that has nothing to say.
+// None is the result of an operation that returns no body.
 type None struct{}

@@ -1,7 +1,7 @@
 package warranty
 
 import (
-	_ "embed" // the lists of well-known passwords and of the words they are made of
+	_ "embed" // passwords.txt and weakwords.txt
 	"strings"
 	"sync"
 	"unicode"
@@ -14,7 +14,7 @@ var passwordList string
 //go:embed weakwords.txt
 var weakWordList string
 
-// knownPasswords are the passwords of the list.
+// knownPasswords is the set of passwords in passwords.txt.
 var knownPasswords = sync.OnceValue(func() map[string]bool {
 	known := make(map[string]bool)
 	for line := range strings.Lines(passwordList) {
@@ -25,8 +25,8 @@ var knownPasswords = sync.OnceValue(func() map[string]bool {
 	return known
 })
 
-// weakWords are the words that guessable passwords are made of: our own list, and
-// every password of the other one that is a word.
+// weakWords is the set of words in weakwords.txt, plus the passwords in
+// passwords.txt of at least four characters that contain only letters.
 var weakWords = sync.OnceValue(func() map[string]bool {
 	words := make(map[string]bool)
 	for line := range strings.Lines(weakWordList) {
@@ -44,20 +44,20 @@ var weakWords = sync.OnceValue(func() map[string]bool {
 	return words
 })
 
-// Bounds of what is still guessable.
+// Thresholds of guessable.
 const (
-	maxWeakWords  = 2  // a password of this many weak words is
-	longestWord   = 24 // no weak word is longer
-	freeLetters   = 3  // letters beside the words that do not help
-	freeOthers    = 8  // digits and signs that do not help: a year, a day, "123!"
-	shortestOwn   = 3  // parts of a name or an address that are looked for
-	longestRepeat = 10 // a unit said over and over
+	maxWeakWords  = 2  // weak words removed from a password
+	longestWord   = 24 // length of the longest weak word
+	freeLetters   = 3  // letters that may remain besides the words
+	freeOthers    = 8  // digits and symbols that may remain: a year, a day, "123!"
+	shortestOwn   = 3  // shortest part of a name or address to remove
+	longestRepeat = 10 // longest repeated unit
 )
 
-// guessable tells passwords that are guessed first: those on the list, repetitions
-// of something short, runs along the alphabet or the keyboard, and those of which
-// little is left without weak words, the person's own name and address, digits and
-// signs. Substitutions such as @ for a and 0 for o are undone.
+// guessable reports whether a password is easy to guess: it is on the list, repeats
+// a short unit, follows the alphabet or the keyboard, or has little left after
+// removing weak words, the user's own name and address, digits and symbols.
+// Substitutions such as @ for a and 0 for o are undone first.
 func guessable(password string, own ...string) bool {
 	p := strings.ToLower(password)
 	if knownPasswords()[p] || repeats(p) || runs(p) {
@@ -76,11 +76,15 @@ func guessable(password string, own ...string) bool {
 	return false
 }
 
-// likeI and likeL undo substitutions; 1 and ! stand for either letter.
-var (
-	likeI = strings.NewReplacer("@", "a", "4", "a", "8", "b", "3", "e", "€", "e", "6", "g", "9", "g", "1", "i", "!", "i", "|", "i", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t", "2", "z")
-	likeL = strings.NewReplacer("@", "a", "4", "a", "8", "b", "3", "e", "€", "e", "6", "g", "9", "g", "1", "l", "!", "l", "|", "l", "0", "o", "$", "s", "5", "s", "7", "t", "+", "t", "2", "z")
-)
+// likeI and likeL undo substitutions, reading 1, ! and | as i or as l.
+var likeI, likeL = unsubstitute("i"), unsubstitute("l")
+
+func unsubstitute(one string) *strings.Replacer {
+	return strings.NewReplacer(
+		"@", "a", "4", "a", "8", "b", "3", "e", "€", "e", "6", "g", "9", "g", "1", one, "!", one, "|", one,
+		"0", "o", "$", "s", "5", "s", "7", "t", "+", "t", "2", "z",
+	)
+}
 
 func onlyLetters(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -91,7 +95,7 @@ func onlyLetters(s string) string {
 	}, s)
 }
 
-// without takes the parts of a person's name and address out of a password's letters.
+// without removes the parts of the user's name and address from a password's letters.
 func without(letters string, own []string) string {
 	for _, text := range own {
 		parts := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) })
@@ -104,16 +108,16 @@ func without(letters string, own []string) string {
 	return letters
 }
 
-// unexplained counts the bytes that are left of letters when at most maxWeakWords
-// weak words are taken out in the best way.
+// unexplained returns the fewest bytes that remain of letters after removing at most
+// maxWeakWords weak words.
 func unexplained(letters string) int {
 	words := weakWords()
-	left := make([]int, len(letters)+1) // of the first i bytes, without a word
+	left := make([]int, len(letters)+1) // bytes remaining of letters[:i] with no word removed
 	for i := range left {
 		left[i] = i
 	}
 	for range maxWeakWords {
-		more := make([]int, len(left)) // with one word more
+		more := make([]int, len(left)) // with one more word removed
 		for i := 1; i < len(left); i++ {
 			more[i] = more[i-1] + 1
 			for n := 3; n <= min(i, longestWord); n++ {
@@ -127,7 +131,7 @@ func unexplained(letters string) int {
 	return left[len(letters)]
 }
 
-// repeats tells whether s is one short unit said over and over.
+// repeats reports whether s repeats one short unit.
 func repeats(s string) bool {
 	for n := 1; n <= longestRepeat && n <= len(s)/2; n++ {
 		if strings.HasPrefix(strings.Repeat(s[:n], len(s)/n+1), s) {
@@ -137,9 +141,15 @@ func repeats(s string) bool {
 	return false
 }
 
-// runs tells whether s walks along a row that everyone knows, forwards or backwards.
+// runs reports whether s is part of the alphabet, the digits or a keyboard row, in
+// either direction.
 func runs(s string) bool {
-	for _, row := range []string{"abcdefghijklmnopqrstuvwxyz", "01234567890123456789", "qwertyuiopasdfghjklzxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik"} {
+	for _, row := range []string{
+		"abcdefghijklmnopqrstuvwxyz",
+		"01234567890123456789",
+		"qwertyuiopasdfghjklzxcvbnm",
+		"1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik",
+	} {
 		if strings.Contains(row, s) || strings.Contains(reverse(row), s) {
 			return true
 		}

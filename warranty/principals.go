@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Scope is what an integration token may be allowed to do.
+// Scope is a permission of an integration token.
 type Scope string
 
-// The four scopes.
+// The scopes.
 const (
 	WarrantiesRead  Scope = "warranties:read"
 	WarrantiesWrite Scope = "warranties:write"
@@ -16,16 +16,16 @@ const (
 	DocumentsRead   Scope = "documents:read"
 )
 
-// Scopes is a set of scopes in their fixed order.
+// Scopes is a set of scopes in a fixed order.
 type Scopes []Scope
 
-// AllScopes are the scopes of a signed-in person.
+// AllScopes lists every scope. A session has all of them.
 var AllScopes = Scopes{WarrantiesRead, WarrantiesWrite, ClaimsRead, DocumentsRead}
 
-// Has tells whether the set holds the scope.
+// Has reports whether the set contains scope.
 func (s Scopes) Has(scope Scope) bool { return slices.Contains(s, scope) }
 
-// Mask is the set as the bits that are stored.
+// Mask returns the bit mask to store.
 func (s Scopes) Mask() int64 {
 	var mask int64
 	for i, scope := range AllScopes {
@@ -36,7 +36,7 @@ func (s Scopes) Mask() int64 {
 	return mask
 }
 
-// ScopesOf reads the stored bits.
+// ScopesOf decodes the stored bit mask.
 func ScopesOf(mask int64) Scopes {
 	s := make(Scopes, 0, len(AllScopes))
 	for i, scope := range AllScopes {
@@ -47,7 +47,7 @@ func ScopesOf(mask int64) Scopes {
 	return s
 }
 
-// Door is the way by which a request came in; the history names it.
+// Door is the interface through which a request was made.
 type Door string
 
 // The doors.
@@ -60,38 +60,39 @@ const (
 
 var doorNames = namesOf(DoorWeb, DoorAPI, DoorCLI, DoorMCP)
 
-// Values lists the names a Door may have.
+// Values lists the known doors.
 func (Door) Values() []string { return doorNames }
 
-// String is the door's name.
+// String returns the door's name.
 func (d Door) String() string { return string(d) }
 
-// CredentialKind is what a caller showed to be let in.
+// CredentialKind is how a caller authenticated.
 type CredentialKind uint8
 
-// The kinds of credential. Anonymous callers reach the public operations only.
+// The kinds of credential. Anonymous callers can only use public operations.
 const (
 	Anonymous CredentialKind = iota
 	ByToken
 	BySession
 )
 
-// Principal is who is asking: every operation takes it as a parameter.
+// Principal is the authenticated caller of an operation.
 type Principal struct {
 	User       User
 	Credential CredentialKind
-	// CredentialID is the token's or the session's id, and SecretHash is of the
-	// secret that was shown: a token may have two while it is rotated.
+	// CredentialID is the ID of the token or session. SecretHash is the hash of the
+	// secret that was used: during a rotation a token has two.
 	CredentialID ID
 	SecretHash   Hash
 	TokenName    string
 	Scopes       Scopes
 	RateLimit    int
 	ExpiresAt    time.Time
-	// Address is the network the caller is throttled by: an IPv4 address or an IPv6 /64.
+	// Address is the network by which the caller is throttled: an IPv4 address or an
+	// IPv6 /64.
 	Address string
 	Door    Door
-	// UserAgent is what the caller says it is, and Device the long-lived cookie of a
-	// browser: both only serve to tell a new device from a known one.
+	// UserAgent is the caller's User-Agent header and Device is a long-lived browser
+	// cookie. Both are only used to detect sign-ins from new devices.
 	UserAgent, Device string
 }

@@ -7,11 +7,11 @@ import (
 	"unicode"
 )
 
-// Reference is the number printed on a warranty (WR-…) or a claim (CL-…): 75
-// random bits, not to be guessed, and a check character against typing errors.
+// Reference is the number of a warranty (WR-…) or a claim (CL-…): 75 random bits and
+// a check character.
 type Reference string
 
-// The two kinds of reference number.
+// The prefixes of reference numbers.
 const (
 	WarrantyPrefix = "WR"
 	ClaimPrefix    = "CL"
@@ -19,7 +19,8 @@ const (
 
 const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
-// crockfordValue maps a byte to its value, reading O as 0 and I and L as 1; 0xFF is no character of it.
+// crockfordValue maps a character to its value, reading O as 0 and I and L as 1. It
+// maps other bytes to 0xFF.
 var crockfordValue = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xFF
@@ -36,7 +37,7 @@ var crockfordValue = func() (t [256]byte) {
 
 const referenceLength = 16
 
-// NewReference makes a reference of the kind that prefix names from random bytes.
+// NewReference generates a random reference with the prefix.
 func NewReference(prefix string, random io.Reader) (Reference, error) {
 	raw := make([]byte, referenceLength-1)
 	if _, err := io.ReadFull(random, raw); err != nil {
@@ -60,7 +61,7 @@ func formatReference(prefix string, chars []byte) Reference {
 	return Reference(b.String())
 }
 
-// luhn32 is the check value of the characters: Luhn's rule in base 32.
+// luhn32 returns the check value of the characters by the Luhn algorithm in base 32.
 func luhn32(chars []byte) byte {
 	sum, factor := 0, 2
 	for i := len(chars) - 1; i >= 0; i-- {
@@ -71,11 +72,11 @@ func luhn32(chars []byte) byte {
 	return byte((32 - sum%32) % 32)
 }
 
-var errReference = errors.New("this is not a reference number; it looks like WR-XXXX-XXXX-XXXX-XXXX, and one character may be mistyped")
+var errReference = errors.New("invalid reference number: check for typos; the format is WR-XXXX-XXXX-XXXX-XXXX")
 
-// ParseReference reads a warranty's reference as people type it: in either
-// case, with or without the prefix, hyphens and spaces, O for 0, I and L for 1.
-// A wrong check character is an error, so typing errors never reach the database.
+// ParseReference parses a warranty's reference as people type it: in either case,
+// with or without prefix, hyphens and spaces, with O for 0 and I or L for 1. It
+// verifies the check character, so most typos never reach the database.
 func ParseReference(s string) (Reference, error) { return parseReference(WarrantyPrefix, s) }
 
 func parseReference(prefix, s string) (Reference, error) {

@@ -6,48 +6,47 @@ import (
 	"time"
 )
 
-// Bounds of the record of requests.
+// Limits of the request log.
 const (
 	RequestLifetime  = 30 * 24 * time.Hour
-	MaxRequestsKept  = 10_000 // of one user
+	MaxRequestsKept  = 10_000 // per user
 	MaxRequestClient = 80
 )
 
-// RequestRecord is one request that was made with an integration token. It says
-// which route answered and not what was asked for: an address may hold a serial
-// number or a name.
+// RequestRecord is a request made with an integration token. It has the route instead
+// of the path, which may contain serial numbers or names.
 type RequestRecord struct {
-	ID        ID        `json:"id" doc:"Identifier of the record."`
-	Token     TokenName `json:"token" doc:"The integration token it was made with."`
-	At        time.Time `json:"at" doc:"When it was answered."`
-	Method    string    `json:"method" doc:"The HTTP method."`
-	Route     string    `json:"route" doc:"The route that took it, with names in place of what was asked for; - when none did."`
-	Status    int       `json:"status" doc:"The HTTP status of the answer."`
-	Ms        int       `json:"ms" doc:"Milliseconds that the answer took, rounded up."`
-	RequestID string    `json:"request_id" doc:"The answer's X-Request-Id."`
-	Address   string    `json:"address" doc:"Network that it came from: an IPv4 address or an IPv6 /64."`
-	Client    string    `json:"client" doc:"What the caller's program calls itself, in at most 80 characters."`
-	Door      Door      `json:"door" doc:"How it came in."`
+	ID        ID        `json:"id" doc:"Identifier of the log entry."`
+	Token     TokenName `json:"token" doc:"The integration token that was used."`
+	At        time.Time `json:"at" doc:"When the response was sent."`
+	Method    string    `json:"method" doc:"HTTP method."`
+	Route     string    `json:"route" doc:"Matched route, with parameter names in place of values; - if none matched."`
+	Status    int       `json:"status" doc:"HTTP status of the response."`
+	Ms        int       `json:"ms" doc:"Duration in milliseconds, rounded up."`
+	RequestID string    `json:"request_id" doc:"X-Request-Id of the response."`
+	Address   string    `json:"address" doc:"Client network: an IPv4 address or an IPv6 /64."`
+	Client    string    `json:"client" doc:"User-Agent of the client, at most 80 characters."`
+	Door      Door      `json:"door" doc:"Interface that was used."`
 }
 
-// ListTokenRequests asks for the requests of one integration token, newest first.
+// ListTokenRequests is the input of tokens.requests.
 type ListTokenRequests struct {
 	Paging
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the token."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListTokenRequests) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	return c.Err()
 }
 
-// looksSecret finds what may be a bearer secret, or the better part of one.
+// looksSecret matches secrets and parts of secrets.
 var looksSecret = regexp.MustCompile(`sv[cs]_[0-9A-Za-z]{6,}`)
 
-// Printable is what a caller says of itself as it may be kept: one line of plain
-// characters, cut, and without anything that looks like a secret.
+// Printable makes caller-supplied text safe to store: it replaces characters outside
+// printable ASCII, redacts secrets and truncates the text to most bytes.
 func Printable(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Role is what a person is to a warranty.
+// Role is a user's relationship to a warranty.
 type Role string
 
 // The roles.
@@ -17,22 +17,22 @@ const (
 
 var roleNames = namesOf(Owner, Seller, Issuer)
 
-// Values lists the names a Role may have.
+// Values lists the known roles.
 func (Role) Values() []string { return roleNames }
 
-// String is the role's name.
+// String returns the role's name.
 func (r Role) String() string { return string(r) }
 
-// Roles are what a person is to a warranty; one person may be several things.
-// Roles can be compared. The zero value is none.
+// Roles is the set of roles that a user has on a warranty. It is comparable; the
+// zero value is the empty set.
 type Roles struct {
 	mask uint8
-	// unknown are the names that this version does not know, as JSON, each after a
-	// comma. Only a client of a newer service has any.
+	// unknown holds role names from a newer service, as JSON strings with a comma
+	// before each. It is empty in the service itself.
 	unknown string
 }
 
-// NewRoles is the set of some roles.
+// NewRoles returns the set of the given roles.
 func NewRoles(roles ...Role) (set Roles) {
 	for _, r := range roles {
 		set = set.With(r)
@@ -40,13 +40,13 @@ func NewRoles(roles ...Role) (set Roles) {
 	return set
 }
 
-// RolesOf reads the stored bits.
+// RolesOf decodes the stored bit mask.
 func RolesOf(mask int64) Roles { return Roles{mask: uint8(mask & 7)} }
 
-// Mask is the set as the bits that are stored.
+// Mask returns the bit mask to store.
 func (r Roles) Mask() int64 { return int64(r.mask) }
 
-// With is the set with one more role.
+// With returns the set with role added.
 func (r Roles) With(role Role) Roles {
 	if n := EnumNumber(role); n > 0 {
 		r.mask |= 1 << (n - 1)
@@ -55,22 +55,22 @@ func (r Roles) With(role Role) Roles {
 	var name strings.Builder
 	e := json.NewEncoder(&name)
 	e.SetEscapeHTML(false)
-	if e.Encode(string(role)) == nil { // a text always has a JSON form
+	if e.Encode(string(role)) == nil { // strings always encode
 		r.unknown += "," + strings.TrimSuffix(name.String(), "\n")
 	}
 	return r
 }
 
-// Has tells whether the role is held.
+// Has reports whether the set contains role.
 func (r Roles) Has(role Role) bool {
 	n := EnumNumber(role)
 	return n > 0 && r.mask&(1<<(n-1)) != 0
 }
 
-// Equal tells whether both sets hold the same roles.
+// Equal reports whether both sets contain the same roles.
 func (r Roles) Equal(other Roles) bool { return r == other }
 
-// Names lists the roles in a fixed order, those that this version does not know last.
+// Names lists the roles in a fixed order, unknown ones last.
 func (r Roles) Names() []string {
 	names := make([]string, 0, len(roleNames))
 	for i, name := range roleNames {
@@ -85,7 +85,7 @@ func (r Roles) Names() []string {
 	return names
 }
 
-// rolesJSON holds the eight sets of known roles, written once.
+// rolesJSON holds the JSON encoding of each of the eight sets of known roles.
 var rolesJSON = func() (t [8]string) {
 	for mask := range t {
 		t[mask] = "[]"
@@ -96,10 +96,10 @@ var rolesJSON = func() (t [8]string) {
 	return t
 }()
 
-// MarshalJSON writes the roles as an array of their names.
+// MarshalJSON encodes the roles as an array of names.
 func (r Roles) MarshalJSON() ([]byte, error) { return []byte(r.JSON()), nil }
 
-// JSON is the list of the roles' names as JSON.
+// JSON returns the roles as a JSON array of names.
 func (r Roles) JSON() string {
 	known := rolesJSON[r.mask&7]
 	switch {
@@ -111,7 +111,7 @@ func (r Roles) JSON() string {
 	return known[:len(known)-1] + r.unknown + "]"
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, and keeps names that it does not know.
+// UnmarshalJSON decodes an array of names. Unknown names are kept.
 func (r *Roles) UnmarshalJSON(b []byte) error {
 	var names []Role
 	if err := json.Unmarshal(b, &names); err != nil {
@@ -121,10 +121,10 @@ func (r *Roles) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Verb is something a person may do with a warranty that they can see.
+// Verb is an action on a warranty that is permitted by role.
 type Verb uint8
 
-// The verbs of the role table.
+// The verbs.
 const (
 	UpdateFields Verb = iota
 	VoidOrReinstate
@@ -137,7 +137,8 @@ const (
 	SetExternalID
 )
 
-// verbs says who may do what. DecideClaim has a further rule: see MayDecide.
+// verbs maps each verb to the roles that permit it. DecideClaim has an extra rule:
+// see MayDecide.
 var verbs = [...]struct {
 	allowed Roles
 	what    string
@@ -147,26 +148,27 @@ var verbs = [...]struct {
 	Cancel:          {NewRoles(Owner, Issuer), "cancel a warranty"},
 	Delete:          {NewRoles(Owner, Issuer), "delete a warranty"},
 	Transfer:        {NewRoles(Owner), "transfer a warranty"},
-	FileAClaim:      {NewRoles(Owner), "file, answer or withdraw a claim"},
+	FileAClaim:      {NewRoles(Owner), "file, reply to or withdraw a claim"},
 	DecideClaim:     {NewRoles(Seller, Issuer), "decide a claim"},
 	Upload:          {NewRoles(Owner, Seller, Issuer), "upload a document"},
 	SetExternalID:   {NewRoles(Issuer), "set the external id of a warranty"},
 }
 
-// May is nil when one of the roles allows the verb, else the refusal that names those who may.
+// May returns nil if one of the roles permits the verb, and otherwise an error that
+// names the roles that do.
 func (r Roles) May(v Verb) error {
 	if r.mask&verbs[v].allowed.mask != 0 {
 		return nil
 	}
-	return Refuse(RoleNotAllowed, "Only the "+strings.Join(verbs[v].allowed.Names(), " or ")+" may "+verbs[v].what+
-		"; you are its "+strings.Join(r.Names(), " and ")+".")
+	return Refuse(RoleNotAllowed, "Only the "+strings.Join(verbs[v].allowed.Names(), " or ")+" can "+verbs[v].what+
+		". Your role: "+strings.Join(r.Names(), " and ")+".")
 }
 
-// MayDecide is May(DecideClaim) with its further rule: an issuer who is also the
-// owner would decide a claim of their own, so a linked seller does it for them.
+// MayDecide is May(DecideClaim) with one extra rule: an issuer who also owns the
+// warranty cannot decide their own claim if a seller is linked.
 func (r Roles) MayDecide(sellerLinked bool) error {
 	if r.Has(Owner) && r.Has(Issuer) && !r.Has(Seller) && sellerLinked {
-		return Refuse(RoleNotAllowed, "You own this warranty, so its seller decides the claim.")
+		return Refuse(RoleNotAllowed, "You own this warranty, so only its seller can decide the claim.")
 	}
 	return r.May(DecideClaim)
 }

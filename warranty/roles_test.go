@@ -56,7 +56,7 @@ func TestRolesMay(t *testing.T) {
 
 func TestRoleRefusalNamesWhoMay(t *testing.T) {
 	err := warranty.NewRoles(warranty.Seller).May(warranty.Cancel)
-	for _, word := range []string{"owner", "issuer", "cancel", "you are its seller"} {
+	for _, word := range []string{"owner", "issuer", "cancel", "Your role: seller."} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q does not say %q", err, word)
 		}

@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-// SecretKind is the prefix of a secret, so that scanners and people know what they found.
+// SecretKind is the prefix of a secret, which lets people and secret scanners
+// recognize it.
 type SecretKind string
 
-// The kinds of bearer secret.
+// The kinds of secret.
 const (
 	TokenSecret   SecretKind = "svc_"
 	SessionSecret SecretKind = "svs_"
@@ -22,18 +23,19 @@ const (
 	randomChars  = 43 // 62^43 > 2^256
 	crcChars     = 6  // 62^6 > 2^32
 	secretLength = 4 + randomChars + crcChars
-	// PrefixLength is how much of a token's secret is kept readable, to tell tokens apart.
+	// PrefixLength is how many characters of a token's secret are stored in plain
+	// text, to tell tokens apart.
 	PrefixLength = 10
 )
 
-// Hash is the only form in which a secret is stored. The secret has 256 random
-// bits, so a plain SHA-256 can not be turned back.
+// Hash is the stored form of a secret. A secret has 256 random bits, so an unsalted
+// SHA-256 is enough.
 type Hash [sha256.Size]byte
 
-// HashSecret is the stored form of a secret.
+// HashSecret returns the stored form of a secret.
 func HashSecret(secret string) Hash { return sha256.Sum256([]byte(secret)) }
 
-// NewSecret makes a secret of 256 random bits with a checksum at its end.
+// NewSecret generates a secret of 256 random bits followed by a checksum.
 func NewSecret(kind SecretKind, random io.Reader) (string, error) {
 	raw := make([]byte, 32)
 	if _, err := io.ReadFull(random, raw); err != nil {
@@ -43,8 +45,8 @@ func NewSecret(kind SecretKind, random io.Reader) (string, error) {
 	return body + checksum(body), nil
 }
 
-// ParseSecret tells the kind of a secret and whether it is well formed. A typing
-// error is caught here, before the database is asked.
+// ParseSecret returns the kind of a secret and whether its form and checksum are
+// valid, so that typos never reach the database.
 func ParseSecret(s string) (SecretKind, bool) {
 	if len(s) != secretLength {
 		return "", false
@@ -76,7 +78,8 @@ func base62Digits(n *big.Int, width int) string {
 
 const codeChars = 20
 
-// NewCode makes a one-time code of 100 random bits for people to copy from a mail.
+// NewCode generates a one-time code of 100 random bits for people to copy from an
+// email.
 func NewCode(random io.Reader) (string, error) {
 	raw := make([]byte, codeChars)
 	if _, err := io.ReadFull(random, raw); err != nil {
@@ -92,7 +95,8 @@ func NewCode(random io.Reader) (string, error) {
 	return strings.Join(groups, "-"), nil
 }
 
-// HashCode is the stored form of a one-time code, read as forgivingly as a reference.
+// HashCode returns the stored form of a one-time code. Case, hyphens and spaces are
+// ignored, and O, I and L are read as 0, 1 and 1.
 func HashCode(code string) Hash {
 	clean := make([]byte, 0, codeChars)
 	for i := 0; i < len(code) && len(clean) <= codeChars; i++ {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bounds of integration tokens.
+// Limits of integration tokens.
 const (
 	MaxActiveTokens   = 20
 	MaxTokenName      = 80
@@ -24,16 +24,16 @@ type Token struct {
 	Name               string      `json:"name" doc:"Label of the token."`
 	Prefix             string      `json:"prefix" doc:"First characters of the secret, to tell tokens apart."`
 	Scopes             Scopes      `json:"scopes" doc:"What the token may do."`
-	RateLimitPerMinute int         `json:"rate_limit_per_minute" doc:"Requests a minute that the token may make."`
+	RateLimitPerMinute int         `json:"rate_limit_per_minute" doc:"Requests per minute that the token may make."`
 	Status             TokenStatus `json:"status" doc:"Whether the token works."`
 	ExpiresAt          time.Time   `json:"expires_at" doc:"When the token stops working."`
-	LastUsedAt         *time.Time  `json:"last_used_at" doc:"When the token was last used; a few seconds behind."`
+	LastUsedAt         *time.Time  `json:"last_used_at" doc:"When the token was last used. Updated every few seconds."`
 	RevokedAt          *time.Time  `json:"revoked_at" doc:"When the token was revoked."`
-	CreatedAt          time.Time   `json:"created_at" doc:"When the token was made."`
-	Usage              []DayUsage  `json:"usage" doc:"Requests a day over the last 30 days, oldest first; days without any are left out."`
+	CreatedAt          time.Time   `json:"created_at" doc:"When the token was created."`
+	Usage              []DayUsage  `json:"usage" doc:"Requests per day over the last 30 days, oldest first. Days without requests are omitted."`
 }
 
-// RecordID is the id that a created record's Location is made of.
+// RecordID returns the ID used in the Location header of a created record.
 func (t Token) RecordID() ID { return t.ID }
 
 // DayUsage counts a token's requests on one day.
@@ -42,7 +42,7 @@ type DayUsage struct {
 	Requests int64 `json:"requests" doc:"Requests on that day."`
 }
 
-// Show derives the status that the token has now.
+// Show sets Status as of now.
 func (t *Token) Show(now time.Time) {
 	switch {
 	case t.RevokedAt != nil:
@@ -54,7 +54,7 @@ func (t *Token) Show(now time.Time) {
 	}
 }
 
-// TokenStatus tells whether a token works.
+// TokenStatus is whether a token is active, expired or revoked.
 type TokenStatus string
 
 // The statuses of a token.
@@ -66,27 +66,28 @@ const (
 
 var tokenStatusNames = namesOf(TokenIsActive, TokenIsExpired, TokenIsRevoked)
 
-// Values lists the names a TokenStatus may have.
+// Values lists the known token statuses.
 func (TokenStatus) Values() []string { return tokenStatusNames }
 
-// String is the status's name.
+// String returns the status's name.
 func (s TokenStatus) String() string { return string(s) }
 
-// NewToken is a token with its secret: the only time that the secret is shown.
+// NewToken is a token with its secret, which is returned only on creation and
+// rotation.
 type NewToken struct {
 	Token
-	Secret string `json:"secret" doc:"The secret to send as x-api-key. It is shown once and can not be read again."`
+	Secret string `json:"secret" doc:"The secret to send as x-api-key. It is returned only once."`
 }
 
-// CreateToken makes an integration token.
+// CreateToken is the input of tokens.create.
 type CreateToken struct {
-	Name               string     `json:"name,omitzero" required:"true" max:"80" doc:"Label of the token, unique among your active ones." example:"ERP"`
+	Name               string     `json:"name,omitzero" required:"true" max:"80" doc:"Label of the token, unique among your active tokens." example:"ERP"`
 	Scopes             []string   `json:"scopes,omitempty" required:"true" enum:"warranties:read,warranties:write,claims:read,documents:read" doc:"What the token may do." example:"warranties:read"`
-	RateLimitPerMinute *int       `json:"rate_limit_per_minute,omitempty" min:"1" doc:"Requests a minute that the token may make; 100 when left out." example:"100"`
-	ExpiresAt          *time.Time `json:"expires_at,omitempty" doc:"When the token stops working; 365 days from now when left out, at most 5 years."`
+	RateLimitPerMinute *int       `json:"rate_limit_per_minute,omitempty" min:"1" doc:"Requests per minute that the token may make. Defaults to 100." example:"100"`
+	ExpiresAt          *time.Time `json:"expires_at,omitempty" doc:"When the token expires. Defaults to 365 days from now; at most 5 years."`
 }
 
-// Check refuses what no token can be, and fills in what was left out.
+// Check validates the input and sets defaults.
 func (in *CreateToken) Check(now time.Time, maxRate int) error {
 	var c Checks
 	in.checkShape(&c)
@@ -95,7 +96,7 @@ func (in *CreateToken) Check(now time.Time, maxRate int) error {
 		in.RateLimitPerMinute = &rate
 	}
 	if r := *in.RateLimitPerMinute; r < 1 || r > maxRate {
-		c.Add("rate_limit_per_minute", "out_of_range", fmt.Sprintf("Write a number from 1 to %d.", maxRate))
+		c.Add("rate_limit_per_minute", "out_of_range", fmt.Sprintf("Must be between 1 and %d.", maxRate))
 	}
 	if in.ExpiresAt == nil {
 		at := now.AddDate(0, 0, DefaultTokenDays)
@@ -103,15 +104,15 @@ func (in *CreateToken) Check(now time.Time, maxRate int) error {
 	}
 	switch at := *in.ExpiresAt; {
 	case !at.After(now):
-		c.Add("expires_at", "in_the_past", "The token would be expired at once; choose a later time.")
+		c.Add("expires_at", "in_the_past", "Must be in the future.")
 	case at.After(now.AddDate(MaxTokenYears, 0, 0)):
-		c.Add("expires_at", "too_far", "A token lives at most 5 years.")
+		c.Add("expires_at", "too_far", "Must be at most 5 years from now.")
 	}
 	return c.Err()
 }
 
 // CheckShape is the part of Check that needs neither the clock nor the server's
-// limits, so that a decoder can report it along with its own findings.
+// limits. A decoder uses it to report these errors together with its own.
 func (in *CreateToken) CheckShape() error {
 	var c Checks
 	in.checkShape(&c)
@@ -125,14 +126,14 @@ func (in *CreateToken) checkShape(c *Checks) {
 
 func checkScopes(c *Checks, scopes []string) {
 	if len(scopes) == 0 {
-		c.Add("scopes", "required", "Choose at least one of: "+scopeNames()+".")
+		c.Add("scopes", "required", "Choose at least one scope: "+scopeNames()+".")
 	}
 	for i, s := range scopes {
 		switch {
 		case !AllScopes.Has(Scope(s)):
-			c.Add("scopes", "unknown_scope", fmt.Sprintf("Scope number %d is not known; choose from: %s.", i+1, scopeNames()))
+			c.Add("scopes", "unknown_scope", fmt.Sprintf("Scope %d is unknown. Choose from: %s.", i+1, scopeNames()))
 		case slices.Contains(scopes[:i], s):
-			c.Add("scopes", "duplicate", fmt.Sprintf("Scope number %d is given twice.", i+1))
+			c.Add("scopes", "duplicate", fmt.Sprintf("Scope %d is a duplicate. Remove it.", i+1))
 		}
 	}
 }
@@ -145,7 +146,7 @@ func scopeNames() string {
 	return strings.Join(names, ", ")
 }
 
-// ScopeSet is the scopes asked for as a set in its fixed order.
+// ScopeSet returns the requested scopes in their fixed order.
 func (in CreateToken) ScopeSet() Scopes {
 	set := make(Scopes, 0, len(in.Scopes))
 	for _, s := range AllScopes {
@@ -156,39 +157,39 @@ func (in CreateToken) ScopeSet() Scopes {
 	return set
 }
 
-// ListTokens asks for the caller's tokens, newest first.
+// ListTokens is the input of tokens.list.
 type ListTokens struct {
 	Paging
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListTokens) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	return c.Err()
 }
 
-// GetToken asks for one token.
+// GetToken is the input of tokens.get.
 type GetToken struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the token."`
 }
 
-// RotateToken gives a token a new secret.
+// RotateToken is the input of tokens.rotate.
 type RotateToken struct {
 	ID             ID   `json:"id" in:"path" required:"true" doc:"Identifier of the token."`
-	OverlapSeconds *int `json:"overlap_seconds,omitempty" min:"0" max:"86400" doc:"How long the old secret goes on working; 0 when left out."`
+	OverlapSeconds *int `json:"overlap_seconds,omitempty" min:"0" max:"86400" doc:"Seconds for which the old secret keeps working. Defaults to 0."`
 }
 
-// Check refuses an overlap that is out of range.
+// Check validates the input.
 func (in *RotateToken) Check() error {
 	var c Checks
 	if o := in.OverlapSeconds; o != nil && (*o < 0 || *o > MaxOverlapSeconds) {
-		c.Add("overlap_seconds", "out_of_range", "Write a number of seconds from 0 to 86400.")
+		c.Add("overlap_seconds", "out_of_range", "Must be between 0 and 86400 seconds.")
 	}
 	return c.Err()
 }
 
-// RevokeToken ends a token at once.
+// RevokeToken is the input of tokens.revoke.
 type RevokeToken struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the token."`
 }

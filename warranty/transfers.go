@@ -2,42 +2,42 @@ package warranty
 
 import "time"
 
-// TransferLifetime is how long an offer can be accepted.
+// TransferLifetime is how long a transfer can be accepted.
 const TransferLifetime = 7 * 24 * time.Hour
 
-// OfferTransfer offers a warranty to a new owner. A newer offer replaces an older one.
+// OfferTransfer is the input of transfers.offer. A new offer replaces an earlier one.
 type OfferTransfer struct {
 	ID    ID     `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
-	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Address of the new owner; the code is mailed there." example:"kim@people.example"`
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the new owner. We send the code to it." example:"kim@people.example"`
 }
 
-// Check refuses what is no address.
+// Check validates the input.
 func (in *OfferTransfer) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
 	return c.Err()
 }
 
-// TransferOffer is an offer with its code, which is shown once.
+// TransferOffer is a transfer with its code, which is returned only once.
 type TransferOffer struct {
 	WarrantyID ID        `json:"warranty_id" doc:"Identifier of the warranty."`
-	Email      string    `json:"email" format:"email" doc:"Address of the new owner."`
-	Mailed     bool      `json:"mailed" doc:"Whether the code is mailed there. It is not while your own address is not verified; then hand it on yourself."`
-	Code       string    `json:"code" doc:"One-time code: whoever is signed in and has it becomes the owner."`
-	ExpiresAt  time.Time `json:"expires_at" doc:"When the offer ends."`
+	Email      string    `json:"email" format:"email" doc:"Email address of the new owner."`
+	Mailed     bool      `json:"mailed" doc:"Whether the code is emailed to the new owner. If your own address is not verified, it is not: pass the code on yourself."`
+	Code       string    `json:"code" doc:"One-time code. Any signed-in user who accepts with it becomes the owner."`
+	ExpiresAt  time.Time `json:"expires_at" doc:"When the code expires."`
 }
 
-// CancelTransfer calls an offer off.
+// CancelTransfer is the input of transfers.cancel.
 type CancelTransfer struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
 }
 
-// AcceptTransfer makes the caller the owner.
+// AcceptTransfer is the input of transfers.accept.
 type AcceptTransfer struct {
-	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code of the offer." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The transfer code." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
 }
 
-// Check refuses an empty code.
+// Check validates the input.
 func (in *AcceptTransfer) Check() error {
 	var c Checks
 	c.code(in.Code)

@@ -6,37 +6,45 @@ import (
 	"unicode"
 )
 
-// VerifyWarranty asks whether a reference number stands for a warranty.
+// VerifyWarranty is the input of warranties.verify.
 type VerifyWarranty struct {
-	Reference string `json:"reference" in:"path" required:"true" doc:"Reference number as printed; case, spaces and hyphens do not matter." example:"WR-7K2M-9QXT-4D8P-HV3A"`
-	Serial    string `json:"serial,omitzero" in:"query" max:"120" doc:"Serial number to compare with the record's; the answer only tells whether it matches."`
+	Reference string `json:"reference" in:"path" required:"true" doc:"Reference number. Case, spaces and hyphens are ignored." example:"WR-7K2M-9QXT-4D8P-HV3A"`
+	Serial    string `json:"serial,omitzero" in:"query" max:"120" doc:"Serial number to compare. The response says only whether it matches."`
 }
 
-// Check refuses texts that no serial number can be.
+// Check validates the input.
 func (in *VerifyWarranty) Check() error {
 	var c Checks
 	in.Serial = c.text("serial", in.Serial, 0, MaxSerialNumber)
 	return c.Err()
 }
 
-// Verification is what anyone who has the reference may know of a warranty, and no more.
+// Verification is what anyone with the reference number may know about a warranty.
 type Verification struct {
-	ReferenceNumber Reference `json:"reference_number" doc:"Number printed on the warranty."`
+	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
-	Category        *string   `json:"category" doc:"Kind of product."`
-	Status          Status    `json:"status" doc:"Where the warranty stands today."`
-	StartDate       Date      `json:"start_date" doc:"First day of cover."`
-	EndDate         Date      `json:"end_date" doc:"Last day of cover, inclusive; 9999-12-31 means for life."`
-	SerialNumber    *string   `json:"serial_number" doc:"Serial number, masked but for its last characters."`
-	SerialMatches   *bool     `json:"serial_matches" doc:"Whether the serial number asked about is the record's; null when none was asked about."`
-	Issuer          string    `json:"issuer" doc:"Name of who issued the warranty."`
-	CheckedAt       time.Time `json:"checked_at" doc:"When this was checked."`
+	Category        *string   `json:"category" doc:"Product category."`
+	Status          Status    `json:"status" doc:"Status of the warranty today."`
+	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
+	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	SerialNumber    *string   `json:"serial_number" doc:"Serial number, masked except for its last characters."`
+	SerialMatches   *bool     `json:"serial_matches" doc:"Whether the given serial number matches; null if none was given."`
+	Issuer          string    `json:"issuer" doc:"Name of the issuer."`
+	CheckedAt       time.Time `json:"checked_at" doc:"When the warranty was checked."`
 }
 
-// Verified is what a warranty shows to anyone with its reference. Its Status must have been derived.
+// Verified returns what anyone with the reference number may know. Call Show first.
 func (w Warranty) Verified(issuer, askedSerial string, now time.Time) Verification {
-	v := Verification{ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName, Category: w.Category, Status: w.Status,
-		StartDate: w.StartDate, EndDate: w.EndDate, Issuer: issuer, CheckedAt: now}
+	v := Verification{
+		ReferenceNumber: w.ReferenceNumber,
+		ProductName:     w.ProductName,
+		Category:        w.Category,
+		Status:          w.Status,
+		StartDate:       w.StartDate,
+		EndDate:         w.EndDate,
+		Issuer:          issuer,
+		CheckedAt:       now,
+	}
 	serial := ""
 	if w.SerialNumber != nil {
 		serial = *w.SerialNumber
@@ -49,8 +57,8 @@ func (w Warranty) Verified(issuer, askedSerial string, now time.Time) Verificati
 	return v
 }
 
-// maskSerial shows the last four characters of a serial number that is long
-// enough to stay secret all the same.
+// maskSerial masks a serial number, except for the last four characters of one that
+// has at least eight.
 func maskSerial(serial string) string {
 	const hidden = "••••"
 	runes := []rune(serial)
@@ -60,7 +68,8 @@ func maskSerial(serial string) string {
 	return hidden + string(runes[len(runes)-4:])
 }
 
-// bareSerial is a serial number as it is compared: without case, spaces and hyphens.
+// bareSerial returns the form in which serial numbers are compared: folded, without
+// spaces and hyphens.
 func bareSerial(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) {
@@ -70,5 +79,7 @@ func bareSerial(s string) string {
 	}, Fold(s))
 }
 
-// ErrUnknownReference answers references that are mistyped, unknown or deleted: nobody can tell which.
-var ErrUnknownReference = Refuse(NotFound, "No warranty has this reference number. Compare it with the printed one; it looks like WR-XXXX-XXXX-XXXX-XXXX.")
+// ErrUnknownReference means that a reference is mistyped, unknown or deleted. Callers
+// cannot tell which.
+var ErrUnknownReference = Refuse(NotFound,
+	"No warranty has this reference number. Check it for typos; the format is WR-XXXX-XXXX-XXXX-XXXX.")

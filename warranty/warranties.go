@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Lengths of texts, in characters.
+// Maximum lengths, in characters.
 const (
 	MaxProductName  = 200
 	MaxDescription  = 5000
@@ -23,56 +23,57 @@ const (
 	MaxIfMatch      = 1000
 )
 
-// Warranty is a record of cover for one product, as its reader sees it today.
+// Warranty is a warranty record as a user sees it today.
 type Warranty struct {
 	ID              ID        `json:"id" doc:"Identifier of the warranty."`
-	ReferenceNumber Reference `json:"reference_number" doc:"Number printed on the warranty; anyone who has it can verify the cover."`
+	ReferenceNumber Reference `json:"reference_number" doc:"Reference number. Anyone who has it can verify the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
-	Description     *string   `json:"description" doc:"Terms or remarks."`
+	Description     *string   `json:"description" doc:"Terms or notes."`
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number of the product."`
-	ExternalID      *string   `json:"external_id" doc:"The issuer's own number for the record; null for everyone else."`
-	Category        *string   `json:"category" doc:"Kind of product, in your own words."`
-	Supplier        *string   `json:"supplier" doc:"Who supplied the product."`
-	SellerName      *string   `json:"seller_name" doc:"Who sold the product."`
-	SellerEmail     *string   `json:"seller_email" format:"email" doc:"The seller's e-mail address; the account that verified it sees the record."`
-	StartDate       Date      `json:"start_date" doc:"First day of cover."`
-	EndDate         Date      `json:"end_date" doc:"Last day of cover, inclusive; 9999-12-31 means for life."`
-	Status          Status    `json:"status" doc:"What was set, except that an active warranty shows as upcoming before its start and expired after its end."`
-	DaysRemaining   *int      `json:"days_remaining" doc:"Whole days of cover left after today; null unless active, and for life."`
-	Roles           Roles     `json:"roles" doc:"What you are to this warranty."`
-	VerifyURL       string    `json:"verify_url" format:"uri" doc:"Public page that verifies this warranty."`
-	CreatedAt       time.Time `json:"created_at" doc:"When the record was made."`
+	ExternalID      *string   `json:"external_id" doc:"The issuer's own ID for the record; null for everyone else."`
+	Category        *string   `json:"category" doc:"Product category, free text."`
+	Supplier        *string   `json:"supplier" doc:"Name of the supplier."`
+	SellerName      *string   `json:"seller_name" doc:"Name of the seller."`
+	SellerEmail     *string   `json:"seller_email" format:"email" doc:"Email address of the seller. The account that has verified it can see the record."`
+	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
+	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	Status          Status    `json:"status" doc:"Status today. An active warranty is upcoming before its start date and expired after its end date."`
+	DaysRemaining   *int      `json:"days_remaining" doc:"Days of coverage left after today; null if the warranty is not active or is for life."`
+	Roles           Roles     `json:"roles" doc:"Your roles on this warranty."`
+	VerifyURL       string    `json:"verify_url" format:"uri" doc:"URL of the public verification page."`
+	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
 
-	// Standing is the status that is stored: active, void or cancelled.
+	// Standing is the stored status: active, void or cancelled.
 	Standing Status `json:"-"`
-	// Version counts the changes of the record; it is the ETag.
+	// Version counts the changes to the record. It is the ETag.
 	Version int64 `json:"-"`
-	// Replay marks the repeated answer to a repeated Idempotency-Key.
+	// Replay is true if this is the stored result of an earlier request with the same
+	// Idempotency-Key.
 	Replay bool `json:"-"`
 }
 
-// RecordID is the id that a created record's Location is made of.
+// RecordID returns the ID used in the Location header of a created record.
 func (w Warranty) RecordID() ID { return w.ID }
 
-// ETag is the record's version as an HTTP entity tag.
+// ETag returns the version as an HTTP entity tag.
 func (w Warranty) ETag() string { return fmt.Sprintf(`"%d"`, w.Version) }
 
-// Replayed tells whether this is the stored answer of an earlier request.
+// Replayed reports whether this is the stored result of an earlier request.
 func (w Warranty) Replayed() bool { return w.Replay }
 
-// SetETag puts the version back that an ETag says; a client reads it there.
+// SetETag sets the version from an ETag header. Clients use it.
 func (w *Warranty) SetETag(tag string) {
 	if n, err := strconv.ParseInt(strings.Trim(tag, `"`), 10, 64); err == nil {
 		w.Version = n
 	}
 }
 
-// SetReplayed puts back whether this is the stored answer of an earlier request.
+// SetReplayed sets Replay from the Idempotent-Replayed header. Clients use it.
 func (w *Warranty) SetReplayed(replayed bool) { w.Replay = replayed }
 
-// Matches tells whether an If-Match value names this version of the record. An
-// empty one, which is a condition that was not made, matches; a weak tag never does.
+// Matches reports whether an If-Match value matches this version of the record. An
+// empty value always matches; a weak tag never does.
 func (w Warranty) Matches(ifMatch string) bool {
 	if ifMatch == "" {
 		return true
@@ -81,12 +82,12 @@ func (w Warranty) Matches(ifMatch string) bool {
 	return ok && (slices.Contains(tags, "*") || slices.Contains(tags, w.ETag()))
 }
 
-// ValidIfMatch tells whether a value is what RFC 9110 allows in If-Match: entity
-// tags in a list, or * alone.
+// ValidIfMatch reports whether value is a valid If-Match header by RFC 9110: a list of
+// entity tags, or *.
 func ValidIfMatch(value string) bool { _, ok := entityTags(value); return ok }
 
-// entityTags reads an If-Match value. Empty elements of a list are skipped, as the
-// RFC asks of readers; * stands alone.
+// entityTags parses an If-Match value. It skips empty list elements, as RFC 9110
+// requires.
 func entityTags(value string) (tags []string, ok bool) {
 	rest := strings.Trim(value, " \t")
 	if rest == "*" {
@@ -114,8 +115,8 @@ func entityTags(value string) (tags []string, ok bool) {
 	return tags, len(tags) > 0
 }
 
-// Show derives what depends on the day: the status that is shown and the days
-// that are left. Nothing derived is stored, so a status can not drift from the dates.
+// Show sets Status and DaysRemaining as of today. They are never stored, so they
+// cannot disagree with the dates.
 func (w *Warranty) Show(today Date) {
 	w.Status, w.DaysRemaining = w.Standing, nil
 	switch {
@@ -130,15 +131,15 @@ func (w *Warranty) Show(today Date) {
 	}
 }
 
-// Covers tells whether the warranty covers something that happened on the day.
+// Covers reports whether the warranty covers an incident on the given day.
 func (w Warranty) Covers(day Date) bool {
 	return w.Standing == Active && day >= w.StartDate && day <= w.EndDate
 }
 
-// Status is where a warranty stands.
+// Status is the status of a warranty.
 type Status string
 
-// The statuses. Only the first three are stored; the others are derived from the dates.
+// The statuses. Only the first three are stored; the others follow from the dates.
 const (
 	Active    Status = "active"
 	Void      Status = "void"
@@ -149,27 +150,27 @@ const (
 
 var statusNames = namesOf(Active, Void, Cancelled, Upcoming, Expired)
 
-// Values lists the names a Status may have.
+// Values lists the known statuses.
 func (Status) Values() []string { return statusNames }
 
-// String is the status's name.
+// String returns the status's name.
 func (s Status) String() string { return string(s) }
 
-// statusMoves says which status may follow which. Cancelled is final.
+// statusMoves lists the allowed changes of the stored status. Cancelled is final.
 var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active}, Cancelled: nil}
 
-// ListWarranties asks for the caller's warranties, newest first.
+// ListWarranties is the input of warranties.list.
 type ListWarranties struct {
 	Paging
-	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties that show this status."`
-	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only this category; case does not matter."`
+	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
+	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
 	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
-	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Text to find in product name, serial number and reference."`
-	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external id."`
+	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the product name, serial number and reference number."`
+	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
 	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
 }
 
-// Check refuses what no list can be asked for.
+// Check validates the input.
 func (in *ListWarranties) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
@@ -177,32 +178,32 @@ func (in *ListWarranties) Check() error {
 	in.Q = c.text("q", in.Q, 0, MaxQuery)
 	in.ExternalID = c.text("external_id", in.ExternalID, 0, MaxExternalID)
 	if d := in.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
-		c.Add("expiring_within_days", "out_of_range", "Write a number of days from 0 to 3650.")
+		c.Add("expiring_within_days", "out_of_range", "Must be between 0 and 3650 days.")
 	}
 	return c.Err()
 }
 
-// GetWarranty asks for one warranty.
+// GetWarranty is the input of warranties.get.
 type GetWarranty struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
 }
 
-// CreateWarranty makes a warranty of which the caller is owner and issuer.
+// CreateWarranty is the input of warranties.create.
 type CreateWarranty struct {
 	ProductName    string  `json:"product_name,omitzero" required:"true" max:"200" doc:"What is covered." example:"Bosch Serie 6 washing machine"`
-	StartDate      Date    `json:"start_date,omitzero" required:"true" doc:"First day of cover." example:"2026-03-01"`
-	EndDate        Date    `json:"end_date,omitzero" required:"true" doc:"Last day of cover, inclusive; 9999-12-31 means for life." example:"2028-02-29"`
-	Description    string  `json:"description,omitzero" max:"5000" doc:"Terms or remarks."`
+	StartDate      Date    `json:"start_date,omitzero" required:"true" doc:"First day of coverage." example:"2026-03-01"`
+	EndDate        Date    `json:"end_date,omitzero" required:"true" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime." example:"2028-02-29"`
+	Description    string  `json:"description,omitzero" max:"5000" doc:"Terms or notes."`
 	SerialNumber   string  `json:"serial_number,omitzero" max:"120" doc:"Serial number of the product." example:"WGG244A20-0017"`
-	ExternalID     string  `json:"external_id,omitzero" max:"120" doc:"Your own number for the record, unique among those that you issued. A second create with it is refused." example:"order-4711-2"`
-	Category       string  `json:"category,omitzero" max:"80" doc:"Kind of product, in your own words." example:"Appliances"`
-	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Who supplied the product."`
-	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Who sold the product."`
-	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"The seller's e-mail address; the account that verified it will see the record."`
-	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string of yours. The same key and body within 24 hours give the same answer and make no second record."`
+	ExternalID     string  `json:"external_id,omitzero" max:"120" doc:"Your own ID for the record, unique among the records that you issued. A second create with the same ID is rejected." example:"order-4711-2"`
+	Category       string  `json:"category,omitzero" max:"80" doc:"Product category, free text." example:"Appliances"`
+	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Name of the supplier."`
+	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Name of the seller."`
+	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"Email address of the seller. The account that has verified it can see the record."`
+	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record."`
 }
 
-// Check trims the texts and refuses what a warranty can not be made of.
+// Check trims and validates the input.
 func (in *CreateWarranty) Check() error {
 	var c Checks
 	in.ProductName = c.text("product_name", in.ProductName, 1, MaxProductName)
@@ -216,44 +217,47 @@ func (in *CreateWarranty) Check() error {
 	in.SellerEmail = c.email("seller_email", in.SellerEmail, false)
 	if in.IdempotencyKey != nil {
 		key := strings.TrimSpace(*in.IdempotencyKey)
-		// The IETF draft writes the key as a quoted string; most clients do not.
+		// The IETF draft quotes the key; most clients do not.
 		if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
 			key = key[1 : len(key)-1]
 		}
 		if len(key) < 1 || len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7E }) {
-			c.Add("idempotency_key", "invalid", "Write the Idempotency-Key as 1 to 255 printable ASCII characters.")
+			c.Add("idempotency_key", "invalid", "Must be 1 to 255 printable ASCII characters.")
 		}
 		in.IdempotencyKey = &key
 	}
 	return c.Err()
 }
 
+const endBeforeStart = "Must be on or after the start date."
+
 func checkDates(c *Checks, start, end Date) {
 	if start.IsZero() {
-		c.Add("start_date", "required", "This field is required; write it as YYYY-MM-DD.")
+		c.Add("start_date", "required", "This field is required. Use the format YYYY-MM-DD.")
 	}
 	if end.IsZero() {
-		c.Add("end_date", "required", "This field is required; write it as YYYY-MM-DD.")
+		c.Add("end_date", "required", "This field is required. Use the format YYYY-MM-DD.")
 	}
 	if !start.IsZero() && !end.IsZero() && end < start {
-		c.Add("end_date", "before_start", "The last day of cover can not be before its first day.")
+		c.Add("end_date", "before_start", endBeforeStart)
 	}
 }
 
-// UpdateWarranty changes the fields that are given and leaves the others.
+// UpdateWarranty is the input of warranties.update. Fields that are nil stay as they
+// are.
 type UpdateWarranty struct {
 	ID          ID      `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
 	ProductName *string `json:"product_name,omitempty" max:"200" doc:"What is covered."`
-	StartDate   *Date   `json:"start_date,omitempty" doc:"First day of cover."`
-	EndDate     *Date   `json:"end_date,omitempty" doc:"Last day of cover, inclusive; 9999-12-31 means for life."`
-	Status      *Status `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates."`
-	Category    *string `json:"category,omitempty" null:"true" max:"80" doc:"Kind of product; an empty text takes it away."`
-	Supplier    *string `json:"supplier,omitempty" null:"true" max:"200" doc:"Who supplied the product; an empty text takes it away."`
-	ExternalID  *string `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own number for the record; an empty text takes it away. Only the issuer can set it."`
-	IfMatch     string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Change the record only while its ETag is this one."`
+	StartDate   *Date   `json:"start_date,omitempty" doc:"First day of coverage."`
+	EndDate     *Date   `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	Status      *Status `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
+	Category    *string `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
+	Supplier    *string `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
+	ExternalID  *string `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
+	IfMatch     string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
 }
 
-// Check trims the texts and refuses what no warranty may be changed to.
+// Check trims and validates the input.
 func (in *UpdateWarranty) Check() error {
 	var c Checks
 	trim := func(field string, value *string, least, most int) {
@@ -267,33 +271,35 @@ func (in *UpdateWarranty) Check() error {
 	trim("external_id", in.ExternalID, 0, MaxExternalID)
 	in.IfMatch = c.ifMatch(in.IfMatch)
 	if in.StartDate != nil && in.StartDate.IsZero() {
-		c.Add("start_date", "required", "A warranty always has this date; leave the field out to keep it.")
+		c.Add("start_date", "required", "Cannot be empty. Omit the field to keep the current date.")
 	}
 	if in.EndDate != nil && in.EndDate.IsZero() {
-		c.Add("end_date", "required", "A warranty always has this date; leave the field out to keep it.")
+		c.Add("end_date", "required", "Cannot be empty. Omit the field to keep the current date.")
 	}
-	if in.StartDate != nil && in.EndDate != nil && !in.StartDate.IsZero() && !in.EndDate.IsZero() && *in.EndDate < *in.StartDate {
-		c.Add("end_date", "before_start", "The last day of cover can not be before its first day.")
+	if in.StartDate != nil && in.EndDate != nil && !in.StartDate.IsZero() && !in.EndDate.IsZero() &&
+		*in.EndDate < *in.StartDate {
+		c.Add("end_date", "before_start", endBeforeStart)
 	}
 	if in.Status != nil {
 		switch *in.Status {
 		case "":
-			c.Add("status", "required", "A warranty always has a status; leave the field out to keep it.")
+			c.Add("status", "required", "Cannot be empty. Omit the field to keep the current status.")
 		case Upcoming, Expired:
-			c.Add("status", "not_settable", "This status follows from the dates: change start_date or end_date instead. Settable are active, void and cancelled.")
+			c.Add("status", "not_settable",
+				"Must be active, void or cancelled. For upcoming or expired, change start_date or end_date instead.")
 		}
 	}
 	return c.Err()
 }
 
-// fields tells whether the change touches anything but the status and the
-// issuer's number.
+// fields reports whether the update changes anything besides the status and the
+// external ID.
 func (in UpdateWarranty) fields() bool {
 	return in.ProductName != nil || in.StartDate != nil || in.EndDate != nil || in.Category != nil || in.Supplier != nil
 }
 
-// Apply makes the change to a warranty whose Roles are the caller's, or says
-// why it may not be made. It is the whole rule of PUT, and touches nothing else.
+// Apply returns the updated warranty, or an error if the roles in w.Roles or the
+// status do not permit the update. It has no side effects.
 func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	if in.fields() {
 		if err := w.Roles.May(UpdateFields); err != nil {
@@ -323,8 +329,8 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 		if in.EndDate == nil {
 			field = "start_date"
 		}
-		c.Add(field, "before_start", "The last day of cover would be before its first day: the record has "+
-			w.StartDate.String()+" to "+w.EndDate.String()+" with this change.")
+		c.Add(field, "before_start", "The end date must be on or after the start date. With this change the warranty would run from "+
+			w.StartDate.String()+" to "+w.EndDate.String()+".")
 		return w, c.Err()
 	}
 	return w, nil
@@ -347,9 +353,10 @@ func moveStatus(w Warranty, to Status) error {
 		names = append(names, s.String())
 	}
 	if len(names) == 0 {
-		return Refuse(InvalidTransition, "A "+w.Standing.String()+" warranty stays "+w.Standing.String()+".")
+		return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+" and can no longer change status.")
 	}
-	return Refuse(InvalidTransition, "A "+w.Standing.String()+" warranty can become: "+strings.Join(names, ", ")+".")
+	return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+". It can only change to: "+
+		strings.Join(names, ", ")+".")
 }
 
 func set[T any](field *T, value *T) {
@@ -364,7 +371,7 @@ func setOptional(field **string, value *string) {
 	}
 }
 
-// Optional is nil for an empty text: the form in which a record holds what was not given.
+// Optional returns nil for an empty string, and otherwise a pointer to s.
 func Optional(s string) *string {
 	if s == "" {
 		return nil
@@ -372,13 +379,13 @@ func Optional(s string) *string {
 	return &s
 }
 
-// DeleteWarranty takes a warranty away; its history stays.
+// DeleteWarranty is the input of warranties.delete.
 type DeleteWarranty struct {
 	ID      ID     `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
-	IfMatch string `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only while its ETag is this one."`
+	IfMatch string `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only if its ETag matches."`
 }
 
-// Check refuses what no entity tag can be.
+// Check validates the input.
 func (in *DeleteWarranty) Check() error {
 	var c Checks
 	in.IfMatch = c.ifMatch(in.IfMatch)

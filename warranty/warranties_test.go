@@ -175,12 +175,12 @@ func TestInvalidTransitionListsWhatIsAllowed(t *testing.T) {
 	w := sample()
 	w.Standing = warranty.Void
 	_, err := warranty.UpdateWarranty{Status: new(warranty.Cancelled)}.Apply(w)
-	if !strings.Contains(err.Error(), "can become: active.") {
+	if !strings.Contains(err.Error(), "It can only change to: active.") {
 		t.Errorf("a void warranty: %v", err)
 	}
 	w.Standing = warranty.Cancelled
 	_, err = warranty.UpdateWarranty{Status: new(warranty.Active)}.Apply(w)
-	if !strings.Contains(err.Error(), "stays cancelled") {
+	if !strings.Contains(err.Error(), "is cancelled and can no longer change") {
 		t.Errorf("a cancelled warranty: %v", err)
 	}
 }

@@ -9,8 +9,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Document is one that machines read to find their way. It stays the same while
-// the process runs.
+// Document is a discovery document. It does not change while the process runs.
 type Document struct {
 	Path, MediaType string
 	Body            []byte
@@ -18,7 +17,7 @@ type Document struct {
 
 const (
 	serviceTitle = "Warranty Records"
-	serviceText  = "List, read, create, update, delete and verify warranties; read claims and document metadata."
+	serviceText  = "List, get, create, update, delete and verify warranties; read claims and document metadata."
 	mcpPath      = "/api/mcp"
 	catalogPath  = "/.well-known/api-catalog"
 	cardPath     = "/.well-known/mcp.json"
@@ -26,9 +25,8 @@ const (
 	cardType     = "application/mcp-server-card+json"
 )
 
-// Discovery makes every document of discovery from the operation table, with
-// addresses below the public one alone. protocols are the versions of MCP that
-// the endpoint speaks, newest first.
+// Discovery returns all discovery documents of the service at publicURL. protocols lists
+// the MCP versions that the endpoint supports, newest first.
 func Discovery(publicURL, version string, protocols []string) ([]Document, error) {
 	openAPI, err := OpenAPI(publicURL, Version)
 	if err != nil {
@@ -57,7 +55,7 @@ func Discovery(publicURL, version string, protocols []string) ([]Document, error
 	return documents, nil
 }
 
-// CatalogLink is the header by which a HEAD of the catalogue names itself.
+// CatalogLink returns the Link header of the API catalog (RFC 9727).
 func CatalogLink(publicURL string) string {
 	return "<" + publicURL + catalogPath + `>; rel="api-catalog"`
 }
@@ -67,40 +65,54 @@ type discovery struct {
 	protocols    []string
 }
 
-// object is a JSON object in the order in which it was written.
+// object is a JSON object that keeps the order of its members.
 type object = ordered[any]
 
-// serverCard is the draft of MCP's server card.
+// serverCard returns the MCP server card (draft).
 func (d discovery) serverCard() object {
+	key := object{
+		{"name", "x-api-key"},
+		{"description", "Integration token. Create one in Settings, API / CLI / MCP."},
+		{"isRequired", true},
+		{"isSecret", true},
+	}
 	return object{
 		{"$schema", "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json"},
-		{"name", "example.warranty/svc-mcp"}, {"version", d.version}, {"title", serviceTitle}, {"description", serviceText}, {"websiteUrl", d.url + "/"},
+		{"name", "example.warranty/svc-mcp"},
+		{"version", d.version},
+		{"title", serviceTitle},
+		{"description", serviceText},
+		{"websiteUrl", d.url + "/"},
 		{"remotes", []object{{
-			{"type", "streamable-http"}, {"url", d.url + mcpPath},
-			{"headers", []object{{{"name", "x-api-key"}, {"description", "Integration token, generated in Settings, API / CLI / MCP."}, {"isRequired", true}, {"isSecret", true}}}},
+			{"type", "streamable-http"},
+			{"url", d.url + mcpPath},
+			{"headers", []object{key}},
 			{"supportedProtocolVersions", d.protocols},
 		}}},
 	}
 }
 
-// agentCard is A2A's card. The service answers no A2A operation, so it claims no
-// interface; the card says where agents can go instead.
+// agentCard returns the A2A agent card. The service has no A2A interface; the card
+// points agents to MCP.
 func (d discovery) agentCard() object {
 	return object{
 		{"name", serviceTitle},
-		{"description", serviceText + " This is not an A2A agent and offers no A2A interface: agents connect over MCP at " + d.url + mcpPath +
-			" with an integration token in the header x-api-key; see " + d.url + cardPath + "."},
-		{"version", d.version}, {"supportedInterfaces", []object{}}, {"provider", object{{"organization", serviceTitle}, {"url", d.url + "/"}}},
+		{"description", serviceText + " This service has no A2A interface. Agents connect over MCP at " + d.url + mcpPath +
+			" with an integration token in the x-api-key header; see " + d.url + cardPath + "."},
+		{"version", d.version},
+		{"supportedInterfaces", []object{}},
+		{"provider", object{{"organization", serviceTitle}, {"url", d.url + "/"}}},
 		{"documentationUrl", d.url + "/llms.txt"},
 		{"capabilities", object{{"streaming", false}, {"pushNotifications", false}, {"extendedAgentCard", false}}},
 		{"securitySchemes", object{{"integrationToken", object{{"apiKeySecurityScheme", object{
 			{"location", "header"}, {"name", "x-api-key"}, {"description", "Scoped integration token."}}}}}}},
-		{"defaultInputModes", []string{"application/json"}}, {"defaultOutputModes", []string{"application/json"}},
+		{"defaultInputModes", []string{"application/json"}},
+		{"defaultOutputModes", []string{"application/json"}},
 		{"skills", skills()},
 	}
 }
 
-// skills are the tools, grouped by the scope that they need.
+// skills lists the tools, grouped by the scope that they need.
 func skills() []object {
 	var list []object
 	for _, scope := range warranty.AllScopes {
@@ -112,44 +124,66 @@ func skills() []object {
 			}
 		}
 		list = append(list, object{
-			{"id", verb + "-" + noun}, {"name", strings.ToUpper(verb[:1]) + verb[1:] + " " + noun},
-			{"description", "MCP tools with the scope " + string(scope) + ": " + strings.Join(tools, ", ") + "."}, {"tags", []string{noun, verb}},
+			{"id", verb + "-" + noun},
+			{"name", strings.ToUpper(verb[:1]) + verb[1:] + " " + noun},
+			{"description", "MCP tools with the scope " + string(scope) + ": " + strings.Join(tools, ", ") + "."},
+			{"tags", []string{noun, verb}},
 		})
 	}
 	return list
 }
 
-// catalog is RFC 9727's set of links.
+// catalog returns the API catalog as an RFC 9727 linkset.
 func (d discovery) catalog() object {
 	link := func(href, mediaType string) []object { return []object{{{"href", d.url + href}, {"type", mediaType}}} }
 	return object{{"linkset", []object{
-		{{"anchor", d.url + catalogPath}, {"item", []object{
-			{{"href", d.url + string(api.V1)}, {"title", serviceTitle + " REST API v1"}},
-			{{"href", d.url + mcpPath}, {"title", serviceTitle + " MCP endpoint"}}}}},
-		{{"anchor", d.url + string(api.V1)}, {"service-desc", link("/openapi.json", "application/json")},
-			{"service-doc", link("/llms.txt", "text/plain")}, {"status", link("/healthz", "application/json")}},
-		{{"anchor", d.url + mcpPath}, {"service-desc", link(cardPath, cardType)}, {"service-meta", link(agentPath, "application/json")}},
+		{
+			{"anchor", d.url + catalogPath},
+			{"item", []object{
+				{{"href", d.url + string(api.V1)}, {"title", serviceTitle + " REST API v1"}},
+				{{"href", d.url + mcpPath}, {"title", serviceTitle + " MCP endpoint"}},
+			}},
+		},
+		{
+			{"anchor", d.url + string(api.V1)},
+			{"service-desc", link("/openapi.json", "application/json")},
+			{"service-doc", link("/llms.txt", "text/plain")},
+			{"status", link("/healthz", "application/json")},
+		},
+		{
+			{"anchor", d.url + mcpPath},
+			{"service-desc", link(cardPath, cardType)},
+			{"service-meta", link(agentPath, "application/json")},
+		},
 	}}}
 }
 
-// llms is the guide for language models.
+// llms returns the guide for language models.
 func (d discovery) llms() string {
 	var b strings.Builder
 	scopes := make([]string, 0, len(warranty.AllScopes))
 	for _, s := range warranty.AllScopes {
 		scopes = append(scopes, string(s))
 	}
-	fmt.Fprintf(&b, "# %s\n\n> %s Over REST, a command line and MCP; every call needs an integration token in the x-api-key header.\n\n", serviceTitle, serviceText)
-	fmt.Fprintf(&b, "Base address: %s%s. Scopes: %s. Limit: %d requests a minute for a token unless it was given another; see the X-RateLimit headers. "+
-		"Records are limited to those that the token's user owns, sold or issued. Errors are application/problem+json and say how to mend what is wrong. "+
-		"Creates should carry an Idempotency-Key. Addresses of private files are never returned.\n\n", d.url, api.V1, strings.Join(scopes, ", "), warranty.DefaultTokenRate)
-	fmt.Fprintf(&b, "## API\n\n- [OpenAPI description](%s/openapi.json): every path, parameter, schema and error\n- [API catalogue](%s%s): RFC 9727 linkset\n", d.url, d.url, catalogPath)
+	fmt.Fprintf(&b, "# %s\n\n> %s Available over REST, a command line and MCP. "+
+		"Every call needs an integration token in the x-api-key header.\n\n", serviceTitle, serviceText)
+	fmt.Fprintf(&b, "Base URL: %s%s. Scopes: %s. "+
+		"Rate limit: %d requests per minute per token unless configured otherwise; see the X-RateLimit headers. "+
+		"You only see records that the token's user owns, sold or issued. "+
+		"Errors are application/problem+json and say how to fix the request. "+
+		"Send an Idempotency-Key when you create a record. URLs of private files are never returned.\n\n",
+		d.url, api.V1, strings.Join(scopes, ", "), warranty.DefaultTokenRate)
+	fmt.Fprintf(&b, "## API\n\n- [OpenAPI description](%s/openapi.json): every path, parameter, schema and error\n"+
+		"- [API catalog](%s%s): RFC 9727 linkset\n", d.url, d.url, catalogPath)
 	for _, op := range api.Operations() {
 		if op.Base == api.V1 && op.Method == http.MethodGet && !strings.Contains(op.Path, "{") {
 			fmt.Fprintf(&b, "- [GET %s](%s%s): %s\n", op.Route(), d.url, op.Route(), op.Summary)
 		}
 	}
-	fmt.Fprintf(&b, "\n## Agents\n\n- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with x-api-key\n- [MCP server card](%s%s): endpoint, header and protocol versions\n- [Agent card](%s%s): skills; no A2A interface is offered\n",
+	fmt.Fprintf(&b, "\n## Agents\n\n"+
+		"- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with x-api-key\n"+
+		"- [MCP server card](%s%s): endpoint, header and protocol versions\n"+
+		"- [Agent card](%s%s): skills; there is no A2A interface\n",
 		d.url, mcpPath, d.url, cardPath, d.url, agentPath)
 	return b.String()
 }

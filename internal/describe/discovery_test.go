@@ -160,7 +160,7 @@ func TestAgentCard(t *testing.T) {
 	if c.Name == "" || c.Version != "1.2.3" || c.SupportedInterfaces == nil || len(c.SupportedInterfaces) != 0 || len(c.DefaultInputModes) == 0 || len(c.DefaultOutputModes) == 0 {
 		t.Errorf("required members are missing: %+v", c)
 	}
-	if !strings.Contains(c.Description, "not an A2A agent") || !strings.Contains(c.Description, public+"/api/mcp") {
+	if !strings.Contains(c.Description, "no A2A interface") || !strings.Contains(c.Description, public+"/api/mcp") {
 		t.Errorf("the description does not say what it is: %s", c.Description)
 	}
 	same(t, "capabilities", c.Capabilities, map[string]bool{"streaming": false, "pushNotifications": false, "extendedAgentCard": false})

@@ -10,8 +10,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// The samples are values of the real types, and what the service derives is
-// derived here by the same rules: an example can not drift from what is answered.
+// The samples are values of the real types, with derived fields computed by the real
+// rules, so the examples match what the service returns.
 
 var sampleNow = time.Date(2026, time.June, 1, 9, 30, 0, 0, time.UTC)
 
@@ -21,51 +21,101 @@ const (
 	sampleClaim     = warranty.Reference("CL-3F9B-T6WZ-0QKN-58R5")
 	samplePassword  = "plum ladder quiet harbour"
 	sampleCode      = "7K2M-9QXT-4D8P-HV3E-2F6J"
-	sampleHeir      = "kim@people.example"
+	sampleNewOwner  = "kim@people.example"
 	sampleEmail     = "ada@shop.example"
 	sampleSHA256    = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 )
 
-// sampleID makes an id of its own for each record of the examples.
+// sampleID returns a distinct ID for each value of last.
 func sampleID(last byte) warranty.ID {
 	return warranty.ID{0x01, 0x9c, 0xa9, 0x3e, 0x5b, 0x40, 0x7a, 0x1c, 0x8d, 0x02, 0x6f, 0x3b, 0x91, 0xc4, 0x20, last}
 }
 
-// sampleSecret has the length of a secret but not its checksum: it is no
-// credential anywhere, and scanners leave it alone.
+// sampleSecret returns a string of the length of a secret but with an invalid checksum,
+// so that it never works and secret scanners ignore it.
 func sampleSecret(kind warranty.SecretKind) string { return string(kind) + strings.Repeat("x", 49) }
 
-// sampleRecords holds one believable record of each type.
+// sampleRecords returns a realistic record of each type.
 func sampleRecords(publicURL string) map[reflect.Type]any {
-	user := warranty.User{ID: sampleID(0x10), Name: "Ada Moreno", Email: sampleEmail, EmailVerified: true,
-		CreatedAt: sampleNow.AddDate(0, -5, 0)}
+	user := warranty.User{
+		ID:            sampleID(0x10),
+		Name:          "Ada Moreno",
+		Email:         sampleEmail,
+		EmailVerified: true,
+		CreatedAt:     sampleNow.AddDate(0, -5, 0),
+	}
 	w := sampleWarranty(publicURL)
 	name := nameOf(w)
 	claim := sampleClaimOn(w)
 	token := sampleToken()
 	fresh := token
-	fresh.CreatedAt, fresh.ExpiresAt, fresh.LastUsedAt, fresh.Usage = sampleNow, sampleNow.AddDate(0, 0, warranty.DefaultTokenDays), nil, []warranty.DayUsage{}
+	fresh.CreatedAt, fresh.ExpiresAt = sampleNow, sampleNow.AddDate(0, 0, warranty.DefaultTokenDays)
+	fresh.LastUsedAt, fresh.Usage = nil, []warranty.DayUsage{}
 	before := w
 	before.Category = nil
-	updated := warranty.Event{ID: sampleID(5), At: w.UpdatedAt, Actor: user.Name, Door: warranty.DoorAPI, TokenName: &token.Name,
-		Action: warranty.WarrantyUpdated, SubjectID: w.ID, Changes: warranty.Differences(before, w)}
+	updated := warranty.Event{
+		ID:        sampleID(5),
+		At:        w.UpdatedAt,
+		Actor:     user.Name,
+		Door:      warranty.DoorAPI,
+		TokenName: &token.Name,
+		Action:    warranty.WarrantyUpdated,
+		SubjectID: w.ID,
+		Changes:   warranty.Differences(before, w),
+	}
 	mails := warranty.MailChoices{WarrantyEnd: true, Claims: true}
 	records := []any{
 		user, w, claim, name, token,
-		warranty.Document{ID: sampleID(3), WarrantyID: w.ID, ClaimID: &claim.ID, Warranty: name, FileName: "motor.jpg", Type: warranty.ClaimEvidence,
-			ContentType: "image/jpeg", SizeBytes: 348_160, SHA256: sampleSHA256,
-			CreatedAt: sampleNow.AddDate(0, 0, -12)},
-		warranty.TransferOffer{WarrantyID: w.ID, Email: sampleHeir, Mailed: true, Code: sampleCode, ExpiresAt: sampleNow.Add(warranty.TransferLifetime)},
+		warranty.Document{
+			ID:          sampleID(3),
+			WarrantyID:  w.ID,
+			ClaimID:     &claim.ID,
+			Warranty:    name,
+			FileName:    "motor.jpg",
+			Type:        warranty.ClaimEvidence,
+			ContentType: "image/jpeg",
+			SizeBytes:   348_160,
+			SHA256:      sampleSHA256,
+			CreatedAt:   sampleNow.AddDate(0, 0, -12),
+		},
+		warranty.TransferOffer{
+			WarrantyID: w.ID,
+			Email:      sampleNewOwner,
+			Mailed:     true,
+			Code:       sampleCode,
+			ExpiresAt:  sampleNow.Add(warranty.TransferLifetime),
+		},
 		updated, updated.Changes[0],
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
 		warranty.DayUsage{Date: warranty.DateOf(sampleNow), Requests: 214},
-		warranty.Session{AccessToken: sampleSecret(warranty.SessionSecret), ExpiresAt: sampleNow.Add(warranty.SessionLifetime), User: user},
-		warranty.AuthStatus{User: user, Credential: "token", Token: &warranty.TokenName{ID: token.ID, Name: token.Name}, Scopes: token.Scopes,
-			RateLimitPerMinute: token.RateLimitPerMinute, ExpiresAt: token.ExpiresAt},
+		warranty.Session{
+			AccessToken: sampleSecret(warranty.SessionSecret),
+			ExpiresAt:   sampleNow.Add(warranty.SessionLifetime),
+			User:        user,
+		},
+		warranty.AuthStatus{
+			User:               user,
+			Credential:         "token",
+			Token:              &warranty.TokenName{ID: token.ID, Name: token.Name},
+			Scopes:             token.Scopes,
+			RateLimitPerMinute: token.RateLimitPerMinute,
+			ExpiresAt:          token.ExpiresAt,
+		},
 		warranty.TokenName{ID: token.ID, Name: token.Name},
-		warranty.RequestRecord{ID: sampleID(6), Token: warranty.TokenName{ID: token.ID, Name: token.Name}, At: *token.LastUsedAt, Method: "GET",
-			Route: api.ListWarranties.Route(), Status: 200, Ms: 4, RequestID: sampleRequestID, Address: "203.0.113.7", Client: "svc/0.1.0", Door: warranty.DoorCLI},
+		warranty.RequestRecord{
+			ID:        sampleID(6),
+			Token:     warranty.TokenName{ID: token.ID, Name: token.Name},
+			At:        *token.LastUsedAt,
+			Method:    "GET",
+			Route:     api.ListWarranties.Route(),
+			Status:    200,
+			Ms:        4,
+			RequestID: sampleRequestID,
+			Address:   "203.0.113.7",
+			Client:    "svc/0.1.0",
+			Door:      warranty.DoorCLI,
+		},
 		sampleLookups(w), sampleLookups(w).Results[0],
 		w.Verified(user.Name, *w.SerialNumber, sampleNow),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
@@ -81,13 +131,22 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 
 func sampleWarranty(publicURL string) warranty.Warranty {
 	w := warranty.Warranty{
-		ID: sampleID(1), ReferenceNumber: sampleReference, ProductName: "Bosch Serie 6 washing machine",
-		Description: warranty.Optional("Parts and labour; the drum motor is covered for ten years by its maker."), SerialNumber: warranty.Optional("WGG244A20-0017"),
-		ExternalID: warranty.Optional("order-4711-2"),
-		Category:   warranty.Optional("Appliances"), SellerName: warranty.Optional("Moreno Household"), SellerEmail: warranty.Optional("sales@moreno.example"),
-		StartDate: warranty.NewDate(2026, time.March, 1), EndDate: warranty.NewDate(2028, time.February, 29), Standing: warranty.Active,
-		Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer), VerifyURL: publicURL + "/verify/" + string(sampleReference),
-		CreatedAt: sampleNow.AddDate(0, -3, 0), UpdatedAt: sampleNow.AddDate(0, 0, -14),
+		ID:              sampleID(1),
+		ReferenceNumber: sampleReference,
+		ProductName:     "Bosch Serie 6 washing machine",
+		Description:     warranty.Optional("Parts and labour. The manufacturer covers the drum motor for ten years."),
+		SerialNumber:    warranty.Optional("WGG244A20-0017"),
+		ExternalID:      warranty.Optional("order-4711-2"),
+		Category:        warranty.Optional("Appliances"),
+		SellerName:      warranty.Optional("Moreno Household"),
+		SellerEmail:     warranty.Optional("sales@moreno.example"),
+		StartDate:       warranty.NewDate(2026, time.March, 1),
+		EndDate:         warranty.NewDate(2028, time.February, 29),
+		Standing:        warranty.Active,
+		Roles:           warranty.NewRoles(warranty.Owner, warranty.Issuer),
+		VerifyURL:       publicURL + "/verify/" + string(sampleReference),
+		CreatedAt:       sampleNow.AddDate(0, -3, 0),
+		UpdatedAt:       sampleNow.AddDate(0, 0, -14),
 	}
 	w.Show(warranty.DateOf(sampleNow))
 	return w
@@ -103,38 +162,76 @@ func nameOf(w warranty.Warranty) warranty.WarrantyName {
 }
 
 func sampleClaimOn(w warranty.Warranty) warranty.Claim {
-	return warranty.Claim{ID: sampleID(2), ClaimNumber: sampleClaim, WarrantyID: w.ID, Warranty: nameOf(w), Type: warranty.Repair,
-		Description: "The drum no longer turns; the motor hums.", IncidentDate: warranty.NewDate(2026, time.May, 18), Status: warranty.UnderReview,
+	return warranty.Claim{
+		ID:           sampleID(2),
+		ClaimNumber:  sampleClaim,
+		WarrantyID:   w.ID,
+		Warranty:     nameOf(w),
+		Type:         warranty.Repair,
+		Description:  "The drum no longer turns; the motor hums.",
+		IncidentDate: warranty.NewDate(2026, time.May, 18),
+		Status:       warranty.UnderReview,
 		StatusReason: warranty.Optional("A technician will call within three days."),
-		CreatedAt:    sampleNow.AddDate(0, 0, -12), UpdatedAt: sampleNow.AddDate(0, 0, -11)}
+		CreatedAt:    sampleNow.AddDate(0, 0, -12),
+		UpdatedAt:    sampleNow.AddDate(0, 0, -11),
+	}
 }
 
 func sampleToken() warranty.Token {
 	used := sampleNow.Add(-40 * time.Second)
-	t := warranty.Token{ID: sampleID(4), Name: "ERP", Prefix: sampleSecret(warranty.TokenSecret)[:warranty.PrefixLength],
-		Scopes: warranty.Scopes{warranty.WarrantiesRead, warranty.WarrantiesWrite}, RateLimitPerMinute: warranty.DefaultTokenRate,
-		CreatedAt: sampleNow.AddDate(0, -2, 0), ExpiresAt: sampleNow.AddDate(0, -2, warranty.DefaultTokenDays), LastUsedAt: &used,
-		Usage: []warranty.DayUsage{{Date: warranty.DateOf(sampleNow) - 1, Requests: 1480}, {Date: warranty.DateOf(sampleNow), Requests: 214}}}
+	t := warranty.Token{
+		ID:                 sampleID(4),
+		Name:               "ERP",
+		Prefix:             sampleSecret(warranty.TokenSecret)[:warranty.PrefixLength],
+		Scopes:             warranty.Scopes{warranty.WarrantiesRead, warranty.WarrantiesWrite},
+		RateLimitPerMinute: warranty.DefaultTokenRate,
+		CreatedAt:          sampleNow.AddDate(0, -2, 0),
+		ExpiresAt:          sampleNow.AddDate(0, -2, warranty.DefaultTokenDays),
+		LastUsedAt:         &used,
+		Usage: []warranty.DayUsage{
+			{Date: warranty.DateOf(sampleNow) - 1, Requests: 1480},
+			{Date: warranty.DateOf(sampleNow), Requests: 214},
+		},
+	}
 	t.Show(sampleNow)
 	return t
 }
 
-// sampleInputs holds one believable input for each operation with a body.
+// sampleInputs returns a realistic input for each operation with a body.
 func sampleInputs() map[reflect.Type]any {
 	w, supplier := sampleWarranty(""), "Brandt Home Appliances"
 	claim := sampleClaimOn(w)
 	rate, overlap, name, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", false
 	inputs := []any{
-		&warranty.CreateWarranty{ProductName: w.ProductName, StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: *w.SerialNumber,
-			Category: *w.Category, SellerName: *w.SellerName, SellerEmail: *w.SellerEmail},
-		&warranty.LookupWarranties{Items: []warranty.LookupItem{{ExternalID: *w.ExternalID}, {SerialNumber: "K-1", ProductName: "Kettle"}}},
+		&warranty.CreateWarranty{
+			ProductName:  w.ProductName,
+			StartDate:    w.StartDate,
+			EndDate:      w.EndDate,
+			SerialNumber: *w.SerialNumber,
+			Category:     *w.Category,
+			SellerName:   *w.SellerName,
+			SellerEmail:  *w.SellerEmail,
+		},
+		&warranty.LookupWarranties{Items: []warranty.LookupItem{
+			{ExternalID: *w.ExternalID},
+			{SerialNumber: "K-1", ProductName: "Kettle"},
+		}},
 		&warranty.UpdateWarranty{Category: w.Category, Supplier: &supplier},
-		&warranty.FileClaim{WarrantyID: w.ID, Type: claim.Type, Description: claim.Description, IncidentDate: claim.IncidentDate},
+		&warranty.FileClaim{
+			WarrantyID:   w.ID,
+			Type:         claim.Type,
+			Description:  claim.Description,
+			IncidentDate: claim.IncidentDate,
+		},
 		&warranty.MoveClaim{ID: claim.ID, Status: claim.Status, Reason: *claim.StatusReason},
-		&warranty.OfferTransfer{ID: w.ID, Email: sampleHeir},
+		&warranty.OfferTransfer{ID: w.ID, Email: sampleNewOwner},
 		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
-		&warranty.CreateToken{Name: "ERP", Scopes: []string{string(warranty.WarrantiesRead), string(warranty.WarrantiesWrite)}, RateLimitPerMinute: &rate},
+		&warranty.CreateToken{
+			Name:               "ERP",
+			Scopes:             []string{string(warranty.WarrantiesRead), string(warranty.WarrantiesWrite)},
+			RateLimitPerMinute: &rate,
+		},
 		&warranty.RotateToken{OverlapSeconds: &overlap},
 		&warranty.Register{Name: "Kim Larsen", Email: "kim.larsen@people.example", Password: samplePassword},
 		&warranty.SignIn{Email: sampleEmail, Password: samplePassword},
@@ -151,8 +248,8 @@ func sampleInputs() map[reflect.Type]any {
 	return byType
 }
 
-// sampleProblem is a refusal with the code. Where the rules can be made to
-// refuse, these are their words.
+// sampleProblem returns an example problem with the code. Where possible, the message
+// is that of the real rule.
 func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
 	token := warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.Scopes{warranty.WarrantiesRead}}
 	w := sampleWarranty(publicURL)
@@ -168,7 +265,7 @@ func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
 	case warranty.RoleNotAllowed:
 		err = warranty.NewRoles(warranty.Seller).May(warranty.Delete)
 	case warranty.NotFound:
-		err = warranty.ErrNotFound
+		err = api.GetWarranty.NotFound()
 	case warranty.InvalidTransition:
 		w.Standing = warranty.Cancelled
 		_, err = warranty.UpdateWarranty{Status: &active}.Apply(w)

@@ -1,6 +1,5 @@
-// Package describe writes the documents that describe the service to machines
-// and people. They are loops over the operation table, so they say what the
-// routes do.
+// Package describe generates the API documentation from the operation table: OpenAPI,
+// MCP tool schemas, discovery documents and examples.
 package describe
 
 import (
@@ -16,24 +15,31 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Version is the version of the interface that OpenAPI describes. Whatever
-// changes docs/openapi.json for its readers raises it: the last number for words,
-// the middle one for additions; there is nothing else inside v1.
-const Version = "1.5.1"
+// Version is the version of the API in the OpenAPI document. Increase it whenever
+// docs/openapi.json changes: the patch number for texts, the minor number for
+// additions. The major number does not change within v1.
+const Version = "1.5.2"
 
-// OpenAPI is the OpenAPI 3.1 document of the service at publicURL. It is made of
-// the operation table and the table of codes alone, and is the same bytes each time.
+// OpenAPI returns the OpenAPI 3.1 document of the service at publicURL. The result is
+// deterministic.
 func OpenAPI(publicURL, version string) ([]byte, error) {
 	publicURL = strings.TrimSuffix(publicURL, "/")
 	b := &builder{
-		publicURL: publicURL, samples: sampleRecords(publicURL), inputs: sampleInputs(),
-		headers: map[string]bool{}, problems: map[string][]warranty.Code{},
+		publicURL: publicURL,
+		samples:   sampleRecords(publicURL),
+		inputs:    sampleInputs(),
+		headers:   map[string]bool{},
+		problems:  map[string][]warranty.Code{},
 	}
 	b.doc = document{
 		OpenAPI: "3.1.0",
 		Info: info{
-			Title: "Warranty Records", Version: version, Summary: "Warranty records, claims and document metadata for systems and agents.",
-			Description: about(publicURL), Contact: contact{"Warranty Records", publicURL}, License: license{"Apache-2.0", "Apache-2.0"},
+			Title:       "Warranty Records",
+			Version:     version,
+			Summary:     "Warranty records, claims and document metadata for systems and agents.",
+			Description: about(publicURL),
+			Contact:     contact{"Warranty Records", publicURL},
+			License:     license{"Apache-2.0", "Apache-2.0"},
 		},
 		Servers: []server{{publicURL, "This service."}},
 	}
@@ -58,20 +64,20 @@ func OpenAPI(publicURL, version string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// builder gathers the document and what its parts refer to.
+// builder builds the document and the components that it refers to.
 type builder struct {
 	doc       document
 	publicURL string
-	samples   map[reflect.Type]any // a believable record of each type of answer
-	inputs    map[reflect.Type]any // a believable input of each operation with a body
-	headers   map[string]bool      // the headers that are referred to
+	samples   map[reflect.Type]any // by result type
+	inputs    map[reflect.Type]any // by input type
+	headers   map[string]bool      // headers in use
 	problems  map[string][]warranty.Code
 	wrong     []error
 }
 
 func (b *builder) fail(message string) { b.wrong = append(b.wrong, errors.New(message)) }
 
-// add puts an operation under its path and method.
+// add adds an operation to the paths.
 func (b *builder) add(method, path string, op *operation) {
 	i := b.doc.Paths.index(path)
 	if i < 0 {
@@ -84,7 +90,7 @@ func (b *builder) add(method, path string, op *operation) {
 	}
 }
 
-// finish adds the components that were referred to by name alone.
+// finish adds the remaining components.
 func (b *builder) finish() {
 	c := &b.doc.Components
 	b.record(reflect.TypeFor[warranty.Problem]())
@@ -99,8 +105,9 @@ func (b *builder) finish() {
 	}
 	c.SecuritySchemes = ordered[securityScheme]{
 		{"apiKey", securityScheme{Type: "apiKey", In: "header", Name: "x-api-key",
-			Description: "An integration token, which a signed-in person generates. Its secret begins with `svc_`."}},
+			Description: "An integration token. Signed-in users create them; the secret starts with `svc_`."}},
 		{"bearer", securityScheme{Type: "http", Scheme: "bearer",
-			Description: "A session's `access_token`, which begins with `svs_`. An integration token is taken here too, for clients that know no other header."}},
+			Description: "The `access_token` of a session, which starts with `svs_`. " +
+				"Integration tokens are accepted too, for clients that cannot send x-api-key."}},
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// hostOperations describes the addresses outside /api/ that machines read. They
-// have no row in the operation table, because they are plain handlers.
+// hostOperations describes the endpoints outside /api/. They are not in the operation
+// table because they are plain handlers.
 func (b *builder) hostOperations() {
 	b.publicVerify()
 	health := ordered[*mediaType]{{jsonType, &mediaType{
@@ -18,30 +18,36 @@ func (b *builder) hostOperations() {
 			{"status", &schema{Type: "string", Const: "ok", Description: "Always ok."}}}},
 		Example: ordered[any]{{"status", "ok"}},
 	}}}
-	b.hostGet("/healthz", "service.health", "Tell whether the process lives.", &response{Description: "It does.", Content: health})
+	b.hostGet("/healthz", "service.health", "Liveness check.",
+		&response{Description: "The process is running.", Content: health})
 	ready := ordered[*mediaType]{{jsonType, &mediaType{
 		Schema: &schema{Type: "object", Required: []string{"status", "writes"}, Properties: ordered[*schema]{
 			{"status", &schema{Type: "string", Const: "ok", Description: "Always ok."}},
-			{"writes", &schema{Type: "string", Enum: []any{"ok", "failing"}, Description: "failing when the disk refused a write in the last 10 seconds; reads go on."}}}},
+			{"writes", &schema{
+				Type:        "string",
+				Enum:        []any{"ok", "failing"},
+				Description: "failing if a disk write failed in the last 10 seconds. Reads still work.",
+			}}}},
 		Example: ordered[any]{{"status", "ok"}, {"writes", "ok"}},
 	}}}
-	b.hostGet("/readyz", "service.ready", "Tell whether requests can be served: the database answers to reads, the folder of files is the right one and no shutdown is under way.",
-		&response{Description: "They can.", Content: ready}, warranty.Unavailable)
+	b.hostGet("/readyz", "service.ready",
+		"Readiness check: the database can be read, the data folder is the right one and no shutdown is in progress.",
+		&response{Description: "The service is ready.", Content: ready}, warranty.Unavailable)
 	b.hostGet("/openapi.json", "service.openapi", "Get this document.", &response{
 		Description: "The OpenAPI 3.1 document.",
 		Content:     ordered[*mediaType]{{jsonType, &mediaType{Schema: &schema{Type: "object"}}}},
 	})
 }
 
-// publicVerify describes the verification page in its JSON form: the operation
-// of the table without a credential, and without what only /api/ has.
+// publicVerify describes the public verification page and its JSON form.
 func (b *builder) publicVerify() {
 	s := api.VerifyPublicly.Spec
 	op := b.describe(s)
-	op.Description += " With `Accept: application/json` the answer is JSON; a browser gets a page. Throttled per IP address."
+	op.Description += " With `Accept: application/json` the response is JSON; browsers get a page. " +
+		"Rate limited by IP address."
 	page := &mediaType{Schema: &schema{Type: "string"}}
 	op.Responses.add(strconv.Itoa(s.Status), &response{
-		Description: "What anyone who has the reference may know.",
+		Description: "The public details of the warranty.",
 		Headers:     b.headersOf("X-Request-Id"),
 		Content:     ordered[*mediaType]{{jsonType, b.answer(s.Out)}, {"text/html", page}},
 	})
@@ -53,9 +59,16 @@ func (b *builder) publicVerify() {
 	b.add(s.Method, s.Route(), op)
 }
 
-// hostGet describes an address that is only read, needs nothing and can refuse little.
+// hostGet describes a public GET endpoint.
 func (b *builder) hostGet(path, name, summary string, success *response, refusals ...warranty.Code) {
-	s := &api.Spec{Name: name, Method: http.MethodGet, Path: path, Auth: api.Public, Summary: summary, In: reflect.TypeFor[struct{}]()}
+	s := &api.Spec{
+		Name:    name,
+		Method:  http.MethodGet,
+		Path:    path,
+		Auth:    api.Public,
+		Summary: summary,
+		In:      reflect.TypeFor[struct{}](),
+	}
 	op := b.describe(s)
 	success.Headers = b.headersOf("X-Request-Id")
 	op.Responses.add(strconv.Itoa(http.StatusOK), success)

@@ -6,8 +6,8 @@ import (
 	"warranty.example/svc/api"
 )
 
-// The types of this file are OpenAPI 3.1's objects, with the members that this
-// service needs. Their fields stand in the order in which the document shows them.
+// The types in this file are the OpenAPI 3.1 objects that the document uses, with
+// fields in the order of the document.
 
 type document struct {
 	OpenAPI    string            `json:"openapi"`
@@ -48,7 +48,7 @@ type tag struct {
 	Description string `json:"description,omitzero"`
 }
 
-// pathItem holds the operations of a path by their method in lower case.
+// pathItem maps lower-case methods to operations.
 type pathItem = ordered[*operation]
 
 type operation struct {
@@ -85,7 +85,7 @@ type mediaType struct {
 	Encoding ordered[encoding] `json:"encoding,omitzero"`
 }
 
-// encoding says how a part of a form is sent.
+// encoding describes a part of a multipart form.
 type encoding struct {
 	ContentType string `json:"contentType"`
 }
@@ -127,7 +127,7 @@ type securityScheme struct {
 	Scheme      string `json:"scheme,omitzero"`
 }
 
-// schema is a JSON Schema of the draft 2020-12.
+// schema is a JSON Schema, draft 2020-12.
 type schema struct {
 	Ref                  string           `json:"$ref,omitzero"`
 	Description          string           `json:"description,omitzero"`
@@ -152,8 +152,7 @@ type schema struct {
 	Examples             []any            `json:"examples,omitzero"`
 }
 
-// ordered is a JSON object whose members stay in the order in which they were
-// added, so that the document reads like the table it is made of.
+// ordered is a JSON object that keeps the order of its members.
 type ordered[T any] []member[T]
 
 type member[T any] struct {
@@ -161,15 +160,14 @@ type member[T any] struct {
 	value T
 }
 
-// add appends a member.
 func (o *ordered[T]) add(name string, value T) { *o = append(*o, member[T]{name, value}) }
 
-// index is where the member of this name stands, or -1.
+// index returns the position of the member called name, or -1.
 func (o ordered[T]) index(name string) int {
 	return slices.IndexFunc(o, func(m member[T]) bool { return m.name == name })
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON encodes the members in order.
 func (o ordered[T]) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, m := range o {

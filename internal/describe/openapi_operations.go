@@ -16,7 +16,7 @@ const (
 	problemType = "application/problem+json"
 )
 
-// operation describes an operation of the table.
+// operation adds an operation of the table.
 func (b *builder) operation(s *api.Spec) {
 	op := b.describe(s)
 	op.Responses.add(strconv.Itoa(s.Status), b.success(s))
@@ -24,26 +24,39 @@ func (b *builder) operation(s *api.Spec) {
 	b.add(s.Method, s.Route(), op)
 }
 
-// refusals adds the answers under /api/ with these codes.
+// refusals adds the error responses with these codes.
 func (b *builder) refusals(op *operation, codes []warranty.Code) {
 	for _, group := range byStatus(codes) {
 		op.Responses.add(strconv.Itoa(group[0].Info().Status), b.refusal(group))
 	}
 }
 
-// describe writes all of an operation but its answers.
+// describe returns the operation without its responses.
 func (b *builder) describe(s *api.Spec) *operation {
 	group, _, _ := strings.Cut(s.Name, ".")
-	op := &operation{OperationID: s.Name, Tags: []string{group}, Summary: s.Summary, Description: credentialText(s),
-		Security: security(s), Scope: string(s.Scope), Tool: s.Tool}
+	op := &operation{
+		OperationID: s.Name,
+		Tags:        []string{group},
+		Summary:     s.Summary,
+		Description: credentialText(s),
+		Security:    security(s),
+		Scope:       string(s.Scope),
+		Tool:        s.Tool,
+	}
 	if s.Tool != "" {
-		op.Description += " Agents call it as the MCP tool `" + s.Tool + "`."
+		op.Description += " MCP tool: `" + s.Tool + "`."
 	}
 	for _, p := range s.Params {
 		if p.In == api.Body {
 			continue
 		}
-		param := parameter{Name: p.Name, In: string(p.In), Required: p.Required, Description: p.Doc, Schema: b.paramSchema(p)}
+		param := parameter{
+			Name:        p.Name,
+			In:          string(p.In),
+			Required:    p.Required,
+			Description: p.Doc,
+			Schema:      b.paramSchema(p),
+		}
 		if p.In == api.Header {
 			param.Name = p.HeaderName()
 		}
@@ -59,8 +72,8 @@ func (b *builder) describe(s *api.Spec) *operation {
 	return op
 }
 
-// security lists the credentials of which the operation takes one. The scope has
-// a member of its own: many tools know scopes of OAuth alone.
+// security lists the accepted credentials. The scope is a separate member, because many
+// tools support scopes only for OAuth.
 func security(s *api.Spec) []ordered[[]string] {
 	apiKey, bearer := ordered[[]string]{{"apiKey", []string{}}}, ordered[[]string]{{"bearer", []string{}}}
 	switch s.Auth {
@@ -75,17 +88,17 @@ func security(s *api.Spec) []ordered[[]string] {
 func credentialText(s *api.Spec) string {
 	switch {
 	case s.Auth == api.Public:
-		return "Takes no credential."
+		return "No credential required."
 	case s.Auth == api.SessionOnly:
-		return "Takes a signed-in session; integration tokens are refused with `session_required`."
+		return "Requires a session. Integration tokens are rejected with `session_required`."
 	case s.Scope != "":
-		return "Takes an integration token with the scope `" + string(s.Scope) + "`, or a signed-in session."
+		return "Requires an integration token with the scope `" + string(s.Scope) + "`, or a session."
 	}
-	return "Takes an integration token of any scope, or a signed-in session."
+	return "Requires an integration token with any scope, or a session."
 }
 
-// bodyExample is the body that a client would send: the sample input where there
-// is one, else what the tags give.
+// bodyExample returns an example body: the sample input, or else the examples in the
+// struct tags.
 func (b *builder) bodyExample(s *api.Spec) any {
 	if in, ok := b.inputs[s.In]; ok {
 		request, err := s.Request(in)
@@ -103,7 +116,7 @@ func (b *builder) bodyExample(s *api.Spec) any {
 	return object
 }
 
-// success is the answer of an operation that did what it was asked for.
+// success returns the success response.
 func (b *builder) success(s *api.Spec) *response {
 	r := &response{Headers: b.headersOf(apiHeaders...)}
 	add := func(names ...string) { r.Headers = append(r.Headers, b.headersOf(names...)...) }
@@ -121,13 +134,13 @@ func (b *builder) success(s *api.Spec) *response {
 	}
 	switch {
 	case s.Status == http.StatusAccepted:
-		r.Description = "Accepted; there is no body."
+		r.Description = "Accepted. No body."
 	case s.Out == reflect.TypeFor[warranty.None]():
-		r.Description = "Done; there is no body."
+		r.Description = "Success. No body."
 	case s.Paged():
-		r.Description = "One page of the list."
+		r.Description = "A page of the list."
 	case s.Status == http.StatusCreated:
-		r.Description = "Created; the body is the new record."
+		r.Description = "The created record."
 	default:
 		r.Description = "The record."
 	}
@@ -146,7 +159,7 @@ func takesKey(s *api.Spec) bool {
 	return false
 }
 
-// answer is the body that holds a record or a page of records, with an example.
+// answer returns the body with a record or a page of records, and an example.
 func (b *builder) answer(t reflect.Type) *mediaType {
 	record, list := t, false
 	if data, ok := t.FieldByName("Data"); ok && t.Implements(reflect.TypeFor[interface{ Paged() warranty.Pagination }]()) {
@@ -160,7 +173,7 @@ func (b *builder) answer(t reflect.Type) *mediaType {
 	if sample, ok := b.samples[record]; ok {
 		media.Examples.add("example", &example{Ref: "#/components/examples/" + name})
 		if b.doc.Components.Examples.index(name) < 0 {
-			b.doc.Components.Examples.add(name, &example{Summary: "An answer.", Value: envelope(sample, list)})
+			b.doc.Components.Examples.add(name, &example{Summary: "A response.", Value: envelope(sample, list)})
 		}
 	}
 	if b.doc.Components.Schemas.index(name) >= 0 {
@@ -175,14 +188,18 @@ func (b *builder) answer(t reflect.Type) *mediaType {
 		return media
 	}
 	s.Required = append(s.Required, "pagination")
-	s.Properties.add("data", &schema{Type: "array", Description: "The records of this page; never null.", Items: b.record(record)})
+	s.Properties.add("data", &schema{
+		Type:        "array",
+		Description: "The records of this page; never null.",
+		Items:       b.record(record),
+	})
 	pagination := b.record(reflect.TypeFor[warranty.Pagination]())
-	pagination.Description = "Where this page stands in the whole list."
+	pagination.Description = "Position of this page in the list."
 	s.Properties.add("pagination", pagination)
 	return media
 }
 
-// envelope is a sample record in its answer.
+// envelope returns a sample record as a response body.
 func envelope(sample any, list bool) any {
 	if !list {
 		return ordered[any]{{"data", sample}}

@@ -9,57 +9,63 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// apiHeaders are on every answer under /api/, refusals too.
+// apiHeaders are the headers of every response under /api/.
 var apiHeaders = []string{
-	"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit-Policy", "RateLimit", "Cache-Control", "Vary",
+	"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset",
+	"RateLimit-Policy", "RateLimit", "Cache-Control", "Vary",
 }
 
-// commonHeaders are the headers of answers. Those that are required are always
-// there where an answer lists them.
+// commonHeaders are the response headers. A required header is always present in a
+// response that lists it.
 var commonHeaders = ordered[header]{
 	{"X-Request-Id", header{Required: true, Schema: &schema{Type: "string"}, Example: sampleRequestID,
-		Description: "Identifier of the request, for support. A well-formed one that the request brings is kept."}},
+		Description: "Identifier of the request, for support. A valid X-Request-Id in the request is kept."}},
 	{"X-RateLimit-Limit", header{Required: true, Schema: &schema{Type: "integer", Minimum: number(0)}, Example: 100,
-		Description: "Requests that the window allows."}},
+		Description: "Requests allowed in the current window."}},
 	{"X-RateLimit-Remaining", header{Required: true, Schema: &schema{Type: "integer", Minimum: number(0)}, Example: 57,
-		Description: "Requests that are left in the window."}},
+		Description: "Requests left in the current window."}},
 	{"X-RateLimit-Reset", header{Required: true, Schema: &schema{Type: "integer", Minimum: number(0)}, Example: sampleNow.Unix() + 23,
-		Description: "When the window ends, in Unix seconds."}},
+		Description: "When the current window ends, in Unix seconds."}},
 	{"RateLimit-Policy", header{Schema: &schema{Type: "string"}, Example: `"token";q=100;w=60`,
-		Description: "The limit as the IETF draft writes it; experimental."}},
+		Description: "The limit in the format of the IETF draft. Experimental."}},
 	{"RateLimit", header{Schema: &schema{Type: "string"}, Example: `"token";r=57;t=23`,
-		Description: "What is left as the IETF draft writes it; experimental."}},
+		Description: "The remaining requests in the format of the IETF draft. Experimental."}},
 	{"Cache-Control", header{Required: true, Schema: &schema{Type: "string", Const: "no-store"}, Example: "no-store",
-		Description: "Answers are not to be stored."}},
+		Description: "Responses must not be cached."}},
 	{"Vary", header{Required: true, Schema: &schema{Type: "string"}, Example: "Authorization, x-api-key",
-		Description: "The answer depends on the credential."}},
-	{"Location", header{Required: true, Schema: &schema{Type: "string", Format: "uri-reference"}, Example: "/api/v1/warranties/" + sampleID(1).String(),
-		Description: "Address of the new record."}},
+		Description: "The response depends on the credential."}},
+	{"Location", header{Required: true, Schema: &schema{Type: "string", Format: "uri-reference"},
+		Example:     "/api/v1/warranties/" + sampleID(1).String(),
+		Description: "URL of the created record."}},
 	{"ETag", header{Required: true, Schema: &schema{Type: "string", Pattern: `^"[^"]+"$`}, Example: `"3"`,
-		Description: "Version of the record, to send back as If-Match; of a file, its SHA-256."}},
-	{"Content-Disposition", header{Required: true, Schema: &schema{Type: "string", Pattern: `^attachment; filename\*=UTF-8''.+$`}, Example: "attachment; filename*=UTF-8''motor.jpg",
-		Description: "The file is to be saved, under this name."}},
-	{"Last-Modified", header{Required: true, Schema: &schema{Type: "string"}, Example: sampleNow.AddDate(0, 0, -12).Format(http.TimeFormat),
+		Description: "Version of the record, to send as If-Match. For a file, its SHA-256."}},
+	{"Content-Disposition", header{Required: true,
+		Schema:      &schema{Type: "string", Pattern: `^attachment; filename\*=UTF-8''.+$`},
+		Example:     "attachment; filename*=UTF-8''motor.jpg",
+		Description: "Name under which to save the file."}},
+	{"Last-Modified", header{Required: true, Schema: &schema{Type: "string"},
+		Example:     sampleNow.AddDate(0, 0, -12).Format(http.TimeFormat),
 		Description: "When the file was uploaded."}},
 	{"Accept-Ranges", header{Required: true, Schema: &schema{Type: "string", Const: "bytes"}, Example: "bytes",
-		Description: "Parts of the file can be asked for by Range."}},
-	{"Content-Range", header{Schema: &schema{Type: "string", Pattern: `^bytes (\d+-\d+|\*)/\d+$`}, Example: "bytes 0-65535/348160",
-		Description: "Which part of the file this is, and the size of the whole; of several parts, each has its own."}},
+		Description: "Range requests are supported."}},
+	{"Content-Range", header{Schema: &schema{Type: "string", Pattern: `^bytes (\d+-\d+|\*)/\d+$`},
+		Example:     "bytes 0-65535/348160",
+		Description: "Range of this part and the size of the file. In a multipart response, each part has its own."}},
 	{"Link", header{Required: true, Schema: &schema{Type: "string"}, Example: `</api/v1/warranties?limit=20&page=2>; rel="next"`,
-		Description: "Addresses of the first, previous, next and last page, as RFC 8288 writes them; those that do not exist are left out."}},
+		Description: "URLs of the first, previous, next and last page, by RFC 8288. Pages that do not exist are omitted."}},
 	{"Idempotent-Replayed", header{Schema: &schema{Type: "string", Const: "true"}, Example: "true",
-		Description: "There when this is the stored answer to an earlier request with the same Idempotency-Key."}},
+		Description: "Present if this is the stored response to an earlier request with the same Idempotency-Key."}},
 	{"Retry-After", header{Required: true, Schema: &schema{Type: "integer", Minimum: number(0)}, Example: 23,
-		Description: "Seconds to wait before the next try."}},
+		Description: "Seconds to wait before retrying."}},
 	{"WWW-Authenticate", header{Required: true, Schema: &schema{Type: "string"}, Example: `Bearer realm="warranty"`,
-		Description: "How to show a credential."}},
+		Description: "How to authenticate."}},
 	{"Allow", header{Required: true, Schema: &schema{Type: "string"}, Example: "GET, HEAD",
-		Description: "The methods that this address takes."}},
+		Description: "The methods that this URL supports."}},
 }
 
 func number(n int64) *int64 { return &n }
 
-// headersOf refers to headers by their names.
+// headersOf returns references to the named headers.
 func (b *builder) headersOf(names ...string) ordered[*header] {
 	var list ordered[*header]
 	for _, name := range names {
@@ -69,7 +75,7 @@ func (b *builder) headersOf(names ...string) ordered[*header] {
 	return list
 }
 
-// headersOfStatus are what a refusal carries because of its status.
+// headersOfStatus returns the headers that an error response with the status has.
 func headersOfStatus(status int) []string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -82,7 +88,7 @@ func headersOfStatus(status int) []string {
 	return nil
 }
 
-// byStatus groups codes that stand in the order of their statuses.
+// byStatus groups codes by status, in ascending order.
 func byStatus(codes []warranty.Code) [][]warranty.Code {
 	codes = slices.Clone(codes)
 	slices.SortStableFunc(codes, func(a, b warranty.Code) int { return a.Info().Status - b.Info().Status })
@@ -96,8 +102,8 @@ func byStatus(codes []warranty.Code) [][]warranty.Code {
 	return groups
 }
 
-// refusal refers to the answer under /api/ with one of these codes, which share
-// a status. Answers with the same codes are one component.
+// refusal returns a reference to the error response under /api/ with one of these codes,
+// which share a status. Responses with the same codes share a component.
 func (b *builder) refusal(codes []warranty.Code) *response {
 	name := refusalName(codes, len(codes) > 3)
 	if have, ok := b.problems[name]; ok && !slices.Equal(have, codes) {
@@ -110,7 +116,7 @@ func (b *builder) refusal(codes []warranty.Code) *response {
 	return &response{Ref: "#/components/responses/" + name}
 }
 
-// refusalName names a refusal after its codes, or after its status where they are many.
+// refusalName returns a component name made of the codes or, if short, of the status.
 func refusalName(codes []warranty.Code, short bool) string {
 	if short {
 		return strings.ReplaceAll(http.StatusText(codes[0].Info().Status), " ", "")
@@ -126,7 +132,7 @@ func refusalName(codes []warranty.Code, short bool) string {
 	return strings.Join(names, "Or")
 }
 
-// problem is an answer with one of these codes, which share a status.
+// problem returns the error response with one of these codes, which share a status.
 func (b *builder) problem(codes []warranty.Code, headers ...string) *response {
 	status := codes[0].Info().Status
 	var text strings.Builder

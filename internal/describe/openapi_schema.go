@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// plain holds the schemas of the types that are written as one JSON value.
+// plain holds the schemas of types that are encoded as a single JSON value.
 var plain = map[reflect.Type]schema{
 	reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
 	reflect.TypeFor[warranty.Date]():      {Type: "string", Format: "date"},
@@ -23,7 +23,7 @@ var plain = map[reflect.Type]schema{
 	reflect.TypeFor[int64]():              {Type: "integer", Format: "int64"},
 }
 
-// kinds holds the schemas of the types that are no more than what they are made of.
+// kinds holds the schemas of basic types.
 var kinds = map[reflect.Kind]schema{
 	reflect.String: {Type: "string"},
 	reflect.Int:    {Type: "integer"},
@@ -31,8 +31,8 @@ var kinds = map[reflect.Kind]schema{
 	reflect.Bool:   {Type: "boolean"},
 }
 
-// schemaOf is the schema of a type in answers: a pointer may be null, a record
-// is a named component.
+// schemaOf returns the schema of a type in responses. Pointers may be null; structs are
+// named components.
 func (b *builder) schemaOf(t reflect.Type) *schema {
 	if s, ok := plain[t]; ok {
 		return &s
@@ -51,20 +51,20 @@ func (b *builder) schemaOf(t reflect.Type) *schema {
 	}
 	s, ok := kinds[t.Kind()]
 	if !ok {
-		b.fail("no schema is known for the type " + t.String())
+		b.fail("no schema for type " + t.String() + ": add it to plain or kinds in openapi_schema.go")
 	}
 	return &s
 }
 
-// record declares a struct as a component and refers to it. What is embedded is
-// written out, as JSON does.
+// record adds a struct as a component and returns a reference to it. Embedded fields
+// are inlined, as in JSON.
 func (b *builder) record(t reflect.Type) *schema {
 	ref := &schema{Ref: "#/components/schemas/" + t.Name()}
 	if b.doc.Components.Schemas.index(t.Name()) >= 0 {
 		return ref
 	}
 	s := &schema{Type: "object"}
-	b.doc.Components.Schemas.add(t.Name(), s) // before its fields, so that it stands before what it refers to
+	b.doc.Components.Schemas.add(t.Name(), s) // before the components of its fields
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous || !f.IsExported() || name == "-" {
@@ -89,8 +89,8 @@ func (b *builder) record(t reflect.Type) *schema {
 	return ref
 }
 
-// body declares the parameters that come in the body as a component. It is
-// closed: what is not listed is refused.
+// body adds the body parameters as a component and returns a reference to it. Additional
+// properties are not allowed.
 func (b *builder) body(s *api.Spec) *schema {
 	ref := &schema{Ref: "#/components/schemas/" + s.In.Name()}
 	if b.doc.Components.Schemas.index(s.In.Name()) >= 0 {
@@ -119,8 +119,8 @@ func (b *builder) body(s *api.Spec) *schema {
 	return ref
 }
 
-// paramSchema is the schema of a parameter. A pointer there means that it may be
-// left out, not that it may be null.
+// paramSchema returns the schema of a parameter. A pointer means that it is optional, not
+// that it may be null.
 func (b *builder) paramSchema(p api.Param) *schema {
 	t := p.Type
 	if t.Kind() == reflect.Pointer {
@@ -154,31 +154,31 @@ func (b *builder) paramSchema(p api.Param) *schema {
 		return s
 	}
 	s.MinLength, s.MaxLength = p.Min, p.Max
-	// An empty text is never a required one, and is refused in queries and headers.
+	// Required strings, and strings in queries and headers, cannot be empty.
 	if s.MinLength == nil && t.Kind() == reflect.String && (p.Required || p.In != api.Body) {
 		s.MinLength = &one
 	}
 	return s
 }
 
-// orNull is the schema of a value that may be absent.
+// orNull returns the schema of a value that may be null.
 func orNull(s *schema) *schema {
 	if s.Ref != "" {
 		return &schema{AnyOf: []*schema{s, {Type: "null"}}}
 	}
 	s.Type = []any{s.Type, "null"}
 	if s.Enum != nil {
-		s.Enum = append(slices.Clip(s.Enum), nil) // never into the array that others share
+		s.Enum = append(slices.Clip(s.Enum), nil) // the array is shared
 	}
 	return s
 }
 
-// listOf is the schema of a list. A list of names is a set.
+// listOf returns the schema of a list. A list of enum values is a set.
 func listOf(items *schema) schema {
 	return schema{Type: "array", Items: items, UniqueItems: items.Enum != nil}
 }
 
-// names are the members of an enumeration.
+// names converts enum values for a schema.
 func names[T ~string](values ...T) []any {
 	list := make([]any, 0, len(values))
 	for _, v := range values {
@@ -195,7 +195,7 @@ func codeNames() []any {
 	return list
 }
 
-// typed is a value from a tag as JSON writes it.
+// typed converts the text of a tag to the JSON value of type t.
 func typed(t reflect.Type, text string) any {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()

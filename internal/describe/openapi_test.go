@@ -84,7 +84,7 @@ func TestSamplesAreValid(t *testing.T) {
 			err = in.Check(sampleNow, warranty.DefaultTokenRate)
 		}
 		if filed, ok := in.(*warranty.FileClaim); ok {
-			err = errors.Join(err, filed.Judge(sampleWarranty(goldenURL), warranty.DateOf(sampleNow)))
+			err = errors.Join(err, filed.CheckCoverage(sampleWarranty(goldenURL), warranty.DateOf(sampleNow)))
 		}
 		if err != nil {
 			t.Errorf("%v: %v", kind, err)
@@ -236,22 +236,22 @@ func TestSchemas(t *testing.T) {
 	schemas := load(t).Components.Schemas
 	for field, want := range map[string]string{
 		"Warranty.id":               `{"type":"string","format":"uuid","description":"Identifier of the warranty."}`,
-		"Warranty.category":         `{"type":["string","null"],"description":"Kind of product, in your own words."}`,
-		"Warranty.start_date":       `{"type":"string","format":"date","description":"First day of cover."}`,
-		"Warranty.roles":            `{"type":"array","uniqueItems":true,"items":{"type":"string","enum":["owner","seller","issuer"]},"description":"What you are to this warranty."}`,
+		"Warranty.category":         `{"type":["string","null"],"description":"Product category, free text."}`,
+		"Warranty.start_date":       `{"type":"string","format":"date","description":"First day of coverage."}`,
+		"Warranty.roles":            `{"type":"array","uniqueItems":true,"items":{"type":"string","enum":["owner","seller","issuer"]},"description":"Your roles on this warranty."}`,
 		"Claim.resolution":          `{"type":["string","null"],"enum":["repaired","replaced","refunded","store_credit","other",null],"description":"How the claim was resolved."}`,
 		"Claim.resolved_at":         `{"type":["string","null"],"format":"date-time","description":"When the claim was resolved."}`,
-		"AuthStatus.token":          `{"anyOf":[{"$ref":"#/components/schemas/TokenName"},{"type":"null"}],"description":"The integration token in short; null for a session."}`,
-		"AuthStatus.credential":     `{"type":"string","enum":["token","session"],"description":"token or session."}`,
-		"Problem.type":              `{"type":"string","format":"uri","description":"Address of this code's documentation."}`,
-		"Warranty.seller_email":     `{"type":["string","null"],"format":"email","description":"The seller's e-mail address; the account that verified it sees the record."}`,
-		"Account.email":             `{"type":"string","format":"email","description":"E-mail address."}`,
-		"UpdateAccount.mail_claims": `{"type":"boolean","description":"Whether to be told that a claim is filed or moves."}`,
-		"UploadDocument.file":       `{"type":"string","format":"binary","maxLength":20971520,"description":"The file, with its name: at most 200 characters, without a path, and with an ending that fits what is in it; without an ending it gets the usual one."}`,
+		"AuthStatus.token":          `{"anyOf":[{"$ref":"#/components/schemas/TokenName"},{"type":"null"}],"description":"The integration token; null for a session."}`,
+		"AuthStatus.credential":     `{"type":"string","enum":["token","session"],"description":"Kind of credential: token or session."}`,
+		"Problem.type":              `{"type":"string","format":"uri","description":"URL of the documentation of this code."}`,
+		"Warranty.seller_email":     `{"type":["string","null"],"format":"email","description":"Email address of the seller. The account that has verified it can see the record."}`,
+		"Account.email":             `{"type":"string","format":"email","description":"Email address."}`,
+		"UpdateAccount.mail_claims": `{"type":"boolean","description":"Whether to send an email when a claim is filed or changes status."}`,
+		"UploadDocument.file":       `{"type":"string","format":"binary","maxLength":20971520,"description":"The file and its name. The name has at most 200 characters, no path, and an extension that matches the content; a missing extension is added."}`,
 		"CreateToken.scopes":        `{"type":"array","uniqueItems":true,"minItems":1,"items":{"type":"string","enum":["warranties:read","warranties:write","claims:read","documents:read"]},"description":"What the token may do.","examples":[["warranties:read"]]}`,
-		"CreateToken.expires_at":    `{"type":["string","null"],"format":"date-time","description":"When the token stops working; 365 days from now when left out, at most 5 years."}`,
-		"CreateWarranty.start_date": `{"type":"string","format":"date","description":"First day of cover.","examples":["2026-03-01"]}`,
-		"Register.password":         `{"type":"string","format":"password","minLength":12,"maxLength":256,"description":"12 to 256 characters; any will do, but not a well-known one."}`,
+		"CreateToken.expires_at":    `{"type":["string","null"],"format":"date-time","description":"When the token expires. Defaults to 365 days from now; at most 5 years."}`,
+		"CreateWarranty.start_date": `{"type":"string","format":"date","description":"First day of coverage.","examples":["2026-03-01"]}`,
+		"Register.password":         `{"type":"string","format":"password","minLength":12,"maxLength":256,"description":"12 to 256 characters. Common passwords are rejected."}`,
 	} {
 		record, name, _ := strings.Cut(field, ".")
 		got, err := json.Marshal(schemas[record].Value.Properties[name])

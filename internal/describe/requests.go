@@ -14,30 +14,30 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Example is a request that works as it is printed, and the answer that it gets.
-// Values of the reader's own, such as ids, are variables of the shell.
+// Example is a working request and its response. Values that differ between users, such
+// as IDs, are shell variables.
 type Example struct {
 	Spec   *api.Spec
 	Method string
 	Path   string // with the query
-	Body   string // indented JSON; empty when there is none
+	Body   string // indented JSON, or empty
 	Status int
-	Answer string // indented JSON; empty when there is none
+	Answer string // indented JSON, or empty
 
 	arguments string // of the tool, as JSON
 	flags     []string
 }
 
-// Variable is a shell variable that examples use.
+// Variable is a shell variable in the examples.
 type Variable struct{ Name, Meaning string }
 
-// The credentials of examples.
+// The variables with credentials.
 const (
 	keyVariable     = "SVC_API_KEY"
 	sessionVariable = "SVC_SESSION"
 )
 
-// variables stand in the place of the samples that only the reader can know.
+// variables replace samples in the examples.
 var variables = []struct {
 	sample, name, meaning string
 	quoted                bool // may hold spaces
@@ -47,22 +47,25 @@ var variables = []struct {
 	{sampleID(3).String(), "DOCUMENT_ID", "Id of a document", false},
 	{sampleID(4).String(), "TOKEN_ID", "Id of an integration token", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
-	{sampleCode, "CODE", "Code from an e-mail, or from the response that offers a transfer", false},
-	{sampleEmail, "EMAIL", "Your e-mail address", true},
+	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
+	{sampleEmail, "EMAIL", "Your email address", true},
 	{samplePassword, "PASSWORD", "Your password", true},
 }
 
-// Variables lists what the examples expect to be set.
+// Variables lists the shell variables of the examples.
 func Variables() []Variable {
-	list := []Variable{{keyVariable, "Integration token"}, {sessionVariable, "Session: the access_token of POST /api/auth/sessions"}}
+	list := []Variable{
+		{keyVariable, "Integration token"},
+		{sessionVariable, "Session: the access_token of POST /api/auth/sessions"},
+	}
 	for _, v := range variables {
 		list = append(list, Variable{v.name, v.meaning})
 	}
 	return list
 }
 
-// Setup is what to type to set the variables that can be looked up: those that
-// Variables lists, but for the key, the address and the password, and codes.
+// Setup returns shell commands that set all variables except the key, the email address,
+// the password and the code.
 func Setup(base string) string {
 	first := func(variable, credential, path string, field int) string {
 		return fmt.Sprintf("%s=$(curl -s -H \"%s\" \"%s%s\" | cut -d'\"' -f%d)\n", variable, credential, base, path, field)
@@ -78,19 +81,19 @@ func Setup(base string) string {
 		strings.TrimSuffix(first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6), "\n")
 }
 
-// recorded are the answers to the examples, as the service gave them: see
-// TestAnswersOfExamples, which makes the file.
+// recorded holds the service's responses to the examples. TestAnswersOfExamples
+// generates the file.
 //
 //go:embed answers.json
 var recorded []byte
 
-// answer is one that was recorded.
+// answer is a recorded response.
 type answer struct {
 	Status int             `json:"status"`
 	Body   json.RawMessage `json:"body,omitempty"`
 }
 
-// Examples has an example of every operation, in the order of the table.
+// Examples returns an example of every operation, in the order of the table.
 func Examples() ([]Example, error) {
 	answers := map[string]answer{}
 	if err := json.Unmarshal(recorded, &answers); err != nil {
@@ -109,7 +112,7 @@ func Examples() ([]Example, error) {
 	return list, nil
 }
 
-// exampleOf makes the request of the operation's sample.
+// exampleOf returns an example without its response.
 func exampleOf(op *api.Spec) (Example, error) {
 	in := exampleInput(op)
 	r, err := op.Request(in)
@@ -120,11 +123,18 @@ func exampleOf(op *api.Spec) (Example, error) {
 	if err != nil {
 		return Example{}, err
 	}
-	return Example{Spec: op, Method: r.Method, Path: r.Path, Body: indent(r.Body), arguments: string(arguments), flags: flagsOf(op, r)}, nil
+	return Example{
+		Spec:      op,
+		Method:    r.Method,
+		Path:      r.Path,
+		Body:      indent(r.Body),
+		arguments: string(arguments),
+		flags:     flagsOf(op, r),
+	}, nil
 }
 
-// exampleInput is the sample of an operation with a body; the others get an id of
-// the right kind, and lists are kept short.
+// exampleInput returns the operation's sample input, with sample path parameters and a
+// limit of 1 for lists.
 func exampleInput(op *api.Spec) any {
 	in := reflect.New(op.In)
 	if sample, ok := sampleInputs()[op.In]; ok {
@@ -144,13 +154,18 @@ func exampleInput(op *api.Spec) any {
 	return in.Interface()
 }
 
-// sampleIDOf is the id of the record that the operation's path is about.
+// sampleIDOf returns the sample ID for the operation's path.
 func sampleIDOf(op *api.Spec) warranty.ID {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
-	return map[string]warranty.ID{"warranties": sampleID(1), "claims": sampleID(2), "documents": sampleID(3), "integration-tokens": sampleID(4)}[noun]
+	return map[string]warranty.ID{
+		"warranties":         sampleID(1),
+		"claims":             sampleID(2),
+		"documents":          sampleID(3),
+		"integration-tokens": sampleID(4),
+	}[noun]
 }
 
-// goName is the field that is a parameter.
+// goName returns the name of the struct field of a parameter.
 func goName(t reflect.Type, param string) string {
 	for _, f := range reflect.VisibleFields(t) {
 		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == param {
@@ -160,12 +175,12 @@ func goName(t reflect.Type, param string) string {
 	return ""
 }
 
-// flagsOf are the parameters as svc takes them, in their order.
+// flagsOf returns the request's parameters as command-line flags.
 func flagsOf(op *api.Spec, r api.Request) []string {
 	_, rawQuery, _ := strings.Cut(r.Path, "?")
-	query, _ := url.ParseQuery(rawQuery) // it was just made
+	query, _ := url.ParseQuery(rawQuery) // just encoded, so always valid
 	var body map[string]any
-	_ = json.Unmarshal(r.Body, &body) // likewise; without a body it stays empty
+	_ = json.Unmarshal(r.Body, &body) // likewise; body stays empty without one
 	var flags []string
 	for _, p := range op.Params {
 		value := ""
@@ -186,13 +201,13 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 	return flags
 }
 
-// Request is the path and the body with values in the place of the variables.
+// Request returns the path and the body with values in place of the variables.
 func (e Example) Request(values map[string]string) (path, body string) {
 	value := func(name string, _ bool) string { return values[name] }
 	return substitute(e.Path, value), substitute(e.Body, value)
 }
 
-// Curl is the request as a command, for the service at an address.
+// Curl returns the request as a curl command for the service at base.
 func (e Example) Curl(base string) string {
 	var b strings.Builder
 	b.WriteString("curl ")
@@ -212,7 +227,7 @@ func (e Example) Curl(base string) string {
 	return b.String()
 }
 
-// CLI is the same as a command of svc; empty when svc has none.
+// CLI returns the svc command, or "" if there is none.
 func (e Example) CLI() string {
 	if !e.Spec.HasCommand() {
 		return ""
@@ -235,32 +250,34 @@ func (e Example) CLI() string {
 		words = append(words, "--yes")
 	}
 	line := strings.Join(words, " ")
-	if len(line) > 80 && len(e.flags) > 1 { // one flag a line
+	if len(line) > 80 && len(e.flags) > 1 { // one flag per line
 		line = strings.ReplaceAll(line, " --", " \\\n  --")
 	}
 	return line
 }
 
-// MCP is the same as a call of a tool; empty when there is none.
+// MCP returns the tool call as a curl command, or "" if there is none.
 func (e Example) MCP(base string) string {
 	if e.Spec.Tool == "" {
 		return ""
 	}
-	message := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "` + e.Spec.Tool + `", "arguments": ` + spaced(e.arguments) + `}}`
-	return `curl "` + base + `/api/mcp"` + " \\\n  -H \"x-api-key: $" + keyVariable + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(message) + "'"
+	message := `{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "` + e.Spec.Tool +
+		`", "arguments": ` + spaced(e.arguments) + `}}`
+	return `curl "` + base + `/api/mcp"` + " \\\n  -H \"x-api-key: $" + keyVariable +
+		"\" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(message) + "'"
 }
 
-// StatusLine is the status of the answer, in words.
+// StatusLine returns the status of the response, such as "200 OK".
 func (e Example) StatusLine() string { return fmt.Sprint(e.Status, " ", http.StatusText(e.Status)) }
 
-// Response is the answer of the service at an address.
+// Response returns the body of the response of the service at base.
 func (e Example) Response(base string) string { return strings.ReplaceAll(e.Answer, sampleBase, base) }
 
-// sampleBase is where the service was that gave the recorded answers.
+// sampleBase is the public URL in the recorded responses.
 const sampleBase = "https://warranty.example.com"
 
-// The samples in a text become variables, each in the way that the shell expands
-// there.
+// inDoubleQuotes, inSingleQuotes and bare replace samples with shell variables, quoted
+// for their context.
 func inDoubleQuotes(text string) string {
 	return substitute(text, func(name string, _ bool) string { return "$" + name })
 }
@@ -290,7 +307,7 @@ func substitute(text string, variable func(name string, quoted bool) string) str
 	return text
 }
 
-// shellWord is a value as one word of the shell.
+// shellWord quotes a value for the shell if necessary.
 func shellWord(value string) string {
 	if strings.Trim(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:@/") == "" {
 		return value
@@ -306,7 +323,7 @@ func indent(body []byte) string {
 	return b.String()
 }
 
-// spaced is JSON on one line, with spaces where people read it.
+// spaced formats JSON on one line with spaces.
 func spaced(text string) string {
 	lines := strings.Split(indent([]byte(text)), "\n")
 	for i := range lines {

@@ -10,9 +10,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ToolSchemas are the input and the output schema of an operation as an MCP
-// tool: every parameter in one object, wherever HTTP would put it, and nothing
-// that refers elsewhere or may be null. What has no value is left out instead.
+// ToolSchemas returns the input and output schemas of an operation as an MCP tool. The
+// input is one object with all parameters. The schemas have no references and no null
+// types: absent values are omitted.
 func ToolSchemas(s *api.Spec) (in, out []byte, err error) {
 	b := &builder{}
 	in, err = api.AppendJSON(nil, b.arguments(s))
@@ -23,7 +23,7 @@ func ToolSchemas(s *api.Spec) (in, out []byte, err error) {
 	return in, out, errors.Join(append(b.wrong, err)...)
 }
 
-// arguments is the object of all parameters.
+// arguments returns the input schema.
 func (b *builder) arguments(s *api.Spec) *schema {
 	closed := false
 	object := &schema{Type: "object", AdditionalProperties: &closed}
@@ -41,14 +41,18 @@ func (b *builder) arguments(s *api.Spec) *schema {
 	return object
 }
 
-// result is the answer in its envelope.
+// result returns the output schema.
 func (b *builder) result(s *api.Spec) *schema {
 	if s.Out == reflect.TypeFor[warranty.None]() {
-		return &schema{Type: "object", Required: []string{"done"}, Properties: ordered[*schema]{{"done", &schema{Type: "boolean", Description: "Always true: it was done."}}}}
+		return &schema{
+			Type:       "object",
+			Required:   []string{"done"},
+			Properties: ordered[*schema]{{"done", &schema{Type: "boolean", Description: "Always true."}}},
+		}
 	}
 	if s.Paged() {
 		page := b.inline(s.Out)
-		for i, text := range []string{"The records of this page.", "Where this page stands in the whole list."} {
+		for i, text := range []string{"The records of this page.", "Position of this page in the list."} {
 			page.Properties[i].value.Description = text
 		}
 		return page
@@ -58,12 +62,15 @@ func (b *builder) result(s *api.Spec) *schema {
 	object := &schema{Type: "object", Required: []string{"data"}, Properties: ordered[*schema]{{"data", data}}}
 	if _, ok := reflect.Zero(s.Out).Interface().(interface{ ETag() string }); ok {
 		object.Required = append(object.Required, "etag")
-		object.Properties.add("etag", &schema{Type: "string", Description: "Version of the record, for if_match of a tool that changes it."})
+		object.Properties.add("etag", &schema{
+			Type:        "string",
+			Description: "Version of the record. Send it as if_match to update or delete the record.",
+		})
 	}
 	return object
 }
 
-// inline is a type's schema written out in place, without null.
+// inline returns a type's schema without references and null types.
 func (b *builder) inline(t reflect.Type) *schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -81,7 +88,7 @@ func (b *builder) inline(t reflect.Type) *schema {
 			continue
 		}
 		field := b.inline(f.Type)
-		field.Description = strings.ReplaceAll(f.Tag.Get("doc"), "null", "left out") + opened(field)
+		field.Description = strings.ReplaceAll(f.Tag.Get("doc"), "null", "omitted") + openEnum(field)
 		if format := f.Tag.Get("format"); format != "" {
 			field.Format = format
 		}
@@ -93,9 +100,9 @@ func (b *builder) inline(t reflect.Type) *schema {
 	return object
 }
 
-// opened takes the fixed list of values out of a schema, since a newer service may
-// answer with more of them, and puts it into words.
-func opened(s *schema) string {
+// openEnum removes the enum from a schema, because a newer service may return more
+// values, and returns a sentence that lists the values.
+func openEnum(s *schema) string {
 	values := s.Enum
 	if s.Items != nil && s.Items.Enum != nil {
 		items := *s.Items

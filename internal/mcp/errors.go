@@ -11,9 +11,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// problem is the object that REST would answer an error with. A remote service
-// has made it already; what is no refusal is a fault of ours, which is logged
-// and not shown.
+// problem returns err as REST would. Internal errors are logged, and their details are
+// not sent.
 func (s *server) problem(ctx context.Context, err error) warranty.Problem {
 	if s.Remote != nil {
 		if p, ok := s.Remote(err); ok {
@@ -23,13 +22,13 @@ func (s *server) problem(ctx context.Context, err error) warranty.Problem {
 	refusal := warranty.AsError(err)
 	requestID := api.CallerOf(ctx).RequestID
 	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(ctx, err) {
-		s.Log.ErrorContext(ctx, "request failed", "request_id", requestID, "code", string(refusal.Code), "error", err.Error())
+		s.Log.ErrorContext(ctx, "request failed",
+			"request_id", requestID, "code", string(refusal.Code), "error", err.Error())
 	}
 	return refusal.Problem(s.PublicURL, requestID)
 }
 
-// fault is an error outside of a tool as JSON-RPC writes it: the problem's words,
-// and the whole of it as data.
+// fault returns err as a JSON-RPC error with the problem as its data.
 func (s *server) fault(ctx context.Context, err error) error {
 	p := s.problem(ctx, err)
 	data, err := api.AppendJSON(nil, p)
@@ -39,18 +38,17 @@ func (s *server) fault(ctx context.Context, err error) error {
 	return &jsonrpc.Error{Code: int64(rpcCode(p.Status)), Message: p.Detail, Data: data}
 }
 
-// notFound is the protocol's error for a resource that is not there. The SDK's
-// own breaks the connection when the address has characters that Go quotes in
-// another way than JSON does.
+// notFound is the protocol's error for an unknown resource. The SDK's own error breaks
+// the connection if the URI has characters that Go and JSON quote differently.
 func notFound(uri string) error {
 	data, err := api.AppendJSON(nil, map[string]string{"uri": uri})
 	if err != nil {
-		data = nil // not even UTF-8: it is not said again
+		data = nil // invalid UTF-8
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Resource not found", Data: data}
 }
 
-// rpcError is a JSON-RPC error on its own, for what ends before or outside of a tool.
+// rpcError is a JSON-RPC error response.
 type rpcError struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -61,7 +59,7 @@ type rpcError struct {
 	} `json:"error"`
 }
 
-// encodeError writes a JSON-RPC error; a request without a readable id gets null.
+// encodeError encodes a JSON-RPC error response. A nil id is sent as null.
 func encodeError(id json.RawMessage, code int, message string, data *warranty.Problem) []byte {
 	e := rpcError{JSONRPC: "2.0", ID: id}
 	if e.ID == nil {
@@ -75,8 +73,8 @@ func encodeError(id json.RawMessage, code int, message string, data *warranty.Pr
 	return body
 }
 
-// rpcCode is the JSON-RPC code of a problem. Those of the service lie outside of
-// the range that the protocol keeps for itself.
+// rpcCode returns the JSON-RPC code of a problem. The service's own codes are outside
+// the range that JSON-RPC reserves.
 func rpcCode(status int) int {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable:
@@ -87,5 +85,5 @@ func rpcCode(status int) int {
 	return jsonrpc.CodeInvalidRequest
 }
 
-// Problem writes a problem as the JSON-RPC error that answers a whole request.
+// Problem encodes a problem as a JSON-RPC error response without an id.
 func Problem(p warranty.Problem) []byte { return encodeError(nil, rpcCode(p.Status), p.Detail, &p) }

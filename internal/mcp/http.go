@@ -21,34 +21,42 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// maxBody is the most that one message may have.
+// maxBody is the maximum size of a message.
 const maxBody = 1 << 20
 
-// Endpoint is the hosted MCP endpoint: the SDK's handler behind a wrapper that
-// makes it take what the documentation promises and answer in JSON-RPC always.
+// Endpoint is the hosted MCP endpoint. It wraps the SDK's handler to accept requests
+// without an Accept header and to respond with JSON-RPC to all errors.
 type Endpoint struct {
-	plain  http.Handler // answers with one JSON message
-	stream http.Handler // answers with events, for clients that asked for progress
+	plain  http.Handler // responds with one JSON message
+	stream http.Handler // responds with events, for clients that request progress
 }
 
-// NewEndpoint serves an MCP server over HTTP. It keeps no sessions: every
-// request stands for itself, whichever replica it reaches.
+// NewEndpoint serves an MCP server over HTTP. It is stateless, so any replica can serve
+// any request.
 func NewEndpoint(server *sdk.Server) *Endpoint {
 	server.AddReceivingMiddleware(bounded)
 	get := func(*http.Request) *sdk.Server { return server }
-	// The SDK's guard against rebinding looks at the socket and would refuse every
-	// reverse proxy on this host; Guard looks at the public address instead.
-	options := sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBody, PropagateRequestCancellation: true}
+	options := sdk.StreamableHTTPOptions{
+		Stateless:    true,
+		JSONResponse: true,
+		// The SDK's protection against DNS rebinding checks the socket address and would
+		// reject a reverse proxy on this host. Guard checks the public URL instead.
+		DisableLocalhostProtection:   true,
+		MaxRequestBodyBytes:          maxBody,
+		PropagateRequestCancellation: true,
+	}
 	streaming := options
 	streaming.JSONResponse = false
-	return &Endpoint{plain: sdk.NewStreamableHTTPHandler(get, &options), stream: sdk.NewStreamableHTTPHandler(get, &streaming)}
+	return &Endpoint{
+		plain:  sdk.NewStreamableHTTPHandler(get, &options),
+		stream: sdk.NewStreamableHTTPHandler(get, &streaming),
+	}
 }
 
 type requestKey struct{}
 
-// bounded ends a handler's work with the request that it is for. The SDK takes
-// the deadline away from those of older protocol versions, and they would go on
-// for a caller who has gone.
+// bounded cancels a handler when its HTTP request ends. For older protocol versions the
+// SDK detaches handlers from the request, and they would keep running.
 func bounded(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
@@ -61,11 +69,11 @@ func bounded(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// HostedCaller is who asks over HTTP: the server has put them into the context.
+// HostedCaller returns the caller that the server's middleware put into the context.
 func HostedCaller(ctx context.Context) (api.Caller, error) { return *api.CallerOf(ctx), nil }
 
-// Guard refuses requests that a browser was tricked into: those whose Host is
-// not the public one, and those from pages of another origin.
+// Guard protects against DNS rebinding and cross-origin requests: it rejects requests
+// with a Host other than the public one, and those from pages of another origin.
 func Guard(publicURL string, next http.Handler) (http.Handler, error) {
 	public, err := url.Parse(publicURL)
 	if err != nil {
@@ -73,11 +81,11 @@ func Guard(publicURL string, next http.Handler) (http.Handler, error) {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !sameHost(r.Host, public) && !loopback(r.Host) {
-			write(w, http.StatusForbidden, encodeError(nil, 40300, "This host name is not the service's; use "+publicURL+".", nil))
+			write(w, http.StatusForbidden, encodeError(nil, 40300, "Unknown host name. Use "+publicURL+".", nil))
 			return
 		}
 		if origin := r.Header.Get("Origin"); origin != "" && origin != public.Scheme+"://"+public.Host {
-			write(w, http.StatusForbidden, encodeError(nil, 40300, "Pages of another origin may not call this endpoint.", nil))
+			write(w, http.StatusForbidden, encodeError(nil, 40300, "Cross-origin requests are not allowed.", nil))
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -92,8 +100,8 @@ func sameHost(host string, public *url.URL) bool {
 	return public.Port() == "" && strings.EqualFold(host, net.JoinHostPort(public.Hostname(), port))
 }
 
-// loopback tells names that always mean this machine: a page elsewhere can not
-// have one of them, so they can not be rebound.
+// loopback reports whether host always refers to this machine. Such names are immune to
+// DNS rebinding.
 func loopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -103,22 +111,26 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// legacyMethods are those of protocol versions before 2026-07-28, where an
-// unknown one is an ordinary answer and not a missing page.
-var legacyMethods = []string{"initialize", "ping", "tools/list", "tools/call", "resources/list", "resources/templates/list", "resources/read",
-	"resources/subscribe", "resources/unsubscribe", "prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover"}
+// legacyMethods are the methods of protocol versions before 2026-07-28. In those
+// versions an unknown method is an error with status 200, not 404.
+var legacyMethods = []string{
+	"initialize", "ping", "tools/list", "tools/call",
+	"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover",
+}
 
 const firstModern = "2026-07-28"
 
-// ServeHTTP answers one message.
+// ServeHTTP handles one message.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, m, refused := read(w, r)
 	if refused != nil {
 		write(w, refused.status, encodeError(m.ID, refused.code, refused.message, nil))
 		return
 	}
-	if m.ID != nil && r.Header.Get("Mcp-Protocol-Version") < firstModern && !slices.Contains(legacyMethods, m.Method) {
-		write(w, http.StatusOK, encodeError(m.ID, jsonrpc.CodeMethodNotFound, "There is no method of this name.", nil))
+	legacy := r.Header.Get("Mcp-Protocol-Version") < firstModern
+	if m.ID != nil && legacy && !slices.Contains(legacyMethods, m.Method) {
+		write(w, http.StatusOK, encodeError(m.ID, jsonrpc.CodeMethodNotFound, "Unknown method.", nil))
 		return
 	}
 	handler := e.plain
@@ -128,14 +140,14 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	shaped := &shaper{ResponseWriter: w, id: m.ID, noStore: w.Header().Get("Cache-Control")}
 	r = r.Clone(context.WithValue(r.Context(), requestKey{}, r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	// The documented request says nothing of what it accepts; the SDK insists.
+	// The SDK requires an Accept header; the documented request does not have one.
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	handler.ServeHTTP(shaped, r)
 	shaped.finish(r.Context())
 }
 
-// accepted tells the forms of an answer that the request asks for by name. One
-// that names neither gets JSON.
+// accepted reports which response formats the request accepts. Without either, it is
+// JSON.
 func accepted(r *http.Request) (takesJSON, takesEvents bool) {
 	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	events := strings.Contains(accept, "text/event-stream")
@@ -144,15 +156,18 @@ func accepted(r *http.Request) (takesJSON, takesEvents bool) {
 
 func read(w http.ResponseWriter, r *http.Request) ([]byte, message, *refusedMessage) {
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, message{}, &refusedMessage{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest, "Send the message as JSON, with Content-Type: application/json."}
+		return nil, message{}, &refusedMessage{http.StatusUnsupportedMediaType, jsonrpc.CodeInvalidRequest,
+			"The Content-Type is not supported. Send JSON with Content-Type: application/json."}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, message{}, &refusedMessage{http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "The message has more than 1 MiB; send less."}
+		return nil, message{}, &refusedMessage{http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest,
+			"The message is larger than 1 MiB. Send a smaller one."}
 	case err != nil:
-		return nil, message{}, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeParseError, "The message could not be read to its end."}
+		return nil, message{}, &refusedMessage{http.StatusBadRequest, jsonrpc.CodeParseError,
+			"The message is incomplete. Send it again."}
 	}
 	m, refused := parse(body)
 	return body, m, refused
@@ -163,16 +178,15 @@ func write(w http.ResponseWriter, status int, body []byte) {
 	send(w, status, body)
 }
 
-// send says how long the answer is, as REST does.
+// send writes the response with its Content-Length.
 func send(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	_, _ = w.Write(body) // fails only if the client disconnected
 }
 
-// shaper holds the SDK's answer until it is whole, unless it is a stream. It turns
-// refusals, which are plain text, into JSON-RPC, and keeps the service's own rule
-// for caches.
+// shaper buffers the SDK's response, unless it is a stream. It turns plain-text errors
+// into JSON-RPC and restores the service's Cache-Control header.
 type shaper struct {
 	http.ResponseWriter
 	id      json.RawMessage
@@ -182,7 +196,7 @@ type shaper struct {
 	body    bytes.Buffer
 }
 
-// WriteHeader decides what becomes of the body by its head.
+// WriteHeader records the status, or sends it if the response is a stream.
 func (s *shaper) WriteHeader(status int) {
 	if s.status != 0 {
 		return
@@ -194,7 +208,7 @@ func (s *shaper) WriteHeader(status int) {
 	}
 }
 
-// Write passes the body on, or gathers it.
+// Write buffers the body, or sends it if the response is a stream.
 func (s *shaper) Write(b []byte) (int, error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
@@ -205,14 +219,14 @@ func (s *shaper) Write(b []byte) (int, error) {
 	return s.body.Write(b)
 }
 
-// Flush sends what was written, for streams.
+// Flush flushes a stream.
 func (s *shaper) Flush() {
 	if s.streams {
-		_ = http.NewResponseController(s.ResponseWriter).Flush() // what can not be flushed goes out at the end
+		_ = http.NewResponseController(s.ResponseWriter).Flush() // unflushed data is sent at the end
 	}
 }
 
-// Unwrap gives http.ResponseController the writer underneath.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (s *shaper) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (s *shaper) finish(ctx context.Context) {
@@ -224,9 +238,10 @@ func (s *shaper) finish(ctx context.Context) {
 	case s.streams:
 	case s.status == 0 && ctx.Err() != nil:
 		s.Header().Set("Retry-After", "1")
-		refuse(http.StatusServiceUnavailable, rpcCode(http.StatusServiceUnavailable), warranty.AsError(ctx.Err()).Message)
-	case s.status == 0: // the SDK has said nothing at all
-		refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong on our side.")
+		status := http.StatusServiceUnavailable
+		refuse(status, rpcCode(status), warranty.AsError(ctx.Err()).Message)
+	case s.status == 0: // the SDK wrote nothing
+		refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong. Try again.")
 	case s.status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain"):
 		refuse(s.status, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.body.String()))
 	default:

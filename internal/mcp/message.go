@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/api"
 )
 
-// message is what is looked at before the SDK gets it.
+// message is the part of a message that is checked before the SDK sees it.
 type message struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -29,33 +29,34 @@ func (m message) wantsProgress() bool {
 	return json.Unmarshal(m.Params, &params) == nil && params.Meta.Token != nil
 }
 
-// refusedMessage is why a message never reaches the SDK.
+// refusedMessage is the error of a message that is not passed to the SDK.
 type refusedMessage struct {
 	status, code int
 	message      string
 }
 
-// parse reads one message as strictly as REST reads a body.
+// parse parses one message as strictly as REST parses a body.
 func parse(body []byte) (message, *refusedMessage) {
 	refuse := func(code int, text string) (message, *refusedMessage) {
 		return message{}, &refusedMessage{http.StatusBadRequest, code, text}
 	}
 	if batch := bytes.TrimLeft(body, " \t\r\n"); len(batch) > 0 && batch[0] == '[' {
-		return refuse(jsonrpc.CodeInvalidRequest, "Batches are not taken; send one message at a time.")
+		return refuse(jsonrpc.CodeInvalidRequest, "Batches are not supported. Send one message at a time.")
 	}
 	var value json.RawMessage
 	if err := api.ReadJSON(body, &value); err != nil {
-		return refuse(jsonrpc.CodeParseError, "The message is not one well-formed JSON object in UTF-8, with each name once.")
+		return refuse(jsonrpc.CodeParseError,
+			"The message is malformed. Send one valid JSON object in UTF-8, without duplicate names.")
 	}
 	var m message
 	if err := api.ReadJSON(body, &m); err != nil || m.Version != "2.0" || m.Method == "" || m.ID != nil && !validID(m.ID) {
-		return refuse(jsonrpc.CodeInvalidRequest, `A message has "jsonrpc": "2.0", a method, and an id that is a text or a whole number of at most 53 bits.`)
+		return refuse(jsonrpc.CodeInvalidRequest,
+			`Invalid message. Send "jsonrpc": "2.0", a method, and an id that is a string or an integer of at most 53 bits.`)
 	}
 	return m, nil
 }
 
-// validID tells ids that come back as they were sent: to the SDK every number is
-// a float64.
+// validID reports whether an ID survives the SDK, which decodes numbers as float64.
 func validID(id json.RawMessage) bool {
 	text := strings.TrimSpace(string(id))
 	if strings.HasPrefix(text, `"`) {

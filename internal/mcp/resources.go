@@ -12,11 +12,12 @@ import (
 )
 
 const (
-	jsonType  = "application/json"
-	schemaURI = "warranty://schema/warranty"
+	jsonType   = "application/json"
+	schemaType = "application/schema+json"
+	schemaURI  = "warranty://schema/warranty"
 )
 
-// template is a kind of record that can be read by its address.
+// template is a record type that is available as a resource.
 type template struct {
 	uri, name, title string
 	get, list        *api.Spec
@@ -33,24 +34,35 @@ func (s *server) addResources() error {
 		op := s.byName[t.get.Name]
 		s.scopes[t.uri] = op.Scope
 		prefix := strings.TrimSuffix(t.uri, "{id}")
-		s.sdk.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: t.uri, Name: t.name, Title: t.title, Description: op.Summary, MIMEType: jsonType},
+		template := &sdk.ResourceTemplate{
+			URITemplate: t.uri,
+			Name:        t.name,
+			Title:       t.title,
+			Description: op.Summary,
+			MIMEType:    jsonType,
+		}
+		s.sdk.AddResourceTemplate(template,
 			func(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 				return s.read(ctx, op, req.Params.URI, strings.TrimPrefix(req.Params.URI, prefix))
 			})
 	}
 	_, schema, err := s.Schemas(api.GetWarranty.Spec)
-	s.sdk.AddResource(&sdk.Resource{URI: schemaURI, Name: "warranty_schema", Title: "Schema of a warranty", MIMEType: "application/schema+json",
-		Description: "JSON Schema of the answer that holds one warranty."},
-		func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-			return contents(schemaURI, "application/schema+json", schema), nil
-		})
+	s.sdk.AddResource(&sdk.Resource{
+		URI:         schemaURI,
+		Name:        "warranty_schema",
+		Title:       "Schema of a warranty",
+		MIMEType:    schemaType,
+		Description: "JSON Schema of the result of get_warranty.",
+	}, func(context.Context, *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return contents(schemaURI, schemaType, schema), nil
+	})
 	return err
 }
 
 func (s *server) read(ctx context.Context, op api.Bound, uri, id string) (*sdk.ReadResourceResult, error) {
 	arguments, err := api.AppendJSON(nil, map[string]string{"id": id})
 	if err != nil {
-		return nil, notFound(uri) // no UTF-8, so no id
+		return nil, notFound(uri) // invalid UTF-8
 	}
 	body, err := s.answer(ctx, op, arguments)
 	if err != nil {
@@ -66,12 +78,12 @@ func contents(uri, mediaType string, body []byte) *sdk.ReadResourceResult {
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: uri, MIMEType: mediaType, Text: string(body)}}}
 }
 
-// maxCompletions is the most that the protocol lets one answer hold.
+// maxCompletions is the protocol's limit of values in one response.
 const maxCompletions = 100
 
-// complete offers the ids of the caller's records that begin as typed, or whose
-// product name, reference, claim number or file name has it anywhere: those among
-// the newest, and what a search finds among all.
+// complete suggests IDs of the caller's records: of the newest ones, those whose ID
+// starts with the typed text or whose product name, reference, claim number or file name
+// contains it, and of all records, those that a search finds.
 func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	found := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
 	list := listOf(req.Params)
@@ -79,23 +91,25 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		return found, nil
 	}
 	typed := strings.TrimSpace(req.Params.Argument.Value)
-	questions := []map[string]any{{"limit": maxCompletions}}
-	if takesText := slices.ContainsFunc(list.Params, func(p api.Param) bool { return p.Name == "q" }); takesText && typed != "" {
-		questions = append(questions, map[string]any{"limit": maxCompletions, "q": typed})
+	queries := []map[string]any{{"limit": maxCompletions}}
+	searches := slices.ContainsFunc(list.Params, func(p api.Param) bool { return p.Name == "q" })
+	if searches && typed != "" {
+		queries = append(queries, map[string]any{"limit": maxCompletions, "q": typed})
 	}
-	for i, question := range questions {
-		arguments, err := api.AppendJSON(nil, question)
+	for i, query := range queries {
+		arguments, err := api.AppendJSON(nil, query)
 		if err != nil {
-			continue // not even UTF-8
+			continue // invalid UTF-8
 		}
 		result, err := s.do(ctx, s.byName[list.Name], arguments)
 		if err != nil {
-			continue // a completion that cannot be made is an empty one
+			continue // respond with no suggestions instead of an error
 		}
 		for _, r := range recordsOf(result) {
 			matches := i > 0 || strings.HasPrefix(r.id, typed) || r.mentions(typed)
-			if matches && len(found.Completion.Values) < maxCompletions && !slices.Contains(found.Completion.Values, r.id) {
-				found.Completion.Values = append(found.Completion.Values, r.id)
+			values := found.Completion.Values
+			if matches && len(values) < maxCompletions && !slices.Contains(values, r.id) {
+				found.Completion.Values = append(values, r.id)
 			}
 		}
 	}
@@ -103,13 +117,13 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	return found, nil
 }
 
-// listOf is the list that an argument's values come from; nil when there is none.
+// listOf returns the operation that lists the records to suggest, or nil.
 func listOf(p *sdk.CompleteParams) *api.Spec {
 	if p.Argument.Name != "id" {
 		return nil
 	}
 	if p.Ref.Type == "ref/prompt" {
-		return api.ListWarranties.Spec // what a prompt's id is of
+		return api.ListWarranties.Spec // the id of every prompt is that of a warranty
 	}
 	for _, t := range templates {
 		if p.Ref.URI == t.uri {
@@ -119,14 +133,13 @@ func listOf(p *sdk.CompleteParams) *api.Spec {
 	return nil
 }
 
-// record is what a completion knows of a record.
+// record is a record as completion sees it.
 type record struct {
 	id    string
-	texts []string // that people know it by
+	texts []string // that match besides the ID
 }
 
-// mentions tells whether one of the texts has the typed one in it, whatever its
-// case. Reference numbers are also found without their hyphens.
+// mentions reports whether one of the texts contains typed, ignoring case and hyphens.
 func (r record) mentions(typed string) bool {
 	typed = warranty.Fold(typed)
 	bare := strings.ReplaceAll(typed, "-", "")

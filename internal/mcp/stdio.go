@@ -15,22 +15,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxLine is the most that one message over stdio may have.
+// maxLine is the maximum size of a message over stdio.
 const maxLine = 4 << 20
 
-// lastAnswers is how long the calls under way may take once the input has ended.
-const lastAnswers = 30 * time.Second
+// drainTimeout is how long running calls may take after the input has ended.
+const drainTimeout = 30 * time.Second
 
-// ServeStdio serves an MCP server over a pair of streams until the input ends and
-// all of it is answered. A line that is no message is answered with an error and
-// nothing else: the SDK alone would end the process.
+// ServeStdio serves an MCP server over a pair of streams until the input ends and every
+// call is answered. It responds to invalid lines with an error; the SDK would stop.
 func ServeStdio(ctx context.Context, server *sdk.Server, in io.Reader, out io.Writer) error {
 	answers := &answerWriter{out: out, done: make(chan struct{}, 1)}
 	messages, feed := io.Pipe()
 	go func() {
 		err := filter(in, feed, answers)
-		// The SDK drops what it has not answered when its input ends.
-		answers.wait(lastAnswers)
+		// The SDK drops unanswered calls when its input ends.
+		answers.wait(drainTimeout)
 		feed.CloseWithError(err)
 	}()
 	err := server.Run(ctx, &sdk.IOTransport{Reader: messages, Writer: answers, MaxLineLength: -1})
@@ -40,14 +39,18 @@ func ServeStdio(ctx context.Context, server *sdk.Server, in io.Reader, out io.Wr
 	return err
 }
 
-// filter passes well-formed messages on and answers the rest.
+// filter forwards valid messages and responds to invalid ones with an error.
 func filter(in io.Reader, messages io.Writer, answers *answerWriter) error {
 	lines := bufio.NewReaderSize(in, 64<<10)
 	for {
 		line, tooLong, err := readLine(lines)
 		switch {
 		case tooLong:
-			if err := answers.refuse(&refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "The message is longer than 4 MiB."}); err != nil {
+			refused := &refusedMessage{
+				code:    jsonrpc.CodeInvalidRequest,
+				message: "The message is larger than 4 MiB. Send a smaller one.",
+			}
+			if err := answers.refuse(refused); err != nil {
 				return err
 			}
 		case len(line) > 0:
@@ -63,12 +66,12 @@ func filter(in io.Reader, messages io.Writer, answers *answerWriter) error {
 
 func pass(line []byte, messages io.Writer, answers *answerWriter) error {
 	if isAnswer(line) {
-		return nil // to a question that this server never asks
+		return nil // this server never sends requests
 	}
 	m, refused := parse(line)
 	_, err := jsonrpc.DecodeMessage(line)
 	if refused == nil && err != nil {
-		refused = &refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "The message can not be read: " + err.Error() + "."}
+		refused = &refusedMessage{code: jsonrpc.CodeInvalidRequest, message: "Invalid message: " + err.Error() + "."}
 	}
 	if refused != nil {
 		return answers.refuse(refused)
@@ -86,7 +89,7 @@ func isAnswer(message []byte) bool {
 	return err == nil && ok && (answer.Result != nil || answer.Error != nil)
 }
 
-// readLine reads one line without its end; of one that is too long it keeps nothing.
+// readLine reads one line without its line ending. It discards a line that is too long.
 func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -103,13 +106,13 @@ func readLine(r *bufio.Reader) (line []byte, tooLong bool, err error) {
 	}
 }
 
-// answerWriter lets the SDK and the filter share one output, a message at a time,
-// and counts the calls that have no answer yet.
+// answerWriter serializes the messages that the SDK and filter write, and counts the
+// calls without a response.
 type answerWriter struct {
 	mu   sync.Mutex
 	out  io.Writer
 	open int
-	done chan struct{} // told when open has become 0
+	done chan struct{} // signaled when open becomes 0
 }
 
 // Write writes one message of the SDK.
@@ -129,13 +132,12 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	return len(b), err
 }
 
-// coded gives an error of the SDK a code that has none: what is refused before
-// initialize never gets to the middleware that does this for the others. The
-// protocol names no code for it, and -32002 meant a missing resource in older
-// versions, so it is an invalid request.
+// coded sets the code of SDK errors that have none. Errors before initialize do not
+// pass through fixErrors. The protocol defines no code for them, and -32002 meant a
+// missing resource in older versions, so they become invalid requests.
 func coded(message []byte, answer *jsonrpc.Response) []byte {
-	var said *jsonrpc.Error
-	if answer.Error == nil || errors.As(answer.Error, &said) && said.Code != 0 {
+	var rpc *jsonrpc.Error
+	if answer.Error == nil || errors.As(answer.Error, &rpc) && rpc.Code != 0 {
 		return message
 	}
 	id, err := json.Marshal(answer.ID.Raw())
@@ -143,8 +145,8 @@ func coded(message []byte, answer *jsonrpc.Response) []byte {
 		return message
 	}
 	text := answer.Error.Error()
-	if said != nil {
-		text = said.Message
+	if rpc != nil {
+		text = rpc.Message
 	}
 	if strings.Contains(text, "session initialization") {
 		text = "Send initialize first: " + text + "."
@@ -152,7 +154,7 @@ func coded(message []byte, answer *jsonrpc.Response) []byte {
 	return append(encodeError(id, jsonrpc.CodeInvalidRequest, text, nil), '\n')
 }
 
-// Close leaves the output open: it is the process's.
+// Close does nothing: the process owns the output.
 func (w *answerWriter) Close() error { return nil }
 
 func (w *answerWriter) refuse(r *refusedMessage) error {
@@ -169,14 +171,14 @@ func (w *answerWriter) expect(answers int) {
 	if w.open == 0 {
 		select {
 		case w.done <- struct{}{}:
-		default: // told already
+		default: // already signaled
 		}
 	}
 }
 
-// wait returns when every call is answered, or after a time.
-func (w *answerWriter) wait(patience time.Duration) {
-	late := time.After(patience)
+// wait returns when every call has a response, or after the timeout.
+func (w *answerWriter) wait(timeout time.Duration) {
+	expired := time.After(timeout)
 	for {
 		w.mu.Lock()
 		open := w.open
@@ -186,7 +188,7 @@ func (w *answerWriter) wait(patience time.Duration) {
 		}
 		select {
 		case <-w.done:
-		case <-late:
+		case <-expired:
 			return
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// addTool serves an operation as a tool.
+// addTool adds an operation as a tool.
 func (s *server) addTool(op api.Bound) error {
 	in, out, err := s.Schemas(op.Spec)
 	if err != nil {
@@ -23,21 +23,33 @@ func (s *server) addTool(op api.Bound) error {
 	closed, changes := false, op.Method == http.MethodPut || op.Method == http.MethodDelete
 	s.scopes[op.Tool] = op.Scope
 	s.sdk.AddTool(&sdk.Tool{
-		Name: op.Tool, Title: title, Description: op.Summary, InputSchema: json.RawMessage(in), OutputSchema: json.RawMessage(out),
-		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: op.Method == http.MethodGet, DestructiveHint: &changes,
-			IdempotentHint: op.Method != http.MethodPost, OpenWorldHint: &closed},
+		Name:         op.Tool,
+		Title:        title,
+		Description:  op.Summary,
+		InputSchema:  json.RawMessage(in),
+		OutputSchema: json.RawMessage(out),
+		Annotations: &sdk.ToolAnnotations{
+			Title:           title,
+			ReadOnlyHint:    op.Method == http.MethodGet,
+			DestructiveHint: &changes,
+			IdempotentHint:  op.Method != http.MethodPost,
+			OpenWorldHint:   &closed,
+		},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		body, err := s.answer(ctx, op, req.Params.Arguments)
 		if err != nil {
 			return s.refusal(ctx, err), nil
 		}
-		// Once more as text, for clients that know no other.
-		return &sdk.CallToolResult{StructuredContent: json.RawMessage(body), Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}, nil
+		return &sdk.CallToolResult{
+			StructuredContent: json.RawMessage(body),
+			// For clients that do not support structured content.
+			Content: []sdk.Content{&sdk.TextContent{Text: string(body)}},
+		}, nil
 	})
 	return nil
 }
 
-// answer performs an operation and writes its answer as JSON.
+// answer performs an operation and encodes its result as JSON.
 func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) ([]byte, error) {
 	result, err := s.do(ctx, op, arguments)
 	if err != nil {
@@ -46,9 +58,9 @@ func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) ([]
 	return content(result)
 }
 
-// content is an answer as JSON, in the same envelope as REST's, with the ETag
-// that REST has in a header, and without the members that are null: a schema with
-// null types is more than many clients read.
+// content encodes a result in the same envelope as REST, plus the ETag, which REST has
+// in a header. It omits null members, because many clients do not support schemas with
+// null types.
 func content(result any) ([]byte, error) {
 	relayed, elsewhere := result.(api.Relayed)
 	if elsewhere {
@@ -68,7 +80,7 @@ func content(result any) ([]byte, error) {
 		ETag string `json:"etag,omitzero"`
 	}
 	record.Data = result
-	if elsewhere { // as it came, with what this program does not know
+	if elsewhere { // keep fields that this version does not know
 		var envelope struct {
 			Data json.RawMessage `json:"data"`
 		}
@@ -91,8 +103,7 @@ func encode(v any) ([]byte, error) {
 	return api.WithoutNulls(body)
 }
 
-// refusal is an error as the model gets to see it: the same problem object that
-// REST would have answered with.
+// refusal returns err as a tool result with the problem that REST would send.
 func (s *server) refusal(ctx context.Context, err error) *sdk.CallToolResult {
 	body, encoding := api.AppendJSON(nil, s.problem(ctx, err))
 	if encoding != nil {

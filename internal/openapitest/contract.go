@@ -13,22 +13,22 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// contract is what a document promises, with every schema compiled once:
-// kin-openapi would compile them again at each answer.
+// contract is a parsed document with compiled schemas. (kin-openapi would compile them
+// again for each response.)
 type contract struct {
 	routes   []route
 	problem  *jsonschema.Schema
-	codes    map[string]int // the status of each code of refusal
+	codes    map[string]int // status by error code
 	examples []exampleAt
 }
 
-// route is a path template and what it answers by method.
+// route is a path template with its operations by method.
 type route struct {
 	segments []string
 	methods  map[string]operation
 }
 
-// operation holds the answers by status.
+// operation maps statuses to responses.
 type operation map[int]answer
 
 type answer struct {
@@ -44,18 +44,18 @@ type headerRule struct {
 }
 
 type media struct {
-	schema *jsonschema.Schema // nil when the body is not JSON
-	codes  map[string]bool    // the codes that a problem may have here
+	schema *jsonschema.Schema // nil if the body is not JSON
+	codes  map[string]bool    // codes that a problem may have
 }
 
-// exampleAt is an example of the document with the schema that it must fit.
+// exampleAt is an example in the document and its schema.
 type exampleAt struct {
 	at     string
 	schema *jsonschema.Schema
 	value  any
 }
 
-// reader turns a document into a contract.
+// reader parses a document.
 type reader struct {
 	root     map[string]any
 	compiler *jsonschema.Compiler
@@ -70,7 +70,7 @@ func read(doc []byte) (*contract, error) {
 	}
 	root, ok := value.(map[string]any)
 	if version, _ := root["openapi"].(string); !ok || !strings.HasPrefix(version, "3.1.") {
-		return nil, errors.New("this is no OpenAPI 3.1 document")
+		return nil, errors.New("not an OpenAPI 3.1 document")
 	}
 	r := reader{root: root, compiler: jsonschema.NewCompiler()}
 	r.compiler.DefaultDraft(jsonschema.Draft2020)
@@ -89,19 +89,19 @@ func read(doc []byte) (*contract, error) {
 	return c, r.examples(c)
 }
 
-// closeObjects refuses what a schema does not name, in every schema that says
-// nothing of it.
+// closeObjects sets additionalProperties to false in every object schema that does not
+// have it.
 func closeObjects(root any) {
 	walk(root, "#", func(object map[string]any, _ string) {
-		_, said := object["additionalProperties"]
-		if object["type"] == "object" && object["properties"] != nil && !said {
+		_, ok := object["additionalProperties"]
+		if object["type"] == "object" && object["properties"] != nil && !ok {
 			object["additionalProperties"] = false
 		}
 	})
 }
 
-// walk visits every object of the document, with the pointer to it, in a fixed
-// order. It leaves out values that are data: they only look like the rest.
+// walk visits every object of the document in a fixed order, with its JSON pointer. It
+// skips examples and other data.
 func walk(node any, at string, visit func(object map[string]any, at string)) {
 	switch node := node.(type) {
 	case map[string]any:
@@ -118,10 +118,11 @@ func walk(node any, at string, visit func(object map[string]any, at string)) {
 	}
 }
 
-// dataMembers hold data, unless they are the names of properties.
+// dataMembers contain data, unless they are names of properties.
 var dataMembers = []string{"example", "examples", "value", "default", "const", "enum"}
 
-// How a JSON pointer writes a name and reads it, and how an address holds a pointer.
+// Replacers that escape and unescape names in a JSON pointer, and escape a pointer in a
+// URL.
 var (
 	pointerName = strings.NewReplacer("~", "~0", "/", "~1")
 	plainName   = strings.NewReplacer("~1", "/", "~0", "~")
@@ -130,12 +131,12 @@ var (
 
 func escape(name string) string { return pointerName.Replace(name) }
 
-// compile compiles the schema at a pointer.
+// compile compiles the schema at a JSON pointer.
 func (r reader) compile(at string) (*jsonschema.Schema, error) {
 	return r.compiler.Compile(documentURL + inAddress.Replace(at))
 }
 
-// resolve follows the references at a pointer to the object that they mean.
+// resolve follows references and returns the object and its JSON pointer.
 func (r reader) resolve(node any, at string) (map[string]any, string) {
 	object, _ := node.(map[string]any)
 	for range 10 {
@@ -166,7 +167,7 @@ func (r reader) routes(c *contract) error {
 			for name, value := range responses {
 				status, err := strconv.Atoi(name)
 				if err != nil {
-					return fmt.Errorf("%s %s: the status %q is no number", method, path, name)
+					return fmt.Errorf("%s %s: the status %q is not a number", method, path, name)
 				}
 				response, at := r.resolve(value, "#/paths/"+escape(path)+"/"+method+"/responses/"+name)
 				if answers[status], err = r.answer(c, response, at); err != nil {
@@ -199,7 +200,7 @@ func (r reader) answer(c *contract, response map[string]any, at string) (answer,
 	for name, value := range content {
 		m := media{codes: map[string]bool{}}
 		object, _ := value.(map[string]any)
-		if isJSON(name) { // of other bodies, only the type is checked
+		if isJSON(name) {
 			var err error
 			if m.schema, err = r.compile(at + "/content/" + escape(name) + "/schema"); err != nil {
 				return a, err
@@ -217,7 +218,7 @@ func (r reader) answer(c *contract, response map[string]any, at string) (answer,
 	return a, nil
 }
 
-// problemStatus is the status that an example of a problem names.
+// problemStatus returns the status in an example of a problem.
 func (r reader) problemStatus(node any) (int, bool) {
 	example, _ := r.resolve(node, "")
 	value, _ := example["value"].(map[string]any)
@@ -225,7 +226,7 @@ func (r reader) problemStatus(node any) (int, bool) {
 	return status, err == nil
 }
 
-// examples gathers every example of the document.
+// examples collects every example of the document.
 func (r reader) examples(c *contract) error {
 	var failed error
 	gather := func(at, schemaAt string, value any) {

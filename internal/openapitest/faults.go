@@ -14,21 +14,24 @@ import (
 
 const problemType = "application/problem+json"
 
-// apiHeaders must be on every answer under /api/, whatever a document says.
-var apiHeaders = []string{"X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Cache-Control", "Vary"}
+// apiHeaders must be present in every response under /api/, even if the document does
+// not list them.
+var apiHeaders = []string{
+	"X-Request-Id", "X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset", "Cache-Control", "Vary",
+}
 
 func isJSON(mediaType string) bool {
 	return mediaType == "application/json" || mediaType == problemType
 }
 
-// unroutedStatuses are what a request that belongs to no operation can be
-// answered with: it may be refused before its address is looked at.
+// unroutedStatuses are the possible statuses of a request that matches no operation. It
+// may be rejected before routing.
 var unroutedStatuses = []int{
 	http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed,
 	http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
-// list gathers faults, each once.
+// list collects distinct faults.
 type list []string
 
 func (l *list) add(format string, args ...any) {
@@ -37,14 +40,14 @@ func (l *list) add(format string, args ...any) {
 	}
 }
 
-// faults are all that is wrong with an answer.
+// faults returns all differences between a response and the document.
 func (c *contract) faults(req *http.Request, resp *http.Response, body []byte) []string {
 	var found list
 	if strings.HasPrefix(req.URL.Path, "/api/") {
 		found.apiHeaders(resp)
 	}
 	if req.Method == http.MethodHead && len(body) > 0 {
-		found.add("an answer to HEAD has a body")
+		found.add("the response to HEAD has a body")
 	}
 	op, ok := c.find(req)
 	if !ok {
@@ -53,7 +56,7 @@ func (c *contract) faults(req *http.Request, resp *http.Response, body []byte) [
 	}
 	a, ok := op[resp.StatusCode]
 	if !ok {
-		found.add("the status %d is not listed", resp.StatusCode)
+		found.add("the status %d is not documented", resp.StatusCode)
 		return found
 	}
 	for _, h := range a.headers {
@@ -63,8 +66,8 @@ func (c *contract) faults(req *http.Request, resp *http.Response, body []byte) [
 	return found
 }
 
-// find is the operation that a request belongs to. HEAD is answered as GET is.
-// Of two templates that fit, the one whose first difference is literal wins.
+// find returns the operation that matches a request. HEAD matches GET. If two templates
+// match, the one that is literal at the first difference wins.
 func (c *contract) find(req *http.Request) (operation, bool) {
 	method := req.Method
 	if method == http.MethodHead {
@@ -101,14 +104,18 @@ func (r *route) before(other *route) bool {
 	return false
 }
 
-// unrouted checks the answer to a request that the document does not know.
+// unrouted checks the response to a request that matches no operation.
 func (c *contract) unrouted(found *list, req *http.Request, resp *http.Response, body []byte) {
 	if !slices.Contains(unroutedStatuses, resp.StatusCode) {
-		found.add("the document has no such operation, and the status is none of those for unknown addresses")
+		found.add("the document has no such operation, and the status is not one for unknown URLs")
 		return
 	}
-	need := map[int]string{http.StatusMethodNotAllowed: "Allow", http.StatusUnauthorized: "Www-Authenticate",
-		http.StatusTooManyRequests: "Retry-After", http.StatusServiceUnavailable: "Retry-After"}[resp.StatusCode]
+	need := map[int]string{
+		http.StatusMethodNotAllowed:   "Allow",
+		http.StatusUnauthorized:       "Www-Authenticate",
+		http.StatusTooManyRequests:    "Retry-After",
+		http.StatusServiceUnavailable: "Retry-After",
+	}[resp.StatusCode]
 	if need != "" && len(resp.Header.Values(need)) == 0 {
 		found.add("the header %s is missing", need)
 	}
@@ -122,8 +129,8 @@ func (c *contract) unrouted(found *list, req *http.Request, resp *http.Response,
 func (l *list) apiHeaders(resp *http.Response) {
 	h := resp.Header
 	for _, name := range apiHeaders {
-		// http.ServeContent takes Cache-Control away when it refuses a range; no
-		// cache keeps a 416 unless it is told to.
+		// http.ServeContent removes Cache-Control from a 416, which caches do not store by
+		// default.
 		if name == "Cache-Control" && resp.StatusCode == http.StatusRequestedRangeNotSatisfiable {
 			continue
 		}
@@ -136,7 +143,8 @@ func (l *list) apiHeaders(resp *http.Response) {
 	}
 	vary := strings.ToLower(strings.Join(h.Values("Vary"), ","))
 	for _, name := range []string{"authorization", "x-api-key"} {
-		if vary != "" && !slices.ContainsFunc(strings.Split(vary, ","), func(s string) bool { return strings.TrimSpace(s) == name }) {
+		named := func(s string) bool { return strings.TrimSpace(s) == name }
+		if vary != "" && !slices.ContainsFunc(strings.Split(vary, ","), named) {
 			l.add("the header Vary does not name %s", name)
 		}
 	}
@@ -154,7 +162,7 @@ func (l *list) header(rule headerRule, h http.Header) {
 	if rule.integer {
 		value = json.Number(values[0])
 		if len(values) > 1 || strings.Trim(values[0], "0123456789") != "" || values[0] == "" {
-			l.add("the header %s is not one whole number", rule.name)
+			l.add("the header %s is not a single integer", rule.name)
 			return
 		}
 	}
@@ -163,18 +171,18 @@ func (l *list) header(rule headerRule, h http.Header) {
 	}
 }
 
-// body checks an answer's body and its type.
+// body checks the body of a response and its media type.
 func (c *contract) body(found *list, a answer, req *http.Request, resp *http.Response, body []byte) {
 	if len(a.content) == 0 {
 		if len(body) > 0 {
-			found.add("there is a body where the document has none")
+			found.add("the response has a body, but none is documented")
 		}
 		return
 	}
 	name, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	m, ok := a.content[name]
 	if err != nil || !ok {
-		found.add("the Content-Type %q is not listed", resp.Header.Get("Content-Type"))
+		found.add("the Content-Type %q is not documented", resp.Header.Get("Content-Type"))
 		return
 	}
 	if req.Method == http.MethodHead || m.schema == nil {
@@ -193,19 +201,21 @@ func (c *contract) body(found *list, a answer, req *http.Request, resp *http.Res
 	}
 }
 
-// problemFaults checks what a schema can not say of a problem.
-func (c *contract) problemFaults(found *list, problem map[string]any, codes map[string]bool, resp *http.Response) {
+// problemFaults checks what a schema cannot express about a problem.
+func (c *contract) problemFaults(
+	found *list, problem map[string]any, codes map[string]bool, resp *http.Response,
+) {
 	code, _ := problem["code"].(string)
 	if !codes[code] {
-		found.add("the code %q is not listed for this operation and status", code)
+		found.add("the code %q is not documented for this operation and status", code)
 	}
 	if fmt.Sprint(problem["status"]) != fmt.Sprint(resp.StatusCode) {
-		found.add("the problem says the status %v", problem["status"])
+		found.add("the problem has the status %v", problem["status"])
 	}
 	if id := resp.Header.Get("X-Request-Id"); problem["request_id"] != id {
-		found.add("the problem's request_id is not the header's")
+		found.add("the problem's request_id differs from the header")
 	}
 	if kind, _ := problem["type"].(string); !strings.HasSuffix(kind, "#"+code) {
-		found.add("the problem's type does not lead to its code")
+		found.add("the problem's type does not link to its code")
 	}
 }

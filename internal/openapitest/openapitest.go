@@ -1,10 +1,8 @@
-// Package openapitest holds HTTP answers to the OpenAPI document in tests: what a
-// server says and what its document promises can not drift apart unseen.
+// Package openapitest checks HTTP responses against the OpenAPI document in tests.
 //
-// It is stricter than the document. A client must ignore fields that it does not
-// know; here a field that no schema names is a fault. A refusal must carry one of
-// the codes that its operation lists. Of a body that is not JSON, such as a file,
-// only the type is checked.
+// It is stricter than the document: undocumented fields are errors, and a problem must
+// have one of the codes that its operation lists. For bodies that are not JSON, only
+// the media type is checked.
 package openapitest
 
 import (
@@ -19,19 +17,19 @@ import (
 	"unicode/utf8"
 )
 
-// Checker knows a document. It is safe for concurrent use.
+// Checker checks responses against a document. It is safe for concurrent use.
 type Checker struct {
 	t   testing.TB
 	doc *contract
 }
 
-// contracts keeps what was read: thousands of tests ask for the same document,
-// and compiling its schemas takes tens of milliseconds.
-var contracts sync.Map // of *contract by the SHA-256 of the document
+// contracts caches *contract by the SHA-256 of the document. Thousands of tests use the
+// same document, and compiling its schemas takes tens of milliseconds.
+var contracts sync.Map
 
-// New reads an OpenAPI 3.1 document. It fails t when the document can not be
-// used. The second time, the same document costs nothing; since only the path of
-// a request is looked at, a document of another host does as well.
+// New returns a Checker for an OpenAPI 3.1 document. It fails t if the document is
+// invalid. Parsed documents are cached. Only the path of a request matters, so the
+// document may be that of another host.
 func New(t testing.TB, doc []byte) *Checker {
 	t.Helper()
 	key := sha256.Sum256(doc)
@@ -46,17 +44,18 @@ func New(t testing.TB, doc []byte) *Checker {
 	return &Checker{t: t, doc: c}
 }
 
-// Check fails t, and lets it go on, when the answer to the request does not fit
-// the document. The body is the answer's, already read.
+// Check reports an error to t if the response does not match the document. body is the
+// body of the response, which the caller has already read.
 func (c *Checker) Check(t testing.TB, req *http.Request, resp *http.Response, body []byte) {
 	t.Helper()
 	if faults := c.doc.faults(req, resp, body); len(faults) > 0 {
-		t.Errorf("openapitest: the answer %d to %s %s does not fit the document:\n\t%s\nbody: %s",
+		t.Errorf("openapitest: response %d to %s %s does not match the document:\n\t%s\nbody: %s",
 			resp.StatusCode, req.Method, req.URL.Path, strings.Join(faults, "\n\t"), shortened(body))
 	}
 }
 
-// CheckExamples fails t for each example in the document that does not fit its schema.
+// CheckExamples reports an error to t for each example in the document that does not
+// match its schema.
 func (c *Checker) CheckExamples(t testing.TB) {
 	t.Helper()
 	if len(c.doc.examples) == 0 {
@@ -64,13 +63,13 @@ func (c *Checker) CheckExamples(t testing.TB) {
 	}
 	for _, e := range c.doc.examples {
 		if err := e.schema.Validate(e.value); err != nil {
-			t.Errorf("openapitest: the example at %s does not fit its schema: %v", e.at, err)
+			t.Errorf("openapitest: the example at %s does not match its schema: %v", e.at, err)
 		}
 	}
 }
 
-// RoundTripper checks every answer that passes through it, for the test that New
-// was given. A nil base is http.DefaultTransport.
+// RoundTripper returns a RoundTripper that checks every response and reports errors to
+// the test passed to New. A nil base means http.DefaultTransport.
 func (c *Checker) RoundTripper(base http.RoundTripper) http.RoundTripper {
 	if base == nil {
 		base = http.DefaultTransport
@@ -83,7 +82,7 @@ type roundTripper struct {
 	base    http.RoundTripper
 }
 
-// RoundTrip makes the request by the base and checks the answer.
+// RoundTrip sends the request and checks the response.
 func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.base.RoundTrip(req)
 	if err != nil {
@@ -94,7 +93,7 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = closing
 	}
 	if err != nil {
-		return nil, fmt.Errorf("openapitest: reading the answer: %w", err)
+		return nil, fmt.Errorf("openapitest: reading the response: %w", err)
 	}
 	resp.Body = io.NopCloser(bytes.NewReader(body))
 	r.checker.Check(r.checker.t, req, resp, body)
@@ -104,7 +103,7 @@ func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 func shortened(body []byte) string {
 	const most = 2000
 	if !utf8.Valid(body) {
-		return fmt.Sprintf("%d bytes that are no text", len(body))
+		return fmt.Sprintf("%d bytes of binary data", len(body))
 	}
 	if len(body) > most {
 		return string(body[:most]) + "…"

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// recorder is a test that notes its failures instead of failing.
+// recorder is a testing.TB that records failures.
 type recorder struct {
 	testing.TB
 	mu   sync.Mutex
@@ -41,7 +41,7 @@ func published(t testing.TB) []byte {
 	return doc
 }
 
-// exchange is a request and its answer, which a test case spoils in one way.
+// exchange is a request and its response, which each test case breaks in one way.
 type exchange struct {
 	method, path string
 	status       int
@@ -76,7 +76,7 @@ func refused(method, path string, status int, code string, more ...string) excha
 
 const filePath = "/api/documents/019ca93e-5b40-7a1c-8d02-6f3b91c42003/file"
 
-// file is an answer with a file, or a part of one.
+// file returns a response with a file or part of one.
 func file(method string, status int, kind string, more ...string) exchange {
 	return exchange{method, filePath, status, apiHeader(append([]string{"Content-Type", kind, "Content-Disposition", "attachment; filename*=UTF-8''a.pdf",
 		"ETag", `"9f86"`, "Last-Modified", "Wed, 20 May 2026 09:30:00 GMT", "Accept-Ranges", "bytes"}, more...)...), "%PDF-\xff"}
@@ -150,7 +150,7 @@ func TestCheckRefuses(t *testing.T) {
 		spoil func(*exchange)
 		want  string
 	}{
-		{"wrong status", oneWarranty(), func(e *exchange) { e.status = 203 }, "status 203 is not listed"},
+		{"wrong status", oneWarranty(), func(e *exchange) { e.status = 203 }, "status 203 is not documented"},
 		{"extra property", oneWarranty(), replaced(`"roles"`, `"owner_id":"x","roles"`), "owner_id"},
 		{"extra member beside data", oneWarranty(), replaced(`{"data"`, `{"meta":1,"data"`), "meta"},
 		{"missing property", oneWarranty(), replaced(`"days_remaining":3,`, ""), "days_remaining"},
@@ -164,19 +164,19 @@ func TestCheckRefuses(t *testing.T) {
 		{"no request id", oneWarranty(), without("X-Request-Id"), "X-Request-Id is missing"},
 		{"no limit", oneWarranty(), without("X-RateLimit-Remaining"), "X-Ratelimit-Remaining is missing"},
 		{"no ETag", oneWarranty(), without("ETag"), "Etag is missing"},
-		{"limit is no number", oneWarranty(), with("X-RateLimit-Limit", "many"), "not one whole number"},
+		{"limit is not a number", oneWarranty(), with("X-RateLimit-Limit", "many"), "not a single integer"},
 		{"stored by caches", oneWarranty(), with("Cache-Control", "private"), "Cache-Control"},
 		{"varies by less", oneWarranty(), with("Vary", "Authorization"), "x-api-key"},
 		{"HEAD with a body", oneWarranty(), func(e *exchange) { e.method = "HEAD" }, "HEAD"},
-		{"code not listed", found, replaced(`"code":"not_found"`, `"code":"internal"`), "not listed for this operation"},
-		{"status in the problem", found, replaced(`"status":404`, `"status":400`), "says the status 400"},
+		{"code not listed", found, replaced(`"code":"not_found"`, `"code":"internal"`), "not documented for this operation"},
+		{"status in the problem", found, replaced(`"status":404`, `"status":400`), "has the status 400"},
 		{"request id in the problem", found, replaced(`"r1"`, `"r2"`), "request_id"},
-		{"type of the problem", found, replaced(`#not_found`, `#other`), "does not lead to its code"},
+		{"type of the problem", found, replaced(`#not_found`, `#other`), "does not link to its code"},
 		{"success of an unknown path", oneWarranty(), func(e *exchange) { e.path = "/api/v1/nothing" }, "no such operation"},
 		{"unknown path without headers", refused("GET", "/api/nothing", 404, "not_found"), without("Vary"), "Vary is missing"},
 		{"unknown path in plain text", refused("GET", "/api/nothing", 404, "not_found"), with("Content-Type", "text/plain"), "Content-Type"},
 		{"405 without Allow", refused("PATCH", "/api/v1/claims", 405, "method_not_allowed", "Allow", "GET"), without("Allow"), "Allow is missing"},
-		{"body of nothing", exchange{"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""}, func(e *exchange) { e.body = "{}" }, "there is a body"},
+		{"body of nothing", exchange{"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""}, func(e *exchange) { e.body = "{}" }, "but none is documented"},
 		{"file to be shown", file("GET", 200, "application/pdf"), with("Content-Disposition", "inline"), "Content-Disposition"},
 		{"file without a name", file("GET", 200, "application/pdf"), without("Content-Disposition"), "Content-Disposition is missing"},
 		{"file without an ETag", file("GET", 200, "application/pdf"), without("ETag"), "Etag is missing"},
@@ -186,11 +186,11 @@ func TestCheckRefuses(t *testing.T) {
 		{"file without a request id", file("GET", 206, "application/pdf"), without("X-Request-Id"), "X-Request-Id is missing"},
 		{"HEAD of a file with a body", file("GET", 200, "application/pdf"), func(e *exchange) { e.method = "HEAD" }, "HEAD"},
 		{"part of nothing", file("GET", 206, "application/pdf"), with("Content-Range", "all"), "Content-Range"},
-		{"known file with a body", exchange{"GET", filePath, 304, apiHeader("ETag", `"9f86"`), "x"}, func(*exchange) {}, "there is a body"},
+		{"known file with a body", exchange{"GET", filePath, 304, apiHeader("ETag", `"9f86"`), "x"}, func(*exchange) {}, "but none is documented"},
 		{"refused range in another type", noRange("GET", "x"), with("Content-Type", "text/html"), "Content-Type"},
 		{"refused range stored by caches", noRange("GET", "x"), with("Cache-Control", "public"), "Cache-Control"},
-		{"parts of a record", oneWarranty(), func(e *exchange) { e.status = 206 }, "status 206 is not listed"},
-		{"code not listed for files", refused("GET", filePath, 404, "not_found"), replaced(`"code":"not_found"`, `"code":"role_not_allowed"`), "not listed for this operation"},
+		{"parts of a record", oneWarranty(), func(e *exchange) { e.status = 206 }, "status 206 is not documented"},
+		{"code not listed for files", refused("GET", filePath, 404, "not_found"), replaced(`"code":"not_found"`, `"code":"role_not_allowed"`), "not documented for this operation"},
 		{"429 without Retry-After", refused("GET", "/api/v1/claims", 429, "rate_limited"), func(*exchange) {}, "Retry-After is missing"},
 		{"401 without a challenge", refused("GET", "/api/v1/claims", 401, "token_expired"), func(*exchange) {}, "Www-Authenticate is missing"},
 	} {
@@ -200,7 +200,7 @@ func TestCheckRefuses(t *testing.T) {
 			test.spoil(&e)
 			e.check(c, fake)
 			if len(fake.said) != 1 || !strings.Contains(fake.said[0], test.want) {
-				t.Errorf("said %q, want one failure that says %q", fake.said, test.want)
+				t.Errorf("reported %q, want one failure that contains %q", fake.said, test.want)
 			}
 		})
 	}
@@ -227,13 +227,13 @@ func TestRoundTripperChecks(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		if err != nil || string(body) != good.body {
-			t.Errorf("the body did not pass through: %q, %v", body, err)
+			t.Errorf("the body was not passed through: %q, %v", body, err)
 		}
 		if err := resp.Body.Close(); err != nil {
 			t.Error(err)
 		}
 		if bad := query != ""; (len(fake.said) > 0) != bad {
-			t.Errorf("%q: said %q", query, fake.said)
+			t.Errorf("%q: reported %q", query, fake.said)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestNewRefusesWhatIsNoDocument(t *testing.T) {
 			New(fake, []byte(doc))
 		}()
 		if len(fake.said) == 0 {
-			t.Errorf("New took %q", doc)
+			t.Errorf("New accepted %q", doc)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func TestExamplesAreChecked(t *testing.T) {
 	bad := strings.ReplaceAll(string(good), `"file_name": "motor.jpg"`, `"file_name": 7`)
 	New(fake, []byte(bad)).CheckExamples(fake)
 	if len(fake.said) == 0 {
-		t.Error("a wrong example passed")
+		t.Error("an invalid example passed")
 	}
 }
 

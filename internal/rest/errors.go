@@ -14,13 +14,13 @@ import (
 type Edge struct {
 	PublicURL string
 	Log       *slog.Logger
-	// Speaks writes a problem in another language where a request wants one; a nil
-	// body means that it does not.
-	Speaks func(r *http.Request, p warranty.Problem) (mediaType string, body []byte)
+	// Encode encodes a problem in another format for some requests. If the body is nil,
+	// the default format is used.
+	Encode func(r *http.Request, p warranty.Problem) (mediaType string, body []byte)
 }
 
-// Refuse answers with the problem that an error is. What is not a refusal is a
-// fault of ours: it is logged whole and shown as nothing.
+// Refuse responds with err as a problem. Internal errors are logged, and their details
+// are not sent.
 func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if api.ClientGone(r.Context(), err) {
 		w.WriteHeader(api.StatusClientGone)
@@ -29,12 +29,13 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	caller := api.CallerOf(r.Context())
 	refusal := AsRefusal(err)
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
-		e.Log.ErrorContext(r.Context(), "request failed", "request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
+		e.Log.ErrorContext(r.Context(), "request failed",
+			"request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
 	}
 	e.Answer(w, r, refusal)
 }
 
-// Answer is Refuse for what is meant to be: nothing is logged.
+// Answer responds with the refusal as a problem, without logging.
 func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.Error) {
 	caller := api.CallerOf(r.Context())
 	h := w.Header()
@@ -47,8 +48,8 @@ func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.
 	}
 	problem := refusal.Problem(e.PublicURL, caller.RequestID)
 	mediaType, body := "application/problem+json", []byte(nil)
-	if e.Speaks != nil {
-		mediaType, body = e.Speaks(r, problem)
+	if e.Encode != nil {
+		mediaType, body = e.Encode(r, problem)
 	}
 	if body == nil {
 		var err error
@@ -61,20 +62,20 @@ func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.
 	h.Set("Content-Type", mediaType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	_, _ = w.Write(body) // fails only if the client disconnected
 }
 
-// AsRefusal is warranty.AsError for what HTTP adds to it.
+// AsRefusal is warranty.AsError with support for http.MaxBytesError.
 func AsRefusal(err error) *warranty.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		return warranty.Refuse(warranty.BodyTooLarge, "The body has more than 1 MiB; send less.")
+		return warranty.Refuse(warranty.BodyTooLarge, "The body is larger than 1 MiB. Send a smaller one.")
 	}
 	return warranty.AsError(err)
 }
 
-// challenge tells how to authenticate. The header x-api-key has no registered
-// scheme, and tokens are taken as Bearer too, so that is what is named.
+// challenge returns the WWW-Authenticate header. It names Bearer, which accepts tokens
+// too, because x-api-key has no registered scheme.
 func challenge(code warranty.Code) string {
 	if code == warranty.MissingCredential {
 		return `Bearer realm="svc"`

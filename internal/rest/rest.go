@@ -15,10 +15,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// MaxBody is the most that a JSON body may have.
+// MaxBody is the maximum size of a JSON body.
 const MaxBody = 1 << 20
 
-// Handler serves one operation.
+// Handler returns the handler of an operation.
 func (e *Edge) Handler(op api.Bound) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := e.serve(w, r, op); err != nil {
@@ -27,14 +27,15 @@ func (e *Edge) Handler(op api.Bound) http.Handler {
 	})
 }
 
-// serve is the order in which a request is looked at: scope, form, content, work.
+// serve checks the scope and the headers, decodes the request, performs the operation
+// and writes the response.
 func (e *Edge) serve(w http.ResponseWriter, r *http.Request, op api.Bound) error {
 	caller := api.CallerOf(r.Context())
 	if err := op.Allow(caller.Principal); err != nil {
 		return err
 	}
 	if !Accepts(r, "application/json") {
-		return warranty.Refuse(warranty.NotAcceptable, "This operation answers with application/json; accept it.")
+		return warranty.Refuse(warranty.NotAcceptable, "The response is application/json. Send Accept: application/json.")
 	}
 	parts := api.Parts{Path: r.PathValue, Query: r.URL.RawQuery, Header: r.Header}
 	if op.HasBody() {
@@ -59,19 +60,20 @@ func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, er
 		return nil, nil
 	}
 	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		return nil, warranty.Refuse(warranty.UnsupportedMediaType, "Send the body as JSON, with Content-Type: application/json.")
+		return nil, warranty.Refuse(warranty.UnsupportedMediaType,
+			"The Content-Type is not supported. Send JSON with Content-Type: application/json.")
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {
-		return nil, warranty.Refuse(warranty.MalformedRequest, "The body could not be read to its end.")
+		return nil, warranty.Refuse(warranty.MalformedRequest, "The body is incomplete. Send the request again.")
 	}
 	return body, err
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
-// answer writes what an operation returned.
+// answer writes the result of an operation.
 func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out any) error {
 	if _, ok := out.(warranty.None); ok {
 		w.WriteHeader(op.Status)
@@ -100,12 +102,11 @@ func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out 
 		h.Set("Location", e.PublicURL+string(op.Base)+strings.Replace(op.Location, "{id}", made.RecordID().String(), 1))
 	}
 	w.WriteHeader(op.Status)
-	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	_, _ = w.Write(body) // fails only if the client disconnected
 	return nil
 }
 
-// Envelope appends an answer as it goes over the wire: a page as it is, one
-// record inside "data".
+// Envelope appends a result as JSON: a page as it is, a single record inside "data".
 func Envelope(b []byte, out any) ([]byte, error) {
 	if _, ok := out.(interface{ Paged() warranty.Pagination }); ok {
 		return api.AppendJSON(b, out)
@@ -114,7 +115,7 @@ func Envelope(b []byte, out any) ([]byte, error) {
 	return append(b, '}'), err
 }
 
-// paginate tells where the other pages are.
+// paginate sets the Link and X-Total-Count headers.
 func (e *Edge) paginate(h http.Header, r *http.Request, p warranty.Pagination) {
 	query := r.URL.Query()
 	var links []string
@@ -136,7 +137,7 @@ func (e *Edge) paginate(h http.Header, r *http.Request, p warranty.Pagination) {
 	h.Set("X-Total-Count", strconv.FormatInt(p.Total, 10))
 }
 
-// Accepts tells whether the request takes an answer of the media type.
+// Accepts reports whether the request's Accept header allows the media type.
 func Accepts(r *http.Request, media string) bool {
 	values := r.Header.Values("Accept")
 	if len(values) == 0 {
@@ -146,9 +147,10 @@ func Accepts(r *http.Request, media string) bool {
 	for item := range strings.SplitSeq(strings.Join(values, ","), ",") {
 		kind, params, err := mime.ParseMediaType(strings.TrimSpace(item))
 		if err != nil || strings.Trim(params["q"], "0.") == "" && params["q"] != "" {
-			continue // q=0, q=0.0: anything but this
+			continue // q=0 excludes the type
 		}
-		if kind == "*/*" || kind == group+"/*" || kind == media || kind == "application/problem+json" && media == "application/json" {
+		if kind == "*/*" || kind == group+"/*" || kind == media ||
+			kind == "application/problem+json" && media == "application/json" {
 			return true
 		}
 	}

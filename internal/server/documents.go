@@ -33,7 +33,7 @@ func (s *Server) sessionOnly(serve func(http.ResponseWriter, *http.Request, warr
 // upload takes a document.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Principal) error {
 	if !rest.Accepts(r, "application/json") {
-		return warranty.Refuse(warranty.NotAcceptable, "This operation answers with application/json; accept it.")
+		return warranty.Refuse(warranty.NotAcceptable, "The response is application/json. Send Accept: application/json.")
 	}
 	d, _, err := upload.Receive(w, r, s.Service, p)
 	if err != nil {

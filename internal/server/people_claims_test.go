@@ -38,9 +38,9 @@ func TestPeopleMoveClaimsAsTheContractSays(t *testing.T) {
 				to, who, _ := strings.Cut(move, ":")
 				mover[to], names = who, append(names, to)
 			}
-			says := "A claim that is " + from + " can become: " + strings.Join(names, ", ") + "."
+			says := "The claim is " + from + ". It can only change to: " + strings.Join(names, ", ") + "."
 			if len(names) == 0 {
-				says = "A " + from + " claim stays " + from + "."
+				says = "The claim is " + from + " and can no longer change status."
 			}
 			standing := s.claimAt(from)
 			before := w.contents()

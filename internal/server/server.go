@@ -69,7 +69,7 @@ func (s *Server) Handler() (http.Handler, error) {
 			return context.WithTimeout(ctx, requestTimeout)
 		}
 	}
-	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Speaks: speaks}
+	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Encode: speaks}
 	s.refused = limit.NewRefused(s.Service.Now)
 	s.Service.Throttle = s.throttle
 

@@ -81,7 +81,7 @@ func TestWebImport(t *testing.T) {
 
 	var refused page
 	w.unchanged(t, "the refused rows", func() { refused = b.confirm(preview, "refused") })
-	equal(t, "the refused rows", refused.Body, "Product,Start date,End date,Category,svc_line,svc_error\n'=1+1,2026-01-01,2025-01-01,,3,end_date: The last day of cover can not be before its first day.\n")
+	equal(t, "the refused rows", refused.Body, "Product,Start date,End date,Category,svc_line,svc_error\n'=1+1,2026-01-01,2025-01-01,,3,end_date: Must be on or after the start date.\n")
 	equal(t, "Content-Disposition", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
 
 	stored := b.confirm(preview, "import")

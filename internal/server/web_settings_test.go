@@ -226,7 +226,7 @@ func TestWebTokens(t *testing.T) {
 	equal(t, "limit proposed", form.value("rate_limit_per_minute"), "100")
 
 	wrong := b.post("/settings/api/tokens", "name", " ", "expires_in_days", "30", "rate_limit_per_minute", "5000")
-	wrong.says(t, "a wrong form", 422, "Choose at least one of")
+	wrong.says(t, "a wrong form", 422, "Choose at least one scope")
 	equal(t, "days chosen", wrong.checked("expires_in_days"), []string{"30"})
 	equal(t, "limit typed", wrong.value("rate_limit_per_minute"), "5000")
 	if wrong.error("name") == "" || !strings.Contains(wrong.error("rate_limit_per_minute"), "1000") {

@@ -51,7 +51,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := w.Roles.May(warranty.FileAClaim); err != nil {
 			return err
 		}
-		if err := in.Judge(w, warranty.DateOf(now)); err != nil {
+		if err := in.CheckCoverage(w, warranty.DateOf(now)); err != nil {
 			return err
 		}
 		c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}

@@ -96,7 +96,7 @@ func readForm(form *multipart.Reader, s *service.Service) (in warranty.UploadDoc
 		parts++
 		name, fileName := disposition(part)
 		if seen[name] {
-			c.Add(api.Sayable(name), "duplicate", "Send this field once.")
+			c.Add(api.Printable(name), "duplicate", "Send this field once.")
 			continue
 		}
 		seen[name] = true
@@ -137,7 +137,7 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 	case "type":
 		in.Type, err = warranty.ParseEnum[warranty.DocumentType](value)
 	default:
-		c.Add(api.Sayable(name), "unknown_field", "Unknown field. The fields are file, warranty_id, type and claim_id.")
+		c.Add(api.Printable(name), "unknown_field", "Unknown field. The fields are file, warranty_id, type and claim_id.")
 		return
 	}
 	if err != nil {

@@ -1,6 +1,6 @@
 //go:build mcpconformance
 
-//nolint:staticcheck // the suite asks for what is deprecated by now, too
+//nolint:staticcheck // the suite also tests deprecated features
 package main
 
 import (
@@ -20,10 +20,10 @@ import (
 
 const moment = 50 * time.Millisecond
 
-// addNotifying adds the tools that say something before they answer, and those
-// that change what the server offers.
+// addNotifying adds tools that send notifications before their result, and tools that
+// change the server's lists.
 func addNotifying(server *sdk.Server) {
-	add(server, "test_tool_with_progress", "Tells how far it is.", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_tool_with_progress", "Reports progress.", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		for _, done := range []float64{0, 50, 100} {
 			if token := req.Params.GetProgressToken(); token != nil {
 				if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100}); err != nil {
@@ -45,31 +45,31 @@ func addNotifying(server *sdk.Server) {
 	}
 	add(server, "test_tool_with_logging", "Logs while it works.", logging)
 	add(server, "test_logging_tool", "Logs while it works.", logging)
-	add(server, "test_trigger_tool_change", "Adds a tool and takes it away again.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		add(server, "test_passing_tool", "Is there for a moment.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("here"), nil })
+	add(server, "test_trigger_tool_change", "Adds a tool and removes it.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		add(server, "test_passing_tool", "Exists briefly.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("here"), nil })
 		server.RemoveTools("test_passing_tool")
 		return said("changed"), nil
 	})
-	add(server, "test_trigger_prompt_change", "Adds a prompt and takes it away again.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		server.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Is there for a moment."}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	add(server, "test_trigger_prompt_change", "Adds a prompt and removes it.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Exists briefly."}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			return &sdk.GetPromptResult{}, nil
 		})
 		server.RemovePrompts("test_passing_prompt")
 		return said("changed"), nil
 	})
-	add(server, "test_missing_capability", "Needs a client that can sample.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_missing_capability", "Requires sampling.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
-			return said("it can"), nil
+			return said("supported"), nil
 		}
 		data, err := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{"sampling": map[string]any{}}})
 		if err != nil {
 			return nil, err
 		}
-		return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "this needs sampling", Data: data}
+		return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required", Data: data}
 	})
 }
 
-// form is the schema of what a person is asked for.
+// form returns the schema of an elicitation form.
 func form(properties string, required ...string) json.RawMessage {
 	names, err := json.Marshal(append([]string{}, required...))
 	if err != nil {
@@ -78,12 +78,12 @@ func form(properties string, required ...string) json.RawMessage {
 	return json.RawMessage(`{"type":"object","properties":` + properties + `,"required":` + string(names) + `}`)
 }
 
-// addAsking adds the tools that ask the client before they answer, as protocols
-// before 2026-07-28 do it. A server without sessions can not: they are there so
-// that the suite reports it, and the baseline names them.
+// addAsking adds tools that send requests to the client, as in protocol versions before
+// 2026-07-28. A stateless server cannot do that: the suite reports it, and the baseline
+// lists it.
 func addAsking(server *sdk.Server) {
 	ask := func(name, message, in string, schema json.RawMessage) {
-		server.AddTool(&sdk.Tool{Name: name, Description: "Asks a person.", InputSchema: json.RawMessage(in)}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddTool(&sdk.Tool{Name: name, Description: "Asks the user.", InputSchema: json.RawMessage(in)}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: message, RequestedSchema: schema})
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", errNoClient, err)
@@ -98,7 +98,7 @@ func addAsking(server *sdk.Server) {
 	ask("test_elicitation_sep1330_enums", "Choose.", string(noArguments), form(`{"one":{"type":"string","enum":["option1","option2","option3"]},
 		"titled":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"}]},
 		"many":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}}}`))
-	server.AddTool(&sdk.Tool{Name: "test_sampling", Description: "Asks a model.", InputSchema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`)},
+	server.AddTool(&sdk.Tool{Name: "test_sampling", Description: "Asks the model.", InputSchema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`)},
 		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			answer, err := req.Session.CreateMessage(ctx, question("What is it?", 100))
 			if err != nil {
@@ -106,7 +106,7 @@ func addAsking(server *sdk.Server) {
 			}
 			return said(fmt.Sprintf("LLM response: %v", answer.Content)), nil
 		})
-	add(server, "test_streaming_elicitation", "Asks in its result.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_streaming_elicitation", "Asks the user in its result.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if _, ok := req.Params.InputResponses["user_name"].(*sdk.ElicitResult); ok {
 			return said("thank you"), nil
 		}
@@ -122,12 +122,12 @@ func askName(message string) *sdk.ElicitParams {
 	return &sdk.ElicitParams{Message: message, RequestedSchema: form(`{"name":{"type":"string"}}`, "name")}
 }
 
-// seal signs states that clients carry around, so that they can not change them.
+// seal signs state that clients store, so that they cannot change it.
 type seal []byte
 
 func newSeal() seal {
 	key := make(seal, 32)
-	_, _ = rand.Read(key) // it never fails
+	_, _ = rand.Read(key) // never fails
 	return key
 }
 
@@ -137,16 +137,16 @@ func (s seal) sign(state string) string {
 	return state + "." + hex.EncodeToString(mac.Sum(nil))
 }
 
-// open is the state that was signed.
+// open verifies the signature and returns the state.
 func (s seal) open(signed string) (string, error) {
 	state, _, _ := strings.Cut(signed, ".")
 	if !hmac.Equal([]byte(signed), []byte(s.sign(state))) {
-		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the state is not the one that was given"}
+		return "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid request state"}
 	}
 	return state, nil
 }
 
-// filled are the fields of a form that somebody filled in; nil when nobody did.
+// filled returns the fields of an accepted form, or nil.
 func filled(responses sdk.InputResponseMap, key string, fields ...string) map[string]any {
 	answer, ok := responses[key].(*sdk.ElicitResult)
 	if !ok || answer.Action != "accept" {
@@ -160,13 +160,13 @@ func filled(responses sdk.InputResponseMap, key string, fields ...string) map[st
 	return answer.Content
 }
 
-// needs is a result that asks for input instead of answering.
+// needs returns a result that requests input.
 func needs(state string, requests sdk.InputRequestMap) *sdk.CallToolResult {
 	return &sdk.CallToolResult{InputRequests: requests, RequestState: state}
 }
 
-// addInputRequired adds the tools and the prompt that ask for input as the newest
-// protocol does it: in their result, to be called again with the answer.
+// addInputRequired adds tools and a prompt that request input in their result, as the
+// newest protocol does. The client calls them again with the input.
 func addInputRequired(server *sdk.Server) {
 	sealed := newSeal()
 	add(server, "test_input_required_result_elicitation", "Asks for a name.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -175,13 +175,13 @@ func addInputRequired(server *sdk.Server) {
 		}
 		return needs("", sdk.InputRequestMap{"user_name": askName("What is your name?")}), nil
 	})
-	add(server, "test_input_required_result_sampling", "Asks a model.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_sampling", "Asks the model.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if answer, ok := req.Params.InputResponses["capital_question"]; ok {
 			return said("The model said: " + written(answer)), nil
 		}
 		return needs("", sdk.InputRequestMap{"capital_question": question("What is the capital of France?", 100)}), nil
 	})
-	add(server, "test_input_required_result_list_roots", "Asks for the roots.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_list_roots", "Asks for roots.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if answer, ok := req.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
 			return said("The roots are: " + written(answer)), nil
 		}
@@ -200,8 +200,8 @@ func addInputRequired(server *sdk.Server) {
 			return needs(sealed.sign("asked"), sdk.InputRequestMap{"confirm": &sdk.ElicitParams{Message: "Please confirm", RequestedSchema: form(`{"ok":{"type":"boolean"}}`, "ok")}}), nil
 		}
 	}
-	add(server, "test_input_required_result_request_state", "Keeps its state with the client.", confirm("state-ok"))
-	add(server, "test_input_required_result_tampered_state", "Notices when its state was changed.", confirm("untouched"))
+	add(server, "test_input_required_result_request_state", "Stores its state with the client.", confirm("state-ok"))
+	add(server, "test_input_required_result_tampered_state", "Detects a changed state.", confirm("untouched"))
 	add(server, "test_input_required_result_multiple_inputs", "Asks for three things at once.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		if _, err := sealed.open(req.Params.RequestState); err == nil && len(req.Params.InputResponses) >= 3 {
 			return said("All three were answered."), nil
@@ -209,7 +209,7 @@ func addInputRequired(server *sdk.Server) {
 		return needs(sealed.sign("three"), sdk.InputRequestMap{"user_name": askName("What is your name?"), "greeting": question("Generate a greeting", 50), "client_roots": &sdk.ListRootsParams{}}), nil
 	})
 	add(server, "test_input_required_result_multi_round", "Asks twice.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		state, _ := sealed.open(req.Params.RequestState) // what is not ours begins anew
+		state, _ := sealed.open(req.Params.RequestState) // invalid state starts over
 		if form := filled(req.Params.InputResponses, "step2", "color"); state == "second" && form != nil {
 			return said(fmt.Sprintf("The color is %v.", form["color"])), nil
 		}
@@ -218,7 +218,7 @@ func addInputRequired(server *sdk.Server) {
 		}
 		return needs(sealed.sign("first"), sdk.InputRequestMap{"step1": askName("Step 1: What is your name?")}), nil
 	})
-	add(server, "test_input_required_result_capabilities", "Asks only for what the client can.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_capabilities", "Asks only for what the client supports.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		requests := sdk.InputRequestMap{}
 		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
 			requests["greeting"] = question("Generate a greeting", 50)

@@ -15,22 +15,22 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// noArguments is the schema of a tool that takes nothing.
+// noArguments is the schema of a tool without arguments.
 var noArguments = json.RawMessage(`{"type":"object","properties":{}}`)
 
 type handler func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)
 
-// add adds a tool that takes nothing.
+// add adds a tool without arguments.
 func add(server *sdk.Server, name, description string, h handler) {
 	server.AddTool(&sdk.Tool{Name: name, Description: description, InputSchema: noArguments}, sdk.ToolHandler(h))
 }
 
 func text(s string) *sdk.TextContent { return &sdk.TextContent{Text: s} }
 
-// said is a result of one text.
+// said returns a text result.
 func said(s string) *sdk.CallToolResult { return &sdk.CallToolResult{Content: []sdk.Content{text(s)}} }
 
-// pixel is a picture of one red pixel.
+// pixel returns a PNG image of one red pixel.
 func pixel() []byte {
 	dot := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	dot.Set(0, 0, color.RGBA{R: 255, A: 255})
@@ -41,7 +41,7 @@ func pixel() []byte {
 	return b.Bytes()
 }
 
-// silence is a WAV file of no samples.
+// silence returns a WAV file without samples.
 func silence() []byte {
 	return []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x40\x1f\x00\x00\x01\x00\x08\x00data\x00\x00\x00\x00")
 }
@@ -50,18 +50,18 @@ func resource(uri, mediaType, body string) *sdk.EmbeddedResource {
 	return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{URI: uri, MIMEType: mediaType, Text: body}}
 }
 
-// addContent adds the tools that answer with each kind of content.
+// addContent adds tools that return each kind of content.
 func addContent(server *sdk.Server) {
 	picture := &sdk.ImageContent{Data: pixel(), MIMEType: "image/png"}
 	for _, fixture := range []struct {
 		name, description string
 		content           []sdk.Content
 	}{
-		{"test_simple_text", "Answers with a text.", []sdk.Content{text("This is a simple text response for testing.")}},
-		{"test_image_content", "Answers with a picture.", []sdk.Content{picture}},
-		{"test_audio_content", "Answers with a sound.", []sdk.Content{&sdk.AudioContent{Data: silence(), MIMEType: "audio/wav"}}},
-		{"test_embedded_resource", "Answers with a resource.", []sdk.Content{resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")}},
-		{"test_multiple_content_types", "Answers with several kinds of content.", []sdk.Content{text("Multiple content types test:"), picture,
+		{"test_simple_text", "Returns text.", []sdk.Content{text("This is a simple text response for testing.")}},
+		{"test_image_content", "Returns an image.", []sdk.Content{picture}},
+		{"test_audio_content", "Returns audio.", []sdk.Content{&sdk.AudioContent{Data: silence(), MIMEType: "audio/wav"}}},
+		{"test_embedded_resource", "Returns a resource.", []sdk.Content{resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")}},
+		{"test_multiple_content_types", "Returns several kinds of content.", []sdk.Content{text("Multiple content types test:"), picture,
 			resource("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)}},
 	} {
 		add(server, fixture.name, fixture.description, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
@@ -73,7 +73,7 @@ func addContent(server *sdk.Server) {
 		r.IsError = true
 		return r, nil
 	})
-	server.AddTool(&sdk.Tool{Name: "json_schema_2020_12_tool", Description: "Has a schema with words of JSON Schema 2020-12.", InputSchema: json.RawMessage(`{
+	server.AddTool(&sdk.Tool{Name: "json_schema_2020_12_tool", Description: "Has a schema with keywords of JSON Schema 2020-12.", InputSchema: json.RawMessage(`{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,
 		"$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
 		"properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}, "contactMethod": {"type": "string", "enum": ["phone", "email"]},
@@ -82,7 +82,7 @@ func addContent(server *sdk.Server) {
 		"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
 		"then": {"required": ["phone"]}, "else": {"required": ["email"]}}`)},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("taken"), nil })
-	server.AddTool(&sdk.Tool{Name: "test_custom_header", Description: "Has an argument that comes in a header too.",
+	server.AddTool(&sdk.Tool{Name: "test_custom_header", Description: "Has an argument that is also a header.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
 		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("taken"), nil })
 }
@@ -134,4 +134,4 @@ func addPrompts(server *sdk.Server) {
 	})
 }
 
-var errNoClient = errors.New("the client can not be asked")
+var errNoClient = errors.New("cannot send requests to the client")

@@ -1,8 +1,8 @@
 //go:build mcpconformance
 
-// Command conformance serves what the official conformance suite of MCP calls by
-// name, behind the same wrapper as the service's own tools: what it proves is the
-// endpoint. scripts/mcp-conformance builds and runs it; it is in no release.
+// Command conformance serves the fixtures of the official MCP conformance suite through
+// the same Endpoint as the service's own tools, to test the endpoint. It is run by
+// scripts/mcp-conformance and not released.
 package main
 
 import (
@@ -25,7 +25,8 @@ import (
 
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address to listen on")
-	forward := flag.String("forward", "", "serve no fixtures, but pass everything on to the service at this address, with SVC_API_KEY: the suite can send no key")
+	forward := flag.String("forward", "",
+		"URL of a service to forward requests to, with SVC_API_KEY, instead of serving fixtures (the suite cannot send a key)")
 	flag.Parse()
 	if err := run(*listen, *forward); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance: "+err.Error())
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-// run prints the endpoint's address and serves it until the process is ended.
+// run prints the URL of the endpoint and serves it until the process is killed.
 func run(address, forward string) error {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -51,7 +52,7 @@ func run(address, forward string) error {
 	return (&http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second}).Serve(listener)
 }
 
-// fixtures serves them as the service serves its tools.
+// fixtures serves the fixtures as the service serves its tools.
 func fixtures(public string) (http.Handler, error) {
 	guarded, err := mcp.Guard(public, mcp.NewEndpoint(newServer()))
 	if err != nil {
@@ -63,7 +64,7 @@ func fixtures(public string) (http.Handler, error) {
 	return mux, nil
 }
 
-// proxy adds the key and leaves the rest of a request as it is.
+// proxy forwards requests with the API key added.
 func proxy(forward string) (http.Handler, error) {
 	target, err := url.Parse(forward)
 	if err != nil {
@@ -76,8 +77,8 @@ func proxy(forward string) (http.Handler, error) {
 		r.Out.Header.Set("X-Api-Key", key)
 	}}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// Whole, because net/http closes a body that is still being passed on when a
-		// long answer begins, and now and then that breaks off the answer.
+		// Buffer the body: net/http closes a body that is still being forwarded when a long
+		// response starts, which sometimes aborts the response.
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -88,7 +89,7 @@ func proxy(forward string) (http.Handler, error) {
 	}), nil
 }
 
-// headed sets what the service's middleware would have set by now.
+// headed sets the header that the service's middleware sets.
 func headed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -103,7 +104,9 @@ func onlyPost(w http.ResponseWriter, _ *http.Request) {
 
 func newServer() *sdk.Server {
 	server := sdk.NewServer(&sdk.Implementation{Name: "conformance-fixtures", Version: "1.0.0"}, &sdk.ServerOptions{
-		SetCacheable:       func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.TTLMs, c.CacheScope = 60_000, "private" },
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
+			c.TTLMs, c.CacheScope = 60_000, "private"
+		},
 		CompletionHandler:  complete,
 		SubscribeHandler:   func(context.Context, *sdk.SubscribeRequest) error { return nil },
 		UnsubscribeHandler: func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
@@ -118,5 +121,8 @@ func newServer() *sdk.Server {
 }
 
 func complete(_ context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
-	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{req.Params.Argument.Value + "is"}, Total: 1}}, nil
+	return &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{
+		Values: []string{req.Params.Argument.Value + "is"},
+		Total:  1,
+	}}, nil
 }
