@@ -79,7 +79,7 @@ var (
 		Base:    Host,
 		Path:    "/auth/password-reset/confirm",
 		Auth:    Public,
-		Summary: "Set a new password with the emailed code. All sessions, tokens and calendar feeds of the account are revoked.",
+		Summary: "Set a new password with the emailed code. All sessions, tokens and calendar feeds are revoked.",
 	})
 	ChangePassword = define[warranty.ChangePassword, warranty.Session](Spec{
 		Name:    "auth.change_password",

@@ -12,8 +12,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// grants is what interface.md says each scope grants; the contract adds that
-// verifying needs warranties:read.
+// grants maps each scope to the operations that it allows, by interface.md and the
+// contract.
 var grants = map[warranty.Scope]string{
 	"warranties:read":  "warranties.list warranties.get warranties.lookup warranties.verify",
 	"warranties:write": "warranties.create warranties.update warranties.delete",
@@ -30,7 +30,7 @@ const (
 	public = "auth.register auth.sign_in auth.request_code auth.request_password_reset auth.reset_password"
 )
 
-// allowed are the operations that a principal may use, sorted.
+// allowed returns the sorted names of the operations that a principal may use.
 func allowed(p warranty.Principal) []string {
 	var names []string
 	for _, s := range api.Operations() {
@@ -67,10 +67,10 @@ func TestAllowOthers(t *testing.T) {
 		principal warranty.Principal
 		want      string
 	}{
-		"nobody": {warranty.Principal{}, public},
-		// A forged principal without a credential gains nothing from its scopes.
-		"nobody with scopes": {warranty.Principal{Scopes: warranty.AllScopes}, public},
-		"a signed-in person": {warranty.Principal{Credential: warranty.BySession, Scopes: warranty.AllScopes}, everything},
+		"anonymous": {warranty.Principal{}, public},
+		// Scopes of an anonymous principal have no effect.
+		"anonymous with scopes": {warranty.Principal{Scopes: warranty.AllScopes}, public},
+		"a signed-in person":    {warranty.Principal{Credential: warranty.BySession, Scopes: warranty.AllScopes}, everything},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := strings.Fields(tc.want)
@@ -112,7 +112,7 @@ func TestAllowSaysWhy(t *testing.T) {
 	}
 }
 
-// TestDo shows that a bound operation is reached by who may, and by nobody else.
+// TestDo checks that Do calls the implementation only for principals that Allow permits.
 func TestDo(t *testing.T) {
 	calls := 0
 	bound := api.Bind(api.GetWarranty, func(_ context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {

@@ -9,8 +9,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestAppendedJSONIsTheSame holds what is appended by hand against what reflection
-// makes of the same record: a field that is forgotten there is found here.
+// TestAppendedJSONIsTheSame compares appendWarranty with reflection. It fails if a field
+// is missing there.
 func TestAppendedJSONIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		page := warranty.Page[warranty.Warranty]{Data: rapid.SliceOfN(rapid.Custom(anyWarranty), 0, 3).Draw(t, "data"),
@@ -52,7 +52,7 @@ func anyWarranty(t *rapid.T) warranty.Warranty {
 	return w
 }
 
-// anyRoles are any that a client may hold, also of a newer service.
+// anyRoles generates roles, including unknown ones.
 func anyRoles(t *rapid.T) warranty.Roles {
 	roles := warranty.RolesOf(rapid.Int64Range(0, 7).Draw(t, "roles"))
 	for _, name := range rapid.SliceOfN(rapid.SampledFrom([]warranty.Role{"auditor", `"`, "a,b", "<é>"}), 0, 2).Draw(t, "unknown roles") {

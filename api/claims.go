@@ -40,12 +40,13 @@ var (
 		Errors:   []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed},
 	})
 	MoveClaim = define[warranty.MoveClaim, warranty.Claim](Spec{
-		Name:    "claims.move",
-		Method:  http.MethodPost,
-		Base:    Host,
-		Path:    "/claims/{id}/status",
-		Auth:    SessionOnly,
-		Summary: "Update the status of a claim: review, request information, approve, reject, resolve, reply, withdraw or appeal.",
-		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
+		Name:   "claims.move",
+		Method: http.MethodPost,
+		Base:   Host,
+		Path:   "/claims/{id}/status",
+		Auth:   SessionOnly,
+		Summary: "Update the status of a claim: " +
+			"review, request information, approve, reject, resolve, reply, withdraw or appeal.",
+		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
 )

@@ -12,11 +12,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// pick chooses one of the operations by any number.
+// pick selects an operation by any number.
 func pick(specs []*api.Spec, n uint8) *api.Spec { return specs[int(n)%len(specs)] }
 
-// judge holds what came of any input: a refusal that is fit to be shown, or an
-// input that passes through a request unchanged.
+// judge checks the result of decoding: an error that is safe to show, or an input that
+// survives a round trip through a request.
 func judge(t *testing.T, s *api.Spec, in any, err error) {
 	t.Helper()
 	if err != nil {
@@ -48,8 +48,8 @@ func judge(t *testing.T, s *api.Spec, in any, err error) {
 	}
 }
 
-// fitToShow refuses errors that are not the caller's fault, or hold what a
-// terminal or a log would stumble over.
+// fitToShow fails for errors that are not the caller's fault, or that contain characters
+// unsafe for terminals and logs.
 func fitToShow(t *testing.T, err error) {
 	t.Helper()
 	e := refusal(t, err)

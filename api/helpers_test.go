@@ -16,7 +16,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// must is for values that the test itself makes.
+// must panics on an error. It is for the test's own values.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -31,12 +31,12 @@ var (
 
 const maxRate = 1000
 
-// withBody are the operations that take a body.
+// withBody returns the operations with a body.
 func withBody() []*api.Spec {
 	return slices.DeleteFunc(api.Operations(), func(s *api.Spec) bool { return !s.HasBody() })
 }
 
-// field is a parameter's field in an input, which is a pointer to the operation's In.
+// field returns a parameter's field in an input, which is a pointer to the operation's In.
 func field(in any, p api.Param) reflect.Value {
 	v := reflect.ValueOf(in).Elem()
 	for _, f := range reflect.VisibleFields(v.Type()) {
@@ -47,10 +47,10 @@ func field(in any, p api.Param) reflect.Value {
 	panic("no field " + p.Name)
 }
 
-// isText tells parameters that are any text.
+// isText reports whether a parameter is free text.
 func isText(p api.Param) bool { return base(p).Kind() == reflect.String && p.Enum == nil }
 
-// base is a parameter's type without the pointer.
+// base returns a parameter's type without the pointer.
 func base(p api.Param) reflect.Type {
 	if p.Type.Kind() == reflect.Pointer {
 		return p.Type.Elem()
@@ -58,7 +58,7 @@ func base(p api.Param) reflect.Type {
 	return p.Type
 }
 
-// setText sets a parameter that is any text.
+// setText sets a free-text parameter.
 func setText(in any, p api.Param, text string) {
 	f := field(in, p)
 	if f.Kind() == reflect.Pointer {
@@ -68,7 +68,7 @@ func setText(in any, p api.Param, text string) {
 	f.SetString(text)
 }
 
-// sample is an input with every required parameter, and no other, that passes its check.
+// sample returns a valid input with only the required parameters.
 func sample(s *api.Spec) any {
 	in := reflect.New(s.In).Interface()
 	for _, p := range s.Params {
@@ -94,14 +94,14 @@ func sample(s *api.Spec) any {
 		case f.Type() == reflect.TypeFor[warranty.ID]():
 			f.Set(reflect.ValueOf(someID))
 		default:
-			panic("sample can not fill " + s.Name + " " + p.Name)
+			panic("add a value to sample in api/helpers_test.go for " + s.Name + " " + p.Name)
 		}
 	}
 	return in
 }
 
-// roomy is a sample in which every text is welcome: a claim takes those about its
-// resolution only when it is resolved.
+// roomy returns a sample that accepts every text parameter: a claim accepts those about
+// its resolution only if it is resolved.
 func roomy(s *api.Spec) any {
 	in := sample(s)
 	if move, ok := in.(*warranty.MoveClaim); ok {
@@ -110,10 +110,10 @@ func roomy(s *api.Spec) any {
 	return in
 }
 
-// manyLines are the texts that may hold line breaks.
+// manyLines lists the parameters that allow line breaks.
 var manyLines = []string{"description", "reason", "resolution_note"}
 
-// check does what the service does with an input before anything else.
+// check runs the check that the service runs first.
 func check(in any) error {
 	switch in := in.(type) {
 	case interface{ Check() error }:
@@ -124,23 +124,22 @@ func check(in any) error {
 	return nil
 }
 
-// parts are those of a request for some record with this body.
+// parts returns a request with the body and a valid path.
 func parts(body string) api.Parts {
 	return api.Parts{Path: func(string) string { return someID.String() }, Header: http.Header{}, Body: []byte(body)}
 }
 
-// decodeBody is what becomes of a body: the decoder's refusal or, when it has
-// none, the check's.
+// decodeBody decodes and checks a body.
 func decodeBody(s *api.Spec, body string) (any, error) { return checked(s.Decode(parts(body))) }
 
-// decodeQuery is what becomes of a query.
+// decodeQuery decodes and checks a query.
 func decodeQuery(s *api.Spec, query string) (any, error) {
 	p := parts("")
 	p.Query = query
 	return checked(s.Decode(p))
 }
 
-// decodeArguments is what becomes of a tool's arguments.
+// decodeArguments decodes and checks the arguments of a tool.
 func decodeArguments(s *api.Spec, arguments string) (any, error) {
 	return checked(s.DecodeArguments([]byte(arguments)))
 }
@@ -152,7 +151,7 @@ func checked(in any, err error) (any, error) {
 	return in, err
 }
 
-// refusal is the one error type, or the end of the test.
+// refusal returns err as a *warranty.Error, or fails the test.
 func refusal(t *testing.T, err error) *warranty.Error {
 	t.Helper()
 	var e *warranty.Error
@@ -162,7 +161,8 @@ func refusal(t *testing.T, err error) *warranty.Error {
 	return e
 }
 
-// expect holds a refusal to its code and its faults, each "field code"; no code is no refusal.
+// expect compares an error with the code and the faults, each "field code". An empty code
+// means no error.
 func expect(t *testing.T, err error, code warranty.Code, want ...string) {
 	t.Helper()
 	if code == "" {
@@ -188,14 +188,14 @@ func expect(t *testing.T, err error, code warranty.Code, want ...string) {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
 	if strings.Contains(err.Error(), canary) {
-		t.Errorf("the refusal repeats what was sent: %v", err)
+		t.Errorf("the error repeats the input: %v", err)
 	}
 }
 
-// canary is a value that no refusal may repeat.
+// canary is a value that no error may repeat.
 const canary = "cAnArY"
 
-// varied is a text of n characters without a pattern to it, the same on every run.
+// varied returns n characters without a pattern, the same on every run.
 func varied(n int, letters string) string {
 	source, runes := rand.NewChaCha8([32]byte{'a', 'p', 'i'}), []rune(letters)
 	var b strings.Builder

@@ -11,7 +11,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// malformedBodies are bodies that are not one JSON object in UTF-8 with each name once.
+// malformedBodies are bodies that are not a single JSON object in UTF-8 without duplicate
+// names.
 var malformedBodies = map[string]string{
 	"nothing":                    ``,
 	"spaces":                     "  \n",
@@ -102,7 +103,7 @@ func TestMalformedBodies(t *testing.T) {
 
 const goodWarranty = `"product_name":"Dryer","start_date":"2026-03-01","end_date":"2028-02-29"`
 
-// wrongFields are well-formed bodies of a new warranty that have something wrong with them.
+// wrongFields are well-formed bodies of warranties.create with invalid fields.
 var wrongFields = map[string]struct {
 	body string
 	want []string
@@ -148,13 +149,13 @@ func TestWrongFields(t *testing.T) {
 	}
 }
 
-// TestWrongFieldsAsArguments shows that a tool is as strict as a body. What
-// differs is that it takes the headers' parameters as well.
+// TestWrongFieldsAsArguments checks that arguments of tools are decoded as strictly as
+// bodies. Arguments may also contain header parameters.
 func TestWrongFieldsAsArguments(t *testing.T) {
 	for name, tc := range wrongFields {
 		t.Run(name, func(t *testing.T) {
 			if strings.Contains(tc.body, "idempotency_key") {
-				t.Skip("a tool takes it")
+				t.Skip("tools accept it")
 			}
 			_, err := decodeArguments(api.CreateWarranty.Spec, tc.body)
 			expect(t, err, warranty.ValidationFailed, tc.want...)
@@ -170,7 +171,7 @@ func TestUnknownFieldIsToldWhatIsTaken(t *testing.T) {
 	}
 }
 
-// TestNumbers tries everything that is not a whole number where one is wanted.
+// TestNumbers sends values that are not integers for integer parameters.
 func TestNumbers(t *testing.T) {
 	for value, code := range map[string]string{
 		"1.5":                    "wrong_type",
@@ -258,9 +259,9 @@ func TestTokenBodies(t *testing.T) {
 	}
 }
 
-// TestNull shows what a null is: on creation nothing, on a change of an optional
-// text its end, on a change of what always has a value an error, and among the
-// arguments of a tool nothing.
+// TestNull checks the meaning of null: on create it counts as not given, on update it
+// clears optional text and is an error for required fields, and in the arguments of a
+// tool it counts as not given.
 func TestNull(t *testing.T) {
 	created := &warranty.CreateWarranty{ProductName: "Dryer", StartDate: must(warranty.ParseDate("2026-03-01")), EndDate: must(warranty.ParseDate("2028-02-29"))}
 	for name, tc := range map[string]struct {
@@ -319,8 +320,8 @@ func asBody(s *api.Spec) func([]byte) (any, error) {
 
 func asArguments(s *api.Spec) func([]byte) (any, error) { return s.DecodeArguments }
 
-// TestFieldsOfOtherVerbs sends what a record has but the verb does not take: it
-// is refused by name, never dropped.
+// TestFieldsOfOtherVerbs sends fields of the record that the operation does not accept.
+// They are rejected by name, never ignored.
 func TestFieldsOfOtherVerbs(t *testing.T) {
 	onUpdate := strings.Fields("description serial_number seller_name seller_email id owner owner_id issuer roles reference_number standing version " +
 		"days_remaining verify_url created_at updated_at if_match")
@@ -342,7 +343,7 @@ func TestFieldsOfOtherVerbs(t *testing.T) {
 	}
 }
 
-// TestBodyOfAnOperationWithoutOne shows that such a body is not dropped either.
+// TestBodyOfAnOperationWithoutOne checks that an unexpected body is not ignored.
 func TestBodyOfAnOperationWithoutOne(t *testing.T) {
 	for _, s := range api.Operations() {
 		if s.HasBody() {
@@ -370,10 +371,10 @@ func TestReadJSONIsStrict(t *testing.T) {
 	var p warranty.Pagination
 	for _, text := range []string{`{"page":1,"page":2}`, `{"page":1} {}`, `{"page":"1"}`, `{"page":1`} {
 		if err := api.ReadJSON([]byte(text), &p); err == nil {
-			t.Errorf("%s is read as %+v", text, p)
+			t.Errorf("%s is decoded as %+v", text, p)
 		}
 	}
 	if err := api.ReadJSON([]byte(`{"page":3,"more":1}`), &p); err != nil || p.Page != 3 {
-		t.Errorf("a client ignores fields that it does not know: %+v, %v", p, err)
+		t.Errorf("clients must ignore unknown fields: %+v, %v", p, err)
 	}
 }

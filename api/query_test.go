@@ -106,8 +106,8 @@ func TestQueryRefuses(t *testing.T) {
 	}
 }
 
-// TestQueryOfEveryOperation shows that none of them drops a parameter, and that
-// none reads a credential from the address.
+// TestQueryOfEveryOperation checks that no operation ignores an unknown parameter or
+// accepts a credential in the query.
 func TestQueryOfEveryOperation(t *testing.T) {
 	for _, s := range api.Operations() {
 		t.Run(s.Name, func(t *testing.T) {
@@ -126,7 +126,8 @@ func TestQueryOfEveryOperation(t *testing.T) {
 	}
 }
 
-// TestBodyFieldsAreNotTakenFromTheQuery keeps every parameter to its place.
+// TestBodyFieldsAreNotTakenFromTheQuery checks that body parameters are rejected in the
+// query.
 func TestBodyFieldsAreNotTakenFromTheQuery(t *testing.T) {
 	for _, s := range api.Operations() {
 		for _, p := range s.Params {
@@ -164,14 +165,14 @@ func TestHeaders(t *testing.T) {
 			in, err := checked(api.CreateWarranty.Decode(p))
 			expect(t, err, tc.code, tc.want...)
 			if name == "one" && *in.(*warranty.CreateWarranty).IdempotencyKey != "order-17" {
-				t.Errorf("read as %v", in)
+				t.Errorf("decoded as %v", in)
 			}
 		})
 	}
 }
 
-// TestWhatIsDecodedIsText keeps invalid UTF-8 out of every input, whether or not
-// its check would find it.
+// TestWhatIsDecodedIsText checks that decoding rejects invalid UTF-8 in every input, even
+// if its check would not.
 func TestWhatIsDecodedIsText(t *testing.T) {
 	p := parts("")
 	p.Query = "serial=%ff"
@@ -182,8 +183,8 @@ func TestWhatIsDecodedIsText(t *testing.T) {
 	expect(t, err, warranty.NotFound)
 }
 
-// TestIfMatchHeader // B11: lines of the header make one list, and what is empty or
-// malformed is refused as a whole.
+// TestIfMatchHeader // B11: several If-Match headers form one list, and an empty or
+// malformed one is rejected.
 func TestIfMatchHeader(t *testing.T) {
 	decode := func(values ...string) (any, error) {
 		return api.DeleteWarranty.Decode(api.Parts{Path: func(string) string { return someID.String() }, Header: http.Header{"If-Match": values}})

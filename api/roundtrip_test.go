@@ -18,7 +18,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// anyInput is any input of an operation that a caller could have, good or bad.
+// anyInput generates an input of an operation, valid or not.
 func anyInput(s *api.Spec) *rapid.Generator[any] {
 	if len(s.Params) == 0 {
 		return rapid.Just(reflect.New(s.In).Interface())
@@ -82,9 +82,9 @@ func anyItem() *rapid.Generator[warranty.LookupItem] {
 	})
 }
 
-// anyText is any text that can be sent where the parameter goes. A header is one
-// line without spaces around it, and no path has an empty segment, ".", ".." or
-// "/": clients and servers resolve these before they look further.
+// anyText generates text that can be sent in the given part of a request. A header is one
+// line without surrounding spaces. A path segment cannot be empty, ".", ".." or contain
+// "/", because clients and servers normalize paths.
 func anyText(p api.Param) *rapid.Generator[string] {
 	switch {
 	case p.Name == "if_match":
@@ -98,7 +98,8 @@ func anyText(p api.Param) *rapid.Generator[string] {
 	return rapid.OneOf(rapid.String(), rapid.StringMatching(`[./%?#;&=+ a-z\\"]{0,12}`))
 }
 
-// anyNumber is any number that the declaration allows; 0 is left out, unless it is behind a pointer.
+// anyNumber generates a number within the bounds. 0 is excluded unless the field is a
+// pointer, because it would not be sent.
 func anyNumber(p api.Param) *rapid.Generator[int64] {
 	allowed := rapid.Int64Min(*p.Min)
 	if p.Max != nil {
@@ -110,7 +111,7 @@ func anyNumber(p api.Param) *rapid.Generator[int64] {
 	return rapid.OneOf(allowed, rapid.Just(int64(0)))
 }
 
-// server decodes what the real multiplexer hands it, and keeps what came of it.
+// server decodes requests behind a real ServeMux and keeps the result.
 type server struct {
 	mux  *http.ServeMux
 	spec *api.Spec
@@ -133,7 +134,7 @@ func newServer() *server {
 	return srv
 }
 
-// serve sends a request as it goes over the wire: written out and read again.
+// serve writes a request in wire format, reads it back and serves it.
 func (srv *server) serve(req api.Request) error {
 	out, err := http.NewRequest(req.Method, "http://w.example"+req.Path, bytes.NewReader(req.Body))
 	if err != nil {
@@ -168,7 +169,7 @@ func TestRequestRoundTrip(t *testing.T) {
 					t.Fatalf("%s %s %s: %v", req.Method, req.Path, req.Body, err)
 				}
 				if srv.spec != s {
-					t.Fatalf("%s %s went elsewhere", req.Method, req.Path)
+					t.Fatalf("%s %s was routed elsewhere", req.Method, req.Path)
 				}
 				if diff := cmp.Diff(in, srv.in); diff != "" {
 					t.Errorf("%s %s %s (-sent +received):\n%s", req.Method, req.Path, req.Body, diff)
@@ -187,7 +188,7 @@ func TestArgumentsRoundTrip(t *testing.T) {
 				in := inputs.Draw(t, "in")
 				for _, p := range s.Params {
 					if p.In == api.Path && field(in, p).IsZero() {
-						t.Skip("arguments can not say the zero id")
+						t.Skip("arguments cannot contain the zero ID")
 					}
 				}
 				data := arguments(s, in)
@@ -242,15 +243,15 @@ func TestRequestRefusesWhatIsNoText(t *testing.T) {
 	}
 }
 
-// TestPathsOfNoRecord answers ids that no record can have as it answers unknown
-// ones, and repeats nothing of them.
+// TestPathsOfNoRecord checks that invalid IDs get the same response as unknown ones, and
+// are not repeated.
 func TestPathsOfNoRecord(t *testing.T) {
 	srv := newServer()
 	for _, id := range []string{"1", canary, "%00", "%ff", "%2e%2e%2f", someID.String() + "%20", strings.Repeat("a", 5000)} {
 		for _, path := range []string{"/api/v1/warranties/", "/api/v1/claims/", "/api/v1/documents/"} {
 			err := srv.serve(api.Request{Method: "GET", Path: path + id})
 			if srv.spec == nil {
-				t.Fatalf("%s%.40s is no route", path, id)
+				t.Fatalf("%s%.40s matches no route", path, id)
 			}
 			expect(t, err, warranty.NotFound)
 		}

@@ -9,7 +9,8 @@ func Operations() []*Spec {
 		ListDocuments.Spec, GetDocument.Spec, DeleteDocument.Spec,
 		OfferTransfer.Spec, CancelTransfer.Spec, AcceptTransfer.Spec, ListHistory.Spec,
 		GetAuthStatus.Spec,
-		CreateToken.Spec, ListTokens.Spec, GetToken.Spec, RotateToken.Spec, RevokeToken.Spec, ListTokenHistory.Spec, ListTokenRequests.Spec,
+		CreateToken.Spec, ListTokens.Spec, GetToken.Spec, RotateToken.Spec, RevokeToken.Spec,
+		ListTokenHistory.Spec, ListTokenRequests.Spec,
 		Register.Spec, SignIn.Spec, RequestSignInCode.Spec, SignOut.Spec, VerifyEmail.Spec, SendVerification.Spec,
 		RequestPasswordReset.Spec, ResetPassword.Spec, ChangePassword.Spec, GetAccount.Spec, UpdateAccount.Spec,
 	}

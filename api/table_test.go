@@ -36,7 +36,7 @@ func TestOperationsAreDescribed(t *testing.T) {
 			unique(t, "tool", s.Tool, s.Name)
 			unique(t, "route", s.Method+" "+s.Route(), s.Name)
 			if !regexp.MustCompile(`^[a-z]+\.[a-z_]+$`).MatchString(s.Name) {
-				t.Error("a name is noun.verb")
+				t.Error("the name is not noun.verb")
 			}
 			if s.Tool != "" && !snakeCase.MatchString(s.Tool) {
 				t.Errorf("the tool %s is not verb_noun", s.Tool)
@@ -52,10 +52,10 @@ func TestOperationsAreDescribed(t *testing.T) {
 			}
 			bodyless := s.Method == http.MethodGet || s.Method == http.MethodDelete
 			if bodyless && s.HasBody() {
-				t.Errorf("%s takes a body", s.Method)
+				t.Errorf("%s has a body", s.Method)
 			}
 			if noAnswer := s.Out == reflect.TypeFor[warranty.None](); noAnswer != (s.Status == 204 || s.Status == 202) {
-				t.Errorf("the answer %s has status %d", s.Out, s.Status)
+				t.Errorf("the result %s has status %d", s.Out, s.Status)
 			}
 		})
 	}
@@ -71,7 +71,7 @@ func TestParametersAreDescribed(t *testing.T) {
 		for _, p := range s.Params {
 			t.Run(s.Name+" "+p.Name, func(t *testing.T) {
 				if names[p.Name] {
-					t.Error("given twice")
+					t.Error("duplicate")
 				}
 				names[p.Name] = true
 				if !snakeCase.MatchString(p.Name) {
@@ -81,16 +81,16 @@ func TestParametersAreDescribed(t *testing.T) {
 					t.Errorf("the description %q is not a sentence", p.Doc)
 				}
 				if !slices.Contains([]api.Where{api.Path, api.Query, api.Header, api.Body}, p.In) {
-					t.Errorf("comes in %q", p.In)
+					t.Errorf("is in %q", p.In)
 				}
 				if slices.Contains(inPath, p.Name) != (p.In == api.Path) {
-					t.Errorf("comes in %s, but the path is %s", p.In, s.Path)
+					t.Errorf("is in %s, but the path is %s", p.In, s.Path)
 				}
 				if p.In == api.Path && !p.Required {
-					t.Error("a parameter of the path is required")
+					t.Error("path parameters must be required")
 				}
 				if isText(p) && p.In != api.Path && p.Max == nil {
-					t.Error("a text needs a limit")
+					t.Error("text needs a max tag")
 				}
 			})
 			inPath = slices.DeleteFunc(inPath, func(name string) bool { return name == p.Name })
@@ -101,8 +101,8 @@ func TestParametersAreDescribed(t *testing.T) {
 	}
 }
 
-// TestSeedParameters holds the operations of interface.md to the parameters that
-// it lists; a star is "required". What the contract adds is in parentheses.
+// TestSeedParameters compares the parameters with interface.md, where a star means
+// required. Additions of the contract are in parentheses.
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
 		"GET /api/v1/warranties": "page limit status category (role) (q) (external_id) (expiring_within_days)",
@@ -121,7 +121,7 @@ func TestSeedParameters(t *testing.T) {
 		t.Run(route, func(t *testing.T) {
 			i := slices.IndexFunc(api.Operations(), func(s *api.Spec) bool { return s.Method+" "+s.Route() == route })
 			if i < 0 {
-				t.Fatal("there is no such operation")
+				t.Fatal("no such operation")
 			}
 			var got []string
 			for _, p := range api.Operations()[i].Params {
@@ -155,8 +155,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestRequiredIsRequired leaves each parameter out of a good input: those that
-// are declared as required, and no others, are missed.
+// TestRequiredIsRequired omits each parameter of a valid input: it is an error exactly if
+// the parameter is required.
 func TestRequiredIsRequired(t *testing.T) {
 	for _, s := range api.Operations() {
 		for _, p := range s.Params {
@@ -174,7 +174,7 @@ func TestRequiredIsRequired(t *testing.T) {
 	}
 }
 
-// arguments is an input as a tool's arguments: one object with all that is given.
+// arguments encodes an input as the arguments of a tool.
 func arguments(s *api.Spec, in any) string {
 	given := make(map[string]any)
 	for _, p := range s.Params {
@@ -185,7 +185,7 @@ func arguments(s *api.Spec, in any) string {
 	return string(must(api.AppendJSON(nil, given)))
 }
 
-// textOf is a good text of n characters for a parameter.
+// textOf returns valid text of n characters for a parameter.
 func textOf(p api.Param, n int) string {
 	switch {
 	case p.Format == "email":
@@ -201,14 +201,13 @@ func textOf(p api.Param, n int) string {
 	}
 }
 
-// TestTextLimits holds the check of every input to the limits that its
-// declaration tells the world.
+// TestTextLimits checks that every input enforces the documented lengths.
 func TestTextLimits(t *testing.T) {
 	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
 		try := func(n int) error {
 			in, text := roomy(s), textOf(p, n)
 			if got := utf8.RuneCountInString(text); got != n {
-				t.Fatalf("the test made %d characters for %d", got, n)
+				t.Fatalf("textOf returned %d characters, want %d", got, n)
 			}
 			setText(in, p, text)
 			return check(in)
@@ -230,7 +229,7 @@ func TestTextLimits(t *testing.T) {
 	})
 }
 
-// eachText runs a test for every text with a limit, of every operation.
+// eachText runs a test for every text parameter of every operation.
 func eachText(t *testing.T, test func(t *testing.T, s *api.Spec, p api.Param)) {
 	for _, s := range api.Operations() {
 		for _, p := range s.Params {
@@ -244,13 +243,13 @@ func eachText(t *testing.T, test func(t *testing.T, s *api.Spec, p api.Param)) {
 func TestTextsHoldNoForbiddenCharacters(t *testing.T) {
 	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
 		if p.Format == "password" {
-			t.Skip("a password is never shown, and may hold anything but NUL: see package warranty")
+			t.Skip("passwords are never shown and may contain anything but NUL: see package warranty")
 		}
 		for _, char := range []string{"\x00", "\x1b", "\x7f", "\u009b", "\u200b", "\u2060", "\ufeff", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\xff"} {
 			in := roomy(s)
 			setText(in, p, "a"+char+"b")
 			if err := check(in); err == nil || refusal(t, err).Fields[0].Field != p.Name {
-				t.Errorf("%q is accepted, or refused under another name: %v", char, err)
+				t.Errorf("%q is accepted, or rejected for another field: %v", char, err)
 			}
 		}
 		for _, char := range []string{"\n", "\t"} {
@@ -263,11 +262,11 @@ func TestTextsHoldNoForbiddenCharacters(t *testing.T) {
 	})
 }
 
-// TestTextsAreTrimmed shows that a text is stored without the spaces around it.
+// TestTextsAreTrimmed checks that surrounding spaces are removed.
 func TestTextsAreTrimmed(t *testing.T) {
 	eachText(t, func(t *testing.T, s *api.Spec, p api.Param) {
 		if p.Format == "password" || p.Name == "code" {
-			t.Skip("a password is taken as it is, and reading a code ignores spaces")
+			t.Skip("passwords are not trimmed, and codes ignore spaces")
 		}
 		in, plain := roomy(s), roomy(s)
 		text := textOf(p, int(*p.Max))
@@ -285,7 +284,7 @@ func TestTextsAreTrimmed(t *testing.T) {
 	})
 }
 
-// TestNumberLimits holds decoder and check to the bounds of every number.
+// TestNumberLimits checks that decoding and checking enforce the bounds of every number.
 func TestNumberLimits(t *testing.T) {
 	for _, s := range api.Operations() {
 		for _, p := range s.Params {
@@ -314,7 +313,7 @@ func TestNumberLimits(t *testing.T) {
 	}
 }
 
-// TestExamplesAreGood puts every example of the documentation into an input.
+// TestExamplesAreGood checks that every example in the tags is valid.
 func TestExamplesAreGood(t *testing.T) {
 	for _, s := range api.Operations() {
 		in := sample(s)
@@ -338,15 +337,14 @@ func TestExamplesAreGood(t *testing.T) {
 			expect(t, err, "")
 			if r, ok := given["reference"].(string); ok {
 				if _, err := warranty.ParseReference(r); err != nil {
-					t.Errorf("the example %s is no reference: %v", r, err)
+					t.Errorf("the example %s is not a valid reference: %v", r, err)
 				}
 			}
 		})
 	}
 }
 
-// TestRefusals shows that the codes an operation documents are known ones, in
-// the order of the table, each once.
+// TestRefusals checks that the documented codes are known, sorted and unique.
 func TestRefusals(t *testing.T) {
 	place := make(map[warranty.Code]int)
 	for i, info := range warranty.Codes() {
@@ -390,12 +388,12 @@ func TestPaged(t *testing.T) {
 		}
 		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" })
 		if takesPages != s.Paged() {
-			t.Errorf("%s takes a page: %t", s.Name, takesPages)
+			t.Errorf("%s has paging parameters: %t", s.Name, takesPages)
 		}
 	}
 }
 
-// TestLocation shows that what is created can be read where its Location says.
+// TestLocation checks that every Location is the path of a GET operation.
 func TestLocation(t *testing.T) {
 	for _, s := range api.Operations() {
 		if s.Location == "" {
@@ -404,17 +402,17 @@ func TestLocation(t *testing.T) {
 		if !slices.ContainsFunc(api.Operations(), func(get *api.Spec) bool {
 			return get.Method == http.MethodGet && get.Route() == string(s.Base)+s.Location
 		}) {
-			t.Errorf("%s creates at %s, where nothing can be read", s.Name, string(s.Base)+s.Location)
+			t.Errorf("%s has the Location %s, which no operation gets", s.Name, string(s.Base)+s.Location)
 		}
 		if _, ok := reflect.Zero(s.Out).Interface().(interface{ RecordID() warranty.ID }); !ok {
-			t.Errorf("%s answers with %s, which has no id", s.Name, s.Out)
+			t.Errorf("%s returns %s, which has no RecordID", s.Name, s.Out)
 		}
 	}
 }
 
 func TestCaller(t *testing.T) {
 	if got := api.CallerOf(t.Context()); got.Credential != warranty.Anonymous {
-		t.Errorf("nobody is %+v", got)
+		t.Errorf("without a caller: %+v", got)
 	}
 	caller := &api.Caller{RequestID: "r1"}
 	if got := api.CallerOf(api.WithCaller(t.Context(), caller)); got != caller {

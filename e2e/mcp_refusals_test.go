@@ -145,7 +145,7 @@ func mcpSaid(t testing.TB, m mcpMistake, text string) mcpProblem {
 		t.Fatalf("%s: %v: %s", m.name, err, text)
 	}
 	for i, e := range p.Errors {
-		if before, _, found := strings.Cut(e.Message, "; it takes: "); found && m.namesDiffer {
+		if before, _, found := strings.Cut(e.Message, " Allowed fields: "); found && m.namesDiffer {
 			p.Errors[i].Message = before
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// varied is a text of n characters without a pattern to it.
+// varied returns n characters without a pattern.
 func varied(n int, letters string) string {
 	source, runes := random(), []rune(letters)
 	var b strings.Builder
@@ -80,8 +80,8 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// TestGuessablePasswords has what the review could register with (B9), its relatives,
-// and what must stay possible.
+// TestGuessablePasswords covers the passwords that a review could register with (B9),
+// similar ones, and passwords that must stay allowed.
 func TestGuessablePasswords(t *testing.T) {
 	for password, refused := range map[string]bool{
 		"P@ssw0rd1234": true, "p455w0rd!!!!": true, "Passw0rd2026!": true, "2026P@$$word": true, "Pa55word Pa55word": true,
@@ -104,7 +104,7 @@ func TestGuessablePasswords(t *testing.T) {
 	}
 }
 
-// TestWellKnownPasswords tries every password of the list that is long enough to be tried.
+// TestWellKnownPasswords tries every password on the list that is long enough.
 func TestWellKnownPasswords(t *testing.T) {
 	tried, all := 0, 0
 	for line := range strings.Lines(string(must(os.ReadFile("passwords.txt")))) {
@@ -129,7 +129,7 @@ func TestWellKnownPasswords(t *testing.T) {
 	}
 }
 
-// signInWhole is a sign-in with the check of all that it needs.
+// signInWhole runs CheckWhole as Check.
 type signInWhole struct{ *warranty.SignIn }
 
 func (s signInWhole) Check() error { return s.CheckWhole() }

@@ -9,9 +9,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// texts are checked through the two kinds of text that a warranty has: a name of
-// one line and a description of many. That every other text is held to the same
-// rules is shown over all operations in package api.
+// Text is checked through the two kinds that a warranty has: a single-line name and a
+// multi-line description. Package api tests that all operations use the same rules.
 func TestForbiddenCharacters(t *testing.T) {
 	const oneLine, manyLines = "product_name forbidden_character", "description forbidden_character"
 	for name, tc := range map[string]struct {
@@ -71,14 +70,14 @@ func TestInvalidUTF8(t *testing.T) {
 	expectFaults(t, in.Check(), "product_name invalid", "description invalid")
 }
 
-// address checks an e-mail address where one is required.
+// address checks a required email address.
 func address(text string) (string, error) {
 	in := warranty.RequestPasswordReset{Email: text}
 	err := in.Check()
 	return in.Email, err
 }
 
-// longAddress is a valid address of n characters.
+// longAddress returns a valid address of n characters.
 func longAddress(n int) string {
 	const local = "a23456789012345678901234567890123456789012345678901234567890123@"
 	label := strings.Repeat("d", 63) + "."
@@ -106,7 +105,7 @@ func TestEmail(t *testing.T) {
 			got, err := address(tc.text)
 			expectFaults(t, err)
 			if got != tc.want {
-				t.Errorf("read as %q, want %q", got, tc.want)
+				t.Errorf("parsed as %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -145,7 +144,7 @@ func TestEmailRefuses(t *testing.T) {
 		"full-width letters":    {"ａda@shop.example", "invalid_email"},
 		"full-width at":         {"ada＠shop.example", "invalid_email"},
 		"ideographic full stop": {"ada@shop。example", "invalid_email"},
-		// The first two have a lower case in ASCII, the next two an upper case.
+		// The lower case of the first two, and the upper case of the next two, is ASCII.
 		"kelvin sign for k":  {"\u212aelly@shop.example", "invalid_email"},
 		"kelvin in a domain": {"ada@boo\u212a.example", "invalid_email"},
 		"dotted capital I":   {"\u0130da@shop.example", "invalid_email"},
@@ -179,10 +178,10 @@ func TestRefusalsDoNotRepeatTheValue(t *testing.T) {
 	in := warranty.CreateWarranty{ProductName: canary + "\x00", Description: canary + "\x1b", Category: canary + strings.Repeat("x", 80),
 		SellerEmail: canary, IdempotencyKey: new(canary + "\t")}
 	if err := in.Check(); strings.Contains(strings.ToUpper(err.Error()), canary) {
-		t.Errorf("the refusal repeats what was sent: %v", err)
+		t.Errorf("the error repeats the input: %v", err)
 	}
 	register := warranty.Register{Name: canary + "\n" + canary, Email: canary, Password: canary}
 	if err := register.Check(); strings.Contains(strings.ToUpper(err.Error()), canary) {
-		t.Errorf("the refusal repeats what was sent: %v", err)
+		t.Errorf("the error repeats the input: %v", err)
 	}
 }

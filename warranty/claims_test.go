@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// claimMoves are those of the contract, section 5; there are no others.
+// claimMoves lists all moves of the contract, section 5.
 const claimMoves = `
 	submitted      under_review withdrawn
 	under_review   info_requested approved rejected withdrawn
@@ -21,7 +21,7 @@ const claimMoves = `
 	resolved
 	withdrawn`
 
-// contractMoves reads the table above: where a claim may go from each status.
+// contractMoves parses claimMoves.
 func contractMoves() map[warranty.ClaimStatus][]warranty.ClaimStatus {
 	read := func(name string) warranty.ClaimStatus { return must(warranty.ParseEnum[warranty.ClaimStatus](name)) }
 	table := make(map[warranty.ClaimStatus][]warranty.ClaimStatus)
@@ -35,14 +35,14 @@ func contractMoves() map[warranty.ClaimStatus][]warranty.ClaimStatus {
 	return table
 }
 
-// mayDecide is the contract's line: the issuer, unless also the owner while a
-// seller is linked, and the seller.
+// mayDecide follows the contract: the seller, and the issuer unless they are also the
+// owner and a seller is linked.
 func mayDecide(r warranty.Roles, sellerLinked bool) bool {
 	return r.Has(warranty.Seller) || r.Has(warranty.Issuer) && !(r.Has(warranty.Owner) && sellerLinked)
 }
 
-// mayMove says who makes a move: the owner withdraws, answers and appeals, all
-// else is a decision.
+// mayMove follows the contract: the owner withdraws, replies and appeals; other moves
+// are decisions.
 func mayMove(from, to warranty.ClaimStatus, r warranty.Roles, sellerLinked bool) bool {
 	if to == warranty.Withdrawn || to == warranty.UnderReview && from != warranty.Submitted {
 		return r.Has(warranty.Owner)
@@ -69,7 +69,7 @@ func sampleClaim(status warranty.ClaimStatus) warranty.Claim {
 		IncidentDate: day("2026-05-17"), Status: status, StatusReason: new("Because."), CreatedAt: now.AddDate(0, -1, 0), UpdatedAt: now.AddDate(0, -1, 0)}
 }
 
-// TestClaimMoves tries every move from every status by everybody.
+// TestClaimMoves tries every move from every status with every set of roles.
 func TestClaimMoves(t *testing.T) {
 	table := contractMoves()
 	for from, allowed := range table {
@@ -149,8 +149,9 @@ func TestFileClaimCheck(t *testing.T) {
 	}
 }
 
-// TestJudge holds cover to the day of the incident, never to today.
-func TestJudge(t *testing.T) {
+// TestCheckCoverage checks that coverage depends on the day of the incident, not on
+// today.
+func TestCheckCoverage(t *testing.T) {
 	for name, tc := range map[string]struct {
 		standing        warranty.Status
 		incident, today string
@@ -174,7 +175,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestClaimJSON holds the record to the fields of the contract, section 5.
+// TestClaimJSON compares the fields with the contract, section 5.
 func TestClaimJSON(t *testing.T) {
 	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status status_reason resolution resolution_note " +
 		"replacement_serial_number created_at updated_at resolved_at")

@@ -30,7 +30,7 @@ func TestParseDate(t *testing.T) {
 				t.Fatalf("ParseDate = %d, %v; want %d", got, err, tc.want)
 			}
 			if got.String() != tc.text {
-				t.Errorf("written again it is %q", got)
+				t.Errorf("formatted again it is %q", got)
 			}
 		})
 	}
@@ -87,11 +87,11 @@ func TestDateRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := anyDate().Draw(t, "d")
 		if got, err := warranty.ParseDate(d.String()); err != nil || got != d {
-			t.Errorf("%d is written %s and read as %d, %v", d, d, got, err)
+			t.Errorf("%d is encoded as %s and read as %d, %v", d, d, got, err)
 		}
 		var unmarshalled warranty.Date
 		if err := unmarshalled.UnmarshalText(must(d.MarshalText())); err != nil || unmarshalled != d {
-			t.Errorf("%s is read as %s, %v", d, unmarshalled, err)
+			t.Errorf("%s is parsed as %s, %v", d, unmarshalled, err)
 		}
 		if got := warranty.FromEpochDay(d.EpochDay()); got != d {
 			t.Errorf("%s is stored as %d and read as %s", d, d.EpochDay(), got)
@@ -99,8 +99,7 @@ func TestDateRoundTrip(t *testing.T) {
 	})
 }
 
-// TestDateAgainstTime holds the arithmetic on days to that of package time, on
-// every day that there is.
+// TestDateAgainstTime compares every possible day with package time.
 func TestDateAgainstTime(t *testing.T) {
 	want := time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC)
 	for d := warranty.Date(1); d <= warranty.Lifetime; d++ {
@@ -154,11 +153,11 @@ func TestDateAddYears(t *testing.T) {
 func TestZeroDateIsEmpty(t *testing.T) {
 	var d warranty.Date
 	if !d.IsZero() || d.String() != "" || len(must(d.MarshalText())) != 0 {
-		t.Errorf("the zero date is written %q", d)
+		t.Errorf("the zero date is encoded as %q", d)
 	}
 	d = warranty.Lifetime
 	if err := d.UnmarshalText(nil); err != nil || !d.IsZero() {
-		t.Errorf("an empty text is read as %s, %v", d, err)
+		t.Errorf("an empty string is parsed as %s, %v", d, err)
 	}
 }
 
@@ -171,12 +170,12 @@ func FuzzParseDate(f *testing.F) {
 		std, stdErr := time.Parse(time.DateOnly, text)
 		if err != nil {
 			if stdErr == nil && std.Year() > 0 {
-				t.Errorf("%q is a day that is refused", text)
+				t.Errorf("the valid day %q is rejected", text)
 			}
 			return
 		}
 		if d.String() != text || d < 1 || d > warranty.Lifetime {
-			t.Errorf("%q is read as %d, %s", text, d, d)
+			t.Errorf("%q is parsed as %d, %s", text, d, d)
 		}
 	})
 }

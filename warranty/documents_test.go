@@ -51,7 +51,7 @@ func TestUploadCheck(t *testing.T) {
 }
 
 func TestNameFor(t *testing.T) {
-	for name, tc := range map[string]struct{ name, kind, want string }{ // "" is refused
+	for name, tc := range map[string]struct{ name, kind, want string }{ // "" means rejected
 		"fits":               {"receipt.pdf", "application/pdf", "receipt.pdf"},
 		"fits, capitals":     {"RECEIPT.PDF", "application/pdf", "RECEIPT.PDF"},
 		"fits, other ending": {"photo.jpeg", "image/jpeg", "photo.jpeg"},
@@ -80,8 +80,8 @@ func TestNameFor(t *testing.T) {
 	}
 }
 
-// TestDocumentJSON holds the record to the fields of the contract, section 6:
-// none of them is a path or an address of the file.
+// TestDocumentJSON compares the fields with the contract, section 6. None of them is a
+// path or URL of the file.
 func TestDocumentJSON(t *testing.T) {
 	want := strings.Fields("id warranty_id claim_id warranty file_name type content_type size_bytes sha256 created_at")
 	slices.Sort(want)

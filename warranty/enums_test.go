@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// enums are the enumerations with the names that the contract gives them.
+// enums lists the enums with their values in the contract.
 var enums = []struct {
 	zero  interface{ Values() []string }
 	names string
@@ -42,14 +42,14 @@ func TestEnums(t *testing.T) {
 			for _, text := range []string{strings.ToUpper(names[0]), " " + names[0], names[0] + "\n", names[0] + "\x00", names[0][:2], "1", "CANARY"} {
 				err := warranty.CheckEnum(e.zero, text)
 				if err == nil || !strings.Contains(err.Error(), names[0]) || strings.Contains(err.Error(), "CANARY") {
-					t.Errorf("the refusal of %q should list the names and not repeat it: %v", text, err)
+					t.Errorf("the error for %q should list the values and not repeat it: %v", text, err)
 				}
 			}
 		})
 	}
 }
 
-// TestEnumsAreStoredByPosition keeps the numbers that databases hold.
+// TestEnumsAreStoredByPosition pins the stored numbers.
 func TestEnumsAreStoredByPosition(t *testing.T) {
 	for i, name := range append([]string{""}, warranty.ClaimStatus("").Values()...) {
 		if n := warranty.EnumNumber(warranty.ClaimStatus(name)); n != int64(i) || warranty.EnumOf[warranty.ClaimStatus](n) != warranty.ClaimStatus(name) {
@@ -58,7 +58,7 @@ func TestEnumsAreStoredByPosition(t *testing.T) {
 	}
 	for _, n := range []int64{-1, 0, 9, 200} {
 		if s := warranty.EnumOf[warranty.ClaimStatus](n); s != "" {
-			t.Errorf("%d is read as %q", n, s)
+			t.Errorf("%d is parsed as %q", n, s)
 		}
 	}
 	if n := warranty.EnumNumber(warranty.Status("frozen")); n != 0 {

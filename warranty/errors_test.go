@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// codeTable is the table of the contract, section 3.
+// codeTable is the table in the contract, section 3.
 var codeTable = map[int]string{
 	400: "malformed_request",
 	401: "missing_credential invalid_credential token_expired token_revoked session_expired",
@@ -41,10 +41,10 @@ func TestCodes(t *testing.T) {
 	for _, info := range warranty.Codes() {
 		got[info.Code] = info.Status
 		if info.Title == "" || info.Fix == "" {
-			t.Errorf("%s lacks a title or a fix", info.Code)
+			t.Errorf("%s has no title or no fix", info.Code)
 		}
 		if other, ok := titles[info.Title]; ok {
-			t.Errorf("%s and %s have one title", info.Code, other)
+			t.Errorf("%s and %s have the same title", info.Code, other)
 		}
 		titles[info.Title] = info.Code
 		if info.Code.Info() != info {
@@ -59,7 +59,7 @@ func TestCodes(t *testing.T) {
 func TestCodesIsACopy(t *testing.T) {
 	warranty.Codes()[0].Status = 200
 	if warranty.Codes()[0].Status == 200 {
-		t.Error("a caller can change the table")
+		t.Error("callers can modify the table")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestProblemJSON(t *testing.T) {
 func TestErrorIsOneLine(t *testing.T) {
 	var c warranty.Checks
 	if err := c.Err(); err != nil {
-		t.Fatalf("nothing wrong is %v", err)
+		t.Fatalf("no faults, but Err returned %v", err)
 	}
 	c.Add("a", "x", "First.")
 	c.Add("b", "y", "Second.")

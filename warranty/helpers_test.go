@@ -11,11 +11,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// random is a stream of bytes that is the same on every run, so that no test is
-// right by luck.
+// random is a deterministic stream of bytes, so that tests are reproducible.
 func random() *rand.ChaCha8 { return rand.NewChaCha8([32]byte{'w', 'a', 'r', 'r', 'a', 'n', 't', 'y'}) }
 
-// must is for values that the test itself makes.
+// must panics on an error. It is for the test's own values.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -23,7 +22,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// codeOf is the code of a refusal; "" is no error.
+// codeOf returns the code of an error, or "" for nil.
 func codeOf(t *testing.T, err error) warranty.Code {
 	t.Helper()
 	if err == nil {
@@ -36,7 +35,7 @@ func codeOf(t *testing.T, err error) warranty.Code {
 	return e.Code
 }
 
-// faults lists what a check found as "field code", in order.
+// faults lists the field errors in err as "field code", in order.
 func faults(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -44,7 +43,7 @@ func faults(t *testing.T, err error) []string {
 	}
 	var e *warranty.Error
 	if !errors.As(err, &e) || e.Code != warranty.ValidationFailed {
-		t.Fatalf("a check gave no validation error: %v", err)
+		t.Fatalf("not a validation error: %v", err)
 	}
 	var list []string
 	for _, f := range e.Fields {
@@ -57,7 +56,7 @@ func faults(t *testing.T, err error) []string {
 	return list
 }
 
-// expectFaults compares what a check found with what it should have.
+// expectFaults compares the field errors in err with want.
 func expectFaults(t *testing.T, err error, want ...string) {
 	t.Helper()
 	slices.Sort(want)
@@ -66,7 +65,7 @@ func expectFaults(t *testing.T, err error, want ...string) {
 	}
 }
 
-// roleSets are the eight sets of roles that a person can have.
+// roleSets returns the eight possible sets of roles.
 func roleSets() []warranty.Roles {
 	var sets []warranty.Roles
 	for mask := range int64(8) {

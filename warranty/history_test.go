@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestDifferencesTellEveryChange goes through all that an update can change.
+// TestDifferencesTellEveryChange tries every field that an update can change.
 func TestDifferencesTellEveryChange(t *testing.T) {
 	want := map[string]warranty.Change{
 		"product_name": {Field: "product_name", From: new("Washing machine"), To: new("Dryer")},

@@ -25,7 +25,7 @@ func TestParseID(t *testing.T) {
 				t.Fatalf("ParseID = %s, %v", got, err)
 			}
 			if got.String() != strings.ToLower(tc.text) || string(must(got.MarshalText())) != got.String() {
-				t.Errorf("written again it is %s", got)
+				t.Errorf("formatted again it is %s", got)
 			}
 			if got.IsZero() != (name == "zero") {
 				t.Errorf("IsZero = %t", got.IsZero())
@@ -68,7 +68,7 @@ func TestParseIDRefuses(t *testing.T) {
 func TestIDUnmarshalEmpty(t *testing.T) {
 	id := must(warranty.ParseID(sampleID))
 	if err := id.UnmarshalText(nil); err != nil || !id.IsZero() {
-		t.Errorf("an empty text is read as %s, %v", id, err)
+		t.Errorf("an empty string is parsed as %s, %v", id, err)
 	}
 }
 
@@ -78,12 +78,12 @@ func FuzzParseID(f *testing.F) {
 	f.Add("", []byte("short"))
 	f.Fuzz(func(t *testing.T, text string, raw []byte) {
 		if id, err := warranty.ParseID(text); err == nil && id.String() != strings.ToLower(text) {
-			t.Errorf("%q is read as %s", text, id)
+			t.Errorf("%q is parsed as %s", text, id)
 		}
 		var id warranty.ID
 		copy(id[:], raw)
 		if got, err := warranty.ParseID(id.String()); err != nil || got != id {
-			t.Errorf("%s is read as %s, %v", id, got, err)
+			t.Errorf("%s is parsed as %s, %v", id, got, err)
 		}
 	})
 }

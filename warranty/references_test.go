@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// alphabet is Crockford's, as the contract names it: no I, L, O or U.
+// alphabet is Crockford's base 32, without I, L, O and U.
 const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 var wellFormed = regexp.MustCompile(`^WR(-[0-9A-HJKMNP-TV-Z]{4}){4}$`)
@@ -20,14 +20,14 @@ func TestReferencesAreUniqueAndWellFormed(t *testing.T) {
 	for range n {
 		r := must(warranty.NewReference(warranty.WarrantyPrefix, source))
 		if seen[r] {
-			t.Fatalf("%s was made twice", r)
+			t.Fatalf("%s was generated twice", r)
 		}
 		seen[r] = true
 		if !wellFormed.MatchString(string(r)) {
-			t.Fatalf("%s is not well formed", r)
+			t.Fatalf("%s has an invalid form", r)
 		}
 		if got, err := warranty.ParseReference(string(r)); err != nil || got != r {
-			t.Fatalf("%s is read as %s, %v", r, got, err)
+			t.Fatalf("%s is parsed as %s, %v", r, got, err)
 		}
 		for i, c := range []byte(bare(r)) {
 			counts[i][c]++
@@ -40,10 +40,10 @@ func TestReferencesAreUniqueAndWellFormed(t *testing.T) {
 	}
 }
 
-// bare is a reference's 16 characters.
+// bare returns the 16 characters of a reference.
 func bare(r warranty.Reference) string { return strings.ReplaceAll(string(r)[3:], "-", "") }
 
-// chiSquare measures how far the counts of the letters are from even.
+// chiSquare measures how far the counts are from a uniform distribution.
 func chiSquare(counts []int, letters string) float64 {
 	total := 0
 	for _, c := range []byte(letters) {
@@ -57,10 +57,10 @@ func chiSquare(counts []int, letters string) float64 {
 	return sum
 }
 
-// TestReferenceTypingErrors tries every wrong character and every swap of two
-// neighbours. Luhn's rule catches every single wrong character in an even base;
-// of the swaps it misses one: 0 and Z, the first and last character of the
-// alphabet, as 0 and 9 in decimal.
+// TestReferenceTypingErrors tries every wrong character and every swap of two adjacent
+// characters. In an even base, the Luhn algorithm detects every single wrong character,
+// and every swap except that of the first and last character of the alphabet, 0 and Z
+// (in decimal, 0 and 9).
 func TestReferenceTypingErrors(t *testing.T) {
 	source := random()
 	missed := 0
@@ -88,11 +88,11 @@ func TestReferenceTypingErrors(t *testing.T) {
 		}
 	}
 	if missed == 0 {
-		t.Error("the one swap that is not caught never came up; make more references")
+		t.Error("the swap that is not detected never occurred; generate more references")
 	}
 }
 
-// The check characters below were worked out by hand from Luhn's rule.
+// The check characters below were computed by hand with the Luhn algorithm.
 const (
 	sampleReference = "WR-7K2M-9QXT-4D8P-HV3A"
 	onesAndZeros    = "WR-0101-0101-0101-010S"
@@ -165,7 +165,7 @@ func TestClaimNumber(t *testing.T) {
 
 func TestNewReferenceNeedsRandomness(t *testing.T) {
 	if r, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader("short")); err == nil {
-		t.Errorf("%s was made of five bytes", r)
+		t.Errorf("%s was generated from five bytes", r)
 	}
 }
 
@@ -179,10 +179,10 @@ func FuzzParseReference(f *testing.F) {
 			return
 		}
 		if !wellFormed.MatchString(string(r)) {
-			t.Errorf("%q is read as %q", text, r)
+			t.Errorf("%q is parsed as %q", text, r)
 		}
 		if again, err := warranty.ParseReference(string(r)); err != nil || again != r {
-			t.Errorf("%q is read as %s, and that as %s, %v", text, r, again, err)
+			t.Errorf("%q is parsed as %s, and that as %s, %v", text, r, again, err)
 		}
 	})
 }

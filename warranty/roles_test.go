@@ -10,9 +10,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// roleTable is the table of the contract, section 4: who may do what. (That an
-// issuer who is also the owner may not decide while a seller is linked is a
-// rule of claims, beyond this table.)
+// roleTable is the permission table in the contract, section 4. (The rule that an issuer
+// who is also the owner cannot decide a claim while a seller is linked is part of the
+// claims section.)
 var roleTable = []struct {
 	name                  string
 	verb                  warranty.Verb
@@ -28,7 +28,7 @@ var roleTable = []struct {
 	{"upload a document", warranty.Upload, true, true, true},
 }
 
-// allows tells whether the contract's table lets one with these roles do it.
+// allows reports whether the contract's table permits the verb for the roles.
 func allows(verb warranty.Verb, r warranty.Roles) bool {
 	for _, row := range roleTable {
 		if row.verb == verb {
@@ -72,12 +72,12 @@ func TestRolesJSON(t *testing.T) {
 		}
 		again := warranty.NewRoles(warranty.Owner, warranty.Seller, warranty.Issuer)
 		if err := json.Unmarshal(b, &again); err != nil || again != r {
-			t.Errorf("%s is read as %v, %v", b, again.Names(), err)
+			t.Errorf("%s is parsed as %v, %v", b, again.Names(), err)
 		}
 	}
 }
 
-// TestUnknownRolesAreKept reads roles of a newer service: they are written as they came (C8).
+// TestUnknownRolesAreKept checks that roles of a newer service survive a round trip (C8).
 func TestUnknownRolesAreKept(t *testing.T) {
 	for text, names := range map[string][]string{
 		`["auditor"]`:                   {"auditor"},
@@ -93,10 +93,10 @@ func TestUnknownRolesAreKept(t *testing.T) {
 		}
 		var again warranty.Roles
 		if err := json.Unmarshal(must(json.Marshal(r)), &again); err != nil || again != r {
-			t.Errorf("%s is written %s", text, r.JSON())
+			t.Errorf("%s is encoded as %s", text, r.JSON())
 		}
 		if r.Has("auditor") || r.May(warranty.Upload) == nil != (r.Has(warranty.Owner) || r.Has(warranty.Issuer)) {
-			t.Errorf("%s grants something", text)
+			t.Errorf("%s grants a permission", text)
 		}
 	}
 }
@@ -105,7 +105,7 @@ func TestScopesMask(t *testing.T) {
 	for mask := range int64(16) {
 		s := warranty.ScopesOf(mask)
 		if s == nil || s.Mask() != mask {
-			t.Errorf("%d is read as %q and stored as %d", mask, s, s.Mask())
+			t.Errorf("%d is parsed as %q and stored as %d", mask, s, s.Mask())
 		}
 		for i, scope := range warranty.AllScopes {
 			if s.Has(scope) != (mask&(1<<i) != 0) {
@@ -114,6 +114,6 @@ func TestScopesMask(t *testing.T) {
 		}
 	}
 	if warranty.AllScopes.Has("") || warranty.AllScopes.Has("warranties") {
-		t.Error("a set holds what is no scope")
+		t.Error("a set contains an unknown scope")
 	}
 }

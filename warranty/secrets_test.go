@@ -22,16 +22,16 @@ func TestSecretsAreUniqueAndUniform(t *testing.T) {
 	for range n {
 		s := must(warranty.NewSecret(warranty.TokenSecret, source))
 		if seen[s] {
-			t.Fatal("a secret was made twice")
+			t.Fatal("a secret was generated twice")
 		}
 		seen[s] = true
 		if !secretPattern.MatchString(s) {
-			t.Fatalf("%s is not well formed", s)
+			t.Fatalf("%s has an invalid form", s)
 		}
 		if kind, ok := warranty.ParseSecret(s); !ok || kind != warranty.TokenSecret {
-			t.Fatalf("%s is read as %q, %t", s, kind, ok)
+			t.Fatalf("%s is parsed as %q, %t", s, kind, ok)
 		}
-		// The first character is a little uneven, since 62^43 is a little more than 2^256.
+		// The first character is not quite uniform, because 62^43 is slightly more than 2^256.
 		for _, c := range []byte(s[5:47]) {
 			counts[c]++
 		}
@@ -41,8 +41,8 @@ func TestSecretsAreUniqueAndUniform(t *testing.T) {
 	}
 }
 
-// TestSecretChecksum works out the documented form without the code under test,
-// as a secret scanner would.
+// TestSecretChecksum computes the documented checksum independently, as a secret scanner
+// would.
 func TestSecretChecksum(t *testing.T) {
 	for _, kind := range []warranty.SecretKind{"svc_", "svs_"} {
 		s := must(warranty.NewSecret(kind, random()))
@@ -59,7 +59,8 @@ func TestSecretChecksum(t *testing.T) {
 	}
 }
 
-// TestSecretHoldsAllItsRandomness shows that all 256 bits are in the secret.
+// TestSecretHoldsAllItsRandomness checks that every one of the 256 bits changes the
+// secret.
 func TestSecretHoldsAllItsRandomness(t *testing.T) {
 	seen := make(map[string]int)
 	raw := make([]byte, 32)
@@ -73,7 +74,7 @@ func TestSecretHoldsAllItsRandomness(t *testing.T) {
 		seen[s] = bit
 	}
 	if s, err := warranty.NewSecret(warranty.TokenSecret, strings.NewReader("31 bytes are not enough for it.")); err == nil {
-		t.Errorf("%s was made of 31 bytes", s)
+		t.Errorf("%s was generated from 31 bytes", s)
 	}
 }
 
@@ -106,7 +107,7 @@ func TestParseSecretRefuses(t *testing.T) {
 		return body + string(digits)
 	}
 	if signed(token[:47]) != token {
-		t.Fatal("the test can not sign")
+		t.Fatal("the test cannot compute the checksum")
 	}
 	for name, s := range map[string]string{
 		"nothing":            "",
@@ -134,10 +135,10 @@ func TestParseSecretRefuses(t *testing.T) {
 func TestHashSecretTellsSecretsApart(t *testing.T) {
 	a := must(warranty.NewSecret(warranty.TokenSecret, random()))
 	if warranty.HashSecret(a) != warranty.HashSecret(strings.Clone(a)) || warranty.HashSecret(a) == warranty.HashSecret(strings.ToLower(a)) {
-		t.Error("a hash must stand for one secret, case and all")
+		t.Error("hashes must be case-sensitive and deterministic")
 	}
 	if strings.Contains(fmt.Sprintf("%x", warranty.HashSecret(a)), a[4:12]) {
-		t.Error("a hash holds a part of its secret")
+		t.Error("a hash contains part of its secret")
 	}
 }
 
@@ -147,12 +148,12 @@ func TestNewCode(t *testing.T) {
 	for range 10_000 {
 		code := must(warranty.NewCode(source))
 		if seen[code] || !pattern.MatchString(code) {
-			t.Fatalf("%s: made twice, or not well formed", code)
+			t.Fatalf("%s: generated twice, or invalid", code)
 		}
 		seen[code] = true
 	}
 	if code, err := warranty.NewCode(strings.NewReader("short")); err == nil {
-		t.Errorf("%s was made of five bytes", code)
+		t.Errorf("%s was generated from five bytes", code)
 	}
 }
 
@@ -195,7 +196,7 @@ func FuzzParseSecret(f *testing.F) {
 		if ok && (!secretPattern.MatchString(text) || !strings.HasPrefix(text, string(kind))) {
 			t.Errorf("%q passes as %q", text, kind)
 		}
-		// A secret made of the input, with one byte of it changed, is caught.
+		// Changing one byte of a valid secret is detected.
 		raw := [32]byte{}
 		copy(raw[:], text)
 		s := []byte(must(warranty.NewSecret(warranty.SessionSecret, strings.NewReader(string(raw[:])))))

@@ -76,8 +76,7 @@ func TestCreateTokenDefaults(t *testing.T) {
 	}
 }
 
-// TestCreateTokenShape is the part of the check that needs no clock: it must
-// find the same as the whole check finds.
+// TestCreateTokenShape checks that CheckShape finds the same faults as Check.
 func TestCreateTokenShape(t *testing.T) {
 	in := warranty.CreateToken{Name: "\x00", Scopes: []string{"x"}}
 	expectFaults(t, in.CheckShape(), "name forbidden_character", "scopes unknown_scope")
@@ -135,8 +134,8 @@ func TestRotateCheck(t *testing.T) {
 	}
 }
 
-// TestTokenJSON holds the record to the fields of the contract, section 7, and
-// shows that a secret is only in the answer that makes one.
+// TestTokenJSON compares the fields with the contract, section 7. Only NewToken has the
+// secret.
 func TestTokenJSON(t *testing.T) {
 	want := strings.Fields("id name prefix scopes rate_limit_per_minute status expires_at last_used_at revoked_at created_at usage")
 	slices.Sort(want)

@@ -329,8 +329,8 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 		if in.EndDate == nil {
 			field = "start_date"
 		}
-		c.Add(field, "before_start", "The end date must be on or after the start date. With this change the warranty would run from "+
-			w.StartDate.String()+" to "+w.EndDate.String()+".")
+		c.Add(field, "before_start", "The end date must be on or after the start date. "+
+			"With this change the warranty would run from "+w.StartDate.String()+" to "+w.EndDate.String()+".")
 		return w, c.Err()
 	}
 	return w, nil

@@ -18,7 +18,7 @@ import (
 
 func day(text string) warranty.Date { return must(warranty.ParseDate(text)) }
 
-// sample is a warranty with something in every field.
+// sample returns a warranty with a value in every field.
 func sample() warranty.Warranty {
 	return warranty.Warranty{
 		ID: must(warranty.ParseID(sampleID)), ReferenceNumber: sampleReference, ProductName: "Washing machine",
@@ -74,7 +74,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestShowAgreesWithCovers holds for every day: what is covered shows as active.
+// TestShowAgreesWithCovers checks that a warranty is shown as active exactly on the days
+// that it covers.
 func TestShowAgreesWithCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sample()
@@ -115,7 +116,7 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// moves are those of the contract; there are no others.
+// moves lists all status changes of the contract.
 var moves = map[[2]warranty.Status]bool{
 	{warranty.Active, warranty.Void}:      true,
 	{warranty.Active, warranty.Cancelled}: true,
@@ -134,7 +135,7 @@ func TestApplyStatus(t *testing.T) {
 					}
 					var want warranty.Code
 					switch {
-					case from == to: // what already is, is no error
+					case from == to: // setting the current value is a no-op
 					case !allows(verb, roles):
 						want = warranty.RoleNotAllowed
 					case !moves[[2]warranty.Status{from, to}]:
@@ -149,14 +150,14 @@ func TestApplyStatus(t *testing.T) {
 	}
 }
 
-// applied applies a change and holds the outcome to the wanted code, or to the
-// record with the wanted change and no other.
+// applied applies an update. It expects the error code or, if that is empty, the record
+// with only the given change.
 func applied(t *testing.T, before warranty.Warranty, in warranty.UpdateWarranty, code warranty.Code, change func(*warranty.Warranty)) error {
 	t.Helper()
 	kept := must(json.Marshal(before))
 	got, err := in.Apply(before)
 	if again := must(json.Marshal(before)); string(again) != string(kept) {
-		t.Errorf("the record that was given has changed from %s to %s", kept, again)
+		t.Errorf("Apply modified its argument from %s to %s", kept, again)
 	}
 	if c := codeOf(t, err); c != code {
 		t.Fatalf("Apply gave %q (%v), want %q", c, err, code)
@@ -185,8 +186,7 @@ func TestInvalidTransitionListsWhatIsAllowed(t *testing.T) {
 	}
 }
 
-// fieldChanges are all fields that an update takes beside the status, with what
-// each does to the record.
+// fieldChanges lists all updates besides the status, with their effect on the record.
 var fieldChanges = map[string]struct {
 	in     warranty.UpdateWarranty
 	change func(*warranty.Warranty)
@@ -218,7 +218,8 @@ func TestApplyFields(t *testing.T) {
 	}
 }
 
-// TestApplyAllOrNothing has a seller send what is theirs to change along with what is not.
+// TestApplyAllOrNothing sends, as a seller, an allowed change together with one that is
+// not allowed.
 func TestApplyAllOrNothing(t *testing.T) {
 	w := sample()
 	w.Roles = warranty.NewRoles(warranty.Seller)
@@ -232,8 +233,8 @@ func TestApplyAllOrNothing(t *testing.T) {
 
 func TestApplyDatesThatCross(t *testing.T) {
 	for name, tc := range map[string]struct {
-		start, end string // "" keeps the record's: 2026-03-01 to 2028-02-29
-		field      string // "" is no error
+		start, end string // "" keeps the current 2026-03-01 to 2028-02-29
+		field      string // "" means no error
 	}{
 		"start after the record's end":  {"2028-03-01", "", "start_date"},
 		"end before the record's start": {"", "2026-02-28", "end_date"},
@@ -312,7 +313,7 @@ func newWarranty() warranty.CreateWarranty {
 	return warranty.CreateWarranty{ProductName: "Dryer", StartDate: day("2026-03-01"), EndDate: day("2028-02-29")}
 }
 
-// TestCreateLengths holds the limits of the contract, section 4, in characters.
+// TestCreateLengths checks the maximum lengths in the contract, section 4.
 func TestCreateLengths(t *testing.T) {
 	for field, tc := range map[string]struct {
 		most int
@@ -382,7 +383,7 @@ func TestIdempotencyKeyQuotedOrNotIsTheSame(t *testing.T) {
 		in.IdempotencyKey = &key
 		expectFaults(t, in.Check())
 		if *in.IdempotencyKey != "abc" {
-			t.Errorf("%q is read as %q", key, *in.IdempotencyKey)
+			t.Errorf("%q is parsed as %q", key, *in.IdempotencyKey)
 		}
 	}
 }
@@ -428,7 +429,7 @@ func TestPageOf(t *testing.T) {
 				t.Errorf("%+v, want %+v", got.Paged(), want)
 			}
 			if b := must(json.Marshal(got)); !strings.HasPrefix(string(b), `{"data":[],"pagination":{`) {
-				t.Errorf("an empty list is written %s", b)
+				t.Errorf("an empty list is encoded as %s", b)
 			}
 		})
 	}
@@ -462,7 +463,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestWarrantyJSON holds the record to the fields of the contract, sections 4 and 13.
+// TestWarrantyJSON compares the fields with the contract, sections 4 and 13.
 func TestWarrantyJSON(t *testing.T) {
 	want := strings.Fields("id reference_number product_name description serial_number external_id category supplier seller_name seller_email " +
 		"start_date end_date status days_remaining roles verify_url created_at updated_at")
@@ -476,7 +477,7 @@ func TestWarrantyJSON(t *testing.T) {
 	}
 }
 
-// keys are the names of a record's JSON, sorted.
+// keys returns the sorted JSON names of a record.
 func keys(t *testing.T, v any) []string {
 	t.Helper()
 	var object map[string]any
@@ -486,7 +487,7 @@ func keys(t *testing.T, v any) []string {
 	return slices.Sorted(maps.Keys(object))
 }
 
-// TestETagRoundTrip reads back what a record's answer says of it.
+// TestETagRoundTrip sets the ETag of a record from its own header.
 func TestETagRoundTrip(t *testing.T) {
 	want := warranty.Warranty{Version: 42, Replay: true}
 	var got warranty.Warranty
@@ -497,7 +498,7 @@ func TestETagRoundTrip(t *testing.T) {
 	}
 	for _, tag := range []string{"", `W/"7"`, `"x"`, "*"} {
 		if got.SetETag(tag); got.Version != 42 {
-			t.Errorf("%s is read as version %d", tag, got.Version)
+			t.Errorf("%s is parsed as version %d", tag, got.Version)
 		}
 	}
 }

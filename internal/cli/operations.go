@@ -160,7 +160,7 @@ func findByReference(ctx context.Context, remote *client.Client, ref warranty.Re
 			return w, nil
 		}
 	}
-	return warranty.Warranty{}, warranty.ErrNotFound
+	return warranty.Warranty{}, api.GetWarranty.NotFound()
 }
 
 // call performs an operation. Errors are of type *remoteError.
@@ -267,7 +267,7 @@ func (r *run) displayName(ctx context.Context, op *api.Spec, typed string) (stri
 	} else if id, invalid := warranty.ParseID(typed); invalid == nil {
 		w, _, err = call(ctx, remote, api.GetWarranty, warranty.GetWarranty{ID: id})
 	} else {
-		return "", warranty.ErrNotFound
+		return "", api.GetWarranty.NotFound()
 	}
 	if p, ok := problemIn(err); ok && p.Code == warranty.InsufficientScope {
 		return safeLine(typed), nil

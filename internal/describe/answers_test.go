@@ -18,9 +18,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestAnswersOfExamples (C16) sends the example of every operation to the real
-// service, with a clock and randomness that stand still, and compares the answers
-// with those that /docs shows. With -update it writes them.
+// TestAnswersOfExamples (C16) sends the example of every operation to the real service,
+// with a fixed clock and fixed randomness, and compares the responses with answers.json,
+// which /docs shows. With -update it writes the file.
 func TestAnswersOfExamples(t *testing.T) {
 	t.Parallel()
 	examples, err := describe.Examples()
@@ -53,12 +53,12 @@ func TestAnswersOfExamples(t *testing.T) {
 	}
 }
 
-// updating tells whether golden files are to be written; the flag is declared
-// beside the other golden file.
+// updating reports whether to write golden files. The flag is declared in
+// openapi_test.go.
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
-// recordedAnswer is the answer to one example, on a service of its own, so that
-// no other example changes it.
+// recordedAnswer returns the response to one example. Each example has its own service,
+// so that they do not affect each other.
 func recordedAnswer(t *testing.T, e describe.Example) string {
 	t.Helper()
 	clock := time.Date(2026, time.June, 1, 9, 30, 0, 0, time.UTC)
@@ -115,13 +115,13 @@ var (
 	took    = regexp.MustCompile(`"ms":\d+`)
 )
 
-// unsecret takes out what must not look like a credential, and what no clock can
-// make stand still.
+// unsecret removes what looks like a credential, and values that the fixed clock does not
+// control.
 func unsecret(body string) string {
 	return took.ReplaceAllString(secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), `"ms":4`)
 }
 
-// exampleID is a UUIDv7 of the time, the same each time.
+// exampleID returns a deterministic UUIDv7 for the time.
 func exampleID(at time.Time, n int) warranty.ID {
 	ms := at.UnixMilli()
 	id := warranty.ID{6: 0x7a, 7: 0x1c, 8: 0x8d, 9: 0x02, 10: 0x6f, 11: 0x3b, 12: 0x91, 13: 0xc4, 14: 0x20, 15: byte(n)}
@@ -131,11 +131,11 @@ func exampleID(at time.Time, n int) warranty.ID {
 	return id
 }
 
-// TestExamplesAreWhole looks at what no answer shows: each example has the parts
-// that its operation has.
+// TestExamplesAreWhole checks that each example has a body, a command and a tool call if
+// its operation has them.
 func TestExamplesAreWhole(t *testing.T) {
 	if updating() {
-		t.Skip("the answers in this program are the old ones")
+		t.Skip("the embedded responses are the old ones")
 	}
 	examples, err := describe.Examples()
 	if err != nil {
@@ -143,7 +143,7 @@ func TestExamplesAreWhole(t *testing.T) {
 	}
 	for _, e := range examples {
 		if e.Status == 0 || (e.Answer == "") != (e.Status == http.StatusNoContent || e.Status == http.StatusAccepted) {
-			t.Errorf("%s shows the answer %d %q", e.Spec.Name, e.Status, e.Answer)
+			t.Errorf("%s has the response %d %q", e.Spec.Name, e.Status, e.Answer)
 		}
 		if e.Spec.HasBody() && !e.Spec.BodyOptional && e.Body == "" {
 			t.Errorf("%s has no body", e.Spec.Name)

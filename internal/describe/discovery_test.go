@@ -23,7 +23,7 @@ const public = "https://warranty.shop.example"
 
 var protocols = []string{"2026-07-28", "2025-11-25"}
 
-// documents are those of a service at the public address, by their path.
+// documents returns the discovery documents by path.
 func documents(t testing.TB) map[string]describe.Document {
 	t.Helper()
 	list, err := describe.Discovery(public, "1.2.3", protocols)
@@ -37,7 +37,7 @@ func documents(t testing.TB) map[string]describe.Document {
 	return byPath
 }
 
-// read reads a document whose members must all be known to v.
+// read decodes a document into v and rejects unknown members.
 func read(t testing.TB, body []byte, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(body)))
@@ -54,13 +54,13 @@ func same(t testing.TB, what string, got, want any) {
 	}
 }
 
-// below tells absolute addresses of the service.
+// below reports whether an address is an absolute URL of the service.
 func below(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && u.Scheme+"://"+u.Host == public && u.RawQuery == "" && u.User == nil
 }
 
-// input is a value that somebody has to give.
+// input is a value that the user has to enter.
 type input struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -68,7 +68,7 @@ type input struct {
 	IsSecret    bool   `json:"isSecret"`
 }
 
-// card is MCP's server card, by its schema; server.json has the same members.
+// card is the MCP server card; server.json has the same members.
 type card struct {
 	Schema      string `json:"$schema"`
 	Name        string `json:"name"`
@@ -91,7 +91,7 @@ func (c card) check(t testing.TB) {
 	t.Helper()
 	if !cardName.MatchString(c.Name) || len(c.Title) == 0 || len(c.Title) > 100 || len(c.Description) == 0 || len(c.Description) > 100 ||
 		c.Version == "" || strings.ContainsAny(c.Version, "^~<>=*x ") || len(c.Remotes) != 1 {
-		t.Errorf("the card does not fit its schema: %+v", c)
+		t.Errorf("the card does not match its schema: %+v", c)
 		return
 	}
 	if r := c.Remotes[0]; r.Type != "streamable-http" || len(r.Headers) != 1 || r.Headers[0].Name != "x-api-key" || !r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
@@ -113,8 +113,8 @@ func TestServerCard(t *testing.T) {
 	same(t, "the card beside the endpoint", string(docs["/api/mcp/server-card"].Body), string(docs["/.well-known/mcp.json"].Body))
 }
 
-// TestServerJSON holds the file for the MCP registry to the card. It names no
-// package, because none is published.
+// TestServerJSON compares server.json, the file for the MCP registry, with the card. It
+// has no packages, because none is published.
 func TestServerJSON(t *testing.T) {
 	body, err := os.ReadFile("../../server.json")
 	if err != nil {
@@ -131,12 +131,12 @@ func TestServerJSON(t *testing.T) {
 	same(t, "header", file.Remotes[0].Headers, c.Remotes[0].Headers)
 	same(t, "address", strings.Replace(file.Remotes[0].URL, "{host}", "warranty.shop.example", 1), c.Remotes[0].URL)
 	if !file.Remotes[0].Variables["host"].IsRequired {
-		t.Error("the host is not asked for")
+		t.Error("the host variable is missing")
 	}
 }
 
-// TestAgentCard holds A2A's card to its specification, 1.0, and to the truth: no
-// A2A operation is answered, so no interface is claimed.
+// TestAgentCard checks the agent card against A2A 1.0. The service has no A2A operations,
+// so the card must not claim an interface.
 func TestAgentCard(t *testing.T) {
 	var c struct {
 		Name                string `json:"name"`
@@ -161,7 +161,7 @@ func TestAgentCard(t *testing.T) {
 		t.Errorf("required members are missing: %+v", c)
 	}
 	if !strings.Contains(c.Description, "no A2A interface") || !strings.Contains(c.Description, public+"/api/mcp") {
-		t.Errorf("the description does not say what it is: %s", c.Description)
+		t.Errorf("the description does not mention A2A and MCP: %s", c.Description)
 	}
 	same(t, "capabilities", c.Capabilities, map[string]bool{"streaming": false, "pushNotifications": false, "extendedAgentCard": false})
 	if k := c.SecuritySchemes["integrationToken"].APIKey; k.Location != "header" || k.Name != "x-api-key" {
@@ -174,7 +174,7 @@ func TestAgentCard(t *testing.T) {
 	told := map[string]int{}
 	for _, s := range c.Skills {
 		if s.ID == "" || s.Name == "" || len(s.Tags) == 0 {
-			t.Errorf("the skill %+v lacks something", s)
+			t.Errorf("the skill %+v is incomplete", s)
 		}
 		for _, tool := range regexp.MustCompile(`[a-z]+_[a-z]+`).FindAllString(s.Description, -1) {
 			told[tool]++
@@ -187,8 +187,8 @@ func TestAgentCard(t *testing.T) {
 	}
 }
 
-// TestCatalog holds the catalogue to RFC 9264: every relation is a list of
-// targets, whose attributes are texts.
+// TestCatalog checks the catalog against RFC 9264: every relation is a list of targets,
+// whose attributes are strings.
 func TestCatalog(t *testing.T) {
 	doc := documents(t)
 	var c struct {
@@ -206,12 +206,12 @@ func TestCatalog(t *testing.T) {
 			read(t, value, &targets)
 			for _, target := range targets {
 				if !below(target.Href) {
-					t.Errorf("%s of %s leads to %s", relation, anchor, target.Href)
+					t.Errorf("%s of %s links to %s", relation, anchor, target.Href)
 				}
 				path := strings.TrimPrefix(target.Href, public)
 				anchors[anchor][relation] = append(anchors[anchor][relation], path)
 				if d, ok := doc[path]; ok && !strings.HasPrefix(d.MediaType, target.Type) {
-					t.Errorf("%s is said to be %s and is %s", path, target.Type, d.MediaType)
+					t.Errorf("%s has the type %s in the catalog, but is %s", path, target.Type, d.MediaType)
 				}
 			}
 		}
@@ -223,8 +223,8 @@ func TestCatalog(t *testing.T) {
 	})
 }
 
-// TestLLMs reads llms.txt as the reference parser does: a title, a summary, free
-// text without headings, then sections that hold links and nothing else.
+// TestLLMs parses llms.txt like the reference parser: a title, a summary, text without
+// headings, then sections that contain only links.
 func TestLLMs(t *testing.T) {
 	doc := documents(t)
 	text := string(doc["/llms.txt"].Body)
@@ -244,12 +244,12 @@ func TestLLMs(t *testing.T) {
 		for _, line := range lines[1:] {
 			m := link.FindStringSubmatch(line)
 			if m == nil && line != "" {
-				t.Errorf("under %q stands %q", lines[0], line)
+				t.Errorf("%q contains %q", lines[0], line)
 				continue
 			}
 			if m != nil {
 				if !below(m[2]) {
-					t.Errorf("%s leads to %s", m[1], m[2])
+					t.Errorf("%s links to %s", m[1], m[2])
 				}
 				linked[strings.TrimPrefix(m[2], public)] = true
 			}
@@ -262,7 +262,7 @@ func TestLLMs(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreServed gets each of them as a machine does that knows nothing yet.
+// TestDocumentsAreServed gets each document without a credential.
 func TestDocumentsAreServed(t *testing.T) {
 	w := servertest.New(t, servertest.SQLite(t))
 	get := func(method, path string, headers ...string) (*http.Response, string) {
@@ -312,14 +312,14 @@ func TestDocumentsAreServed(t *testing.T) {
 			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
 		}
 		if path == "/.well-known/api-catalog" && head.Header.Get("Link") != `<`+servertest.PublicURL+path+`>; rel="api-catalog"` {
-			t.Errorf("HEAD of the catalogue has the link %s", head.Header.Get("Link"))
+			t.Errorf("HEAD of the catalog has the link %s", head.Header.Get("Link"))
 		}
 		if again, none := get("GET", path, "If-None-Match", tag); again.StatusCode != 304 || none != "" || again.Header.Get("ETag") != tag {
 			t.Errorf("%s once more: %d %s", path, again.StatusCode, none)
 		}
 		for _, list := range []string{"W/" + tag, `"other", ` + tag, "*"} {
 			if again, _ := get("GET", path, "If-None-Match", list); again.StatusCode != 304 {
-				t.Errorf("%s: %s is not understood: %d", path, list, again.StatusCode)
+				t.Errorf("%s: If-None-Match: %s returned %d", path, list, again.StatusCode)
 			}
 		}
 		if part, whole := get("GET", path, "Range", "bytes=99999999-"); part.StatusCode != 200 || whole != body {
@@ -334,7 +334,7 @@ func TestDocumentsAreServed(t *testing.T) {
 	}
 	slices.Sort(paths)
 	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/api-catalog", "/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
-	// There is no login for agents, so none may be announced.
+	// OAuth is not supported, so it must not be advertised.
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp", "/.well-known/oauth-authorization-server",
 		"/.well-known/openid-configuration", "/.well-known/nonsense"} {
 		if resp, body := get("GET", path); resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, `"not_found"`) {
@@ -343,7 +343,7 @@ func TestDocumentsAreServed(t *testing.T) {
 	}
 }
 
-// TestCardSaysWhatTheEndpointDoes compares the card with the endpoint behind it.
+// TestCardSaysWhatTheEndpointDoes compares the card with the endpoint.
 func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
 	w := servertest.New(t, servertest.SQLite(t))
 	secret, _ := w.Token(w.Person("Ada"))

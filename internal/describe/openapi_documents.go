@@ -40,7 +40,8 @@ func (b *builder) upload() {
 	}
 	op := b.describe(s)
 	op.Description += fmt.Sprintf(" Send each form field once, in any order. "+
-		"The file is a PDF, a JPEG, PNG or WebP image, or UTF-8 text of at most %d MiB; we detect the type from the content. "+
+		"The file is a PDF, a JPEG, PNG or WebP image, or UTF-8 text of at most %d MiB. "+
+		"We detect the type from the content. "+
 		"Uploads beyond your storage limit are rejected with storage_full.",
 		warranty.MaxFileSize>>20)
 	op.RequestBody = &requestBody{Required: true, Content: ordered[*mediaType]{{"multipart/form-data", &mediaType{
@@ -128,17 +129,20 @@ func (b *builder) download() {
 			Content:     content,
 		})
 	}
-	add(http.StatusOK, "The file.", files(), apiHeaders, "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges")
+	fileHeaders := slices.Concat(apiHeaders, []string{"Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges"})
+	add(http.StatusOK, "The file.", files(), fileHeaders)
 	add(http.StatusPartialContent, "The requested ranges; several are sent as `multipart/byteranges`.",
-		files("multipart/byteranges"), apiHeaders, "Content-Disposition", "ETag", "Last-Modified", "Accept-Ranges", "Content-Range")
+		files("multipart/byteranges"), fileHeaders, "Content-Range")
 	add(http.StatusNotModified, "The file has not changed. No body.", nil, apiHeaders, "ETag")
 	// The handler ignores Accept.
 	b.refusals(op, slices.DeleteFunc(s.Refusals(), func(c warranty.Code) bool { return c == warranty.NotAcceptable }))
-	add(http.StatusPreconditionFailed, "The file does not match If-Match or If-Unmodified-Since. No body.", nil, apiHeaders)
+	add(http.StatusPreconditionFailed, "The file does not match If-Match or If-Unmodified-Since. No body.",
+		nil, apiHeaders)
 	// http.ServeContent sends this response and removes Cache-Control.
 	add(http.StatusRequestedRangeNotSatisfiable, "The requested range is outside the file. The body is plain text.",
 		ordered[*mediaType]{{"text/plain", &mediaType{Schema: &schema{Type: "string"}}}},
-		slices.DeleteFunc(slices.Clone(apiHeaders), func(name string) bool { return name == "Cache-Control" }), "Content-Range")
+		slices.DeleteFunc(slices.Clone(apiHeaders), func(name string) bool { return name == "Cache-Control" }),
+		"Content-Range")
 	slices.SortStableFunc(op.Responses, func(a, b member[*response]) int { return strings.Compare(a.name, b.name) })
 	b.add(s.Method, s.Route(), op)
 }

@@ -47,10 +47,11 @@ func TestOpenAPIIsWhatIsPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(doc, published) {
-		t.Error("docs/openapi.json is not what the operations say now. If the change is meant, raise Version and run: go test ./internal/describe -update")
+		t.Error("docs/openapi.json is out of date. If the change is intended, " +
+			"increase Version in internal/describe/openapi.go and run: go test ./internal/describe -update")
 	}
 	if !bytes.Equal(doc, generate(t)) {
-		t.Error("a second document differs from the first")
+		t.Error("the document is not deterministic")
 	}
 }
 
@@ -73,7 +74,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 	openapitest.New(t, generate(t)).CheckExamples(t)
 }
 
-// TestSamplesAreValid holds the sample inputs to the rules that the service has for them.
+// TestSamplesAreValid checks the sample inputs with the service's rules.
 func TestSamplesAreValid(t *testing.T) {
 	for kind, in := range sampleInputs() {
 		var err error
@@ -94,7 +95,7 @@ func TestSamplesAreValid(t *testing.T) {
 		t.Errorf("sampleReference: %v", err)
 	}
 	if _, ok := warranty.ParseSecret(sampleSecret(warranty.TokenSecret)); ok {
-		t.Error("the sample secret looks like a real one")
+		t.Error("the sample secret looks real")
 	}
 	for _, info := range warranty.Codes() {
 		if p := sampleProblem(goldenURL, info.Code); p.Code != info.Code {
@@ -103,7 +104,7 @@ func TestSamplesAreValid(t *testing.T) {
 	}
 }
 
-// TestEveryOperationIsDescribed holds the document to the operation table.
+// TestEveryOperationIsDescribed compares the document with the operation table.
 func TestEveryOperationIsDescribed(t *testing.T) {
 	doc := load(t)
 	samples, inputs := sampleRecords(goldenURL), sampleInputs()
@@ -121,7 +122,7 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			}
 			for code := range media.Examples {
 				if fmt.Sprint(warranty.Code(code).Info().Status) != status {
-					t.Errorf("%s: %s stands under %s", s.Name, code, status)
+					t.Errorf("%s: %s is listed under %s", s.Name, code, status)
 				}
 				codes = append(codes, code)
 			}
@@ -144,16 +145,16 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 	}
 }
 
-// TestFilesAreDescribed looks at the upload and the download, which are in no table.
+// TestFilesAreDescribed checks upload and download, which are not in the table.
 func TestFilesAreDescribed(t *testing.T) {
 	doc := load(t)
 	upload := doc.Paths.Value("/api/documents").GetOperation("POST")
 	form := upload.RequestBody.Value.Content["multipart/form-data"]
 	if form == nil || !upload.RequestBody.Value.Required {
-		t.Fatal("an upload is no form, or may have no body")
+		t.Fatal("an upload must be a form with a body")
 	}
 	if want := []string{"file", "warranty_id", "type"}; !slices.Equal(form.Schema.Value.Required, want) || len(form.Schema.Value.Properties) != 4 {
-		t.Errorf("the form needs %v, want %v and claim_id", form.Schema.Value.Required, want)
+		t.Errorf("the form requires %v, want %v and claim_id", form.Schema.Value.Required, want)
 	}
 	if location := upload.Responses.Value("201").Value.Headers["Location"]; location == nil {
 		t.Error("an upload has no Location")
@@ -161,18 +162,18 @@ func TestFilesAreDescribed(t *testing.T) {
 	download := doc.Paths.Value("/api/documents/{id}/file").GetOperation("GET")
 	for status, types := range map[string]int{"200": 5, "206": 6, "304": 0, "412": 0, "416": 1} {
 		if r := download.Responses.Value(status); r == nil || len(r.Value.Content) != types {
-			t.Errorf("a download with the status %s has not %d types", status, types)
+			t.Errorf("a download with status %s does not have %d types", status, types)
 		}
 	}
 	for _, kind := range fileTypes {
 		in := warranty.UploadDocument{FileName: "x"}
 		if err := in.NameFor(kind); err != nil || in.FileName == "x" {
-			t.Errorf("files of the type %s are not taken: %v", kind, err)
+			t.Errorf("files of type %s are rejected: %v", kind, err)
 		}
 	}
 	for _, op := range []*openapi3.Operation{upload, download} {
 		if len(*op.Security) != 1 || (*op.Security)[0]["bearer"] == nil {
-			t.Errorf("%s takes %v, not a session alone", op.OperationID, *op.Security)
+			t.Errorf("%s accepts %v, want only a session", op.OperationID, *op.Security)
 		}
 	}
 }
@@ -205,12 +206,12 @@ func TestEverythingHasWords(t *testing.T) {
 	}
 	for _, tag := range doc.Tags {
 		if tag.Description == "" {
-			t.Errorf("add %s to tagTexts", tag.Name)
+			t.Errorf("add %q to tagTexts in internal/describe/openapi_text.go", tag.Name)
 		}
 	}
 }
 
-// TestEveryCodeCanBeMet finds each code in the answers of some operation.
+// TestEveryCodeCanBeMet checks that some operation documents each code.
 func TestEveryCodeCanBeMet(t *testing.T) {
 	met := map[string]bool{}
 	for _, item := range load(t).Paths.Map() {
@@ -231,7 +232,7 @@ func TestEveryCodeCanBeMet(t *testing.T) {
 	}
 }
 
-// TestSchemas pins the forms that the types of the vocabulary take.
+// TestSchemas pins the schemas of some fields.
 func TestSchemas(t *testing.T) {
 	schemas := load(t).Components.Schemas
 	for field, want := range map[string]string{
@@ -263,18 +264,18 @@ func TestSchemas(t *testing.T) {
 		}
 	}
 	if s := schemas["NewToken"].Value; s.Properties["secret"] == nil || s.Properties["scopes"] == nil || len(s.Required) != len(s.Properties) {
-		t.Error("NewToken does not hold the fields of Token and the secret, all required")
+		t.Error("NewToken does not have the fields of Token and the secret, all required")
 	}
 	if s := schemas["UpdateWarranty"].Value; s.Properties["id"] != nil || s.Properties["if_match"] != nil || len(s.Required) != 0 {
-		t.Error("the body of UpdateWarranty holds more than its body's fields")
+		t.Error("the body of UpdateWarranty has more than its body parameters")
 	}
 	for _, body := range []string{"CreateWarranty", "UpdateWarranty"} {
 		if has := schemas[body].Value.AdditionalProperties.Has; has == nil || *has {
-			t.Errorf("%s is not closed", body)
+			t.Errorf("%s allows additional properties", body)
 		}
 	}
 	if schemas["Warranty"].Value.AdditionalProperties.Has != nil {
-		t.Error("Warranty is closed; records must stay open to new fields")
+		t.Error("Warranty must allow additional properties")
 	}
 }
 
@@ -287,8 +288,8 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// TestNullIsTakenWhereTheSchemaHasIt // B11: sends null for every field of every body,
-// and compares what comes of it with the published schema.
+// TestNullIsTakenWhereTheSchemaHasIt // B11: sends null for every body parameter and
+// compares the result with the published schema.
 func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
 	var doc struct {
 		Components struct {
@@ -320,7 +321,7 @@ func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
 			var refusal *warranty.Error
 			taken := !errors.As(err, &refusal) || !slices.ContainsFunc(refusal.Fields, func(f warranty.FieldError) bool { return f.Field == p.Name })
 			if taken != published {
-				t.Errorf("%s: null for %s is taken: %t; the schema has it: %t (%v)", s.Name, p.Name, taken, published, err)
+				t.Errorf("%s: null for %s is accepted: %t; in the schema: %t (%v)", s.Name, p.Name, taken, published, err)
 			}
 		}
 	}

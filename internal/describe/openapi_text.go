@@ -47,9 +47,10 @@ const aboutText = `Warranty records, claims and document metadata for systems an
 
 ## Authentication
 
-Send an **integration token** in the 'x-api-key' header. Signed-in users create tokens with the scopes they need. The secret is shown only once.
-A user can have at most {tokens} active tokens. A **session** is sent as 'Authorization: Bearer', has every scope and lasts {hours} hours.
-Tokens are also accepted as Bearer. Send only one credential. Credentials in the URL are never read, and cookies are ignored under '/api/'.
+Send an **integration token** in the 'x-api-key' header. Signed-in users create tokens with the scopes they need. The
+secret is shown only once. A user can have at most {tokens} active tokens. A **session** is sent as 'Authorization:
+Bearer', has every scope and lasts {hours} hours. Tokens are also accepted as Bearer. Send only one credential.
+Credentials in the URL are never read, and cookies are ignored under '/api/'.
 
 | scope | allows |
 |---|---|
@@ -60,29 +61,35 @@ Tokens are also accepted as Bearer. Send only one credential. Credentials in the
 
 ## Conventions
 
-Requests and responses are JSON in UTF-8 with snake_case names. Send 'Content-Type: application/json' and at most 1 MiB. Uploads are 'multipart/form-data' with a file of at most {file} MiB.
-Dates are 'YYYY-MM-DD', times are RFC 3339 in UTC, IDs are UUIDs.
-A single record is '{"data": {…}}'. A list is '{"data": […], "pagination": {…}}' with a 'Link' header. 'page' starts at 1; 'limit' defaults to {limit} and is at most {most}.
-Missing values are 'null'. Lists are never 'null'. PUT changes only the fields that you send.
-Unknown fields and parameters are rejected by name. HEAD works wherever GET does.
-Warranties have an 'ETag'. Send it as 'If-Match' to update or delete a warranty only if it has not changed.
+Requests and responses are JSON in UTF-8 with snake_case names. Send 'Content-Type: application/json' and at most 1
+MiB. Uploads are 'multipart/form-data' with a file of at most {file} MiB. Dates are 'YYYY-MM-DD', times are RFC 3339
+in UTC, IDs are UUIDs. A single record is '{"data": {…}}'. A list is '{"data": […], "pagination": {…}}' with a 'Link'
+header. 'page' starts at 1; 'limit' defaults to {limit} and is at most {most}. Missing values are 'null'. Lists are
+never 'null'. PUT changes only the fields that you send. Unknown fields and parameters are rejected by name. HEAD
+works wherever GET does. Warranties have an 'ETag'. Send it as 'If-Match' to update or delete a warranty only if it
+has not changed.
 
 ## Rate limits
 
-Each token has its own limit, {rate} requests per minute by default. Each user has a limit of {rate}, and each IP address has a limit too.
-Windows are fixed and last 60 seconds, so up to twice the limit can pass across the boundary of two windows. Every request counts, including rejected ones.
-Every response under '/api/' has the headers 'X-RateLimit-Limit', 'X-RateLimit-Remaining' and 'X-RateLimit-Reset'. Beyond the limit the response is 429 with 'Retry-After'.
+Each token has its own limit, {rate} requests per minute by default. Each user has a limit of {rate}, and each IP
+address has a limit too. Windows are fixed and last 60 seconds, so up to twice the limit can pass across the boundary
+of two windows. Every request counts, including rejected ones. Every response under '/api/' has the headers
+'X-RateLimit-Limit', 'X-RateLimit-Remaining' and 'X-RateLimit-Reset'. Beyond the limit the response is 429 with
+'Retry-After'.
 
 ## Idempotency
 
-Send a unique 'Idempotency-Key' when you create a warranty. For 24 hours, the same key with the same body returns the stored response with
-'Idempotent-Replayed: true' and does not create a second record. The same key with a different body is rejected with 'idempotency_key_reused'. Errors are not stored: fix the request and send it again with the same key.
+Send a unique 'Idempotency-Key' when you create a warranty. For 24 hours, the same key with the same body returns the
+stored response with 'Idempotent-Replayed: true' and does not create a second record. The same key with a different
+body is rejected with 'idempotency_key_reused'. Errors are not stored: fix the request and send it again with the same
+key.
 
 ## Errors
 
-Errors are RFC 9457 problems, 'application/problem+json'. Branch on 'code', which is stable. 'detail' says what is wrong and how to fix it.
-'errors' lists all invalid fields. Include 'request_id' when you contact support. Records that you cannot access return the same error as records that do not exist.
-Every code is documented on [the error page]({url}/docs/errors).
+Errors are RFC 9457 problems, 'application/problem+json'. Branch on 'code', which is stable. 'detail' says what is
+wrong and how to fix it. 'errors' lists all invalid fields. Include 'request_id' when you contact support. Records
+that you cannot access return the same error as records that do not exist. Every code is documented on [the error
+page]({url}/docs/errors).
 
 | status | code | what to do |
 |---|---|---|
@@ -90,6 +97,8 @@ Every code is documented on [the error page]({url}/docs/errors).
 
 ## Versioning
 
-The version is in the path: '/api/v1'. Within a version we only add: operations, optional parameters, response fields, error codes, and values of statuses, types, roles and scopes. Ignore unknown fields, display unknown values as they are, and treat an unknown code by its HTTP status.
-Before we remove anything, responses have the headers 'Deprecation' (deprecated since), 'Sunset' (end date) and 'Link' with 'rel="deprecation"' (what to use instead).
-Paths outside '/api/v1' have no version and follow the same rules.`
+The version is in the path: '/api/v1'. Within a version we only add: operations, optional parameters, response fields,
+error codes, and values of statuses, types, roles and scopes. Ignore unknown fields, display unknown values as they
+are, and treat an unknown code by its HTTP status. Before we remove anything, responses have the headers 'Deprecation'
+(deprecated since), 'Sunset' (end date) and 'Link' with 'rel="deprecation"' (what to use instead). Paths outside
+'/api/v1' have no version and follow the same rules.`

@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/internal/servertest"
 )
 
-// keyed sends a token along.
+// keyed adds a token to requests.
 type keyed struct{ secret string }
 
 func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -20,8 +20,8 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestOfficialClient walks through everything with the client of the official
-// SDK, once for each version of the protocol.
+// TestOfficialClient uses all features with the official SDK's client, once for each
+// protocol version.
 func TestOfficialClient(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -44,7 +44,7 @@ func TestOfficialClient(t *testing.T) {
 	})
 }
 
-// tour does what an agent's program does.
+// tour uses all features.
 func tour(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	t.Helper()
 	check := func(err error) {
@@ -79,7 +79,7 @@ func tour(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 		t.Errorf("%+v", read.Contents[0])
 	}
 	if _, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "warranty://warranties/" + unknownID}); err == nil {
-		t.Error("a resource that is not there was read")
+		t.Error("an unknown resource was read")
 	}
 	prompts, err := session.ListPrompts(ctx, nil)
 	check(err)

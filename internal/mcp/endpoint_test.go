@@ -21,7 +21,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// serve puts a server behind the endpoint. The time of a request is up when something comes from late.
+// serve serves a server through Endpoint. The deadline of a request passes when late
+// receives a value.
 func serve(t *testing.T, server *sdk.Server, late <-chan struct{}) agent {
 	t.Helper()
 	endpoint := mcp.NewEndpoint(server)
@@ -41,7 +42,7 @@ func serve(t *testing.T, server *sdk.Server, late <-chan struct{}) agent {
 	return agent{t: t, url: s.URL}
 }
 
-// timed is a context whose deadline passes when a test wants it to.
+// timed is a context whose deadline passes on demand.
 type timed struct {
 	context.Context
 	up chan struct{}
@@ -58,9 +59,9 @@ func (c *timed) Err() error {
 	}
 }
 
-// TestLateAnswersAreRefused: a request that takes too long is answered all the
-// same, and what it has started ends with it, in every version of the protocol. It is not parallel, so
-// that no other session is closed meanwhile.
+// TestLateAnswersAreRefused: a request that times out gets a response, and its handler is
+// cancelled, in every protocol version. It is not parallel, so that no other session is
+// closed meanwhile.
 func TestLateAnswersAreRefused(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{}, 2)
 	server := sdk.NewServer(&sdk.Implementation{Name: "slow", Version: "1"}, nil)
@@ -89,8 +90,8 @@ func TestLateAnswersAreRefused(t *testing.T) {
 	}
 }
 
-// TestAnswersThatCanNotBeWritten: where the SDK falls silent, the endpoint does not.
-func TestAnswersThatCanNotBeWritten(t *testing.T) {
+// TestAnswersThatCannotBeWritten: the endpoint responds even if the SDK does not.
+func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	server := sdk.NewServer(&sdk.Implementation{Name: "broken", Version: "1"}, nil)
 	server.AddResource(&sdk.Resource{URI: "x://here", Name: "here"}, nil)
@@ -100,13 +101,13 @@ func TestAnswersThatCanNotBeWritten(t *testing.T) {
 	}
 }
 
-// broken is a source of randomness with a bug.
+// broken is a source of randomness that panics.
 type broken struct{}
 
 func (broken) Read([]byte) (int, error) { panic("a bug with postgres://user:password@host inside") }
 
-// TestPanicsEndNothing: a bug in an operation is answered, logged under the
-// request's id and shows nothing of itself (threat 55).
+// TestPanicsEndNothing: a panic in an operation becomes an error response, is logged with
+// the request ID, and its details are not sent (threat 55).
 func TestPanicsEndNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
@@ -124,14 +125,14 @@ func TestPanicsEndNothing(t *testing.T) {
 		}
 		for _, part := range []string{"a bug with", "goroutine", "panic-request-1"} {
 			if !strings.Contains(w.Log.String(), part) {
-				t.Errorf("the log does not hold %q", part)
+				t.Errorf("the log does not contain %q", part)
 			}
 		}
 		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}, new(record))
 	})
 }
 
-// TestPanicsOutsideOfTools: lists and prompts are no different.
+// TestPanicsOutsideOfTools does the same for lists and prompts.
 func TestPanicsOutsideOfTools(t *testing.T) {
 	t.Parallel()
 	log := &servertest.Buffer{}
@@ -153,14 +154,14 @@ func TestPanicsOutsideOfTools(t *testing.T) {
 	}
 }
 
-// bound are the operations of the tools, performed by nobody.
+// bound returns an operation that finds nothing.
 func bound() []api.Bound {
 	return []api.Bound{
-		nobody(api.ListWarranties), nobody(api.CreateWarranty), nobody(api.GetWarranty), nobody(api.UpdateWarranty), nobody(api.DeleteWarranty), nobody(api.VerifyWarranty),
-		nobody(api.ListClaims), nobody(api.GetClaim), nobody(api.ListDocuments), nobody(api.GetDocument),
+		unbound(api.ListWarranties), unbound(api.CreateWarranty), unbound(api.GetWarranty), unbound(api.UpdateWarranty), unbound(api.DeleteWarranty), unbound(api.VerifyWarranty),
+		unbound(api.ListClaims), unbound(api.GetClaim), unbound(api.ListDocuments), unbound(api.GetDocument),
 	}
 }
 
-func nobody[In, Out any](op api.Op[In, Out]) api.Bound {
+func unbound[In, Out any](op api.Op[In, Out]) api.Bound {
 	return api.Bind(op, func(context.Context, warranty.Principal, In) (out Out, err error) { return out, warranty.ErrNotFound })
 }

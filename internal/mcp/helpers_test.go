@@ -23,7 +23,7 @@ type (
 	fields = map[string]any
 )
 
-// each runs a test on both databases, side by side.
+// each runs a test on both databases in parallel.
 func each(t *testing.T, test func(t *testing.T, w *servertest.World), options ...option) {
 	t.Helper()
 	t.Parallel()
@@ -35,39 +35,39 @@ func each(t *testing.T, test func(t *testing.T, w *servertest.World), options ..
 	}
 }
 
-// busy gives people the requests that a test of something else needs.
+// busy raises the rate limits for tests of other features.
 func busy(s *server.Server) { s.Service.RateLimit = 1_000_000 }
 
-// onSQLite is a world for what has nothing to do with the database.
+// onSQLite returns a world for tests that do not depend on the database.
 func onSQLite(t *testing.T, options ...option) *servertest.World {
 	t.Helper()
 	t.Parallel()
 	return servertest.New(t, servertest.SQLite(t), options...)
 }
 
-// agent speaks MCP to a service with a token.
+// agent is an MCP client with a token.
 type agent struct {
 	t      testing.TB
 	url    string
 	secret string
 }
 
-// agentOf is an agent with a new token of somebody's; it has all scopes when none is named.
+// agentOf returns an agent with a new token. Without scopes, the token has all of them.
 func agentOf(w *servertest.World, p servertest.Person, scopes ...warranty.Scope) agent {
 	w.T.Helper()
 	secret, _ := w.Token(p, scopes...)
 	return agent{w.T, w.HTTP.URL + "/api/mcp", secret}
 }
 
-// reply is an HTTP answer.
+// reply is an HTTP response.
 type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// send sends a request as it is: headers are names and values in turn, and an
-// empty value takes a header away.
+// send sends a raw request. headers alternates names and values; an empty value removes a
+// header.
 func (a agent) send(method, body string, headers ...string) reply {
 	a.t.Helper()
 	req, err := http.NewRequest(method, a.url, strings.NewReader(body))
@@ -98,7 +98,7 @@ func (a agent) send(method, body string, headers ...string) reply {
 	return reply{resp.StatusCode, resp.Header, string(text)}
 }
 
-// rpc is a JSON-RPC answer.
+// rpc is a JSON-RPC response.
 type rpc struct {
 	JSONRPC string
 	ID      json.RawMessage
@@ -112,36 +112,36 @@ type rpcError struct {
 	Data    json.RawMessage
 }
 
-// problem is what the error's data say.
+// problem returns the problem in the error's data.
 func (e *rpcError) problem(t testing.TB) warranty.Problem {
 	t.Helper()
 	var p warranty.Problem
 	if e == nil {
-		t.Fatal("there is no error")
+		t.Fatal("no error")
 	}
 	decode(t, e.Data, &p)
 	return p
 }
 
-// rpc reads an answer that must be JSON-RPC and nothing else.
+// rpc decodes a response that must be JSON-RPC.
 func (r reply) rpc(t testing.TB) rpc {
 	t.Helper()
 	var out rpc
 	if got := r.header.Get("Content-Type"); got != "application/json" {
-		t.Errorf("the answer %d is of the type %q: %s", r.status, got, r.body)
+		t.Errorf("response %d has the type %q: %s", r.status, got, r.body)
 	}
 	d := json.NewDecoder(strings.NewReader(r.body))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&out); err != nil {
-		t.Fatalf("the answer %d is not JSON-RPC: %v: %q", r.status, err, r.body)
+		t.Fatalf("response %d is not JSON-RPC: %v: %q", r.status, err, r.body)
 	}
 	if out.JSONRPC != "2.0" || (out.Result == nil) == (out.Error == nil) || out.ID == nil {
-		t.Errorf("the answer %d is not JSON-RPC: %s", r.status, r.body)
+		t.Errorf("response %d is not JSON-RPC: %s", r.status, r.body)
 	}
 	return out
 }
 
-// request writes a message.
+// request encodes a message.
 func request(id any, method string, params any) string {
 	m := fields{"jsonrpc": "2.0", "method": method}
 	if id != nil {
@@ -157,7 +157,7 @@ func request(id any, method string, params any) string {
 	return string(b)
 }
 
-// ask sends a message that is answered with the status 200.
+// ask sends a message and expects status 200.
 func (a agent) ask(method string, params any) rpc {
 	a.t.Helper()
 	r := a.send("POST", request(1, method, params))
@@ -167,7 +167,7 @@ func (a agent) ask(method string, params any) rpc {
 	return r.rpc(a.t)
 }
 
-// result is ask for what must succeed; it is read into out.
+// result is ask for calls that must succeed. It decodes the result into out.
 func (a agent) result(method string, params, out any) {
 	a.t.Helper()
 	r := a.ask(method, params)
@@ -177,7 +177,7 @@ func (a agent) result(method string, params, out any) {
 	decode(a.t, r.Result, out)
 }
 
-// toolResult is the answer of a tool.
+// toolResult is the result of a tool.
 type toolResult struct {
 	IsError           bool
 	StructuredContent json.RawMessage
@@ -194,12 +194,12 @@ func (a agent) call(tool string, arguments any) toolResult {
 	var r toolResult
 	a.result("tools/call", params, &r)
 	if len(r.Content) != 1 || r.Content[0].Type != "text" {
-		a.t.Fatalf("%s answers with other content than one text: %+v", tool, r.Content)
+		a.t.Fatalf("%s does not return exactly one text: %+v", tool, r.Content)
 	}
 	return r
 }
 
-// must is call for what has to succeed.
+// must is call for calls that must succeed.
 func (a agent) must(tool string, arguments, out any) {
 	a.t.Helper()
 	r := a.call(tool, arguments)
@@ -209,19 +209,19 @@ func (a agent) must(tool string, arguments, out any) {
 	decode(a.t, r.StructuredContent, out)
 }
 
-// refused is call for what has to be refused.
+// refused is call for calls that must fail.
 func (a agent) refused(tool string, arguments any) warranty.Problem {
 	a.t.Helper()
 	r := a.call(tool, arguments)
 	if !r.IsError || r.StructuredContent != nil {
-		a.t.Errorf("%s is not refused, or has structured content: %s", tool, r.Content[0].Text)
+		a.t.Errorf("%s succeeds, or has structured content: %s", tool, r.Content[0].Text)
 	}
 	var p warranty.Problem
 	decode(a.t, []byte(r.Content[0].Text), &p)
 	return p
 }
 
-// record is the part of a tool's answer that tests look at.
+// record is the part of a tool's result that tests use.
 type record struct {
 	Data servertest.Record
 	ETag string
@@ -267,7 +267,7 @@ func document(w *servertest.World, session, warrantyID, name string) string {
 	return d.ID
 }
 
-// names are the values of one member in a list of objects, in their order.
+// names returns the values of one member in a list of objects.
 func names(t testing.TB, list json.RawMessage, member string) []string {
 	t.Helper()
 	var items []map[string]any

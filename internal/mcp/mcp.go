@@ -49,7 +49,11 @@ const instructions = "Warranty records: list, get, create, update, delete and ve
 // New returns an MCP server.
 func New(c Config) (*sdk.Server, error) {
 	s := &server{Config: c, scopes: map[string]warranty.Scope{}, byName: map[string]api.Bound{}}
-	s.sdk = sdk.NewServer(&sdk.Implementation{Name: "warranty-records", Title: "Warranty Records", Version: c.Version}, &sdk.ServerOptions{
+	s.sdk = sdk.NewServer(&sdk.Implementation{
+		Name:    "warranty-records",
+		Title:   "Warranty Records",
+		Version: c.Version,
+	}, &sdk.ServerOptions{
 		Instructions: instructions,
 		// The SDK logs three lines per request, and client mistakes as errors.
 		Logger:            slog.New(slog.DiscardHandler),

@@ -19,9 +19,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestNewerServiceIsRelayed (C8) puts the tools before a service that knows more
-// than they do: what they do not know is in their output as it came, and the
-// output fits the schema that they announce.
+// TestNewerServiceIsRelayed (C8) uses the tools with a newer service: unknown fields and
+// values are passed through, and the output matches the published schema.
 func TestNewerServiceIsRelayed(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle","serial_number":null,` +
@@ -76,14 +75,14 @@ func TestNewerServiceIsRelayed(t *testing.T) {
 		text := result.Content[0].(*sdk.TextContent).Text
 		for _, want := range []string{`"status":"frozen"`, `"roles":["owner","auditor"]`, `"colour":"red"`} {
 			if !strings.Contains(text, want) {
-				t.Errorf("%s says %s, without %s", tool, text, want)
+				t.Errorf("%s returned %s, without %s", tool, text, want)
 			}
 		}
 		if tool == "get_warranty" && !strings.Contains(text, `"etag":"\"3\""`) || strings.Contains(text, "null") {
-			t.Errorf("%s says %s", tool, text)
+			t.Errorf("%s returned %s", tool, text)
 		}
 		if err := schemas[tool].Validate(result.StructuredContent); err != nil {
-			t.Errorf("%s: the output does not fit its own schema: %v", tool, err)
+			t.Errorf("%s: the output does not match its schema: %v", tool, err)
 		}
 	}
 }

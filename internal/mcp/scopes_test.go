@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// granted is the contract: what each scope lets an agent see.
+// granted maps each scope to what an agent sees, by the contract.
 var granted = map[warranty.Scope]struct{ tools, templates, prompts []string }{
 	warranty.WarrantiesRead: {[]string{"get_warranty", "list_warranties", "verify_warranty"}, []string{"warranty://warranties/{id}"},
 		[]string{"review_expiring_warranties", "summarize_warranty"}},
@@ -19,8 +19,8 @@ var granted = map[warranty.Scope]struct{ tools, templates, prompts []string }{
 	warranty.DocumentsRead:   {[]string{"get_document", "list_documents"}, []string{"warranty://documents/{id}"}, nil},
 }
 
-// TestScopesDecideWhatAnAgentSees tries every set of scopes: the lists hold what
-// is granted, in a fixed order, and what is not listed can not be used either.
+// TestScopesDecideWhatAnAgentSees tries every set of scopes: the lists contain what is
+// granted, in a fixed order, and nothing else can be used.
 func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -53,7 +53,7 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 
 func orNone(list []string) []string { return append([]string{}, list...) }
 
-// mayNot uses what is hidden: it must be refused, and say for want of which scope.
+// mayNot uses what is not listed: the error must name the missing scope.
 func (a agent) mayNot(scope warranty.Scope, tools, templates, prompts []string, ids map[string]string) {
 	a.t.Helper()
 	lacks := func(what string, p warranty.Problem) {
@@ -65,7 +65,7 @@ func (a agent) mayNot(scope warranty.Scope, tools, templates, prompts []string, 
 	for _, tool := range tools {
 		_, noun, _ := strings.Cut(tool, "_")
 		lacks(tool, a.refused(tool, fields{"id": ids[noun]}))
-		// The scope comes first: who may not ask learns nothing of how to.
+		// The scope is checked before the arguments.
 		lacks(tool+" with nonsense", a.refused(tool, fields{"nonsense": true}))
 	}
 	for _, template := range templates {
@@ -91,7 +91,8 @@ func (a agent) mayNot(scope warranty.Scope, tools, templates, prompts []string, 
 	}
 }
 
-// TestUnknownNamesAreNotScopes keeps an unknown tool apart from one that is hidden.
+// TestUnknownNamesAreNotScopes checks that an unknown tool gets a different error than one
+// without the scope.
 func TestUnknownNamesAreNotScopes(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"), warranty.ClaimsRead)
@@ -106,7 +107,7 @@ func TestUnknownNamesAreNotScopes(t *testing.T) {
 	}
 }
 
-// TestSessionsSeeAll: a signed-in person has all scopes, here too.
+// TestSessionsSeeAll checks that a session has all scopes.
 func TestSessionsSeeAll(t *testing.T) {
 	w := onSQLite(t)
 	ada := w.Person("Ada")
@@ -116,7 +117,7 @@ func TestSessionsSeeAll(t *testing.T) {
 	equal(t, "tools", len(names(t, list.Tools, "name")), len(hints))
 }
 
-// TestListsHaveAFixedOrder: what an agent's program caches must not seem to change.
+// TestListsHaveAFixedOrder checks that lists are stable, so that clients can cache them.
 func TestListsHaveAFixedOrder(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))

@@ -16,7 +16,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// pipe is a server over a pair of streams.
+// pipe is a client of a server over a pair of streams.
 type pipe struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -24,7 +24,7 @@ type pipe struct {
 	ended chan error
 }
 
-// overStdio serves operations that find nothing, to a caller with all scopes.
+// overStdio serves operations that find nothing to a caller with all scopes.
 func overStdio(t *testing.T, operations []api.Bound) pipe {
 	t.Helper()
 	t.Parallel()
@@ -42,7 +42,7 @@ func overStdio(t *testing.T, operations []api.Bound) pipe {
 	p := pipe{t: t, in: feed, lines: bufio.NewReader(answers), ended: make(chan error, 1)}
 	go func() {
 		p.ended <- mcp.ServeStdio(ctx, server, in, out)
-		_ = out.Close() // so that nobody waits for more
+		_ = out.Close() // so that readers do not block
 	}()
 	return p
 }
@@ -56,7 +56,7 @@ func (p pipe) send(lines ...string) {
 	}
 }
 
-// answer reads one line, which must be JSON-RPC.
+// answer reads one line of JSON-RPC.
 func (p pipe) answer() rpc {
 	p.t.Helper()
 	line, err := p.lines.ReadString('\n')
@@ -66,12 +66,12 @@ func (p pipe) answer() rpc {
 	var r rpc
 	decode(p.t, []byte(line), &r)
 	if r.JSONRPC != "2.0" || (r.Result == nil) == (r.Error == nil) {
-		p.t.Errorf("no JSON-RPC: %s", line)
+		p.t.Errorf("not JSON-RPC: %s", line)
 	}
 	return r
 }
 
-// ended waits until the server has ended by itself.
+// ended waits until the server returns.
 func (p pipe) end() {
 	p.t.Helper()
 	if err := p.in.Close(); err != nil {
@@ -81,7 +81,7 @@ func (p pipe) end() {
 		p.t.Errorf("left over: %q, %v", rest, err)
 	}
 	if err := testenv.Receive(p.t, "the server ends", p.ended); err != nil {
-		p.t.Errorf("it ended with %v", err)
+		p.t.Errorf("ServeStdio returned %v", err)
 	}
 }
 
@@ -90,7 +90,7 @@ const (
 	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 )
 
-// begin shakes hands.
+// begin initializes the session.
 func (p pipe) begin() {
 	p.t.Helper()
 	p.send(hello)
@@ -100,7 +100,7 @@ func (p pipe) begin() {
 	p.send(initialized)
 }
 
-// TestStdioOutlivesNonsense: each bad line costs one error and nothing else.
+// TestStdioOutlivesNonsense: each invalid line gets one error, and serving continues.
 func TestStdioOutlivesNonsense(t *testing.T) {
 	p := overStdio(t, bound())
 	p.begin()
@@ -121,7 +121,7 @@ func TestStdioOutlivesNonsense(t *testing.T) {
 			t.Errorf("%.60s: %+v", c.line, r)
 		}
 	}
-	p.send("", "   ", "\r", `{"jsonrpc":"2.0","id":1,"result":{}}`) // of which nothing comes
+	p.send("", "   ", "\r", `{"jsonrpc":"2.0","id":1,"result":{}}`) // no response
 	for line, code := range map[string]int{
 		`{"jsonrpc":"2.0","id":2,"method":"nonsense"}`:                                                   noSuchMethod,
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":[]}`:                                     invalidParams,
@@ -135,14 +135,14 @@ func TestStdioOutlivesNonsense(t *testing.T) {
 			t.Errorf("%s: %+v %+v", line, r, r.Error)
 		}
 	}
-	p.send(strings.Replace(bare, `"id":1`, `"id":"last"`, 1) + "\r") // as Windows ends lines
+	p.send(strings.Replace(bare, `"id":1`, `"id":"last"`, 1) + "\r") // a Windows line ending
 	if r := p.answer(); string(r.ID) != `"last"` || r.Error != nil {
 		t.Errorf("%+v", r)
 	}
 	p.end()
 }
 
-// TestStdioSpeaksTheNewestProtocol: no handshake is needed then.
+// TestStdioSpeaksTheNewestProtocol: it needs no handshake.
 func TestStdioSpeaksTheNewestProtocol(t *testing.T) {
 	p := overStdio(t, bound())
 	body, _ := modern("tools/list", "", nil)
@@ -158,7 +158,7 @@ func TestStdioSpeaksTheNewestProtocol(t *testing.T) {
 	p.end()
 }
 
-// TestStdioAnswersBeforeItEnds: the input may end right behind the last call.
+// TestStdioAnswersBeforeItEnds: the input may end right after the last call.
 func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	inputEnded := make(chan struct{})
 	slow := api.Bind(api.GetClaim, func(context.Context, warranty.Principal, warranty.GetClaim) (warranty.Claim, error) {
@@ -176,7 +176,7 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	p.send(call("get_claim", `{"id":"`+unknownID+`"}`))
 	go func() {
 		defer close(inputEnded)
-		_ = p.in.Close() // a pipe does not fail to
+		_ = p.in.Close() // a pipe does not fail to close
 	}()
 	var r toolResult
 	decode(t, p.answer().Result, &r)
@@ -184,13 +184,13 @@ func TestStdioAnswersBeforeItEnds(t *testing.T) {
 	decode(t, []byte(r.Content[0].Text), &problem)
 	equal(t, "code", problem.Code, warranty.Internal)
 	if strings.Contains(r.Content[0].Text, "a fault") {
-		t.Errorf("the fault is shown: %s", r.Content[0].Text)
+		t.Errorf("the internal error is sent: %s", r.Content[0].Text)
 	}
 	p.end()
 }
 
-// TestStdioRefusesWhatComesBeforeInitialize with a code of JSON-RPC's (C19); what
-// comes after it is answered as ever.
+// TestStdioRefusesWhatComesBeforeInitialize checks that calls before initialize get a
+// JSON-RPC error code (C19), and that calls after it work.
 func TestStdioRefusesWhatComesBeforeInitialize(t *testing.T) {
 	p := overStdio(t, bound())
 	for _, id := range []string{`"early"`, "7"} {
@@ -208,7 +208,7 @@ func TestStdioRefusesWhatComesBeforeInitialize(t *testing.T) {
 	p.end()
 }
 
-// TestLocalErrorsHaveNoRequestID (C19): there was no request, so there is no id of one.
+// TestLocalErrorsHaveNoRequestID (C19): without an HTTP request there is no request ID.
 func TestLocalErrorsHaveNoRequestID(t *testing.T) {
 	p := overStdio(t, bound())
 	p.begin()

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/tools.json")
 
-// tools is the answer to tools/list, as it came.
+// tools returns the raw response to tools/list.
 func (a agent) tools() json.RawMessage {
 	a.t.Helper()
 	var list struct{ Tools json.RawMessage }
@@ -27,8 +27,8 @@ func (a agent) tools() json.RawMessage {
 	return list.Tools
 }
 
-// TestToolsAreTheGoldenOnes keeps every tool's name, words, hints and schemas: an
-// agent's program may have asked its user to allow exactly these.
+// TestToolsAreTheGoldenOnes pins every tool's name, description, hints and schemas:
+// clients may have asked the user to approve exactly these.
 func TestToolsAreTheGoldenOnes(t *testing.T) {
 	w := onSQLite(t)
 	var got bytes.Buffer
@@ -49,7 +49,8 @@ func TestToolsAreTheGoldenOnes(t *testing.T) {
 	equal(t, "tools/list; if it is meant, run make generate and look at the diff", got.String(), string(want))
 }
 
-// hints are what the contract says of each tool: reads nothing but, destroys, may be repeated.
+// hints are the annotations of each tool by the contract: read-only, destructive,
+// idempotent.
 var hints = map[string][3]bool{
 	"list_warranties": {true, false, true}, "get_warranty": {true, false, true}, "verify_warranty": {true, false, true},
 	"create_warranty": {false, false, false}, "update_warranty": {false, true, true}, "delete_warranty": {false, true, true},
@@ -57,8 +58,7 @@ var hints = map[string][3]bool{
 	"list_documents": {true, false, true}, "get_document": {true, false, true},
 }
 
-// TestToolsAreComplete holds the list to the operation table and the contract: no
-// tool without an operation, no operation's tool left out, every hint said.
+// TestToolsAreComplete compares the list with the operation table and the contract.
 func TestToolsAreComplete(t *testing.T) {
 	w := onSQLite(t)
 	var tools []struct {
@@ -76,17 +76,17 @@ func TestToolsAreComplete(t *testing.T) {
 		want, known := hints[tool.Name]
 		a := tool.Annotations
 		if !known || a.ReadOnlyHint == nil || a.DestructiveHint == nil || a.IdempotentHint == nil || a.OpenWorldHint == nil {
-			t.Errorf("%s is not in the contract, or does not say all its hints", tool.Name)
+			t.Errorf("%s is not in the contract, or lacks a hint", tool.Name)
 			continue
 		}
 		if got := [3]bool{*a.ReadOnlyHint, *a.DestructiveHint, *a.IdempotentHint}; got != want || *a.OpenWorldHint {
 			t.Errorf("%s has the hints %v, not %v", tool.Name, got, want)
 		}
 		if tool.Title == "" || a.Title != tool.Title || !strings.HasSuffix(tool.Description, ".") {
-			t.Errorf("%s has the titles %q and %q and says %q", tool.Name, tool.Title, a.Title, tool.Description)
+			t.Errorf("%s has the titles %q and %q and the description %q", tool.Name, tool.Title, a.Title, tool.Description)
 		}
 		if tool.InputSchema["additionalProperties"] != false {
-			t.Errorf("%s takes what it does not name", tool.Name)
+			t.Errorf("%s allows additional properties", tool.Name)
 		}
 		for _, schema := range []map[string]any{tool.InputSchema, tool.OutputSchema} {
 			if schema["type"] != "object" {
@@ -105,8 +105,8 @@ func TestToolsAreComplete(t *testing.T) {
 
 var secretName = regexp.MustCompile(`(?i)secret|password|token|api_?key|credential`)
 
-// checkSchema wants a schema that every client can read: no null, nothing that
-// refers elsewhere, and words for every property, none of which is a credential.
+// checkSchema checks that every client can use a schema: no null types, no references, a
+// description of every property, and no credentials.
 func checkSchema(t testing.TB, at string, schema map[string]any) {
 	t.Helper()
 	for _, no := range []string{"$ref", "$defs", "anyOf", "oneOf", "allOf", "not", "nullable"} {
@@ -115,7 +115,7 @@ func checkSchema(t testing.TB, at string, schema map[string]any) {
 		}
 	}
 	if kind, ok := schema["type"].(string); !ok || kind == "null" {
-		t.Errorf("%s is of the type %v", at, schema["type"])
+		t.Errorf("%s has the type %v", at, schema["type"])
 	}
 	properties, _ := schema["properties"].(map[string]any)
 	for name, value := range properties {
@@ -133,7 +133,7 @@ func checkSchema(t testing.TB, at string, schema map[string]any) {
 	}
 }
 
-// validators are the output schemas of all tools.
+// validators returns the compiled output schemas of all tools.
 func validators(t testing.TB, list json.RawMessage) map[string]*jsonschema.Schema {
 	t.Helper()
 	var tools []struct {
@@ -167,8 +167,8 @@ func compile(t testing.TB, schema []byte) *jsonschema.Schema {
 	return compiled
 }
 
-// TestEveryToolAnswersAsItsSchemaSays calls each tool on records with and without
-// their optional fields, and compares with what REST answers.
+// TestEveryToolAnswersAsItsSchemaSays calls each tool on records with and without optional
+// fields, and compares the results with the schemas and with REST.
 func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -221,8 +221,8 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 	})
 }
 
-// sameAsREST compares a tool's answer with REST's: no value is left out instead
-// of null, and the ETag stands beside the data.
+// sameAsREST compares a tool's result with REST's: null members are omitted, and the ETag
+// is next to the data.
 func sameAsREST(t testing.TB, w *servertest.World, a agent, tool, path string, structured json.RawMessage) {
 	t.Helper()
 	answer := w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1" + path, Secret: a.secret})
@@ -254,7 +254,7 @@ func withoutNulls(v any) any {
 	return v
 }
 
-// TestETagsOfToolsAreHonoured uses what one answer says in the next call.
+// TestETagsOfToolsAreHonoured uses the ETag of one result in the next call.
 func TestETagsOfToolsAreHonoured(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
@@ -267,8 +267,8 @@ func TestETagsOfToolsAreHonoured(t *testing.T) {
 	})
 }
 
-// TestCreateToolTakesAKey makes one record of a repeated call, whichever door it
-// comes through.
+// TestCreateToolTakesAKey checks that a repeated call with the same key creates one
+// record, also across MCP and REST.
 func TestCreateToolTakesAKey(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
@@ -291,12 +291,13 @@ func TestCreateToolTakesAKey(t *testing.T) {
 		delete(keyed, "idempotency_key")
 		a.must("create_warranty", keyed, &again)
 		if again.Data.ID == first.Data.ID {
-			t.Error("without a key, a second call made no second record")
+			t.Error("without a key, a second call did not create a second record")
 		}
 	})
 }
 
-// TestArgumentsThatAreNull take an argument for left out: models like to fill in all of them.
+// TestArgumentsThatAreNull checks that null counts as not given: models tend to fill in
+// every argument.
 func TestArgumentsThatAreNull(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -304,7 +305,7 @@ func TestArgumentsThatAreNull(t *testing.T) {
 	a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01", "category": "Light", "supplier": nil, "idempotency_key": nil}, &made)
 	a.must("update_warranty", fields{"id": made.Data.ID, "category": nil, "status": nil, "if_match": nil, "supplier": "Berg"}, &made)
 	if made.Data.Category == nil || *made.Data.Category != "Light" {
-		t.Errorf("null emptied a field: %+v", made.Data)
+		t.Errorf("null cleared a field: %+v", made.Data)
 	}
 	for _, arguments := range []string{"null", "{}"} {
 		r := a.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_warranties","arguments":`+arguments+`}}`)
@@ -315,8 +316,8 @@ func TestArgumentsThatAreNull(t *testing.T) {
 	equal(t, "arguments that are a list", a.refused("list_warranties", []int{1}).Code, warranty.MalformedRequest)
 }
 
-// TestGuideIsTrue holds docs/agents.md to what it describes: every tool with its
-// scope, hints and arguments, every prompt and template, and examples that parse.
+// TestGuideIsTrue compares docs/agents.md with the server: every tool with its scope,
+// hints and arguments, every prompt and template. Its examples must be valid JSON.
 func TestGuideIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
@@ -343,25 +344,25 @@ func TestGuideIsTrue(t *testing.T) {
 		}
 		row := strings.Join([]string{"| `" + op.Tool + "`", "`" + string(op.Scope) + "`", yes[hint[0]], yes[hint[1]], repeated, strings.Join(arguments, ", ") + " |"}, " | ")
 		if !strings.Contains(guide, row) {
-			t.Errorf("the guide has no line\n%s", row)
+			t.Errorf("add this line to docs/agents.md:\n%s", row)
 		}
 	}
 	for scope, what := range granted {
 		for _, name := range append(what.templates, what.prompts...) {
 			if !strings.Contains(guide, "| `"+name+"` | `"+string(scope)+"` |") {
-				t.Errorf("the guide does not say that %s needs %s", name, scope)
+				t.Errorf("docs/agents.md does not say that %s needs %s", name, scope)
 			}
 		}
 	}
 	for _, version := range versions {
 		if !strings.Contains(guide, version) {
-			t.Errorf("the guide does not name %s", version)
+			t.Errorf("docs/agents.md does not mention %s", version)
 		}
 	}
 	examples := regexp.MustCompile("(?ms)^```json\n(.*?)^```$").FindAllStringSubmatch(guide, -1)
 	for _, example := range examples {
 		if !json.Valid([]byte(example[1])) {
-			t.Errorf("this is not JSON:\n%s", example[1])
+			t.Errorf("docs/agents.md has an example that is not JSON:\n%s", example[1])
 		}
 	}
 	if len(examples) < 8 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestOlderProtocols speaks each version from before 2026-07-28: bare, with the
-// header, and after the handshake.
+// TestOlderProtocols uses each version before 2026-07-28: without the header, with it,
+// and after a handshake.
 func TestOlderProtocols(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -52,7 +52,7 @@ func TestOlderProtocols(t *testing.T) {
 	}
 }
 
-// TestNewestProtocol speaks 2026-07-28: no handshake, everything in every request.
+// TestNewestProtocol uses 2026-07-28: no handshake, all metadata in every request.
 func TestNewestProtocol(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -76,7 +76,7 @@ func TestNewestProtocol(t *testing.T) {
 		decode(t, r.rpc(t).Result, &out)
 		equal(t, method+": result type", out.ResultType, "complete")
 		if out.Meta["io.modelcontextprotocol/serverInfo"] == nil {
-			t.Errorf("%s does not say who answers: %s", method, r.body)
+			t.Errorf("%s does not name the server: %s", method, r.body)
 		}
 		return out
 	}
@@ -85,9 +85,9 @@ func TestNewestProtocol(t *testing.T) {
 	equal(t, "capabilities", found.Capabilities, map[string]any{"tools": fields{}, "prompts": fields{}, "resources": fields{}, "completions": fields{}})
 	equal(t, "tools", len(ask("tools/list", "", nil).Tools), len(hints))
 	for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
-		// What a token may see is nobody else's business, and no shared cache's.
+		// Shared caches must not store what depends on a token.
 		if out := ask(method, "", nil); out.CacheScope != "private" || out.TTLMs <= 0 {
-			t.Errorf("%s may be kept for %d ms by %q", method, out.TTLMs, out.CacheScope)
+			t.Errorf("%s is cacheable for %d ms with scope %q", method, out.TTLMs, out.CacheScope)
 		}
 	}
 	equal(t, "scope of a resource's cache", ask("resources/read", "warranty://schema/warranty", fields{"uri": "warranty://schema/warranty"}).CacheScope, "private")
@@ -113,12 +113,12 @@ func TestNewestProtocol(t *testing.T) {
 		body, headers := modern(gone, "", fields{"protocolVersion": newest, "level": "info", "uri": "warranty://schema/warranty"})
 		r := a.send("POST", body, headers...)
 		if e := r.rpc(t).Error; e == nil || e.Code != noSuchMethod {
-			t.Errorf("%s is gone since 2026-07-28: %d %s", gone, r.status, r.body)
+			t.Errorf("%s was removed in 2026-07-28: %d %s", gone, r.status, r.body)
 		}
 	}
 }
 
-// TestStreams answers with events those who ask for them, and nobody else.
+// TestStreams checks that only clients that request events get them.
 func TestStreams(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))

@@ -21,19 +21,19 @@ const (
 	forbidden      = 40300
 )
 
-// bare is the documented request, letter for letter.
+// bare is the request in the documentation.
 const bare = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 
-// message is one request to the endpoint and what it is answered with: a result
-// when code is 0.
+// message is a request to the endpoint and the expected response, which is a result if
+// code is 0.
 type message struct {
 	name    string
-	method  string // POST when empty
+	method  string // POST if empty
 	headers []string
 	body    string
 	status  int
 	code    int
-	id      string // 1 when empty
+	id      string // 1 if empty
 }
 
 func (m message) check(t *testing.T, a agent) {
@@ -57,11 +57,11 @@ func (m message) check(t *testing.T, a agent) {
 		}
 	}
 	if length := r.header.Get("Content-Length"); length != strconv.Itoa(len(r.body)) {
-		t.Errorf("%s: %d bytes are said to be %q", m.name, len(r.body), length)
+		t.Errorf("%s: %d bytes have the Content-Length %q", m.name, len(r.body), length)
 	}
 	if m.status == http.StatusAccepted {
 		if r.body != "" {
-			t.Errorf("%s: a notification is answered with %s", m.name, r.body)
+			t.Errorf("%s: a notification got the response %s", m.name, r.body)
 		}
 		return
 	}
@@ -70,17 +70,17 @@ func (m message) check(t *testing.T, a agent) {
 		m.id = "1"
 	}
 	if string(got.ID) != m.id {
-		t.Errorf("%s: the answer has the id %s, not %s", m.name, got.ID, m.id)
+		t.Errorf("%s: the response has the id %s, not %s", m.name, got.ID, m.id)
 	}
 	switch {
 	case m.code == 0 && got.Error != nil, m.code != 0 && (got.Error == nil || got.Error.Code != m.code):
 		t.Errorf("%s: want the code %d: %s", m.name, m.code, r.body)
 	case got.Error != nil && strings.TrimSpace(got.Error.Message) == "":
-		t.Errorf("%s: the error says nothing", m.name)
+		t.Errorf("%s: the error has no message", m.name)
 	}
 }
 
-// versions are those of the protocol that the endpoint speaks.
+// versions are the supported protocol versions.
 var versions = []string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 const (
@@ -88,13 +88,13 @@ const (
 	events = "application/json, text/event-stream"
 )
 
-// meta is what every request of the newest protocol carries.
+// meta is the metadata of every request in the newest protocol.
 func meta(version string) fields {
 	return fields{"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": fields{},
 		"io.modelcontextprotocol/clientInfo": fields{"name": "test", "version": "1"}}
 }
 
-// modern is a message of the newest protocol with its headers.
+// modern returns a message of the newest protocol with its headers.
 func modern(method, name string, params fields) (string, []string) {
 	if params == nil {
 		params = fields{}
@@ -111,8 +111,7 @@ func call(tool, arguments string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `}}`
 }
 
-// TestMessages sends the endpoint what clients send, right and wrong, and wants
-// JSON-RPC back whatever it was.
+// TestMessages sends valid and invalid messages. Every response must be JSON-RPC.
 func TestMessages(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -195,7 +194,7 @@ func TestMessages(t *testing.T) {
 	equal(t, "Allow of GET", allow, "POST")
 }
 
-// TestStrictJSON sends what Go's usual decoder takes without a word (threat 36).
+// TestStrictJSON sends malformed JSON that encoding/json accepts (threat 36).
 func TestStrictJSON(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
@@ -229,7 +228,8 @@ func TestStrictJSON(t *testing.T) {
 	})
 }
 
-// TestBatchesPerformNothing counts what a refused batch has made: nothing, at the price of one.
+// TestBatchesPerformNothing checks that a rejected batch has no effect and counts as one
+// request.
 func TestBatchesPerformNothing(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -254,9 +254,9 @@ func minus(t testing.TB, number string, n int) string {
 	return string(out)
 }
 
-// TestHostAndOrigin is about browsers that are tricked into calling the endpoint,
-// and about reverse proxies that must be able to (threat 43). The service listens
-// on loopback, as behind a proxy on the same machine.
+// TestHostAndOrigin checks that DNS rebinding and cross-origin requests are rejected, and
+// that reverse proxies work (threat 43). The service listens on loopback, as behind a
+// proxy on the same machine.
 func TestHostAndOrigin(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
@@ -292,7 +292,7 @@ func TestHostAndOrigin(t *testing.T) {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 		if r.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Error("a page of another origin may read the answer")
+			t.Error("pages of other origins can read the response")
 		}
 	}
 }

@@ -122,7 +122,8 @@ func (e *Edge) paginate(h http.Header, r *http.Request, p warranty.Pagination) {
 	link := func(rel string, page int64) {
 		query.Set("page", strconv.FormatInt(page, 10))
 		query.Set("limit", strconv.Itoa(p.Limit))
-		links = append(links, "<"+e.PublicURL+(&url.URL{Path: r.URL.Path, RawQuery: query.Encode()}).String()+`>; rel="`+rel+`"`)
+		target := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
+		links = append(links, "<"+e.PublicURL+target.String()+`>; rel="`+rel+`"`)
 	}
 	last := max(p.TotalPages, 1)
 	link("first", 1)

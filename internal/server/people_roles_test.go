@@ -169,7 +169,7 @@ func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}))
 		a := w.Do(moving(second, owner.Session, moveTo("under_review")))
 		refused(t, "a claim of one's own beside a seller", a, warranty.RoleNotAllowed)
-		if !strings.Contains(a.Body, "its seller decides") {
+		if !strings.Contains(a.Body, "only its seller can decide") {
 			t.Errorf("the refusal does not say who decides: %s", a.Body)
 		}
 		w.Must(200, moving(second, seller.Session, moveTo("under_review")))

@@ -175,7 +175,7 @@ func TestStatusMoves(t *testing.T) {
 					if to == "upcoming" || to == "expired" {
 						refused(t, what, a, warranty.ValidationFailed)
 						equal(t, what, wrongFields(t, a), []string{"status not_settable"})
-						if message := problemOf(t, a).Errors[0].Message; !strings.Contains(message, "start_date or end_date") || !strings.Contains(message, "active, void and cancelled") {
+						if message := problemOf(t, a).Errors[0].Message; !strings.Contains(message, "start_date or end_date") || !strings.Contains(message, "active, void or cancelled") {
 							t.Errorf("%s: no hint in %q", what, message)
 						}
 						return

@@ -64,7 +64,7 @@ func TestWebRegister(t *testing.T) {
 	equal(t, "the address typed", wrong.value("email"), "no address")
 	equal(t, "the password typed", wrong.value("password"), "")
 	equal(t, "where to go", wrong.value("next"), "/")
-	if !strings.Contains(wrong.error("email"), "not an e-mail address") || !strings.Contains(wrong.error("password"), "12 characters") || wrong.error("name") != "" {
+	if !strings.Contains(wrong.error("email"), "Must be an email address") || !strings.Contains(wrong.error("password"), "12 characters") || wrong.error("name") != "" {
 		t.Errorf("the errors are %q, %q, %q", wrong.error("email"), wrong.error("password"), wrong.error("name"))
 	}
 	equal(t, "a cookie", b.cookie, "")
@@ -286,7 +286,7 @@ func TestWebTokens(t *testing.T) {
 	old := made1.Prefix
 	b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", old, "overlap_seconds", "7").says(t, "an odd overlap", 200) // any that the operation takes
 	w.Must(200, made("GET", tokens+"/"+made1.ID, owner.Session, nil)).Into(t, &made1)
-	b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", made1.Prefix, "overlap_seconds", "-1").says(t, "no overlap", 422, "from 0 to 86400")
+	b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", made1.Prefix, "overlap_seconds", "-1").says(t, "no overlap", 422, "between 0 and 86400")
 	rotated := b.post("/settings/api/tokens/"+made1.ID+"/rotate", "prefix", made1.Prefix, "overlap_seconds", "3600")
 	rotated.says(t, "rotating", 200, "Copy your token now", "works until")
 	second := rotated.text("secret")

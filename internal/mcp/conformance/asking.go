@@ -23,7 +23,7 @@ const moment = 50 * time.Millisecond
 // addNotifying adds tools that send notifications before their result, and tools that
 // change the server's lists.
 func addNotifying(server *sdk.Server) {
-	add(server, "test_tool_with_progress", "Reports progress.", func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_tool_with_progress", "Reports progress.", func(ctx context.Context, req *request) (*result, error) {
 		for _, done := range []float64{0, 50, 100} {
 			if token := req.Params.GetProgressToken(); token != nil {
 				if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100}); err != nil {
@@ -34,7 +34,7 @@ func addNotifying(server *sdk.Server) {
 		}
 		return said("done"), nil
 	})
-	logging := func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	logging := func(ctx context.Context, req *request) (*result, error) {
 		for _, line := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
 			if err := req.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "info", Data: line}); err != nil {
 				return nil, err
@@ -45,19 +45,19 @@ func addNotifying(server *sdk.Server) {
 	}
 	add(server, "test_tool_with_logging", "Logs while it works.", logging)
 	add(server, "test_logging_tool", "Logs while it works.", logging)
-	add(server, "test_trigger_tool_change", "Adds a tool and removes it.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		add(server, "test_passing_tool", "Exists briefly.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("here"), nil })
+	add(server, "test_trigger_tool_change", "Adds a tool and removes it.", func(context.Context, *request) (*result, error) {
+		add(server, "test_passing_tool", "Exists briefly.", func(context.Context, *request) (*result, error) { return said("here"), nil })
 		server.RemoveTools("test_passing_tool")
 		return said("changed"), nil
 	})
-	add(server, "test_trigger_prompt_change", "Adds a prompt and removes it.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_trigger_prompt_change", "Adds a prompt and removes it.", func(context.Context, *request) (*result, error) {
 		server.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Exists briefly."}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			return &sdk.GetPromptResult{}, nil
 		})
 		server.RemovePrompts("test_passing_prompt")
 		return said("changed"), nil
 	})
-	add(server, "test_missing_capability", "Requires sampling.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_missing_capability", "Requires sampling.", func(_ context.Context, req *request) (*result, error) {
 		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
 			return said("supported"), nil
 		}
@@ -83,7 +83,7 @@ func form(properties string, required ...string) json.RawMessage {
 // lists it.
 func addAsking(server *sdk.Server) {
 	ask := func(name, message, in string, schema json.RawMessage) {
-		server.AddTool(&sdk.Tool{Name: name, Description: "Asks the user.", InputSchema: json.RawMessage(in)}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		server.AddTool(&sdk.Tool{Name: name, Description: "Asks the user.", InputSchema: json.RawMessage(in)}, func(ctx context.Context, req *request) (*result, error) {
 			answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: message, RequestedSchema: schema})
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", errNoClient, err)
@@ -99,18 +99,18 @@ func addAsking(server *sdk.Server) {
 		"titled":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"}]},
 		"many":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}}}`))
 	server.AddTool(&sdk.Tool{Name: "test_sampling", Description: "Asks the model.", InputSchema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`)},
-		func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		func(ctx context.Context, req *request) (*result, error) {
 			answer, err := req.Session.CreateMessage(ctx, question("What is it?", 100))
 			if err != nil {
 				return nil, fmt.Errorf("%w: %w", errNoClient, err)
 			}
 			return said(fmt.Sprintf("LLM response: %v", answer.Content)), nil
 		})
-	add(server, "test_streaming_elicitation", "Asks the user in its result.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_streaming_elicitation", "Asks the user in its result.", func(_ context.Context, req *request) (*result, error) {
 		if _, ok := req.Params.InputResponses["user_name"].(*sdk.ElicitResult); ok {
 			return said("thank you"), nil
 		}
-		return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"user_name": askName("What is your name?")}}, nil
+		return &result{InputRequests: sdk.InputRequestMap{"user_name": askName("What is your name?")}}, nil
 	})
 }
 
@@ -161,34 +161,34 @@ func filled(responses sdk.InputResponseMap, key string, fields ...string) map[st
 }
 
 // needs returns a result that requests input.
-func needs(state string, requests sdk.InputRequestMap) *sdk.CallToolResult {
-	return &sdk.CallToolResult{InputRequests: requests, RequestState: state}
+func needs(state string, requests sdk.InputRequestMap) *result {
+	return &result{InputRequests: requests, RequestState: state}
 }
 
 // addInputRequired adds tools and a prompt that request input in their result, as the
 // newest protocol does. The client calls them again with the input.
 func addInputRequired(server *sdk.Server) {
 	sealed := newSeal()
-	add(server, "test_input_required_result_elicitation", "Asks for a name.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_elicitation", "Asks for a name.", func(_ context.Context, req *request) (*result, error) {
 		if form := filled(req.Params.InputResponses, "user_name", "name"); form != nil {
 			return said(fmt.Sprintf("Hello, %v!", form["name"])), nil
 		}
 		return needs("", sdk.InputRequestMap{"user_name": askName("What is your name?")}), nil
 	})
-	add(server, "test_input_required_result_sampling", "Asks the model.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_sampling", "Asks the model.", func(_ context.Context, req *request) (*result, error) {
 		if answer, ok := req.Params.InputResponses["capital_question"]; ok {
 			return said("The model said: " + written(answer)), nil
 		}
 		return needs("", sdk.InputRequestMap{"capital_question": question("What is the capital of France?", 100)}), nil
 	})
-	add(server, "test_input_required_result_list_roots", "Asks for roots.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_list_roots", "Asks for roots.", func(_ context.Context, req *request) (*result, error) {
 		if answer, ok := req.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
 			return said("The roots are: " + written(answer)), nil
 		}
 		return needs("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}}), nil
 	})
 	confirm := func(good string) handler {
-		return func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return func(_ context.Context, req *request) (*result, error) {
 			if req.Params.RequestState != "" {
 				if _, err := sealed.open(req.Params.RequestState); err != nil {
 					return nil, err
@@ -202,13 +202,13 @@ func addInputRequired(server *sdk.Server) {
 	}
 	add(server, "test_input_required_result_request_state", "Stores its state with the client.", confirm("state-ok"))
 	add(server, "test_input_required_result_tampered_state", "Detects a changed state.", confirm("untouched"))
-	add(server, "test_input_required_result_multiple_inputs", "Asks for three things at once.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_multiple_inputs", "Asks for three things at once.", func(_ context.Context, req *request) (*result, error) {
 		if _, err := sealed.open(req.Params.RequestState); err == nil && len(req.Params.InputResponses) >= 3 {
 			return said("All three were answered."), nil
 		}
 		return needs(sealed.sign("three"), sdk.InputRequestMap{"user_name": askName("What is your name?"), "greeting": question("Generate a greeting", 50), "client_roots": &sdk.ListRootsParams{}}), nil
 	})
-	add(server, "test_input_required_result_multi_round", "Asks twice.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_multi_round", "Asks twice.", func(_ context.Context, req *request) (*result, error) {
 		state, _ := sealed.open(req.Params.RequestState) // invalid state starts over
 		if form := filled(req.Params.InputResponses, "step2", "color"); state == "second" && form != nil {
 			return said(fmt.Sprintf("The color is %v.", form["color"])), nil
@@ -218,7 +218,7 @@ func addInputRequired(server *sdk.Server) {
 		}
 		return needs(sealed.sign("first"), sdk.InputRequestMap{"step1": askName("Step 1: What is your name?")}), nil
 	})
-	add(server, "test_input_required_result_capabilities", "Asks only for what the client supports.", func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_input_required_result_capabilities", "Asks only for what the client supports.", func(_ context.Context, req *request) (*result, error) {
 		requests := sdk.InputRequestMap{}
 		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
 			requests["greeting"] = question("Generate a greeting", 50)

@@ -18,7 +18,11 @@ import (
 // noArguments is the schema of a tool without arguments.
 var noArguments = json.RawMessage(`{"type":"object","properties":{}}`)
 
-type handler func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error)
+type (
+	request = sdk.CallToolRequest
+	result  = sdk.CallToolResult
+	handler func(context.Context, *request) (*result, error)
+)
 
 // add adds a tool without arguments.
 func add(server *sdk.Server, name, description string, h handler) {
@@ -28,7 +32,7 @@ func add(server *sdk.Server, name, description string, h handler) {
 func text(s string) *sdk.TextContent { return &sdk.TextContent{Text: s} }
 
 // said returns a text result.
-func said(s string) *sdk.CallToolResult { return &sdk.CallToolResult{Content: []sdk.Content{text(s)}} }
+func said(s string) *result { return &result{Content: []sdk.Content{text(s)}} }
 
 // pixel returns a PNG image of one red pixel.
 func pixel() []byte {
@@ -64,11 +68,11 @@ func addContent(server *sdk.Server) {
 		{"test_multiple_content_types", "Returns several kinds of content.", []sdk.Content{text("Multiple content types test:"), picture,
 			resource("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)}},
 	} {
-		add(server, fixture.name, fixture.description, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return &sdk.CallToolResult{Content: fixture.content}, nil
+		add(server, fixture.name, fixture.description, func(context.Context, *request) (*result, error) {
+			return &result{Content: fixture.content}, nil
 		})
 	}
-	add(server, "test_error_handling", "Always fails.", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+	add(server, "test_error_handling", "Always fails.", func(context.Context, *request) (*result, error) {
 		r := said("This tool intentionally returns an error for testing")
 		r.IsError = true
 		return r, nil
@@ -81,10 +85,10 @@ func addContent(server *sdk.Server) {
 		"allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
 		"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
 		"then": {"required": ["phone"]}, "else": {"required": ["email"]}}`)},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("taken"), nil })
+		func(context.Context, *request) (*result, error) { return said("taken"), nil })
 	server.AddTool(&sdk.Tool{Name: "test_custom_header", Description: "Has an argument that is also a header.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
-		func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { return said("taken"), nil })
+		func(context.Context, *request) (*result, error) { return said("taken"), nil })
 }
 
 func addResources(server *sdk.Server) {
