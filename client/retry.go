@@ -92,8 +92,8 @@ func unsent(err error) bool {
 	return errors.As(err, &op) && op.Op == "dial"
 }
 
-// backoff doubles from 250 ms to 8 s, minus a random half, so that many clients do
-// not retry at the same time.
+// backoff doubles from 250 ms to 8 s, minus up to half of it at random, so that many
+// clients do not retry at the same time.
 func backoff(try int) time.Duration {
 	d := 250 * time.Millisecond << min(try-1, 5)
 	return d - rand.N(d/2) //nolint:gosec // nothing secret depends on it

@@ -24,9 +24,10 @@ func newer(w http.ResponseWriter, r *http.Request) {
 		}
 		list(record)
 	case "/api/v1/claims":
-		list(`{"id":"` + id + `","claim_number":"CL-1",` + name + `,"type":"loan","description":"d","incident_date":"2026-01-01",
-			"status":"escalated","status_reason":null,"resolution":"voucher","resolution_note":null,
-			"replacement_serial_number":null,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z","resolved_at":null}`)
+		list(`{"id":"` + id + `","claim_number":"CL-1",` + name + `,"type":"loan","description":"d",
+			"incident_date":"2026-01-01","status":"escalated","status_reason":null,"resolution":"voucher","resolution_note":null,
+			"replacement_serial_number":null,"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z",
+			"resolved_at":null}`)
 	case "/api/v1/documents":
 		list(`{"id":"` + id + `",` + name +
 			`,"claim_id":null,"file_name":"f.glb","type":"hologram","content_type":"model/gltf","size_bytes":1,` +
