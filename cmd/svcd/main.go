@@ -109,14 +109,9 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
 	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
-	if c.SMTP == "" {
-		return s, nil
+	if c.SMTP != nil {
+		s.Mail, s.RequireVerified = mail.NewSMTP(c.SMTP, c.MailFrom), true
 	}
-	sender, err := mail.NewSMTP(c.SMTP, c.MailFrom)
-	if err != nil {
-		return nil, errors.Join(err, st.Close())
-	}
-	s.Mail, s.RequireVerified = sender, true
 	return s, nil
 }
 
@@ -130,10 +125,6 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	if names := config.UnknownVars(os.Environ()); len(names) > 0 {
 		log.Warn("unknown SVC_ variables; svcd --help lists the known ones", "names", names)
-	}
-	proxies, err := limit.ParseProxies(c.TrustedProxies)
-	if err != nil {
-		return usageError{err}
 	}
 	listener, err := server.Listen(c.Listen)
 	if err != nil {
@@ -156,10 +147,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeFiles()) }()
 
-	limits, closeLimits, err := limiter(c, log, s)
-	if err != nil {
-		return usageError{err}
-	}
+	limits, closeLimits := limiter(c, log, s)
 	defer func() { err = errors.Join(err, closeLimits()) }()
 
 	srv := &server.Server{
@@ -168,7 +156,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		Log:                   log,
 		Version:               version.String(),
 		PublicURL:             c.PublicURL,
-		Proxies:               proxies,
+		Proxies:               c.TrustedProxies,
 		IPRate:                c.IPRateLimit,
 		VerifyRate:            c.VerifyRateLimit,
 		SignInRate:            c.SignInRateLimit,
@@ -201,14 +189,11 @@ func serve(ctx context.Context, c config.Config) (err error) {
 }
 
 // limiter returns a limiter in Redis if --redis is set, else in memory.
-func limiter(c config.Config, log *slog.Logger, s *service.Service) (limit.Limiter, func() error, error) {
+func limiter(c config.Config, log *slog.Logger, s *service.Service) (limit.Limiter, func() error) {
 	memory := limit.NewMemory(s.Now)
-	if c.Redis == "" {
-		return memory, func() error { return nil }, nil
+	if c.Redis == nil {
+		return memory, func() error { return nil }
 	}
-	shared, err := limit.NewRedis(c.Redis, memory, log, s.Now, limit.RedisTimeout)
-	if err != nil {
-		return nil, nil, err
-	}
-	return shared, shared.Close, nil
+	shared := limit.NewRedis(c.Redis, memory, log, s.Now, limit.RedisTimeout)
+	return shared, shared.Close
 }

@@ -5,27 +5,31 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	netmail "net/mail"
 	"net/url"
 	"reflect"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/mail"
 )
 
-// Config holds the validated settings. Database, Redis and SMTP can contain
-// passwords: log the Config itself, which hides them, never these fields.
+// Config holds the parsed settings. Database can contain a password: log the Config
+// itself, which hides it, never this field.
 type Config struct {
-	Listen         string // host:port, the host may be empty
-	PublicURL      string // scheme://host[:port] in lower case, without a trailing slash
-	Database       string // a file path, or a postgres:// URL; see IsPostgres
-	Data           string // a folder
-	AdoptFiles     bool   // take over another database's files
-	Redis          string // empty: limits are counted in memory
+	Listen         string             // host:port, the host may be empty
+	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
+	Database       string             // a file path, or a postgres:// URL; see IsPostgres
+	Data           string             // a folder
+	AdoptFiles     bool               // take over another database's files
+	Redis          *limit.RedisServer // nil: limits are counted in memory
 	Demo           bool
-	TrustedProxies string // comma-separated networks and addresses
-	SMTP           string // empty: emails are logged
-	MailFrom       string // an address, with or without a name
+	TrustedProxies limit.Proxies
+	SMTP           *mail.Server // nil: emails are logged
+	MailFrom       *netmail.Address
 	SignupClosed   bool
 	AdminListen    string // host:port on loopback; empty: disabled
 	// SecurityContact is the URL shown in security.txt; empty: none.
@@ -113,11 +117,11 @@ func (c Config) GoString() string { return c.String() }
 
 // LogValue implements slog.LogValuer. It hides passwords.
 func (c Config) LogValue() slog.Value {
-	c.Database, c.Redis, c.SMTP = public(c.Database), public(c.Redis), public(c.SMTP)
+	c.Database = public(c.Database)
 	v := reflect.ValueOf(c)
 	attrs := make([]slog.Attr, 0, v.NumField())
 	for i := range v.NumField() {
-		attrs = append(attrs, slog.Any(v.Type().Field(i).Name, v.Field(i).Interface()))
+		attrs = append(attrs, slog.String(v.Type().Field(i).Name, fmt.Sprint(v.Field(i).Interface())))
 	}
 	return slog.GroupValue(attrs...)
 }

@@ -46,12 +46,12 @@ var samples = []struct {
 	{flag: "public-url", field: "PublicURL", def: "http://127.0.0.1:8080", one: "https://W.example.com:443/", gotOne: "https://w.example.com", two: "http://[::1]:90"},
 	{flag: "data", field: "Data", def: "./data", one: "/srv/a", two: "b"},
 	{flag: "database", field: "Database", def: "data/svc.db", one: "/srv/x.db", two: "postgres://u:p@h1:1,h2:2/db"},
-	{flag: "redis", field: "Redis", def: "", one: "redis://:pw@localhost:6379/1", two: "rediss://cache"},
+	{flag: "redis", field: "Redis", def: "<nil>", one: "redis://:pw@localhost:6379/1", gotOne: "redis://localhost:6379/1", two: "rediss://cache", got2: "rediss://cache:6379/0"},
 	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{flag: "adopt-files", field: "AdoptFiles", def: false, one: "yes", gotOne: true, two: "0", got2: false},
-	{flag: "trusted-proxies", field: "TrustedProxies", def: "", one: "10.0.0.0/8, ::1", two: "192.0.2.7"},
-	{flag: "smtp", field: "SMTP", def: "", one: "smtp://me@x.example:pw@mail.example:587", two: "smtps://mail.example"},
-	{flag: "mail-from", field: "MailFrom", def: "warranty@localhost", one: "a@b.example", two: "Warranty <a@b.example>"},
+	{flag: "trusted-proxies", field: "TrustedProxies", def: "[]", one: "10.0.0.0/8, ::1", gotOne: "[10.0.0.0/8 ::1/128]", two: "192.0.2.7", got2: "[192.0.2.7/32]"},
+	{flag: "smtp", field: "SMTP", def: "<nil>", one: "smtp://me@x.example:pw@mail.example:587", gotOne: "smtp://mail.example:587", two: "smtps://mail.example", got2: "smtps://mail.example:465"},
+	{flag: "mail-from", field: "MailFrom", def: "<warranty@localhost>", one: "a@b.example", gotOne: "<a@b.example>", two: "Warranty <a@b.example>", got2: `"Warranty" <a@b.example>`},
 	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
 	{flag: "storage-limit", field: "StorageLimit", def: 1024, one: "1", gotOne: 1, two: "0", got2: 0},
@@ -93,7 +93,7 @@ func TestEverySetting(t *testing.T) {
 				{"flag over wrong variable", map[string]string{env: "\x00"}, []string{"--" + s.flag + "=" + s.two}, two},
 				{"empty flag over variable", map[string]string{env: s.one}, []string{"--" + s.flag + "="}, s.def},
 			} {
-				if got := field(mustLoad(t, c.env, c.args...)); got != c.want {
+				if got := field(mustLoad(t, c.env, c.args...)); fmt.Sprint(got) != fmt.Sprint(c.want) {
 					t.Errorf("%s: %v, want %v", c.what, got, c.want)
 				}
 			}
@@ -162,8 +162,8 @@ func TestDerivedDefaults(t *testing.T) {
 		{"--listen=[::1]:8080", "PublicURL", "http://[::1]:8080"},
 		{"--listen=Box.lan:0", "PublicURL", "http://box.lan:0"},
 		{"--data=/srv/svc", "Database", "/srv/svc/svc.db"},
-		{"--public-url=https://w.example.com:8443", "MailFrom", "warranty@w.example.com"},
-		{"--public-url=http://[::1]:80", "MailFrom", "warranty@localhost"},
+		{"--public-url=https://w.example.com:8443", "MailFrom", "<warranty@w.example.com>"},
+		{"--public-url=http://[::1]:80", "MailFrom", "<warranty@localhost>"},
 		{"--demo", "Demo", "true"},
 	} {
 		got := reflect.ValueOf(mustLoad(t, nil, c.arg)).FieldByName(c.field)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"warranty.example/svc/internal/netaddr"
 )
 
 // boolean is the argument type of flags without an argument. pflag requires this name.
@@ -85,7 +87,7 @@ func Table() []Setting {
 			Flag: "redis",
 			arg:  "url",
 			Help: "redis://host:port/number, or rediss:// for TLS; shares rate limits between replicas",
-			set:  optional(checkRedis, func(c *Config) *string { return &c.Redis }),
+			set:  setRedis,
 		},
 		{
 			Flag:    "demo",
@@ -98,14 +100,14 @@ func Table() []Setting {
 			Flag: "trusted-proxies",
 			arg:  "networks",
 			Help: "comma-separated networks (CIDR) or addresses whose X-Forwarded-For is trusted",
-			set:  optional(checkProxies, func(c *Config) *string { return &c.TrustedProxies }),
+			set:  setProxies,
 		},
 		{
 			Flag: "smtp",
 			arg:  "url",
 			Help: "smtp://user:password@host:port (requires STARTTLS except on loopback or with ?tls=off)," +
 				" or smtps:// for implicit TLS; without it emails are logged",
-			set: optional(checkSMTP, func(c *Config) *string { return &c.SMTP }),
+			set: setSMTP,
 		},
 		{
 			Flag:    "mail-from",
@@ -113,7 +115,7 @@ func Table() []Setting {
 			arg:     "address",
 			derive:  defaultMailFrom,
 			Help:    "sender address of emails",
-			set:     text(checkMailFrom, func(c *Config) *string { return &c.MailFrom }),
+			set:     setMailFrom,
 		},
 		{
 			Flag:    "signup",
@@ -228,7 +230,7 @@ func defaultDatabase(c Config) string { return filepath.Join(c.Data, "svc.db") }
 // an IP address.
 func defaultMailFrom(c Config) string {
 	host := "localhost"
-	if u, err := url.Parse(c.PublicURL); err == nil && !isIP(u.Hostname()) {
+	if u, err := url.Parse(c.PublicURL); err == nil && !netaddr.IsIP(u.Hostname()) {
 		host = u.Hostname()
 	}
 	return "warranty@" + host

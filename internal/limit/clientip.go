@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+
+	"warranty.example/svc/internal/netaddr"
 )
 
 // maxHops bounds the work that a forged X-Forwarded-For can cause.
@@ -23,19 +25,19 @@ func ParseProxies(s string) (Proxies, error) {
 		item = strings.TrimSpace(item)
 		prefix, err := parsePrefix(item)
 		if err != nil {
-			return nil, fmt.Errorf("trusted proxy %q is neither an IP address nor a network such as 10.0.0.0/8", item)
+			return nil, fmt.Errorf("%s is neither an IP address nor a network such as 10.0.0.0/8", netaddr.Quote(item))
 		}
 		p = append(p, prefix)
 	}
 	return p, nil
 }
 
-// parsePrefix parses a network or an address. It converts IPv4-mapped IPv6 to IPv4.
+// parsePrefix parses a network or an address without a zone. It converts IPv4-mapped
+// IPv6 to IPv4.
 func parsePrefix(s string) (netip.Prefix, error) {
-	if !strings.Contains(s, "/") {
-		addr, err := netip.ParseAddr(s)
-		addr = normalize(addr)
-		return netip.PrefixFrom(addr, addr.BitLen()), err
+	if netaddr.IsIP(s) {
+		addr := normalize(netip.MustParseAddr(s))
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
 	}
 	prefix, err := netip.ParsePrefix(s)
 	if addr := prefix.Addr(); addr.Is4In6() && prefix.Bits() >= 96 {

@@ -4,12 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"warranty.example/svc/internal/netaddr"
 )
 
 const (
@@ -78,15 +83,46 @@ type Redis struct {
 	registerAt time.Time
 }
 
-// NewRedis returns a Limiter that uses the Redis at url, which need not be running
-// yet. fallback is used while Redis is down or does not answer within timeout.
-func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Time, timeout time.Duration) (*Redis, error) {
-	opt, err := redis.ParseURL(url)
+// RedisServer is a parsed Redis URL.
+type RedisServer struct{ options redis.Options }
+
+// ParseRedis parses redis[s]://[user:password@]host[:port][/db]. Errors never contain the
+// URL.
+func ParseRedis(url string) (*RedisServer, error) {
+	u, err := netaddr.ParseURL(url, "redis", "rediss")
 	if err != nil {
-		// The parser's own message quotes pieces of the URL, the password's among them.
-		return nil, errors.New("the Redis URL is not of the form redis[s]://[user:password@]host[:port][/db] " +
-			"(signs such as / ? # % @ in a password have to be percent-encoded)")
+		return nil, err
 	}
+	if number := strings.Trim(u.Path, "/"); number != "" {
+		if _, err := strconv.ParseUint(number, 10, 16); err != nil {
+			return nil, errors.New("must end with a database number, such as /0, or with nothing")
+		}
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("is not a valid Redis URL; check the parameters after the ?")
+	}
+	return &RedisServer{options: *options}, nil
+}
+
+// String returns the URL without user and password.
+func (s *RedisServer) String() string {
+	scheme := "redis"
+	if s.options.TLSConfig != nil {
+		scheme = "rediss"
+	}
+	return fmt.Sprintf("%s://%s/%d", scheme, s.options.Addr, s.options.DB)
+}
+
+// GoString is String, for %#v.
+func (s *RedisServer) GoString() string { return s.String() }
+
+// NewRedis returns a Limiter that uses a Redis, which need not be running yet. fallback is
+// used while Redis is down or does not answer within timeout.
+func NewRedis(
+	server *RedisServer, fallback *Memory, log *slog.Logger, now func() time.Time, timeout time.Duration,
+) *Redis {
+	opt := server.options
 	opt.DialTimeout, opt.ReadTimeout, opt.WriteTimeout, opt.PoolTimeout = timeout, timeout, timeout, timeout
 	opt.ContextTimeoutEnabled = true
 	opt.MaxRetries, opt.DialerRetries = -1, 1
@@ -94,7 +130,7 @@ func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Ti
 	opt.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	silenceClient()
 	return &Redis{
-		client:   redis.NewClient(opt),
+		client:   redis.NewClient(&opt),
 		take:     redis.NewScript(takeScript),
 		register: redis.NewScript(registerScript),
 		id:       rand.Text(),
@@ -104,7 +140,7 @@ func NewRedis(url string, fallback *Memory, log *slog.Logger, now func() time.Ti
 		log:      log,
 		now:      now,
 		timeout:  timeout,
-	}, nil
+	}
 }
 
 // silenceClient stops the client library from printing every failed dial to stderr.

@@ -10,75 +10,52 @@ import (
 	"fmt"
 	"net"
 	"net/mail"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
+
+	"warranty.example/svc/internal/netaddr"
 )
 
 // timeout bounds one delivery, including the dial.
 const timeout = 15 * time.Second
 
-// SMTP is a Sender that delivers through a mail server.
-type SMTP struct {
+// Server is a parsed SMTP URL.
+type Server struct {
 	host           string
 	port           int
 	user, password string
-	from           *mail.Address
 	implicit       bool // smtps: TLS without STARTTLS
-	loopback       bool
 	plain          bool // tls=off
-	policy         gomail.TLSPolicy
-	tls            *tls.Config
-	timeout        time.Duration
-	dial           func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// NewSMTP returns a Sender that delivers through the server at rawURL,
-// smtp[s]://[user:password@]host[:port], with the From address from. smtps uses
-// implicit TLS. smtp requires STARTTLS unless the host is a loopback address or the
-// URL ends with ?tls=off, because emails contain sign-in codes. The port defaults to
-// 465 for smtps, 587 with a password and 25 without. Errors never contain the URL.
-func NewSMTP(rawURL, from string) (*SMTP, error) {
-	u, err := url.Parse(rawURL)
-	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
-		return nil, errors.New("mail: the server is not given as smtp://user:password@host:port")
-	}
-	if strings.Trim(u.Path, "/") != "" || u.RawQuery != "" && u.RawQuery != "tls=off" || u.Fragment != "" {
-		return nil, errors.New("mail: the server's URL must end after host and port, or with ?tls=off")
-	}
-	sender, err := mail.ParseAddress(from)
-	if err != nil || strings.ContainsFunc(from, unicode.IsControl) {
-		return nil, errors.New("mail: the sender is not a mail address")
-	}
-	s := &SMTP{host: u.Hostname(), from: sender, implicit: u.Scheme == "smtps", plain: u.RawQuery != "", timeout: timeout}
-	if s.plain && s.implicit {
-		return nil, errors.New("mail: smtps and tls=off contradict each other")
-	}
-	s.user = u.User.Username()
-	s.password, _ = u.User.Password()
-	if (s.user == "") != (s.password == "") {
-		return nil, errors.New("mail: the server's URL needs both user and password, or neither")
-	}
-	if err := s.setPort(u.Port()); err != nil {
+// ParseServer parses smtp[s]://[user:password@]host[:port]. smtps uses implicit TLS.
+// smtp requires STARTTLS unless the host is a loopback address or the URL ends with
+// ?tls=off, because emails contain sign-in codes. The port defaults to 465 for smtps, 587
+// with a password and 25 without. Errors never contain the URL.
+func ParseServer(rawURL string) (*Server, error) {
+	u, err := netaddr.ParseURL(rawURL, "smtp", "smtps")
+	if err != nil {
 		return nil, err
 	}
-	s.setTLS()
-	s.dial = (&net.Dialer{}).DialContext
-	return s, nil
-}
-
-func (s *SMTP) setPort(port string) error {
+	if strings.Trim(u.Path, "/") != "" || strings.Contains(rawURL, "#") ||
+		strings.Contains(rawURL, "?") && u.RawQuery != "tls=off" {
+		return nil, errors.New("must end after host and port, or with ?tls=off")
+	}
+	s := &Server{host: u.Hostname(), user: u.User.Username(), implicit: u.Scheme == "smtps", plain: u.RawQuery != ""}
+	if s.plain && s.implicit {
+		return nil, errors.New("has ?tls=off, which contradicts smtps://")
+	}
+	s.password, _ = u.User.Password()
+	if u.User != nil && (s.user == "" || s.password == "") {
+		return nil, errors.New("needs both user and password, or neither")
+	}
 	switch {
-	case port != "":
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil || n == 0 {
-			return errors.New("mail: the server's URL has no valid port")
-		}
-		s.port = int(n)
+	case u.Port() != "":
+		s.port, err = strconv.Atoi(u.Port())
 	case s.implicit:
 		s.port = gomail.DefaultPortSSL
 	case s.password != "":
@@ -86,7 +63,53 @@ func (s *SMTP) setPort(port string) error {
 	default:
 		s.port = gomail.DefaultPort
 	}
-	return nil
+	return s, err
+}
+
+func (s *Server) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
+
+// String returns the URL without user and password.
+func (s *Server) String() string {
+	if s.implicit {
+		return "smtps://" + s.addr()
+	}
+	return "smtp://" + s.addr()
+}
+
+// GoString is String, for %#v.
+func (s *Server) GoString() string { return s.String() }
+
+// ParseFrom parses a sender address, with or without a name.
+func ParseFrom(from string) (*mail.Address, error) {
+	address, err := mail.ParseAddress(from)
+	if err != nil || strings.ContainsFunc(from, unicode.IsControl) {
+		return nil, errors.New("is not an email address, such as warranty@example.com")
+	}
+	return address, nil
+}
+
+// SMTP is a Sender that delivers through a mail server.
+type SMTP struct {
+	*Server
+	from     *mail.Address
+	loopback bool
+	policy   gomail.TLSPolicy
+	tls      *tls.Config
+	timeout  time.Duration
+	dial     func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// NewSMTP returns a Sender that delivers through server, with the From address from.
+func NewSMTP(server *Server, from *mail.Address) *SMTP {
+	s := &SMTP{
+		Server:   server,
+		from:     from,
+		loopback: netaddr.IsLoopback(server.host),
+		timeout:  timeout,
+		dial:     new(net.Dialer).DialContext,
+	}
+	s.setTLS()
+	return s
 }
 
 // setTLS requires encryption unless the server is on loopback, where TLS is
@@ -94,8 +117,6 @@ func (s *SMTP) setPort(port string) error {
 func (s *SMTP) setTLS() {
 	s.tls = &tls.Config{ServerName: s.host, MinVersion: tls.VersionTLS12}
 	s.policy = gomail.TLSMandatory
-	ip := net.ParseIP(s.host)
-	s.loopback = strings.EqualFold(s.host, "localhost") || ip != nil && ip.IsLoopback()
 	if s.loopback {
 		s.tls.InsecureSkipVerify = true
 		s.policy = gomail.TLSOpportunistic
@@ -215,8 +236,6 @@ func (s *SMTP) domain() string {
 	}
 	return domain
 }
-
-func (s *SMTP) addr() string { return net.JoinHostPort(s.host, strconv.Itoa(s.port)) }
 
 // String names the server without the password.
 func (s *SMTP) String() string { return "mail through " + s.addr() }

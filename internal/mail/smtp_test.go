@@ -19,13 +19,14 @@ import (
 
 var hello = Message{To: "ann@example.com", Subject: "Hi", Text: "Hello\n"}
 
-// sender is NewSMTP that must not fail.
+// sender returns an SMTP for a valid URL.
 func sender(t *testing.T, rawURL string) *SMTP {
 	t.Helper()
-	s, err := NewSMTP(rawURL, "Warranty Service <warranty@example.com>")
+	server, err := ParseServer(rawURL)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := NewSMTP(server, &mail.Address{Name: "Warranty Service", Address: "warranty@example.com"})
 	s.timeout = time.Minute // for busy machines
 	return s
 }
@@ -200,23 +201,19 @@ func TestNewSMTP(t *testing.T) {
 		{"smtp://u:p@[::1]:25", "[::1]:25", gomail.TLSOpportunistic},
 		{"smtps://u:p@mail.example.com", "mail.example.com:465", gomail.TLSMandatory},
 	} {
-		s, err := NewSMTP(c.url, "a@b.example")
-		if err != nil {
-			t.Errorf("%s: %v", c.url, err)
-			continue
-		}
+		s := sender(t, c.url)
 		if s.addr() != c.addr || s.policy != c.policy || s.loopback != s.tls.InsecureSkipVerify {
 			t.Errorf("%s: %s %v", c.url, s.addr(), s.policy)
 		}
 	}
 	for _, raw := range []string{"", "mail.example.com", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h",
 		"smtp://u:hunter2@h:0", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:99999", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x", "smtp://u:hunter2%zz@h"} {
-		if _, err := NewSMTP(raw, "a@b.example"); err == nil || strings.Contains(err.Error(), "hunter2") {
+		if _, err := ParseServer(raw); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
 	for _, from := range []string{"", "a", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "\"x\ry\" <a@b.example>"} {
-		if _, err := NewSMTP("smtp://h", from); err == nil {
+		if _, err := ParseFrom(from); err == nil {
 			t.Errorf("from %q is taken", from)
 		}
 	}

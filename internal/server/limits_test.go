@@ -95,10 +95,11 @@ func onRedis(t *testing.T, off time.Duration) option {
 	url := testenv.Redis(t)
 	return func(s *server.Server) {
 		now := func() time.Time { return time.Now().Add(off) }
-		shared, err := limit.NewRedis(url, limit.NewMemory(now), s.Log, now, testenv.Patience)
+		redis, err := limit.ParseRedis(url)
 		if err != nil {
 			t.Fatal(err)
 		}
+		shared := limit.NewRedis(redis, limit.NewMemory(now), s.Log, now, testenv.Patience)
 		t.Cleanup(func() {
 			if err := shared.Close(); err != nil {
 				t.Error(err)
