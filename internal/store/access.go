@@ -46,7 +46,7 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	// find the new seller's row.
 	err := t.tx.Query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL
 		ORDER BY id /*pg: FOR UPDATE */`,
-		func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, email)
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, email)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	n := 0
 	err := t.tx.Query(t.ctx, `SELECT w.id FROM access a JOIN warranties w ON w.id = a.item_id
 		WHERE a.user_id = $1 AND a.kind = 1 ORDER BY w.id /*pg: FOR UPDATE OF w */`,
-		func(engine.Row) error { n++; return nil }, from)
+		func(*engine.Row) error { n++; return nil }, from)
 	if err != nil {
 		return 0, err
 	}

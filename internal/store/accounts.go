@@ -21,18 +21,18 @@ const (
 	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.mail_choices`
 )
 
-func readUser(r engine.Row) warranty.User {
+func readUser(r *engine.Row) warranty.User {
 	return warranty.User{
-		ID:            r.ID(0),
-		Name:          r.Text(1),
-		Email:         r.Text(2),
-		EmailVerified: !r.Null(3),
-		CreatedAt:     instant(r, 4),
+		ID:            r.ID(),
+		Name:          r.Text(),
+		Email:         r.Text(),
+		EmailVerified: r.Set(),
+		CreatedAt:     r.Time(),
 	}
 }
 
-func readAccount(r engine.Row, a *Account) {
-	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(5), !r.Null(6), readChoices(r.Int(7))
+func readAccount(r *engine.Row, a *Account) {
+	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(), r.Set(), readChoices(r.Int())
 }
 
 // The bits of mail_choices.
@@ -72,7 +72,7 @@ func (t *Tx) UpdateAccount(a warranty.Account) error {
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
 	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1`,
-		func(r engine.Row) { readAccount(r, &a) }, email)
+		func(r *engine.Row) { readAccount(r, &a) }, email)
 	return a, err
 }
 
@@ -80,14 +80,14 @@ func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, erro
 func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
 	var a Account
 	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1`,
-		func(r engine.Row) { readAccount(r, &a) }, id)
+		func(r *engine.Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
 // HasUsers reports whether any account exists.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	found := false
-	err := s.db.Query(ctx, `SELECT 1 FROM users LIMIT 1`, func(engine.Row) error { found = true; return nil })
+	err := s.db.Query(ctx, `SELECT 1 FROM users LIMIT 1`, func(*engine.Row) error { found = true; return nil })
 	return found, err
 }
 
@@ -102,7 +102,7 @@ func (t *Tx) ReachMilestone(name string, now time.Time) (bool, error) {
 func (s *Store) ReachedMilestone(ctx context.Context, name string) (bool, error) {
 	reached := false
 	err := s.db.Query(ctx, `SELECT 1 FROM milestones WHERE name = $1`,
-		func(engine.Row) error { reached = true; return nil }, name)
+		func(*engine.Row) error { reached = true; return nil }, name)
 	return reached, err
 }
 
@@ -123,7 +123,7 @@ func (t *Tx) InsertUser(u warranty.User, passwordHash string) error {
 func (t *Tx) LockUser(id warranty.ID) (Account, error) {
 	var a Account
 	err := queryRow(t.ctx, t.tx, `SELECT `+accountColumns+` FROM users u WHERE u.id = $1 /*pg: FOR UPDATE */`,
-		func(r engine.Row) { readAccount(r, &a) }, id)
+		func(r *engine.Row) { readAccount(r, &a) }, id)
 	return a, err
 }
 
@@ -153,8 +153,8 @@ func (t *Tx) HoldSeller(email string) error {
 
 // VerifiedUser returns the user who has verified an email address.
 func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r engine.Row) error {
-		id, found = r.ID(0), !r.Null(1)
+	err = t.tx.Query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r *engine.Row) error {
+		id, found = r.ID(), r.Set()
 		return nil
 	}, email)
 	return id, found, err
@@ -230,7 +230,7 @@ func (s *Store) CodeOwner(
 	var user warranty.ID
 	err := queryRow(ctx, s.db, `SELECT user_id FROM one_time_codes
 		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3`,
-		func(r engine.Row) { user = r.ID(0) }, code, purpose, now)
+		func(r *engine.Row) { user = r.ID() }, code, purpose, now)
 	return user, err
 }
 
@@ -239,6 +239,6 @@ func (t *Tx) UseCode(code warranty.Hash, purpose Purpose, now time.Time) (warran
 	var user warranty.ID
 	err := queryRow(t.ctx, t.tx, `DELETE FROM one_time_codes
 		WHERE code_hash = $1 AND purpose = $2 AND expires_at > $3 RETURNING user_id`,
-		func(r engine.Row) { user = r.ID(0) }, code, purpose, now)
+		func(r *engine.Row) { user = r.ID() }, code, purpose, now)
 	return user, err
 }

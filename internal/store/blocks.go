@@ -232,10 +232,10 @@ func (n *listCounts) catchUp(ctx context.Context, s *Store, l *list) (*listCount
 	changed := map[int64]warranty.ID{}
 	err := s.db.Query(ctx, `SELECT e.epoch, c.epoch, c.item_id FROM list_epochs e
 		LEFT JOIN list_changes c ON c.user_id = e.user_id AND c.kind = e.kind AND c.epoch > $3
-		WHERE e.user_id = $1 AND e.kind = $2`, func(r engine.Row) error {
-		next.epoch = r.Int(0)
-		if !r.Null(1) {
-			changed[r.Int(1)] = r.ID(2)
+		WHERE e.user_id = $1 AND e.kind = $2`, func(r *engine.Row) error {
+		next.epoch = r.Int()
+		if !r.Null() {
+			changed[r.Int()] = r.ID()
 		}
 		return nil
 	}, l.user, l.kind, n.epoch)
@@ -409,7 +409,7 @@ func search(ids []warranty.ID, id warranty.ID) (int, bool) {
 func (l *list) scan(ctx context.Context, s *Store, floor, top warranty.ID, each func(warranty.ID)) error {
 	return s.db.Query(ctx, `SELECT a.item_id FROM access a
 		WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4`+l.filter.String()+`
-		ORDER BY a.item_id`, func(r engine.Row) error { each(r.ID(0)); return nil }, l.values(floor, top)...)
+		ORDER BY a.item_id`, func(r *engine.Row) error { each(r.ID()); return nil }, l.values(floor, top)...)
 }
 
 func last(ends []warranty.ID) warranty.ID {

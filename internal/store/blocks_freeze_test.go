@@ -54,7 +54,7 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 						return err
 					}
 					pid := int64(0)
-					err := queryRow(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r engine.Row) { pid = r.Int(0) })
+					err := queryRow(tx.ctx, tx.tx, `SELECT pg_backend_pid()`, func(r *engine.Row) { pid = r.Int() })
 					if err == nil {
 						err = syscall.Kill(int(pid), syscall.SIGSTOP)
 					}

@@ -378,7 +378,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				at := rand.Int64N(records)
 				var all []warranty.ID
 				if err := tx.tx.Query(ctx, `SELECT item_id FROM access WHERE user_id = $1 ORDER BY item_id LIMIT 2 OFFSET $2`,
-					func(r engine.Row) error { all = append(all, r.ID(0)); return nil }, user.ID, min(at, records-2)); err != nil {
+					func(r *engine.Row) error { all = append(all, r.ID()); return nil }, user.ID, min(at, records-2)); err != nil {
 					return err
 				}
 				var pair []warranty.Warranty

@@ -22,8 +22,8 @@ func (t *Tx) DropCalendar(user warranty.ID) error {
 
 // HasCalendar returns when a user's calendar was created, or nil if there is none.
 func (s *Store) HasCalendar(ctx context.Context, user warranty.ID) (since *time.Time, err error) {
-	err = s.db.Query(ctx, `SELECT created_at FROM calendars WHERE user_id = $1`, func(r engine.Row) error {
-		since = optionalInstant(r, 0)
+	err = s.db.Query(ctx, `SELECT created_at FROM calendars WHERE user_id = $1`, func(r *engine.Row) error {
+		since = r.OptionalTime()
 		return nil
 	}, user)
 	return since, err
@@ -34,6 +34,6 @@ func (s *Store) CalendarOwner(ctx context.Context, secret warranty.Hash) (warran
 	var user warranty.ID
 	err := queryRow(ctx, s.db, `SELECT c.user_id FROM calendars c JOIN users u ON u.id = c.user_id
 		WHERE c.secret_hash = $1 AND u.disabled_at IS NULL`,
-		func(r engine.Row) { user = r.ID(0) }, secret)
+		func(r *engine.Row) { user = r.ID() }, secret)
 	return user, err
 }

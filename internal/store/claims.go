@@ -11,36 +11,33 @@ const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.produc
 	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
 	c.created_at, c.updated_at, c.resolved_at`
 
-func readClaim(r engine.Row, i int) warranty.Claim {
+func readClaim(r *engine.Row) warranty.Claim {
 	c := warranty.Claim{
-		ID:                      r.ID(i),
-		ClaimNumber:             warranty.Reference(r.Text(i + 1)),
-		WarrantyID:              r.ID(i + 2),
-		Warranty:                readName(r, i+2),
-		Type:                    enum[warranty.ClaimType](r, i+5),
-		Description:             r.Text(i + 6),
-		IncidentDate:            date(r, i+7),
-		Status:                  enum[warranty.ClaimStatus](r, i+8),
-		StatusReason:            optionalText(r, i+9),
-		ResolutionNote:          optionalText(r, i+11),
-		ReplacementSerialNumber: optionalText(r, i+12),
-		CreatedAt:               instant(r, i+13),
-		UpdatedAt:               instant(r, i+14),
-		ResolvedAt:              optionalInstant(r, i+15),
+		ID:                      r.ID(),
+		ClaimNumber:             warranty.Reference(r.Text()),
+		Warranty:                readName(r),
+		Type:                    enum[warranty.ClaimType](r),
+		Description:             r.Text(),
+		IncidentDate:            r.Date(),
+		Status:                  enum[warranty.ClaimStatus](r),
+		StatusReason:            r.OptionalText(),
+		Resolution:              optionalEnum[warranty.Resolution](r),
+		ResolutionNote:          r.OptionalText(),
+		ReplacementSerialNumber: r.OptionalText(),
+		CreatedAt:               r.Time(),
+		UpdatedAt:               r.Time(),
+		ResolvedAt:              r.OptionalTime(),
 	}
-	if !r.Null(i + 10) {
-		resolution := enum[warranty.Resolution](r, i+10)
-		c.Resolution = &resolution
-	}
+	c.WarrantyID = c.Warranty.ID
 	return c
 }
 
 // readName reads the id, reference and product name of a warranty.
-func readName(r engine.Row, i int) warranty.WarrantyName {
+func readName(r *engine.Row) warranty.WarrantyName {
 	return warranty.WarrantyName{
-		ID:              r.ID(i),
-		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
-		ProductName:     r.Text(i + 2),
+		ID:              r.ID(),
+		ReferenceNumber: warranty.Reference(r.Text()),
+		ProductName:     r.Text(),
 	}
 }
 
@@ -53,7 +50,7 @@ func claim(ctx context.Context, q engine.Querier, user, id warranty.ID) (warrant
 	var c warranty.Claim
 	err := queryRow(ctx, q, `SELECT `+claimColumns+`
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r engine.Row) { c = readClaim(r, 0) }, user, id)
+		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r *engine.Row) { c = readClaim(r) }, user, id)
 	return c, err
 }
 
@@ -110,8 +107,8 @@ func claimWithRoles(ctx context.Context, q engine.Querier, user, id warranty.ID)
 			(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
 		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
 		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
-		func(r engine.Row) {
-			c, roles, sellerLinked = readClaim(r, 0), warranty.RolesOf(r.Int(16)), r.Int(17) > 0
+		func(r *engine.Row) {
+			c, roles, sellerLinked = readClaim(r), warranty.RolesOf(r.Int()), r.Int() > 0
 		}, user, id)
 	return c, roles, sellerLinked, err
 }

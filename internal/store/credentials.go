@@ -71,7 +71,7 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 	if token, ok := s.credentials.get(secret); ok {
 		epoch := int64(-1)
 		err := s.db.Query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`,
-			func(r engine.Row) error { epoch = r.Int(0); return nil }, token.User.ID)
+			func(r *engine.Row) error { epoch = r.Int(); return nil }, token.User.ID)
 		if err != nil || epoch == token.epoch {
 			return token.Credential, err
 		}
@@ -84,20 +84,20 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit,
 			t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
-		func(r engine.Row) {
+		func(r *engine.Row) {
 			token.Credential = Credential{
 				User:          readUser(r),
-				Disabled:      !r.Null(5),
-				ID:            r.ID(6),
-				TokenName:     r.Text(7),
-				Scopes:        warranty.ScopesOf(r.Int(8)),
-				RateLimit:     int(r.Int(9)),
-				ExpiresAt:     instant(r, 10),
-				RevokedAt:     optionalInstant(r, 11),
-				SecretExpires: optionalInstant(r, 12),
-				Hash:          warranty.Hash(r.Bytes(13)),
+				Disabled:      r.Set(),
+				ID:            r.ID(),
+				TokenName:     r.Text(),
+				Scopes:        warranty.ScopesOf(r.Int()),
+				RateLimit:     int(r.Int()),
+				ExpiresAt:     r.Time(),
+				RevokedAt:     r.OptionalTime(),
+				SecretExpires: r.OptionalTime(),
+				Hash:          warranty.Hash(r.Bytes()),
 			}
-			token.epoch = r.Int(14)
+			token.epoch = r.Int()
 		}, secret)
 	if err == nil {
 		s.credentials.put(secret, token)
@@ -110,14 +110,14 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
-		func(r engine.Row) {
+		func(r *engine.Row) {
 			c = Credential{
 				User:      readUser(r),
-				Disabled:  !r.Null(5),
-				ID:        r.ID(6),
-				ExpiresAt: instant(r, 7),
+				Disabled:  r.Set(),
+				ID:        r.ID(),
+				ExpiresAt: r.Time(),
 				Scopes:    warranty.AllScopes,
-				Hash:      warranty.Hash(r.Bytes(8)),
+				Hash:      warranty.Hash(r.Bytes()),
 			}
 		}, secret)
 	return c, err

@@ -15,12 +15,12 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 		cleared = false
 		finished, others := false, false
 		err := t.tx.Query(t.ctx, `SELECT 1 FROM milestones WHERE name = $1`,
-			func(engine.Row) error { finished = true; return nil }, milestone)
+			func(*engine.Row) error { finished = true; return nil }, milestone)
 		if err != nil {
 			return err
 		}
-		if err := t.tx.Query(t.ctx, `SELECT email FROM users`, func(r engine.Row) error {
-			others = others || !slices.Contains(people, r.Text(0))
+		if err := t.tx.Query(t.ctx, `SELECT email FROM users`, func(r *engine.Row) error {
+			others = others || !slices.Contains(people, r.Text())
 			return nil
 		}); err != nil || finished || others {
 			return err

@@ -11,8 +11,8 @@ import (
 // RecordDevice records that a locked account was used on a device. It reports whether this device
 // was known, and whether any other was.
 func (t *Tx) RecordDevice(user warranty.ID, device warranty.Hash, now time.Time) (known, others bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT device_hash FROM devices WHERE user_id = $1`, func(r engine.Row) error {
-		if warranty.Hash(r.Bytes(0)) == device {
+	err = t.tx.Query(t.ctx, `SELECT device_hash FROM devices WHERE user_id = $1`, func(r *engine.Row) error {
+		if warranty.Hash(r.Bytes()) == device {
 			known = true
 		} else {
 			others = true
@@ -35,6 +35,6 @@ func (t *Tx) ForgetDevices(user warranty.ID) error {
 func (s *Store) KnowsDevice(ctx context.Context, email string, device warranty.Hash) (known bool, err error) {
 	err = s.db.Query(ctx, `SELECT 1 FROM devices d JOIN users u ON u.id = d.user_id
 		WHERE u.email = $1 AND d.device_hash = $2`,
-		func(engine.Row) error { known = true; return nil }, email, device)
+		func(*engine.Row) error { known = true; return nil }, email, device)
 	return known, err
 }

@@ -12,22 +12,19 @@ import (
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
 	d.content_type, d.size_bytes, d.sha256, d.created_at`
 
-func readDocument(r engine.Row, i int) warranty.Document {
+func readDocument(r *engine.Row) warranty.Document {
 	d := warranty.Document{
-		ID:          r.ID(i),
-		WarrantyID:  r.ID(i + 2),
-		Warranty:    readName(r, i+2),
-		FileName:    r.Text(i + 5),
-		Type:        enum[warranty.DocumentType](r, i+6),
-		ContentType: r.Text(i + 7),
-		SizeBytes:   r.Int(i + 8),
-		SHA256:      hex.EncodeToString(r.Bytes(i + 9)),
-		CreatedAt:   instant(r, i+10),
+		ID:          r.ID(),
+		ClaimID:     r.OptionalID(),
+		Warranty:    readName(r),
+		FileName:    r.Text(),
+		Type:        enum[warranty.DocumentType](r),
+		ContentType: r.Text(),
+		SizeBytes:   r.Int(),
+		SHA256:      hex.EncodeToString(r.Bytes()),
+		CreatedAt:   r.Time(),
 	}
-	if !r.Null(i + 1) {
-		claim := r.ID(i + 1)
-		d.ClaimID = &claim
-	}
+	d.WarrantyID = d.Warranty.ID
 	return d
 }
 
@@ -36,7 +33,7 @@ func (s *Store) Document(ctx context.Context, user, id warranty.ID) (warranty.Do
 	var d warranty.Document
 	err := queryRow(ctx, s.db, `SELECT `+documentColumns+`
 		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r engine.Row) { d = readDocument(r, 0) }, user, id)
+		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r *engine.Row) { d = readDocument(r) }, user, id)
 	return d, err
 }
 
@@ -65,8 +62,8 @@ func (s *Store) ClaimDocuments(
 	err := s.db.Query(ctx, `SELECT `+documentColumns+` FROM documents d JOIN warranties w ON w.id = d.warranty_id
 		WHERE d.warranty_id = $2 AND d.claim_id = $3
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 3 AND item_id = d.id) ORDER BY d.id DESC`,
-		func(r engine.Row) error {
-			list = append(list, readDocument(r, 0))
+		func(r *engine.Row) error {
+			list = append(list, readDocument(r))
 			return nil
 		}, user, claim.WarrantyID, claim.ID)
 	return list, err
@@ -83,7 +80,7 @@ type File struct {
 // File returns the file of a document that the user has access to.
 func (s *Store) File(ctx context.Context, user, id warranty.ID) (File, error) {
 	var f File
-	err := queryRow(ctx, s.db, fileQuery, func(r engine.Row) { f = readFile(r) }, user, id)
+	err := queryRow(ctx, s.db, fileQuery, func(r *engine.Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 
@@ -91,12 +88,12 @@ const fileQuery = `SELECT ` + documentColumns + `, d.storage_key, d.uploader_id,
 	FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
 	WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`
 
-func readFile(r engine.Row) File {
+func readFile(r *engine.Row) File {
 	return File{
-		Document:   readDocument(r, 0),
-		StorageKey: r.Text(11),
-		Uploader:   r.ID(12),
-		Roles:      warranty.RolesOf(r.Int(13)),
+		Document:   readDocument(r),
+		StorageKey: r.Text(),
+		Uploader:   r.ID(),
+		Roles:      warranty.RolesOf(r.Int()),
 	}
 }
 
@@ -128,13 +125,14 @@ func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, 
 
 func uploaded(ctx context.Context, q engine.Querier, user warranty.ID) (sum int64, err error) {
 	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`,
-		func(r engine.Row) { sum = r.Int(0) }, user)
+		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }
 
 // RequireClaim returns ErrNotFound unless claim is a claim on the warranty.
 func (t *Tx) RequireClaim(claim, parent warranty.ID) error {
-	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`, func(engine.Row) {}, claim, parent)
+	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`,
+		func(*engine.Row) {}, claim, parent)
 }
 
 // LockFile returns the file of a document that the user has access to and locks its warranty until
@@ -146,7 +144,7 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
 		return f, err
 	}
-	err := queryRow(t.ctx, t.tx, fileQuery, func(r engine.Row) { f = readFile(r) }, user, id)
+	err := queryRow(t.ctx, t.tx, fileQuery, func(r *engine.Row) { f = readFile(r) }, user, id)
 	return f, err
 }
 

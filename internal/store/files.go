@@ -18,29 +18,25 @@ type Folder struct {
 
 const folderQuery = `SELECT id, folder_id FROM installation`
 
-func readFolder(r engine.Row) Folder {
-	f := Folder{Database: r.ID(0)}
-	if !r.Null(1) {
-		f.Folder = r.ID(1)
-	}
-	return f
+func readFolder(r *engine.Row) Folder {
+	return Folder{Database: r.ID(), Folder: r.ID()}
 }
 
 // Folder returns the folder that holds the files.
 func (s *Store) Folder(ctx context.Context) (f Folder, err error) {
-	err = queryRow(ctx, s.db, folderQuery, func(r engine.Row) { f = readFolder(r) })
+	err = queryRow(ctx, s.db, folderQuery, func(r *engine.Row) { f = readFolder(r) })
 	return f, err
 }
 
 // LockFolder is like Folder and locks it for a change until the transaction ends.
 func (t *Tx) LockFolder() (f Folder, err error) {
-	err = queryRow(t.ctx, t.tx, folderQuery+` /*pg: FOR UPDATE */`, func(r engine.Row) { f = readFolder(r) })
+	err = queryRow(t.ctx, t.tx, folderQuery+` /*pg: FOR UPDATE */`, func(r *engine.Row) { f = readFolder(r) })
 	return f, err
 }
 
 // ShareFolder is like Folder and prevents changes until the transaction ends.
 func (t *Tx) ShareFolder() (f Folder, err error) {
-	err = queryRow(t.ctx, t.tx, folderQuery+` /*pg: FOR SHARE */`, func(r engine.Row) { f = readFolder(r) })
+	err = queryRow(t.ctx, t.tx, folderQuery+` /*pg: FOR SHARE */`, func(r *engine.Row) { f = readFolder(r) })
 	return f, err
 }
 
@@ -60,7 +56,7 @@ func (t *Tx) ClaimFileSweep(now time.Time, every time.Duration) (bool, error) {
 // NewestFiles returns the storage keys of the newest documents.
 func (s *Store) NewestFiles(ctx context.Context, count int) (keys []string, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key FROM documents ORDER BY id DESC LIMIT $1`,
-		func(r engine.Row) error { keys = append(keys, r.Text(0)); return nil }, count)
+		func(r *engine.Row) error { keys = append(keys, r.Text()); return nil }, count)
 	return keys, err
 }
 
@@ -110,20 +106,21 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	}
 	// Read documents last, so that a document created in between is seen.
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files
-		WHERE storage_key IN (`+batchPlaceholders+`)`, func(r engine.Row) error {
-		unused[r.Text(0)] = readUnused(r)
+		WHERE storage_key IN (`+batchPlaceholders+`)`, func(r *engine.Row) error {
+		f := readUnused(r)
+		unused[f.Key] = f
 		return nil
 	}, args...)
 	if err != nil {
 		return nil, nil, err
 	}
 	err = s.db.Query(ctx, `SELECT storage_key FROM documents WHERE storage_key IN (`+batchPlaceholders+`)`,
-		func(r engine.Row) error { used[r.Text(0)] = true; return nil }, args...)
+		func(r *engine.Row) error { used[r.Text()] = true; return nil }, args...)
 	return used, unused, err
 }
 
-func readUnused(r engine.Row) UnusedFile {
-	return UnusedFile{Key: r.Text(0), State: FileState(r.Int(1)), Since: instant(r, 2)}
+func readUnused(r *engine.Row) UnusedFile {
+	return UnusedFile{Key: r.Text(), State: FileState(r.Int()), Since: r.Time()}
 }
 
 // UnusedFiles lists files that no document uses, by key. after is the last key of the previous
@@ -131,7 +128,7 @@ func readUnused(r engine.Row) UnusedFile {
 func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFile, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files
 		WHERE storage_key > $1 ORDER BY storage_key LIMIT $2`,
-		func(r engine.Row) error { list = append(list, readUnused(r)); return nil }, after, FileBatch)
+		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, after, FileBatch)
 	return list, err
 }
 
@@ -139,7 +136,7 @@ func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFil
 func (s *Store) DeletedFiles(ctx context.Context, by time.Time) (list []UnusedFile, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u WHERE state = 1 AND since <= $1
 		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
-		func(r engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
+		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
 	return list, err
 }
 
@@ -181,6 +178,6 @@ func (t *Tx) noteDeleted(now time.Time, where string, args ...any) error {
 func (t *Tx) DeletedBytes(user warranty.ID) (sum int64, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT)
 		FROM unused_files WHERE uploader_id = $1`,
-		func(r engine.Row) { sum = r.Int(0) }, user)
+		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }

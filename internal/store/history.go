@@ -22,17 +22,18 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 
 const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
 
-func readEvent(r engine.Row, i int) (warranty.Event, error) {
+func readEvent(r *engine.Row) (warranty.Event, error) {
 	e := warranty.Event{
-		ID:        r.ID(i),
-		At:        instant(r, i+1),
-		Actor:     r.Text(i + 2),
-		Door:      enum[warranty.Door](r, i+3),
-		TokenName: optionalText(r, i+4),
-		Action:    enum[warranty.Action](r, i+5),
-		SubjectID: r.ID(i + 6),
+		ID:        r.ID(),
+		At:        r.Time(),
+		Actor:     r.Text(),
+		Door:      enum[warranty.Door](r),
+		TokenName: r.OptionalText(),
+		Action:    enum[warranty.Action](r),
+		SubjectID: r.ID(),
 	}
-	return e, json.Unmarshal([]byte(r.Text(i+7)), &e.Changes)
+	err := json.Unmarshal([]byte(r.Text()), &e.Changes)
+	return e, err
 }
 
 // newestRecords bounds the records that the activity is read from, so that it is as fast for a user
@@ -45,9 +46,11 @@ func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]wa
 	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+eventColumns+`
 		FROM history h JOIN warranties w ON w.id = h.thread_id
 		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
-		ORDER BY h.id DESC LIMIT $3`, func(r engine.Row) error {
-		e, err := readEvent(r, 2)
-		list = append(list, warranty.Activity{Event: e, WarrantyID: r.ID(0), ProductName: r.Text(1)})
+		ORDER BY h.id DESC LIMIT $3`, func(r *engine.Row) error {
+		a := warranty.Activity{WarrantyID: r.ID(), ProductName: r.Text()}
+		var err error
+		a.Event, err = readEvent(r)
+		list = append(list, a)
 		return err
 	}, user, newestRecords, limit)
 	return list, err
@@ -66,8 +69,8 @@ func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warran
 	var list []warranty.Event
 	err := s.db.Query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 2 AND item_id = $3) ORDER BY h.id DESC`,
-		func(r engine.Row) error {
-			e, err := readEvent(r, 0)
+		func(r *engine.Row) error {
+			e, err := readEvent(r)
 			list = append(list, e)
 			return err
 		}, user, claim.WarrantyID, claim.ID)
@@ -91,12 +94,12 @@ func (s *Store) history(
 		FROM (SELECT count(*) AS total FROM history WHERE thread_id = $2) n
 		LEFT JOIN (SELECT * FROM history WHERE thread_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
 		WHERE `+allowed+` ORDER BY h.id DESC`,
-		func(r engine.Row) error {
-			total, found = r.Int(0), true
-			if r.Null(1) {
+		func(r *engine.Row) error {
+			total, found = r.Int(), true
+			if r.Null() {
 				return nil
 			}
-			e, err := readEvent(r, 1)
+			e, err := readEvent(r)
 			list = append(list, e)
 			return err
 		}, user, thread, p.Limit, p.Offset())

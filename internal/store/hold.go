@@ -100,13 +100,13 @@ func (s *Store) awaitHolders(ctx context.Context, list []awaited) error {
 		ids := []warranty.ID{a.id}
 		if a.id.IsZero() {
 			ids = nil
-			err := s.db.Query(ctx, a.busy, func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, a.user)
+			err := s.db.Query(ctx, a.busy, func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, a.user)
 			if err != nil {
 				return err
 			}
 		}
 		for _, id := range ids {
-			if err := s.db.Query(ctx, a.wait, func(engine.Row) error { return nil }, id); err != nil {
+			if err := s.db.Query(ctx, a.wait, func(*engine.Row) error { return nil }, id); err != nil {
 				return err
 			}
 		}

@@ -38,9 +38,9 @@ func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
 	earlier = &SavedResponse{User: k.User, Operation: k.Operation, Key: k.Key}
 	err = queryRow(t.ctx, t.tx, `SELECT fingerprint, response, created_at FROM idempotency
 		WHERE user_id = $1 AND operation = $2 AND key = $3`,
-		func(r engine.Row) {
-			copy(earlier.Fingerprint[:], r.Bytes(0))
-			earlier.Response, earlier.At = r.Text(1), instant(r, 2)
+		func(r *engine.Row) {
+			copy(earlier.Fingerprint[:], r.Bytes())
+			earlier.Response, earlier.At = r.Text(), r.Time()
 		}, k.User, k.Operation, k.Key)
 	return earlier, err
 }

@@ -34,8 +34,8 @@ func TestLikeFindsWhatIsWritten(t *testing.T) {
 		}
 		for _, q := range texts {
 			found := map[int64]bool{}
-			err := s.db.Query(ctx, `SELECT k FROM texts WHERE v LIKE $1 ESCAPE '\'`, func(r engine.Row) error {
-				found[r.Int(0)] = true
+			err := s.db.Query(ctx, `SELECT k FROM texts WHERE v LIKE $1 ESCAPE '\'`, func(r *engine.Row) error {
+				found[r.Int()] = true
 				return nil
 			}, like(q))
 			if err != nil {

@@ -108,7 +108,7 @@ type pageCounts struct{ epoch, tail, matches int64 }
 // use a.item_id. A long list is counted in blocks beforehand, and the result shows whether the
 // counts are still valid.
 func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, p warranty.Paging,
-	read func(engine.Row, int) T) (rows []T, total int64, err error) {
+	read func(*engine.Row) T) (rows []T, total int64, err error) {
 	if l.searches() {
 		release, err := s.searchGate.acquire(ctx, l.user)
 		if err != nil {
@@ -133,10 +133,10 @@ func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, 
 			args = append(args, rare)
 		}
 		rows = make([]T, 0, p.Limit)
-		err = s.db.Query(ctx, l.sql(columns, joins, rare != ""), func(r engine.Row) error {
-			got = pageCounts{r.Int(0), r.Int(1), r.Int(2)}
-			if !r.Null(3) {
-				rows = append(rows, read(r, 3))
+		err = s.db.Query(ctx, l.sql(columns, joins, rare != ""), func(r *engine.Row) error {
+			got = pageCounts{r.Int(), r.Int(), r.Int()}
+			if !r.Null() {
+				rows = append(rows, read(r))
 			}
 			return nil
 		}, args...)

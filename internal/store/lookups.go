@@ -15,7 +15,7 @@ func (s *Store) ExternalID(ctx context.Context, issuer warranty.ID, externalID s
 	var id warranty.ID
 	err := queryRow(ctx, s.db, `SELECT id FROM warranties
 		WHERE issuer_id = $1 AND external_id = $2 AND deleted_at IS NULL`,
-		func(r engine.Row) { id = r.ID(0) }, issuer, externalID)
+		func(r *engine.Row) { id = r.ID() }, issuer, externalID)
 	return id, err
 }
 
@@ -133,8 +133,8 @@ func (s *Store) references(
 	if err != nil {
 		return nil, err
 	}
-	return found, s.db.Query(ctx, byReference, func(r engine.Row) error {
-		found[written[r.Text(0)]] = r.ID(1)
+	return found, s.db.Query(ctx, byReference, func(r *engine.Row) error {
+		found[written[r.Text()]] = r.ID()
 		return nil
 	}, user, string(param))
 }
@@ -157,13 +157,13 @@ func (s *Store) identities(
 	if err != nil {
 		return nil, err
 	}
-	return found, s.db.Query(ctx, byIdentity, func(r engine.Row) error {
-		for text := range strings.FieldsFuncSeq(r.Text(1), func(c rune) bool { return c == ',' }) {
+	return found, s.db.Query(ctx, byIdentity, func(r *engine.Row) error {
+		of := list[r.Int()]
+		for text := range strings.FieldsFuncSeq(r.Text(), func(c rune) bool { return c == ',' }) {
 			var id warranty.ID
 			if _, err := hex.Decode(id[:], []byte(strings.ReplaceAll(text, "-", ""))); err != nil {
 				return err
 			}
-			of := list[r.Int(0)]
 			found[of] = append(found[of], id)
 		}
 		return nil
@@ -200,14 +200,15 @@ func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today 
 	err = s.db.Query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
 		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */
 		/*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
-		func(r engine.Row) error {
+		func(r *engine.Row) error {
 			w := warranty.Warranty{
-				Standing:  enum[warranty.Status](r, 1),
-				StartDate: date(r, 2),
-				EndDate:   date(r, 3),
+				ID:        r.ID(),
+				Standing:  enum[warranty.Status](r),
+				StartDate: r.Date(),
+				EndDate:   r.Date(),
 			}
 			w.Show(today)
-			statuses[r.ID(0)] = w.Status
+			statuses[w.ID] = w.Status
 			return nil
 		}, string(param))
 	for i := range found {

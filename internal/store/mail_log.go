@@ -27,12 +27,12 @@ func (t *Tx) CountMails(sender warranty.ID, recipient string, topic warranty.ID,
 	var c MailCounts
 	err := queryRow(t.ctx, t.tx, `SELECT count(DISTINCT mail_id), count(DISTINCT CASE WHEN recipient = $2 THEN mail_id END)
 		FROM mail_log WHERE sender_id = $1 AND at > $3`,
-		func(r engine.Row) { c.BySender, c.ToRecipient = r.Int(0), r.Int(1) }, sender, recipient, now.Add(-MailDay))
+		func(r *engine.Row) { c.BySender, c.ToRecipient = r.Int(), r.Int() }, sender, recipient, now.Add(-MailDay))
 	if err != nil {
 		return c, err
 	}
 	err = t.tx.Query(t.ctx, `SELECT at FROM mail_log WHERE recipient = $1 AND topic = $2 ORDER BY at DESC LIMIT 1`,
-		func(r engine.Row) error { c.LastOnTopic = instant(r, 0); return nil }, recipient, topic)
+		func(r *engine.Row) error { c.LastOnTopic = r.Time(); return nil }, recipient, topic)
 	return c, err
 }
 
@@ -61,7 +61,7 @@ func (t *Tx) AddToDigest(user, claim, sender warranty.ID, due time.Time) error {
 func (s *Store) DueDigests(ctx context.Context, now time.Time, limit int) ([]warranty.ID, error) {
 	var users []warranty.ID
 	err := s.db.Query(ctx, `SELECT DISTINCT user_id FROM mail_digest WHERE due_at <= $1 LIMIT $2`,
-		func(r engine.Row) error { users = append(users, r.ID(0)); return nil }, now, limit)
+		func(r *engine.Row) error { users = append(users, r.ID()); return nil }, now, limit)
 	return users, err
 }
 
@@ -77,8 +77,9 @@ type Digest struct {
 func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
 	d := Digest{senders: map[warranty.ID][]warranty.ID{}}
 	err := t.tx.Query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1
-		RETURNING claim_id, sender_id`, func(r engine.Row) error {
-		d.senders[r.ID(0)] = append(d.senders[r.ID(0)], r.ID(1))
+		RETURNING claim_id, sender_id`, func(r *engine.Row) error {
+		claim, sender := r.ID(), r.ID()
+		d.senders[claim] = append(d.senders[claim], sender)
 		return nil
 	}, user)
 	if err != nil {

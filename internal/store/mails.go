@@ -28,14 +28,14 @@ func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 		WHERE id IN (SELECT id FROM mails WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
 		RETURNING id, address, subject, body, code, attempts`,
-		func(r engine.Row) error {
+		func(r *engine.Row) error {
 			mails = append(mails, Mail{
-				ID:       r.ID(0),
-				To:       r.Text(1),
-				Subject:  r.Text(2),
-				Text:     r.Text(3),
-				Code:     r.Text(4),
-				Attempts: int(r.Int(5)),
+				ID:       r.ID(),
+				To:       r.Text(),
+				Subject:  r.Text(),
+				Text:     r.Text(),
+				Code:     r.Text(),
+				Attempts: int(r.Int()),
 			})
 			return nil
 		}, now, until, limit)

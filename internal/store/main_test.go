@@ -62,7 +62,7 @@ func newID() (id warranty.ID) {
 // number reads a single number.
 func number(t testing.TB, s *Store, sql string, args ...any) (n int64) {
 	t.Helper()
-	if err := queryRow(context.Background(), s.db, sql, func(r engine.Row) { n = r.Int(0) }, args...); err != nil {
+	if err := queryRow(context.Background(), s.db, sql, func(r *engine.Row) { n = r.Int() }, args...); err != nil {
 		t.Fatal(err)
 	}
 	return n

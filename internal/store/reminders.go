@@ -34,16 +34,17 @@ func (s *Store) WarrantiesEnding(
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 1 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.stage = $4 AND m.ends = w.end_date)
 		ORDER BY w.id LIMIT $5`,
-		func(r engine.Row) error {
-			list = append(list, Due{
-				Subject:   r.ID(0),
-				Name:      r.Text(1),
-				Reference: warranty.Reference(r.Text(2)),
-				Ends:      date(r, 3).Time(),
-				Person:    r.Text(4),
-				Email:     r.Text(5),
-				ends:      r.Int(3),
-			})
+		func(r *engine.Row) error {
+			d := Due{
+				Subject:   r.ID(),
+				Name:      r.Text(),
+				Reference: warranty.Reference(r.Text()),
+				ends:      r.Int(),
+				Person:    r.Text(),
+				Email:     r.Text(),
+			}
+			d.Ends = warranty.FromEpochDay(d.ends).Time()
+			list = append(list, d)
 			return nil
 		}, after, first, last, stage, limit)
 	return list, err
@@ -61,15 +62,16 @@ func (s *Store) TokensExpiring(
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 4 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
 		ORDER BY t.id LIMIT $5`,
-		func(r engine.Row) error {
-			list = append(list, Due{
-				Subject: r.ID(0),
-				Name:    r.Text(1),
-				Ends:    instant(r, 2),
-				Person:  r.Text(3),
-				Email:   r.Text(4),
-				ends:    r.Int(2),
-			})
+		func(r *engine.Row) error {
+			d := Due{
+				Subject: r.ID(),
+				Name:    r.Text(),
+				Ends:    r.Time(),
+				Person:  r.Text(),
+				Email:   r.Text(),
+			}
+			d.ends = d.Ends.UnixMicro()
+			list = append(list, d)
 			return nil
 		}, after, now, by, stage, limit)
 	return list, err

@@ -47,7 +47,7 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 	var users []warranty.ID
 	err = s.db.Query(ctx, `SELECT k.user_id FROM requests q JOIN tokens k ON k.id = q.token_id
 		GROUP BY k.user_id HAVING count(*) > $1`,
-		func(r engine.Row) error { users = append(users, r.ID(0)); return nil }, keep)
+		func(r *engine.Row) error { users = append(users, r.ID()); return nil }, keep)
 	for _, user := range users {
 		if err == nil {
 			err = s.Write(ctx, func(t *Tx) error { return t.PruneRequests(user, keep) })
@@ -59,19 +59,19 @@ func (s *Store) SweepRequests(ctx context.Context, before time.Time, keep int) e
 const requestColumns = `q.id, q.token_id, k.name, q.at, q.method, q.route, q.status, q.ms, q.request_id, q.address,
 	q.client, q.door`
 
-func readRequest(r engine.Row, i int) warranty.RequestRecord {
+func readRequest(r *engine.Row) warranty.RequestRecord {
 	return warranty.RequestRecord{
-		ID:        r.ID(i),
-		Token:     warranty.TokenName{ID: r.ID(i + 1), Name: r.Text(i + 2)},
-		At:        instant(r, i+3),
-		Method:    r.Text(i + 4),
-		Route:     r.Text(i + 5),
-		Status:    int(r.Int(i + 6)),
-		Ms:        int(r.Int(i + 7)),
-		RequestID: r.Text(i + 8),
-		Address:   r.Text(i + 9),
-		Client:    r.Text(i + 10),
-		Door:      enum[warranty.Door](r, i+11),
+		ID:        r.ID(),
+		Token:     warranty.TokenName{ID: r.ID(), Name: r.Text()},
+		At:        r.Time(),
+		Method:    r.Text(),
+		Route:     r.Text(),
+		Status:    int(r.Int()),
+		Ms:        int(r.Int()),
+		RequestID: r.Text(),
+		Address:   r.Text(),
+		Client:    r.Text(),
+		Door:      enum[warranty.Door](r),
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *Store) LastRequest(ctx context.Context, user, token warranty.ID) (warra
 	var last warranty.RequestRecord
 	err := queryRow(ctx, s.db, `SELECT `+requestColumns+` FROM requests q JOIN tokens k ON k.id = q.token_id
 		WHERE q.token_id = $2 AND k.user_id = $1 ORDER BY q.id DESC LIMIT 1`,
-		func(r engine.Row) { last = readRequest(r, 0) }, user, token)
+		func(r *engine.Row) { last = readRequest(r) }, user, token)
 	return last, err
 }
 
@@ -114,10 +114,10 @@ func (s *Store) requests(
 		LEFT JOIN (SELECT * FROM requests WHERE `+which+` ORDER BY id DESC LIMIT `+limit+` OFFSET `+offset+`) q ON 1 = 1
 		LEFT JOIN tokens k ON k.id = q.token_id
 		WHERE `+allowed+` ORDER BY q.id DESC`,
-		func(r engine.Row) error {
-			total, found = r.Int(0), true
-			if !r.Null(1) {
-				list = append(list, readRequest(r, 1))
+		func(r *engine.Row) error {
+			total, found = r.Int(), true
+			if !r.Null() {
+				list = append(list, readRequest(r))
 			}
 			return nil
 		}, append(args, p.Limit, p.Offset())...)

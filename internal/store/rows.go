@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
@@ -52,9 +51,9 @@ func enumNumber[T warranty.Enum](v T) int64 {
 }
 
 // queryRow reads the only row of a result. It returns ErrNotFound if there is none.
-func queryRow(ctx context.Context, q engine.Querier, sql string, read func(engine.Row), args ...any) error {
+func queryRow(ctx context.Context, q engine.Querier, sql string, read func(*engine.Row), args ...any) error {
 	found := false
-	err := q.Query(ctx, sql, func(r engine.Row) error {
+	err := q.Query(ctx, sql, func(r *engine.Row) error {
 		found = true
 		read(r)
 		return nil
@@ -65,24 +64,13 @@ func queryRow(ctx context.Context, q engine.Querier, sql string, read func(engin
 	return err
 }
 
-func optionalText(r engine.Row, i int) *string {
-	if r.Null(i) {
+func enum[T warranty.Enum](r *engine.Row) T { return warranty.EnumOf[T](r.Int()) }
+
+func optionalEnum[T warranty.Enum](r *engine.Row) *T {
+	n := r.Int()
+	if n == 0 {
 		return nil
 	}
-	s := r.Text(i)
-	return &s
-}
-
-func enum[T warranty.Enum](r engine.Row, i int) T { return warranty.EnumOf[T](r.Int(i)) }
-
-func date(r engine.Row, i int) warranty.Date { return warranty.FromEpochDay(r.Int(i)) }
-
-func instant(r engine.Row, i int) time.Time { return time.UnixMicro(r.Int(i)).UTC() }
-
-func optionalInstant(r engine.Row, i int) *time.Time {
-	if r.Null(i) {
-		return nil
-	}
-	t := instant(r, i)
-	return &t
+	v := warranty.EnumOf[T](n)
+	return &v
 }

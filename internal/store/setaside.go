@@ -21,7 +21,7 @@ func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
 func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int64, err error) {
 	err = queryRow(ctx, s.db, `SELECT count(*) FROM users h JOIN access a ON a.user_id = h.id AND a.kind = 1
 		WHERE h.set_aside_for = $1`,
-		func(r engine.Row) { n = r.Int(0) }, user)
+		func(r *engine.Row) { n = r.Int() }, user)
 	return n, err
 }
 
@@ -30,7 +30,7 @@ func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int
 func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 	var from []warranty.ID
 	err := t.tx.Query(t.ctx, `SELECT id FROM users WHERE set_aside_for = $1 ORDER BY id /*pg: FOR UPDATE */`,
-		func(r engine.Row) error { from = append(from, r.ID(0)); return nil }, user)
+		func(r *engine.Row) error { from = append(from, r.ID()); return nil }, user)
 	if err != nil {
 		return 0, err
 	}

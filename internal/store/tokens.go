@@ -11,17 +11,17 @@ import (
 const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,
 	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
 
-func readToken(r engine.Row, i int) warranty.Token {
+func readToken(r *engine.Row) warranty.Token {
 	return warranty.Token{
-		ID:                 r.ID(i),
-		Name:               r.Text(i + 1),
-		Prefix:             r.Text(i + 2),
-		Scopes:             warranty.ScopesOf(r.Int(i + 3)),
-		RateLimitPerMinute: int(r.Int(i + 4)),
-		ExpiresAt:          instant(r, i+5),
-		RevokedAt:          optionalInstant(r, i+6),
-		CreatedAt:          instant(r, i+7),
-		LastUsedAt:         optionalInstant(r, i+8),
+		ID:                 r.ID(),
+		Name:               r.Text(),
+		Prefix:             r.Text(),
+		Scopes:             warranty.ScopesOf(r.Int()),
+		RateLimitPerMinute: int(r.Int()),
+		ExpiresAt:          r.Time(),
+		RevokedAt:          r.OptionalTime(),
+		CreatedAt:          r.Time(),
+		LastUsedAt:         r.OptionalTime(),
 		Usage:              []warranty.DayUsage{},
 	}
 }
@@ -30,7 +30,7 @@ func readToken(r engine.Row, i int) warranty.Token {
 func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.Date) (warranty.Token, error) {
 	var token warranty.Token
 	err := queryRow(ctx, s.db, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
-		func(r engine.Row) { token = readToken(r, 0) }, id, user)
+		func(r *engine.Row) { token = readToken(r) }, id, user)
 	if err != nil {
 		return token, err
 	}
@@ -49,10 +49,10 @@ func (s *Store) Tokens(
 		FROM (SELECT count(*) AS n FROM tokens WHERE user_id = $1) c
 		LEFT JOIN (SELECT id FROM tokens WHERE user_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3) p ON 1 = 1
 		LEFT JOIN tokens t ON t.id = p.id ORDER BY t.id DESC`,
-		func(r engine.Row) error {
-			total = r.Int(0)
-			if !r.Null(1) {
-				tokens = append(tokens, readToken(r, 1))
+		func(r *engine.Row) error {
+			total = r.Int()
+			if !r.Null() {
+				tokens = append(tokens, readToken(r))
 			}
 			return nil
 		}, user, p.Limit, p.Offset())
@@ -66,8 +66,8 @@ func (s *Store) Tokens(
 func (s *Store) addUsage(ctx context.Context, tokens []warranty.Token, since warranty.Date) error {
 	for i := range tokens {
 		err := s.db.Query(ctx, `SELECT day, requests FROM token_usage
-			WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r engine.Row) error {
-			tokens[i].Usage = append(tokens[i].Usage, warranty.DayUsage{Date: date(r, 0), Requests: r.Int(1)})
+			WHERE token_id = $1 AND day > $2 ORDER BY day`, func(r *engine.Row) error {
+			tokens[i].Usage = append(tokens[i].Usage, warranty.DayUsage{Date: r.Date(), Requests: r.Int()})
 			return nil
 		}, tokens[i].ID, since)
 		if err != nil {
@@ -93,7 +93,7 @@ func activeTokens(
 ) (count, named int64, err error) {
 	err = queryRow(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
 		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
-		func(r engine.Row) { count, named = r.Int(0), r.Int(1) }, user, now, name)
+		func(r *engine.Row) { count, named = r.Int(), r.Int() }, user, now, name)
 	return count, named, err
 }
 
@@ -118,7 +118,7 @@ func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
 	var token warranty.Token
 	err := queryRow(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t
 		WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
-		func(r engine.Row) { token = readToken(r, 0) }, id, user)
+		func(r *engine.Row) { token = readToken(r) }, id, user)
 	return token, err
 }
 
@@ -159,7 +159,7 @@ func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
 	var ids []warranty.ID
 	err := t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id`,
-		func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, user)
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user)
 	return ids, err
 }
 

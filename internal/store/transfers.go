@@ -27,7 +27,7 @@ func (t *Tx) CancelTransfers(owner warranty.ID, now time.Time) ([]warranty.ID, e
 			JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
 		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL
 		ORDER BY w.id /*pg: FOR UPDATE OF w */`,
-		func(r engine.Row) error { ids = append(ids, r.ID(0)); return nil }, owner, now)
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, owner, now)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	// Lock the warranty before its offer, like every other transaction.
 	if err := queryRow(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
 		WHERE o.code_hash = $1 AND o.expires_at > $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
-		func(r engine.Row) { id = r.ID(0) }, code, now); err != nil {
+		func(r *engine.Row) { id = r.ID() }, code, now); err != nil {
 		return id, err
 	}
 	// If two accept concurrently, the second must fail here, as if it came later.

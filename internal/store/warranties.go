@@ -13,34 +13,31 @@ const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.ser
 	w.seller_name, w.seller_email, w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at,
 	w.external_id`
 
-// warrantyWidth is the number of columns in warrantyColumns.
-const warrantyWidth = 16
-
-func readWarranty(r engine.Row, i int) warranty.Warranty {
+func readWarranty(r *engine.Row) warranty.Warranty {
 	return warranty.Warranty{
-		ID:              r.ID(i),
-		ReferenceNumber: warranty.Reference(r.Text(i + 1)),
-		ProductName:     r.Text(i + 2),
-		Description:     optionalText(r, i+3),
-		SerialNumber:    optionalText(r, i+4),
-		Category:        optionalText(r, i+5),
-		Supplier:        optionalText(r, i+6),
-		SellerName:      optionalText(r, i+7),
-		SellerEmail:     optionalText(r, i+8),
-		StartDate:       date(r, i+9),
-		EndDate:         date(r, i+10),
-		Standing:        enum[warranty.Status](r, i+11),
-		Version:         r.Int(i + 12),
-		CreatedAt:       instant(r, i+13),
-		UpdatedAt:       instant(r, i+14),
-		ExternalID:      optionalText(r, i+15),
+		ID:              r.ID(),
+		ReferenceNumber: warranty.Reference(r.Text()),
+		ProductName:     r.Text(),
+		Description:     r.OptionalText(),
+		SerialNumber:    r.OptionalText(),
+		Category:        r.OptionalText(),
+		Supplier:        r.OptionalText(),
+		SellerName:      r.OptionalText(),
+		SellerEmail:     r.OptionalText(),
+		StartDate:       r.Date(),
+		EndDate:         r.Date(),
+		Standing:        enum[warranty.Status](r),
+		Version:         r.Int(),
+		CreatedAt:       r.Time(),
+		UpdatedAt:       r.Time(),
+		ExternalID:      r.OptionalText(),
 	}
 }
 
 // readWarrantyRoles reads a warranty followed by the user's roles on it.
-func readWarrantyRoles(r engine.Row, i int) warranty.Warranty {
-	w := readWarranty(r, i)
-	w.Roles = warranty.RolesOf(r.Int(i + warrantyWidth))
+func readWarrantyRoles(r *engine.Row) warranty.Warranty {
+	w := readWarranty(r)
+	w.Roles = warranty.RolesOf(r.Int())
 	return w
 }
 
@@ -50,7 +47,7 @@ const warrantyQuery = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` +
 // Warranty returns a warranty that the user has access to.
 func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Warranty, error) {
 	var w warranty.Warranty
-	err := queryRow(ctx, s.db, warrantyQuery, func(r engine.Row) { w = readWarrantyRoles(r, 0) }, user, id)
+	err := queryRow(ctx, s.db, warrantyQuery, func(r *engine.Row) { w = readWarrantyRoles(r) }, user, id)
 	return w, err
 }
 
@@ -110,7 +107,7 @@ func (s *Store) Ending(
 	err = s.db.Query(ctx, `SELECT `+warrantyColumns+`, a.roles
 		FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
 		ORDER BY a.end_date, a.item_id LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id`,
-		func(r engine.Row) error { list = append(list, readWarrantyRoles(r, 0)); return nil }, user, today, last, limit)
+		func(r *engine.Row) error { list = append(list, readWarrantyRoles(r)); return nil }, user, today, last, limit)
 	return list, err
 }
 
@@ -126,7 +123,7 @@ func (s *Store) EndDates(
 	defer release()
 	days := map[warranty.Date]int64{}
 	err = s.db.Query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
-		func(r engine.Row) error { days[date(r, 0)] = r.Int(1); return nil }, user, today, last)
+		func(r *engine.Row) error { days[r.Date()] = r.Int(); return nil }, user, today, last)
 	return days, err
 }
 
@@ -136,7 +133,7 @@ func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Refe
 ) {
 	err = queryRow(ctx, s.db, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
 		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`,
-		func(r engine.Row) { w, issuer = readWarranty(r, 0), r.Text(warrantyWidth) }, reference)
+		func(r *engine.Row) { w, issuer = readWarranty(r), r.Text() }, reference)
 	return w, issuer, err
 }
 
@@ -160,14 +157,14 @@ func (t *Tx) People(id warranty.ID) ([]Party, error) {
 	err := t.tx.Query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles
 		FROM access a JOIN users u ON u.id = a.user_id
 		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
-		func(r engine.Row) error {
+		func(r *engine.Row) error {
 			list = append(list, Party{
-				ID:       r.ID(0),
-				Name:     r.Text(1),
-				Email:    r.Text(2),
-				Verified: !r.Null(3),
-				Mails:    readChoices(r.Int(4)),
-				Roles:    warranty.RolesOf(r.Int(5)),
+				ID:       r.ID(),
+				Name:     r.Text(),
+				Email:    r.Text(),
+				Verified: r.Set(),
+				Mails:    readChoices(r.Int()),
+				Roles:    warranty.RolesOf(r.Int()),
 			})
 			return nil
 		}, id)
@@ -199,7 +196,7 @@ func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
 		user, id); err != nil {
 		return w, err
 	}
-	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r engine.Row) { w = readWarrantyRoles(r, 0) }, user, id)
+	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r *engine.Row) { w = readWarrantyRoles(r) }, user, id)
 	return w, err
 }
 

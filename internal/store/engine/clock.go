@@ -34,8 +34,8 @@ func (db *DB) SyncClock(ctx context.Context) error {
 func (e *sqliteBackend) now(context.Context) (time.Time, error) { return time.Time{}, nil }
 
 func (e *postgresBackend) now(ctx context.Context) (now time.Time, err error) {
-	err = e.Query(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, func(r Row) error {
-		now = time.UnixMicro(r.Int(0)).UTC()
+	err = e.Query(ctx, `SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint`, func(r *Row) error {
+		now = r.Time()
 		return nil
 	})
 	return now, err

@@ -41,7 +41,7 @@ func childWrites(path string) error {
 		return err
 	}
 	var last int64
-	err = queryRow(db, `SELECT coalesce(max(k), 0) FROM scratch`, func(r Row) { last = r.Int(0) })
+	err = queryRow(db, `SELECT coalesce(max(k), 0) FROM scratch`, func(r *Row) { last = r.Int() })
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func lost(t testing.TB, db *DB, acknowledged []int64) int {
 
 func checkIntegrity(t testing.TB, db *DB) {
 	t.Helper()
-	err := db.Query(context.Background(), `PRAGMA integrity_check`, func(r Row) error {
-		if r.Text(0) != "ok" {
-			t.Errorf("integrity: %s", r.Text(0))
+	err := db.Query(context.Background(), `PRAGMA integrity_check`, func(r *Row) error {
+		if result := r.Text(); result != "ok" {
+			t.Errorf("integrity: %s", result)
 		}
 		return nil
 	})

@@ -12,23 +12,12 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"warranty.example/svc/warranty"
 )
-
-// Row is one row of a result. Columns are read by position.
-type Row interface {
-	Null(i int) bool
-	Int(i int) int64
-	Text(i int) string
-	Bytes(i int) []byte
-	ID(i int) warranty.ID
-}
 
 // Querier reads rows. DB and Tx implement it.
 type Querier interface {
 	// Query calls each for every row of the result.
-	Query(ctx context.Context, sql string, each func(Row) error, args ...any) error
+	Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error
 }
 
 // Tx is a transaction.
@@ -117,7 +106,7 @@ func (db *DB) opened(ctx context.Context, err error) (*DB, error) {
 func (db *DB) Close() error { return db.backend.close() }
 
 // Query implements Querier.
-func (db *DB) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (db *DB) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
 	return db.backend.Query(ctx, sql, each, args...)
 }
 

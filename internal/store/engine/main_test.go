@@ -153,8 +153,8 @@ func put(k int, v string) func(Tx) error {
 func values(t testing.TB, db *DB) map[int64]string {
 	t.Helper()
 	rows := map[int64]string{}
-	err := db.Query(context.Background(), `SELECT k, v FROM scratch`, func(r Row) error {
-		rows[r.Int(0)] = r.Text(1)
+	err := db.Query(context.Background(), `SELECT k, v FROM scratch`, func(r *Row) error {
+		rows[r.Int()] = r.Text()
 		return nil
 	})
 	if err != nil {
@@ -166,9 +166,9 @@ func values(t testing.TB, db *DB) map[int64]string {
 var errNoRow = errors.New("no row")
 
 // queryRow reads the only row of a result.
-func queryRow(q Querier, sql string, read func(Row), args ...any) error {
+func queryRow(q Querier, sql string, read func(*Row), args ...any) error {
 	found := false
-	err := q.Query(background, sql, func(r Row) error { found = true; read(r); return nil }, args...)
+	err := q.Query(background, sql, func(r *Row) error { found = true; read(r); return nil }, args...)
 	if err == nil && !found {
 		err = errNoRow
 	}
@@ -177,13 +177,13 @@ func queryRow(q Querier, sql string, read func(Row), args ...any) error {
 
 // read is a small read.
 func read(ctx context.Context, q Querier) error {
-	return q.Query(ctx, `SELECT 1 FROM users LIMIT 1`, func(Row) error { return nil })
+	return q.Query(ctx, `SELECT 1 FROM users LIMIT 1`, func(*Row) error { return nil })
 }
 
 // number reads a single number.
 func number(t testing.TB, db *DB, sql string, args ...any) (n int64) {
 	t.Helper()
-	if err := queryRow(db, sql, func(r Row) { n = r.Int(0) }, args...); err != nil {
+	if err := queryRow(db, sql, func(r *Row) { n = r.Int() }, args...); err != nil {
 		t.Fatal(err)
 	}
 	return n

@@ -33,8 +33,8 @@ func schema(t testing.TB, db *DB) string {
 	}
 	lines := []string{}
 	for _, question := range append(questions, `SELECT concat('applied ', version_id) FROM goose_db_version`) {
-		err := db.Query(context.Background(), question, func(r Row) error {
-			lines = append(lines, strings.Join(strings.Fields(r.Text(0)), " "))
+		err := db.Query(context.Background(), question, func(r *Row) error {
+			lines = append(lines, strings.Join(strings.Fields(r.Text()), " "))
 			return nil
 		})
 		if err != nil {

@@ -92,7 +92,7 @@ func openPostgres(ctx context.Context, url string, encode encoder) (*postgresBac
 	return e, nil
 }
 
-func (e *postgresBackend) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (e *postgresBackend) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
 	var err error
@@ -103,7 +103,7 @@ func (e *postgresBackend) Query(ctx context.Context, sql string, each func(Row) 
 		var rows pgx.Rows
 		rows, err = e.pool.Query(ctx, e.dialect.sql(sql), e.args(args)...)
 		if err == nil {
-			err = eachRow(rows, func(r Row) error { delivered = true; return each(r) })
+			err = eachRow(rows, func(r *Row) error { delivered = true; return each(r) })
 		}
 		if err == nil || delivered || ctx.Err() != nil || !lostConnection(err) {
 			break
@@ -124,12 +124,13 @@ func (e *postgresBackend) outcome(guarded context.Context, err error) error {
 	return classifyPostgres(err)
 }
 
-func eachRow(rows pgx.Rows, each func(Row) error) error {
+func eachRow(rows pgx.Rows, each func(*Row) error) error {
 	defer rows.Close()
 	row := &postgresRow{}
+	row.columns = row
 	for rows.Next() {
-		row.values = rows.RawValues()
-		if err := each(row); err != nil {
+		row.values, row.next = rows.RawValues(), 0
+		if err := each(&row.Row); err != nil {
 			return err
 		}
 	}
@@ -203,8 +204,8 @@ const tableWriters = `FROM pg_locks WHERE locktype = 'relation' AND relation = $
 // transaction age, so a long transaction that only reads, or is not ours, does not block it.
 func (e *postgresBackend) fence(ctx context.Context, table string) (func(context.Context) (bool, error), error) {
 	var writers []string
-	err := e.Query(ctx, `SELECT DISTINCT virtualtransaction `+tableWriters, func(r Row) error {
-		writers = append(writers, r.Text(0))
+	err := e.Query(ctx, `SELECT DISTINCT virtualtransaction `+tableWriters, func(r *Row) error {
+		writers = append(writers, r.Text())
 		return nil
 	}, table)
 	if err != nil {
@@ -217,7 +218,7 @@ func (e *postgresBackend) fence(ctx context.Context, table string) (func(context
 		}
 		err = e.Query(ctx, `SELECT count(*) `+tableWriters+`
 			AND virtualtransaction IN (SELECT json_array_elements_text($2))`,
-			func(r Row) error { passed = r.Int(0) == 0; return nil }, table, string(names))
+			func(r *Row) error { passed = r.Int() == 0; return nil }, table, string(names))
 		return passed, err
 	}, err
 }
@@ -336,7 +337,7 @@ func (t *postgresTx) Exec(ctx context.Context, sql string, args ...any) (int64, 
 	return count, err
 }
 
-func (t *postgresTx) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (t *postgresTx) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
 	t.queue = append(t.queue, statement{sql: t.backend.dialect.sql(sql), args: t.backend.args(args)})
 	return t.flush(ctx, func(results pgx.BatchResults) error {
 		rows, err := results.Query()
@@ -419,11 +420,14 @@ func (e *postgresBackend) args(args []any) []any {
 }
 
 // postgresRow reads the binary values directly, without the cost of scanning.
-type postgresRow struct{ values [][]byte }
+type postgresRow struct {
+	Row
+	values [][]byte
+}
 
-func (r *postgresRow) Null(i int) bool { return r.values[i] == nil }
+func (r *postgresRow) null(i int) bool { return r.values[i] == nil }
 
-func (r *postgresRow) Int(i int) int64 {
+func (r *postgresRow) int(i int) int64 {
 	switch v := r.values[i]; len(v) {
 	case 8:
 		return int64(binary.BigEndian.Uint64(v))
@@ -435,9 +439,9 @@ func (r *postgresRow) Int(i int) int64 {
 	return 0
 }
 
-func (r *postgresRow) Text(i int) string  { return string(r.values[i]) }
-func (r *postgresRow) Bytes(i int) []byte { return slices.Clone(r.values[i]) }
-func (r *postgresRow) ID(i int) warranty.ID {
+func (r *postgresRow) text(i int) string  { return string(r.values[i]) }
+func (r *postgresRow) bytes(i int) []byte { return slices.Clone(r.values[i]) }
+func (r *postgresRow) id(i int) warranty.ID {
 	var id warranty.ID
 	copy(id[:], r.values[i])
 	return id

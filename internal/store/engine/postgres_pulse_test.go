@@ -60,7 +60,7 @@ func TestAFrozenServerIsGivenUp(t *testing.T) {
 func TestASlowStatementIsNotGivenUp(t *testing.T) {
 	t.Parallel()
 	db := open(t, testenv.Postgres(t))
-	if err := db.Query(context.Background(), `SELECT pg_sleep(6)`, func(Row) error { return nil }); err != nil {
+	if err := db.Query(context.Background(), `SELECT pg_sleep(6)`, func(*Row) error { return nil }); err != nil {
 		t.Error(err)
 	}
 }
@@ -97,7 +97,7 @@ func TestTheServerEndsWhatIsLeftOpen(t *testing.T) {
 	setting := func(address, name string) (value string) {
 		db := open(t, address)
 		if err := db.Write(context.Background(), func(tx Tx) error {
-			return queryRow(tx, `SELECT current_setting($1)`, func(r Row) { value = r.Text(0) }, name)
+			return queryRow(tx, `SELECT current_setting($1)`, func(r *Row) { value = r.Text() }, name)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +135,7 @@ func TestATransactionThatIsIdleIsUndone(t *testing.T) {
 			return err
 		}
 		pid := int64(0)
-		if err := queryRow(tx, `SELECT pg_backend_pid()`, func(r Row) { pid = r.Int(0) }); err != nil {
+		if err := queryRow(tx, `SELECT pg_backend_pid()`, func(r *Row) { pid = r.Int() }); err != nil {
 			return err
 		}
 		testenv.Wait(t, "the server to end the transaction", func() bool {

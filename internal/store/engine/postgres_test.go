@@ -91,7 +91,7 @@ func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 			k := i*100_000 + n
 			err := db.Write(context.Background(), func(tx Tx) error {
 				// A read first, so that the transaction takes several round trips.
-				if err := queryRow(tx, `SELECT count(*) FROM tally WHERE k = $1`, func(Row) {}, k); err != nil {
+				if err := queryRow(tx, `SELECT count(*) FROM tally WHERE k = $1`, func(*Row) {}, k); err != nil {
 					return err
 				}
 				return tx.Later(background, `INSERT INTO tally (k) VALUES ($1)`, k)
@@ -115,8 +115,8 @@ func TestNothingIsDoubledOrLostInAnOutage(t *testing.T) {
 	rows := map[int64]int{}
 	for tries := 0; ; tries++ {
 		clear(rows)
-		err := db.Query(context.Background(), `SELECT k, count(*) FROM tally GROUP BY k`, func(r Row) error {
-			rows[r.Int(0)] = int(r.Int(1))
+		err := db.Query(context.Background(), `SELECT k, count(*) FROM tally GROUP BY k`, func(r *Row) error {
+			rows[r.Int()] = int(r.Int())
 			return nil
 		})
 		if err == nil {
@@ -144,9 +144,9 @@ func TestAConnectionLostAmongRows(t *testing.T) {
 	p, database := newProxy(t)
 	db := open(t, database)
 	last := int64(0)
-	err := db.Query(context.Background(), `SELECT i FROM generate_series(1::bigint, 3000000) i`, func(r Row) error {
-		if r.Int(0) != last+1 {
-			t.Fatalf("%d came after %d", r.Int(0), last)
+	err := db.Query(context.Background(), `SELECT i FROM generate_series(1::bigint, 3000000) i`, func(r *Row) error {
+		if i := r.Int(); i != last+1 {
+			t.Fatalf("%d came after %d", i, last)
 		}
 		if last++; last == 1 {
 			p.Drop()
@@ -262,7 +262,7 @@ func TestSerializationFailuresAreTriedAgain(t *testing.T) {
 				return err
 			}
 			was := ""
-			if err := queryRow(tx, `SELECT v FROM scratch WHERE k = 1`, func(r Row) { was = r.Text(0) }); err != nil {
+			if err := queryRow(tx, `SELECT v FROM scratch WHERE k = 1`, func(r *Row) { was = r.Text() }); err != nil {
 				return err
 			}
 			if !met {

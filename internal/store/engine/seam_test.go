@@ -32,9 +32,9 @@ func TestPlaceholdersBindByNumber(t *testing.T) {
 			t.Fatal(err)
 		}
 		err := db.Query(ctx, `SELECT v, k FROM scratch
-			WHERE v = $2 AND k = $1 AND k < $10 AND k + $9 = $3 AND $4 = $5 AND $6 = $7 AND $8 <> ''`, func(r Row) error {
-			if r.Text(0) != "eins" || r.Int(1) != 1 {
-				t.Errorf("read %s, %d", r.Text(0), r.Int(1))
+			WHERE v = $2 AND k = $1 AND k < $10 AND k + $9 = $3 AND $4 = $5 AND $6 = $7 AND $8 <> ''`, func(r *Row) error {
+			if v, k := r.Text(), r.Int(); v != "eins" || k != 1 {
+				t.Errorf("read %s, %d", v, k)
 			}
 			return errFound
 		}, 1, "eins", 3, "a", "a", "b", "b", "c", 2, 10)
@@ -76,18 +76,18 @@ func TestValuesComeBackAsTheyWent(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-			err := queryRow(db, `SELECT v, b, u, k FROM scratch WHERE k = $1`, func(r Row) {
-				if r.Null(0) != (want.v == nil) || want.v != nil && r.Text(0) != *want.v {
-					t.Errorf("%s: text is read as %q, null %v", want.name, r.Text(0), r.Null(0))
+			err := queryRow(db, `SELECT v, b, u, k FROM scratch WHERE k = $1`, func(r *Row) {
+				if got := r.OptionalText(); (got == nil) != (want.v == nil) || got != nil && *got != *want.v {
+					t.Errorf("%s: text is read as %v", want.name, got)
 				}
-				if r.Null(1) != (want.b == nil) || !bytes.Equal(r.Bytes(1), want.b) {
-					t.Errorf("%s: bytes are read as %v, null %v", want.name, r.Bytes(1), r.Null(1))
+				if null, got := r.Null(), r.Bytes(); null != (want.b == nil) || !bytes.Equal(got, want.b) {
+					t.Errorf("%s: bytes are read as %v, null %v", want.name, got, null)
 				}
-				if r.Null(2) != (want.u == nil) || want.u != nil && r.ID(2) != *want.u {
-					t.Errorf("%s: id is read as %v", want.name, r.ID(2))
+				if got := r.OptionalID(); (got == nil) != (want.u == nil) || got != nil && *got != *want.u {
+					t.Errorf("%s: id is read as %v", want.name, got)
 				}
-				if r.Int(3) != int64(i) {
-					t.Errorf("%s: key is read as %d", want.name, r.Int(3))
+				if got := r.Int(); got != int64(i) {
+					t.Errorf("%s: key is read as %d", want.name, got)
 				}
 			}, i)
 			if err != nil {
@@ -109,8 +109,8 @@ func TestNumbersComeBackAsTheyWent(t *testing.T) {
 		} {
 			err := db.Write(context.Background(), func(tx Tx) error {
 				return queryRow(tx, `INSERT INTO numbers (small, middle, big) VALUES ($1, $2, $3)
-					RETURNING small, middle, big`, func(r Row) {
-					if got := [3]int64{r.Int(0), r.Int(1), r.Int(2)}; got != want {
+					RETURNING small, middle, big`, func(r *Row) {
+					if got := [3]int64{r.Int(), r.Int(), r.Int()}; got != want {
 						t.Errorf("%v is read as %v", want, got)
 					}
 				}, want[0], want[1], want[2])
@@ -257,7 +257,7 @@ func TestReadsSeeWhatWasAcknowledged(t *testing.T) {
 				}
 				found := false
 				err := db.Query(context.Background(), `SELECT 1 FROM scratch WHERE k = $1`,
-					func(Row) error { found = true; return nil }, k)
+					func(*Row) error { found = true; return nil }, k)
 				if err != nil || !found {
 					t.Errorf("%d is missing: %v", k, err)
 				}
@@ -277,7 +277,7 @@ func TestReadsDoNotSeeWhatIsUnderWay(t *testing.T) {
 			if rows := values(t, db); len(rows) != 0 {
 				t.Errorf("read %v before it was committed", rows)
 			}
-			return queryRow(tx, `SELECT 1 FROM scratch WHERE k = $1`, func(Row) {}, 1) // the transaction sees its own writes
+			return queryRow(tx, `SELECT 1 FROM scratch WHERE k = $1`, func(*Row) {}, 1) // the transaction sees its own writes
 		})
 		if err != nil {
 			t.Error(err)
@@ -293,7 +293,7 @@ func TestACancelledCallerWritesNothing(t *testing.T) {
 		if err := db.Write(cancelled, put(1, "x")); !errors.Is(err, context.Canceled) {
 			t.Errorf("write with a canceled context: %v", err)
 		}
-		if err := db.Query(cancelled, `SELECT 1`, func(Row) error { return nil }); err == nil {
+		if err := db.Query(cancelled, `SELECT 1`, func(*Row) error { return nil }); err == nil {
 			t.Error("read with a canceled context succeeded")
 		}
 		if rows := values(t, db); len(rows) != 0 {
@@ -396,7 +396,7 @@ func TestCloseLosesNothing(t *testing.T) {
 				t.Errorf("close again: %v", err)
 			}
 			soon, cancel := context.WithTimeout(context.Background(), testenv.Patience)
-			if err := db.Query(soon, `SELECT 1`, func(Row) error { return nil }); !isUnavailable(err) {
+			if err := db.Query(soon, `SELECT 1`, func(*Row) error { return nil }); !isUnavailable(err) {
 				t.Errorf("read after close: %v", err)
 			}
 			if err := db.Ping(soon); !isUnavailable(err) {

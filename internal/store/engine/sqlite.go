@@ -130,7 +130,7 @@ func (e *sqliteBackend) connect(f sqliteFile) (*sqliteConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &sqliteConn{Conn: c, dialect: e.dialect, encode: e.encode, statements: map[string]*sqlite3.Stmt{}}
+	conn := &sqliteConn{Conn: c, dialect: e.dialect, encode: e.encode, statements: map[string]*sqliteStmt{}}
 	e.opened = append(e.opened, conn)
 	return conn, f.configure(c)
 }
@@ -160,7 +160,7 @@ func (f sqliteFile) configure(c *sqlite3.Conn) error {
 	return nil
 }
 
-func (e *sqliteBackend) Query(ctx context.Context, sql string, each func(Row) error, args ...any) error {
+func (e *sqliteBackend) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
 	select {
 	case <-e.readers.free:
 	case <-e.stop:
@@ -180,7 +180,7 @@ func (e *sqliteBackend) ping(ctx context.Context) error {
 		return unavailable(errFailed)
 	default:
 	}
-	return e.Query(ctx, `SELECT 1`, func(Row) error { return nil })
+	return e.Query(ctx, `SELECT 1`, func(*Row) error { return nil })
 }
 
 // fence always passes: there is one writer, so transactions never overlap.
@@ -229,22 +229,24 @@ type sqliteConn struct {
 	*sqlite3.Conn
 	dialect    *dialect
 	encode     encoder
-	statements map[string]*sqlite3.Stmt
+	statements map[string]*sqliteStmt
 }
 
-func (c *sqliteConn) statement(sql string) (*sqlite3.Stmt, error) {
+func (c *sqliteConn) statement(sql string) (*sqliteStmt, error) {
 	if stmt, ok := c.statements[sql]; ok {
 		return stmt, nil
 	}
-	stmt, _, err := c.PrepareFlags(c.dialect.sql(sql), sqlite3.PREPARE_PERSISTENT)
+	prepared, _, err := c.PrepareFlags(c.dialect.sql(sql), sqlite3.PREPARE_PERSISTENT)
 	if err != nil {
 		return nil, fmt.Errorf("prepare %q: %w", sql, err)
 	}
+	stmt := &sqliteStmt{Stmt: prepared}
+	stmt.row.columns = stmt
 	c.statements[sql] = stmt
 	return stmt, nil
 }
 
-func (c *sqliteConn) Query(_ context.Context, sql string, each func(Row) error, args ...any) error {
+func (c *sqliteConn) Query(_ context.Context, sql string, each func(*Row) error, args ...any) error {
 	stmt, err := c.statement(sql)
 	if err != nil {
 		return err
@@ -254,7 +256,8 @@ func (c *sqliteConn) Query(_ context.Context, sql string, each func(Row) error, 
 		return err
 	}
 	for stmt.Step() {
-		if err := each(sqliteRow{stmt}); err != nil {
+		stmt.row.next = 0
+		if err := each(&stmt.row); err != nil {
 			return err
 		}
 	}
@@ -263,7 +266,7 @@ func (c *sqliteConn) Query(_ context.Context, sql string, each func(Row) error, 
 
 func (c *sqliteConn) Exec(ctx context.Context, sql string, args ...any) (int64, error) {
 	before := c.TotalChanges()
-	err := c.Query(ctx, sql, func(Row) error { return nil }, args...)
+	err := c.Query(ctx, sql, func(*Row) error { return nil }, args...)
 	return c.TotalChanges() - before, err
 }
 
@@ -274,7 +277,7 @@ func (c *sqliteConn) Later(ctx context.Context, sql string, args ...any) error {
 
 func (c *sqliteConn) Expect(ctx context.Context, refusal error, sql string, args ...any) error {
 	rows, before := int64(0), c.TotalChanges()
-	err := c.Query(ctx, sql, func(Row) error { rows++; return nil }, args...)
+	err := c.Query(ctx, sql, func(*Row) error { rows++; return nil }, args...)
 	if err == nil && rows+c.TotalChanges()-before != 1 {
 		err = refusal
 	}
@@ -289,7 +292,7 @@ func (c *sqliteConn) close() error {
 	return errors.Join(err, c.Conn.Close())
 }
 
-func (c *sqliteConn) bind(stmt *sqlite3.Stmt, args []any) error {
+func (c *sqliteConn) bind(stmt *sqliteStmt, args []any) error {
 	for i, arg := range args {
 		var err error
 		switch v := c.encode.value(arg).(type) {
@@ -311,14 +314,18 @@ func (c *sqliteConn) bind(stmt *sqlite3.Stmt, args []any) error {
 	return nil
 }
 
-type sqliteRow struct{ stmt *sqlite3.Stmt }
+// sqliteStmt is a prepared statement and its current row.
+type sqliteStmt struct {
+	*sqlite3.Stmt
+	row Row
+}
 
-func (r sqliteRow) Null(i int) bool    { return r.stmt.ColumnType(i) == sqlite3.NULL }
-func (r sqliteRow) Int(i int) int64    { return r.stmt.ColumnInt64(i) }
-func (r sqliteRow) Text(i int) string  { return r.stmt.ColumnText(i) }
-func (r sqliteRow) Bytes(i int) []byte { return r.stmt.ColumnBlob(i, nil) }
-func (r sqliteRow) ID(i int) warranty.ID {
+func (s *sqliteStmt) null(i int) bool    { return s.ColumnType(i) == sqlite3.NULL }
+func (s *sqliteStmt) int(i int) int64    { return s.ColumnInt64(i) }
+func (s *sqliteStmt) text(i int) string  { return s.ColumnText(i) }
+func (s *sqliteStmt) bytes(i int) []byte { return s.ColumnBlob(i, nil) }
+func (s *sqliteStmt) id(i int) warranty.ID {
 	var id warranty.ID
-	copy(id[:], r.stmt.ColumnRawBlob(i))
+	copy(id[:], s.ColumnRawBlob(i))
 	return id
 }
