@@ -167,7 +167,7 @@ func TestFailuresAreKeptWithTheirReasons(t *testing.T) {
 	}
 	rows := read(failures)
 	if len(rows) != 3 || strings.Join(rows[0], ",") != "Product,Start date,End date,svc_line,svc_error" ||
-		rows[1][0] != "'=Bad" || rows[1][3] != "3" || !strings.HasPrefix(rows[1][4], "end_date: The last day") ||
+		rows[1][0] != "'=Bad" || rows[1][3] != "3" || !strings.HasPrefix(rows[1][4], "end_date: Must be on or after") ||
 		rows[2][3] != "4" {
 		t.Fatalf("%q", rows)
 	}
