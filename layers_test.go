@@ -26,7 +26,7 @@ var arrows = map[string]string{
 	"api":      "warranty",
 	"client":   "api warranty",
 
-	"internal/config":       "internal/limit internal/mail internal/netaddr",
+	"internal/config":       "internal/limit internal/mail internal/netaddr internal/store/engine",
 	"internal/netaddr":      "",
 	"internal/version":      "",
 	"internal/credentials":  "api warranty",
@@ -34,7 +34,7 @@ var arrows = map[string]string{
 	"internal/mail":         "internal/netaddr warranty",
 	"internal/files":        "warranty",
 	"internal/store":        "internal/store/engine warranty",
-	"internal/store/engine": "warranty",
+	"internal/store/engine": "internal/netaddr warranty",
 	"internal/service":      "api internal/files internal/mail internal/store warranty",
 	"internal/rest":         "api warranty",
 	"internal/mcp":          "api warranty",
@@ -60,8 +60,8 @@ var arrows = map[string]string{
 // homes say where what comes from outside may be imported. A name stands for
 // everything below it.
 var homes = map[string]string{
-	"database/sql":                        "internal/store/engine e2e/torture",                                  // goose wants it, for migrations alone
-	"github.com/jackc/pgx/v5":             "internal/config internal/store/engine internal/testenv e2e/torture", // config asks the driver whether it understands an address
+	"database/sql":                        "internal/store/engine e2e/torture", // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/store/engine internal/testenv e2e/torture",
 	"github.com/ncruces/go-sqlite3":       "internal/store/engine e2e/torture",
 	"github.com/pressly/goose/v3":         "internal/store/engine",
 	"github.com/redis/go-redis/v9":        "internal/limit",

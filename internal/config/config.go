@@ -15,6 +15,7 @@ import (
 
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store/engine"
 )
 
 // Config holds the parsed settings. Database can contain a password: log the Config
@@ -50,7 +51,7 @@ type Config struct {
 }
 
 // IsPostgres reports whether Database is a PostgreSQL URL.
-func (c Config) IsPostgres() bool { return isPostgres(c.Database) }
+func (c Config) IsPostgres() bool { return engine.IsPostgres(c.Database) }
 
 // AddFlags declares every setting as a flag of fs. The flags accept any value. Load
 // validates them, so that flags and environment variables give the same errors.

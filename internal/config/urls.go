@@ -5,9 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"warranty.example/svc/internal/netaddr"
+	"warranty.example/svc/internal/store/engine"
 )
 
 // Errors in this file never include the value, nor url.Parse's error, which does:
@@ -44,13 +43,8 @@ func setPublicURL(c *Config, v string) error {
 	return nil
 }
 
-// isPostgres reports whether v is a PostgreSQL URL.
-func isPostgres(v string) bool {
-	return strings.HasPrefix(v, "postgres://") || strings.HasPrefix(v, "postgresql://")
-}
-
 func checkDatabase(v string) error {
-	if !isPostgres(v) {
+	if !engine.IsPostgres(v) {
 		if strings.Contains(v, "://") {
 			return errors.New("must be a file path or start with postgres://")
 		}
@@ -62,15 +56,6 @@ func checkDatabase(v string) error {
 		}
 		return checkPath(v)
 	}
-	u, err := url.Parse(v)
-	if err != nil {
-		return netaddr.ErrURL
-	}
-	if u.Host == "" && u.Query().Get("host") == "" {
-		return errors.New("has no host")
-	}
-	if _, err := pgxpool.ParseConfig(v); err != nil {
-		return errors.New("is not a valid PostgreSQL URL; check the parameters after the ?")
-	}
-	return nil
+	_, err := engine.ParsePostgres(v)
+	return err
 }

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -70,7 +69,7 @@ type DB struct {
 // Open opens a PostgreSQL database by its address, or a SQLite file by its path, and migrates its
 // schema.
 func Open(ctx context.Context, database string, c Config) (*DB, error) {
-	if !strings.HasPrefix(database, "postgres://") && !strings.HasPrefix(database, "postgresql://") {
+	if !IsPostgres(database) {
 		return openFile(ctx, sqliteFile{path: database}, c)
 	}
 	b, err := openPostgres(ctx, database, c.Encode)

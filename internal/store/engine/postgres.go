@@ -54,13 +54,9 @@ const (
 )
 
 func openPostgres(ctx context.Context, url string, encode encoder) (*postgresBackend, error) {
-	config, err := pgxpool.ParseConfig(url)
+	config, err := ParsePostgres(url)
 	if err != nil {
-		return nil, errors.New("invalid PostgreSQL address: use postgres://user:password@host:port/database")
-	}
-	switch config.ConnConfig.DefaultQueryExecMode {
-	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
-		return nil, errors.New("default_query_exec_mode must be cache_statement, or cache_describe behind PgBouncer")
+		return nil, fmt.Errorf("the PostgreSQL URL %w", err)
 	}
 	if !strings.Contains(url, "pool_max_conns") {
 		config.MaxConns = max(config.MaxConns, minPool)
