@@ -11,61 +11,71 @@ import (
 	"warranty.example/svc/internal/limit"
 )
 
-// Limits of connections. One address may have [Server.ConnectionsPerAddress] of them.
+// Connection limits. The limit per address is [Server.ConnectionsPerAddress].
 const (
 	maxConnections = 10_000
-	// crowdedIdle is how long a connection may be idle while the server is nearly full.
+	// crowdedIdle is the idle timeout while the server is nearly full.
 	crowdedIdle = 5 * time.Second
-	// refusalPeriod is how often refused connections are logged at most.
+	// refusalPeriod is the minimum time between log lines about refused connections.
 	refusalPeriod = time.Minute
 )
 
 // Reasons for refusing a connection.
 const (
-	addressFull = "address" // the address has as many connections as it may have
-	serverFull  = "server"  // the server has, and none of them is idle
+	addressFull = "address" // the address has reached its limit
+	serverFull  = "server"  // the server has reached its limit and no connection is idle
 )
 
-// connections is a listener that bounds how many connections are open, in all and
-// per address. It closes what is too much before a byte is read.
+// connections is a listener that limits the number of open connections, in total
+// and per address. It closes excess connections before reading from them.
 //
-// While it is nearly full, it closes connections that have been idle for a while
-// when a new one arrives; when it is full, it closes the one that has been idle the
-// longest. The connections of trusted proxies are shared by many clients: they
-// have no limit per address and are never closed for being idle, because a proxy
-// may be sending the next request already.
+// When a connection arrives at a nearly full server, connections idle for longer
+// than crowdedIdle are closed; at a full server, the one that has been idle longest
+// is closed. Connections from trusted proxies are shared by many clients: they have
+// no limit per address and are never closed for being idle, because the proxy may
+// already be sending the next request.
 type connections struct {
 	net.Listener
-	most, perAddress int
-	proxies          limit.Proxies
-	log              *slog.Logger
-	now              func() time.Time
+	maxOpen, perAddress int
+	proxies             limit.Proxies
+	log                 *slog.Logger
+	now                 func() time.Time
 
 	mu        sync.Mutex
 	open      int
 	byAddress map[string]int
-	idle      list.List // of *conn, the longest idle first
+	idle      list.List // of *conn, longest idle first
 	refused   map[string]int64
 	unlogged  int64
 	loggedAt  time.Time
 }
 
-func newConnections(listener net.Listener, most, perAddress int, proxies limit.Proxies, log *slog.Logger) *connections {
-	return &connections{Listener: listener, most: most, perAddress: perAddress, proxies: proxies, log: log, now: time.Now,
-		byAddress: map[string]int{}, refused: map[string]int64{}}
+func newConnections(
+	listener net.Listener, maxOpen, perAddress int, proxies limit.Proxies, log *slog.Logger,
+) *connections {
+	return &connections{
+		Listener:   listener,
+		maxOpen:    maxOpen,
+		perAddress: perAddress,
+		proxies:    proxies,
+		log:        log,
+		now:        time.Now,
+		byAddress:  map[string]int{},
+		refused:    map[string]int64{},
+	}
 }
 
-// conn is an open connection. Its fields are guarded by the listener's lock.
+// conn is an open connection. Its fields are guarded by the listener's mutex.
 type conn struct {
 	net.Conn
 	from    *connections
-	address string // what it is counted under; empty for proxies and for peers without an IP address
+	address string // the key in byAddress; empty for proxies and for peers without an IP address
 	element *list.Element
 	since   time.Time // idle since
 	closed  bool
 }
 
-// Accept waits for a connection that there is room for.
+// Accept waits for a connection that is within the limits.
 func (l *connections) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -78,18 +88,18 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a connection, or closes it and returns nil.
+// admit returns the counted connection, or closes it and returns nil.
 func (l *connections) admit(accepted net.Conn) net.Conn {
 	c := &conn{Conn: accepted, from: l}
 	if peer, trusted := l.proxies.Peer(accepted.RemoteAddr().String()); peer.IsValid() && !trusted {
 		c.address = limit.Key(peer)
 	}
 	l.mu.Lock()
-	var crowd []*conn
+	var evicted []*conn
 	reason := ""
 	if c.address != "" && l.perAddress > 0 && l.byAddress[c.address] >= l.perAddress {
 		reason = addressFull
-	} else if crowd = l.makeRoom(); l.open >= l.most {
+	} else if evicted = l.makeRoom(); l.open >= l.maxOpen {
 		reason = serverFull
 	}
 	if reason == "" {
@@ -99,8 +109,8 @@ func (l *connections) admit(accepted net.Conn) net.Conn {
 		}
 	}
 	l.mu.Unlock()
-	for _, old := range crowd {
-		_ = old.Conn.Close() // nobody waits for an answer on it
+	for _, old := range evicted {
+		_ = old.Conn.Close() // idle: no response is pending
 	}
 	if reason == "" {
 		return c
@@ -109,28 +119,28 @@ func (l *connections) admit(accepted net.Conn) net.Conn {
 	return nil
 }
 
-// makeRoom forgets the idle connections that have to go, for the caller to close
-// without the lock.
+// makeRoom removes idle connections from the counts and returns them. The caller
+// closes them after releasing the lock.
 func (l *connections) makeRoom() []*conn {
-	var crowd []*conn
-	for l.open >= l.most-l.most/5 && l.idle.Len() > 0 {
+	var evicted []*conn
+	for l.open >= l.maxOpen-l.maxOpen/5 && l.idle.Len() > 0 {
 		oldest := l.idle.Front().Value.(*conn)
-		if l.open < l.most && l.now().Sub(oldest.since) < crowdedIdle {
+		if l.open < l.maxOpen && l.now().Sub(oldest.since) < crowdedIdle {
 			break
 		}
 		l.forget(oldest)
-		crowd = append(crowd, oldest)
+		evicted = append(evicted, oldest)
 	}
-	return crowd
+	return evicted
 }
 
-// refuse resets a connection, which leaves nothing behind in the kernel, and logs
-// how many there were, at most once per period.
+// refuse closes a connection with a reset, which leaves no TIME_WAIT state in the
+// kernel, and logs the number of refused connections at most once per refusalPeriod.
 func (l *connections) refuse(accepted net.Conn, address, reason string) {
 	if tcp, ok := accepted.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0) // without it the connection is closed less cheaply
+		_ = tcp.SetLinger(0) // best effort: a normal close works too
 	}
-	_ = accepted.Close() // there is nothing on it to be lost
+	_ = accepted.Close() // nothing was sent or read
 	l.mu.Lock()
 	l.refused[reason]++
 	l.unlogged++
@@ -141,11 +151,12 @@ func (l *connections) refuse(accepted net.Conn, address, reason string) {
 	}
 	l.mu.Unlock()
 	if due {
-		l.log.Warn("connections refused", "refused", count, "reason", reason, "ip", address, "period", refusalPeriod.String())
+		l.log.Warn("connections refused",
+			"refused", count, "reason", reason, "ip", address, "period", refusalPeriod.String())
 	}
 }
 
-// track learns from net/http which connections are idle.
+// track is the http.Server's ConnState hook; it maintains the list of idle connections.
 func (l *connections) track(tracked net.Conn, state http.ConnState) {
 	c, ok := tracked.(*conn)
 	if !ok {
@@ -163,7 +174,7 @@ func (l *connections) track(tracked net.Conn, state http.ConnState) {
 	}
 }
 
-// forget stops counting a connection; forgetting it twice is a no-op.
+// forget removes a connection from the counts. Calling it again is a no-op.
 func (l *connections) forget(c *conn) {
 	if c.closed {
 		return
@@ -181,7 +192,7 @@ func (l *connections) forget(c *conn) {
 	}
 }
 
-// Close closes the connection and makes room for another.
+// Close removes the connection from the counts and closes it.
 func (c *conn) Close() error {
 	c.from.mu.Lock()
 	c.from.forget(c)
@@ -189,8 +200,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end an answer to a request that it did not read to its
-// end, without a reset that would take the answer from the client.
+// CloseWrite lets net/http finish a response to a request whose body it did not read
+// completely. Without it the connection is reset and the client may lose the response.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -198,7 +209,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// counts is what the metrics show.
+// counts returns the number of open connections and of refused ones by reason.
 func (l *connections) counts() (open int, refused map[string]int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

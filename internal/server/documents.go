@@ -10,9 +10,10 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Uploads and downloads are streams, so they are handlers of their own.
+// Uploads and downloads are streams, so they are plain handlers instead of operations.
 
-// sessionOnly guards a handler as api.SessionOnly guards an operation that takes no query.
+// sessionOnly requires a session and no query parameters, like api.SessionOnly does
+// for operations.
 func (s *Server) sessionOnly(serve func(http.ResponseWriter, *http.Request, warranty.Principal) error) http.Handler {
 	guard := api.Spec{Auth: api.SessionOnly, In: reflect.TypeFor[warranty.None]()}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +31,7 @@ func (s *Server) sessionOnly(serve func(http.ResponseWriter, *http.Request, warr
 	})
 }
 
-// upload takes a document.
+// upload stores a document.
 func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Principal) error {
 	if !rest.Accepts(r, "application/json") {
 		return warranty.Refuse(warranty.NotAcceptable, "The response is application/json. Send Accept: application/json.")
@@ -44,7 +45,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Princ
 	return nil
 }
 
-// download gives out a document's file.
+// download sends a document's file.
 func (s *Server) download(w http.ResponseWriter, r *http.Request, p warranty.Principal) error {
 	return upload.Send(w, r, s.Service, p)
 }

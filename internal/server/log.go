@@ -11,28 +11,28 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// recorder remembers what was answered.
+// recorder records the response for the log and the metrics.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int64
-	failed bool // the client did not take the answer to its end
-	ended  bool // the handler returned, instead of giving up its answer
+	failed bool // writing to the client failed
+	ended  bool // the handler returned instead of aborting the response
 }
 
-// outcome is the status for logs and metrics: what was answered, or that there was
-// nobody to answer.
+// outcome returns the status for logs and metrics: the one that was sent, or
+// api.StatusClientGone when the client disconnected.
 func (r *recorder) outcome() int {
 	switch {
 	case r.failed:
 		return api.StatusClientGone
 	case r.status == 0:
-		return http.StatusOK // nothing was written, which means this
+		return http.StatusOK // net/http sends 200 when the handler writes nothing
 	}
 	return r.status
 }
 
-// level is ERROR for what is our fault: status 500 and above, and answers that were cut off.
+// level is ERROR for server faults: statuses of 500 and above, and aborted responses.
 func (r *recorder) level() slog.Level {
 	if r.outcome() >= http.StatusInternalServerError || !r.ended && !r.failed {
 		return slog.LevelError
@@ -40,7 +40,7 @@ func (r *recorder) level() slog.Level {
 	return slog.LevelInfo
 }
 
-// WriteHeader remembers the status.
+// WriteHeader records the first status.
 func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -48,7 +48,7 @@ func (r *recorder) WriteHeader(status int) {
 	r.ResponseWriter.WriteHeader(status)
 }
 
-// Write counts the bytes.
+// Write counts the bytes and records failures.
 func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -59,17 +59,23 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap gives http.ResponseController the writer underneath.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// requestAttrs is what the log says of a request: who and what, never a secret.
+// requestAttrs returns the log attributes of a request. They never contain a secret.
 func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) []slog.Attr {
 	attrs := []slog.Attr{
-		slog.String("request_id", c.RequestID), slog.String("method", r.Method), slog.String("route", routeOf(r)), slog.Int("status", rec.outcome()),
-		slog.Float64("ms", float64(took.Microseconds())/1000), slog.Int64("bytes", rec.bytes), slog.String("ip", c.Address), slog.String("door", c.Door.String()),
+		slog.String("request_id", c.RequestID),
+		slog.String("method", r.Method),
+		slog.String("route", routeOf(r)),
+		slog.Int("status", rec.outcome()),
+		slog.Float64("ms", float64(took.Microseconds())/1000),
+		slog.Int64("bytes", rec.bytes),
+		slog.String("ip", c.Address),
+		slog.String("door", c.Door.String()),
 	}
 	if !rec.ended {
-		attrs = append(attrs, slog.Bool("aborted", true)) // the answer has no end
+		attrs = append(attrs, slog.Bool("aborted", true)) // the response is incomplete
 	}
 	if c.Credential != warranty.Anonymous {
 		attrs = append(attrs, slog.String("user", c.User.ID.String()))
@@ -80,16 +86,23 @@ func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Durat
 	return attrs
 }
 
-// answered is what a token's owner may later read of a request.
-func answered(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) service.RequestInfo {
+// requestInfo returns the part of a request that the owner of the token can read later.
+func requestInfo(r *http.Request, c *api.Caller, rec *recorder, took time.Duration) service.RequestInfo {
 	route := routeOf(r)
 	if _, path, hasMethod := strings.Cut(route, " "); hasMethod {
 		route = path
 	}
-	return service.RequestInfo{Method: r.Method, Route: route, Status: rec.outcome(), Took: took, RequestID: c.RequestID, Client: r.UserAgent()}
+	return service.RequestInfo{
+		Method:    r.Method,
+		Route:     route,
+		Status:    rec.outcome(),
+		Took:      took,
+		RequestID: c.RequestID,
+		Client:    r.UserAgent(),
+	}
 }
 
-// routeOf is the pattern that took the request; what no route takes has none.
+// routeOf returns the pattern that matched the request, or "-" when none did.
 func routeOf(r *http.Request) string {
 	if r.Pattern == "" || r.Pattern == "/" {
 		return "-"

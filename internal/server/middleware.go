@@ -16,8 +16,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// observed gives the request its id and its deadline, and writes its one log
-// line: the route and not the address, because an address may hold a reference.
+// observed sets the request's id and deadline, and logs the request when it is done.
+// It logs the route instead of the path, because a path may contain a reference number.
 func (s *Server) observed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -31,34 +31,34 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		if s.draining.Load() {
-			w.Header().Set("Connection", "close") // the listener is about to close: balancers must not use it again
+			w.Header().Set("Connection", "close") // the listener is about to close; balancers must not reuse it
 		}
-		// Deferred, since a handler that gives up its answer does so with a panic.
+		// Deferred, because a handler aborts its response with a panic.
 		defer func() { s.record(r, caller, recorder, time.Since(start)) }()
 		next.ServeHTTP(recorder, r)
 		recorder.ended = true
 	})
 }
 
-// record logs and counts a request that is over.
+// record logs and counts a finished request.
 func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took time.Duration) {
 	level := rec.level()
 	if s.draining.Load() && r.URL.Path == "/readyz" {
-		level = slog.LevelInfo // it is meant to be 503
+		level = slog.LevelInfo // 503 is the expected status
 	}
 	s.Log.LogAttrs(r.Context(), level, "request", requestAttrs(r, caller, rec, took)...)
 	if s.Metrics != nil {
 		s.Metrics.observe(routeOf(r), rec.outcome(), took)
 	}
-	s.Service.Record(caller.Principal, answered(r, caller, rec, took))
+	s.Service.Record(caller.Principal, requestInfo(r, caller, rec, took))
 }
 
-// Values of headers that every answer has; they are shared and never changed.
+// Shared header values, never modified.
 var (
 	nosniff    = []string{"nosniff"}
 	noReferrer = []string{"no-referrer"}
-	nothing    = []string{"default-src 'none'; frame-ancestors 'none'"}
-	onlyHTTPS  = []string{"max-age=31536000"}
+	denyAll    = []string{"default-src 'none'; frame-ancestors 'none'"}
+	hsts       = []string{"max-age=31536000"}
 	noStore    = []string{"no-store"}
 	variesBy   = []string{"Authorization, x-api-key"}
 )
@@ -66,14 +66,14 @@ var (
 func secureHeaders(h http.Header, https bool) {
 	h["X-Content-Type-Options"] = nosniff
 	h["Referrer-Policy"] = noReferrer
-	h["Content-Security-Policy"] = nothing
+	h["Content-Security-Policy"] = denyAll
 	if https {
-		h["Strict-Transport-Security"] = onlyHTTPS
+		h["Strict-Transport-Security"] = hsts
 	}
 }
 
-// requestID keeps a well-formed id that was sent, so that callers can follow a
-// request through their own logs.
+// requestID returns the caller's X-Request-Id when it is well-formed, so that callers
+// can correlate their logs with ours, and a new id otherwise.
 func (s *Server) requestID(r *http.Request) string {
 	sent := r.Header.Get("X-Request-Id")
 	if len(sent) >= 8 && len(sent) <= 64 && !strings.ContainsFunc(sent, func(c rune) bool {
@@ -91,13 +91,13 @@ func doorOf(r *http.Request) warranty.Door {
 		return warranty.DoorMCP
 	case strings.HasPrefix(agent, "svc/"):
 		return warranty.DoorCLI
-	case forPeople(r):
+	case fromBrowser(r):
 		return warranty.DoorWeb
 	}
 	return warranty.DoorAPI
 }
 
-// recovered turns a panic into an answer, and keeps the server going.
+// recovered turns a panic into a 500 response.
 func (s *Server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -105,7 +105,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 			if p == nil {
 				return
 			}
-			if p == http.ErrAbortHandler { //nolint:errorlint // it is never wrapped: net/http compares it so, too
+			if p == http.ErrAbortHandler { //nolint:errorlint // never wrapped; net/http compares it the same way
 				panic(p)
 			}
 			s.refuse(w, r, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
@@ -114,7 +114,7 @@ func (s *Server) recovered(next http.Handler) http.Handler {
 	})
 }
 
-// limited counts the request against the caller's network.
+// limited counts the request against the rate limit of the caller's network.
 func (s *Server) limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api := strings.HasPrefix(r.URL.Path, "/api/")
@@ -139,16 +139,17 @@ func (s *Server) limited(next http.Handler) http.Handler {
 	})
 }
 
-// unused is the window of a session that has made no request yet: what holds for a
-// caller of whom nothing is known, where networks have no limit (ADR 12).
+// unused returns the window of a session that has made no requests. It is shown to
+// unknown callers when networks have no limit (ADR 12).
 func (s *Server) unused() limit.Window {
 	reset := s.Service.Now().Add(time.Minute)
-	return limit.Window{Limit: s.Service.RateLimit, Remaining: s.Service.RateLimit, Reset: reset, Until: reset, Allowed: true}
+	rate := s.Service.RateLimit
+	return limit.Window{Limit: rate, Remaining: rate, Reset: reset, Until: reset, Allowed: true}
 }
 
-// authenticated finds out who asks and counts the request against their
-// credential. What is used up is remembered, so that refusing it again costs no
-// look into the database.
+// authenticated identifies the caller and counts the request against the credential's
+// rate limit. Exhausted credentials are remembered (ADR 10), so that refusing them
+// again needs no database query.
 func (s *Server) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secret, asKey, err := credential(r)
@@ -184,7 +185,7 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 
 func callerOf(r *http.Request) *api.Caller { return api.CallerOf(r.Context()) }
 
-// windowKey is what is counted together: one token, or all sessions of a person.
+// windowKey returns the rate limit key: one per token, and one for all sessions of a user.
 func windowKey(p warranty.Principal) string {
 	if p.Credential == warranty.ByToken {
 		return "token:" + p.CredentialID.String()
@@ -192,8 +193,8 @@ func windowKey(p warranty.Principal) string {
 	return "user:" + p.User.ID.String()
 }
 
-// credential takes the one secret that a request shows. Cookies and addresses
-// are never looked at.
+// credential returns the secret in the request's headers. It never reads cookies or
+// the URL.
 func credential(r *http.Request) (secret string, asKey bool, err error) {
 	var found []string
 	for _, value := range r.Header.Values("X-Api-Key") {
@@ -204,7 +205,8 @@ func credential(r *http.Request) (secret string, asKey bool, err error) {
 	for _, value := range r.Header.Values("Authorization") {
 		scheme, value, _ := strings.Cut(value, " ")
 		if !strings.EqualFold(scheme, "Bearer") {
-			return "", false, warranty.Refuse(warranty.InvalidCredential, "Send an integration token in the x-api-key header, or a session as Authorization: Bearer.")
+			return "", false, warranty.Refuse(warranty.InvalidCredential,
+				"Send an integration token in the x-api-key header, or a session as Authorization: Bearer.")
 		}
 		found = append(found, strings.TrimSpace(value))
 	}
@@ -213,13 +215,14 @@ func credential(r *http.Request) (secret string, asKey bool, err error) {
 	}
 	for _, value := range found[1:] {
 		if value != found[0] {
-			return "", false, warranty.Refuse(warranty.MalformedRequest, "The request has two different credentials; send one.")
+			return "", false, warranty.Refuse(warranty.MalformedRequest,
+				"The request has two different credentials. Send only one.")
 		}
 	}
 	return found[0], asKey, nil
 }
 
-// The headers of a window, as net/http keeps them.
+// Rate limit headers, in canonical form.
 var (
 	headerLimit     = http.CanonicalHeaderKey("X-RateLimit-Limit")
 	headerRemaining = http.CanonicalHeaderKey("X-RateLimit-Remaining")
@@ -228,7 +231,7 @@ var (
 	headerState     = http.CanonicalHeaderKey("RateLimit")
 )
 
-// showWindow writes the figures of a window: the usual headers, and those of the IETF's draft.
+// showWindow sets the rate limit headers: the common X-RateLimit ones and those of the IETF draft.
 func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	reset := w.Reset.Unix()
 	if w.Reset.Nanosecond() > 0 {
@@ -243,14 +246,13 @@ func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 	h[headerState] = []string{`"` + policy + `";r=` + remaining + `;t=` + strconv.FormatInt(int64(left), 10)}
 }
 
-// tooMany is the refusal of a window that is used up. The message names what there
-// was too much of.
+// tooMany returns the error for an exhausted window. The message starts with what.
 func (s *Server) tooMany(code warranty.Code, what string, w limit.Window) error {
 	wait := max(time.Second, w.Until.Sub(s.Service.Now()))
 	return &warranty.Error{Code: code, Message: what + " Try again in " + waitText(wait) + ".", Wait: wait}
 }
 
-// waitText is a wait as people say it, never too short.
+// waitText formats a wait in seconds or minutes, rounded up.
 func waitText(wait time.Duration) string {
 	n, unit := (wait+time.Second-1)/time.Second, "second"
 	if wait > 2*time.Minute {
@@ -262,16 +264,16 @@ func waitText(wait time.Duration) string {
 	return strconv.FormatInt(int64(n), 10) + " " + unit
 }
 
-// networkFull is what the window of a network says.
+// networkFull is the message for an exhausted window of a network.
 const networkFull = "Too many requests from your network."
 
-// credentialFull is what the window of a credential says.
+// credentialFull is the message for an exhausted window of a credential.
 func credentialFull(w limit.Window) string {
 	return fmt.Sprintf("The limit is %d requests a minute.", w.Limit)
 }
 
-// throttles are the attempts that have limits of their own, counted by network, by
-// account or by person.
+// throttles holds the error of each attempt that has a limit of its own, per network,
+// account or user.
 var throttles = map[service.Throttle]struct {
 	code warranty.Code
 	what string
@@ -279,13 +281,14 @@ var throttles = map[service.Throttle]struct {
 	service.SignInAttempts:  {warranty.IPThrottled, "Too many sign-in attempts from your network."},
 	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in attempts for this account."},
 	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
-	service.CodeMails:       {warranty.RateLimited, "We have already emailed codes to this address in the past hour, and they still work. Check the mailbox."},
-	service.SignUpAttempts:  {warranty.IPThrottled, "Too many registrations from your network."},
-	service.VerifyAttempts:  {warranty.IPThrottled, "Too many verifications from your network."},
-	service.MailsToOthers:   {warranty.RateLimited, "You have sent too many emails to others."},
+	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past hour, " +
+		"and they still work. Check the mailbox."},
+	service.SignUpAttempts: {warranty.IPThrottled, "Too many registrations from your network."},
+	service.VerifyAttempts: {warranty.IPThrottled, "Too many verifications from your network."},
+	service.MailsToOthers:  {warranty.RateLimited, "You have sent too many emails to others."},
 }
 
-// throttle counts the attempts that have limits of their own.
+// throttle counts an attempt against its limit and returns an error when the limit is exceeded.
 func (s *Server) throttle(ctx context.Context, what service.Throttle, whom string) error {
 	rate, period := s.VerifyRate, time.Minute
 	switch what {
@@ -308,8 +311,8 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	return nil
 }
 
-// throttleForm counts a form of the pages in the window that its person's API
-// requests have, once for each request.
+// throttleForm counts a submitted form against the rate limit that the user's API
+// requests share, once per request.
 func (s *Server) throttleForm(ctx context.Context, user string) error {
 	caller := api.CallerOf(ctx)
 	if caller.FormCounted {
@@ -323,5 +326,5 @@ func (s *Server) throttleForm(ctx context.Context, user string) error {
 	return caller.FormRefused
 }
 
-// codeMails is how many codes for one purpose an address is mailed in an hour.
+// codeMails is how many codes of one kind an address is emailed per hour.
 const codeMails = 3

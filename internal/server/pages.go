@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// verify answers the public question whether a reference stands for a warranty.
+// verify serves public verification as JSON.
 func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -37,18 +37,22 @@ func (s *Server) writeJSON(w http.ResponseWriter, r *http.Request, status int, v
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that has gone away has nothing to be told
+	_, _ = w.Write(body) // fails only when the client has disconnected
 }
 
-// health tells that the process lives.
+// health reports that the process is running.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) { answer(w, `{"status":"ok"}`) }
 
-// readiness tells whether requests should be sent here: not while the database
-// is away, and not any more once the process is about to end. A full disk is no
-// reason: reads go on, and every other replica may have the same disk.
+// readiness reports whether requests should be sent to this replica: not while the
+// database or the data folder is unavailable, and not during shutdown. A full disk
+// does not count: reads still work, and other replicas may share the disk.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
-		s.edge.Answer(w, r, &warranty.Error{Code: warranty.Unavailable, Message: "The service is shutting down.", Wait: s.StopTimeout})
+		s.edge.Answer(w, r, &warranty.Error{
+			Code:    warranty.Unavailable,
+			Message: "The service is shutting down.",
+			Wait:    s.StopTimeout,
+		})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
@@ -71,18 +75,21 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, body string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(body)) // a caller that has gone away has nothing to be told
+	_, _ = w.Write([]byte(body)) // fails only when the client has disconnected
 }
 
-// index tells a visitor of the bare address where things are.
+// index serves the root URL as JSON: where the API and its documentation are.
 func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	s.writeJSON(w, r, http.StatusOK, map[string]string{
-		"service": "Warranty Records", "version": s.Version,
-		"api": s.PublicURL + "/api/v1", "openapi": s.PublicURL + "/openapi.json", "verify": s.PublicURL + "/verify/{reference}",
+		"service": "Warranty Records",
+		"version": s.Version,
+		"api":     s.PublicURL + "/api/v1",
+		"openapi": s.PublicURL + "/openapi.json",
+		"verify":  s.PublicURL + "/verify/{reference}",
 	})
 }
 
-// document serves one of the documents of discovery.
+// document serves a discovery document.
 func document(d describe.Document, link string) http.Handler {
 	sum := sha256.Sum256(d.Body)
 	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
@@ -93,7 +100,7 @@ func document(d describe.Document, link string) http.Handler {
 		h.Set("Access-Control-Allow-Origin", "*")
 		h.Set("Link", link)
 		h.Set("Content-Type", d.MediaType)
-		// ServeContent knows all that If-None-Match may say. Of parts there are none: a document is small.
+		// ServeContent handles If-None-Match. Range requests get the whole document, which is small.
 		r.Header.Del("Range")
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.Body))
 	})

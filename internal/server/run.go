@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Run serves until the context ends. Then it drains: for s.Drain it keeps serving
-// while /readyz answers 503, so that balancers send new requests elsewhere before
-// the listener closes. Requests under way get s.StopTimeout to finish; after that
-// they are cut off. At the end it writes what was only counted.
+// Run serves until the context is done. Then it drains: for s.Drain it keeps serving
+// while /readyz returns 503, so that load balancers send new requests elsewhere before
+// the listener closes. Requests in progress get s.StopTimeout to finish; after that
+// their connections are closed. Finally it writes the usage counts that are still in memory.
 func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	handler, err := s.Handler()
 	if err != nil {
@@ -34,7 +34,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	err = s.serveUntil(ctx.Done(), failed)
 	s.draining.Store(true)
 	if err == nil && s.Drain > 0 {
-		s.Log.Info("draining: new requests are still served, another signal ends the process at once", "drain", s.Drain.String())
+		s.Log.Info("draining: requests are still served; a second signal stops the process immediately",
+			"drain", s.Drain.String())
 		drained, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Drain)
 		err = s.serveUntil(drained.Done(), failed)
 		cancel()
@@ -43,7 +44,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopTimeout)
 	defer cancel()
 	if stopping := httpServer.Shutdown(stop); stopping != nil {
-		s.Log.Warn("requests that took longer to end were cut off", "longest", s.StopTimeout.String())
+		s.Log.Warn("closed connections with unfinished requests", "timeout", s.StopTimeout.String())
 		err = errors.Join(err, httpServer.Close())
 	}
 	stopWorker()
@@ -51,7 +52,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	return errors.Join(err, s.Service.FlushUsage(context.WithoutCancel(ctx)))
 }
 
-// serveUntil waits for the channel, or for a reason to stop at once.
+// serveUntil waits for done, or returns the error that requires stopping immediately.
 func (s *Server) serveUntil(done <-chan struct{}, failed <-chan error) error {
 	select {
 	case <-done:
@@ -59,34 +60,41 @@ func (s *Server) serveUntil(done <-chan struct{}, failed <-chan error) error {
 	case err := <-failed:
 		return err
 	case <-s.Service.Store.Failed():
-		return errors.New("the disk can not be trusted; the service stops so that nothing is acknowledged that may be lost")
+		return errors.New("writing to disk failed; stopping so that no write is acknowledged that may be lost")
 	}
 }
 
-// newHTTPServer bounds what one connection may take of time and memory.
+// newHTTPServer returns a server with limits on the time and memory of each connection.
 func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
-	return &http.Server{Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: readHeaderTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
 }
 
-// Listen opens a TCP port, with an error that says what to do.
+// Listen listens on a TCP address. Its error mentions the --listen flag.
 func Listen(address string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("can not listen on %s: %w; choose another with --listen", address, err)
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
 	}
 	return listener, nil
 }
 
-// Admin serves profiles and metrics on a listener of their own until the context ends.
+// Admin serves profiles and metrics on a separate listener until the context is done.
 func Admin(ctx context.Context, listener net.Listener, log *slog.Logger, metrics http.Handler) {
 	httpServer := newHTTPServer(adminRoutes(metrics), log)
-	httpServer.WriteTimeout = 5 * time.Minute // a profile takes its time
+	httpServer.WriteTimeout = 5 * time.Minute // profiles run for the requested duration
 	go func() {
 		<-ctx.Done()
-		_ = httpServer.Close() // nothing on it is worth waiting for
+		_ = httpServer.Close() // no need to wait for admin requests
 	}()
 	if err := httpServer.Serve(listener); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		log.Error("the admin listener ended", "error", err.Error())
+		log.Error("the admin listener failed", "error", err.Error())
 	}
 }

@@ -1,4 +1,4 @@
-// Package server puts the edges together: routes, middleware, start and stop.
+// Package server is the HTTP server: routes, middleware, startup and shutdown.
 package server
 
 import (
@@ -25,38 +25,38 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Server answers HTTP.
+// Server serves the API, the web pages and MCP over HTTP.
 type Server struct {
 	Service *service.Service
 	Limits  limit.Limiter
 	Log     *slog.Logger
-	Metrics *Metrics // nil when nobody looks at them
+	Metrics *Metrics // optional
 	Version string
 
 	PublicURL string
 	Proxies   limit.Proxies
-	// SecurityContact is the URL of security.txt; there is no such file without one.
+	// SecurityContact is the contact URL in security.txt. If empty, security.txt is not served.
 	SecurityContact string
-	// IPRate, VerifyRate and SignInRate are requests a minute, SignUpRate an hour; 0 is without limit.
+	// IPRate, VerifyRate and SignInRate are limits per minute, SignUpRate per hour; 0 means no limit.
 	IPRate, VerifyRate, SignInRate, SignUpRate int
-	// Drain is how long requests are still served after the context of Run has ended.
+	// Drain is how long requests are still served after the context of Run is done.
 	Drain time.Duration
-	// ConnectionsPerAddress bounds the open connections of one address; 0 is without limit.
+	// ConnectionsPerAddress limits the open connections per address; 0 means no limit.
 	ConnectionsPerAddress int
-	// MaxConnections bounds the open connections of all, and StopTimeout the wait for
-	// requests under way at the end; 0 is the default.
+	// MaxConnections limits the open connections in total; 0 means the default.
 	MaxConnections int
-	StopTimeout    time.Duration
-	// Deadline bounds the work on a request; nil gives it requestTimeout.
+	// StopTimeout is how long shutdown waits for requests in progress; 0 means the default.
+	StopTimeout time.Duration
+	// Deadline derives the context of a request; nil means a timeout of requestTimeout.
 	Deadline func(context.Context) (context.Context, context.CancelFunc)
 
 	edge     *rest.Edge
 	pages    *web.Web
 	refused  *limit.Refused
-	draining atomic.Bool // the process is about to end
+	draining atomic.Bool // shutdown has started
 }
 
-// Handler is everything that the service answers.
+// Handler returns the handler of all routes.
 func (s *Server) Handler() (http.Handler, error) {
 	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions())
 	if err != nil {
@@ -85,8 +85,16 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("/api/mcp", s.limited(agents))
 	mux.Handle("GET /healthz", http.HandlerFunc(s.health))
 	mux.Handle("GET /readyz", http.HandlerFunc(s.readiness))
-	s.pages = &web.Web{Service: s.Service, Log: s.Log, PublicURL: s.PublicURL, Version: s.Version, Limited: s.limited, IndexJSON: s.index, VerifyJSON: s.verify,
-		NoPage: func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) }}
+	s.pages = &web.Web{
+		Service:    s.Service,
+		Log:        s.Log,
+		PublicURL:  s.PublicURL,
+		Version:    s.Version,
+		Limited:    s.limited,
+		IndexJSON:  s.index,
+		VerifyJSON: s.verify,
+		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
+	}
 	if err := s.pages.Register(mux); err != nil {
 		return nil, err
 	}
@@ -103,13 +111,13 @@ func (s *Server) Handler() (http.Handler, error) {
 	for _, path := range readOnly {
 		mux.Handle(path, s.limited(s.wrongMethod("GET, HEAD")))
 	}
-	return s.observed(s.recovered(s.plain(mux))), nil
+	return s.observed(s.recovered(s.cleanPath(mux))), nil
 }
 
-// operations registers every operation, and for each path the answer to other methods.
+// operations registers every operation, and for each path a 405 response to other methods.
 func (s *Server) operations(mux *http.ServeMux) {
 	methods := map[string][]string{}
-	public := map[string]bool{} // who may sign in need not do so to hear how
+	public := map[string]bool{} // routes whose 405 response needs no credential
 	handle := func(method, route string, h http.Handler) {
 		mux.Handle(method+" "+route, h)
 		methods[route] = append(methods[route], method)
@@ -144,8 +152,8 @@ func (s *Server) operations(mux *http.ServeMux) {
 			mux.Handle(route, wrong)
 			continue
 		}
-		// The route of a record matches this one, too. The mux takes each of its
-		// methods by name; all others reach the record's own answer.
+		// The route of a record matches this path too. Register the 405 for each
+		// method of the record by name; all others get the record's own 405.
 		for _, method := range methods[record] {
 			if !slices.Contains(allowed, method) {
 				mux.Handle(method+" "+route, wrong)
@@ -155,11 +163,17 @@ func (s *Server) operations(mux *http.ServeMux) {
 	mux.Handle("/", s.authenticated(http.HandlerFunc(s.notFound)))
 }
 
-// agents is the hosted MCP endpoint: behind the same credential, limits, headers
-// and log as everything else, and answering in JSON-RPC whatever happens.
+// agents returns the hosted MCP endpoint. It has the same authentication, limits,
+// headers and log as the other routes, and every response is JSON-RPC.
 func (s *Server) agents() (http.Handler, error) {
-	server, err := mcp.New(mcp.Config{Operations: s.Service.Operations(), Caller: mcp.HostedCaller, Schemas: describe.ToolSchemas,
-		PublicURL: s.PublicURL, Version: s.Version, Log: s.Log})
+	server, err := mcp.New(mcp.Config{
+		Operations: s.Service.Operations(),
+		Caller:     mcp.HostedCaller,
+		Schemas:    describe.ToolSchemas,
+		PublicURL:  s.PublicURL,
+		Version:    s.Version,
+		Log:        s.Log,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -172,18 +186,17 @@ func (s *Server) agents() (http.Handler, error) {
 func (s *Server) wrongMethod(allow string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", allow)
-		s.refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "This address takes: "+allow+"."))
+		s.refuse(w, r, warranty.Refuse(warranty.MethodNotAllowed, "Allowed methods: "+allow+"."))
 	})
 }
 
-// plain answers an address that is not in its plain form (a//b, a/../b) as any
-// other that does not exist. The mux would send its caller on to the plain form,
-// past the limits and without the headers.
-func (s *Server) plain(next http.Handler) http.Handler {
+// cleanPath returns 404 for paths that are not clean (a//b, a/../b). The mux would
+// redirect them to the clean path without counting limits or setting headers.
+func (s *Server) cleanPath(next http.Handler) http.Handler {
 	missing := s.limited(http.HandlerFunc(s.notFound))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		address := r.URL.EscapedPath()
-		if clean := path.Clean(address); clean != address && clean+"/" != address {
+		escaped := r.URL.EscapedPath()
+		if clean := path.Clean(escaped); clean != escaped && clean+"/" != escaped {
 			missing.ServeHTTP(w, r)
 			return
 		}
@@ -193,39 +206,40 @@ func (s *Server) plain(next http.Handler) http.Handler {
 
 const securityPath = "/.well-known/security.txt"
 
-// securityText tells where to report a vulnerability (RFC 9116). It is always fresh,
-// so it expires in a while from now: a copy that is found years later is not current.
+// securityText serves security.txt (RFC 9116), which says where to report a
+// vulnerability. It is generated per request and expires in six months.
 func (s *Server) securityText(w http.ResponseWriter, _ *http.Request) {
 	expires := s.Service.Now().UTC().Truncate(24*time.Hour).AddDate(0, 6, 0)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "public, max-age=86400")
-	_, _ = fmt.Fprintf(w, "Contact: %s\nExpires: %s\nPreferred-Languages: en\nCanonical: %s%s\n", // a reader who has gone needs nothing
+	// It fails only when the client has disconnected.
+	_, _ = fmt.Fprintf(w, "Contact: %s\nExpires: %s\nPreferred-Languages: en\nCanonical: %s%s\n",
 		s.SecurityContact, expires.Format(time.RFC3339), s.PublicURL, securityPath)
 }
 
 func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
-	if forPeople(r) {
+	if fromBrowser(r) {
 		s.pages.NotFound(w, r)
 		return
 	}
 	s.edge.Refuse(w, r, warranty.ErrNotFound)
 }
 
-// refuse answers people with a page and programs with a problem.
+// refuse sends an error as a page to browsers and as a problem to other clients.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if forPeople(r) {
+	if fromBrowser(r) {
 		s.pages.Refuse(w, r, err)
 		return
 	}
 	s.edge.Refuse(w, r, err)
 }
 
-// forPeople tells whether somebody looks at the answer in a browser.
-func forPeople(r *http.Request) bool {
+// fromBrowser reports whether the client is a browser that asks for a page.
+func fromBrowser(r *http.Request) bool {
 	return web.WantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")
 }
 
-// speaks answers agents in JSON-RPC, also where the request never gets to MCP.
+// speaks encodes problems as JSON-RPC for agents, also when the request never reaches MCP.
 func speaks(r *http.Request, p warranty.Problem) (string, []byte) {
 	if r.URL.Path == "/api/mcp" {
 		return "application/json", mcp.Problem(p)
@@ -233,7 +247,7 @@ func speaks(r *http.Request, p warranty.Problem) (string, []byte) {
 	return "application/problem+json", nil
 }
 
-// Timeouts and sizes of the server.
+// Timeouts and limits.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 30 * time.Second

@@ -14,29 +14,29 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Stage is a service at an address on which the examples of the documentation are
-// tried: it makes the records that they are about.
+// Stage creates the records that the examples of the documentation need, on a running service.
 type Stage struct {
 	T          testing.TB
 	URL        string
 	Client     *http.Client
-	MailedCode func(email string) string // the newest code that was mailed to an address
-	Account    Person                    // with a verified address; it is signed in for each example
+	MailedCode func(email string) string // returns the newest code emailed to an address
+	Account    Person                    // with a verified address; used by most examples
 
 	made    int
-	session string // of the account
-	key     string // likewise
+	session string // of Account
+	key     string // of Account
 }
 
-// Set makes what the example of an operation needs, and tells the values of its variables.
+// Set creates the records that the example of an operation needs and returns the values of its variables.
 func (s *Stage) Set(op *api.Spec) map[string]string {
 	s.T.Helper()
 	s.made++
 	who := s.Account
 	switch op.Name {
-	case api.ChangePassword.Name, api.ResetPassword.Name, api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name, api.SignIn.Name:
-		// These end what others use, or need an address that is not verified.
-		who = s.register(op.Name == api.ResetPassword.Name || op.Name == api.ChangePassword.Name || op.Name == api.SignIn.Name)
+	case api.ChangePassword.Name, api.ResetPassword.Name, api.SignIn.Name:
+		who = s.register(true) // the operation may end the sessions that other examples use
+	case api.VerifyEmail.Name, api.SendVerification.Name, api.RequestPasswordReset.Name:
+		who = s.register(false)
 	case api.SignOut.Name:
 		who.Session = s.signIn(who)
 	default:
@@ -55,7 +55,7 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	if uses(op, "warranties", "verify", "claims", "documents", "transfers") {
 		w := s.warranty(who)
 		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
-		s.around(op, who, w.ID, values)
+		s.related(op, who, w.ID, values)
 	}
 	if uses(op, "integration-tokens") {
 		token := s.token(who, "Warehouse")
@@ -71,28 +71,33 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	return values
 }
 
-// around makes the claim, the document or the offer that an operation is about.
-func (s *Stage) around(op *api.Spec, who Person, id string, values map[string]string) {
+// related creates the claim, document or transfer of a warranty that an operation needs.
+func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]string) {
 	switch {
 	case uses(op, "claims"):
 		var claim struct{ ID string }
-		s.send(http.StatusCreated, who.Session, api.FileClaim.Spec, map[string]any{"warranty_id": id, "type": "repair",
-			"description": "The drum no longer turns; the motor hums.", "incident_date": "2026-05-18"}, &claim)
+		s.send(http.StatusCreated, who.Session, api.FileClaim.Spec, map[string]any{
+			"warranty_id":   id,
+			"type":          "repair",
+			"description":   "The drum no longer turns; the motor hums.",
+			"incident_date": "2026-05-18",
+		}, &claim)
 		values["CLAIM_ID"] = claim.ID
 	case uses(op, "documents"):
 		values["DOCUMENT_ID"] = s.document(who, id)
 	case op.Name == api.CancelTransfer.Name || op.Name == api.AcceptTransfer.Name:
-		heir := s.register(true)
+		recipient := s.register(true)
 		var offer struct{ Code string }
-		s.send(http.StatusCreated, who.Session, pathOf(api.OfferTransfer.Spec, id), map[string]any{"email": heir.Email}, &offer)
+		s.send(http.StatusCreated, who.Session, pathOf(api.OfferTransfer.Spec, id),
+			map[string]any{"email": recipient.Email}, &offer)
 		values["CODE"] = offer.Code
 		if op.Name == api.AcceptTransfer.Name {
-			values["SVC_SESSION"] = heir.Session
+			values["SVC_SESSION"] = recipient.Session
 		}
 	}
 }
 
-// uses tells whether the operation's path begins with one of the nouns.
+// uses reports whether the operation's path begins with one of the nouns.
 func uses(op *api.Spec, nouns ...string) bool {
 	for _, noun := range nouns {
 		if strings.HasPrefix(op.Path+"/", "/"+noun+"/") {
@@ -108,14 +113,15 @@ func pathOf(op *api.Spec, id string) *api.Spec {
 	return &at
 }
 
-// register makes an account; its name and address are of its own.
+// register creates an account with a unique email address.
 func (s *Stage) register(verified bool) Person {
 	s.T.Helper()
-	p := Person{Name: "Robin Ferrer", Email: strings.ToLower(s.unlike("robin")) + "@people.example", Password: Password}
+	p := Person{Name: "Robin Ferrer", Email: strings.ToLower(s.unique("robin")) + "@people.example", Password: Password}
 	var session struct {
 		AccessToken string `json:"access_token"`
 	}
-	s.send(http.StatusCreated, "", api.Register.Spec, map[string]any{"name": p.Name, "email": p.Email, "password": p.Password}, &session)
+	s.send(http.StatusCreated, "", api.Register.Spec,
+		map[string]any{"name": p.Name, "email": p.Email, "password": p.Password}, &session)
 	p.Session = session.AccessToken
 	if verified {
 		s.send(http.StatusOK, p.Session, api.VerifyEmail.Spec, map[string]any{"code": s.MailedCode(p.Email)}, nil)
@@ -123,8 +129,8 @@ func (s *Stage) register(verified bool) Person {
 	return p
 }
 
-// unlike is a name that was not used for an earlier example.
-func (s *Stage) unlike(name string) string {
+// unique returns a name that no earlier example used.
+func (s *Stage) unique(name string) string {
 	if s.made == 1 {
 		return name
 	}
@@ -136,7 +142,8 @@ func (s *Stage) signIn(who Person) string {
 	var session struct {
 		AccessToken string `json:"access_token"`
 	}
-	s.send(http.StatusCreated, "", api.SignIn.Spec, map[string]any{"email": who.Email, "password": who.Password}, &session)
+	s.send(http.StatusCreated, "", api.SignIn.Spec,
+		map[string]any{"email": who.Email, "password": who.Password}, &session)
 	return session.AccessToken
 }
 
@@ -146,14 +153,21 @@ func (s *Stage) token(who Person, name string) (token struct{ ID, Secret string 
 	for _, scope := range warranty.AllScopes {
 		scopes = append(scopes, string(scope))
 	}
-	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec, map[string]any{"name": s.unlike(name), "scopes": scopes}, &token)
+	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec,
+		map[string]any{"name": s.unique(name), "scopes": scopes}, &token)
 	return token
 }
 
 func (s *Stage) warranty(who Person) (w Record) {
 	s.T.Helper()
-	s.send(http.StatusCreated, who.Session, api.CreateWarranty.Spec, map[string]any{"product_name": "Bosch Serie 6 washing machine", "serial_number": "WGG244A20-0017",
-		"category": "Appliances", "start_date": "2026-03-01", "end_date": "2028-02-29", "seller_name": "Moreno Household"}, &w)
+	s.send(http.StatusCreated, who.Session, api.CreateWarranty.Spec, map[string]any{
+		"product_name":  "Bosch Serie 6 washing machine",
+		"serial_number": "WGG244A20-0017",
+		"category":      "Appliances",
+		"start_date":    "2026-03-01",
+		"end_date":      "2028-02-29",
+		"seller_name":   "Moreno Household",
+	}, &w)
 	return w
 }
 
@@ -183,7 +197,7 @@ func (s *Stage) document(who Person, warrantyID string) string {
 	return document.ID
 }
 
-// send performs an operation and reads the data of its answer.
+// send performs an operation and decodes the data of its response.
 func (s *Stage) send(status int, secret string, op *api.Spec, body map[string]any, into any) {
 	s.T.Helper()
 	text, err := json.Marshal(body)

@@ -1,6 +1,6 @@
-// Package servertest gives tests the whole service behind its real HTTP door, on
-// a fresh database of either kind, with a clock that can be moved. Every answer
-// is checked against the OpenAPI document on its way.
+// Package servertest runs the whole service behind HTTP for tests, on a fresh SQLite
+// or PostgreSQL database, with a clock that tests can advance. Every response is
+// validated against the OpenAPI document.
 package servertest
 
 import (
@@ -35,7 +35,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// PublicURL is the address that the service under test thinks it has.
+// PublicURL is the configured public URL of the service under test.
 const PublicURL = "https://warranty.example.com"
 
 // World is one service with one database.
@@ -49,43 +49,43 @@ type World struct {
 	Client   *http.Client
 	Clock    *Clock
 	Log      *Buffer
-	Folder   string // where the files of documents are
+	Folder   string // holds the files of documents
 }
 
-// Clock is the real clock, moved.
+// Clock is the system clock with an offset.
 type Clock struct {
 	mu     sync.Mutex
 	offset time.Duration
 }
 
-// Now is the moved time.
+// Now returns the current time plus the offset.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Now().Add(c.offset)
 }
 
-// Advance moves the clock.
+// Advance moves the clock forward by d.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.offset += d
 }
 
-// Buffer is a log that tests can read while it is written.
+// Buffer is a bytes.Buffer that is safe for concurrent use.
 type Buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write appends to the log.
+// Write appends to the buffer.
 func (b *Buffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.b.Write(p)
 }
 
-// String is the log so far.
+// String returns the content so far.
 func (b *Buffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,13 +99,13 @@ func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Run("postgres", func(t *testing.T) { test(t, New(t, testenv.Postgres(t))) })
 }
 
-// template is a SQLite file with the newest schema and nothing in it, and the id that it has.
+// template is an empty SQLite file with the newest schema, and its database id.
 type template struct {
 	file []byte
 	id   warranty.ID
 }
 
-// migrated is the template, made once in a process.
+// migrated returns the template, created once per process.
 var migrated = sync.OnceValues(func() (t template, err error) {
 	folder, err := os.MkdirTemp("", "svc-template")
 	if err != nil {
@@ -124,19 +124,19 @@ var migrated = sync.OnceValues(func() (t template, err error) {
 	t.id = installation.Database
 	t.file, err = os.ReadFile(path)
 	if n := bytes.Count(t.file, t.id[:]); err == nil && n != 1 {
-		err = fmt.Errorf("the id of a database is %d times in its file", n)
+		err = fmt.Errorf("the file contains its database id %d times, want once", n)
 	}
 	return t, err
 })
 
-// SQLite is the path of a file with nothing in it but the newest schema: opening it costs no migration.
+// SQLite returns the path of an empty SQLite file with the newest schema, so that opening it runs no migrations.
 func SQLite(t testing.TB) string {
 	t.Helper()
 	empty, err := migrated()
 	if err != nil {
 		t.Fatal(err)
 	}
-	id := uuid.New() // each is a database of its own
+	id := uuid.New() // each file gets its own database id
 	path := filepath.Join(t.TempDir(), "svc.db")
 	if err := os.WriteFile(path, bytes.Replace(empty.file, empty.id[:], id[:], 1), 0o600); err != nil {
 		t.Fatal(err)
@@ -145,8 +145,8 @@ func SQLite(t testing.TB) string {
 }
 
 // New opens a database and serves it. Several worlds on one PostgreSQL database
-// are replicas. Options may change the server before it starts; throttles by
-// network are off unless an option sets them, because all tests come from one.
+// are replicas. Options may change the server before it starts. Limits per network
+// are off unless an option sets them, because all tests run from one address.
 func New(t testing.TB, database string, options ...func(*server.Server)) *World {
 	t.Helper()
 	st, err := store.Open(context.Background(), database)
@@ -155,7 +155,7 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	}
 	t.Cleanup(func() {
 		if err := st.Close(); err != nil {
-			t.Errorf("close the store: %v", err)
+			t.Errorf("closing the store: %v", err)
 		}
 	})
 	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}, Folder: folderOf(t, database)}
@@ -166,11 +166,19 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	if w.Service.Files, err = files.Open(w.Folder); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = w.Service.Files.Close() }) // a folder handle holds nothing back
+	t.Cleanup(func() { _ = w.Service.Files.Close() }) // only releases a directory handle
 	if err := w.Service.BindFolder(context.Background(), false, false); err != nil {
 		t.Fatal(err)
 	}
-	w.Server = &server.Server{Service: w.Service, Limits: limit.NewMemory(w.Clock.Now), Log: log, Version: describe.Version, PublicURL: PublicURL, IPRate: 1_000_000, Deadline: patient}
+	w.Server = &server.Server{
+		Service:   w.Service,
+		Limits:    limit.NewMemory(w.Clock.Now),
+		Log:       log,
+		Version:   describe.Version,
+		PublicURL: PublicURL,
+		IPRate:    1_000_000,
+		Deadline:  longDeadline,
+	}
 	for _, option := range options {
 		option(w.Server)
 	}
@@ -180,20 +188,22 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	}
 	w.HTTP = httptest.NewServer(handler)
 	t.Cleanup(w.HTTP.Close)
-	// Connections of its own, and no time limit that a busy machine could meet.
+	// A separate connection pool, with timeouts that a busy machine does not reach.
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, ExpectContinueTimeout: testenv.Patience}
 	t.Cleanup(transport.CloseIdleConnections)
-	w.Client = &http.Client{Transport: document(t).RoundTripper(transport), Timeout: testenv.Patience, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse
-	}}
+	w.Client = &http.Client{
+		Transport:     document(t).RoundTripper(transport),
+		Timeout:       testenv.Patience,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	return w
 }
 
-// folders are the folders of files in use, by their database.
+// folders maps databases to their data folders.
 var folders sync.Map
 
-// folderOf is the folder of a database's files, which replicas share whatever way
-// they have to it.
+// folderOf returns the data folder of a database. Replicas share it, even when their
+// database URLs differ.
 func folderOf(t testing.TB, database string) string {
 	key := database
 	if u, err := url.Parse(database); err == nil && u.Query().Has("search_path") {
@@ -206,8 +216,8 @@ func folderOf(t testing.TB, database string) string {
 	return folder.(string)
 }
 
-// patient is the deadline of a request on a machine that may be busy.
-func patient(ctx context.Context) (context.Context, context.CancelFunc) {
+// longDeadline is a request deadline that a busy machine does not reach.
+func longDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, testenv.Patience)
 }
 
@@ -222,33 +232,33 @@ func document(t testing.TB) *openapitest.Checker {
 	return openapitest.New(t, doc)
 }
 
-// Answer is what came back.
+// Answer is an HTTP response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   string
 }
 
-// Code is the problem's code, if the answer is one.
+// Code returns the code of a problem, or "" when the response is not a problem.
 func (a Answer) Code() string {
 	var p struct{ Code string }
-	_ = json.Unmarshal([]byte(a.Body), &p) // not a problem: no code
+	_ = json.Unmarshal([]byte(a.Body), &p) // the code stays empty
 	return p.Code
 }
 
-// Into decodes the answer's data.
+// Into decodes the data of the response into v.
 func (a Answer) Into(t testing.TB, v any) {
 	t.Helper()
 	var envelope struct{ Data json.RawMessage }
 	if err := json.Unmarshal([]byte(a.Body), &envelope); err != nil {
-		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+		t.Fatalf("response %d %s: %v", a.Status, a.Body, err)
 	}
 	if err := json.Unmarshal(envelope.Data, v); err != nil {
-		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+		t.Fatalf("response %d %s: %v", a.Status, a.Body, err)
 	}
 }
 
-// Request is one to send. Body is sent as it is when it is a string, else as JSON.
+// Request is an HTTP request. A string Body is sent unchanged, any other value as JSON.
 type Request struct {
 	Method, Path string
 	Secret       string // an integration token, or a session
@@ -256,7 +266,7 @@ type Request struct {
 	Header       map[string]string
 }
 
-// Do sends a request and reads its answer.
+// Do sends a request and reads the response.
 func (w *World) Do(r Request) Answer {
 	w.T.Helper()
 	a, err := w.Try(r)
@@ -266,7 +276,7 @@ func (w *World) Do(r Request) Answer {
 	return a
 }
 
-// Try is Do for goroutines, which may not end a test.
+// Try is Do for goroutines, which must not call Fatal.
 func (w *World) Try(r Request) (Answer, error) {
 	var body io.Reader
 	switch b := r.Body.(type) {
@@ -305,7 +315,7 @@ func (w *World) Try(r Request) (Answer, error) {
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}, err
 }
 
-// Must is Do for a request that is expected to get this status.
+// Must is Do, and fails the test unless the response has the given status.
 func (w *World) Must(status int, r Request) Answer {
 	w.T.Helper()
 	a := w.Do(r)
@@ -315,18 +325,18 @@ func (w *World) Must(status int, r Request) Answer {
 	return a
 }
 
-// WeakCost is the lowest cost of a password that argon2id takes, so that tests do not wait for hashes.
+// WeakCost is the lowest cost that argon2id allows, to keep tests fast.
 var WeakCost = service.PasswordCost{Memory: 8, Time: 1, Threads: 1}
 
-// Person is somebody with an account and a session.
+// Person is an account with a session.
 type Person struct {
 	ID, Name, Email, Password, Session string
 }
 
-// Password is the one of everybody in a world, so that tests are quick to write.
+// Password is the password of every Person.
 const Password = "correct horse battery staple"
 
-// Person registers somebody and signs them in. Their address is not verified.
+// Person registers an account and signs in. The email address is not verified.
 func (w *World) Person(name string) Person {
 	w.T.Helper()
 	p := Person{Name: name, Email: strings.ToLower(name) + "@people.example", Password: Password}
@@ -334,20 +344,29 @@ func (w *World) Person(name string) Person {
 		AccessToken string `json:"access_token"`
 		User        struct{ ID string }
 	}
-	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/auth/register", Body: map[string]string{"name": name, "email": p.Email, "password": Password}}).Into(w.T, &session)
+	w.Must(http.StatusCreated, Request{
+		Method: "POST",
+		Path:   "/api/auth/register",
+		Body:   map[string]string{"name": name, "email": p.Email, "password": Password},
+	}).Into(w.T, &session)
 	p.ID, p.Session = session.User.ID, session.AccessToken
 	return p
 }
 
-// Verified is Person with a verified address.
+// Verified is Person with a verified email address.
 func (w *World) Verified(name string) Person {
 	w.T.Helper()
 	p := w.Person(name)
-	w.Must(http.StatusOK, Request{Method: "POST", Path: "/api/auth/verify-email", Secret: p.Session, Body: map[string]string{"code": w.MailedCode(p.Email)}})
+	w.Must(http.StatusOK, Request{
+		Method: "POST",
+		Path:   "/api/auth/verify-email",
+		Secret: p.Session,
+		Body:   map[string]string{"code": w.MailedCode(p.Email)},
+	})
 	return p
 }
 
-// MailedCode sends what waits and returns the last code that was mailed to the address.
+// MailedCode sends pending emails and returns the last code emailed to the address.
 func (w *World) MailedCode(email string) string {
 	w.T.Helper()
 	if err := w.Service.SendMail(context.Background()); err != nil {
@@ -361,24 +380,29 @@ func (w *World) MailedCode(email string) string {
 		}
 	}
 	if code == "" {
-		w.T.Fatalf("no code was mailed to %s", email)
+		w.T.Fatalf("no code was emailed to %s", email)
 	}
 	return code
 }
 
-// Token makes an integration token for a person; all scopes when none is named.
+// Token creates an integration token for a person, with all scopes when none is given.
 func (w *World) Token(p Person, scopes ...warranty.Scope) (secret, id string) {
 	w.T.Helper()
 	if len(scopes) == 0 {
 		scopes = warranty.AllScopes
 	}
 	var token struct{ ID, Secret string }
-	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/integration-tokens", Secret: p.Session, Body: map[string]any{
-		"name": fmt.Sprintf("token %s", w.Service.NewID()), "scopes": scopes, "rate_limit_per_minute": 1000}}).Into(w.T, &token)
+	body := map[string]any{
+		"name":                  fmt.Sprintf("token %s", w.Service.NewID()),
+		"scopes":                scopes,
+		"rate_limit_per_minute": 1000,
+	}
+	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/integration-tokens", Secret: p.Session, Body: body}).
+		Into(w.T, &token)
 	return token.Secret, token.ID
 }
 
-// Record is a warranty as a caller reads it.
+// Record is a warranty in a response.
 type Record struct {
 	ID, Status      string
 	ReferenceNumber string   `json:"reference_number"`
@@ -392,12 +416,13 @@ type Record struct {
 	Roles           []string `json:"roles"`
 }
 
-// Warranty makes a warranty with a person's session; fields are added to a valid one or replace its own.
+// Warranty creates a warranty. The fields are merged into a valid default body.
 func (w *World) Warranty(secret string, fields map[string]any) Record {
 	w.T.Helper()
 	body := map[string]any{"product_name": "Kettle", "start_date": "2020-01-01", "end_date": "2099-12-31"}
 	maps.Copy(body, fields)
 	var r Record
-	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/v1/warranties", Secret: secret, Body: body}).Into(w.T, &r)
+	w.Must(http.StatusCreated, Request{Method: "POST", Path: "/api/v1/warranties", Secret: secret, Body: body}).
+		Into(w.T, &r)
 	return r
 }

@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// FreeAddress returns a loopback address that nothing listens on and that no other call returns before the
-// test ends, not even in another process: a file lock stands for the port. It is for what has to come back
-// at the same address; everything else listens on port 0. The ports are below those that the kernel hands
-// out to clients.
+// FreeAddress returns a loopback address that nothing listens on. A file lock reserves its port until the
+// test ends, across processes. It is for servers that restart on the same address; other servers listen on
+// port 0. The ports are below the kernel's ephemeral range.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	folder := filepath.Join(os.TempDir(), fmt.Sprint("svc-test-ports-", os.Getuid()))
@@ -21,7 +20,7 @@ func FreeAddress(t testing.TB) string {
 		t.Fatal(err)
 	}
 	for range 1000 {
-		port := 10_000 + rand.IntN(10_000) //nolint:gosec // only a free one is wanted
+		port := 10_000 + rand.IntN(10_000) //nolint:gosec // not a secret
 		address := fmt.Sprintf("127.0.0.1:%d", port)
 		lock, err := os.OpenFile(filepath.Join(folder, fmt.Sprint(port)), os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
@@ -36,6 +35,6 @@ func FreeAddress(t testing.TB) string {
 		}
 		_ = lock.Close()
 	}
-	t.Fatal("no free port among 1000 that were tried")
+	t.Fatal("no free port found after 1000 attempts")
 	return ""
 }

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Programs puts programs of this module into a folder, as they ship. "make test" has built them for all
-// packages (SVC_TEST_BIN); otherwise they are built here.
+// Programs puts programs of this module into a folder. It copies them from SVC_TEST_BIN, which "make test"
+// sets, and builds them when that is unset.
 func Programs(folder string, names ...string) error {
 	if built := os.Getenv("SVC_TEST_BIN"); built != "" {
 		for _, name := range names {
@@ -31,7 +31,8 @@ func Programs(folder string, names ...string) error {
 	return nil
 }
 
-// copyProgram copies, since a test may have to run it as somebody who cannot see the first folder.
+// copyProgram copies instead of linking, because a test may run the program as a user without access to
+// the first folder.
 func copyProgram(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {
@@ -43,7 +44,7 @@ func copyProgram(from, to string) error {
 		return err
 	}
 	if _, err := io.Copy(target, source); err != nil {
-		_ = target.Close() // the first error is the one to tell
+		_ = target.Close() // the first error matters
 		return err
 	}
 	return target.Close()

@@ -1,7 +1,7 @@
-// Package testenv gives tests the real services they run against, which
-// scripts/test-services (so "make test") starts. Where a service is not there the
-// test is skipped with a line that says so; with CI set it fails, so that a green
-// run has tested everything.
+// Package testenv gives tests the services they run against: PostgreSQL, Redis and
+// others, started by scripts/test-services ("make test"). When a service is missing
+// the test is skipped; when CI is set it fails instead, so that a green run has
+// tested everything.
 package testenv
 
 import (
@@ -15,14 +15,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres returns the URL of a PostgreSQL schema that is new, empty and the
-// test's own. It is dropped when the test ends.
+// Postgres creates an empty PostgreSQL schema for the test and returns its URL. The
+// schema is dropped when the test ends.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would print a password
+		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would contain the password
 	}
 	schema := "test_" + strings.ToLower(rand.Text())
 	execute(t, server, "CREATE SCHEMA "+schema)
@@ -35,14 +35,14 @@ func Postgres(t testing.TB) string {
 	return u.String()
 }
 
-// PostgresDatabase is Postgres with a whole database instead of a schema, for what PostgreSQL counts for
-// databases alone.
+// PostgresDatabase is Postgres with a database instead of a schema, for tests that read PostgreSQL's
+// statistics per database.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
 	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
 	u, err := url.Parse(server)
 	if err != nil {
-		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would print a password
+		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would contain the password
 	}
 	database := "test_" + strings.ToLower(rand.Text())
 	execute(t, server, "CREATE DATABASE "+database)
@@ -53,42 +53,41 @@ func PostgresDatabase(t testing.TB) string {
 	return u.String()
 }
 
-// Redis returns the URL of a Redis server. All tests share its one database: a
-// test keeps to keys with a prefix of its own.
+// Redis returns the URL of a Redis server. All tests share one database, so each
+// test uses its own key prefix.
 func Redis(t testing.TB) string {
 	t.Helper()
 	return require(t, "SVC_TEST_REDIS", "Redis")
 }
 
-// Chromium returns the path of a browser that can run headless.
+// Chromium returns the path of a Chromium binary.
 func Chromium(t testing.TB) string {
 	t.Helper()
 	return require(t, "SVC_TEST_CHROMIUM", "Chromium")
 }
 
-// HAProxy returns the path of the load balancer.
+// HAProxy returns the path of an haproxy binary.
 func HAProxy(t testing.TB) string {
 	t.Helper()
 	return require(t, "SVC_TEST_HAPROXY", "HAProxy")
 }
 
-// require returns the variable's value, or ends the test.
+// require returns the variable's value, or skips or fails the test.
 func require(t testing.TB, variable, service string) string {
 	t.Helper()
 	value := os.Getenv(variable)
 	switch {
 	case value != "":
 	case os.Getenv("CI") != "":
-		t.Fatalf("%s is not set and CI is: no test may be skipped for want of %s", variable, service)
+		t.Fatalf("%s is not set: with CI set, tests that need %s must run", variable, service)
 	default:
 		t.Skipf("no %s: run make test, which starts one, or set %s", service, variable)
 	}
 	return value
 }
 
-// execute runs one statement on a connection of its own. The time limit turns a
-// transaction that a test left open, and that would hold up the DROP for ever,
-// into a failure of that test.
+// execute runs one statement on a new connection. The timeout fails a test that left a
+// transaction open, which would block the DROP forever.
 func execute(t testing.TB, server, statement string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)

@@ -37,7 +37,7 @@ func TestPostgresSchemaIsTheTestsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		table = u.Query().Get("search_path") + "_table"
-		for _, schema := range []string{a, b} { // the same name twice: the schemas are apart
+		for _, schema := range []string{a, b} { // the same name in both: the schemas are separate
 			execute(t, schema, "CREATE TABLE "+table+" (n int)")
 		}
 		if n := count(a, table); n != 2 {
@@ -77,7 +77,7 @@ func TestChromiumRuns(t *testing.T) {
 	}
 }
 
-// ended records how a test was ended, in place of ending it.
+// ended is a TB that records Skipf and Fatalf instead of ending the test.
 type ended struct {
 	testing.TB
 	how string
@@ -91,7 +91,10 @@ func (e *ended) Fatalf(format string, a ...any) {
 
 func TestWithoutServiceSkipsButFailsInCI(t *testing.T) {
 	t.Setenv("SVC_TEST_REDIS", "")
-	for ci, want := range map[string]string{"": "skipped: no Redis: run make test", "true": "failed: SVC_TEST_REDIS is not set"} {
+	for ci, want := range map[string]string{
+		"":     "skipped: no Redis: run make test",
+		"true": "failed: SVC_TEST_REDIS is not set",
+	} {
 		t.Setenv("CI", ci)
 		e := &ended{TB: t}
 		Redis(e)
