@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// session is what signing in gives.
+// session is the response to a sign-in.
 type session struct {
 	AccessToken string    `json:"access_token"`
 	ExpiresAt   time.Time `json:"expires_at"`
@@ -36,7 +36,7 @@ func (w *world) alive(t testing.TB, what, secret string, yes bool) {
 	}
 }
 
-// TestRegister makes an account, and looks at what it is and at what none can be made of.
+// TestRegister checks a new account and inputs that are rejected.
 func TestRegister(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		a := w.Must(201, made("POST", "/api/auth/register", "", fields{"name": " Olga ", "email": " Olga@Example.COM ", "password": " " + passwordCanary + " "}))
@@ -80,7 +80,7 @@ func TestRegister(t *testing.T) {
 				slices.Sort(c.wrong)
 				equal(t, name, wrong, c.wrong)
 				if strings.Contains(a.Body, "canary") {
-					t.Errorf("%s: the answer repeats what was sent: %s", name, a.Body)
+					t.Errorf("%s: the response repeats the input: %s", name, a.Body)
 				}
 			})
 		}
@@ -96,8 +96,8 @@ func TestRegister(t *testing.T) {
 	})
 }
 
-// TestSignInDoesNotTellWhoIsHere compares what is answered to an unknown address and to a wrong password.
-// That both take as long is TestUnknownAddressesCostAsMuchAsKnownOnes in internal/service.
+// TestSignInDoesNotTellWhoIsHere compares the responses to an unknown address and to a wrong password.
+// TestUnknownAddressesCostAsMuchAsKnownOnes in internal/service compares their timing.
 func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		known := w.Person("Olga").Email
@@ -116,7 +116,7 @@ func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 		first.Body, second.Body = first.Body+"{}", second.Body+"{}"
 		equal(t, "a reset", anonymised(t, first), anonymised(t, second))
 
-		// Nor does a record that names an address as its seller's.
+		// A record with this seller address does not reveal it either.
 		w.Verified("Sami")
 		create := func(email string) string {
 			a := w.Must(201, made("POST", "/api/v1/warranties", w.signIn(known, servertest.Password), fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01", "seller_email": email}))
@@ -126,13 +126,13 @@ func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 	})
 }
 
-// TestSessions end when they should, and only then.
+// TestSessions checks when sessions end.
 func TestSessions(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga, zoe := w.Person("Olga"), w.Person("Zoe")
 		second := w.signIn(olga.Email, olga.Password)
 		if second == olga.Session {
-			t.Error("the second session is the first")
+			t.Error("the second session equals the first")
 		}
 		w.Must(204, made("DELETE", "/api/auth/sessions/current", olga.Session, nil))
 		w.alive(t, "the session that signed out", olga.Session, false)
@@ -158,7 +158,7 @@ func TestSessions(t *testing.T) {
 	})
 }
 
-// TestPasswordChange ends every session and begins a new one; tokens go on.
+// TestPasswordChange ends every session and starts a new one; tokens stay valid.
 func TestPasswordChange(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -191,7 +191,7 @@ func TestPasswordChange(t *testing.T) {
 		}
 		w.signIn(olga.Email, changed)
 
-		// Of two changes at once by one session, one is made.
+		// Of two concurrent changes by one session, one succeeds.
 		outcomes, _ := flood(t, worlds, 2, func(i int) request {
 			return made("POST", "/api/auth/password", got.AccessToken, fields{"current_password": changed, "new_password": fmt.Sprint(passwordCanary, i)})
 		})
@@ -201,7 +201,7 @@ func TestPasswordChange(t *testing.T) {
 	})
 }
 
-// TestPasswordReset goes by mail, once, within an hour, and ends every session.
+// TestPasswordReset uses an emailed code, which works once within an hour, and ends every session.
 func TestPasswordReset(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga := w.Person("Olga")
@@ -227,7 +227,7 @@ func TestPasswordReset(t *testing.T) {
 		w.signIn(olga.Email, passwordCanary+"1")
 		w.unchanged(t, "the code again", func() { refused(t, "the code again", confirm(code, 2), warranty.ValidationFailed) })
 
-		// Anyone may ask for a code, so a newer one does not end an older one; using one ends all.
+		// Anyone may request a code, so a newer one does not invalidate an older one; using one invalidates all.
 		older, newer := ask(), ask()
 		clock.set(clock.now().Add(time.Hour - time.Microsecond))
 		want(t, "an older code a microsecond before its end", confirm(older, 4), 204, "")
@@ -240,7 +240,7 @@ func TestPasswordReset(t *testing.T) {
 	})
 }
 
-// TestVerifyEmail takes a mailed code, once, within a day.
+// TestVerifyEmail uses an emailed code, which works once within a day.
 func TestVerifyEmail(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		verified := func(p servertest.Person) bool {
@@ -258,7 +258,7 @@ func TestVerifyEmail(t *testing.T) {
 		w.Must(202, made("POST", "/api/auth/verify-email/resend", olga.Session, nil))
 		code := w.MailedCode(olga.Email)
 		if first == code {
-			t.Error("the same code was mailed again")
+			t.Error("the same code was emailed again")
 		}
 		refused(t, "a code that another has replaced", verify(first), warranty.ValidationFailed)
 		equal(t, "verified", verified(olga), false)
@@ -286,7 +286,7 @@ func TestVerifyEmail(t *testing.T) {
 	})
 }
 
-// TestCodesWorkOnce uses one code many times at once.
+// TestCodesWorkOnce uses one code many times concurrently.
 func TestCodesWorkOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -308,7 +308,7 @@ func TestCodesWorkOnce(t *testing.T) {
 	})
 }
 
-// TestSignupClosed lets the first account in and nobody after it.
+// TestSignupClosed allows the first registration and rejects later ones.
 func TestSignupClosed(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]

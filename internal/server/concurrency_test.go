@@ -12,8 +12,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestNoUpdateIsLost lets many writers change one record. Each reads it, adds its
-// mark to what it read and writes that back under the ETag, until it succeeds.
+// TestNoUpdateIsLost lets many writers change one record. Each reads it, appends its
+// mark and writes it back with If-Match, until it succeeds.
 func TestNoUpdateIsLost(t *testing.T) {
 	const writers, times = 16, 5
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
@@ -34,7 +34,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 				read := try(i, made("GET", path, key, nil))
 				var seen struct{ Data servertest.Record }
 				if err := json.Unmarshal([]byte(read.Body), &seen); err != nil || read.Status != 200 {
-					t.Errorf("a read was answered with %s", read.Body)
+					t.Errorf("a read returned %s", read.Body)
 					return
 				}
 				a := try(i, made("PUT", path, key, fields{"supplier": *seen.Data.Supplier + string(rune('a'+i))}, "If-Match", read.Header.Get("ETag")))
@@ -44,7 +44,7 @@ func TestNoUpdateIsLost(t *testing.T) {
 				case 412:
 					conflicts.Add(1)
 				default:
-					t.Errorf("an update was answered with %s", a.Body)
+					t.Errorf("an update returned %s", a.Body)
 				}
 			}
 		})
@@ -57,15 +57,15 @@ func TestNoUpdateIsLost(t *testing.T) {
 		}
 		equal(t, "the length", len(*got.Supplier), 1+writers*times)
 		if conflicts.Load() == 0 {
-			t.Error("no two writers met, so nothing was tested")
+			t.Error("no two writers conflicted, so nothing was tested")
 		}
 
-		// Without If-Match each field keeps what its own writer wrote last.
+		// Without If-Match each field keeps the last value of its own writer.
 		together(writers, func(i int) {
 			for n := range times {
 				field := []string{"product_name", "supplier", "category"}[i%3]
 				if a := try(i, made("PUT", path, key, fields{field: fmt.Sprintf("%d of %d", n, i)})); a.Status != 200 {
-					t.Errorf("an update was answered with %s", a.Body)
+					t.Errorf("an update returned %s", a.Body)
 				}
 			}
 		})
@@ -74,14 +74,14 @@ func TestNoUpdateIsLost(t *testing.T) {
 		equal(t, "the version", final.Header.Get("ETag"), fmt.Sprintf(`"%d"`, 2*writers*times+1))
 		for _, value := range []string{got.ProductName, *got.Supplier, *got.Category} {
 			if !strings.HasPrefix(value, fmt.Sprintf("%d of", times-1)) {
-				t.Errorf("a field holds %q, which nobody wrote last", value)
+				t.Errorf("a field is %q, which is not the last value of any writer", value)
 			}
 		}
 		equal(t, "the lists agree", ids(t, w.get("/api/v1/warranties?category="+strings.ReplaceAll(*got.Category, " ", "%20"), key)), []string{record.ID})
 	}, busy)
 }
 
-// TestCancelledStaysCancelled lets an owner cancel while a seller voids and reinstates.
+// TestCancelledStaysCancelled cancels as the owner while the seller voids and reinstates.
 func TestCancelledStaysCancelled(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -108,7 +108,7 @@ func TestCancelledStaysCancelled(t *testing.T) {
 			isCancelled := false
 			for i, a := range outcomes {
 				if a.Status != 200 && a.Code() != string(warranty.InvalidTransition) {
-					t.Errorf("%s was answered with %d %s", moves[i].to, a.Status, a.Body)
+					t.Errorf("%s returned %d %s", moves[i].to, a.Status, a.Body)
 				}
 				isCancelled = isCancelled || moves[i].to == "cancelled" && a.Status == 200
 				if a.Status == 409 {
@@ -124,12 +124,12 @@ func TestCancelledStaysCancelled(t *testing.T) {
 			equal(t, "what lists filter on", w.count(`SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.status <> w.standing`), 0)
 		}
 		if cancelled < 5 || raced < 5 {
-			t.Errorf("only %d of 60 were cancelled and %d moves refused, so little was tested", cancelled, raced)
+			t.Errorf("only %d of 60 were cancelled and %d changes refused, so little was tested", cancelled, raced)
 		}
 	}, busy)
 }
 
-// TestDeleteOnce deletes one record many times at once.
+// TestDeleteOnce deletes one record many times concurrently.
 func TestDeleteOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -148,8 +148,8 @@ func TestDeleteOnce(t *testing.T) {
 	}, busy)
 }
 
-// TestSellerIsLinkedHoweverTheyMeet verifies an address while records that name
-// it are being made: each record must be seen, whichever came first.
+// TestSellerIsLinkedHoweverTheyMeet verifies an address while records with it as the
+// seller are created: every record must be visible to the seller.
 func TestSellerIsLinkedHoweverTheyMeet(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// feed makes a calendar feed for a person in their browser and returns its path.
+// feed creates a calendar feed in a person's browser and returns its path.
 func (w *world) feed(t testing.TB, p servertest.Person) string {
 	t.Helper()
 	page := w.signedIn(t, p).post("/settings/calendar")
@@ -24,7 +24,7 @@ func (w *world) feed(t testing.TB, p servertest.Person) string {
 	return "/calendar/" + path
 }
 
-// offerTo offers a warranty to an address and returns the code.
+// offerTo offers a warranty to an address and returns the offer with its code.
 func (w *world) offerTo(session, record, email string) (offer struct {
 	Code   string
 	Mailed bool
@@ -34,7 +34,7 @@ func (w *world) offerTo(session, record, email string) (offer struct {
 	return offer
 }
 
-// reset sets a new password by mail and signs in with it.
+// reset sets a new password with an emailed code and signs in with it.
 func (w *world) reset(t testing.TB, email, password string) (session string) {
 	t.Helper()
 	w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": email}))
@@ -42,8 +42,8 @@ func (w *world) reset(t testing.TB, email, password string) (session string) {
 	return w.signIn(email, password)
 }
 
-// TestResetEndsEveryCredential resets the password of an account that somebody else
-// had got into (B1): whatever they could act with is gone, and the records stay.
+// TestResetEndsEveryCredential resets the password of a compromised account (B1):
+// every credential of the intruder is revoked, and the records stay.
 func TestResetEndsEveryCredential(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -72,15 +72,15 @@ func TestResetEndsEveryCredential(t *testing.T) {
 			actions = append(actions, e.Action)
 		}
 		if !slices.Contains(actions, "transfer.cancelled") {
-			t.Errorf("the history does not tell that the offer ended: %v", actions)
+			t.Errorf("the history does not show that the offer ended: %v", actions)
 		}
 		if a := w.get("/api/integration-tokens/"+id+"/history", session); !strings.Contains(a.Body, "revoked") {
-			t.Errorf("the token's history does not tell that it was revoked: %s", a.Body)
+			t.Errorf("the token's history does not show that it was revoked: %s", a.Body)
 		}
 	})
 }
 
-// TestOperatorsPasswordIsAReset ends what a reset by mail ends, unless told otherwise.
+// TestOperatorsPasswordIsAReset ends the same credentials as a reset by email, unless told otherwise.
 func TestOperatorsPasswordIsAReset(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
@@ -101,9 +101,9 @@ func TestOperatorsPasswordIsAReset(t *testing.T) {
 	})
 }
 
-// TestSquatterLosesTheAddress has somebody register the address of a person who then
-// takes it back (B1), by a reset or by a mailed code to sign in: nothing that the
-// squatter made can act in the account, and nothing of it is seen there.
+// TestSquatterLosesTheAddress registers another person's address, which that person
+// then takes back (B1) with a reset or an emailed sign-in code: no credential of the
+// squatter works in the account, and no record of the squatter is visible there.
 func TestSquatterLosesTheAddress(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for i, how := range []string{"by a reset", "by a code"} {
@@ -143,7 +143,7 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 			equal(t, how+": the squatter's record", w.get("/api/v1/warranties/"+record.ID, session).Status, 404)
 			equal(t, how+": its public page", w.get("/verify/"+record.ReferenceNumber, "").Status, 404)
 
-			// Whoever did register themselves gets it all back, and nobody else does.
+			// A person who did register the account can restore everything; others cannot.
 			who, err := w.Service.Authenticate(t.Context(), session, false)
 			if err != nil {
 				t.Fatal(err)
@@ -153,7 +153,7 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n, err := w.Service.RestoreSetAside(t.Context(), eve); n != 0 || err != nil {
-				t.Errorf("%s: somebody else restored %d, %v", how, n, err)
+				t.Errorf("%s: another account restored %d, %v", how, n, err)
 			}
 			for _, want := range []int{1, 0} {
 				if n, err := w.Service.RestoreSetAside(t.Context(), who); n != want || err != nil {
@@ -170,7 +170,7 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 	}, busy)
 }
 
-// TestRestoreOnTheProfilePage shows what was set aside, and takes it back.
+// TestRestoreOnTheProfilePage shows the records that were set aside, and restores them.
 func TestRestoreOnTheProfilePage(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
@@ -186,8 +186,8 @@ func TestRestoreOnTheProfilePage(t *testing.T) {
 	b.get("/warranties/"+record.ID).says(t, "the record", 200, "Old kettle")
 }
 
-// TestVerifyingTakesTheAccountsSession has the owner of a mailbox confirm the mail
-// that a squatter caused (B1): not signed in, and signed in to an account of their own.
+// TestVerifyingTakesTheAccountsSession has the owner of a mailbox confirm the email
+// that a squatter caused (B1): signed out, and signed in to another account.
 func TestVerifyingTakesTheAccountsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		squatter, victim := w.Person("Vic"), w.Person("Victor")
@@ -200,7 +200,7 @@ func TestVerifyingTakesTheAccountsSession(t *testing.T) {
 	})
 }
 
-// TestPasswordChangeMayRevokeTokens offers what a reset does, and does it only when asked.
+// TestPasswordChangeMayRevokeTokens revokes tokens only when the caller asks for it.
 func TestPasswordChangeMayRevokeTokens(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
@@ -229,8 +229,8 @@ func TestPasswordChangeMayRevokeTokens(t *testing.T) {
 	})
 }
 
-// TestTokensNeedAVerifiedAddress refuses what would outlast a reset to accounts whose
-// address nobody verified, where there is a mail server (B1).
+// TestTokensNeedAVerifiedAddress refuses credentials that would outlast a reset to
+// accounts with an unverified address, when a mail server is configured (B1).
 func TestTokensNeedAVerifiedAddress(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.Person("Olga")
@@ -238,7 +238,7 @@ func TestTokensNeedAVerifiedAddress(t *testing.T) {
 			a := w.send("POST", "/api/integration-tokens", olga.Session, fields{"name": "till", "scopes": warranty.AllScopes})
 			refused(t, "a token", a, warranty.EmailNotVerified)
 			if !strings.Contains(a.Body, "/api/auth/verify-email/resend") {
-				t.Errorf("it does not say what to do: %s", a.Body)
+				t.Errorf("the error does not say what to do: %s", a.Body)
 			}
 		})
 		b := w.signedIn(t, olga)
@@ -255,8 +255,8 @@ func TestTokensNeedAVerifiedAddress(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RequireVerified = true })
 }
 
-// TestSignInByCode opens a session by a mailed code, once, within an hour, and tells
-// nobody who has an account.
+// TestSignInByCode signs in with an emailed code, which works once within an hour.
+// The responses do not reveal whether an account exists.
 func TestSignInByCode(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga, zoe := w.Verified("Olga"), w.Verified("Zoe")

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestCredentialForms tries every place in which a credential may and may not stand.
+// TestCredentialForms sends credentials in every accepted and rejected place.
 func TestCredentialForms(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -70,7 +70,7 @@ func TestCredentialForms(t *testing.T) {
 	})
 }
 
-// TestAuthStatus tells a credential what it is.
+// TestAuthStatus checks what a credential reads about itself.
 func TestAuthStatus(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Verified("Olga")
@@ -90,18 +90,18 @@ func TestAuthStatus(t *testing.T) {
 		w.Must(200, made("GET", "/api/v1/auth/status", secret, nil)).Into(t, &got)
 		if got.User.Email != owner.Email || !got.User.EmailVerified || got.Credential != "token" || got.Token == nil || got.Token.Name != "ERP" ||
 			!slices.Equal(got.Scopes, []string{"claims:read", "documents:read"}) || got.RateLimitPerMinute != 7 || got.ExpiresAt.Format(time.RFC3339) != "2027-01-31T11:00:00Z" {
-			t.Errorf("a token is told %+v", got)
+			t.Errorf("a token got %+v", got)
 		}
 		got = status{}
 		w.Must(200, made("GET", "/api/v1/auth/status", owner.Session, nil)).Into(t, &got)
 		if got.Credential != "session" || got.Token != nil || len(got.Scopes) != 4 || got.RateLimitPerMinute != 100 || got.ExpiresAt.Sub(w.Clock.Now()).Round(time.Minute) != 12*time.Hour {
-			t.Errorf("a session is told %+v", got)
+			t.Errorf("a session got %+v", got)
 		}
 	})
 }
 
-// TestScopesGrantWhatTheInterfaceSays lets a token of each scope alone try every
-// operation. What it may do is written here as interface.md has it.
+// TestScopesGrantWhatTheInterfaceSays tries every operation with tokens that have one
+// scope each. The expectations repeat interface.md.
 func TestScopesGrantWhatTheInterfaceSays(t *testing.T) {
 	grants := map[warranty.Scope][]string{
 		warranty.WarrantiesRead:  {"warranties.list", "warranties.get", "warranties.lookup", "warranties.verify"},
@@ -147,7 +147,7 @@ func TestScopesGrantWhatTheInterfaceSays(t *testing.T) {
 	}, busy)
 }
 
-// TestNothingWithoutACredential asks for every operation without one.
+// TestNothingWithoutACredential calls every operation without a credential.
 func TestNothingWithoutACredential(t *testing.T) {
 	public := []string{"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password"}
 	each(t, func(t *testing.T, w *world) {
@@ -160,7 +160,7 @@ func TestNothingWithoutACredential(t *testing.T) {
 	})
 }
 
-// TestDisabledIsOut shuts an account out: none of its credentials works any more.
+// TestDisabledIsOut disables an account: none of its credentials works any longer.
 func TestDisabledIsOut(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -185,7 +185,7 @@ func TestDisabledIsOut(t *testing.T) {
 			w.Must(200, made("GET", "/api/v1/warranties", other.Session, nil))
 		}
 		equal(t, "the database", w.contents(), before)
-		if err := w.Service.SendMail(context.Background()); err != nil { // what waited before
+		if err := w.Service.SendMail(context.Background()); err != nil { // mail that was already pending
 			t.Fatal(err)
 		}
 		mailed := func() int { return strings.Count(w.Log.String(), `"to":"`+owner.Email) }
@@ -198,8 +198,8 @@ func TestDisabledIsOut(t *testing.T) {
 	})
 }
 
-// TestNothingIsWrittenForWhoIsGone ends a credential while a request of it is
-// under way: let in before, and with its body still to come.
+// TestNothingIsWrittenForWhoIsGone ends a credential during a request that is
+// authenticated but whose body has not arrived.
 func TestNothingIsWrittenForWhoIsGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		body := fields{"product_name": "late", "start_date": "2026-01-01", "end_date": "2026-01-01"}

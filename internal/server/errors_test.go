@@ -25,13 +25,13 @@ type refusal struct {
 	name    string
 	code    warranty.Code
 	request request
-	header  string // a header beyond the usual ones, as "Name: pattern"
-	detail  string // what the detail must say, as a pattern
+	header  string // an additional header, as "Name: pattern"
+	detail  string // pattern that the detail must match
 	fields  []string
 }
 
-// refusals are requests for every code that one server with a healthy database
-// can answer with, in a world that they are made for.
+// refusals returns requests for every error code that a server with a healthy
+// database can return.
 func refusals(t *testing.T, w *world) []refusal {
 	owner, seller, stranger := w.Verified("Olga"), w.Verified("Sami"), w.Person("Zoe")
 	key, _ := w.Token(owner)
@@ -158,7 +158,7 @@ func refusals(t *testing.T, w *world) []refusal {
 	}
 }
 
-// secretOf makes a token of one's own description.
+// secretOf creates a token from a request body and returns its secret.
 func (w *world) secretOf(p servertest.Person, body fields) string {
 	w.T.Helper()
 	var token struct{ Secret string }
@@ -175,7 +175,7 @@ func newSecret(t testing.TB, kind warranty.SecretKind) string {
 	return secret
 }
 
-// TestEveryCode reaches every code there is, and looks at all of each answer.
+// TestEveryCode provokes every error code and checks the whole response.
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); testEveryCode(t, servertest.SQLite, lockedSQLite) })
@@ -226,27 +226,27 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 	}
 }
 
-// check looks at everything that a refusal must have.
+// check verifies everything that an error response must have.
 func (r refusal) check(t testing.TB, w *world, a answer) {
 	t.Helper()
 	refused(t, r.name, a, r.code)
 	p := problemOf(t, a)
 	info := r.code.Info()
-	wait, _ := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64) // absent where nobody has to wait
+	wait, _ := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64) // absent when there is no wait
 	equal(t, r.name+": the problem", p, warranty.Problem{Type: servertest.PublicURL + "/docs/errors#" + string(r.code), Title: info.Title, Status: info.Status,
 		Code: r.code, Detail: p.Detail, Errors: p.Errors, RequestID: a.Header.Get("X-Request-Id"), RetryAfterSeconds: wait})
 	if !regexp.MustCompile(cmpOr(r.detail, `.{10}`)).MatchString(p.Detail) {
-		t.Errorf("%s: the detail does not say %q: %s", r.name, r.detail, p.Detail)
+		t.Errorf("%s: the detail does not match %q: %s", r.name, r.detail, p.Detail)
 	}
 	if r.code == warranty.ValidationFailed {
 		equal(t, r.name+": the wrong fields", wrongFields(t, a), r.fields)
 	} else if len(p.Errors) > 0 {
-		t.Errorf("%s: fields are named: %v", r.name, p.Errors)
+		t.Errorf("%s: unexpected field errors: %v", r.name, p.Errors)
 	}
 	equal(t, r.name+": Content-Type", a.Header.Get("Content-Type"), "application/problem+json")
 	apiHeaders(t, r.name, a)
 	if name, pattern, ok := strings.Cut(r.header, ": "); ok && !regexp.MustCompile(pattern).MatchString(a.Header.Get(name)) {
-		t.Errorf("%s: the header %s is %q, not %s", r.name, name, a.Header.Get(name), pattern)
+		t.Errorf("%s: header %s is %q, want %s", r.name, name, a.Header.Get(name), pattern)
 	}
 	for name, statuses := range map[string][]int{"Www-Authenticate": {401}, "Retry-After": {429, 503}, "Allow": {405}} {
 		expected := false
@@ -254,16 +254,16 @@ func (r refusal) check(t testing.TB, w *world, a answer) {
 			expected = expected || status == a.Status
 		}
 		if has := a.Header.Get(name) != ""; has != expected {
-			t.Errorf("%s: the header %s is %q", r.name, name, a.Header.Get(name))
+			t.Errorf("%s: header %s is %q", r.name, name, a.Header.Get(name))
 		}
 	}
 	if r.code == warranty.Internal {
 		logged := regexp.MustCompile(`"msg":"request failed"[^\n]*` + p.RequestID + `[^\n]*"code":"internal"`)
 		if !logged.MatchString(w.Log.String()) {
-			t.Errorf("%s: the log does not say what happened to request %s", r.name, p.RequestID)
+			t.Errorf("%s: the log has no error for request %s", r.name, p.RequestID)
 		}
 		if regexp.MustCompile(`(?i)argon|hash|panic|goroutine|sql|\.go`).MatchString(a.Body) {
-			t.Errorf("%s: the answer shows internals: %s", r.name, a.Body)
+			t.Errorf("%s: the response shows internals: %s", r.name, a.Body)
 		}
 	}
 }
@@ -275,7 +275,7 @@ func cmpOr(s, otherwise string) string {
 	return s
 }
 
-// apiHeaders checks what every answer under /api/ must carry.
+// apiHeaders checks the headers that every response under /api/ must have.
 func apiHeaders(t testing.TB, what string, a answer) {
 	t.Helper()
 	for name, pattern := range map[string]string{
@@ -286,17 +286,17 @@ func apiHeaders(t testing.TB, what string, a answer) {
 		"Content-Security-Policy": `^default-src 'none'; frame-ancestors 'none'$`, "Strict-Transport-Security": `^max-age=\d{8}`,
 	} {
 		if values := a.Header.Values(name); len(values) != 1 || !regexp.MustCompile(pattern).MatchString(values[0]) {
-			t.Errorf("%s: the header %s is %q, which is not %s", what, name, values, pattern)
+			t.Errorf("%s: header %s is %q, want %s", what, name, values, pattern)
 		}
 	}
 	for _, name := range []string{"Set-Cookie", "Server", "X-Powered-By", "Access-Control-Allow-Origin"} {
 		if value := a.Header.Get(name); value != "" {
-			t.Errorf("%s: the header %s is %q", what, name, value)
+			t.Errorf("%s: header %s is %q", what, name, value)
 		}
 	}
 }
 
-// cutPostgres is a world whose database is gone, and requests that need it.
+// cutPostgres returns a world whose database is unreachable, and requests that need it.
 func cutPostgres(t *testing.T) (*world, []request) {
 	database := testenv.Postgres(t)
 	cabled, cable := throughCable(t, database)
@@ -315,7 +315,7 @@ func cutPostgres(t *testing.T) (*world, []request) {
 	}
 }
 
-// lockedSQLite is a world in which somebody else holds the file's lock, and a request that needs it.
+// lockedSQLite returns a world whose database file is locked, and a request that needs it.
 func lockedSQLite(t *testing.T) (*world, []request) {
 	w := newWorld(t, servertest.SQLite(t))
 	owner := w.Person("Olga")
@@ -324,7 +324,7 @@ func lockedSQLite(t *testing.T) (*world, []request) {
 	return w, []request{made("POST", "/api/v1/warranties", owner.Session, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"})}
 }
 
-// lock keeps a SQLite database from being written to until the test ends.
+// lock holds the write lock of a SQLite database until the test ends.
 func lock(t *testing.T, w *world) {
 	t.Helper()
 	conn, err := w.db.Conn(context.Background())
@@ -342,8 +342,8 @@ func lock(t *testing.T, w *world) {
 	}
 }
 
-// TestNotYoursLooksLikeNotThere compares the answers to what does not exist, what
-// is deleted and what is somebody else's, byte for byte.
+// TestNotYoursLooksLikeNotThere compares, byte for byte, the responses for records
+// that do not exist, are deleted, or belong to another user.
 func TestNotYoursLooksLikeNotThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, stranger := w.Person("Olga"), w.Person("Zoe")
@@ -375,7 +375,7 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 	})
 }
 
-// anonymised is an answer without what is different in every one.
+// anonymised returns a response without the parts that differ between all responses.
 func anonymised(t testing.TB, a answer) answer {
 	t.Helper()
 	a.Header = a.Header.Clone()
@@ -388,7 +388,7 @@ func anonymised(t testing.TB, a answer) answer {
 	}
 	a.Body = strings.ReplaceAll(a.Body, id, "…")
 	if !json.Valid([]byte(a.Body)) {
-		t.Errorf("this is no JSON: %s", a.Body)
+		t.Errorf("not JSON: %s", a.Body)
 	}
 	return a
 }

@@ -21,8 +21,8 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	_ "github.com/jackc/pgx/v5/stdlib"       // the second connection to PostgreSQL
-	_ "github.com/ncruces/go-sqlite3/driver" // the second connection to SQLite
+	_ "github.com/jackc/pgx/v5/stdlib"       // for direct connections to PostgreSQL
+	_ "github.com/ncruces/go-sqlite3/driver" // for direct connections to SQLite
 
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/server"
@@ -38,7 +38,7 @@ type (
 	fields  = map[string]any
 )
 
-// world is a service with a second connection to its database, past the service.
+// world is a service with a second, direct connection to its database.
 type world struct {
 	*servertest.World
 	db *sql.DB
@@ -49,7 +49,7 @@ var databases = []struct {
 	open func(testing.TB) string
 }{{"sqlite", servertest.SQLite}, {"postgres", testenv.Postgres}}
 
-// each runs a test on both databases, side by side.
+// each runs a test on both databases in parallel.
 func each(t *testing.T, test func(t *testing.T, w *world), options ...option) {
 	t.Helper()
 	t.Parallel()
@@ -61,7 +61,7 @@ func each(t *testing.T, test func(t *testing.T, w *world), options ...option) {
 	}
 }
 
-// eachStopped is each with a clock that only moves when it is told to.
+// eachStopped is each with a clock that only moves when the test sets it.
 func eachStopped(t *testing.T, test func(t *testing.T, w *world, clock *stoppedClock), options ...option) {
 	t.Helper()
 	t.Parallel()
@@ -91,30 +91,30 @@ func eachReplicas(t *testing.T, test func(t *testing.T, worlds []*world), option
 	}
 }
 
-// newWorld serves a database. Whatever a test does with it, no secret and no
-// password may show in the log, nor a secret in an answer that does not make one.
+// newWorld serves a database. At the end of every test the log must contain no secret
+// and no password, and no response may contain a secret except one that creates it.
 func newWorld(t *testing.T, database string, options ...option) *world {
 	t.Helper()
 	w := &world{World: servertest.New(t, database, options...), db: direct(t, database)}
 	w.Client.Transport = secretsWatch{t, w.Client.Transport}
 	t.Cleanup(func() {
 		if found := wholeSecret.FindString(w.Log.String()); found != "" {
-			t.Errorf("the log holds the secret %s", found)
+			t.Errorf("the log contains the secret %s", found)
 		}
 		if strings.Contains(w.Log.String(), servertest.Password) || strings.Contains(w.Log.String(), passwordCanary) {
-			t.Error("the log holds a password")
+			t.Error("the log contains a password")
 		}
 	})
 	return w
 }
 
-// passwordCanary is part of every password that a test makes up.
+// passwordCanary is part of every password in tests.
 const passwordCanary = "canary in the coal mine"
 
-// wholeSecret finds more of a secret than the prefix that is shown to tell tokens apart.
+// wholeSecret matches more of a secret than the prefix that identifies tokens.
 var wholeSecret = regexp.MustCompile(`sv[cs]_[0-9A-Za-z]{12,}`)
 
-// secretsWatch fails a test when an answer holds a secret that it does not make.
+// secretsWatch fails a test when a response contains a secret, unless it creates one.
 type secretsWatch struct {
 	t    testing.TB
 	base http.RoundTripper
@@ -137,21 +137,21 @@ func (s secretsWatch) RoundTrip(r *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	if wholeSecret.Match(body) || wholeSecret.MatchString(fmt.Sprint(resp.Header)) {
-		s.t.Errorf("%s: the answer %d shows a secret", said, resp.StatusCode)
+		s.t.Errorf("%s: the response %d contains a secret", said, resp.StatusCode)
 	}
 	return resp, nil
 }
 
-// busy gives people the requests that a test of something else needs.
+// busy raises the rate limits for tests that are not about them.
 func busy(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
 
-// stoppedClock is a clock that only moves when it is told to.
+// stoppedClock is a clock that only moves when set.
 type stoppedClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-// drive is an option that makes the server read the clock.
+// drive is an option that makes the server use the clock.
 func (c *stoppedClock) drive(s *server.Server) {
 	s.Service.Now = c.now
 	s.Limits = limit.NewMemory(c.now)
@@ -169,7 +169,7 @@ func (c *stoppedClock) set(at time.Time) {
 	c.at = at
 }
 
-// setTo is set with the instant as RFC 3339 writes it.
+// setTo is set with a time in RFC 3339 format.
 func (c *stoppedClock) setTo(t testing.TB, text string) {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339Nano, text)
@@ -179,7 +179,7 @@ func (c *stoppedClock) setTo(t testing.TB, text string) {
 	c.set(at)
 }
 
-// send sends a request; headers are names and values in turn.
+// send sends a request; headers alternates names and values.
 func (w *world) send(method, path, secret string, body any, headers ...string) answer {
 	w.T.Helper()
 	return w.Do(made(method, path, secret, body, headers...))
@@ -193,7 +193,7 @@ func (w *world) get(path, secret string, headers ...string) answer {
 func made(method, path, secret string, body any, headers ...string) request {
 	r := request{Method: method, Path: path, Secret: secret, Body: body, Header: map[string]string{}}
 	if !strings.HasPrefix(path, "/api/") {
-		r.Header["Accept"] = "application/json" // where a browser would get a page
+		r.Header["Accept"] = "application/json" // browsers would get a page
 	}
 	for i := 0; i < len(headers); i += 2 {
 		r.Header[headers[i]] = headers[i+1]
@@ -201,7 +201,7 @@ func made(method, path, secret string, body any, headers ...string) request {
 	return r
 }
 
-// want fails the test unless the answer has the status, and the code if it is a refusal.
+// want fails the test unless the response has the status and the error code.
 func want(t testing.TB, what string, a answer, status int, code warranty.Code) {
 	t.Helper()
 	if a.Status != status || a.Code() != string(code) {
@@ -209,23 +209,23 @@ func want(t testing.TB, what string, a answer, status int, code warranty.Code) {
 	}
 }
 
-// refused is want with the status that belongs to the code.
+// refused is want with the status of the code.
 func refused(t testing.TB, what string, a answer, code warranty.Code) {
 	t.Helper()
 	want(t, what, a, code.Info().Status, code)
 }
 
-// problemOf reads a refusal.
+// problemOf decodes an error response.
 func problemOf(t testing.TB, a answer) warranty.Problem {
 	t.Helper()
 	var p warranty.Problem
 	if err := json.Unmarshal([]byte(a.Body), &p); err != nil {
-		t.Fatalf("answer %d %s: %v", a.Status, a.Body, err)
+		t.Fatalf("response %d %s: %v", a.Status, a.Body, err)
 	}
 	return p
 }
 
-// wrongFields lists the fields of a validation error and what is wrong with each: "end_date before_start".
+// wrongFields lists the fields of a validation error with their codes: "end_date before_start".
 func wrongFields(t testing.TB, a answer) []string {
 	t.Helper()
 	var list []string
@@ -235,7 +235,7 @@ func wrongFields(t testing.TB, a answer) []string {
 	return list
 }
 
-// number reads a header that is a whole number.
+// number parses an integer header.
 func number(t testing.TB, h http.Header, name string) int64 {
 	t.Helper()
 	n, err := strconv.ParseInt(h.Get(name), 10, 64)
@@ -252,15 +252,14 @@ func equal(t testing.TB, what string, got, want any) {
 	}
 }
 
-// together runs n functions that all begin at the same moment.
 func together(n int, do func(i int)) { testenv.Together(n, do) }
 
-// outcome is an answer in short: "201", or "409 already_exists".
+// outcome summarizes a response: "201", or "409 already_exists".
 func outcome(a answer) string {
 	return strings.TrimSpace(strconv.Itoa(a.Status) + " " + a.Code())
 }
 
-// flood sends n requests at once, over the worlds in turn, and counts the outcomes.
+// flood sends n concurrent requests, spread over the worlds, and counts the outcomes.
 func flood(t testing.TB, worlds []*world, n int, make func(i int) request) (map[string]int, []answer) {
 	t.Helper()
 	answers := slices.Repeat([]answer{{}}, n)
@@ -278,7 +277,7 @@ func flood(t testing.TB, worlds []*world, n int, make func(i int) request) (map[
 	return count, answers
 }
 
-// roundTrip sends a request that request can not describe.
+// roundTrip sends an *http.Request, for requests that the request type cannot describe.
 func (w *world) roundTrip(req *http.Request) answer {
 	w.T.Helper()
 	resp, err := w.Client.Do(req)
@@ -294,8 +293,8 @@ func (w *world) roundTrip(req *http.Request) answer {
 	return answer{Status: resp.StatusCode, Header: resp.Header, Body: string(text)}
 }
 
-// hold sends a request whose body stays behind, and returns once the server has
-// let the caller in and waits for it. The function that it returns sends the body.
+// hold sends a request without its body, and returns once the server has
+// authenticated the caller and waits for the body. release sends the body.
 func (w *world) hold(r request) (release func() answer) {
 	w.T.Helper()
 	body := &heldBody{asked: make(chan struct{}), send: make(chan struct{})}
@@ -310,14 +309,14 @@ func (w *world) hold(r request) (release func() answer) {
 	}
 	req.ContentLength = int64(len(encoded))
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Expect", "100-continue") // the server asks for the body when its handler reads it
+	req.Header.Set("Expect", "100-continue") // the server sends 100 Continue when its handler reads the body
 	req.Header.Set("Authorization", "Bearer "+r.Secret)
 	got := make(chan answer, 1)
 	go func() { got <- w.roundTrip(req) }()
 	select {
 	case <-body.asked:
 	case a := <-got:
-		w.T.Fatalf("%s %s was answered before its body was sent: %d %s", r.Method, r.Path, a.Status, a.Body)
+		w.T.Fatalf("%s %s got a response before its body was sent: %d %s", r.Method, r.Path, a.Status, a.Body)
 	}
 	return func() answer { close(body.send); return <-got }
 }
@@ -334,7 +333,7 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	return b.text.Read(p)
 }
 
-// direct opens a connection to a database, past the service.
+// direct opens a connection to a database that bypasses the service.
 func direct(t testing.TB, database string) *sql.DB {
 	t.Helper()
 	driver, source := "sqlite3", "file:"+database+"?_pragma=busy_timeout(10000)"
@@ -346,11 +345,11 @@ func direct(t testing.TB, database string) *sql.DB {
 		t.Fatal(err)
 	}
 	db.SetMaxOpenConns(2)
-	t.Cleanup(func() { _ = db.Close() }) // it only reads, or its test has looked at what it wrote
+	t.Cleanup(func() { _ = db.Close() }) // tests check the errors of their statements
 	return db
 }
 
-// exec changes the database past the service.
+// exec changes the database directly.
 func (w *world) exec(statement string, args ...any) {
 	w.T.Helper()
 	if _, err := w.db.Exec(statement, args...); err != nil {
@@ -358,7 +357,7 @@ func (w *world) exec(statement string, args ...any) {
 	}
 }
 
-// count asks the database for a number, past the service.
+// count queries the database directly for a number.
 func (w *world) count(query string, args ...any) int {
 	w.T.Helper()
 	var n int
@@ -368,11 +367,11 @@ func (w *world) count(query string, args ...any) int {
 	return n
 }
 
-// isPostgres tells which database this world has.
+// isPostgres reports whether the world runs on PostgreSQL.
 func (w *world) isPostgres() bool { return strings.HasPrefix(w.Database, "postgres") }
 
-// contents is a hash of each table's rows, but for those of mails and usage,
-// which change by themselves.
+// contents returns a hash of each table's rows, except for the tables of mails and
+// usage, which the worker changes.
 func (w *world) contents() map[string]string {
 	w.T.Helper()
 	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
@@ -393,7 +392,7 @@ func (w *world) contents() map[string]string {
 	return sums
 }
 
-// rows reads every row of a query as one text.
+// rows returns every row of a query as one string.
 func (w *world) rows(query string) []string {
 	w.T.Helper()
 	rows, err := w.db.Query(query)
@@ -430,7 +429,7 @@ func (w *world) rows(query string) []string {
 	return list
 }
 
-// unchanged fails the test when what do does changes the database.
+// unchanged fails the test when do changes the database.
 func (w *world) unchanged(t testing.TB, what string, do func()) {
 	t.Helper()
 	before := w.contents()
@@ -438,7 +437,7 @@ func (w *world) unchanged(t testing.TB, what string, do func()) {
 	equal(t, what+" changed the database", w.contents(), before)
 }
 
-// cable is the way to a PostgreSQL server, which can be cut.
+// cable is a proxy to a PostgreSQL server that tests can cut.
 type cable struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -446,7 +445,7 @@ type cable struct {
 	isCut    bool
 }
 
-// throughCable is the address of the same database, over a cable.
+// throughCable returns a URL of the same database through a cable.
 func throughCable(t *testing.T, database string) (string, *cable) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -468,7 +467,7 @@ func throughCable(t *testing.T, database string) (string, *cable) {
 			}
 			far, err := net.Dial("tcp", target)
 			if err != nil || !c.keep(near, far) {
-				_ = near.Close() // whoever dialled sees it at once
+				_ = near.Close() // the client sees the error
 				continue
 			}
 			go pump(near, far)
@@ -480,7 +479,7 @@ func throughCable(t *testing.T, database string) (string, *cable) {
 }
 
 func pump(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // ends when either is closed
+	_, _ = io.Copy(to, from) // ends when either side is closed
 	_ = to.Close()
 }
 
@@ -491,7 +490,7 @@ func (c *cable) keep(conns ...net.Conn) bool {
 	return !c.isCut
 }
 
-// cut ends every connection and takes no new one.
+// cut closes every connection and accepts no new ones.
 func (c *cable) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -502,7 +501,7 @@ func (c *cable) cut() {
 	}
 }
 
-// ids lists the ids of the records in an answer, in its order.
+// ids lists the ids of the records in a response, in order.
 func ids(t testing.TB, a answer) []string {
 	t.Helper()
 	var list []servertest.Record
@@ -514,7 +513,7 @@ func ids(t testing.TB, a answer) []string {
 	return out
 }
 
-// newest sorts ids as lists show them: a later id is a greater one.
+// newest sorts ids like lists do: newest first. Later ids are greater.
 func newest(list ...string) []string {
 	out := append([]string{}, list...)
 	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(b, a) })

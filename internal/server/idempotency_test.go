@@ -10,7 +10,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// keyed is a create with an Idempotency-Key.
+// keyed returns a create request with an Idempotency-Key.
 func keyed(secret, key string, body any) request {
 	return made("POST", "/api/v1/warranties", secret, body, "Idempotency-Key", key)
 }
@@ -24,7 +24,7 @@ func (w *world) records() int {
 	return w.count(`SELECT count(*) FROM warranties`)
 }
 
-// same fails the test unless the answer repeats the first one.
+// same fails the test unless the response repeats the first one.
 func same(t testing.TB, what string, got, first answer, replayed bool) {
 	t.Helper()
 	equal(t, what+": body", got.Body, first.Body)
@@ -38,11 +38,11 @@ func same(t testing.TB, what string, got, first answer, replayed bool) {
 	}
 	equal(t, what+": Idempotent-Replayed", got.Header.Get("Idempotent-Replayed"), header)
 	if got.Header.Get("X-Request-Id") == first.Header.Get("X-Request-Id") {
-		t.Errorf("%s: the request's id is repeated too", what)
+		t.Errorf("%s: the request id is repeated too", what)
 	}
 }
 
-// TestReplay repeats a create in the ways that must give the same answer.
+// TestReplay repeats a create in all ways that must return the same response.
 func TestReplay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -67,7 +67,7 @@ func TestReplay(t *testing.T) {
 			w.unchanged(t, what, func() { same(t, what, w.Do(r), first, true) })
 		}
 
-		// What became of the record since does not matter.
+		// Later changes to the record do not matter.
 		w.Must(200, made("PUT", "/api/v1/warranties/"+record.ID, token, fields{"product_name": "Saw", "status": "void"}))
 		same(t, "after a change", w.Do(keyed(token, "abc", drill())), first, true)
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+record.ID, token, nil))
@@ -76,7 +76,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// TestKeysAreApart uses one key for what must not be mixed up.
+// TestKeysAreApart reuses a key where it must not match the first request.
 func TestKeysAreApart(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -100,7 +100,7 @@ func TestKeysAreApart(t *testing.T) {
 	})
 }
 
-// TestKeyForms tells what a key may be.
+// TestKeyForms checks the syntax of keys.
 func TestKeyForms(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token, _ := w.Token(w.Person("Olga"))
@@ -143,7 +143,7 @@ func TestKeysLastADay(t *testing.T) {
 	})
 }
 
-// TestFailuresAreNotKept lets a create fail in several ways, then succeed with the same key.
+// TestFailuresAreNotKept makes a create fail in several ways, then succeed with the same key.
 func TestFailuresAreNotKept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -163,14 +163,14 @@ func TestFailuresAreNotKept(t *testing.T) {
 		equal(t, "the first that succeeds is no replay", first.Header.Get("Idempotent-Replayed"), "")
 		equal(t, "the records", w.records(), 1)
 
-		// A replay is for who may still ask.
+		// A replay needs a valid credential.
 		w.Must(204, made("DELETE", tokens+"/"+id, owner.Session, nil))
 		refused(t, "a replay by a revoked token", w.Do(keyed(token, "abc", drill())), warranty.TokenRevoked)
 		refused(t, "a replay by a token without the scope", w.Do(keyed(reader, "abc", drill())), warranty.InsufficientScope)
 	})
 }
 
-// TestOneKeyAtOnce sends one create many times at the same moment.
+// TestOneKeyAtOnce sends one create many times concurrently.
 func TestOneKeyAtOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -190,7 +190,7 @@ func TestOneKeyAtOnce(t *testing.T) {
 			equal(t, "the records", w.records(), round+1)
 			equal(t, "who sees them", w.count(`SELECT count(*) FROM access WHERE kind = 1`), round+1)
 		}
-		// Two bodies under one key: one wins, and all of the other are refused.
+		// Two bodies with one key: one wins, and all requests with the other are refused.
 		outcomes, _ := flood(t, worlds, 16, func(i int) request {
 			body := drill()
 			body["product_name"] = fmt.Sprint("Drill ", i%2)

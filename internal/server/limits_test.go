@@ -18,17 +18,17 @@ import (
 
 const list = "/api/v1/warranties"
 
-// limited is a new token that may make so many requests a minute.
+// limited creates a token with a rate limit per minute and returns its secret.
 func (w *world) limited(p servertest.Person, rate int) string {
 	w.T.Helper()
 	return w.newToken(p, fields{"name": w.Service.NewID().String(), "scopes": warranty.AllScopes, "rate_limit_per_minute": rate}).Secret
 }
 
-// exactly sends more requests at once than a window of n lets through, and tells
-// what is wrong with any figure of the answers.
+// exactly sends more concurrent requests than a window of n allows, and returns the
+// errors in the rate limit headers of the responses.
 func exactly(t *testing.T, worlds []*world, n, extra int, secret string) (wrong []string) {
 	t.Helper()
-	// All that a credential asks for counts, whatever comes of it.
+	// Every request of a credential counts, whatever its outcome.
 	kinds := []request{made("GET", list, secret, nil), made("HEAD", list, secret, nil), made("GET", list+"/"+unknownID, secret, nil), made("PATCH", list, secret, nil),
 		made("GET", "/api/nowhere", secret, nil), made("POST", list, secret, "{"), made("GET", "/api/v1/auth/status", secret, nil)}
 	outcomes, answers := flood(t, worlds, n+extra, func(i int) request { return kinds[i%len(kinds)] })
@@ -58,7 +58,7 @@ func exactly(t *testing.T, worlds []*world, n, extra int, secret string) (wrong 
 	return wrong
 }
 
-// TestLimitIsExact sends more at once than a limit allows.
+// TestLimitIsExact sends more concurrent requests than a limit allows.
 func TestLimitIsExact(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner := w.Person("Olga")
@@ -69,8 +69,8 @@ func TestLimitIsExact(t *testing.T) {
 	})
 }
 
-// TestLimitIsSharedByReplicas spreads the requests over three servers that count
-// in one Redis, and whose clocks do not agree.
+// TestLimitIsSharedByReplicas spreads the requests over three servers that share one
+// Redis and whose clocks differ.
 func TestLimitIsSharedByReplicas(t *testing.T) {
 	t.Parallel()
 	database := testenv.Postgres(t)
@@ -89,7 +89,7 @@ func TestLimitIsSharedByReplicas(t *testing.T) {
 	}
 }
 
-// onRedis is an option that counts in the shared Redis, and tells the time by a clock that is off.
+// onRedis is an option that counts in the shared Redis and skews the clock.
 func onRedis(t *testing.T, off time.Duration) option {
 	t.Helper()
 	url := testenv.Redis(t)
@@ -109,7 +109,7 @@ func onRedis(t *testing.T, off time.Duration) option {
 	}
 }
 
-// TestWindow goes through one window and into the next, by the clock.
+// TestWindow uses up one window and enters the next by advancing the clock.
 func TestWindow(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -140,7 +140,7 @@ func TestWindow(t *testing.T) {
 	})
 }
 
-// TestWhatSharesAWindow tells what is counted together and what apart.
+// TestWhatSharesAWindow checks which requests are counted together.
 func TestWhatSharesAWindow(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -164,7 +164,6 @@ func TestWhatSharesAWindow(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RateLimit = 10 })
 }
 
-// signIn opens a session.
 func (w *world) signIn(email, password string) string {
 	w.T.Helper()
 	var session struct {
@@ -174,7 +173,7 @@ func (w *world) signIn(email, password string) string {
 	return session.AccessToken
 }
 
-// TestARefusalCostsNoDatabaseWork takes the tables away that a credential is looked up in.
+// TestARefusalCostsNoDatabaseWork removes the tables that hold credentials.
 func TestARefusalCostsNoDatabaseWork(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -198,7 +197,7 @@ func TestARefusalCostsNoDatabaseWork(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RateLimit = 5 })
 }
 
-// TestIPThrottle counts everything that comes from one network, but for the probes.
+// TestIPThrottle counts every request from one network except probes.
 func TestIPThrottle(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -206,7 +205,7 @@ func TestIPThrottle(t *testing.T) {
 		w.Must(204, made("DELETE", tokens+"/"+gone.ID, owner.Session, nil))
 		clock.set(clock.now().Add(time.Minute))
 
-		// Each refused credential takes one from the network, and from nobody else.
+		// A refused credential counts against the network only.
 		left := int64(8)
 		for _, r := range []request{
 			made("GET", list, "", nil), made("GET", list, "nonsense", nil), made("GET", list, newSecret(t, warranty.TokenSecret), nil),
@@ -240,7 +239,7 @@ func TestIPThrottle(t *testing.T) {
 	}, func(s *server.Server) { s.IPRate = 8 })
 }
 
-// TestForwardedForIsNotBelieved sends many forged addresses from one network.
+// TestForwardedForIsNotBelieved sends forged X-Forwarded-For addresses from one network.
 func TestForwardedForIsNotBelieved(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		outcomes, _ := flood(t, []*world{w}, 50, func(i int) request {
@@ -261,7 +260,7 @@ func behindProxy(t testing.TB) option {
 	return func(s *server.Server) { s.Proxies = proxies }
 }
 
-// TestForwardedForOfAProxy tells who a request is counted for behind a trusted proxy.
+// TestForwardedForOfAProxy checks which address is counted behind a trusted proxy.
 func TestForwardedForOfAProxy(t *testing.T) {
 	const rate = 3
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
@@ -283,7 +282,7 @@ func TestForwardedForOfAProxy(t *testing.T) {
 				equal(t, c.header+": left", number(t, a.Header, "X-Ratelimit-Remaining"), int64(rate-counted[c.who]))
 			}
 		}
-		for i := range 500 { // one customer of an IPv6 provider, who has these and 2^64 more
+		for i := range 500 { // one customer of an IPv6 provider has 2^64 addresses
 			a := w.get(list, "", "X-Forwarded-For", fmt.Sprintf("2001:db8:7:7:%x:%x::%x", i*131, i*7, i))
 			if (i < rate) != (a.Status == 401) {
 				t.Fatalf("address %d of one /64: got %d", i, a.Status)
@@ -292,15 +291,14 @@ func TestForwardedForOfAProxy(t *testing.T) {
 	}, behindProxy(t), func(s *server.Server) { s.IPRate = rate })
 }
 
-// from is the header that makes a request come from an address.
+// from sends a request with an X-Forwarded-For address.
 func (w *world) from(address string, r request) answer {
 	w.T.Helper()
 	r.Header["X-Forwarded-For"] = address
 	return w.Do(r)
 }
 
-// TestSignInThrottle counts attempts by network and by address of the account.
-// detail is what a problem says.
+// detail returns the detail of an error response.
 func detail(t *testing.T, a answer) string {
 	t.Helper()
 	var p warranty.Problem
@@ -310,6 +308,7 @@ func detail(t *testing.T, a answer) string {
 	return p.Detail
 }
 
+// TestSignInThrottle counts attempts per network and per account.
 func TestSignInThrottle(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga, zoe := w.Person("Olga"), w.Person("Zoe")
@@ -319,7 +318,7 @@ func TestSignInThrottle(t *testing.T) {
 		minute := func() { clock.set(clock.now().Add(time.Minute)) }
 		minute()
 
-		// By network: three tries, for whomever.
+		// Per network: three attempts, for any account.
 		for i := range 3 {
 			refused(t, "a guess", w.from("198.51.100.1", attempt(fmt.Sprintf("nobody%d@people.example", i), passwordCanary)), warranty.InvalidCredential)
 		}
@@ -334,7 +333,7 @@ func TestSignInThrottle(t *testing.T) {
 		want(t, "a minute later", w.from("198.51.100.1", attempt(olga.Email, olga.Password)), 201, "")
 		minute()
 
-		// By account: three tries, from wherever. An unknown address gives no other answer.
+		// Per account: three attempts, from any network. An unknown address gets the same response.
 		for _, email := range []string{olga.Email, "unknown@people.example"} {
 			for i := range 3 {
 				refused(t, "a guess", w.from(fmt.Sprintf("198.51.100.%d", i), attempt(email, passwordCanary)), warranty.InvalidCredential)
@@ -342,14 +341,14 @@ func TestSignInThrottle(t *testing.T) {
 			refused(t, "the fourth, though right", w.from("198.51.100.9", attempt(email, olga.Password)), warranty.RateLimited)
 			a := w.from("198.51.100.9", attempt(strings.ToUpper(email), olga.Password))
 			refused(t, "in other case", a, warranty.RateLimited)
-			// C3: it is not the network that tried too often.
+			// C3: the message must not blame the network.
 			equal(t, "detail", detail(t, a), "Too many sign-in attempts for this account. Try again in 60 seconds.")
 			minute()
 		}
 		want(t, "another account", w.from("198.51.100.9", attempt(zoe.Email, zoe.Password)), 201, "")
 		want(t, "a minute later", w.from("198.51.100.9", attempt(olga.Email, olga.Password)), 201, "")
 
-		// What else can be guessed, mailed or made to hash has the same bounds.
+		// Codes, emails and password hashes have the same limits.
 		for what, r := range map[string]request{
 			"reset codes":      made("POST", "/api/auth/password-reset/confirm", "", fields{"code": "0000-0000", "password": passwordCanary}),
 			"reset mails":      made("POST", "/api/auth/password-reset", "", fields{"email": "new@people.example"}),
@@ -364,14 +363,14 @@ func TestSignInThrottle(t *testing.T) {
 			}
 			code := warranty.IPThrottled
 			if what == "current password" {
-				code = warranty.RateLimited // of the person, wherever they are
+				code = warranty.RateLimited // counted per user, not per network
 			}
 			refused(t, what, w.from("203.0.113.5", r), code)
 		}
 	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 3 })
 }
 
-// TestSignUpThrottle counts registrations by the hour.
+// TestSignUpThrottle counts registrations per hour.
 func TestSignUpThrottle(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		register := func(name string) request {

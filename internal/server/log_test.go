@@ -17,7 +17,7 @@ import (
 	"warranty.example/svc/internal/server"
 )
 
-// logged are the log lines with this message.
+// logged returns the log lines with this message.
 func (w *world) logged(message string) []map[string]any {
 	var found []map[string]any
 	for line := range strings.Lines(w.Log.String()) {
@@ -29,7 +29,7 @@ func (w *world) logged(message string) []map[string]any {
 	return found
 }
 
-// requestLine waits for the log line of a route: it is written after the answer.
+// requestLine waits for the log line of a route, which is written after the response.
 func (w *world) requestLine(t *testing.T, route string) (line map[string]any) {
 	t.Helper()
 	eventually(t, "the log line of "+route, func() bool {
@@ -43,7 +43,7 @@ func (w *world) requestLine(t *testing.T, route string) (line map[string]any) {
 	return line
 }
 
-// TestBrowserRequestsAreLogged // B8: with the door web and the user.
+// TestBrowserRequestsAreLogged checks the door and the user of page requests (B8).
 func TestBrowserRequestsAreLogged(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
@@ -62,8 +62,8 @@ func TestBrowserRequestsAreLogged(t *testing.T) {
 	equal(t, "door of a program", w.requestLine(t, "GET "+list)["door"], any("api"))
 }
 
-// TestFailedSignInsNameTheAccount // B8: by id and with the address of the caller;
-// what was typed is not logged.
+// TestFailedSignInsNameTheAccount checks that failed sign-ins are logged with the account's
+// id and the caller's address, but not the input (B8).
 func TestFailedSignInsNameTheAccount(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
@@ -71,7 +71,7 @@ func TestFailedSignInsNameTheAccount(t *testing.T) {
 	refused(t, "unknown", w.Do(made("POST", "/api/auth/sessions", "", fields{"email": "typed@people.example", "password": passwordCanary})), "invalid_credential")
 	lines := w.logged("sign-in failed")
 	if len(lines) != 2 {
-		t.Fatalf("%d lines tell of two failed sign-ins", len(lines))
+		t.Fatalf("got %d log lines for two failed sign-ins", len(lines))
 	}
 	equal(t, "user", lines[0]["user"], any(olga.ID))
 	equal(t, "reason", lines[0]["reason"], any("wrong password"))
@@ -79,12 +79,12 @@ func TestFailedSignInsNameTheAccount(t *testing.T) {
 	equal(t, "ip", lines[0]["ip"], any("127.0.0.1"))
 	equal(t, "reason", lines[1]["reason"], any("unknown account"))
 	if _, ok := lines[1]["user"]; ok || strings.Contains(w.Log.String(), "typed@") {
-		t.Errorf("of an unknown account is logged: %v", lines[1])
+		t.Errorf("the line of an unknown account is %v", lines[1])
 	}
 }
 
-// TestHangUpsAreNoErrors // C6: a client that goes away before the answer.
-func TestHangUpsAreNoErrors(t *testing.T) {
+// TestHangUpsAreNotErrors disconnects a client before the response (C6).
+func TestHangUpsAreNotErrors(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
 	b := w.signedIn(t, olga)
@@ -113,18 +113,18 @@ func TestHangUpsAreNoErrors(t *testing.T) {
 		equal(t, route+": level", line["level"], any("INFO"))
 	}
 	if strings.Contains(w.Log.String(), `"level":"ERROR"`) {
-		t.Errorf("a hang-up is logged as an error:\n%s", w.Log.String())
+		t.Errorf("a disconnect is logged as an error:\n%s", w.Log.String())
 	}
 }
 
-// goneReader is a connection whose other end is closed.
+// goneReader is a ResponseWriter whose client has disconnected.
 type goneReader struct{ *httptest.ResponseRecorder }
 
 func (goneReader) Write([]byte) (int, error)        { return 0, errors.New("broken pipe") }
 func (goneReader) SetReadDeadline(time.Time) error  { return nil }
 func (goneReader) SetWriteDeadline(time.Time) error { return nil }
 
-// TestAbortedExportIsLogged // C6: with one request line, as every other request.
+// TestAbortedExportIsLogged expects one request line for an aborted response (C6).
 func TestAbortedExportIsLogged(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
@@ -148,7 +148,7 @@ func TestAbortedExportIsLogged(t *testing.T) {
 	equal(t, "user", line["user"], any(olga.ID))
 }
 
-// expiring is a context whose deadline passes when a test says so.
+// expiring is a context whose deadline passes when the test closes done.
 type expiring struct {
 	context.Context
 	done chan struct{}
@@ -164,8 +164,8 @@ func (e *expiring) Err() error {
 	}
 }
 
-// TestSlowUploadThatIsRefused // C2: the form comes back, though the time of the
-// request is over when the file has arrived.
+// TestSlowUploadThatIsRefused expects the form again, although the deadline of the
+// request has passed when the file has arrived (C2).
 func TestSlowUploadThatIsRefused(t *testing.T) {
 	var mu sync.Mutex
 	var latest *expiring
@@ -181,7 +181,7 @@ func TestSlowUploadThatIsRefused(t *testing.T) {
 	chosen := w.Warranty(olga.Session, nil).ID
 	b := w.signedIn(t, olga)
 	content := strings.NewReader(form(field("warranty_id", chosen), field("type", "invoice"), file("invoice.exe", "MZ")))
-	// The client waits for "100 Continue", so the first read comes when the server waits for the body.
+	// The client waits for "100 Continue", so the first read happens when the server waits for the body.
 	body := readFunc(sync.OnceValues(func() (io.Reader, error) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -208,11 +208,11 @@ func TestSlowUploadThatIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if resp.StatusCode != 422 || !strings.Contains(string(shown), `<option value="`+chosen+`" selected`) {
-		t.Errorf("the refusal of a slow upload is %d: %.300s", resp.StatusCode, shown)
+		t.Errorf("a slow upload returned %d: %.300s", resp.StatusCode, shown)
 	}
 }
 
-// readFunc is a reader that is made when it is first read.
+// readFunc is a reader that is created on the first read.
 type readFunc func() (io.Reader, error)
 
 func (f readFunc) Read(p []byte) (int, error) {

@@ -16,12 +16,12 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// What agents get to feel of the middleware. What the endpoint says once it has
-// let them in is tested in internal/mcp.
+// These tests cover the middleware in front of the MCP endpoint. The endpoint itself
+// is tested in internal/mcp.
 
 const mcpList = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
 
-// mcpEach runs a test on both databases, side by side.
+// mcpEach runs a test on both databases in parallel.
 func mcpEach(t *testing.T, test func(t *testing.T, w *servertest.World), options ...func(*server.Server)) {
 	t.Helper()
 	t.Parallel()
@@ -33,7 +33,7 @@ func mcpEach(t *testing.T, test func(t *testing.T, w *servertest.World), options
 	}
 }
 
-// mcpAnswer is an answer of the endpoint. It must be JSON-RPC, whatever it is.
+// mcpAnswer is a response of the endpoint, which is always JSON-RPC.
 type mcpAnswer struct {
 	status int
 	header http.Header
@@ -44,7 +44,7 @@ type mcpAnswer struct {
 	data   warranty.Problem
 }
 
-// mcpSend sends a message; headers are names and values in turn.
+// mcpSend sends a message; headers alternates names and values.
 func mcpSend(t testing.TB, w *servertest.World, path, body string, headers ...string) mcpAnswer {
 	t.Helper()
 	req, err := http.NewRequest(http.MethodPost, w.HTTP.URL+path, strings.NewReader(body))
@@ -78,12 +78,12 @@ func mcpSend(t testing.TB, w *servertest.World, path, body string, headers ...st
 		}
 	}
 	if err := json.Unmarshal(text, &message); err != nil || message.JSONRPC != "2.0" || resp.Header.Get("Content-Type") != "application/json" {
-		t.Fatalf("the answer %d is not JSON-RPC: %s", resp.StatusCode, text)
+		t.Fatalf("the response %d is not JSON-RPC: %s", resp.StatusCode, text)
 	}
 	a.id, a.code, a.detail, a.data = string(message.ID), message.Error.Code, message.Error.Message, message.Error.Data
 	for name, want := range map[string]string{"Cache-Control": "no-store", "Vary": "Authorization, x-api-key", "X-Content-Type-Options": "nosniff"} {
 		if got := resp.Header.Get(name); got != want {
-			t.Errorf("%d: %s is %q, not %q", resp.StatusCode, name, got, want)
+			t.Errorf("%d: %s is %q, want %q", resp.StatusCode, name, got, want)
 		}
 	}
 	for _, name := range []string{"X-Request-Id", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"} {
@@ -94,7 +94,7 @@ func mcpSend(t testing.TB, w *servertest.World, path, body string, headers ...st
 	return a
 }
 
-// mcpRefused wants a refusal of the whole request.
+// mcpRefused expects an error for the whole request.
 func mcpRefused(t testing.TB, what string, a mcpAnswer, code warranty.Code, rpc int) {
 	t.Helper()
 	if a.status != code.Info().Status || a.code != rpc || a.data.Code != code || a.data.Status != a.status || a.detail != a.data.Detail || a.id != "null" ||
@@ -103,8 +103,8 @@ func mcpRefused(t testing.TB, what string, a mcpAnswer, code warranty.Code, rpc 
 	}
 }
 
-// TestMCPWantsACredential: nothing of the endpoint works without one, and what is
-// wrong with it is said as in REST.
+// TestMCPWantsACredential expects the same errors for missing and invalid credentials
+// as in REST.
 func TestMCPWantsACredential(t *testing.T) {
 	mcpEach(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -166,7 +166,7 @@ func TestEveryToolWantsACredential(t *testing.T) {
 		}
 		tools++
 		if op.Auth != api.Credential || op.Scope == "" {
-			t.Errorf("the tool %s does not ask for a credential with a scope", op.Tool)
+			t.Errorf("the tool %s requires no credential with a scope", op.Tool)
 		}
 		a := mcpSend(t, w, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+op.Tool+`","arguments":{}}}`)
 		mcpRefused(t, op.Tool, a, warranty.MissingCredential, 40100)
@@ -176,8 +176,8 @@ func TestEveryToolWantsACredential(t *testing.T) {
 	}
 }
 
-// TestMCPSharesTheWindowOfREST: one window for both doors, and every message
-// costs one, whatever becomes of it (threat 30).
+// TestMCPSharesTheWindowOfREST expects one rate limit for both, and every message to
+// count, whatever its outcome (threat 30).
 func TestMCPSharesTheWindowOfREST(t *testing.T) {
 	mcpEach(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -189,7 +189,8 @@ func TestMCPSharesTheWindowOfREST(t *testing.T) {
 			t.Helper()
 			left--
 			if h.Get("X-RateLimit-Limit") != "8" || h.Get("X-RateLimit-Remaining") != strconv.Itoa(left) {
-				t.Errorf("%s: %s of %s remain, not %d of 8", what, h.Get("X-RateLimit-Remaining"), h.Get("X-RateLimit-Limit"), left)
+				t.Errorf("%s: %s of %s remain, want %d of 8",
+					what, h.Get("X-RateLimit-Remaining"), h.Get("X-RateLimit-Limit"), left)
 			}
 		}
 		rest := servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: token.Secret}
@@ -216,7 +217,7 @@ func TestMCPSharesTheWindowOfREST(t *testing.T) {
 	})
 }
 
-// TestMCPIsUnderTheIPThrottle: before any credential is looked at.
+// TestMCPIsUnderTheIPThrottle expects the limit before credentials are checked.
 func TestMCPIsUnderTheIPThrottle(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t), func(s *server.Server) { s.IPRate = 3 })
@@ -230,8 +231,8 @@ func TestMCPIsUnderTheIPThrottle(t *testing.T) {
 	}
 }
 
-// TestMCPIsLoggedAndRemembered: one line a request, without the secret, and the
-// history names the door.
+// TestMCPIsLoggedAndRemembered expects one log line per request, without the secret,
+// and history entries with the door.
 func TestMCPIsLoggedAndRemembered(t *testing.T) {
 	mcpEach(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
@@ -243,7 +244,7 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 			t.Fatalf("%d %s", a.status, a.body)
 		}
 		if all := strings.Count(w.Log.String(), "\n") - before; all != 1 {
-			t.Errorf("a request made %d lines in the log: %s", all, w.Log)
+			t.Errorf("a request wrote %d log lines: %s", all, w.Log)
 		}
 		lines := 0
 		for line := range strings.Lines(w.Log.String()) {
@@ -255,17 +256,17 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 			if json.Unmarshal([]byte(line), &l) == nil && l.RequestID == "agent-request-1" {
 				lines++
 				if l.Msg != "request" || l.Route != "POST /api/mcp" || l.Door != "mcp" || l.Token != id || l.Status != 200 {
-					t.Errorf("the log says %s", line)
+					t.Errorf("the log line is %s", line)
 				}
 			}
 		}
 		if lines != 1 || strings.Contains(w.Log.String(), secret) {
-			t.Errorf("%d lines in the log, or the secret: %s", lines, w.Log)
+			t.Errorf("got %d log lines, or the secret is logged: %s", lines, w.Log)
 		}
 		var list []struct{ ID string }
 		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: secret}).Into(t, &list)
 		if len(list) != 1 {
-			t.Fatalf("there are %d records", len(list))
+			t.Fatalf("got %d records", len(list))
 		}
 		history := w.Must(200, servertest.Request{Method: "GET", Path: "/api/warranties/" + list[0].ID + "/history", Secret: ada.Session}).Body
 		if !strings.Contains(history, `"mcp"`) {
@@ -274,7 +275,8 @@ func TestMCPIsLoggedAndRemembered(t *testing.T) {
 	})
 }
 
-// TestMCPTellsHowLongToWait (C19): a model sees no headers.
+// TestMCPTellsHowLongToWait expects the wait in the message, because models do not
+// see headers (C19).
 func TestMCPTellsHowLongToWait(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t), func(s *server.Server) { s.Service.RateLimit = 1 })
@@ -287,8 +289,8 @@ func TestMCPTellsHowLongToWait(t *testing.T) {
 	}
 }
 
-// TestOAuthFallbacksAnswerInJSON (C19): an OAuth client that finds no metadata tries
-// these addresses. The form of /register is for people, and goes on working.
+// TestOAuthFallbacksAnswerInJSON requests the paths that an OAuth client tries when it
+// finds no metadata (C19). The sign-up form at /register keeps working.
 func TestOAuthFallbacksAnswerInJSON(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t))

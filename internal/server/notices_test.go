@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// about are the mails to a person, by their subjects, since the last time.
+// about returns the subjects of new emails to a person.
 func (w *world) about(o *outbox, p servertest.Person) []string {
 	w.T.Helper()
 	list := []string{}
@@ -26,8 +26,8 @@ func (w *world) about(o *outbox, p servertest.Person) []string {
 	return list
 }
 
-// TestAccountHolderIsTold mails the account holder about what somebody else could
-// have done (B12), and not about the usual.
+// TestAccountHolderIsTold expects emails about account changes that an intruder could
+// have made (B12), and none about ordinary sign-ins.
 func TestAccountHolderIsTold(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
@@ -45,13 +45,13 @@ func TestAccountHolderIsTold(t *testing.T) {
 		w.deliver()
 		if len(o.sent) != 1 || !strings.Contains(o.sent[0].Text, "Firefox on Linux") || !strings.Contains(o.sent[0].Text, "203.0.113.x") ||
 			strings.Contains(o.sent[0].Text, "203.0.113.77") || !strings.Contains(o.sent[0].Text, servertest.PublicURL+"/reset-password\n") {
-			t.Errorf("the mail: %+v", o.sent)
+			t.Errorf("the email is %+v", o.sent)
 		}
 		equal(t, "a sign-in from elsewhere", w.about(o, olga), []string{"New sign-in to your account"})
 		sign("Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0", "203.0.113.78")
 		equal(t, "the same network again", w.about(o, olga), []string{})
 
-		// A browser is known by its cookie, wherever it is.
+		// A browser is recognized by its cookie, from any address.
 		b := w.signedIn(t, olga)
 		equal(t, "a new browser", w.about(o, olga), []string{"New sign-in to your account"})
 		b.post("/sign-out")
@@ -73,7 +73,7 @@ func TestAccountHolderIsTold(t *testing.T) {
 		}
 		equal(t, "the operator", w.about(o, olga), []string{"Your password was reset"})
 
-		// An address that nobody verified may be a stranger's.
+		// An unverified address may belong to someone else.
 		zoe := w.Person("Zoe")
 		w.mailed(o)
 		w.Token(zoe)
@@ -83,8 +83,8 @@ func TestAccountHolderIsTold(t *testing.T) {
 	}, behindProxy(t))
 }
 
-// TestResetsDoNotLockOutSignIn floods an account with resets (B10): few are mailed,
-// and the right password and the last code go on working.
+// TestResetsDoNotLockOutSignIn floods an account with reset requests (B10): only a few
+// emails are sent, and the correct password and the last code keep working.
 func TestResetsDoNotLockOutSignIn(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga := w.Verified("Olga")
@@ -109,7 +109,7 @@ func TestResetsDoNotLockOutSignIn(t *testing.T) {
 		in := made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password})
 		want(t, "the right password", w.from("203.0.113.1", in), 201, "")
 		want(t, "from the network of the flood", w.from("198.51.100.1", in), 201, "")
-		// Strangers who try passwords do not keep out whoever reads the mailbox.
+		// Password guessing by others does not lock out the owner of the mailbox.
 		for i := range 15 {
 			w.from(fmt.Sprintf("198.51.100.%d", 40+i), made("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": "not the password"}))
 		}
@@ -128,8 +128,8 @@ func TestResetsDoNotLockOutSignIn(t *testing.T) {
 	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 10 })
 }
 
-// TestKnownBrowserIsNotLockedOut has strangers use up the attempts on an account: the
-// browser that its owner uses has attempts of its own, and they are bounded too.
+// TestKnownBrowserIsNotLockedOut uses up the sign-in attempts of an account: the
+// owner's browser has separate attempts, which are limited too.
 func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga := w.Verified("Olga")
@@ -156,8 +156,8 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 5 })
 }
 
-// TestClaimMailsAreGathered files 150 claims at once (B2): the seller gets a few
-// mails, and one digest that speaks of all the rest.
+// TestClaimMailsAreGathered files 150 claims (B2): the seller gets a few emails and one
+// digest of all others.
 func TestClaimMailsAreGathered(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
@@ -183,7 +183,7 @@ func TestClaimMailsAreGathered(t *testing.T) {
 		}
 		w.deliver()
 		if len(o.sent) != 1 || !strings.Contains(o.sent[0].Text, "and 110 more.") || strings.Count(o.sent[0].Text, "CL-") != 20 {
-			t.Errorf("the digest: %+v", o.sent)
+			t.Errorf("the digest is %+v", o.sent)
 		}
 		equal(t, "the digest", o.take(), []string{seller.Email + ": 130 claims were updated"})
 		equal(t, "once", digests(), []string{})
@@ -191,7 +191,7 @@ func TestClaimMailsAreGathered(t *testing.T) {
 	}, busy)
 }
 
-// total is the number of records that a list has.
+// total returns the total of a list.
 func (w *world) total(path, secret string) int {
 	w.T.Helper()
 	a := w.Must(200, made("GET", path, secret, nil))
@@ -203,7 +203,7 @@ func (w *world) total(path, secret string) int {
 	return n
 }
 
-// TestOneMailAClaimInTenMinutes moves one claim back and forth (B2, contract §16).
+// TestOneMailAClaimInTenMinutes changes the status of one claim repeatedly (B2, contract §16).
 func TestOneMailAClaimInTenMinutes(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
@@ -238,7 +238,7 @@ func TestOneMailAClaimInTenMinutes(t *testing.T) {
 	}, busy)
 }
 
-// TestMailLimit bounds what an account may have mailed to strangers in a day (B2).
+// TestMailLimit checks the daily limit of emails that an account may send to others (B2).
 func TestMailLimit(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		olga, zoe := w.Verified("Olga"), w.Verified("Zoe")
@@ -259,7 +259,7 @@ func TestMailLimit(t *testing.T) {
 	}, func(s *server.Server) { s.Service.MailLimit = 3 })
 }
 
-// TestUnverifiedAccountsMailNobody has an account that nobody verified file a claim.
+// TestUnverifiedAccountsMailNobody files a claim with an unverified account.
 func TestUnverifiedAccountsMailNobody(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Person("Olga"), w.Verified("Sami")
@@ -272,8 +272,8 @@ func TestUnverifiedAccountsMailNobody(t *testing.T) {
 	})
 }
 
-// TestWebFormsCountAgainstTheLimit sends forms and requests of one person (B2): they
-// share a window, pages that are read do not count, and a refused form is shown again.
+// TestWebFormsCountAgainstTheLimit sends forms and API requests of one user (B2): they
+// share a rate limit, page views do not count, and a refused form is shown again.
 func TestWebFormsCountAgainstTheLimit(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		olga := w.Verified("Olga")
@@ -302,8 +302,8 @@ func TestWebFormsCountAgainstTheLimit(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RateLimit = 4 })
 }
 
-// TestAdminListenerWantsALoopbackHost refuses requests that name another host (B12):
-// a web page could otherwise read it by DNS rebinding.
+// TestAdminListenerWantsALoopbackHost rejects requests with another Host (B12), which
+// prevents DNS rebinding.
 func TestAdminListenerWantsALoopbackHost(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -332,7 +332,7 @@ func TestAdminListenerWantsALoopbackHost(t *testing.T) {
 	}
 }
 
-// TestWellKnownAddresses has where to report a vulnerability and where to change a password (B12).
+// TestWellKnownAddresses checks security.txt and change-password (B12).
 func TestWellKnownAddresses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, servertest.SQLite(t), func(s *server.Server) { s.SecurityContact = "mailto:security@w.example" })

@@ -9,7 +9,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// account is one's own as one reads it.
+// account is an account as its owner reads it.
 type account struct {
 	ID, Name, Email string
 	EmailVerified   bool `json:"email_verified"`
@@ -80,8 +80,8 @@ func TestPeopleKeepTheirAccount(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleChangeTheirAccountTwiceAtOnce keeps both of two changes that do not
-// touch each other.
+// TestPeopleChangeTheirAccountTwiceAtOnce makes two concurrent changes to different
+// fields and expects both.
 func TestPeopleChangeTheirAccountTwiceAtOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]

@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/api"
 )
 
-// overheard keeps every answer as it came: its head and its body, and who asked.
+// overheard is a RoundTripper that records every response and its request.
 type overheard struct {
 	base    http.RoundTripper
 	mu      sync.Mutex
@@ -45,10 +45,9 @@ func (o *overheard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// TestPeopleNeverLearnWhereFilesAre takes the names of the files from the
-// database and looks for them in all that is ever said: in the answers of every
-// operation to everybody, good and bad, and in the log. What else only the
-// database may know is looked for as well.
+// TestPeopleNeverLearnWhereFilesAre takes the file names and other internal values
+// from the database, and searches for them in the log and in the responses of every
+// operation to every role, successful or not.
 func TestPeopleNeverLearnWhereFilesAre(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ears := &overheard{base: w.Client.Transport}
@@ -63,8 +62,8 @@ func TestPeopleNeverLearnWhereFilesAre(t *testing.T) {
 		key, token := w.Token(s.people[me])
 		w.offer(s.record.ID, s.people[me], "new@people.example")
 
-		// Everything, as everybody, on everything: most of it is refused. What would
-		// end the sessions that ask comes not at all, what removes things comes last.
+		// Every operation with every role on every record; most are refused. Operations
+		// that end sessions are left out, and deletions come last.
 		everybody := []string{s.who(me), s.who(another), s.who(third), stranger.Session, key, ""}
 		things := []string{s.record.ID, claim, kept.ID, gone.ID, token, unknownID, s.record.ReferenceNumber}
 		tried := 0
@@ -120,27 +119,27 @@ func TestPeopleNeverLearnWhereFilesAre(t *testing.T) {
 		secrets = append(secrets, w.rows(`SELECT password_hash FROM users`)...)
 		for _, secret := range secrets {
 			if len(secret) < 8 {
-				t.Fatalf("%q is too short to be looked for", secret)
+				t.Fatalf("%q is too short to search for", secret)
 			}
 			for _, a := range ears.answers {
 				if strings.Contains(a.text, secret) {
-					t.Errorf("%s says %q:\n%.600s", a.line, secret, a.text)
+					t.Errorf("%s contains %q:\n%.600s", a.line, secret, a.text)
 				}
 			}
 			if strings.Contains(w.Log.String(), secret) {
-				t.Errorf("the log says %q", secret)
+				t.Errorf("the log contains %q", secret)
 			}
 		}
-		// Who only sells, or is a stranger, does not learn the others' addresses.
+		// Sellers and strangers do not see the email addresses of others.
 		for _, a := range ears.answers {
 			for _, p := range []string{me, another} {
 				if (a.secret == s.who(third) || a.secret == stranger.Session) && strings.Contains(a.text, s.people[p].Email) {
-					t.Errorf("%s tells somebody the address of another:\n%.600s", a.line, a.text)
+					t.Errorf("%s reveals the address of another person:\n%.600s", a.line, a.text)
 				}
 			}
 		}
 		if tried < 300 || len(ears.answers) < tried {
-			t.Errorf("only %d requests were tried and %d answers heard", tried, len(ears.answers))
+			t.Errorf("only %d requests were sent and %d responses recorded", tried, len(ears.answers))
 		}
 	}, busy)
 }

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// claimMoves are those of the contract, section 5, and who makes each. There are no others.
+// claimMoves are all status changes in section 5 of the contract, with the role that makes each.
 var claimMoves = map[string]string{
 	"submitted":      "under_review:decider withdrawn:owner",
 	"under_review":   "info_requested:decider approved:decider rejected:decider withdrawn:owner",
@@ -24,15 +24,15 @@ var claimMoves = map[string]string{
 	"withdrawn":      "",
 }
 
-// TestPeopleMoveClaimsAsTheContractSays tries all 64 moves as the owner and as
-// who decides.
+// TestPeopleMoveClaimsAsTheContractSays tries all 64 status changes as the owner and
+// as the decider.
 func TestPeopleMoveClaimsAsTheContractSays(t *testing.T) {
 	statuses := slices.Sorted(maps.Keys(claimMoves))
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: nobody, owner: me})
 		sessions := map[string]string{"owner": s.ownerSession(), "decider": s.deciderSession()}
 		for _, from := range statuses {
-			mover := map[string]string{} // who makes the move to a status, if it is one
+			mover := map[string]string{} // the role that may change to a status, if any
 			var names []string
 			for move := range strings.FieldsSeq(claimMoves[from]) {
 				to, who, _ := strings.Cut(move, ":")
@@ -67,7 +67,7 @@ func TestPeopleMoveClaimsAsTheContractSays(t *testing.T) {
 	}, busy)
 }
 
-// movedClaim is a claim as its readers see it after a move.
+// movedClaim is a claim in a response after a status change.
 type movedClaim struct {
 	Status                  string
 	StatusReason            *string    `json:"status_reason"`
@@ -79,8 +79,7 @@ type movedClaim struct {
 	CreatedAt               time.Time  `json:"created_at"`
 }
 
-// allowedMove makes a move with everything that it takes, and looks at the claim
-// as all its readers see it.
+// allowedMove changes the status of a claim and checks the claim as each reader sees it.
 func (w *world) allowedMove(t *testing.T, s scene, from, to, session string) {
 	t.Helper()
 	what := from + " to " + to
@@ -105,16 +104,16 @@ func (w *world) allowedMove(t *testing.T, s scene, from, to, session string) {
 	for _, session := range []string{s.ownerSession(), s.deciderSession()} {
 		equal(t, what+", read", w.get("/api/v1/claims/"+id, session).Body, a.Body)
 		if list := ids(t, w.get("/api/v1/claims?limit=100&status="+to+"&warranty_id="+s.record.ID, session)); !slices.Contains(list, id) {
-			t.Errorf("%s: the claim is not in the list of those that are %s", what, to)
+			t.Errorf("%s: the list of %s claims lacks the claim", what, to)
 		}
 		if list := ids(t, w.get("/api/v1/claims?limit=100&status="+from+"&warranty_id="+s.record.ID, session)); slices.Contains(list, id) {
-			t.Errorf("%s: the claim is still in the list of those that are %s", what, from)
+			t.Errorf("%s: the list of %s claims still has the claim", what, from)
 		}
 	}
 }
 
-// TestPeopleSayWhyAndHow holds moves to what each must be told: a reason to
-// reject and to ask, a resolution at the end and nowhere else.
+// TestPeopleSayWhyAndHow checks the required fields of each status change: a reason to
+// reject and to ask for information, a resolution for the final statuses only.
 func TestPeopleSayWhyAndHow(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: nobody, owner: me})
@@ -162,12 +161,12 @@ func TestPeopleSayWhyAndHow(t *testing.T) {
 				equal(t, what, wrong, c.wrong)
 			}
 		})
-		// What is optional may be left out, and is then null.
+		// Optional fields may be omitted and are then null.
 		w.Must(200, moving(at["under_review"], s.deciderSession(), fields{"status": "approved"}))
 		var got movedClaim
 		w.Must(200, moving(at["in_progress"], s.deciderSession(), fields{"status": "resolved", "resolution": "store_credit"})).Into(t, &got)
 		equal(t, "resolved in short", got, movedClaim{Status: "resolved", Resolution: new("store_credit"), ResolvedAt: &got.UpdatedAt, UpdatedAt: got.UpdatedAt, CreatedAt: got.CreatedAt})
-		// An appeal puts the reason in the place of the one before.
+		// An appeal replaces the reason.
 		w.Must(200, moving(at["rejected"], s.ownerSession(), fields{"status": "under_review"})).Into(t, &got)
 		if got.StatusReason != nil {
 			t.Errorf("the reason of the rejection is still there: %s", *got.StatusReason)
@@ -175,8 +174,8 @@ func TestPeopleSayWhyAndHow(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleAreCoveredOnTheDayOfTheIncident holds cover to the incident's day,
-// whatever day it is today.
+// TestPeopleAreCoveredOnTheDayOfTheIncident checks that coverage depends on the date of
+// the incident, not on today's date.
 func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.setTo(t, "2026-06-15T23:59:59Z")
@@ -235,7 +234,7 @@ func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
 				equal(t, what+": warranty", claim.Warranty.ReferenceNumber, records[c.record].ReferenceNumber)
 				equal(t, what+": Location", a.Header.Get("Location"), servertest.PublicURL+"/api/v1/claims/"+claim.ID)
 				if !strings.HasPrefix(claim.ClaimNumber, "CL-") {
-					t.Errorf("%s: the claim's number is %s", what, claim.ClaimNumber)
+					t.Errorf("%s: the claim number is %s", what, claim.ClaimNumber)
 				}
 				equal(t, what+", read", w.get("/api/v1/claims/"+claim.ID, owner.Session).Body, a.Body)
 				continue
@@ -246,7 +245,7 @@ func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
 				equal(t, what, strings.Join(wrongFields(t, a), ", "), c.wrong)
 			})
 		}
-		// Reinstated, the record covers again; a midnight later the day has come.
+		// A reinstated warranty covers again, and a claim is possible from the incident date on.
 		w.Must(200, made("PUT", "/api/v1/warranties/"+records["void"].ID, owner.Session, fields{"status": "active"}))
 		w.claim(owner.Session, records["void"].ID)
 		clock.setTo(t, "2026-06-16T00:00:00Z")
@@ -256,7 +255,7 @@ func TestPeopleAreCoveredOnTheDayOfTheIncident(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleFileClaimsWithAllFields reports everything that is wrong at once.
+// TestPeopleFileClaimsWithAllFields expects all field errors in one response.
 func TestPeopleFileClaimsWithAllFields(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -290,8 +289,8 @@ func TestPeopleFileClaimsWithAllFields(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleWhoDecideAtOnce lets two decide the same claim at the same moment, on
-// replicas where there are any: one does, and the other hears that it has moved.
+// TestPeopleWhoDecideAtOnce lets two people decide the same claim concurrently, on
+// different replicas if there are any: one succeeds, the other gets a conflict.
 func TestPeopleWhoDecideAtOnce(t *testing.T) {
 	const rounds = 25
 	eachReplicas(t, func(t *testing.T, worlds []*world) {

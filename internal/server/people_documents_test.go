@@ -22,11 +22,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// mebibytes is a PDF of this many.
+// mebibytes returns a PDF of n MiB.
 func mebibytes(n int) string { return pdf + strings.Repeat("\x00", n<<20-len(pdf)) }
 
-// TestPeopleUploadDocuments uploads every kind that is taken, in forms of every
-// order, and reads back what was said and what was kept.
+// TestPeopleUploadDocuments uploads every accepted file type, with form fields in
+// every order, and reads back the documents and their files.
 func TestPeopleUploadDocuments(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Verified("Olga")
@@ -71,7 +71,8 @@ func TestPeopleUploadDocuments(t *testing.T) {
 			equal(t, c.what+": Location", a.Header.Get("Location"), servertest.PublicURL+"/api/v1/documents/"+got.ID)
 			equal(t, c.what+", read", w.get("/api/v1/documents/"+got.ID, owner.Session).Body, a.Body)
 			if body := w.get("/api/documents/"+got.ID+"/file", owner.Session).Body; body != content {
-				t.Errorf("%s: the file has %d bytes with the sum %s, want %d bytes with the sum %s", c.what, len(body), sum(body), len(content), sum(content))
+				t.Errorf("%s: the file has %d bytes and the sum %s, want %d bytes and the sum %s",
+					c.what, len(body), sum(body), len(content), sum(content))
 			}
 			all = append(all, got.ID)
 		}
@@ -83,7 +84,7 @@ func TestPeopleUploadDocuments(t *testing.T) {
 	}, busy)
 }
 
-// uploadRefusal is an upload that must leave nothing behind.
+// uploadRefusal is an upload that must be refused and leave nothing behind.
 type uploadRefusal struct {
 	what    string
 	code    warranty.Code
@@ -193,8 +194,8 @@ func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, fo
 	return list
 }
 
-// TestPeopleUploadsThatAreRefusedLeaveNothing tries everything that is not taken.
-// After each, the files' folder is as empty as before, and so is the table.
+// TestPeopleUploadsThatAreRefusedLeaveNothing tries every invalid upload. None may
+// leave a file or a row behind.
 func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		me, stranger := w.Verified("Mia"), w.Verified("Zoe")
@@ -209,7 +210,7 @@ func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 			if c.code == warranty.ValidationFailed && a.Code() == string(c.code) {
 				wrong := wrongFields(t, a)
 				slices.Sort(wrong)
-				// A name may be wrong in two ways; the one that is looked for must be there.
+				// A name may have two errors; the expected one must be among them.
 				if i := slices.Index(wrong, c.wrong[0]); len(c.wrong) == 1 && i >= 0 {
 					wrong = c.wrong
 				}
@@ -220,7 +221,7 @@ func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 				missing = append(missing, p.Title+p.Detail)
 			}
 			if len(a.Body) > 8<<10 {
-				t.Errorf("%s: the refusal has %d bytes", c.what, len(a.Body))
+				t.Errorf("%s: the error response has %d bytes", c.what, len(a.Body))
 			}
 			if left := w.stored(); len(left) > 0 {
 				t.Fatalf("%s left %v", c.what, left)
@@ -229,19 +230,19 @@ func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 		equal(t, "the ways to say that there is nothing", len(slices.Compact(missing)), 1)
 		equal(t, "what refused uploads changed", w.contents(), before)
 		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", claim))...)
-		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", ""))...) // as a web form sends it
+		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", ""))...) // like a web form
 	}, busy)
 }
 
-// rawUpload opens a connection and sends an upload up to the middle of its file.
-// It returns the connection, and the rest.
+// rawUpload opens a connection and sends an upload up to the middle of its file. It
+// returns the connection and the rest of the request.
 func (w *world) rawUpload(t *testing.T, session string, parts ...part) (net.Conn, string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", w.HTTP.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() }) // the test has closed it, or failed
+	t.Cleanup(func() { _ = conn.Close() }) // closed already unless the test failed
 	body := form(parts...)
 	half := strings.LastIndex(body, pdf) + len(pdf)/2
 	if _, err := fmt.Fprintf(conn, "POST /api/documents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n%s",
@@ -251,7 +252,7 @@ func (w *world) rawUpload(t *testing.T, session string, parts ...part) (net.Conn
 	return conn, body[half:]
 }
 
-// TestPeopleWhoseLineBreaksLeaveNothing ends connections in the middle of a file.
+// TestPeopleWhoseLineBreaksLeaveNothing closes connections in the middle of a file.
 func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		me := w.Verified("Mia")
@@ -275,8 +276,8 @@ func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleWhoMayNoMoreWhenTheFileHasArrived takes the right away while the file
-// is on its way: by the end of the session, of the role, and of the record.
+// TestPeopleWhoMayNoMoreWhenTheFileHasArrived ends the session, the role or the record
+// during an upload, which must then be refused.
 func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		heir := w.Verified("Hedi")
@@ -312,7 +313,7 @@ func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, _ := io.ReadAll(resp.Body) // what is missing of it is missed below
+			body, _ := io.ReadAll(resp.Body) // an incomplete body fails the checks below
 			_ = resp.Body.Close()
 			refused(t, name, answer{Status: resp.StatusCode, Body: string(body)}, c.code)
 			equal(t, name+": documents", w.count(`SELECT count(*) FROM documents`), 0)
@@ -321,8 +322,8 @@ func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleDownloadFiles holds the answer to what keeps a foreign file from
-// being shown or run: to be saved, not to be sniffed, in a sandbox.
+// TestPeopleDownloadFiles checks the headers that keep browsers from rendering or
+// running an uploaded file: attachment, nosniff and a sandbox.
 func TestPeopleDownloadFiles(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
@@ -409,8 +410,7 @@ func TestPeopleDownloadFiles(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleRemoveDocuments takes documents away: the record and the file go, and
-// the history tells of it.
+// TestPeopleRemoveDocuments deletes documents with their files, and checks the history.
 func TestPeopleRemoveDocuments(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
@@ -437,8 +437,8 @@ func TestPeopleRemoveDocuments(t *testing.T) {
 		}
 		refused(t, "an unknown one", s.send("DELETE", "/api/documents/"+unknownID, s.who(me), nil), warranty.NotFound)
 
-		// Of many who remove it at once one does, and who downloads it meanwhile gets
-		// all of it or hears that it is gone.
+		// Of many concurrent deletions one succeeds, and concurrent downloads get the
+		// whole file or 404.
 		for range 10 {
 			d := s.upload(s.who(me), document(s.record.ID, "gone.pdf", mebibytes(1))...)
 			removed := 0
@@ -453,7 +453,7 @@ func TestPeopleRemoveDocuments(t *testing.T) {
 					removed++
 				}
 				if a.Status == 200 && sum(a.Body) != d.SHA256 {
-					t.Error("half a file was given out")
+					t.Error("a download returned part of the file")
 				}
 			}
 			if removed != 1 || count["200"]+count["204"]+count["404 not_found"] != 12 {
@@ -464,8 +464,8 @@ func TestPeopleRemoveDocuments(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleHearWhenFilesCanNotBeStored takes the disk away, and gives it back.
-func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
+// TestPeopleHearWhenFilesCannotBeStored makes the disk fail, and recover.
+func TestPeopleHearWhenFilesCannotBeStored(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		me := w.Verified("Mia")
 		record := w.Warranty(me.Session, nil)
@@ -479,7 +479,7 @@ func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
 				a := w.Do(uploading(me.Session, document(record.ID, "b.pdf", pdf)...))
 				refused(t, "an upload without "+folder, a, warranty.Unavailable)
 				if number(t, a.Header, "Retry-After") < 1 {
-					t.Error("nobody says when to try again")
+					t.Error("no Retry-After")
 				}
 			})
 			if folder == "complete" {
@@ -500,8 +500,8 @@ func TestPeopleHearWhenFilesCanNotBeStored(t *testing.T) {
 	}, busy)
 }
 
-// TestMissingFileIsGone loses the file of a document: everybody who may see it hears
-// so in the same words, and the log names the document once. // D4
+// TestMissingFileIsGone deletes the file of a document: everyone with access to it gets
+// the same error, and the log mentions the document once (D4).
 func TestMissingFileIsGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		me, stranger := w.Verified("Mia"), w.Verified("Stan")
@@ -521,7 +521,7 @@ func TestMissingFileIsGone(t *testing.T) {
 		equal(t, "HEAD", w.send("HEAD", path, me.Session, nil).Status, http.StatusGone)
 		refused(t, "a stranger's download", w.get(path, stranger.Session), warranty.NotFound)
 		w.signedIn(t, me).get("/documents/"+d.ID+"/file").says(t, "the page", http.StatusGone, "This file is missing on the server")
-		w.Must(200, made("GET", "/api/v1/documents/"+d.ID, me.Session, nil)) // what is known of it stays
+		w.Must(200, made("GET", "/api/v1/documents/"+d.ID, me.Session, nil)) // the record stays
 		w.Must(200, made("GET", "/readyz", "", nil))
 		lines := 0
 		for line := range strings.Lines(w.Log.String()) {
@@ -535,8 +535,8 @@ func TestMissingFileIsGone(t *testing.T) {
 	}, busy)
 }
 
-// lostAnswer is the address of the same PostgreSQL database by a way on which,
-// once it is armed, the answer to a commit is lost and the line with it.
+// lostAnswer returns the URL of the same PostgreSQL database through a proxy that,
+// once armed, closes the connection instead of forwarding the response to a commit.
 func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bool) {
 	t.Helper()
 	u, err := url.Parse(database)
@@ -548,7 +548,7 @@ func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() }) // nobody dials any more
+	t.Cleanup(func() { _ = listener.Close() }) // no more connections are expected
 	armed = new(atomic.Bool)
 	go func() {
 		for {
@@ -558,7 +558,7 @@ func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bo
 			}
 			far, err := net.Dial("tcp", target)
 			if err != nil {
-				_ = near.Close() // whoever dialled sees it at once
+				_ = near.Close() // the client sees the error
 				continue
 			}
 			go pump(far, near)
@@ -581,8 +581,8 @@ func lostAnswer(t *testing.T, database string) (address string, armed *atomic.Bo
 	return u.String(), armed
 }
 
-// TestPeopleKeepTheFileOfALostCommit loses the database's answer to the commit of
-// an upload: the record is there, so its file must be.
+// TestPeopleKeepTheFileOfALostCommit drops the database's response to the commit of an
+// upload: the record exists, so its file must too.
 func TestPeopleKeepTheFileOfALostCommit(t *testing.T) {
 	t.Parallel()
 	t.Run("postgres", func(t *testing.T) {

@@ -17,13 +17,13 @@ import (
 
 // --- people and their roles ------------------------------------------------------
 
-// cast says who is what on a warranty: me, another, a third, or nobody.
+// cast assigns the roles on a warranty to me, another, a third person, or nobody.
 type cast struct{ creator, seller, owner string }
 
 const me, another, third, nobody = "me", "another", "third", ""
 
-// casts are all the things that I can be to a warranty, each made as people make
-// it: by creating it, by being named as its seller, and by a transfer.
+// casts are all combinations of roles that "me" can have on a warranty: by creating it,
+// as its seller, and by a transfer.
 var casts = []cast{
 	{creator: another, seller: nobody, owner: me},
 	{creator: another, seller: third, owner: me},
@@ -38,7 +38,7 @@ var casts = []cast{
 	{creator: another, seller: third, owner: another},
 }
 
-// roles are mine.
+// roles returns the roles of "me".
 func (c cast) roles() (r warranty.Roles) {
 	if c.owner == me {
 		r = r.With(warranty.Owner)
@@ -52,8 +52,8 @@ func (c cast) roles() (r warranty.Roles) {
 	return r
 }
 
-// mayDecide is the contract's rule, section 4: the issuer, unless also the owner
-// and a seller is linked, and the seller.
+// mayDecide is the rule in section 4 of the contract: sellers may decide, and issuers
+// unless they are also the owner and a seller is linked.
 func (c cast) mayDecide() bool {
 	return c.seller == me || c.creator == me && !(c.owner == me && c.seller != nobody)
 }
@@ -69,7 +69,7 @@ func (c cast) String() string {
 	return name
 }
 
-// scene is a warranty and the people on it.
+// scene is a warranty and the people with roles on it.
 type scene struct {
 	*world
 	cast
@@ -77,7 +77,7 @@ type scene struct {
 	record servertest.Record
 }
 
-// scenes makes the people once, for as many warranties as are wanted.
+// scenes registers the people once and returns a function that creates a warranty for a cast.
 func (w *world) scenes() func(c cast) scene {
 	people := map[string]servertest.Person{me: w.Verified("Mia"), another: w.Verified("Anton"), third: w.Verified("Thea")}
 	return func(c cast) scene {
@@ -95,10 +95,10 @@ func (w *world) scenes() func(c cast) scene {
 	}
 }
 
-// who is somebody's session in the scene.
+// who returns the session of a person in the scene.
 func (s scene) who(name string) string { return s.people[name].Session }
 
-// ownerSession and deciderSession are of those who can always act, me or not.
+// ownerSession and deciderSession return sessions of people who hold these roles, "me" or not.
 func (s scene) ownerSession() string { return s.who(s.owner) }
 
 func (s scene) deciderSession() string {
@@ -110,7 +110,7 @@ func (s scene) deciderSession() string {
 
 func (s scene) path() string { return "/api/v1/warranties/" + s.record.ID }
 
-// transfer gives a record from its owner to somebody.
+// transfer moves a record from its owner to another person.
 func (w *world) transfer(id string, from, to servertest.Person) {
 	w.T.Helper()
 	var offer struct{ Code string }
@@ -120,7 +120,7 @@ func (w *world) transfer(id string, from, to servertest.Person) {
 
 // --- claims ----------------------------------------------------------------------
 
-const incident = "2024-05-17" // inside the cover that World.Warranty gives
+const incident = "2024-05-17" // covered by the default record of World.Warranty
 
 func claimOn(record string) fields {
 	return fields{"warranty_id": record, "type": "repair", "description": "It broke.", "incident_date": incident}
@@ -138,7 +138,7 @@ func moving(id, secret string, body fields) request {
 	return made("POST", "/api/claims/"+id+"/status", secret, body)
 }
 
-// moveTo is a move with all that it needs.
+// moveTo returns the body of a status change with its required fields.
 func moveTo(status string) fields {
 	body := fields{"status": status}
 	switch status {
@@ -150,13 +150,13 @@ func moveTo(status string) fields {
 	return body
 }
 
-// claimPaths say how a claim gets to a status; a step that begins with ! is the owner's.
+// claimPaths lists the status changes that lead to a status; those with ! are made by the owner.
 var claimPaths = map[string]string{
 	"submitted": "", "under_review": "under_review", "info_requested": "under_review info_requested", "approved": "under_review approved",
 	"rejected": "under_review rejected", "in_progress": "under_review approved in_progress", "resolved": "under_review approved resolved", "withdrawn": "!withdrawn",
 }
 
-// claimAt files a claim and brings it to a status.
+// claimAt files a claim and moves it to a status.
 func (s scene) claimAt(status string) string {
 	s.T.Helper()
 	id := s.claim(s.ownerSession(), s.record.ID)
@@ -171,7 +171,7 @@ func (s scene) claimAt(status string) string {
 	return id
 }
 
-// claimStatus is what a claim's reader sees.
+// claimStatus reads the status of a claim.
 func (w *world) claimStatus(id, session string) string {
 	w.T.Helper()
 	var c struct{ Status string }
@@ -181,7 +181,7 @@ func (w *world) claimStatus(id, session string) string {
 
 // --- documents -------------------------------------------------------------------
 
-// Small files of every kind that is taken.
+// Small files of every accepted type.
 var (
 	pdf  = "%PDF-1.7\n%\xE2\xE3\xCF\xD3\n1 0 obj\x00endobj"
 	jpeg = "\xFF\xD8\xFF\xE0\x00\x10JFIF\x00\x01"
@@ -190,12 +190,12 @@ var (
 	text = "Terms: none.\nGrüße, 保証書\n"
 )
 
-// part is one of a multipart form. disposition replaces what its names make.
+// part is a part of a multipart form. disposition overrides the header that the names produce.
 type part struct{ name, fileName, value, disposition string }
 
 const boundary = "--------boundary"
 
-// form writes parts as they are, valid or not; nothing is escaped.
+// form encodes parts without validating or escaping them.
 func form(parts ...part) string {
 	var b strings.Builder
 	for _, p := range parts {
@@ -214,7 +214,7 @@ func field(name, value string) part { return part{name: name, value: value} }
 
 func file(name, content string) part { return part{name: "file", fileName: name, value: content} }
 
-// document is the usual form of an upload.
+// document returns the parts of an ordinary upload.
 func document(record, name, content string) []part {
 	return []part{field("warranty_id", record), field("type", "receipt"), file(name, content)}
 }
@@ -223,7 +223,7 @@ func uploading(secret string, parts ...part) request {
 	return made("POST", "/api/documents", secret, form(parts...), "Content-Type", `multipart/form-data; boundary="`+boundary+`"`)
 }
 
-// uploaded is a document as its reader sees it.
+// uploaded is a document in a response.
 type uploaded struct {
 	ID, Type, SHA256 string
 	WarrantyID       string  `json:"warranty_id"`
@@ -245,8 +245,8 @@ func sum(content string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// stored lists the files on the disk, without those of deleted documents, which
-// are kept for a day.
+// stored lists the files on disk, except those of deleted documents, which are kept
+// for a day.
 func (w *world) stored() []string {
 	w.T.Helper()
 	deleted := w.rows(`SELECT storage_key FROM unused_files WHERE state = 1`)
@@ -267,7 +267,7 @@ func (w *world) stored() []string {
 
 // --- history ---------------------------------------------------------------------
 
-// event is one of the history as its reader sees it.
+// event is a history entry in a response.
 type event struct {
 	Actor, Door, Action string
 	At                  time.Time
@@ -276,7 +276,7 @@ type event struct {
 	Changes             []warranty.Change
 }
 
-// history reads all of a warranty's, newest first.
+// history reads the whole history of a warranty, newest first.
 func (w *world) history(record, session string) []event {
 	w.T.Helper()
 	var list []event
@@ -286,8 +286,8 @@ func (w *world) history(record, session string) []event {
 
 // --- answers ---------------------------------------------------------------------
 
-// notAllowed is how somebody is refused what their roles do not allow: who can
-// not see the record hears that there is none.
+// notAllowed returns the error code for roles that do not allow an operation: not_found
+// for people without any role.
 func notAllowed(roles warranty.Roles) warranty.Code {
 	if roles == (warranty.Roles{}) {
 		return warranty.NotFound
@@ -295,7 +295,7 @@ func notAllowed(roles warranty.Roles) warranty.Code {
 	return warranty.RoleNotAllowed
 }
 
-// ok fails the test unless the answer is a success.
+// ok fails the test unless the response is a success.
 func ok(t testing.TB, what string, a answer) {
 	t.Helper()
 	if a.Status >= http.StatusBadRequest {

@@ -13,8 +13,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestPeopleLeaveOneEventEach does everything that can be done to a warranty,
-// through every door, and reads the whole history of it.
+// TestPeopleLeaveOneEventEach performs every change to a warranty, by API, MCP, CLI and
+// web, and reads its whole history.
 func TestPeopleLeaveOneEventEach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller, heir := w.Verified("Olga"), w.Person("Sami"), w.Person("Hedi")
@@ -25,7 +25,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		body := fields{"product_name": "Kettle", "start_date": "2020-01-01", "end_date": "2099-12-31", "seller_email": seller.Email}
 		const cli, agent = "svc/0.1.0 (linux)", "svc-mcp/0.1.0"
 		w.Must(201, made("POST", "/api/v1/warranties", key, body, "User-Agent", agent, "Idempotency-Key", "k")).Into(t, &record)
-		w.Must(201, made("POST", "/api/v1/warranties", key, body, "User-Agent", agent, "Idempotency-Key", "k")) // says it again, does nothing
+		w.Must(201, made("POST", "/api/v1/warranties", key, body, "User-Agent", agent, "Idempotency-Key", "k")) // a replay
 		path := "/api/v1/warranties/" + record.ID
 
 		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot", "category": "Kitchen"}, "User-Agent", cli))
@@ -42,7 +42,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		w.Must(204, made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil))
 		refused(t, "a code that was called off", w.Do(accepting(heir.Session, code)), warranty.ValidationFailed)
 		w.transfer(record.ID, owner, heir)
-		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"name": "Olga Neumann"})) // events keep the name of their day
+		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"name": "Olga Neumann"})) // events keep the name at the time
 
 		token := new("Shop till")
 		change := func(field, from, to string) warranty.Change {
@@ -84,7 +84,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		}
 		w.pagesOfHistory(t, record.ID, heir.Session, len(wanted))
 
-		// Gone from everybody's sight, the record keeps its history.
+		// A deleted record keeps its history.
 		w.Must(204, made("DELETE", path, owner.Session, nil)) // its issuer
 		for _, reader := range []servertest.Person{heir, seller, owner} {
 			refused(t, "the history of a deleted record", w.get("/api/warranties/"+record.ID+"/history", reader.Session), warranty.NotFound)
@@ -95,7 +95,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 	}, busy)
 }
 
-// pagesOfHistory reads it in small pages, and past its end.
+// pagesOfHistory reads the history in small pages, and past its end.
 func (w *world) pagesOfHistory(t *testing.T, record, session string, total int) {
 	t.Helper()
 	path := "/api/warranties/" + record + "/history"
@@ -116,7 +116,8 @@ func (w *world) pagesOfHistory(t *testing.T, record, session string, total int) 
 	}
 }
 
-// TestPeopleReadNoForeignHistory: a stranger hears the same as of a record that is not there.
+// TestPeopleReadNoForeignHistory expects the same error for other people's records as for
+// unknown ones.
 func TestPeopleReadNoForeignHistory(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, stranger := w.Person("Olga"), w.Person("Zoe")
@@ -129,7 +130,7 @@ func TestPeopleReadNoForeignHistory(t *testing.T) {
 		a, b := problemOf(t, hidden), problemOf(t, missing)
 		a.RequestID, b.RequestID = "", ""
 		equal(t, "what a stranger hears", a, b)
-		// Threads are told apart by what they are about: no other id opens one.
+		// Ids of other kinds of records do not open a history.
 		refused(t, "a claim's", w.get("/api/warranties/"+claim+"/history", owner.Session), warranty.NotFound)
 		refused(t, "a token's, as a warranty", w.get("/api/warranties/"+token+"/history", owner.Session), warranty.NotFound)
 		refused(t, "a warranty's, as a token", w.get("/api/integration-tokens/"+record.ID+"/history", owner.Session), warranty.NotFound)
@@ -140,9 +141,9 @@ func TestPeopleReadNoForeignHistory(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleCanNotChangeHistory looks at the SQL: nothing but an insert writes to
-// the table, and nothing is defined on it that could.
-func TestPeopleCanNotChangeHistory(t *testing.T) {
+// TestPeopleCannotChangeHistory searches the SQL for statements and triggers that
+// change the table in any way but by an insert.
+func TestPeopleCannotChangeHistory(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("../store/*.go")
 	if err != nil {
@@ -164,18 +165,18 @@ func TestPeopleCanNotChangeHistory(t *testing.T) {
 		}
 		looked++
 		if found := changes.FindString(string(source)); found != "" {
-			t.Errorf("%s says %q", name, found)
+			t.Errorf("%s contains %q", name, found)
 		}
 		for statement := range strings.SplitSeq(string(source), "`") {
 			if strings.Contains(statement, "INSERT INTO history") {
 				inserts++
 				if strings.Contains(strings.ToUpper(statement), "ON CONFLICT") {
-					t.Errorf("%s inserts over what is there", name)
+					t.Errorf("%s overwrites existing rows", name)
 				}
 			}
 		}
 	}
 	if looked < 15 || inserts != 1 {
-		t.Errorf("looked at %d files and found %d inserts", looked, inserts)
+		t.Errorf("searched %d files and found %d inserts", looked, inserts)
 	}
 }

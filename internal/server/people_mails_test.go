@@ -19,7 +19,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// outbox is where mails end that are sent. before may refuse one.
+// outbox is a mail server that collects emails. before may refuse one.
 type outbox struct {
 	mu     sync.Mutex
 	sent   []mail.Message
@@ -38,7 +38,7 @@ func (o *outbox) Send(_ context.Context, m mail.Message) error {
 	return nil
 }
 
-// take empties the outbox, and says what was in it: who got what.
+// take empties the outbox and returns a line per email: recipient and subject.
 func (o *outbox) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -51,7 +51,7 @@ func (o *outbox) take() []string {
 	return list
 }
 
-// mailbox replaces the world's mail server from now on; what waits goes first.
+// mailbox delivers pending emails and then replaces the world's mail server.
 func (w *world) mailbox() *outbox {
 	w.T.Helper()
 	w.deliver()
@@ -69,15 +69,15 @@ func (w *world) deliver() {
 	}
 }
 
-// mailed sends what waits and says who got what since the last time.
+// mailed sends pending emails and returns a line per email since the last call.
 func (w *world) mailed(o *outbox) []string {
 	w.T.Helper()
 	w.deliver()
 	return o.take()
 }
 
-// TestPeopleAreMailedAboutClaims tells everybody on the warranty but who acts,
-// if their address is theirs and they want to know.
+// TestPeopleAreMailedAboutClaims expects emails to everyone with a role on the warranty
+// except the actor, if their address is verified and they have not opted out.
 func TestPeopleAreMailedAboutClaims(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
@@ -100,11 +100,11 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		for _, m := range o.sent {
 			for _, wanted := range []string{claim.ClaimNumber, s.record.ReferenceNumber, s.record.ProductName, servertest.PublicURL + "/claims/" + claim.ID, "was filed"} {
 				if !strings.Contains(m.Text, wanted) {
-					t.Errorf("the mail to %s does not say %q:\n%s", m.To, wanted, m.Text)
+					t.Errorf("the email to %s does not contain %q:\n%s", m.To, wanted, m.Text)
 				}
 			}
 			if strings.Contains(m.Text, "It broke") || m.Code != "" {
-				t.Errorf("the mail to %s says too much:\n%s", m.To, m.Text)
+				t.Errorf("the email to %s reveals too much:\n%s", m.To, m.Text)
 			}
 		}
 		number := "Claim " + claim.ClaimNumber + " "
@@ -122,7 +122,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 			{"approved", issuer, []servertest.Person{owner, seller}},
 			{"resolved", issuer, []servertest.Person{owner, seller}},
 		} {
-			w.exec(`DELETE FROM mail_log`) // as if it were ten minutes later
+			w.exec(`DELETE FROM mail_log`) // as if ten minutes had passed
 			w.Must(200, moving(claim.ID, c.by.Session, moveTo(c.to)))
 			equal(t, c.to, w.mailed(o), to(number+"is now "+strings.ReplaceAll(c.to, "_", " "), c.who...))
 		}
@@ -130,7 +130,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		refused(t, "no claim", w.send("POST", "/api/claims", seller.Session, claimOn(s.record.ID)), warranty.RoleNotAllowed)
 		equal(t, "mails of what was refused", w.mailed(o), []string{})
 
-		// Choices, and the end of them.
+		// Opting out, and in again.
 		w.Must(200, made("PUT", "/api/account", seller.Session, fields{"mail_claims": false}))
 		second := s.claimAt("submitted")
 		equal(t, "filed, the seller does not want to know", len(w.mailed(o)), 1)
@@ -139,7 +139,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		w.Must(200, moving(second, owner.Session, moveTo("withdrawn")))
 		equal(t, "withdrawn, the seller wants to know again", len(w.mailed(o)), 2)
 
-		// Only addresses that are somebody's own, and people who still have a role.
+		// Only verified addresses, and people who still have a role.
 		heir := w.Person("Hedi")
 		w.deliver()
 		o.take()
@@ -149,24 +149,24 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		w.Must(200, moving(third, seller.Session, moveTo("under_review")))
 		for _, line := range w.mailed(o) {
 			if strings.HasPrefix(line, heir.Email) || strings.HasPrefix(line, owner.Email) {
-				t.Errorf("mailed %s", line)
+				t.Errorf("emailed %s", line)
 			}
 		}
 		if err := w.Service.DisableUser(t.Context(), issuer.Email); err != nil {
 			t.Fatal(err)
 		}
 		w.exec(`DELETE FROM mail_log`)
-		w.exec(`UPDATE users SET verified_at = created_at`) // mails to others take a verified address
+		w.exec(`UPDATE users SET verified_at = created_at`) // emails to others need a verified address
 		w.Must(200, moving(third, heir.Session, moveTo("withdrawn")))
 		equal(t, "withdrawn, the issuer is shut out", len(w.mailed(o)), 1)
 	}, busy)
 }
 
-// day is one of the days of a test of reminders, counted from its beginning.
+// day returns the date n days after began.
 func day(began time.Time, n int) string { return began.AddDate(0, 0, n).Format(time.DateOnly) }
 
-// TestPeopleAreRemindedOnce walks through the days: 30 and 7 days before the end
-// there is a mail, and on no other day.
+// TestPeopleAreRemindedOnce goes through the days and expects one email 30 and 7 days
+// before the end, and none on other days.
 func TestPeopleAreRemindedOnce(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.setTo(t, "2026-03-01T12:00:00Z")
@@ -225,7 +225,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 				w.signInAgain(&owner, &heir)
 				w.transfer(given.ID, owner, heir)
 				w.mailed(o)
-			case 27, 28, 29, 30: // nobody runs the service
+			case 27, 28, 29, 30: // the service is down
 				continue
 			}
 			for range 2 {
@@ -254,7 +254,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 			13: {"olga short", "sil token still told"},
 			14: {"olga given"},
 			16: {"olga moved"},                // at 46 days
-			31: {"olga back", "olga to come"}, // due on days when nobody ran the service
+			31: {"olga back", "olga to come"}, // due while the service was down
 			33: {"olga token till", "olga usual"},
 			37: {"hedi given"},
 			39: {"olga moved"},
@@ -262,8 +262,8 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleAreMailedOnceByManyWorkers lets four services remind and send at the
-// same moment, on one database.
+// TestPeopleAreMailedOnceByManyWorkers lets four services remind and send concurrently
+// on one database.
 func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const records, tokens, workers = 60, 15, 4
@@ -292,7 +292,7 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 			s.Mail, s.PublicURL, s.Now = o, servertest.PublicURL, w.Clock.Now
 			services = append(services, s)
 		}
-		// All remind at once; then all send at once, some mails again and again.
+		// All remind concurrently, then all send concurrently, some emails repeatedly.
 		run := func(n int, do func(s *service.Service) error) {
 			together(n, func(i int) {
 				if err := do(services[i%workers]); err != nil {
@@ -326,7 +326,7 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 			}
 		}
 		equal(t, "mails", len(texts), records+tokens+rounds*offers)
-		for _, s := range services { // and not again on the same day
+		for _, s := range services { // no second reminder on the same day
 			if err := errors.Join(s.Remind(t.Context()), s.SendMail(t.Context())); err != nil {
 				t.Error(err)
 			}
@@ -335,8 +335,8 @@ func TestPeopleAreMailedOnceByManyWorkers(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleMailsAreNotLost lets the mail server fail in every way: what could not
-// be sent is sent later, what was sent is not sent again unless the process died.
+// TestPeopleMailsAreNotLost makes the mail server fail in every way: failed emails are
+// sent later, and sent ones are not repeated unless the process died.
 func TestPeopleMailsAreNotLost(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Verified("Olga")
@@ -346,7 +346,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		send := func() error { return w.Service.SendMail(t.Context()) }
 		const subject = ": You've been offered a warranty"
 
-		// It says no to one of three.
+		// It refuses one of three.
 		no := errors.New("mailbox full")
 		o.before = func(m mail.Message) error {
 			if m.To == "b@people.example" {
@@ -358,11 +358,11 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 			offer(name + "@people.example")
 		}
 		if err := send(); !errors.Is(err, no) {
-			t.Errorf("a failure is not told: %v", err)
+			t.Errorf("the error does not report the failure: %v", err)
 		}
 		equal(t, "what could be sent", o.take(), []string{"a@people.example" + subject, "c@people.example" + subject})
 		o.before = nil
-		for _, wait := range []time.Duration{0, time.Minute, 59 * time.Second} { // it is not asked again at once
+		for _, wait := range []time.Duration{0, time.Minute, 59 * time.Second} { // it is not retried immediately
 			clock.set(clock.now().Add(wait))
 			ok := send()
 			equal(t, "too early", []any{ok, o.take()}, []any{error(nil), []string{}})
@@ -370,7 +370,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		clock.set(clock.now().Add(time.Second))
 		equal(t, "two minutes later", []any{send(), o.take()}, []any{error(nil), []string{"b@people.example" + subject}})
 
-		// The service is stopped between sending and noting it: not sent again.
+		// The service stops between sending and recording it: not sent again.
 		offer("stop@people.example")
 		ctx, stop := context.WithCancel(t.Context())
 		o.before = func(mail.Message) error { stop(); return nil }
@@ -380,7 +380,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		equal(t, "sent while the service stops", o.take(), []string{"stop@people.example" + subject})
 		equal(t, "what waits then", w.count(`SELECT count(*) FROM mails`), 0)
 
-		// The process dies there: sent again, rather than never.
+		// The process dies at this point: sent again, rather than never.
 		offer("crash@people.example")
 		o.before = func(mail.Message) error { panic("the process dies") }
 		func() {
@@ -392,7 +392,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		clock.set(clock.now().Add(2 * time.Minute))
 		equal(t, "after a crash", []any{send(), o.take(), send(), o.take()}, []any{error(nil), []string{"crash@people.example" + subject}, error(nil), []string{}})
 
-		// It is slow: whoever has claimed a mail for too long leaves it to the others.
+		// It is slow: an email that was claimed too long ago is sent by another service.
 		for i := range 20 {
 			offer(fmt.Sprintf("slow%d@people.example", i))
 		}
@@ -413,7 +413,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		equal(t, "mails by a slow server", len(sent), 20)
 		equal(t, "mails by a slow server, each once", len(slices.Compact(sent)), 20)
 
-		// It never takes it: after 20 times it is given up, and the log says so.
+		// It always refuses: the service gives up after 20 attempts and logs it.
 		offer("never@people.example")
 		o.before = func(mail.Message) error { return no }
 		for try := 1; try <= 20; try++ {
@@ -428,7 +428,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 	}, busy)
 }
 
-// another is a service beside the world's own whose mail server is quick.
+// another is a second service on the world's database with a fast mail server.
 func (w *world) another(o *outbox) *service.Service {
 	s := *w.Service
 	s.Mail = &quick{o}
@@ -444,8 +444,8 @@ func (q *quick) Send(_ context.Context, m mail.Message) error {
 	return nil
 }
 
-// TestPeopleMailsCarryNoAdvertising puts addresses into every name that a person
-// can choose, and lets every kind of mail be sent.
+// TestPeopleMailsCarryNoAdvertising puts URLs into every name that a person can
+// choose, and triggers every kind of email.
 func TestPeopleMailsCarryNoAdvertising(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		seller := w.Verified("Sami")
@@ -470,18 +470,18 @@ func TestPeopleMailsCarryNoAdvertising(t *testing.T) {
 			w.deliver()
 			for _, m := range o.sent {
 				if strings.Contains(strings.ToLower(m.Subject+m.Text), "evil") {
-					t.Errorf("%q is carried to %s:\n%s\n%s", name, m.To, m.Subject, m.Text)
+					t.Errorf("%q is in the email to %s:\n%s\n%s", name, m.To, m.Subject, m.Text)
 				}
 			}
 			// Verification, claim filed and moved, transfer, reset, new token, and both reminders.
 			if got := o.take(); len(got) != 8 {
-				t.Errorf("these mails were sent: %q", got)
+				t.Errorf("got these emails: %q", got)
 			}
 		}
 	}, busy)
 }
 
-// named registers and verifies somebody under a name of any kind.
+// named registers and verifies a person with any name.
 func (w *world) named(o *outbox, email, name string) servertest.Person {
 	w.T.Helper()
 	p := servertest.Person{Name: name, Email: email, Password: servertest.Password}

@@ -9,11 +9,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// verb is a row of the contract's table of roles, section 4.
+// verb is a row of the table of roles in section 4 of the contract.
 type verb struct {
 	name    string
 	allowed func(cast) bool
-	// attempt makes what the verb needs, by those who can, and returns my request.
+	// attempt creates what the verb needs and returns the request of "me".
 	attempt func(s scene) request
 }
 
@@ -31,7 +31,7 @@ func reading(path string) func(scene) request {
 	}
 }
 
-// verbs is the table. What ends the record's life is at its end.
+// verbs is the table. Verbs that end the record come last.
 var verbs = []verb{
 	{"read", anyRole, reading("/api/v1/warranties/{id}")},
 	{"list history", anyRole, reading("/api/warranties/{id}/history")},
@@ -55,7 +55,7 @@ var verbs = []verb{
 	{"transfer", owners, func(s scene) request {
 		return made("POST", "/api/warranties/"+s.record.ID+"/transfer", s.who(me), fields{"email": "new@people.example"})
 	}},
-	{"call a transfer off", owners, func(s scene) request {
+	{"cancel a transfer", owners, func(s scene) request {
 		s.Must(201, made("POST", "/api/warranties/"+s.record.ID+"/transfer", s.ownerSession(), fields{"email": "new@people.example"}))
 		return made("DELETE", "/api/warranties/"+s.record.ID+"/transfer", s.who(me), nil)
 	}},
@@ -81,13 +81,13 @@ func move(from, to string) func(scene) request {
 	return func(s scene) request { return moving(s.claimAt(from), s.who(me), moveTo(to)) }
 }
 
-// deletion is mine of a document that somebody uploaded. When it is mine but I
-// have no role, I had one: I owned the record and gave it away.
+// deletion is a request by "me" to delete a document. If "me" uploaded it but has no
+// role, "me" is a former owner.
 func deletion(s scene, uploader string) request {
 	session := s.who(uploader)
 	if uploader == another && s.roles() != (warranty.Roles{}) && s.owner != another && s.creator != another {
-		session = s.who(third) // the other has no role here
-		if s.seller != third { // and nobody else has: a former owner left it behind
+		session = s.who(third) // another has no role on the warranty
+		if s.seller != third { // no other person has one: a former owner uploaded it
 			s.transfer(s.record.ID, s.people[me], s.people[third])
 			d := s.upload(session, document(s.record.ID, "a.pdf", pdf)...)
 			s.transfer(s.record.ID, s.people[third], s.people[me])
@@ -102,9 +102,8 @@ func deletion(s scene, uploader string) request {
 	return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
 }
 
-// TestPeopleDoWhatTheirRolesAllow tries every verb as everybody, on both
-// databases. What is allowed leaves one event in the history; a refusal changes
-// nothing, not a row and not a file.
+// TestPeopleDoWhatTheirRolesAllow tries every verb with every cast on both databases.
+// Allowed verbs add one event to the history; refused ones change no row and no file.
 func TestPeopleDoWhatTheirRolesAllow(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		stage := w.scenes()
@@ -130,8 +129,8 @@ func TestPeopleDoWhatTheirRolesAllow(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleSeeChildrenByTheSameRoles lists and reads claims and documents as
-// everybody: a stranger's lists are empty, and naming the warranty tells them nothing.
+// TestPeopleSeeChildrenByTheSameRoles lists and reads claims and documents with every
+// cast: lists of strangers are empty, even when they filter by the warranty.
 func TestPeopleSeeChildrenByTheSameRoles(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		stage := w.scenes()
@@ -158,14 +157,14 @@ func TestPeopleSeeChildrenByTheSameRoles(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller follows the one rule that is
-// no row of the table, from the day when the seller comes.
+// TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller checks the rule that is not in the
+// table: owners decide their own claims until a seller is linked.
 func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Person("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
 		first, second := w.claim(owner.Session, record.ID), w.claim(owner.Session, record.ID)
-		w.Must(200, moving(first, owner.Session, moveTo("under_review"))) // nobody is linked yet
+		w.Must(200, moving(first, owner.Session, moveTo("under_review"))) // no seller is linked yet
 		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}))
 		a := w.Do(moving(second, owner.Session, moveTo("under_review")))
 		refused(t, "a claim of one's own beside a seller", a, warranty.RoleNotAllowed)
@@ -175,7 +174,7 @@ func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 		w.Must(200, moving(second, seller.Session, moveTo("under_review")))
 		w.Must(200, moving(second, owner.Session, moveTo("withdrawn")))
 
-		// Who gives the record away is its issuer alone, and decides beside the seller.
+		// A former owner is only the issuer, and decides alongside the seller.
 		heir := w.Person("Hedi")
 		w.transfer(record.ID, owner, heir)
 		third := w.claim(heir.Session, record.ID)
@@ -185,7 +184,7 @@ func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleCallsTakeNoToken sends every session-only call with a token that has
+// TestPeopleCallsTakeNoToken sends every session-only request with a token that has
 // every scope and whose owner has every role.
 func TestPeopleCallsTakeNoToken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -210,7 +209,7 @@ func TestPeopleCallsTakeNoToken(t *testing.T) {
 		for _, r := range calls {
 			known[r.Method+" "+r.Path] = true
 		}
-		for _, op := range api.Operations() { // and whatever else the table calls so
+		for _, op := range api.Operations() { // and all other session-only operations
 			if op.Auth != api.SessionOnly {
 				continue
 			}
@@ -237,7 +236,7 @@ func TestPeopleCallsTakeNoToken(t *testing.T) {
 		}
 		equal(t, "what tokens did", w.contents(), before)
 		if len(calls) < 18 {
-			t.Errorf("only %d calls were found", len(calls))
+			t.Errorf("found only %d requests", len(calls))
 		}
 	}, busy)
 }

@@ -7,8 +7,8 @@ import (
 	"warranty.example/svc/internal/server"
 )
 
-// TestStorageLimit uploads more than a person may have, at once and to several
-// warranties: exactly what fits is kept, and what is removed makes room again.
+// TestStorageLimit exceeds the storage limit of a user with concurrent uploads to
+// several warranties: exactly what fits is stored, and deletions free space.
 func TestStorageLimit(t *testing.T) {
 	const size, fit = 1000, 10
 	whole := pdf + strings.Repeat("\x00", size-len(pdf))
@@ -39,7 +39,7 @@ func TestStorageLimit(t *testing.T) {
 		tooMuch("a byte more than was removed", "more.pdf", whole+"\x00")
 		w.upload(olga.Session, document(records[0], "as much.pdf", whole)...)
 
-		// A warranty takes its documents with it, and they their room.
+		// Deleting a warranty deletes its documents and frees their space.
 		kept := len(ids(t, w.get("/api/v1/documents?limit=100&warranty_id="+records[0], olga.Session)))
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+records[0], olga.Session, nil))
 		equal(t, "rows of the deleted warranty", w.count(`SELECT count(*) FROM documents`), fit+1-kept)
@@ -50,8 +50,7 @@ func TestStorageLimit(t *testing.T) {
 	}, busy, func(s *server.Server) { s.Service.StorageLimit = size * fit })
 }
 
-// TestDeletedWarrantiesLeaveNoFiles deletes a warranty to which several people have
-// uploaded.
+// TestDeletedWarrantiesLeaveNoFiles deletes a warranty with uploads of several people.
 func TestDeletedWarrantiesLeaveNoFiles(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})

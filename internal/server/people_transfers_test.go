@@ -20,7 +20,7 @@ func accepting(session, code string) request {
 	return made("POST", "/api/transfers/accept", session, fields{"code": code})
 }
 
-// offer is a transfer that waits to be accepted.
+// offer offers a transfer and returns its code.
 func (w *world) offer(id string, from servertest.Person, email string) string {
 	w.T.Helper()
 	var offer struct{ Code string }
@@ -28,7 +28,7 @@ func (w *world) offer(id string, from servertest.Person, email string) string {
 	return offer.Code
 }
 
-// rolesOn are a person's on a record; none when they can not see it.
+// rolesOn returns a person's roles on a record; none when they cannot see it.
 func (w *world) rolesOn(id string, p servertest.Person) []string {
 	w.T.Helper()
 	a := w.get("/api/v1/warranties/"+id, p.Session)
@@ -40,8 +40,8 @@ func (w *world) rolesOn(id string, p servertest.Person) []string {
 	return r.Roles
 }
 
-// TestPeopleTransferOwnership gives a record on and on, and looks at what each
-// sees after: the new owner all of it, the old one what their other roles allow.
+// TestPeopleTransferOwnership transfers a record several times and checks access: the
+// new owner sees all of it, the old one what their other roles allow.
 func TestPeopleTransferOwnership(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		maker, first, second, seller := w.Verified("Mara"), w.Verified("Finn"), w.Person("Sofia"), w.Verified("Sami")
@@ -64,7 +64,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		equal(t, "roles while it is offered", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
 		equal(t, "roles of whom it is offered to", w.rolesOn(record.ID, first), []string(nil))
 
-		// Typed as people type: small letters, blanks and other lines, O and 0, I and 1.
+		// Codes are normalized: lower case, spaces, dashes, O and 0, I and 1.
 		typed := strings.ToLower(strings.NewReplacer("-", " ", "0", "O", "1", "l").Replace(offer.Code))
 		var got servertest.Record
 		w.Must(200, accepting(first.Session, "  "+typed+" ")).Into(t, &got)
@@ -83,7 +83,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 			equal(t, "what is wrong with it", wrongFields(t, a), []string{"code invalid_code"})
 		}
 
-		// From an owner who is nothing else to somebody whose address nobody verified.
+		// From an owner without other roles to a person with an unverified address.
 		mine := w.upload(first.Session, document(record.ID, "first.pdf", pdf)...)
 		w.transfer(record.ID, first, second)
 		equal(t, "roles of the owner before", w.rolesOn(record.ID, first), []string(nil))
@@ -93,7 +93,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		w.Must(200, moving(claim, second.Session, moveTo("withdrawn")))
 		w.Must(204, made("DELETE", "/api/documents/"+mine.ID, second.Session, nil))
 
-		// To the seller, back to the maker, and to oneself.
+		// To the seller, back to the issuer, and to oneself.
 		w.transfer(record.ID, second, seller)
 		equal(t, "roles of a seller who owns", w.rolesOn(record.ID, seller), []string{"owner", "seller"})
 		w.transfer(record.ID, seller, maker)
@@ -113,7 +113,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 	}, busy)
 }
 
-// seesAll holds lists and single reads of a person to the same records.
+// seesAll checks that a person's lists and single reads have the same records.
 func (w *world) seesAll(t *testing.T, what string, p servertest.Person, record, claim string, documents ...string) {
 	t.Helper()
 	equal(t, what+": warranties", ids(t, w.get("/api/v1/warranties", p.Session)), []string{record})
@@ -124,7 +124,7 @@ func (w *world) seesAll(t *testing.T, what string, p servertest.Person, record, 
 	}
 }
 
-// seesNothing tries all that somebody could who has no role any more.
+// seesNothing checks that a person without a role can read and change nothing.
 func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest.Record, claim string, documents ...string) {
 	t.Helper()
 	for _, list := range []string{"warranties", "claims", "documents", "claims?warranty_id=" + record.ID, "documents?warranty_id=" + record.ID} {
@@ -146,8 +146,7 @@ func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest
 	})
 }
 
-// TestPeopleOffersEnd lets offers end in every way there is: the code is then as
-// good as none.
+// TestPeopleOffersEnd ends offers in every way; their codes are then invalid.
 func TestPeopleOffersEnd(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, heir := w.Person("Olga"), w.Person("Hedi")
@@ -178,7 +177,7 @@ func TestPeopleOffersEnd(t *testing.T) {
 
 		void := w.Warranty(owner.Session, nil)
 		w.Must(200, made("PUT", "/api/v1/warranties/"+void.ID, owner.Session, fields{"status": "void"}))
-		w.transfer(void.ID, owner, heir) // what is void can be given away
+		w.transfer(void.ID, owner, heir) // void warranties can be transferred
 
 		inTime, tooLate := w.Warranty(owner.Session, nil), w.Warranty(owner.Session, nil)
 		began := clock.now()
@@ -214,7 +213,7 @@ func TestPeopleOffersEnd(t *testing.T) {
 	}, busy)
 }
 
-// signInAgain opens new sessions, for people whose old ones ended while the clock moved.
+// signInAgain signs people in whose sessions expired when the clock moved.
 func (w *world) signInAgain(people ...*servertest.Person) {
 	w.T.Helper()
 	for _, p := range people {
@@ -226,7 +225,7 @@ func (w *world) signInAgain(people ...*servertest.Person) {
 	}
 }
 
-// TestPeopleAcceptAnOfferOnce lets many use one code at the same moment.
+// TestPeopleAcceptAnOfferOnce uses one code many times concurrently.
 func TestPeopleAcceptAnOfferOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -242,7 +241,7 @@ func TestPeopleAcceptAnOfferOnce(t *testing.T) {
 				if a.Status == 200 {
 					roles := w.rolesOn(record.ID, heirs[i/2%4])
 					if !slices.Contains(roles, "owner") {
-						t.Errorf("who accepted has the roles %v", roles)
+						t.Errorf("the new owner has the roles %v", roles)
 					}
 				}
 			}
@@ -252,7 +251,7 @@ func TestPeopleAcceptAnOfferOnce(t *testing.T) {
 	}, busy)
 }
 
-// hasOneOwner asks the database who owns a record.
+// hasOneOwner checks in the database that a record has one owner.
 func (w *world) hasOneOwner(t *testing.T, id string) {
 	t.Helper()
 	owners := 0
@@ -264,7 +263,7 @@ func (w *world) hasOneOwner(t *testing.T, id string) {
 	equal(t, "owners of "+id, owners, 1)
 }
 
-// idLiteral is an id as this world's SQL writes it.
+// idLiteral returns an id as a literal in the SQL of the world's database.
 func (w *world) idLiteral(id string) string {
 	if w.isPostgres() {
 		return "'" + id + "'"
@@ -272,20 +271,20 @@ func (w *world) idLiteral(id string) string {
 	return "x'" + strings.ReplaceAll(id, "-", "") + "'"
 }
 
-// TestPeopleAcceptWhileTheOfferEnds lets an offer be accepted at the moment when
-// it is called off, replaced, or its record deleted: either is first, never both.
+// TestPeopleAcceptWhileTheOfferEnds accepts an offer while it is cancelled or replaced,
+// or its record deleted: only one of the two succeeds.
 func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
 		owner, heir := w.Person("Olga"), w.Person("Hedi")
 		for what, c := range map[string]struct {
 			end     func(id string) request
-			allowed []string // what the two may hear
+			allowed []string // the possible statuses of both
 		}{
-			// Who gave the record away is its issuer still, but may not call off; an issuer may delete.
-			"called off": {func(id string) request { return made("DELETE", "/api/warranties/"+id+"/transfer", owner.Session, nil) }, []string{"200 403", "422 204"}},
-			"replaced":   {func(id string) request { return offering(id, owner.Session, "x@people.example") }, []string{"200 403", "422 201"}},
-			"deleted":    {func(id string) request { return made("DELETE", "/api/v1/warranties/"+id, owner.Session, nil) }, []string{"200 204", "422 204"}},
+			// The former owner is still the issuer, who may delete but not cancel the transfer.
+			"cancelled": {func(id string) request { return made("DELETE", "/api/warranties/"+id+"/transfer", owner.Session, nil) }, []string{"200 403", "422 204"}},
+			"replaced":  {func(id string) request { return offering(id, owner.Session, "x@people.example") }, []string{"200 403", "422 201"}},
+			"deleted":   {func(id string) request { return made("DELETE", "/api/v1/warranties/"+id, owner.Session, nil) }, []string{"200 204", "422 204"}},
 		} {
 			for range 12 {
 				record := w.Warranty(owner.Session, nil)
@@ -313,7 +312,8 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 	}, busy)
 }
 
-// TestPeopleOffersAreThrottled: each is a mail to an address of somebody's choice.
+// TestPeopleOffersAreThrottled checks the limit of offers, each of which sends an email
+// to an address of the sender's choice.
 func TestPeopleOffersAreThrottled(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, other := w.Verified("Olga"), w.Verified("Otto")

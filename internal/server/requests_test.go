@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// asked is a recorded request, less what is different every time.
+// asked is a recorded request without the fields that always differ.
 type asked struct {
 	Token         struct{ ID, Name string }
 	Method, Route string
@@ -22,8 +22,8 @@ type asked struct {
 	Client, Door  string
 }
 
-// recorded writes what waits until so many requests of a token are there, and
-// lists them, newest first. An answer is on its way before its request is noted.
+// recorded flushes usage until n requests of a token are recorded, and lists them,
+// newest first. Requests are recorded after their response is sent.
 func (w *world) recorded(t testing.TB, p servertest.Person, id string, n int) (list []asked) {
 	t.Helper()
 	testenv.Wait(t, fmt.Sprintf("%d requests", n), func() bool {
@@ -37,8 +37,8 @@ func (w *world) recorded(t testing.TB, p servertest.Person, id string, n int) (l
 	return list
 }
 
-// TestRequestsAreRecorded makes requests that end in every way, and reads of
-// each what its token's owner may know.
+// TestRequestsAreRecorded makes requests with every kind of outcome and reads their
+// records as the owner of the token.
 func TestRequestsAreRecorded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -52,8 +52,8 @@ func TestRequestsAreRecorded(t *testing.T) {
 			made("GET", "/api/path-canary", token.Secret, nil),
 			{}, // an agent's
 			made("GET", "/api/v1/auth/status", token.Secret, nil), // one more than its limit
-			made("GET", "/api/v1/auth/status", token.Secret, nil), // refused without a look who it is
-			made("GET", "/api/v1/warranties", owner.Session, nil), // no token
+			made("GET", "/api/v1/auth/status", token.Secret, nil), // refused without authentication
+			made("GET", "/api/v1/warranties", owner.Session, nil), // not by a token
 		} {
 			if r.Method == "" {
 				mcpSend(t, w.World, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, "X-Api-Key", token.Secret, "User-Agent", "agent/1")
@@ -99,8 +99,7 @@ func TestRequestsAreRecorded(t *testing.T) {
 	})
 }
 
-// TestRequestsHoldNoSecret puts a secret wherever a caller can write something
-// that is recorded.
+// TestRequestsHoldNoSecret puts a secret into every recorded part of a request.
 func TestRequestsHoldNoSecret(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -141,7 +140,7 @@ func TestRequestsArePaged(t *testing.T) {
 			a.Into(t, &list)
 			equal(t, fmt.Sprintf("requests on page %d", page), len(list), n)
 			if !strings.Contains(a.Body, `"total":5,"total_pages":3`) {
-				t.Errorf("page %d says %s", page, a.Body)
+				t.Errorf("page %d is %s", page, a.Body)
 			}
 			if page == 1 {
 				clients = append(clients, list[0].Client, list[1].Client)
@@ -152,7 +151,7 @@ func TestRequestsArePaged(t *testing.T) {
 	})
 }
 
-// TestRequestsAreForgotten lets requests grow too old, and too many.
+// TestRequestsAreForgotten checks the limits on the age and number of recorded requests.
 func TestRequestsAreForgotten(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -189,10 +188,10 @@ func TestRequestsAreForgotten(t *testing.T) {
 			w.Service.Record(principal(owner, token.ID), service.RequestInfo{Method: "GET", Route: fmt.Sprint("/", i), Status: 200})
 		}
 		flush()
-		// While they come in, a few hundred more may be there; the sweep is exact.
+		// Between sweeps a few hundred more may be stored; the sweep is exact.
 		mine := `SELECT count(*) FROM requests WHERE route <> '/theirs'`
 		if n := w.count(mine); n < warranty.MaxRequestsKept || n > warranty.MaxRequestsKept+500 {
-			t.Errorf("%d requests are kept", n)
+			t.Errorf("%d requests are stored", n)
 		}
 		sweep()
 		equal(t, "requests kept", w.count(mine), warranty.MaxRequestsKept)
@@ -202,7 +201,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 	})
 }
 
-// TestRequestsNeverWait fills the memory in which requests wait, while nothing is written.
+// TestRequestsNeverWait fills the buffer of recorded requests while nothing is flushed.
 func TestRequestsNeverWait(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, servertest.SQLite(t), func(*server.Server) {})
@@ -222,6 +221,6 @@ func TestRequestsNeverWait(t *testing.T) {
 		t.Errorf("the log says %s", log)
 	}
 	if n := w.count(`SELECT count(*) FROM requests`); n < warranty.MaxRequestsKept || n > warranty.MaxRequestsKept+500 {
-		t.Errorf("%d requests are kept", n)
+		t.Errorf("%d requests are stored", n)
 	}
 }

@@ -19,10 +19,10 @@ import (
 	"warranty.example/svc/internal/server"
 )
 
-// patience is how long tests wait for what must come; a machine may be slow.
+// patience is the timeout of these tests, long enough for a slow machine.
 const patience = time.Minute
 
-// running is a server that runs as it does in svcd, on a real listener.
+// running is a server started with Run on a TCP listener, like in svcd.
 type running struct {
 	*world
 	address string
@@ -44,7 +44,7 @@ func run(t *testing.T, options ...option) *running {
 	return r
 }
 
-// end waits until the server has stopped and says how.
+// end waits until the server has stopped and returns its error.
 func (r *running) end(t *testing.T) error {
 	t.Helper()
 	select {
@@ -63,8 +63,8 @@ type peer struct {
 	reader *bufio.Reader
 }
 
-// dial connects from a loopback address of its own. A connection that is refused
-// before it is known to be open is one that was closed.
+// dial connects from the given loopback address. A connection that is reset during
+// connect counts as closed.
 func (r *running) dial(t *testing.T, from string) *peer {
 	t.Helper()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
@@ -79,14 +79,14 @@ func (r *running) dial(t *testing.T, from string) *peer {
 	return &peer{Conn: c, reader: bufio.NewReader(c)}
 }
 
-// get asks for a path; the status is 0 when the connection was closed instead.
+// get requests a path; the status is 0 when the connection was closed instead.
 func (p *peer) get(t *testing.T, path string) (status int, header http.Header) {
 	t.Helper()
-	_ = p.SetDeadline(time.Now().Add(patience))                         // fails on one that is closed
-	_, _ = fmt.Fprintf(p, "GET %s HTTP/1.1\r\nHost: svc\r\n\r\n", path) // a connection that was closed shows when reading
+	_ = p.SetDeadline(time.Now().Add(patience))                         // fails on a closed connection
+	_, _ = fmt.Fprintf(p, "GET %s HTTP/1.1\r\nHost: svc\r\n\r\n", path) // reading reports a closed connection
 	resp, err := http.ReadResponse(p.reader, nil)
 	if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-		t.Fatalf("no answer to GET %s within %v", path, patience)
+		t.Fatalf("no response to GET %s within %v", path, patience)
 	}
 	if err != nil {
 		return 0, nil
@@ -104,7 +104,7 @@ func (r *running) metrics() string {
 	return answer.Body.String()
 }
 
-// TestOneAddressCannotHoldEveryConnection // B4
+// TestOneAddressCannotHoldEveryConnection checks the connection limit per address (B4).
 func TestOneAddressCannotHoldEveryConnection(t *testing.T) {
 	t.Parallel()
 	proxies, err := limit.ParseProxies("127.0.0.3")
@@ -152,7 +152,7 @@ func connectionMetrics(all string) string {
 	return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return !strings.HasPrefix(l, "svc_connections") }), "\n")
 }
 
-// TestIdleConnectionsMakeRoom // B4
+// TestIdleConnectionsMakeRoom checks which connections a full server closes (B4).
 func TestIdleConnectionsMakeRoom(t *testing.T) {
 	t.Parallel()
 	proxies, err := limit.ParseProxies("127.0.0.3")
@@ -169,7 +169,7 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 			t.Fatalf("the first connections got %d", status)
 		}
 	}
-	// The server may take a moment to see that an answered connection is idle.
+	// The server may take a moment to mark a connection as idle.
 	eventually(t, "an idle connection makes room for a new one", func() bool {
 		status, _ := r.dial(t, "127.0.0.2").get(t, "/healthz")
 		return status == 200
@@ -186,33 +186,33 @@ func TestIdleConnectionsMakeRoom(t *testing.T) {
 		}
 	}
 	if closed == 0 {
-		t.Error("there are more connections than may be")
+		t.Error("the server accepted more connections than its limit")
 	}
 }
 
-// TestRequestsThatNeverEndAreCutOff // C1
+// TestRequestsThatNeverEndAreCutOff stops a server during a request that never ends (C1).
 func TestRequestsThatNeverEndAreCutOff(t *testing.T) {
 	t.Parallel()
 	r := run(t, func(s *server.Server) { s.StopTimeout = 10 * time.Millisecond })
 	p := r.dial(t, "127.0.0.1")
 	p.SetDeadline(time.Now().Add(patience))
-	// The server answers "100 Continue" when it begins to read, and then waits for a body that never comes.
+	// The server sends "100 Continue" when it starts to read, and then waits for a body that never arrives.
 	fmt.Fprint(p, "POST /api/auth/sessions HTTP/1.1\r\nHost: svc\r\nContent-Type: application/json\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n")
 	if line, err := p.reader.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 		t.Fatalf("the server does not read the body: %q %v", line, err)
 	}
 	r.stop()
-	if err := r.end(t); err != nil { // a caller who never ends is no failure of the stop
-		t.Errorf("the server ended with %v", err)
+	if err := r.end(t); err != nil { // a request that never ends does not make Run fail
+		t.Errorf("Run returned %v", err)
 	}
 	if _, err := io.Copy(io.Discard, p.reader); err != nil {
 		if timeout, ok := err.(net.Error); ok && timeout.Timeout() {
-			t.Error("the connection is still open after the server has ended")
+			t.Error("the connection is still open after the server has stopped")
 		}
 	}
 }
 
-// eventually waits until something holds.
+// eventually polls until holds returns true.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !holds(); time.Sleep(5 * time.Millisecond) {

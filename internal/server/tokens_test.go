@@ -17,7 +17,7 @@ import (
 
 const tokens = "/api/integration-tokens"
 
-// token is a token as its owner reads it.
+// token is a token in a response.
 type token struct {
 	ID, Name, Prefix, Status, Secret string
 	Scopes                           []string
@@ -32,7 +32,7 @@ type token struct {
 	}
 }
 
-// newToken makes a token of one's own description.
+// newToken creates a token from a request body.
 func (w *world) newToken(p servertest.Person, body fields) (made1 token) {
 	w.T.Helper()
 	w.Must(201, made("POST", tokens, p.Session, body)).Into(w.T, &made1)
@@ -45,7 +45,7 @@ func (w *world) readToken(p servertest.Person, id string) (got token) {
 	return got
 }
 
-// TestTokenCreation looks at what a token is when it is made, and after.
+// TestTokenCreation checks a token in the response that creates it, and later.
 func TestTokenCreation(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -104,7 +104,7 @@ func TestTokenCreation(t *testing.T) {
 	})
 }
 
-// TestTokenNames are unique among a person's active tokens, and nowhere else.
+// TestTokenNames checks that names are unique among a user's active tokens only.
 func TestTokenNames(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
@@ -126,13 +126,13 @@ func TestTokenNames(t *testing.T) {
 	})
 }
 
-// active counts a person's active tokens, past the service.
+// active counts a user's active tokens directly in the database.
 func (w *world) active(p servertest.Person) int {
 	w.T.Helper()
 	return w.count(`SELECT count(*) FROM tokens t JOIN users u ON u.id = t.user_id WHERE u.email = $1 AND t.revoked_at IS NULL`, p.Email)
 }
 
-// TestTokenCap makes more tokens than a person may have, one after another and all at once.
+// TestTokenCap creates more tokens than a user may have, one by one and concurrently.
 func TestTokenCap(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -144,7 +144,7 @@ func TestTokenCap(t *testing.T) {
 			equal(t, "64 at once", outcomes, map[string]int{"201": 20, "409 token_limit_reached": 44})
 			equal(t, "the active tokens", w.active(owner), 20)
 
-			// One that goes makes room for one.
+			// Revoking one makes room for one.
 			i := slices.IndexFunc(answers, func(a answer) bool { return a.Status == 201 })
 			var gone token
 			answers[i].Into(t, &gone)
@@ -155,8 +155,8 @@ func TestTokenCap(t *testing.T) {
 	}, busy)
 }
 
-// TestTokenCapWhileTokensGo makes and revokes tokens at the same time and counts
-// them from outside all the while.
+// TestTokenCapWhileTokensGo creates and revokes tokens concurrently and counts them
+// directly in the database meanwhile.
 func TestTokenCapWhileTokensGo(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -199,11 +199,11 @@ func TestTokenCapWhileTokensGo(t *testing.T) {
 		<-counted
 		most.Store(max(most.Load(), int64(w.active(owner))))
 		if most.Load() > 20 || most.Load() < 15 {
-			t.Errorf("there were %d active tokens at once", most.Load())
+			t.Errorf("there were up to %d active tokens", most.Load())
 		}
 		for what := range outcomes {
 			if what != "201" && what != "409 token_limit_reached" {
-				t.Errorf("a create was answered with %s", what)
+				t.Errorf("a create returned %s", what)
 			}
 		}
 		if outcomes["409 token_limit_reached"] == 0 {
@@ -212,7 +212,7 @@ func TestTokenCapWhileTokensGo(t *testing.T) {
 	}, busy)
 }
 
-// TestTokenExpiry stands the clock just before, on and just after the instant.
+// TestTokenExpiry sets the clock just before, at and just after the expiry.
 func TestTokenExpiry(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -231,7 +231,7 @@ func TestTokenExpiry(t *testing.T) {
 		}
 		refused(t, "rotate an expired one", w.send("POST", tokens+"/"+got.ID+"/rotate", owner.Session, nil), warranty.InvalidTransition)
 
-		// Let in a moment before the end, with the body a moment after.
+		// Authenticated just before the expiry, with the body just after it.
 		late := w.newToken(owner, fields{"name": "late", "scopes": []string{"warranties:write"}, "expires_at": clock.now().Add(time.Hour)})
 		clock.set(late.ExpiresAt.Add(-time.Microsecond))
 		create := w.hold(made("POST", "/api/v1/warranties", late.Secret, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"}))
@@ -244,7 +244,7 @@ func TestTokenExpiry(t *testing.T) {
 	})
 }
 
-// TestTokenRotation gives a token new secrets, with and without an overlap.
+// TestTokenRotation rotates the secret of a token, with and without an overlap.
 func TestTokenRotation(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -283,7 +283,7 @@ func TestTokenRotation(t *testing.T) {
 		works("the new secret at the edge", third.Secret, true)
 
 		fourth := rotate(fields{"overlap_seconds": 3600})
-		fifth := rotate(fields{"overlap_seconds": 60}) // a shorter overlap shortens those before
+		fifth := rotate(fields{"overlap_seconds": 60}) // a shorter overlap shortens earlier ones
 		clock.set(clock.now().Add(time.Minute))
 		works("the third after the shorter overlap", third.Secret, false)
 		works("the fourth after the shorter overlap", fourth.Secret, false)
@@ -307,7 +307,7 @@ func TestTokenRotation(t *testing.T) {
 	})
 }
 
-// TestRevokedEverywhereAtOnce revokes a token on one replica while all use it.
+// TestRevokedEverywhereAtOnce revokes a token on one replica while it is used on all.
 func TestRevokedEverywhereAtOnce(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
@@ -318,7 +318,7 @@ func TestRevokedEverywhereAtOnce(t *testing.T) {
 			for _, w := range worlds {
 				want(t, "before", w.get("/api/v1/warranties", secret), 200, "")
 			}
-			// Requests go on all the while; each that begins after the 204 must be refused.
+			// Every request that starts after the 204 must be refused.
 			var acknowledged atomic.Bool
 			var refusals atomic.Int64
 			var running sync.WaitGroup
@@ -333,7 +333,7 @@ func TestRevokedEverywhereAtOnce(t *testing.T) {
 						case a.Code() == string(warranty.TokenRevoked):
 							refusals.Add(1)
 						case a.Status != 200 || after:
-							t.Errorf("got %d %s; the revocation was acknowledged before: %v", a.Status, a.Code(), after)
+							t.Errorf("got %d %s; sent after the revocation was acknowledged: %v", a.Status, a.Code(), after)
 							refusals.Add(60)
 						}
 					}
@@ -346,14 +346,14 @@ func TestRevokedEverywhereAtOnce(t *testing.T) {
 			if got.Status != "revoked" || got.RevokedAt == nil {
 				t.Errorf("the revoked token is shown as %+v", got)
 			}
-			w.Must(204, made("DELETE", tokens+"/"+id, owner.Session, nil)) // what is revoked may be revoked
+			w.Must(204, made("DELETE", tokens+"/"+id, owner.Session, nil)) // revoking a revoked token is a no-op
 			equal(t, "the time of the first", w.readToken(owner, id).RevokedAt, got.RevokedAt)
 		}
 	}, busy)
 }
 
-// TestTheEndOfATokenWaitsForWhatIsWritten holds a write on its way with a lock
-// from outside: either the end of its token waits for it, or it is not written.
+// TestTheEndOfATokenWaitsForWhatIsWritten blocks a write with a database lock: either
+// the end of its token waits for the write, or the write fails.
 func TestTheEndOfATokenWaitsForWhatIsWritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, databases[1].open(t))
@@ -393,7 +393,7 @@ func TestTheEndOfATokenWaitsForWhatIsWritten(t *testing.T) {
 			t.Errorf("a record was written after the %s had been acknowledged", c.name)
 		}
 		if a := testenv.Receive(t, "the "+c.name+" is answered", ended); a.Status >= 300 {
-			t.Errorf("the %s was answered with %d %s", c.name, a.Status, a.Body)
+			t.Errorf("the %s returned %d %s", c.name, a.Status, a.Body)
 		}
 		if a := w.send("POST", "/api/v1/warranties", secret, body); a.Status != 401 {
 			t.Errorf("after the %s: %d", c.name, a.Status)
@@ -401,7 +401,7 @@ func TestTheEndOfATokenWaitsForWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestTokenUsage counts requests by day.
+// TestTokenUsage checks the request counts per day.
 func TestTokenUsage(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
@@ -421,7 +421,7 @@ func TestTokenUsage(t *testing.T) {
 		}
 		use(3)
 		if read := w.readToken(owner, got.ID); read.LastUsedAt != nil || len(read.Usage) != 0 {
-			t.Errorf("usage was written on the request's path: %+v", read)
+			t.Errorf("usage was written during the request: %+v", read)
 		}
 		flush()
 		clock.setTo(t, "2030-03-01T11:00:00Z")
@@ -440,7 +440,7 @@ func TestTokenUsage(t *testing.T) {
 	})
 }
 
-// TestOthersTokens lets somebody try what they can with a token that is not theirs.
+// TestOthersTokens tries every operation on another user's token.
 func TestOthersTokens(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")

@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// verifications are the two ways to verify: for everybody, and with a credential.
+// verifications are the two ways to verify: public, and with a credential.
 func verifications(w *world, owner servertest.Person) map[string]func(reference, query string) answer {
 	return map[string]func(string, string) answer{
 		"public": func(reference, query string) answer {
@@ -24,7 +24,7 @@ func verifications(w *world, owner servertest.Person) map[string]func(reference,
 	}
 }
 
-// TestVerifyShows only what anybody may know.
+// TestVerifyShows checks that verification returns public fields only.
 func TestVerifyShows(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.setTo(t, "2030-06-01T12:00:00Z")
@@ -40,7 +40,7 @@ func TestVerifyShows(t *testing.T) {
 					"start_date": "2030-01-01", "end_date": "2030-12-31", "serial_number": "••••0017", "serial_matches": nil, "issuer": "Olga", "checked_at": "2030-06-01T12:00:00Z"})
 				for _, private := range []string{record.ID, owner.ID, owner.Email, "secret terms", "ACME", "The Shop", "shop@example.com", "WGG"} {
 					if strings.Contains(a.Body, private) {
-						t.Errorf("%s: the answer shows %s", door, private)
+						t.Errorf("%s: the response contains %s", door, private)
 					}
 				}
 				var envelope map[string]json.RawMessage
@@ -74,11 +74,11 @@ func TestVerifyShows(t *testing.T) {
 	})
 }
 
-// TestVerifyForgivesTyping takes a reference as people write it.
+// TestVerifyForgivesTyping verifies references with common typing variations.
 func TestVerifyForgivesTyping(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
-		// Until it has a 0 and a 1 that can be mistaken for letters.
+		// The reference needs a 0 and a 1, which are mistaken for letters.
 		var reference string
 		for tries := 0; !strings.Contains(reference, "0") || !strings.Contains(reference, "1"); tries++ {
 			reference = w.Warranty(owner.Session, nil).ReferenceNumber
@@ -103,7 +103,7 @@ func TestVerifyForgivesTyping(t *testing.T) {
 	})
 }
 
-// TestVerifyTellsNotWhy compares the answers for references that are unknown, mistyped, deleted or no reference at all.
+// TestVerifyTellsNotWhy compares the responses for unknown, mistyped, deleted and malformed references.
 func TestVerifyTellsNotWhy(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -124,7 +124,7 @@ func TestVerifyTellsNotWhy(t *testing.T) {
 	})
 }
 
-// TestVerifyComparesSerials answers only whether one matches.
+// TestVerifyComparesSerials checks that the response says only whether the serial number matches.
 func TestVerifyComparesSerials(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -147,8 +147,8 @@ func TestVerifyComparesSerials(t *testing.T) {
 	})
 }
 
-// TestPublicPagesAreNoDoor shows that pages outside /api/ take no credential and set nothing.
-func TestPublicPagesAreNoDoor(t *testing.T) {
+// TestPublicPagesIgnoreCredentials checks that pages outside /api/ ignore credentials and set no cookies.
+func TestPublicPagesIgnoreCredentials(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		reference := w.Warranty(owner.Session, nil).ReferenceNumber

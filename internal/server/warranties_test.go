@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestRecordsLiveAndDie follows one record from its making to its end.
+// TestRecordsLiveAndDie creates, reads, updates and deletes a record.
 func TestRecordsLiveAndDie(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Person("Sami")
@@ -39,7 +39,7 @@ func TestRecordsLiveAndDie(t *testing.T) {
 	})
 }
 
-// TestUpdateChangesWhatIsGiven sends each field by itself.
+// TestUpdateChangesWhatIsGiven updates each field separately.
 func TestUpdateChangesWhatIsGiven(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -107,7 +107,7 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 	})
 }
 
-// TestIfMatch tries the forms of the header on PUT and DELETE.
+// TestIfMatch sends every form of the header with PUT and DELETE.
 func TestIfMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -119,7 +119,7 @@ func TestIfMatch(t *testing.T) {
 			{`"1"`, warranty.PreconditionFailed}, {`"3"`, warranty.PreconditionFailed}, {`W/"2"`, warranty.PreconditionFailed},
 			{`"1", W/"2"`, warranty.PreconditionFailed}, {`"*"`, warranty.PreconditionFailed}, {`"1,2"`, warranty.PreconditionFailed},
 			{`"` + strings.Repeat("x", 998) + `"`, warranty.PreconditionFailed},
-			// B11: a condition that cannot be read is not taken for none.
+			// B11: a malformed condition is not ignored.
 			{``, warranty.MalformedRequest}, {` `, warranty.MalformedRequest}, {`,`, warranty.MalformedRequest}, {`2`, warranty.MalformedRequest},
 			{`"2`, warranty.MalformedRequest}, {`nonsense`, warranty.MalformedRequest}, {`*, "2"`, warranty.MalformedRequest},
 			{`"2" "3"`, warranty.MalformedRequest}, {`w/"2"`, warranty.MalformedRequest}, {`'2'`, warranty.MalformedRequest},
@@ -135,7 +135,7 @@ func TestIfMatch(t *testing.T) {
 				if a := w.Do(r); a.Status >= 300 {
 					t.Errorf("%s If-Match: %s: got %d %s", r.Method, c.value, a.Status, a.Body)
 				}
-				if r.Method == "PUT" { // back to the version that the value names
+				if r.Method == "PUT" { // restore the version that the header names
 					w.exec(`UPDATE warranties SET version = 2 WHERE product_name = 'Kettle'`)
 				}
 			}
@@ -153,7 +153,7 @@ func TestIfMatch(t *testing.T) {
 	})
 }
 
-// TestStatusMoves tries every move between the statuses.
+// TestStatusMoves tries every status change.
 func TestStatusMoves(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -192,7 +192,7 @@ func TestStatusMoves(t *testing.T) {
 	})
 }
 
-// TestStatusFollowsTheClock moves the clock over a warranty's days.
+// TestStatusFollowsTheClock moves the clock past a warranty's dates.
 func TestStatusFollowsTheClock(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.setTo(t, "2030-06-01T12:00:00Z")
@@ -240,7 +240,7 @@ func TestStatusFollowsTheClock(t *testing.T) {
 	})
 }
 
-// TestFilters asks for what each filter must and must not find.
+// TestFilters checks what each filter must and must not find.
 func TestFilters(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")

@@ -17,7 +17,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestEnvelopes looks at the outermost form of answers, and at what comes with a create.
+// TestEnvelopes checks the envelope of responses and the headers of a create.
 func TestEnvelopes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -32,7 +32,7 @@ func TestEnvelopes(t *testing.T) {
 		created.Into(t, &record)
 		id, reference := record["id"].(string), record["reference_number"].(string)
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
-			t.Errorf("the id %s is no UUIDv7", id)
+			t.Errorf("the id %s is not a UUIDv7", id)
 		}
 		if _, err := warranty.ParseReference(reference); err != nil || !regexp.MustCompile(`^WR(-[0-9A-HJKMNP-TV-Z]{4}){4}$`).MatchString(reference) {
 			t.Errorf("the reference is %s: %v", reference, err)
@@ -67,7 +67,7 @@ func TestEnvelopes(t *testing.T) {
 	})
 }
 
-// TestPages walks through a list, with the figures and links of each page.
+// TestPages reads a list page by page and checks the totals and links.
 func TestPages(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -125,12 +125,12 @@ func TestPages(t *testing.T) {
 	})
 }
 
-// somewhere is a real address for a route: an id that nothing has in place of each parameter.
+// somewhere returns a path for a route, with an unknown id for each parameter.
 func somewhere(route string) string {
 	return regexp.MustCompile(`\{[a-z_]+\}`).ReplaceAllString(route, unknownID)
 }
 
-// TestMethods tries every method on every address there is.
+// TestMethods tries every method on every route.
 func TestMethods(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t), busy)
 	owner := w.Person("Olga")
@@ -168,7 +168,7 @@ func TestMethods(t *testing.T) {
 	equal(t, "a wrong method changed the database", w.contents(), before)
 }
 
-// TestHeadIsGet compares HEAD and GET wherever there is a GET.
+// TestHeadIsGet compares HEAD and GET on every route with GET.
 func TestHeadIsGet(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
@@ -186,7 +186,7 @@ func TestHeadIsGet(t *testing.T) {
 			equal(t, "HEAD "+path+" has the body", head.Body, "")
 			equal(t, "HEAD "+path+" has the status", head.Status, get.Status)
 			if length := get.Header.Get("Content-Length"); get.Status != 200 || strings.HasSuffix(path, record.ReferenceNumber) {
-				head.Header.Set("Content-Length", length) // the request's id or the time may be longer in one of them
+				head.Header.Set("Content-Length", length) // the request id or the time may be longer in one of them
 			}
 			equal(t, "HEAD "+path+" has the headers", anonymisedHead(head).Header, anonymisedHead(get).Header)
 		}
@@ -201,7 +201,7 @@ func anonymisedHead(a answer) answer {
 	return a
 }
 
-// TestRequestIDs keeps those that are well formed and makes others.
+// TestRequestIDs checks that well-formed ids are kept and others replaced.
 func TestRequestIDs(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, path := range []string{"/api/v1/warranties", "/api/nowhere", "/verify/nothing", "/healthz", "/nowhere"} {
@@ -221,14 +221,14 @@ func TestRequestIDs(t *testing.T) {
 	})
 }
 
-// TestEveryAnswerUnderAPICarriesItsHeaders asks for what can go wrong before an
-// operation is reached.
+// TestEveryAnswerUnderAPICarriesItsHeaders sends requests that fail before they reach
+// an operation.
 func TestEveryAnswerUnderAPICarriesItsHeaders(t *testing.T) {
 	each(t, everyAnswerHasHeaders, busy)
 }
 
-// TestHeadersWithoutANetworkLimit // B11: what is not counted by network shows the
-// figures of a session that has not been used.
+// TestHeadersWithoutANetworkLimit expects the rate limit headers of an unused session
+// when networks have no limit (B11).
 func TestHeadersWithoutANetworkLimit(t *testing.T) {
 	w := webWorld(t, busy, func(s *server.Server) { s.IPRate = 0; s.Service.RateLimit = 777_777 })
 	everyAnswerHasHeaders(t, w)
@@ -240,7 +240,7 @@ func TestHeadersWithoutANetworkLimit(t *testing.T) {
 		apiHeaders(t, what, a)
 		equal(t, what+": limit and what is left", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "777777 777777")
 	}
-	resp, err := http.Post(w.HTTP.URL+"/api/mcp", "application/json", strings.NewReader("{}")) // which the document does not describe
+	resp, err := http.Post(w.HTTP.URL+"/api/mcp", "application/json", strings.NewReader("{}")) // not in the OpenAPI document
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,14 +257,14 @@ func everyAnswerHasHeaders(t *testing.T, w *world) {
 				a := w.send(method, path, secret, nil)
 				apiHeaders(t, method+" "+path, a)
 				if a.Status >= 300 && a.Status < 400 {
-					t.Errorf("%s %s is sent on to %s: %d", method, path, a.Header.Get("Location"), a.Status)
+					t.Errorf("%s %s redirects to %s: %d", method, path, a.Header.Get("Location"), a.Status)
 				}
 			}
 		}
 	}
 }
 
-// TestAccept tells who gets JSON.
+// TestAccept checks which Accept headers get JSON.
 func TestAccept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -281,7 +281,7 @@ func TestAccept(t *testing.T) {
 	})
 }
 
-// TestBodies tells what a body must be like.
+// TestBodies checks which request bodies are accepted.
 func TestBodies(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -315,7 +315,7 @@ func TestBodies(t *testing.T) {
 	})
 }
 
-// TestEndlessBody sends more than anybody would read, without saying how much.
+// TestEndlessBody sends an endless body without a Content-Length.
 func TestEndlessBody(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
@@ -328,12 +328,12 @@ func TestEndlessBody(t *testing.T) {
 		req.Header.Set("X-Api-Key", key)
 		w.unchanged(t, "an endless body", func() { refused(t, "an endless body", w.roundTrip(req), warranty.BodyTooLarge) })
 		if sent := body.sent.Load(); sent > 64<<20 {
-			t.Errorf("%d MiB were taken before the refusal", sent>>20)
+			t.Errorf("%d MiB were read before the error", sent>>20)
 		}
 	})
 }
 
-// endless is spaces without an end.
+// endless is a reader of infinite spaces.
 type endless struct{ sent atomic.Int64 }
 
 func (e *endless) Read(p []byte) (int, error) {
@@ -344,7 +344,7 @@ func (e *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestWhatIsNotTakenIsRefusedByName sends each field to each operation that must not take it.
+// TestWhatIsNotTakenIsRefusedByName sends each field to each operation that does not accept it.
 func TestWhatIsNotTakenIsRefusedByName(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
