@@ -13,9 +13,9 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestSlowClientsAreSentAway opens 200 connections that never finish their
-// header: others are served beside them, and each is closed in the end. After how
-// long is in TestConnectionsAreBounded of internal/server.
+// TestSlowClientsAreSentAway opens 200 connections that never finish their header:
+// other clients are still served, and each connection is closed eventually.
+// TestConnectionsAreBounded in internal/server checks the timeout.
 func TestSlowClientsAreSentAway(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--connections-per-address=0")
@@ -39,8 +39,8 @@ func TestSlowClientsAreSentAway(t *testing.T) {
 	}
 }
 
-// TestLargeRequestsAreRefused sends more than there is room for: a body that
-// says its size, one that does not, and a header.
+// TestLargeRequestsAreRefused sends a body with a Content-Length, a chunked body and a
+// header that exceed their limits.
 func TestLargeRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -64,7 +64,7 @@ func TestLargeRequestsAreRefused(t *testing.T) {
 	if resp.StatusCode != 413 {
 		t.Errorf("chunked: got %d, want 413", resp.StatusCode)
 	}
-	// The connection is reset once the answer is written, so only its status counts.
+	// The connection is reset after the response is written, so only the status counts.
 	a, err := p.try(call{method: "GET", path: "/healthz", header: map[string]string{"X-Large": strings.Repeat("x", 100<<10)}})
 	if a.status != 431 {
 		t.Errorf("header: got %d, want 431: %v", a.status, err)
@@ -72,7 +72,7 @@ func TestLargeRequestsAreRefused(t *testing.T) {
 	p.want(t, 201, create(session, strings.Repeat("x", 200), ""))
 }
 
-// TestInsidesAreShownOnTheAdminPortAlone walks what tells of the process's inside.
+// TestInsidesAreShownOnTheAdminPortAlone checks that metrics and profiles are on the admin port only.
 func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 	t.Parallel()
 	admin := freeAddress(t)
@@ -81,12 +81,12 @@ func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 	for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap", "/debug/pprof/symbol"} {
 		p.want(t, 404, call{method: "GET", path: path})
 		if answering(path, admin) == "" {
-			t.Errorf("%s is not on the admin port", path)
+			t.Errorf("the admin port does not serve %s", path)
 		}
 	}
 	p.want(t, 404, call{method: "GET", path: "/debug/vars"})
 	if answering("/api/v1/warranties", admin)+answering("/healthz", admin) != "" {
-		t.Error("the admin port answers what is the public one's")
+		t.Error("the admin port serves a public route")
 	}
 	inside := (&process{url: "http://" + admin, client: p.client}).want(t, 200, call{method: "GET", path: "/metrics"}).body
 	if !strings.Contains(inside, `svc_request_seconds_count{route="-",status="404"}`) || !strings.Contains(inside, "go_goroutines") {
@@ -94,7 +94,7 @@ func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 	}
 }
 
-// TestRequestUnderWayIsAnswered holds back half a body over the server's end.
+// TestRequestUnderWayIsAnswered stops the server during a request whose body is incomplete.
 func TestRequestUnderWayIsAnswered(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -106,7 +106,7 @@ func TestRequestUnderWayIsAnswered(t *testing.T) {
 	}
 	req.Header.Set("Authorization", "Bearer "+session)
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Expect", "100-continue") // the server asks for the body of a request that it has let in
+	req.Header.Set("Expect", "100-continue") // the server asks for the body once it has authenticated the request
 	asked := make(chan struct{})
 	req = req.WithContext(httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{Got100Continue: func() { close(asked) }}))
 	var wg sync.WaitGroup
@@ -124,7 +124,7 @@ func TestRequestUnderWayIsAnswered(t *testing.T) {
 	testenv.Receive(t, "the server asks for the body", asked)
 	var stopped error
 	wg.Go(func() { stopped = p.stop() })
-	testenv.Wait(t, "the server takes no new connection", func() bool {
+	testenv.Wait(t, "the server refuses new connections", func() bool {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if err == nil {
 			conn.Close()
@@ -135,6 +135,6 @@ func TestRequestUnderWayIsAnswered(t *testing.T) {
 	writer.Close()
 	wg.Wait()
 	if status != 201 || stopped != nil {
-		t.Errorf("the request under way got %d; %v", status, stopped)
+		t.Errorf("the request in progress got %d; %v", status, stopped)
 	}
 }

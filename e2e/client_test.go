@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// call is one request. Its secret goes where its kind belongs; its body is sent
-// as it is when it is a string, else as JSON.
+// call is a request. The secret is sent in the header of its kind; a string body is
+// sent unchanged, any other value as JSON.
 type call struct {
 	method, path string
 	secret       string
@@ -19,27 +19,27 @@ type call struct {
 	header       map[string]string
 }
 
-// answer is what came back.
+// answer is a response.
 type answer struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// at is the value at a path such as data.0.id of a JSON body; length is how many there are.
+// at returns the value at a path of a JSON body, such as data.0.id; length is the number of elements.
 func (a answer) at(path string) (string, error) {
 	var v any
 	decoder := json.NewDecoder(strings.NewReader(a.body))
 	decoder.UseNumber()
 	if err := decoder.Decode(&v); err != nil {
-		return "", fmt.Errorf("no JSON: %q", a.body)
+		return "", fmt.Errorf("not JSON: %q", a.body)
 	}
 	for step := range strings.SplitSeq(path, ".") {
 		switch have := v.(type) {
 		case map[string]any:
 			inner, ok := have[step]
 			if !ok {
-				return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+				return "", fmt.Errorf("%s has no %s in %s", path, step, a.body)
 			}
 			v = inner
 		case []any:
@@ -47,12 +47,12 @@ func (a answer) at(path string) (string, error) {
 			if step == "length" {
 				v = json.Number(fmt.Sprint(len(have)))
 			} else if _, err := fmt.Sscan(step, &i); err != nil || i < 0 || i >= len(have) {
-				return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+				return "", fmt.Errorf("%s has no %s in %s", path, step, a.body)
 			} else {
 				v = have[i]
 			}
 		default:
-			return "", fmt.Errorf("no %s of %s in %s", step, path, a.body)
+			return "", fmt.Errorf("%s has no %s in %s", path, step, a.body)
 		}
 	}
 	if text, ok := v.(string); ok {
@@ -62,7 +62,7 @@ func (a answer) at(path string) (string, error) {
 	return string(encoded), err
 }
 
-// must is at for a path that has to be there.
+// must is at for a path that must exist.
 func (a answer) must(t testing.TB, path string) string {
 	t.Helper()
 	v, err := a.at(path)
@@ -72,7 +72,7 @@ func (a answer) must(t testing.TB, path string) string {
 	return v
 }
 
-// try sends a request. It ends no test, so goroutines may use it.
+// try sends a request. It never calls Fatal, so goroutines may use it.
 func (p *process) try(c call) (answer, error) {
 	var body io.Reader
 	switch b := c.body.(type) {
@@ -114,7 +114,7 @@ func (p *process) try(c call) (answer, error) {
 	return answer{status: resp.StatusCode, header: resp.Header, body: string(text)}, err
 }
 
-// want sends a request that must get this status.
+// want sends a request and fails the test unless the response has this status.
 func (p *process) want(t testing.TB, status int, c call) answer {
 	t.Helper()
 	a, err := p.try(c)
@@ -127,17 +127,17 @@ func (p *process) want(t testing.TB, status int, c call) answer {
 	return a
 }
 
-// password is everybody's.
+// password is the password of all accounts.
 const password = "correct horse battery staple"
 
-// register makes an account and returns its session.
+// register creates an account and returns its session.
 func (p *process) register(t testing.TB, name string) string {
 	t.Helper()
 	return p.want(t, 201, call{method: "POST", path: "/api/auth/register",
 		body: map[string]string{"name": name, "email": name + "@people.example", "password": password}}).must(t, "data.access_token")
 }
 
-// token makes an integration token with all scopes.
+// token creates an integration token with all scopes.
 func (p *process) token(t testing.TB, session, name string, rate int) (secret, id string) {
 	t.Helper()
 	a := p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session, body: map[string]any{"name": name,
@@ -145,7 +145,7 @@ func (p *process) token(t testing.TB, session, name string, rate int) (secret, i
 	return a.must(t, "data.secret"), a.must(t, "data.id")
 }
 
-// create is the call that makes a warranty; with a key it can be repeated.
+// create returns a call that creates a warranty; with a key it can be repeated.
 func create(secret, product, key string) call {
 	c := call{method: "POST", path: "/api/v1/warranties", secret: secret,
 		body: map[string]string{"product_name": product, "start_date": "2020-01-01", "end_date": "2099-12-31"}}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDemoIsInUse looks at the tokens of the demo's people: they were used over
-// the last 30 days, through every door, and not all that they asked for was given.
+// TestDemoIsInUse checks the tokens of the demo: they were used over the last 30 days,
+// through every door, and some of their requests were refused.
 func TestDemoIsInUse(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--demo")
@@ -37,7 +37,7 @@ func TestDemoIsInUse(t *testing.T) {
 				uses += day.Requests
 			}
 			if uses != requests.Pagination.Total {
-				t.Errorf("%s: %d uses were counted and %d requests recorded", token.Name, uses, requests.Pagination.Total)
+				t.Errorf("%s: %d uses counted and %d requests recorded", token.Name, uses, requests.Pagination.Total)
 			}
 			for _, r := range requests.Data {
 				doors[r.Door] = true
@@ -56,7 +56,7 @@ func TestDemoIsInUse(t *testing.T) {
 	}
 }
 
-// mustRead gets what a path has.
+// mustRead gets a path and decodes the response.
 func (p *process) mustRead(t testing.TB, path, secret string, into any) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(p.want(t, 200, call{method: "GET", path: path, secret: secret}).body), into); err != nil {

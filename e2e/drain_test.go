@@ -20,8 +20,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestDrainingServes // C1: after SIGTERM the listener still takes connections and
-// requests, /readyz says 503, and a second signal ends the process.
+// TestDrainingServes checks that after SIGTERM the server still accepts connections and
+// requests, /readyz returns 503, and a second signal ends the process (C1).
 func TestDrainingServes(t *testing.T) {
 	t.Parallel()
 	p := start(t, "--drain=10m")
@@ -34,41 +34,41 @@ func TestDrainingServes(t *testing.T) {
 		t.Errorf("/readyz: %v %s", a.header, a.body)
 	}
 	if strings.Contains(p.log(), `"level":"ERROR"`) {
-		t.Errorf("the log calls it an error:\n%s", p.log())
+		t.Errorf("it is logged as an error:\n%s", p.log())
 	}
 	p.want(t, 200, call{method: "GET", path: "/healthz"})
-	p.want(t, 201, create(session, "Kettle", "")) // on a new connection: the open one was closed with the last answer
+	p.want(t, 201, create(session, "Kettle", "")) // on a new connection: the last response closed the open one
 	resp, err := http.Get(p.url + "/healthz")
 	if err != nil {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
 	if !resp.Close {
-		t.Error("an answer while draining keeps its connection open")
+		t.Error("a response while draining keeps its connection open")
 	}
 	if len(p.logged("stopping")) > 0 {
-		t.Error("the server stops already")
+		t.Error("the server is already stopping")
 	}
-	// The first signal may still be at work on letting the second one through.
+	// The handler of the first signal may not have restored the default for the second yet.
 	testenv.Wait(t, "the end by a second signal", func() bool {
 		select {
 		case <-p.exited:
 			return true
 		default:
-			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended since
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
 			return false
 		}
 	})
 }
 
-// balancer is an HAProxy with the documented configuration in front of replicas.
+// balancer is HAProxy with the documented configuration in front of replicas.
 type balancer struct {
 	url, socket string
 }
 
-// balance starts HAProxy for replicas at the addresses, with docs/haproxy.cfg. It
-// checks more often, which leaves a slow machine more time, and tries nothing again,
-// so that what a replica does wrong is seen.
+// balance starts HAProxy with docs/haproxy.cfg for replicas at the addresses. It checks
+// health more often, which leaves a slow machine more time, and does not retry, so
+// that failures of a replica are visible.
 func balance(t *testing.T, addresses []string) *balancer {
 	t.Helper()
 	program := testenv.HAProxy(t)
@@ -106,7 +106,7 @@ func balance(t *testing.T, addresses []string) *balancer {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // an error, because it was killed
 		if said, _ := os.ReadFile(log.Name()); t.Failed() {
 			t.Logf("HAProxy said:\n%s", said)
 		}
@@ -114,7 +114,7 @@ func balance(t *testing.T, addresses []string) *balancer {
 	return b
 }
 
-// up is how many replicas HAProxy sends requests to.
+// up returns the number of replicas that HAProxy sends requests to.
 func (b *balancer) up() int {
 	conn, err := net.DialTimeout("unix", b.socket, 10*time.Second)
 	if err != nil {
@@ -132,19 +132,19 @@ func (b *balancer) up() int {
 	return n
 }
 
-// TestRollingRestartLosesNoRequest // C1, D5: restarts replicas one after the other
-// behind HAProxy, under load, and counts what fails. SVC_TEST_RESTARTS asks for
-// more restarts than the usual three.
+// TestRollingRestartLosesNoRequest restarts replicas behind HAProxy one by one, under
+// load, and expects no failed request (C1, D5). SVC_TEST_RESTARTS overrides the default
+// of three restarts.
 func TestRollingRestartLosesNoRequest(t *testing.T) {
 	t.Parallel()
 	restarts, err := strconv.Atoi(os.Getenv("SVC_TEST_RESTARTS"))
 	if err != nil {
 		restarts = 3
 	}
-	const clients, between = 8, 100 // requests between two restarts, at least
+	const clients, between = 8, 100 // minimum number of requests between two restarts
 	args := append(slices.Clone(unthrottled), "--database="+testenv.Postgres(t), "--redis="+testenv.Redis(t), "--data="+t.TempDir(),
 		"--trusted-proxies=127.0.0.1", "--drain=5s")
-	testenv.HAProxy(t) // before anything is started for it
+	testenv.HAProxy(t) // skip before starting anything
 	var replicas [3]*process
 	addresses := make([]string, len(replicas))
 	for i := range replicas {
@@ -185,14 +185,14 @@ func TestRollingRestartLosesNoRequest(t *testing.T) {
 	}
 	have := front.products(t, secret)
 	if len(have) != l.progress() {
-		t.Errorf("%d records were acknowledged, %d are there", l.progress(), len(have))
+		t.Errorf("%d records were acknowledged, %d exist", l.progress(), len(have))
 	}
 }
 
-// pause keeps clients from taking the cores from other tests.
+// pause keeps clients from using all cores.
 const pause = 2 * time.Millisecond
 
-// writes is a client that makes warranties until stop is closed.
+// writes creates warranties until stop is closed.
 func writes(l *load, p *process, secret string, client int, stop <-chan struct{}) {
 	for i := 0; ; i++ {
 		select {
@@ -204,7 +204,7 @@ func writes(l *load, p *process, secret string, client int, stop <-chan struct{}
 	}
 }
 
-// readLoad is clients that read and count.
+// readLoad counts the outcomes of clients that read.
 type readLoad struct {
 	mu       sync.Mutex
 	read     int
@@ -235,12 +235,13 @@ func (l *readLoad) progress() int {
 	return l.read
 }
 
-// TestManySockets // B4: opens SVC_TEST_SOCKETS connections from one address and
-// says how long others wait for /healthz; by hand, since it takes as many files.
+// TestManySockets opens SVC_TEST_SOCKETS connections from one address and measures how
+// long others wait for /healthz (B4). It runs by hand only, because it needs as many
+// file descriptors.
 func TestManySockets(t *testing.T) {
 	sockets, err := strconv.Atoi(os.Getenv("SVC_TEST_SOCKETS"))
 	if err != nil {
-		t.Skip("SVC_TEST_SOCKETS is not set: TestOneAddressCannotHoldEveryConnection tests the same, smaller")
+		t.Skip("SVC_TEST_SOCKETS is not set; TestOneAddressCannotHoldEveryConnection is the small version")
 	}
 	p := start(t)
 	address := strings.TrimPrefix(p.url, "http://")
@@ -250,10 +251,10 @@ func TestManySockets(t *testing.T) {
 		for range sockets {
 			conn, err := net.Dial("tcp", address)
 			if err != nil {
-				continue // it was refused before it was known to be open
+				continue // reset during connect
 			}
 			t.Cleanup(func() { conn.Close() })
-			fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: svc\r\n\r\n") // and keeps the connection
+			fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: svc\r\n\r\n") // and keeps the connection open
 		}
 	}()
 	elsewhere := &http.Client{Timeout: time.Minute, Transport: &http.Transport{

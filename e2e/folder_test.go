@@ -15,7 +15,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// refusedStart runs svcd, which must end with exit code 2 and one line.
+// refusedStart runs svcd, which must exit with code 2 and one line of output, and returns the line.
 func refusedStart(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	p, err := launch(dir, nil, append([]string{svcd(), "--listen=" + freeAddress(t)}, args...)...)
@@ -44,8 +44,8 @@ func withDocuments(t *testing.T, dir string, count int, args ...string) (p *proc
 	return p, session
 }
 
-// TestFolderOfAnotherDatabaseIsRefused moves from SQLite to PostgreSQL with the
-// same data folder: nothing is touched, and one line says why. // A1
+// TestFolderOfAnotherDatabaseIsRefused moves from SQLite to PostgreSQL with the same
+// data folder: nothing is changed, and one line says why (A1).
 func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	const count = 10
@@ -57,7 +57,7 @@ func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 		!strings.Contains(line, "--adopt-files") {
 		t.Error(line)
 	}
-	// As it was before folders had an id, only the files tell.
+	// Without the id, as in older versions, only the files identify the database.
 	id := filepath.Join(dir, "data", "files", "id")
 	if err := os.Rename(id, id+" away"); err != nil {
 		t.Fatal(err)
@@ -67,17 +67,17 @@ func TestFolderOfAnotherDatabaseIsRefused(t *testing.T) {
 	}
 	startIn(t, dir, append(other, "--adopt-files")...).mustStop(t)
 	if n := filesIn(t, dir, "complete"); n != count {
-		t.Errorf("%d files are left of %d", n, count)
+		t.Errorf("%d of %d files are left", n, count)
 	}
-	refusedStart(t, dir) // now it is the other one's
+	refusedStart(t, dir) // it now belongs to the other database
 	p = startIn(t, dir, "--adopt-files")
 	for id := range p.documents(t, session) {
 		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
 	}
 }
 
-// TestSecondServerOnSQLiteIsRefused starts a second process beside a first one,
-// which goes on; kill -9 frees the folder. // D1
+// TestSecondServerOnSQLiteIsRefused starts a second process on the same folder. The
+// first keeps running, and kill -9 releases the folder (D1).
 func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,7 +102,7 @@ func TestSecondServerOnSQLiteIsRefused(t *testing.T) {
 	cmd := exec.Command(svcd(), "user", "add", "ada@shop.example", "--name=Ada", data)
 	cmd.Stdin = strings.NewReader(password + "\n")
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("a command beside the server: %v: %s", err, out)
+		t.Errorf("a command while the server runs: %v: %s", err, out)
 	}
 	p.want(t, 200, call{method: "GET", path: "/api/v1/documents", secret: session})
 	p.kill()
@@ -125,7 +125,7 @@ func startWithoutReady(t *testing.T, dir string, args ...string) *process {
 	}
 	go func() { p.err = p.cmd.Wait(); close(p.exited) }()
 	t.Cleanup(p.kill)
-	testenv.Wait(t, "it listens", func() bool {
+	testenv.Wait(t, "the server listens", func() bool {
 		for _, line := range p.logged("listening") {
 			p.url = "http://" + line["address"].(string)
 		}
@@ -135,8 +135,8 @@ func startWithoutReady(t *testing.T, dir string, args ...string) *process {
 }
 
 // TestReplicaWithAnotherFolderIsNotReady starts replicas that do not share their
-// folder: the second one says so, in the log and at /readyz, and gives out no
-// wrong answer. // D4
+// folder: the second one reports it in the log and at /readyz, and returns no wrong
+// responses (D4).
 func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	t.Parallel()
 	database := "--database=" + testenv.Postgres(t)
@@ -157,7 +157,7 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	second.want(t, 200, call{method: "GET", path: "/healthz"})
 	first.want(t, 200, call{method: "GET", path: "/readyz"})
 
-	// The folder is taken over elsewhere: the first one notices at the next upload.
+	// Another replica adopts a folder: the first one notices at the next upload.
 	record := first.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
 	startIn(t, t.TempDir(), database, "--data=data", "--adopt-files").mustStop(t)
 	if a, err := first.upload(session, record, 7, 1000); err != nil || a.status != 503 {
@@ -166,8 +166,8 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	first.want(t, 503, call{method: "GET", path: "/readyz"})
 }
 
-// TestFolderOfThePastIsNotTakenForTheOneInUse goes back to a folder that was in use
-// before another one was adopted: it lacks what was uploaded since.
+// TestFolderOfThePastIsNotTakenForTheOneInUse starts with a folder that was in use
+// before another one was adopted. It lacks later uploads.
 func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -189,8 +189,8 @@ func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	startIn(t, dir, database, "--data=second")
 }
 
-// TestPathsThatCannotBeAreRefused starts svcd with paths that are something else:
-// they stay as they are, and one line says what is wrong.
+// TestPathsThatCannotBeAreRefused starts svcd with paths of the wrong kind: they stay
+// unchanged, and one line says what is wrong.
 func TestPathsThatCannotBeAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -225,13 +225,13 @@ func TestPathsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-// TestCommandsOfRootLeaveNothingToRoot runs "svcd user add" as root before the
-// service, which runs as somebody else, has ever started. // A9
+// TestCommandsOfRootLeaveNothingToRoot runs "svcd user add" as root before the first
+// start of the service, which runs as another user (A9).
 func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 	t.Parallel()
 	const uid = 65534
 	if os.Geteuid() != 0 {
-		t.Skip("only root can start programs as somebody else")
+		t.Skip("only root can start programs as another user")
 	}
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
@@ -251,14 +251,14 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 		return launch(dir, nil, "setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", svcd(), "--listen="+freeAddress(t), "--data="+data)
 	}
 	if _, err := exec.LookPath("setpriv"); err != nil {
-		t.Skip("no setpriv on this machine")
+		t.Skip("setpriv is not installed")
 	}
 	add("ada@shop.example")
 	p, err := serve()
 	if err != nil {
 		t.Fatal(err)
 	}
-	add("ben@shop.example") // beside the server
+	add("ben@shop.example") // while the server runs
 	p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": "ben@shop.example", "password": password}})
 	p.mustStop(t)
 	entries, err := os.ReadDir(data)
@@ -271,7 +271,7 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 			t.Errorf("%s belongs to root, %v", entry.Name(), err)
 		}
 	}
-	// What belongs to root anyway is named, with what to do.
+	// The error for a file that belongs to root names it and says what to do.
 	if err := os.Chown(filepath.Join(data, "svc.db"), 0, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -284,18 +284,18 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	// A link that the folder's owner has made leads nowhere.
+	// A symbolic link in the folder is not followed.
 	target := filepath.Join(dir, "target")
 	if err := errors.Join(os.WriteFile(target, nil, 0o600), os.Remove(filepath.Join(data, "svc.db")), os.Symlink(target, filepath.Join(data, "svc.db"))); err != nil {
 		t.Fatal(err)
 	}
 	add("eve@shop.example")
 	if info, err := os.Stat(target); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
-		t.Errorf("a file of root's was given away: %v", err)
+		t.Errorf("the owner of root's file was changed: %v", err)
 	}
 }
 
-// reachable lets others go through the folders above one.
+// reachable lets other users traverse the parents of a folder.
 func reachable(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {

@@ -5,12 +5,11 @@ import (
 	"sync"
 )
 
-// load is clients that make warranties, each under a key of its own, and
-// remember what they were told.
+// load records the responses to clients that create warranties, each with its own key.
 type load struct {
 	mu           sync.Mutex
-	acknowledged map[string]bool  // by key, which is the product's name, too
-	unanswered   map[string]error // what became of them is not known
+	acknowledged map[string]bool  // by key, which is also the product name
+	unanswered   map[string]error // by key; the outcome is unknown
 	refused      map[int][]answer // by status
 }
 
@@ -18,7 +17,7 @@ func newLoad() *load {
 	return &load{acknowledged: map[string]bool{}, unanswered: map[string]error{}, refused: map[int][]answer{}}
 }
 
-// send makes one warranty.
+// send creates one warranty.
 func (l *load) send(p *process, secret, key string) {
 	a, err := p.try(create(secret, key, key))
 	l.mu.Lock()
@@ -35,7 +34,7 @@ func (l *load) send(p *process, secret, key string) {
 	}
 }
 
-// run lets clients make warranties until stop is closed, at most so many each.
+// run lets clients create warranties until stop is closed, at most so many each.
 // Names begin with prefix.
 func (l *load) run(p *process, secret, prefix string, clients, most int, stop <-chan struct{}) {
 	var wg sync.WaitGroup
@@ -54,14 +53,14 @@ func (l *load) run(p *process, secret, prefix string, clients, most int, stop <-
 	wg.Wait()
 }
 
-// progress is how many were acknowledged.
+// progress returns the number of acknowledged warranties.
 func (l *load) progress() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.acknowledged)
 }
 
-// refusals is how many got this status.
+// refusals returns the number of responses with this status.
 func (l *load) refusals(status int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package e2e runs the real svcd as a process and looks at it from outside. A
-// script in testdata is named after what it promises; what needs goroutines or a
-// stopwatch is a Go test.
+// Package e2e tests svcd, svc and svc-mcp as processes. Scripts in testdata are named
+// after the behavior that they check; tests that need goroutines or timing are in Go.
 package e2e
 
 import (
@@ -15,12 +14,12 @@ import (
 // binaries is the folder of the programs under test.
 var binaries string
 
-// atExit is what ends when all tests have: what they share outlives each of them.
+// atExit stops processes that several tests share.
 var atExit []func()
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-// run gets what ships, as it ships, and then runs the tests.
+// run builds the programs and runs the tests.
 func run(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "svc-e2e")
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// mcpCommand is svc-mcp with these settings and no others.
+// mcpCommand returns svc-mcp with exactly this environment.
 func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries, "svc-mcp"), args...)
@@ -22,23 +22,23 @@ func mcpCommand(t testing.TB, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// mcpEnv are the settings for a service and a token.
+// mcpEnv returns the environment for a service and a token.
 func mcpEnv(p *process, secret string) []string {
 	return []string{"SVC_API_KEY=" + secret, "SVC_BASE_URL=" + p.url + "/api/v1"}
 }
 
-// mcpProcess is a svc-mcp that runs, and somebody who talks to it.
+// mcpProcess is a running svc-mcp and its client.
 type mcpProcess struct {
 	t      testing.TB
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	lines  chan string
-	errors bytes.Buffer // stderr; read it once the process has ended
+	errors bytes.Buffer // stderr; read it after the process has ended
 	secret string
 }
 
-// mcpStart starts svc-mcp. Whatever the test does with it, its output must be
-// JSON-RPC and nothing else, and its key must not be in what it logs.
+// mcpStart starts svc-mcp. In every test its output must be only JSON-RPC, and its key
+// must not be logged.
 func mcpStart(t testing.TB, env []string) *mcpProcess {
 	t.Helper()
 	p := &mcpProcess{t: t, cmd: mcpCommand(t, env), lines: make(chan string, 1000), secret: strings.TrimPrefix(env[0], "SVC_API_KEY=")}
@@ -66,7 +66,7 @@ func mcpStart(t testing.TB, env []string) *mcpProcess {
 			}
 		}
 	}()
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended by itself
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended already
 	return p
 }
 
@@ -79,7 +79,7 @@ func (p *mcpProcess) send(lines ...string) {
 	}
 }
 
-// mcpMessage is an answer in JSON-RPC.
+// mcpMessage is a JSON-RPC response.
 type mcpMessage struct {
 	JSONRPC string
 	ID      json.RawMessage
@@ -104,18 +104,18 @@ func (p *mcpProcess) answer() mcpMessage {
 	return m
 }
 
-// ask sends a request and reads its answer.
+// ask sends a request and reads its response.
 func (p *mcpProcess) ask(method, params string) mcpMessage {
 	p.t.Helper()
 	p.send(`{"jsonrpc":"2.0","id":"a","method":"` + method + `","params":` + params + `}`)
 	m := p.answer()
 	if string(m.ID) != `"a"` {
-		p.t.Fatalf("the answer is to %s: %s %v", m.ID, m.Result, m.Error)
+		p.t.Fatalf("the response is for request %s: %s %v", m.ID, m.Result, m.Error)
 	}
 	return m
 }
 
-// begin shakes hands as an agent's program does.
+// begin performs the handshake.
 func (p *mcpProcess) begin() {
 	p.t.Helper()
 	if m := p.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}`); m.Error != nil {
@@ -124,7 +124,7 @@ func (p *mcpProcess) begin() {
 	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
-// tool calls a tool: its answer as text, and whether it is a refusal.
+// tool calls a tool and returns its text and whether it is an error.
 func (p *mcpProcess) tool(name, arguments string) (text string, refused bool) {
 	p.t.Helper()
 	m := p.ask("tools/call", `{"name":"`+name+`","arguments":`+arguments+`}`)
@@ -146,7 +146,7 @@ func mcpText(t testing.TB, result json.RawMessage) (text string, refused bool) {
 	return r.Content[0].Text, r.IsError
 }
 
-// end closes the input, after which it must end well and in silence.
+// end closes the input, after which the process must exit with status 0 and without output.
 func (p *mcpProcess) end() (log string) {
 	p.t.Helper()
 	if err := p.in.Close(); err != nil {
@@ -155,7 +155,7 @@ func (p *mcpProcess) end() (log string) {
 	return p.ended(0)
 }
 
-// ended waits for the end with this status; the log is what it wrote to stderr.
+// ended waits for the process to exit with this status and returns its stderr.
 func (p *mcpProcess) ended(status int) (log string) {
 	p.t.Helper()
 	for {
@@ -163,19 +163,19 @@ func (p *mcpProcess) ended(status int) (log string) {
 		if line == "" {
 			break
 		}
-		p.t.Errorf("it still says %s", line)
+		p.t.Errorf("unexpected output %s", line)
 	}
 	err := p.cmd.Wait()
 	if got := p.cmd.ProcessState.ExitCode(); got != status {
-		p.t.Errorf("it ended with status %d, not %d: %v\n%s", got, status, err, p.errors.String())
+		p.t.Errorf("exit status %d, want %d: %v\n%s", got, status, err, p.errors.String())
 	}
 	if p.secret != "" && strings.Contains(p.errors.String(), p.secret) {
-		p.t.Errorf("it logs its key: %s", p.errors.String())
+		p.t.Errorf("the key is logged: %s", p.errors.String())
 	}
 	return p.errors.String()
 }
 
-// mcpScoped makes a token with these scopes.
+// mcpScoped creates a token with these scopes.
 func mcpScoped(t testing.TB, p *process, session string, scopes ...string) string {
 	t.Helper()
 	return p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session,

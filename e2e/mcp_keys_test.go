@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMCPStdioFindsTheKeyAsSvcDoes (C20): what "svc auth login" stored, and a file
-// that SVC_API_KEY_FILE names, do for svc-mcp as for svc.
+// TestMCPStdioFindsTheKeyAsSvcDoes checks that svc-mcp reads the key that "svc auth
+// login" stored, and the file in SVC_API_KEY_FILE, like svc (C20).
 func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -50,13 +50,13 @@ func TestMCPStdioFindsTheKeyAsSvcDoes(t *testing.T) {
 		out, err := mcpCommand(t, test.env).CombinedOutput()
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(string(out), want) || strings.Count(string(out), "\n") != 1 || strings.Contains(string(out), "ghp_") {
-				t.Errorf("%s: %v %q does not say %q", name, err, out, want)
+				t.Errorf("%s: %v %q does not contain %q", name, err, out, want)
 			}
 		}
 	}
 }
 
-// wrongKey is a file with a well-formed key that no service knows.
+// wrongKey writes a file with a well-formed but unknown key.
 func wrongKey(t *testing.T, dir string) string {
 	t.Helper()
 	file := filepath.Join(dir, "wrong")

@@ -11,27 +11,27 @@ import (
 	"testing"
 )
 
-// mcpMistake is one thing done wrong through every door.
+// mcpMistake is an invalid request, as sent through every door.
 type mcpMistake struct {
 	name        string
-	code, field string // what must be said of it; field is the first wrong one and what is wrong with it
-	read        bool   // with a token that may only read
+	code, field string // the expected error; field is the first invalid field and its code
+	read        bool   // use a read-only token
 	rest        call
 	tool        string
 	arguments   string
-	svc         []string // nil where the command line answers in another way
-	namesDiffer bool     // the message lists what the door takes, which is not the same
+	svc         []string // nil if the command line reports the error differently
+	namesDiffer bool     // the message lists accepted names, which differ between doors
 }
 
-// mcpProblem is the part of a problem that must be the same everywhere.
+// mcpProblem is the part of an error that must be the same everywhere.
 type mcpProblem struct {
 	Type, Title, Code, Detail string
 	Status                    int
 	Errors                    []struct{ Field, Code, Message string }
 }
 
-// TestMCPSameRefusalEverywhere makes the same mistakes over REST, hosted MCP, MCP
-// over stdio and the command line, and wants the same code and the same words.
+// TestMCPSameRefusalEverywhere sends the same invalid requests over REST, hosted MCP,
+// MCP over stdio and the command line, and expects the same code and message.
 func TestMCPSameRefusalEverywhere(t *testing.T) {
 	t.Parallel()
 	p := start(t, unthrottled...)
@@ -60,7 +60,7 @@ func TestMCPSameRefusalEverywhere(t *testing.T) {
 			first = want.Errors[0].Field + " " + want.Errors[0].Code
 		}
 		if want.Code != m.code || want.Status != rest.status || first != m.field {
-			t.Errorf("%s: REST says %d %s", m.name, rest.status, rest.body)
+			t.Errorf("%s: REST returned %d %s", m.name, rest.status, rest.body)
 		}
 		hosted := p.want(t, 200, call{method: "POST", path: "/api/mcp", secret: secret,
 			body: `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + m.tool + `","arguments":` + m.arguments + `}}`})
@@ -71,7 +71,7 @@ func TestMCPSameRefusalEverywhere(t *testing.T) {
 		text, refused := mcpText(t, answer.Result)
 		mcpSame(t, m.name+", hosted MCP", refused, mcpSaid(t, m, text), want)
 		if !strings.Contains(text, `"request_id":"`+hosted.header.Get("X-Request-Id")+`"`) {
-			t.Errorf("%s: hosted MCP names another request: %s", m.name, text)
+			t.Errorf("%s: hosted MCP returned the id of another request: %s", m.name, text)
 		}
 		text, refused = agents[m.read].tool(m.tool, m.arguments)
 		mcpSame(t, m.name+", stdio MCP", refused, mcpSaid(t, m, text), want)
@@ -84,7 +84,7 @@ func TestMCPSameRefusalEverywhere(t *testing.T) {
 		agent.end()
 	}
 	if made := p.products(t, all); len(made) != 1 {
-		t.Errorf("a mistake made records: %v", made)
+		t.Errorf("an invalid request created records: %v", made)
 	}
 }
 
@@ -137,7 +137,7 @@ func mcpMistakes(cancelled string) []mcpMistake {
 	}
 }
 
-// mcpSaid reads a problem. A list of what a door takes is left out where doors differ.
+// mcpSaid parses an error. It removes the list of accepted names where doors differ.
 func mcpSaid(t testing.TB, m mcpMistake, text string) mcpProblem {
 	t.Helper()
 	var p mcpProblem
@@ -155,11 +155,11 @@ func mcpSaid(t testing.TB, m mcpMistake, text string) mcpProblem {
 func mcpSame(t testing.TB, what string, refused bool, got, want mcpProblem) {
 	t.Helper()
 	if !refused || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s says (refused %v)\n\t%v\ninstead of\n\t%v", what, refused, got, want)
+		t.Errorf("%s returned (refused %v)\n\t%v\nwant\n\t%v", what, refused, got, want)
 	}
 }
 
-// mcpSvc runs the command line and is what it says on stderr.
+// mcpSvc runs svc and returns its stderr.
 func mcpSvc(t testing.TB, p *process, secret string, args []string) string {
 	t.Helper()
 	cmd := exec.Command(filepath.Join(binaries, "svc"), args...)

@@ -18,8 +18,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestMCPStdioSaysWhatItLacks: an agent's program shows the last line of stderr,
-// so what is wrong is one line, and nothing is on stdout.
+// TestMCPStdioSaysWhatItLacks expects a configuration error as one line on stderr, of
+// which MCP clients show the last line, and nothing on stdout.
 func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -58,8 +58,8 @@ func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 	}
 }
 
-// TestMCPStdioOutlivesTheService: bad lines cost nothing but an error, and the
-// service may go away and come back between two calls.
+// TestMCPStdioOutlivesTheService expects an error for each malformed line, and that
+// the service may restart between two calls.
 func TestMCPStdioOutlivesTheService(t *testing.T) {
 	t.Parallel()
 	dir, address := t.TempDir(), "--listen="+freeAddress(t)
@@ -87,7 +87,7 @@ func TestMCPStdioOutlivesTheService(t *testing.T) {
 	for range 2 {
 		text, refused := m.tool("list_warranties", `{}`)
 		if !refused || !strings.Contains(text, `"code":"unavailable"`) || strings.Contains(text, secret) {
-			t.Errorf("while the service is away: %s", text)
+			t.Errorf("while the service is down: %s", text)
 		}
 	}
 	p = startIn(t, dir, address)
@@ -106,7 +106,7 @@ func TestMCPStdioOutlivesTheService(t *testing.T) {
 	m.end()
 }
 
-// TestMCPStdioStartsBeforeTheService: it need not be there yet, nor answer.
+// TestMCPStdioStartsBeforeTheService starts svc-mcp while the service is down or hangs.
 func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 	t.Parallel()
 	dir, address := t.TempDir(), freeAddress(t)
@@ -127,7 +127,7 @@ func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 		t.Errorf("the log: %q", log)
 	}
 
-	// A service that takes connections and says nothing must not hold up the handshake.
+	// A service that accepts connections but never responds must not block the handshake.
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestMCPStdioStartsBeforeTheService(t *testing.T) {
 	m.ended(0)
 }
 
-// TestMCPStdioAnswersBeforeItEnds: a pipe may end right behind the last call.
+// TestMCPStdioAnswersBeforeItEnds closes the input right after the last call.
 func TestMCPStdioAnswersBeforeItEnds(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -157,8 +157,8 @@ func TestMCPStdioAnswersBeforeItEnds(t *testing.T) {
 	}
 }
 
-// TestMCPStdioKnowsTheScopesOfItsKey: over stdio, too, what a token may not do is
-// neither listed nor done; and the service's history names the door.
+// TestMCPStdioKnowsTheScopesOfItsKey checks that tools outside the scopes of the token
+// are neither listed nor callable, and that the history records the door.
 func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -182,7 +182,7 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	}
 	m.end()
 	if n := len(p.products(t, session)); n != 0 {
-		t.Errorf("%d records were made", n)
+		t.Errorf("%d records were created", n)
 	}
 
 	m = mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:write")))
@@ -193,12 +193,11 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	m.end()
 	id := p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}).must(t, "data.0.id")
 	if door := p.want(t, 200, call{method: "GET", path: "/api/warranties/" + id + "/history", secret: session}).must(t, "data.0.door"); door != "mcp" {
-		t.Errorf("the history says %s", door)
+		t.Errorf("the history has the door %s", door)
 	}
 }
 
-// TestMCPStdioWithTheOfficialClient is started by the official SDK, as by an
-// agent's program.
+// TestMCPStdioWithTheOfficialClient starts svc-mcp with the client of the official SDK.
 func TestMCPStdioWithTheOfficialClient(t *testing.T) {
 	t.Parallel()
 	p := start(t)
@@ -244,7 +243,7 @@ func mcpTour(cmd *exec.Cmd, version string) error {
 	return session.Close()
 }
 
-// TestMCPStdioHoldsNoDatabase looks into the program itself.
+// TestMCPStdioHoldsNoDatabase checks the modules that svc-mcp is built from.
 func TestMCPStdioHoldsNoDatabase(t *testing.T) {
 	t.Parallel()
 	info, err := buildinfo.ReadFile(filepath.Join(binaries, "svc-mcp"))
@@ -254,16 +253,16 @@ func TestMCPStdioHoldsNoDatabase(t *testing.T) {
 	for _, module := range info.Deps {
 		for _, database := range []string{"github.com/jackc/", "github.com/ncruces/", "github.com/pressly/goose", "github.com/redis/", "modernc.org/"} {
 			if strings.HasPrefix(module.Path, database) {
-				t.Errorf("it holds %s", module.Path)
+				t.Errorf("svc-mcp contains %s", module.Path)
 			}
 		}
 	}
-	// The same question has another answer for the server: the test sees databases.
+	// The server does contain databases, so the check works.
 	server, err := buildinfo.ReadFile(svcd())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(server.Deps) <= len(info.Deps) {
-		t.Errorf("svcd holds %d modules, svc-mcp %d", len(server.Deps), len(info.Deps))
+		t.Errorf("svcd contains %d modules, svc-mcp %d", len(server.Deps), len(info.Deps))
 	}
 }

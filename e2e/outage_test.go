@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// behindProxy starts svcd on a PostgreSQL that the test can take away.
+// behindProxy starts svcd on PostgreSQL behind a proxy that the test controls.
 func behindProxy(t *testing.T) (*process, *proxy) {
 	t.Helper()
 	u, err := url.Parse(testenv.Postgres(t))
@@ -20,9 +20,9 @@ func behindProxy(t *testing.T) (*process, *proxy) {
 	return start(t, append(unthrottled, "--database="+u.String())...), database
 }
 
-// TestDatabaseGoesAndComesBack cuts PostgreSQL off for a while under load.
-// Requests are told to come again, the process stays alive and says that it is
-// not ready, and afterwards all is as it was.
+// TestDatabaseGoesAndComesBack disconnects PostgreSQL for a while under load. Requests
+// are told to retry, the process keeps running and is not ready, and afterwards it
+// recovers.
 func TestDatabaseGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	p, database := behindProxy(t)
@@ -65,13 +65,13 @@ func TestDatabaseGoesAndComesBack(t *testing.T) {
 	}
 	t.Logf("%d creates acknowledged, %d times 503", len(l.acknowledged), len(l.refused[503]))
 	if len(l.refused[503]) == 0 {
-		t.Error("nothing was refused while the database was away")
+		t.Error("no request was refused while the database was unreachable")
 	}
 	retry(t, p, secret, l)
 }
 
-// TestDatabaseHangs lets PostgreSQL fall silent, as behind a network that drops
-// everything, which no error tells of.
+// TestDatabaseHangs makes PostgreSQL stop responding without an error, like a network
+// that drops all packets.
 func TestDatabaseHangs(t *testing.T) {
 	t.Parallel()
 	p, database := behindProxy(t)
@@ -80,7 +80,7 @@ func TestDatabaseHangs(t *testing.T) {
 	go func() { defer close(done); l.run(p, secret, "load", 4, 20_000, stop) }()
 	testenv.Wait(t, "load", func() bool { return l.progress() > 50 })
 	database.stalled.Store(true)
-	testenv.Wait(t, "something is held up on the way", func() bool { return database.heldUp.Load() > 0 })
+	testenv.Wait(t, "the proxy has held back a message", func() bool { return database.heldUp.Load() > 0 })
 	p.want(t, 200, call{method: "GET", path: "/healthz"})
 	database.stalled.Store(false)
 	before := l.progress()
@@ -95,7 +95,7 @@ func TestDatabaseHangs(t *testing.T) {
 	retry(t, p, secret, l)
 }
 
-// retry repeats what was not answered, and then expects one record a key.
+// retry repeats requests without a response, and then expects one record per key.
 func retry(t *testing.T, p *process, secret string, l *load) {
 	t.Helper()
 	for key := range l.unanswered {
@@ -105,7 +105,7 @@ func retry(t *testing.T, p *process, secret string, l *load) {
 	have := p.products(t, secret)
 	for key := range l.acknowledged {
 		if have[key] != 1 {
-			t.Errorf("%s is there %d times", key, have[key])
+			t.Errorf("%s exists %d times", key, have[key])
 		}
 	}
 	if len(have) != len(l.acknowledged) {
@@ -113,16 +113,16 @@ func retry(t *testing.T, p *process, secret string, l *load) {
 	}
 }
 
-// unavailable expects the problem that says when to come again.
+// unavailable expects a response that says when to retry.
 func unavailable(t *testing.T, a answer) {
 	t.Helper()
 	if code, err := a.at("code"); err != nil || code != "unavailable" || a.header.Get("Retry-After") == "" ||
 		a.header.Get("Content-Type") != "application/problem+json" {
-		t.Errorf("not the problem of an outage: %v %s", a.header, a.body)
+		t.Errorf("not an unavailable error: %v %s", a.header, a.body)
 	}
 }
 
-// watch repeats a call until stop is closed, and gives the answers by status.
+// watch repeats a call until stop is closed; the returned function waits and returns the responses by status.
 func watch(p *process, stop <-chan struct{}, c call) func() map[int][]answer {
 	answers := map[int][]answer{}
 	var wg sync.WaitGroup

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// TestPeopleHearThatTheDiskIsFull gives the files 8 MiB of disk. What does not fit
-// is refused and leaves nothing behind; all else goes on.
+// TestPeopleHearThatTheDiskIsFull stores the files on a disk of 8 MiB. Uploads that do
+// not fit are refused and leave nothing behind; everything else keeps working.
 func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -25,7 +25,7 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", folder, "tmpfs", 0, "size=8m"); err != nil {
-		t.Skipf("a disk that is full needs the right to mount one: %v", err)
+		t.Skipf("cannot mount a small disk: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(folder, syscall.MNT_DETACH); err != nil {
@@ -41,7 +41,7 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 	}
 	var running sync.WaitGroup
 	var fitted atomic.Int64
-	for i := range 6 { // of which two fit, or fewer
+	for i := range 6 { // at most two fit
 		running.Go(func() {
 			a, err := p.upload(session, record, uint64(i), 3<<20)
 			switch {
@@ -66,8 +66,8 @@ func TestPeopleHearThatTheDiskIsFull(t *testing.T) {
 	p.want(t, 200, call{method: "GET", path: "/readyz"})
 }
 
-// TestPeopleUploadInLittleMemory lets 16 people upload 20 MiB each at the same
-// moment, and download it. The server never holds a file in memory.
+// TestPeopleUploadInLittleMemory lets 16 people upload and download 20 MiB each
+// concurrently. The server never holds a whole file in memory.
 func TestPeopleUploadInLittleMemory(t *testing.T) {
 	t.Parallel()
 	const people, size, most = 16, 20 << 20, 150 << 10 // KiB
@@ -123,11 +123,12 @@ func TestPeopleUploadInLittleMemory(t *testing.T) {
 	t.Logf("memory: %d MiB at the sign-ups, %d MiB after them, at most %d MiB with %d uploads of 20 MiB at once (%v), %d MiB with the downloads",
 		signUps>>10, idle>>10, uploads>>10, people, took.Round(time.Millisecond), downloads>>10)
 	if uploads > most || downloads > most {
-		t.Errorf("the server took %d KiB to upload and %d KiB to download, at most %d are allowed", uploads, downloads, most)
+		t.Errorf("the server used %d KiB for uploads and %d KiB for downloads, want at most %d",
+			uploads, downloads, most)
 	}
 }
 
-// forgetPeak makes what the process has now its peak.
+// forgetPeak resets the peak memory of the process to its current memory.
 func (p *process) forgetPeak(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.cmd.Process.Pid), []byte("5"), 0); err != nil {
@@ -135,7 +136,7 @@ func (p *process) forgetPeak(t *testing.T) {
 	}
 }
 
-// peak is the most memory that the process has had until now, in KiB.
+// peak returns the peak memory of the process in KiB.
 func (p *process) peak(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -151,6 +152,6 @@ func (p *process) peak(t *testing.T) int {
 			return kib
 		}
 	}
-	t.Fatal("the kernel does not tell")
+	t.Fatal("/proc has no VmHWM")
 	return 0
 }

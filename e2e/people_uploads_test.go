@@ -19,7 +19,7 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// formAround is what stands before and after the file in an upload.
+// formAround returns the parts of an upload before and after the file.
 func formAround(warranty, name string) (before, after string) {
 	const boundary = "boundary"
 	for _, field := range [][2]string{{"warranty_id", warranty}, {"type", "receipt"}} {
@@ -28,7 +28,7 @@ func formAround(warranty, name string) (before, after string) {
 	return before + "--" + boundary + "\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + name + "\"\r\n\r\n", "\r\n--" + boundary + "--\r\n"
 }
 
-// upload streams a file of this size; its content follows from its seed.
+// upload streams a file of this size with the content of its seed.
 func (p *process) upload(session, warranty string, seed uint64, size int64) (answer, error) {
 	before, after := formAround(warranty, fmt.Sprintf("%d.pdf", seed))
 	req, err := http.NewRequest("POST", p.url+"/api/documents", io.MultiReader(strings.NewReader(before), content(seed, size), strings.NewReader(after)))
@@ -47,7 +47,7 @@ func (p *process) upload(session, warranty string, seed uint64, size int64) (ans
 	return answer{status: resp.StatusCode, header: resp.Header, body: string(text)}, err
 }
 
-// content is a PDF as far as anybody looks.
+// content returns pseudorandom data with the header of a PDF.
 func content(seed uint64, size int64) io.Reader {
 	var key [32]byte
 	copy(key[:], strconv.FormatUint(seed, 10))
@@ -60,7 +60,7 @@ func sumOf(r io.Reader) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// documents lists everything that a person sees, by its id: the sum of each.
+// documents returns the checksums of all documents of a person, by id.
 func (p *process) documents(t *testing.T, session string) map[string]string {
 	t.Helper()
 	sums := map[string]string{}
@@ -91,10 +91,10 @@ func filesIn(t *testing.T, dir, folder string) int {
 	return len(entries)
 }
 
-// TestPeopleFilesSurviveKills uploads and removes documents while the server is
-// killed again and again. After each restart no record is without its file, and
-// nothing is missing that was acknowledged. What the kills leave behind goes to
-// the trash after a day: TestOrphanedFilesGoThroughTheTrash.
+// TestPeopleFilesSurviveKills uploads and deletes documents while the server is killed
+// repeatedly. After each restart every record has its file, and no acknowledged upload
+// is missing. Orphaned files go to the trash after a day
+// (TestOrphanedFilesGoThroughTheTrash).
 func TestPeopleFilesSurviveKills(t *testing.T) {
 	t.Parallel()
 	const rounds, uploaders = 8, 4
@@ -115,7 +115,7 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 					size := int64(20_000 + 150_000*(seed%5))
 					a, err := p.upload(session, record, seed, size)
 					if err != nil {
-						return // it was killed
+						return // the server was killed
 					}
 					var d struct{ Data struct{ ID, SHA256 string } }
 					if err := json.Unmarshal([]byte(a.body), &d); err != nil || a.status != http.StatusCreated {
@@ -126,7 +126,7 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 					acknowledged[d.Data.ID] = d.Data.SHA256
 					mu.Unlock()
 					if want, _ := sumOf(content(seed, size)); d.Data.SHA256 != want {
-						t.Errorf("the sum of file %d is %s, want %s", seed, d.Data.SHA256, want)
+						t.Errorf("the checksum of file %d is %s, want %s", seed, d.Data.SHA256, want)
 					}
 					if (n+i)%3 != 0 {
 						continue
@@ -169,11 +169,11 @@ func TestPeopleFilesSurviveKills(t *testing.T) {
 	for id, sum := range have {
 		a := p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
 		if got, _ := sumOf(strings.NewReader(a.body)); got != sum {
-			t.Errorf("the file of %s has the sum %s, its record says %s", id, got, sum)
+			t.Errorf("the file of %s has the checksum %s, its record %s", id, got, sum)
 		}
 	}
 	t.Logf("%d kills: %d uploads and %d removals acknowledged, %d documents at the end", rounds, len(acknowledged), len(removed), len(have))
 	if len(acknowledged) < 5*rounds {
-		t.Errorf("too little was under way to show anything: %d uploads", len(acknowledged))
+		t.Errorf("too few uploads to test anything: %d", len(acknowledged))
 	}
 }

@@ -17,19 +17,19 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// process is one svcd that runs.
+// process is a running svcd.
 type process struct {
-	url    string // where it answers
-	dir    string // its working folder, with its output in server.out and server.log
+	url    string // the base URL
+	dir    string // the working folder, with the output in server.out and server.log
 	client *http.Client
 
 	cmd    *exec.Cmd
 	exited chan struct{}
-	err    error // what Wait said, once exited is closed
+	err    error // the result of Wait; valid once exited is closed
 }
 
-// launch starts a command that becomes svcd, and waits until it is ready. The
-// environment is what is given and no drain, and nothing else.
+// launch starts a command that runs svcd, and waits until it is ready. The environment
+// is exactly env plus a drain of 0.
 func launch(dir string, env []string, command ...string) (*process, error) {
 	p := &process{dir: dir, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...),
 		client: &http.Client{Timeout: testenv.Patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
@@ -56,7 +56,7 @@ func launch(dir string, env []string, command ...string) (*process, error) {
 	return p, nil
 }
 
-// awaitReady learns the address from the log and asks there until it is told yes.
+// awaitReady reads the address from the log and polls /readyz.
 func (p *process) awaitReady() error {
 	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		select {
@@ -77,14 +77,14 @@ func (p *process) awaitReady() error {
 	return fmt.Errorf("svcd is not ready after %v:\n%s", testenv.Patience, p.log())
 }
 
-// start runs svcd until the test ends, on a free port and with a data folder of
-// its own unless the arguments say otherwise.
+// start runs svcd until the test ends, on a free port and with a new data folder
+// unless the arguments override them.
 func start(t testing.TB, args ...string) *process {
 	t.Helper()
 	return startIn(t, t.TempDir(), args...)
 }
 
-// startIn is start in a folder where an earlier one has been.
+// startIn is start in the working folder of an earlier process.
 func startIn(t testing.TB, dir string, args ...string) *process {
 	t.Helper()
 	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--listen") }) {
@@ -99,8 +99,8 @@ func startIn(t testing.TB, dir string, args ...string) *process {
 	return p
 }
 
-// dataOf is the data folder for a database of the test's choice: all servers on it
-// share one.
+// dataOf returns the --data argument for the database in the arguments: all servers on
+// one database share a data folder.
 func dataOf(args []string) []string {
 	for _, arg := range args {
 		database, ok := strings.CutPrefix(arg, "--database=")
@@ -115,18 +115,17 @@ func dataOf(args []string) []string {
 	return nil
 }
 
-// unthrottled are the settings of a server that a test floods from one address.
+// unthrottled disables the limits for tests that send many requests from one address.
 var unthrottled = []string{"--ip-rate-limit=0", "--sign-in-rate-limit=0", "--sign-up-rate-limit=0", "--verify-rate-limit=0",
 	"--rate-limit=1000000", "--max-token-rate=1000000", "--connections-per-address=0"}
 
-// freeAddress is a loopback address that nobody listens on.
+// freeAddress returns a loopback address that nothing listens on.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	return testenv.FreeAddress(t)
 }
 
-// stop asks the server to end, as an init system does, and says what is wrong
-// with how it did.
+// stop sends SIGTERM, and returns an error unless the server exits with status 0.
 func (p *process) stop() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -144,7 +143,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// mustStop is stop for a test that relies on it.
+// mustStop is stop, and fails the test on an error.
 func (p *process) mustStop(t testing.TB) {
 	t.Helper()
 	if err := p.stop(); err != nil {
@@ -152,21 +151,21 @@ func (p *process) mustStop(t testing.TB) {
 	}
 }
 
-// kill ends the process without asking it, if it still runs.
+// kill sends SIGKILL if the process still runs.
 func (p *process) kill() {
 	select {
 	case <-p.exited:
 	default:
-		_ = p.cmd.Process.Kill() // it may have ended by itself since
+		_ = p.cmd.Process.Kill() // it may have ended already
 		<-p.exited
 	}
 	p.client.CloseIdleConnections()
 }
 
-// output is what the process has printed so far.
+// output returns the stdout of the process so far.
 func (p *process) output() string { return p.read("server.out") }
 
-// log is what the process has logged so far.
+// log returns the stderr of the process so far.
 func (p *process) log() string { return p.read("server.log") }
 
 func (p *process) read(name string) string {
@@ -177,7 +176,7 @@ func (p *process) read(name string) string {
 	return string(text)
 }
 
-// logged are the log lines with this message.
+// logged returns the log lines with this message.
 func (p *process) logged(message string) []map[string]any {
 	var found []map[string]any
 	for line := range strings.Lines(p.log()) {
@@ -189,8 +188,8 @@ func (p *process) logged(message string) []map[string]any {
 	return found
 }
 
-// mailed waits for the code in a mail to an address, in the log of a server
-// without SMTP.
+// mailed waits for the code in an email to an address, in the log of a server without
+// SMTP.
 func (p *process) mailed(email, subject string) (string, error) {
 	for deadline := time.Now().Add(testenv.Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		for _, line := range p.logged("mail") {
@@ -199,5 +198,5 @@ func (p *process) mailed(email, subject string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("nothing was mailed to %s under %q within %v", email, subject, testenv.Patience)
+	return "", fmt.Errorf("no email to %s with the subject %q within %v", email, subject, testenv.Patience)
 }

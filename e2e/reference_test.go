@@ -20,13 +20,13 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// TestReferenceRuns (C16) runs every example of /docs as it is printed, on a demo,
-// and compares the status and the shape of what comes with what the page shows.
+// TestReferenceRuns runs every example of /docs unchanged on a demo, and compares the
+// status and the shape of the response with those on the page (C16).
 func TestReferenceRuns(t *testing.T) {
 	t.Parallel()
 	for _, program := range []string{"bash", "curl"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("no %s on this machine", program)
+			t.Skipf("%s is not installed", program)
 		}
 	}
 	p := start(t, append(slices.Clone(unthrottled), "--demo")...)
@@ -62,7 +62,7 @@ func TestReferenceRuns(t *testing.T) {
 	}
 }
 
-// referencePage is what /docs tells people to type, and what it says comes back.
+// referencePage holds the examples of /docs.
 type referencePage struct {
 	setup    string
 	examples map[string]map[string]string // by operation and kind
@@ -101,7 +101,7 @@ func readReference(t *testing.T, address string) referencePage {
 	return page
 }
 
-// shell runs commands as somebody would type them, with these variables.
+// shell runs a script in bash with these variables.
 func shell(t *testing.T, script string, values map[string]string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", script)
@@ -120,7 +120,7 @@ func shell(t *testing.T, script string, values map[string]string) string {
 	return string(out)
 }
 
-// curlTells makes curl tell the status behind the body.
+// curlTells makes curl print the status after the body.
 const curlTells = "curl() { command curl -sS -w '\\n%{http_code}' \"$@\"; }\n"
 
 func (page referencePage) tryCurl(t *testing.T, shown, values map[string]string) {
@@ -128,7 +128,7 @@ func (page referencePage) tryCurl(t *testing.T, shown, values map[string]string)
 	out := shell(t, curlTells+shown["curl"], values)
 	body, status := out[:max(0, strings.LastIndex(out, "\n"))], out[strings.LastIndex(out, "\n")+1:]
 	if status != strings.Fields(shown["status"])[0] {
-		t.Errorf("the page shows %s, and the service answers %s: %s", shown["status"], status, body)
+		t.Errorf("the page shows %s, the service returned %s: %s", shown["status"], status, body)
 	}
 	sameShape(t, "curl", body, shown["response"])
 }
@@ -150,7 +150,7 @@ func (page referencePage) tryMCP(t *testing.T, shown, values map[string]string) 
 	out := shell(t, curlTells+shown["mcp"], values)
 	body := out[:max(0, strings.LastIndex(out, "\n"))]
 	if err := json.Unmarshal([]byte(body), &answer); err != nil || answer.Result.IsError || answer.Result.StructuredContent == nil {
-		t.Errorf("the tool answers %v %s", err, body)
+		t.Errorf("the tool returned %v %s", err, body)
 		return
 	}
 	if answer.Result.StructuredContent["done"] == true {
@@ -166,10 +166,10 @@ func (page referencePage) tryMCP(t *testing.T, shown, values map[string]string) 
 	}
 }
 
-// sameShape compares the members and types of two JSON texts, not their values.
+// sameShape compares the members and types of two JSON documents, not their values.
 func sameShape(t *testing.T, what, got, shown string) {
 	t.Helper()
-	if !strings.HasPrefix(shown, "{") { // the page says that there is no body
+	if !strings.HasPrefix(shown, "{") { // the page shows that there is no body
 		if strings.TrimSpace(got) != "" {
 			t.Errorf("%s: a body where the page shows none: %s", what, got)
 		}
@@ -181,7 +181,7 @@ func sameShape(t *testing.T, what, got, shown string) {
 		return
 	}
 	if err := json.Unmarshal([]byte(shown), &theirs); err != nil {
-		t.Errorf("%s: the page shows what is no JSON: %v", what, err)
+		t.Errorf("%s: the response on the page is not JSON: %v", what, err)
 		return
 	}
 	for _, difference := range shapes("", ours, theirs, false) {
@@ -189,8 +189,8 @@ func sameShape(t *testing.T, what, got, shown string) {
 	}
 }
 
-// shapes lists what differs between the types of two values. null may stand for
-// any; where nulls are left out, so are their members.
+// shapes lists the differences between the types of two values. null matches any type;
+// with nullsLeftOut, members that are null may be missing.
 func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string) {
 	if got == nil || shown == nil {
 		return nil
@@ -228,13 +228,13 @@ func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string)
 	return differences
 }
 
-// newestCode waits for a code in the log that was mailed to an address, and was
-// not given before.
+// newestCode returns a function that waits for a code emailed to an address that it
+// has not returned before.
 func (p *process) newestCode(t *testing.T) func(email string) string {
 	given := map[string]int{}
 	return func(email string) string {
 		var codes []string
-		testenv.Wait(t, "a code is mailed to "+email, func() bool {
+		testenv.Wait(t, "a code is emailed to "+email, func() bool {
 			codes = nil
 			for _, line := range p.logged("mail") {
 				if code, ok := line["code"].(string); ok && line["to"] == email {
@@ -248,7 +248,7 @@ func (p *process) newestCode(t *testing.T) func(email string) string {
 	}
 }
 
-// TestSvcHelpShowsExamples (C16): the help of every operation has one.
+// TestSvcHelpShowsExamples expects an example in the help of every operation (C16).
 func TestSvcHelpShowsExamples(t *testing.T) {
 	t.Parallel()
 	svc := filepath.Join(binaries, "svc")
@@ -263,7 +263,7 @@ func TestSvcHelpShowsExamples(t *testing.T) {
 		}
 		out, err := exec.Command(svc, words...).Output()
 		if err != nil || !strings.Contains(string(out), "Examples:\n  svc "+strings.Join(words[:len(words)-1], " ")) {
-			t.Errorf("svc %s: %v shows no example of itself:\n%s", strings.Join(words, " "), err, out)
+			t.Errorf("svc %s: %v, the help has no example:\n%s", strings.Join(words, " "), err, out)
 		}
 	}
 }

@@ -18,8 +18,8 @@ func replicas(t *testing.T) [2]*process {
 	return [2]*process{start(t, args...), start(t, args...)}
 }
 
-// TestRevokedTokenIsRefusedEverywhere revokes tokens through one replica and
-// uses them on the other right after the answer.
+// TestRevokedTokenIsRefusedEverywhere revokes tokens through one replica and uses them
+// on the other right after the response.
 func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 	t.Parallel()
 	both := replicas(t)
@@ -37,9 +37,9 @@ func TestRevokedTokenIsRefusedEverywhere(t *testing.T) {
 	}
 }
 
-// TestNothingIsWrittenAfterARevocation revokes a token through one replica while
-// it writes through the other: from the answer on, no record appears, also none
-// of a request that was let in before.
+// TestNothingIsWrittenAfterARevocation revokes a token through one replica while it
+// writes through the other: after the response no record appears, not even from
+// requests that were authenticated before.
 func TestNothingIsWrittenAfterARevocation(t *testing.T) {
 	t.Parallel()
 	both := replicas(t)
@@ -58,12 +58,12 @@ func TestNothingIsWrittenAfterARevocation(t *testing.T) {
 		close(stop)
 		<-done
 		if after := total(); after != before {
-			t.Fatalf("round %d: %s records when the revocation was answered, %s later", round, before, after)
+			t.Fatalf("round %d: %s records at the response to the revocation, %s later", round, before, after)
 		}
 	}
 }
 
-// TestReplicasShareALimitExactly floods two replicas at once with one token.
+// TestReplicasShareALimitExactly sends concurrent requests with one token to two replicas.
 func TestReplicasShareALimitExactly(t *testing.T) {
 	const limit, requests, rounds = 50, 150, 5
 	both := replicas(t)
@@ -71,7 +71,7 @@ func TestReplicasShareALimitExactly(t *testing.T) {
 	away := func() int { return len(both[0].logged(redisAway)) + len(both[1].logged(redisAway)) }
 	back := func() int { return len(both[0].logged(redisBack)) + len(both[1].logged(redisBack)) }
 	exact := 0
-	testenv.Wait(t, "Redis is heard in time in a whole round, which a machine without a free core may prevent", func() bool {
+	testenv.Wait(t, "a round in which Redis responds in time, which a busy machine may delay", func() bool {
 		testenv.Wait(t, "both replicas use Redis", func() bool {
 			for _, p := range both {
 				p.want(t, 200, call{method: "GET", path: "/api/v1/auth/status", secret: session})
@@ -81,11 +81,12 @@ func TestReplicasShareALimitExactly(t *testing.T) {
 		before := away()
 		secret, _ := both[0].token(t, session, rand.Text(), limit)
 		allowed, refused, remaining := flood(t, both, secret, requests)
-		if away() > before { // and then each replica counted for itself
+		if away() > before { // each replica counted separately
 			return false
 		}
 		if allowed != limit || refused != requests-limit || remaining != limit {
-			t.Errorf("%d allowed with %d different figures of what remains, %d refused; want %d and %d", allowed, remaining, refused, limit, requests-limit)
+			t.Errorf("%d allowed with %d different values of remaining, %d refused; want %d and %d",
+				allowed, remaining, refused, limit, requests-limit)
 		}
 		exact++
 		return exact == rounds
@@ -97,7 +98,7 @@ const (
 	redisBack = "rate limits: Redis is available again"
 )
 
-// flood sends requests to both replicas in turn, from ten clients.
+// flood sends requests to both replicas alternately, from ten clients.
 func flood(t *testing.T, both [2]*process, secret string, requests int) (allowed, refused, remaining int) {
 	t.Helper()
 	var mu sync.Mutex
@@ -125,8 +126,8 @@ func flood(t *testing.T, both [2]*process, secret string, requests int) (allowed
 	return allowed, refused, len(figures)
 }
 
-// TestRedisGoesAndComesBack takes Redis away: the service goes on, counts in
-// memory, and says so once.
+// TestRedisGoesAndComesBack disconnects Redis: the service keeps working, counts in
+// memory, and logs it once.
 func TestRedisGoesAndComesBack(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(testenv.Redis(t))
@@ -134,20 +135,20 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 		t.Fatal("SVC_TEST_REDIS is not a URL")
 	}
 	redis := newProxy(t, u.Host)
-	u.Host, u.Path = redis.address, "/9" // of its own: while Redis is away, a limit is divided among all who used a database
+	u.Host, u.Path = redis.address, "/9" // a separate database: while Redis is unreachable, limits are divided among all its users
 	p := start(t, append(unthrottled, "--redis="+u.String())...)
 	session := p.register(t, "olga")
 	secret, _ := p.token(t, session, "ERP", 20)
 	list := call{method: "GET", path: "/api/v1/warranties", secret: secret}
 	p.want(t, 200, list)
-	before := len(p.logged(redisAway)) // some, on a machine that is very busy
+	before := len(p.logged(redisAway)) // may be more than 0 on a busy machine
 
 	redis.setCut(true)
-	for range 19 { // one was before
+	for range 19 { // the first was sent above
 		p.want(t, 200, list)
 	}
-	p.want(t, 429, list) // the limit holds without Redis, too
-	testenv.Wait(t, "two probes of a Redis that is away", func() bool {
+	p.want(t, 429, list) // the limit holds without Redis too
+	testenv.Wait(t, "two probes of the unreachable Redis", func() bool {
 		p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session})
 		return redis.refused.Load() > 2
 	})
@@ -158,7 +159,7 @@ func TestRedisGoesAndComesBack(t *testing.T) {
 		return len(p.logged(redisBack)) > before
 	})
 	if n := len(p.logged(redisAway)); n != before+1 {
-		t.Errorf("%d lines say that Redis is away, want %d", n, before+1)
+		t.Errorf("%d lines report that Redis is unreachable, want %d", n, before+1)
 	}
-	p.mustStop(t) // and leaves its share to others
+	p.mustStop(t)
 }

@@ -18,24 +18,24 @@ import (
 	"warranty.example/svc/internal/config"
 )
 
-// TestScripts runs testdata/*.txtar. Beside testscript's own commands they have:
+// TestScripts runs testdata/*.txtar. In addition to testscript's commands they have:
 //
 //	serve [flags]           starts svcd in $WORK on $url and waits until it is ready;
 //	                        it writes server.out and server.log
-//	terminate               SIGTERM; it must end with status 0
+//	terminate               SIGTERM; svcd must exit with status 0
 //	crash                   kill -9
-//	exits N command…        runs a command that must end with status N
+//	exits N command…        runs a command that must exit with status N
 //	http STATUS METHOD PATH [Header:value…] [JSON or @FILE]
 //	                        calls the service; stdout is the body, stderr the headers.
-//	                        $names in what is sent are filled in.
+//	                        $names in the request are expanded.
 //	want PATH VALUE         compares a value of the last body: want data.0.status active
-//	save NAME PATH          keeps a value of the last body as $NAME
-//	capture NAME REGEXP FILE  keeps what the first group finds in a file
-//	mailed NAME EMAIL SUBJECT  keeps the code that was mailed to an address
-//	parses [json|ndjson|csv] [FILE]  wants the last stdout, or a file, to be of this form;
-//	                        JSON, on one line, is the body for want and save
-//	pretend STATUS MEDIA-TYPE FILE   starts a service on $pretend that answers so
-//	terminal N [-cols=C] [-after=REGEXP [-hidden] -type=FILE] command…  is exits at a terminal
+//	save NAME PATH          saves a value of the last body as $NAME
+//	capture NAME REGEXP FILE  saves the first group of a match in a file as $NAME
+//	mailed NAME EMAIL SUBJECT  saves the code in an email to an address as $NAME
+//	parses [json|ndjson|csv] [FILE]  checks the format of the last stdout or of a file;
+//	                        JSON, on one line, becomes the body for want and save
+//	pretend STATUS MEDIA-TYPE FILE   starts a service on $pretend that always sends this response
+//	terminal N [-cols=C] [-after=REGEXP [-hidden] -type=FILE] command…  is exits in a terminal
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{Dir: "testdata", RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(env *testscript.Env) error {
@@ -65,7 +65,7 @@ func TestScripts(t *testing.T) {
 		}})
 }
 
-// script is what the commands of one script share.
+// script is the state of one script.
 type script struct {
 	dir    string
 	server *process
@@ -77,7 +77,7 @@ type scriptKey struct{}
 func command(do func(*testscript.TestScript, *script, []string)) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg {
-			ts.Fatalf("this command can not be negated")
+			ts.Fatalf("this command cannot be negated")
 		}
 		do(ts, ts.Value(scriptKey{}).(*script), args)
 	}
@@ -121,7 +121,7 @@ func exits(ts *testscript.TestScript, _ *script, args []string) {
 		ts.Check(err)
 	}
 	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("it ended with status %d, not %s", code, args[0])
+		ts.Fatalf("exit status %d, want %s", code, args[0])
 	}
 }
 
@@ -141,7 +141,7 @@ func request(ts *testscript.TestScript, s *script, args []string) {
 		case isHeader:
 			c.header[name] = strings.TrimSpace(value)
 		default:
-			ts.Fatalf("%q is neither a header, nor JSON, nor a file", arg)
+			ts.Fatalf("%q is not a header, JSON or @FILE", arg)
 		}
 	}
 	var err error
@@ -150,7 +150,7 @@ func request(ts *testscript.TestScript, s *script, args []string) {
 	fmt.Fprintln(ts.Stdout(), s.last.body)
 	writeHeader(ts, s.last.header)
 	if strconv.Itoa(s.last.status) != args[0] {
-		ts.Fatalf("the answer is %d, not %s", s.last.status, args[0])
+		ts.Fatalf("status %d, want %s", s.last.status, args[0])
 	}
 }
 
@@ -169,7 +169,7 @@ func want(ts *testscript.TestScript, s *script, args []string) {
 	got, err := s.last.at(args[0])
 	ts.Check(err)
 	if got != args[1] {
-		ts.Fatalf("%s is %q, not %q", args[0], got, args[1])
+		ts.Fatalf("%s is %q, want %q", args[0], got, args[1])
 	}
 }
 
@@ -188,7 +188,7 @@ func capture(ts *testscript.TestScript, _ *script, args []string) {
 	}
 	found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile(args[2]))
 	if len(found) != 2 {
-		ts.Fatalf("%s has no %s", args[2], args[1])
+		ts.Fatalf("%s does not match %s", args[2], args[1])
 	}
 	ts.Setenv(args[0], found[1])
 }

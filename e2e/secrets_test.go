@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestSecretsAreInNoLog uses every kind of secret, rightly and wrongly, and then
-// looks for them in all that the process said and stored.
+// TestSecretsAreInNoLog uses every kind of secret in valid and invalid ways, and then
+// searches for them in the output, the log and the files of the process.
 func TestSecretsAreInNoLog(t *testing.T) {
 	t.Parallel()
 	const (
@@ -56,7 +56,7 @@ func TestSecretsAreInNoLog(t *testing.T) {
 	stored := everyFile(t, filepath.Join(p.dir, "data"))
 	for name, secret := range secrets {
 		if strings.Contains(stored, secret[len(secret)-12:]) {
-			t.Errorf("the %s, or the end of it, is in the database", name)
+			t.Errorf("the %s, or its last part, is in the database", name)
 		}
 	}
 	secrets["mailed code"], secrets["second mailed code"] = code, reset
@@ -67,14 +67,14 @@ func TestSecretsAreInNoLog(t *testing.T) {
 		}
 	}
 	if strings.Contains(strings.ToLower(said), "canary") {
-		t.Error("some canary was printed or logged")
+		t.Error("a canary was printed or logged")
 	}
 	if !strings.Contains(said, id) {
-		t.Error("the log does not say which token was used")
+		t.Error("the log does not contain the id of the token")
 	}
 }
 
-// TestMailNamesThePublicAddress registers under a host name that somebody made up.
+// TestMailNamesThePublicAddress registers with a forged Host header.
 func TestMailNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
 	box := newMailbox(t)
@@ -83,14 +83,14 @@ func TestMailNamesThePublicAddress(t *testing.T) {
 		body: map[string]string{"name": "Olga", "email": "olga@people.example", "password": password}})
 	box.code(t, "Confirm your email address")
 	if mail := box.String(); strings.Contains(mail, "evil") || !strings.Contains(mail, "https://warranty.example") {
-		t.Errorf("the mail has a wrong address in it:\n%s", mail)
+		t.Errorf("the email contains a wrong address:\n%s", mail)
 	}
 }
 
-// by is the call with another credential.
+// by returns the call with another credential.
 func (c call) by(secret string) call { c.secret = secret; return c }
 
-// everyFile is all that is in the files of a folder.
+// everyFile returns the contents of all files in a folder.
 func everyFile(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder
@@ -103,7 +103,7 @@ func everyFile(t *testing.T, dir string) string {
 		return err
 	})
 	if err != nil || all.Len() == 0 {
-		t.Fatalf("nothing to be read in %s: %v", dir, err)
+		t.Fatalf("no content in %s: %v", dir, err)
 	}
 	return all.String()
 }

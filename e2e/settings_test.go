@@ -23,13 +23,13 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// effect is how a setting shows from outside. Its two values must show
-// differently: a control that is written but not wired shows both the same.
+// effect is the visible effect of a setting. Its two values must have different
+// effects; a setting that is declared but not used has the same for both.
 type effect struct {
 	one, other string
-	shows      [2]string // what the two show as, where not as themselves
-	wrong      string    // a value that is refused
-	with       []string  // other flags that it needs to show
+	shows      [2]string // the effects of the two values; default: the values themselves
+	wrong      string    // an invalid value
+	with       []string  // other flags that the effect needs
 	see        func(t *testing.T, p *process) string
 }
 
@@ -205,14 +205,14 @@ func publicURL(t *testing.T, p *process) string {
 	return strings.Join(slices.Sorted(maps.Keys(found)), " and ")
 }
 
-// connectionsServed is how many connections of some, from an address that has no other, are served.
+// connectionsServed opens connections from a separate address and returns how many are served.
 func connectionsServed(t *testing.T, p *process, connections int) string {
 	t.Helper()
 	served := 0
 	for range connections {
 		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 		if errors.Is(err, syscall.ECONNRESET) {
-			continue // it was refused before it was known to be open
+			continue // reset during connect
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -227,7 +227,7 @@ func connectionsServed(t *testing.T, p *process, connections int) string {
 	return fmt.Sprint(served)
 }
 
-// answering is which addresses answer a GET with 200.
+// answering reports for each address whether GET returns 200.
 func answering(path string, addresses ...string) string {
 	var found []string
 	for _, address := range addresses {
@@ -243,7 +243,7 @@ func answering(path string, addresses ...string) string {
 	return strings.Join(found, " and ")
 }
 
-// count is how many of some calls, numbered from 1, are neither throttled nor refused.
+// count makes calls, numbered from 1, and returns how many are neither throttled nor refused.
 func count(t *testing.T, p *process, calls int, next func(i int) call) string {
 	t.Helper()
 	n := 0
@@ -269,15 +269,15 @@ func registrations(t *testing.T, p *process, calls int) string {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// TestEverySettingHasAnEffect gives each setting as a flag, with another value
-// in the environment that must lose, and then in the environment alone.
+// TestEverySettingHasAnEffect sets each setting by flag, with another value in the
+// environment that must be ignored, and then by the environment only.
 func TestEverySettingHasAnEffect(t *testing.T) {
 	t.Parallel()
 	rows := effects(t)
 	for _, setting := range config.Table() {
 		row, ok := rows[setting.Flag]
 		if !ok {
-			t.Errorf("--%s has no row in effects: show what it does", setting.Flag)
+			t.Errorf("--%s has no row in effects: add one that checks its effect", setting.Flag)
 			continue
 		}
 		delete(rows, setting.Flag)
@@ -290,11 +290,11 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 		})
 	}
 	for flag := range rows {
-		t.Errorf("effects has a row for --%s, which is no setting", flag)
+		t.Errorf("effects has a row for --%s, which is not a setting", flag)
 	}
 }
 
-// look starts svcd with a setting and compares what shows.
+// look starts svcd with a setting and compares its effect.
 func (row effect) look(t *testing.T, want string, env []string, args ...string) {
 	t.Helper()
 	if !strings.Contains(fmt.Sprint(env), "SVC_LISTEN") {
@@ -306,12 +306,12 @@ func (row effect) look(t *testing.T, want string, env []string, args ...string) 
 	}
 	defer p.kill()
 	if got := row.see(t, p); got != want {
-		t.Errorf("%s %s: saw %q, want %q", env, args, got, want)
+		t.Errorf("%s %s: got %q, want %q", env, args, got, want)
 	}
 }
 
-// TestWrongSettingIsOneLine refuses a wrong value of each setting, as flag and in
-// the environment, with exit status 2 and one line that names where it came from.
+// TestWrongSettingIsOneLine sets an invalid value of each setting, by flag and by
+// environment, and expects exit status 2 and one line that names the source.
 func TestWrongSettingIsOneLine(t *testing.T) {
 	t.Parallel()
 	for flag, row := range effects(t) {
@@ -343,18 +343,18 @@ func refused(t *testing.T, source string, env []string, args ...string) {
 	}
 	line := stderr.String()
 	if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "svcd: ") || !strings.Contains(line, source) {
-		t.Errorf("%s %s: not one line that names %s: %q", env, args, source, line)
+		t.Errorf("%s %s: want one line that names %s: %q", env, args, source, line)
 	}
 	if stdout.Len() > 0 || strings.Contains(line, "can") && strings.Contains(fmt.Sprint(env, args), "svc:can") {
-		t.Errorf("%s %s: said too much: %q %q", env, args, stdout.String(), line)
+		t.Errorf("%s %s: the output reveals the value: %q %q", env, args, stdout.String(), line)
 	}
 	if files, _ := filepath.Glob(filepath.Join(cmd.Dir, "*")); len(files) > 0 {
 		t.Errorf("%s %s: left %s behind", env, args, files)
 	}
 }
 
-// TestMistypedVariableIsNamed starts with a name in the environment that is no
-// setting: the log says so, and not what it was set to.
+// TestMistypedVariableIsNamed starts with an unknown SVC_ variable: the log names it
+// without its value.
 func TestMistypedVariableIsNamed(t *testing.T) {
 	t.Parallel()
 	p, err := launch(t.TempDir(), []string{"SVC_RATELIMIT=canary", "SVC_RATE_LIMIT=5", "SVC_API_KEY=canary"}, svcd(), "--listen="+freeAddress(t))
@@ -367,8 +367,7 @@ func TestMistypedVariableIsNamed(t *testing.T) {
 	}
 }
 
-// TestHelpListsEverySetting compares the help with the table: a flag that one of
-// them lacks was not declared there.
+// TestHelpListsEverySetting compares the flags in the help with config.Table.
 func TestHelpListsEverySetting(t *testing.T) {
 	out, err := exec.Command(svcd(), "--help").Output()
 	if err != nil {
@@ -379,7 +378,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 		want = append(want, s.Flag)
 		if line := regexp.MustCompile(`(?m)^ +--` + s.Flag + ` .*$`).FindString(string(out)); !strings.Contains(line, s.Help) ||
 			!strings.Contains(line, "["+s.Env+"]") || !strings.Contains(line, "(default ") {
-			t.Errorf("the help of --%s lacks its phrase, default or variable: %q", s.Flag, line)
+			t.Errorf("the help of --%s lacks its description, default or variable: %q", s.Flag, line)
 		}
 	}
 	var got []string

@@ -36,7 +36,7 @@ func listen(t testing.TB, serve func(net.Conn)) (address string) {
 	return l.Addr().String()
 }
 
-// mailbox is a mail server that keeps all that it is told.
+// mailbox is a mail server that records everything it receives.
 type mailbox struct {
 	address string
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ func newMailbox(t testing.TB) *mailbox {
 	return m
 }
 
-// String is every line that came in, commands and mails alike.
+// String returns every received line, of commands and emails.
 func (m *mailbox) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -58,7 +58,7 @@ func (m *mailbox) String() string {
 
 var codeInMail = regexp.MustCompile(`(?m)^    (\S+)\r?$`)
 
-// code waits for a mail under a subject and returns the code in it.
+// code waits for an email with a subject and returns the code in it.
 func (m *mailbox) code(t testing.TB, subject string) string {
 	t.Helper()
 	code := ""
@@ -72,7 +72,7 @@ func (m *mailbox) code(t testing.TB, subject string) string {
 	return code
 }
 
-// takeMail waits until either of two mailboxes has a whole mail, and empties both.
+// takeMail waits until one of two mailboxes has a complete email, and empties both.
 func (m *mailbox) takeMail(t testing.TB, other *mailbox) (mine, others string) {
 	t.Helper()
 	testenv.Wait(t, "a mail", func() bool {
@@ -89,7 +89,7 @@ func (m *mailbox) take() string {
 	return m.text.String()
 }
 
-// serve speaks just enough SMTP to be handed a mail.
+// serve implements just enough SMTP to receive an email.
 func (m *mailbox) serve(conn net.Conn) {
 	conn.SetDeadline(time.Now().Add(testenv.Patience))
 	fmt.Fprint(conn, "220 mailbox\r\n")
@@ -118,14 +118,14 @@ func (m *mailbox) serve(conn net.Conn) {
 	}
 }
 
-// proxy stands between svcd and a server that the test takes away for a while.
+// proxy forwards connections to a server, and can interrupt them.
 type proxy struct {
 	address string
 	target  string
-	cut     atomic.Bool  // connections end, new ones at once
-	stalled atomic.Bool  // connections stay, and carry nothing
-	heldUp  atomic.Int64 // how many messages have been
-	refused atomic.Int64 // how many connections have been ended at once
+	cut     atomic.Bool  // connections are closed, new ones immediately
+	stalled atomic.Bool  // connections stay open but forward nothing
+	heldUp  atomic.Int64 // number of messages held back
+	refused atomic.Int64 // number of connections closed immediately
 	mu      sync.Mutex
 	open    map[net.Conn]bool
 }
@@ -137,7 +137,7 @@ func newProxy(t testing.TB, target string) *proxy {
 	return p
 }
 
-// setCut takes the server away, or gives it back.
+// setCut closes all connections and refuses new ones, or accepts them again.
 func (p *proxy) setCut(cut bool) {
 	p.cut.Store(cut)
 	p.mu.Lock()
@@ -167,7 +167,7 @@ func (p *proxy) serve(conn net.Conn) {
 	}()
 	p.mu.Lock()
 	p.open[conn], p.open[server] = true, true
-	late := p.cut.Load() // and nobody would close these two
+	late := p.cut.Load() // setCut has not seen these two connections
 	p.mu.Unlock()
 	if late {
 		return
@@ -178,7 +178,7 @@ func (p *proxy) serve(conn net.Conn) {
 	wg.Wait()
 }
 
-// carry copies one way until either end closes.
+// carry copies in one direction until either end closes.
 func (p *proxy) carry(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -202,7 +202,7 @@ func (p *proxy) carry(to, from net.Conn) {
 	}
 }
 
-// silent is a server that takes connections and says nothing; it counts them.
+// silent starts a server that accepts and counts connections but never responds.
 func silent(t testing.TB) (address string, seen *atomic.Int64) {
 	seen = new(atomic.Int64)
 	return listen(t, func(conn net.Conn) {

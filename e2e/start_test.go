@@ -20,7 +20,7 @@ import (
 
 func TestBinaryIsStatic(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("other systems have other formats")
+		t.Skip("the test reads ELF files")
 	}
 	file, err := elf.Open(svcd())
 	if err != nil {
@@ -29,12 +29,12 @@ func TestBinaryIsStatic(t *testing.T) {
 	defer file.Close()
 	for _, part := range file.Progs {
 		if part.Type == elf.PT_INTERP || part.Type == elf.PT_DYNAMIC {
-			t.Errorf("the binary has a %v part: it needs something beside itself", part.Type)
+			t.Errorf("the binary has a %v segment: it is not static", part.Type)
 		}
 	}
 }
 
-// TestStartIsQuick measures the work of a start on a database that has records, in time of the processor.
+// TestStartIsQuick measures the CPU time of a start on a database with records.
 func TestStartIsQuick(t *testing.T) {
 	dir := t.TempDir()
 	startIn(t, dir, "--demo").mustStop(t)
@@ -46,11 +46,11 @@ func TestStartIsQuick(t *testing.T) {
 	}
 	t.Logf("starting and stopping takes %v of processor time", least)
 	if least > 3*time.Second {
-		t.Errorf("starting and stopping takes %v of processor time, want 3 s at most", least)
+		t.Errorf("starting and stopping takes %v of CPU time, want at most 3 s", least)
 	}
 }
 
-// TestFilesAreTheOwnersAlone starts with the most generous umask there is.
+// TestFilesAreTheOwnersAlone starts with umask 0 and checks the file modes.
 func TestFilesAreTheOwnersAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.kill()
-	p.register(t, "olga") // so that the write-ahead log is there, too
+	p.register(t, "olga") // creates the write-ahead log
 	seen := 0
 	err = filepath.WalkDir(filepath.Join(dir, "data"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -71,16 +71,16 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 		}
 		seen++
 		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s is %v: others can look into it", path, info.Mode())
+			t.Errorf("%s is %v: other users can read it", path, info.Mode())
 		}
 		return nil
 	})
 	if err != nil || seen < 2 {
-		t.Errorf("saw %d files: %v", seen, err)
+		t.Errorf("found %d files: %v", seen, err)
 	}
 }
 
-// TestOldBinaryRefusesANewerDatabase plants a schema version of the future.
+// TestOldBinaryRefusesANewerDatabase inserts an unknown, newer schema version.
 func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -102,9 +102,9 @@ func TestOldBinaryRefusesANewerDatabase(t *testing.T) {
 	}
 }
 
-// TestReplicasStartTogether lets three processes migrate one empty database at
-// once. On PostgreSQL all of them serve it; on SQLite one does, and the others are
-// told. // D1
+// TestReplicasStartTogether starts three processes concurrently on one empty database.
+// On PostgreSQL all of them serve it; on SQLite one does, and the others exit with an
+// error (D1).
 func TestReplicasStartTogether(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { startTogether(t, filepath.Join(t.TempDir(), "svc.db"), 1) })
@@ -149,8 +149,8 @@ func startTogether(t *testing.T, database string, want int) {
 	}
 }
 
-// TestStartIsCutShort ends svcd at different moments of its first start, by
-// SIGTERM, which is no failure, and by kill -9: the next start goes on from there.
+// TestStartIsCutShort ends svcd at different moments of its first start, by SIGTERM,
+// which is not a failure, and by kill -9: the next start must succeed.
 func TestStartIsCutShort(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database string) {
@@ -165,7 +165,7 @@ func TestStartIsCutShort(t *testing.T) {
 			time.Sleep(time.Duration(10+15*i) * time.Millisecond)
 			cmd.Process.Signal(signal)
 			ended := cmd.Wait()
-			// Before it listens to signals, SIGTERM ends any process.
+			// Until svcd handles signals, SIGTERM terminates it.
 			if signal == syscall.SIGTERM && ended != nil && ended.Error() != "signal: terminated" {
 				t.Errorf("after SIGTERM: %v: %s", ended, log.String())
 			}
@@ -175,8 +175,8 @@ func TestStartIsCutShort(t *testing.T) {
 	})
 }
 
-// TestDiskFull gives the database a limit on its size: what is acknowledged is
-// there afterwards, and what can not be written is answered as such.
+// TestDiskFull limits the size of the database: acknowledged writes are kept, and
+// other writes are refused with an error.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -195,7 +195,7 @@ func TestDiskFull(t *testing.T) {
 		a, err := p.try(create(session, product, ""))
 		switch {
 		case err != nil:
-			refusals = 20 // it may have ended by itself: that is an answer, too
+			refusals = 20 // the process may have stopped
 		case a.status == 201:
 			acknowledged[product] = true
 		case a.status == 503 && a.header.Get("Retry-After") != "":
@@ -205,11 +205,11 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	if refusals == 0 {
-		t.Fatal("the disk never was full")
+		t.Fatal("the disk was never full")
 	}
 	t.Logf("%d records until the disk was full", len(acknowledged))
-	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}) // what is there can be read
-	testenv.Wait(t, "a readiness that tells of failing writes", func() bool {        // C7
+	p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}) // reads still work
+	testenv.Wait(t, "/readyz reports failing writes", func() bool {                  // C7
 		if a, err := p.try(create(session, "Kettle", "")); err != nil || a.status != 503 {
 			t.Fatalf("a write on a full disk: %d, %v", a.status, err)
 		}
@@ -220,7 +220,7 @@ func TestDiskFull(t *testing.T) {
 	have := again.products(t, session)
 	for product := range acknowledged {
 		if have[product] != 1 {
-			t.Errorf("%s was acknowledged and is there %d times", product, have[product])
+			t.Errorf("%s was acknowledged and exists %d times", product, have[product])
 		}
 	}
 	again.want(t, 201, create(session, "after", ""))

@@ -11,14 +11,14 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// eachDatabase runs a test on both, with a folder and the flag that names the database.
+// eachDatabase runs a test on both databases, with the --database flag.
 func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, "--database="+filepath.Join(t.TempDir(), "svc.db")) })
 	t.Run("postgres", func(t *testing.T) { test(t, "--database="+testenv.Postgres(t)) })
 }
 
-// TestStopUnderLoad asks a busy server to end: what it took, it answers; what it
-// acknowledged is there.
+// TestStopUnderLoad stops a busy server: every accepted request gets a response, and
+// every acknowledged record exists.
 func TestStopUnderLoad(t *testing.T) {
 	t.Parallel()
 	eachDatabase(t, func(t *testing.T, database string) {
@@ -42,7 +42,7 @@ func TestStopUnderLoad(t *testing.T) {
 			}
 		}
 		if handled != len(l.acknowledged) {
-			t.Errorf("the server made %d records and told its clients of %d", handled, len(l.acknowledged))
+			t.Errorf("the server created %d records and acknowledged %d", handled, len(l.acknowledged))
 		}
 		for key, err := range l.unanswered {
 			if !strings.Contains(err.Error(), "connection refused") {
@@ -57,24 +57,24 @@ func TestStopUnderLoad(t *testing.T) {
 		}
 
 		p = start(t, append(unthrottled, database)...)
-		// What was only counted in memory was written before the end; what this one counts comes after.
+		// Usage counted in memory was written before the exit; this request is counted later.
 		if got := p.want(t, 200, call{method: "GET", path: "/api/integration-tokens/" + id, secret: session}).must(t, "data.usage.0.requests"); got != fmt.Sprint(handled) {
 			t.Errorf("%s requests of the token were counted, want %d", got, handled)
 		}
 		have := p.products(t, secret)
 		if len(have) != handled {
-			t.Errorf("%d records are there, %d were made", len(have), handled)
+			t.Errorf("%d records exist, %d were created", len(have), handled)
 		}
 		for key := range l.acknowledged {
 			if have[key] != 1 {
-				t.Errorf("%s was acknowledged and is there %d times", key, have[key])
+				t.Errorf("%s was acknowledged and exists %d times", key, have[key])
 			}
 		}
 	})
 }
 
-// TestCrashUnderLoad kills a busy server again and again. Clients repeat what
-// was not answered under the same key: nothing is lost and nothing made twice.
+// TestCrashUnderLoad kills a busy server repeatedly. Clients repeat requests without a
+// response with the same key: nothing is lost and nothing is created twice.
 func TestCrashUnderLoad(t *testing.T) {
 	t.Parallel()
 	const rounds = 10
@@ -107,7 +107,7 @@ func TestCrashUnderLoad(t *testing.T) {
 		t.Logf("%d creates, %d unanswered at a kill, of which %d had been made", len(l.acknowledged), unanswered, replayed)
 		for key := range l.acknowledged {
 			if have[key] != 1 {
-				t.Errorf("%s is there %d times", key, have[key])
+				t.Errorf("%s exists %d times", key, have[key])
 			}
 		}
 		if len(have) != len(l.acknowledged) {

@@ -13,8 +13,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// atTerminal runs a command at a terminal of its own. When its output matches
-// after, typed is typed; if it is hidden, not before the terminal shows nothing of it.
+// atTerminal runs a command in a pseudoterminal. When its output matches after, typed
+// is typed; if hidden, not before the echo is off.
 func atTerminal(cmd *exec.Cmd, columns int, after, typed string, hidden bool) (shown string, code int, err error) {
 	master, slave, err := openTerminal(columns)
 	if err != nil {
@@ -32,16 +32,16 @@ func atTerminal(cmd *exec.Cmd, columns int, after, typed string, hidden bool) (s
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = out.ReadFrom(master) // it ends with an error when the other side is closed
+		_, _ = out.ReadFrom(master) // returns an error when the other side is closed
 	}()
 	if typed != "" {
 		prompt := regexp.MustCompile(after)
-		// Whoever asks for a secret switches the echo off after the question; the terminal keeps anything else.
+		// A prompt for a secret turns the echo off after the question; other input is buffered by the terminal.
 		ready := func() bool { return prompt.MatchString(out.String()) && (!hidden || !echoes(master)) }
 		for deadline := time.Now().Add(testenv.Patience); !ready(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				_ = cmd.Process.Kill()
-				return out.String(), 0, fmt.Errorf("it did not ask %q within %v", after, testenv.Patience)
+				return out.String(), 0, fmt.Errorf("no output matched %q within %v", after, testenv.Patience)
 			}
 		}
 		if _, err := master.WriteString(typed); err != nil {
@@ -50,12 +50,12 @@ func atTerminal(cmd *exec.Cmd, columns int, after, typed string, hidden bool) (s
 	}
 	timer := time.AfterFunc(testenv.Patience, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = cmd.Wait() // the exit code is looked at
+	_ = cmd.Wait() // the caller checks the exit code
 	<-done
 	return strings.ReplaceAll(out.String(), "\r\n", "\n"), cmd.ProcessState.ExitCode(), nil
 }
 
-// echoes tells whether a terminal shows what is typed.
+// echoes reports whether a terminal echoes input.
 func echoes(terminal *os.File) bool {
 	var settings syscall.Termios
 	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TCGETS, uintptr(unsafe.Pointer(&settings)))

@@ -4,7 +4,7 @@ package e2e
 
 import "os/exec"
 
-// atTerminal is for Linux; the scripts that want it say so.
+// atTerminal is only implemented on Linux; scripts skip it elsewhere.
 func atTerminal(*exec.Cmd, int, string, string, bool) (string, int, error) {
 	return "", 0, errNoTerminal
 }

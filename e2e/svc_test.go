@@ -29,8 +29,8 @@ import (
 // svc is the path of the command-line client.
 func svc() string { return filepath.Join(binaries, "svc") }
 
-// parses wants an output to be what it claims: one line of JSON unless another
-// form is named.
+// parses checks the format of an output: one line of JSON unless another format is
+// given.
 func parses(ts *testscript.TestScript, s *script, args []string) {
 	form, file := "json", "stdout"
 	for _, arg := range args {
@@ -42,28 +42,28 @@ func parses(ts *testscript.TestScript, s *script, args []string) {
 	}
 	text := ts.ReadFile(file)
 	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7F && r <= 0x9F) }) {
-		ts.Fatalf("there are control characters in %q", text)
+		ts.Fatalf("control characters in %q", text)
 	}
 	switch form {
 	case "json", "pretty":
 		if !json.Valid([]byte(text)) || form == "json" && strings.Count(text, "\n") != 1 {
-			ts.Fatalf("this is not one line of JSON: %q", text)
+			ts.Fatalf("not one line of JSON: %q", text)
 		}
 		s.last.body = text
 	case "ndjson":
 		for line := range strings.Lines(text) {
 			if !json.Valid([]byte(line)) {
-				ts.Fatalf("this line is not JSON: %q", line)
+				ts.Fatalf("line is not JSON: %q", line)
 			}
 		}
 	case "csv":
 		if rows, err := csv.NewReader(strings.NewReader(text)).ReadAll(); err != nil || len(rows) == 0 {
-			ts.Fatalf("this is not CSV: %v: %q", err, text)
+			ts.Fatalf("not CSV: %v: %q", err, text)
 		}
 	}
 }
 
-// pretend starts a service that gives one answer to everything.
+// pretend starts a service that sends the same response to every request.
 func pretend(ts *testscript.TestScript, _ *script, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: pretend STATUS MEDIA-TYPE FILE")
@@ -82,8 +82,8 @@ func pretend(ts *testscript.TestScript, _ *script, args []string) {
 
 var errNoTerminal = errors.New("no terminal")
 
-// terminal runs a program at a terminal of its own, which is all three of its
-// streams. What it shows is the script's stdout.
+// terminal runs a program in a pseudoterminal, which is stdin, stdout and stderr. The
+// terminal's output becomes the script's stdout.
 func terminal(ts *testscript.TestScript, _ *script, args []string) {
 	columns, after, typed, hidden := 80, "", "", false
 	for len(args) > 1 && strings.HasPrefix(args[1], "-") {
@@ -100,7 +100,7 @@ func terminal(ts *testscript.TestScript, _ *script, args []string) {
 		case "-type":
 			typed = os.Expand(strings.ReplaceAll(ts.ReadFile(value), `\x03`+"\n", "\x03"), ts.Getenv) // Ctrl-C needs no Enter
 		default:
-			ts.Fatalf("terminal has no %s", name)
+			ts.Fatalf("terminal: unknown option %s", name)
 		}
 		args = slices.Delete(slices.Clone(args), 1, 2)
 	}
@@ -117,16 +117,16 @@ func terminal(ts *testscript.TestScript, _ *script, args []string) {
 	}
 	shown, code, err := atTerminal(cmd, columns, after, typed, hidden)
 	if errors.Is(err, errNoTerminal) {
-		ts.Fatalf("there are no terminals on this machine; scripts that need one begin with [!linux] skip")
+		ts.Fatalf("no pseudoterminals on this system; start the script with [!linux] skip")
 	}
 	ts.Check(err)
 	_, _ = io.WriteString(ts.Stdout(), shown)
 	if strconv.Itoa(code) != args[0] {
-		ts.Fatalf("it ended with status %d, not %s:\n%s", code, args[0], shown)
+		ts.Fatalf("exit status %d, want %s:\n%s", code, args[0], shown)
 	}
 }
 
-// caller is a svc with a server and a token of its own.
+// caller runs svc against a new server with a token.
 type caller struct {
 	server *process
 	env    []string
@@ -139,8 +139,7 @@ func newCaller(t testing.TB) caller {
 	return caller{p, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_BASE_URL=" + p.url + "/api/v1", "SVC_API_KEY=" + token}}
 }
 
-// TestSvcStartsQuickly measures the work before anything happens, in time of the processor: what a person
-// waits for, but for what else the machine does.
+// TestSvcStartsQuickly measures the CPU time of a start, which does not depend on other load.
 func TestSvcStartsQuickly(t *testing.T) {
 	least := time.Hour
 	for range 10 {
@@ -151,12 +150,12 @@ func TestSvcStartsQuickly(t *testing.T) {
 		least = min(least, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
 	t.Logf("svc --help takes %v of processor time", least)
-	if least > 150*time.Millisecond { // 50 ms is the promise; a busy machine has cold caches
-		t.Errorf("svc --help takes %v of processor time", least)
+	if least > 150*time.Millisecond { // the goal is 50 ms; a busy machine has cold caches
+		t.Errorf("svc --help takes %v of CPU time", least)
 	}
 }
 
-// TestSvcHoldsNoDatabase reads what the built program says it is made of.
+// TestSvcHoldsNoDatabase checks the modules that svc is built from.
 func TestSvcHoldsNoDatabase(t *testing.T) {
 	modules := func(program string) string {
 		out, err := exec.Command("go", "version", "-m", program).CombinedOutput()
@@ -167,14 +166,14 @@ func TestSvcHoldsNoDatabase(t *testing.T) {
 	}
 	drivers := regexp.MustCompile(`pgx|sqlite|goose|redis|modernc`)
 	if found := drivers.FindString(modules(svc())); found != "" {
-		t.Errorf("svc holds %s", found)
+		t.Errorf("svc contains %s", found)
 	}
 	if !drivers.MatchString(modules(svcd())) {
-		t.Error("svcd holds no database either: the test looks at nothing")
+		t.Error("svcd contains no database either: the check does not work")
 	}
 }
 
-// TestSvcGuideRuns runs what docs/cli.md tells people to type.
+// TestSvcGuideRuns runs the commands in docs/cli.md.
 func TestSvcGuideRuns(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/cli.md")
@@ -199,7 +198,7 @@ func TestSvcGuideRuns(t *testing.T) {
 	for _, want := range []string{"Demo token", "Canon EOS R8", "Stored the key for", "Kitchen", `"2"`, "Deleted", `"code":"validation_failed"`, "exit code 2", "exit code 3", "exit code 10", "in force",
 		"3 rows: 3 to create", `"created":3`, `"already_imported":2,"looks_already_imported":1`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C"} {
 		if !strings.Contains(string(out), want) {
-			t.Errorf("the commands do not show %q", want)
+			t.Errorf("the commands do not print %q", want)
 		}
 	}
 	if t.Failed() {
@@ -207,7 +206,7 @@ func TestSvcGuideRuns(t *testing.T) {
 	}
 }
 
-// items writes a CSV file of so many rows.
+// items writes a CSV file with this many rows.
 func items(t testing.TB, rows int) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "items.csv")
@@ -222,7 +221,7 @@ func items(t testing.TB, rows int) string {
 	return file
 }
 
-// measured runs svc and tells its peak memory in MiB and its time.
+// measured runs svc and returns its peak memory in MiB and its duration.
 func (c caller) measured(t testing.TB, out io.Writer, args ...string) (int, time.Duration) {
 	t.Helper()
 	cmd := exec.Command(svc(), args...)
@@ -232,8 +231,8 @@ func (c caller) measured(t testing.TB, out io.Writer, args ...string) (int, time
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// What the system tells of an ended process counts the memory of the one that
-	// started it, so this looks while it runs: the mark only rises.
+	// The rusage of an ended process includes the memory of its parent before exec, so
+	// read VmHWM while it runs. It never decreases.
 	peak, ended := 0, make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
@@ -249,7 +248,7 @@ func (c caller) measured(t testing.TB, out io.Writer, args ...string) (int, time
 	}
 }
 
-// highWater is the most memory that a process has had so far in MiB, or 0 if it has ended.
+// highWater returns the peak memory of a process in MiB, or 0 if it has ended.
 func highWater(pid int) int {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may have ended
 	_, mark, _ := strings.Cut(string(status), "VmHWM:")
@@ -261,15 +260,15 @@ func highWater(pid int) int {
 	return kilobytes >> 10
 }
 
-// TestSvcTakesTheSameMemoryForManyRows imports and exports many rows, and
-// compares the memory with that for few.
+// TestSvcTakesTheSameMemoryForManyRows compares the memory of importing and exporting
+// many rows with that of few.
 func TestSvcTakesTheSameMemoryForManyRows(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("many rows take a while")
+		t.Skip("slow")
 	}
 	if runtime.GOOS != "linux" {
-		t.Skip("reads /proc")
+		t.Skip("needs /proc")
 	}
 	const many, few, slack = 3_000, 200, 5 // MiB
 	c := newCaller(t)
@@ -298,15 +297,15 @@ func TestSvcTakesTheSameMemoryForManyRows(t *testing.T) {
 	}
 	var all lineCounter
 	c.measured(t, &all, "warranties", "export")
-	if all != many+1 { // the few are rows of the many, so they were there already
-		t.Errorf("there are %d lines", all)
+	if all != many+1 { // the few are among the many, so they already existed
+		t.Errorf("got %d lines", all)
 	}
 }
 
-// lineCounter counts lines and keeps none.
+// lineCounter is a writer that counts lines.
 type lineCounter int
 
-// Write counts.
+// Write counts the newlines in b.
 func (n *lineCounter) Write(b []byte) (int, error) {
 	*n += lineCounter(bytes.Count(b, []byte("\n")))
 	return len(b), nil
@@ -327,7 +326,7 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More rows than the rate limit lets through: the import cannot end before the signal.
+	// More rows than the rate limit allows: the import cannot end before the signal.
 	fmt.Fprint(in, "product_name,start_date,end_date\n"+strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 1000))
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
@@ -342,8 +341,8 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 	}
 }
 
-// TestSvcWaitsAtTheRateLimit gives svc a service that is over its limit for a
-// second at every third row.
+// TestSvcWaitsAtTheRateLimit runs svc against a service whose rate limit refuses every
+// third row for a second.
 func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -377,20 +376,20 @@ func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 	}
 }
 
-// lockedBuffer is read while it is written.
+// lockedBuffer is a buffer that is safe for concurrent use.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write appends.
+// Write appends to the buffer.
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.b.Write(p)
 }
 
-// ReadFrom appends what a file says until it ends.
+// ReadFrom appends the content of a file until it ends.
 func (l *lockedBuffer) ReadFrom(f *os.File) (int64, error) {
 	buffer := make([]byte, 4096)
 	for total := int64(0); ; {
@@ -402,7 +401,7 @@ func (l *lockedBuffer) ReadFrom(f *os.File) (int64, error) {
 	}
 }
 
-// String is what was written so far.
+// String returns the content so far.
 func (l *lockedBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/internal/version"
 )
 
-// TestOneVersionEverywhere (C20) asks every place that tells the version.
+// TestOneVersionEverywhere compares the version in every place that reports it (C20).
 func TestOneVersionEverywhere(t *testing.T) {
 	t.Parallel()
 	want := version.Release
@@ -23,7 +23,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 	check := func(where, got string) {
 		t.Helper()
 		if got != want {
-			t.Errorf("%s says %q, want %q", where, got, want)
+			t.Errorf("%s reports %q, want %q", where, got, want)
 		}
 	}
 	output := func(cmd *exec.Cmd) string {
@@ -82,17 +82,17 @@ func TestOneVersionEverywhere(t *testing.T) {
 	check("the metrics", found[1])
 }
 
-// TestVersionOfABuildIsSemantic (C20) asks what make build would link: a clone without
-// a tag is a pre-release, and never the bare name of a commit.
+// TestVersionOfABuildIsSemantic checks the version that make build links: a clone
+// without a tag is a pre-release, never a bare commit hash (C20).
 func TestVersionOfABuildIsSemantic(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("../scripts/version").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	// From semver.org, without leading zeros in mind.
+	// From semver.org, but without the check for leading zeros.
 	if text := strings.TrimSpace(string(out)); !regexp.MustCompile(`^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$`).MatchString(text) {
-		t.Errorf("%q is no semantic version", text)
+		t.Errorf("%q is not a semantic version", text)
 	}
 	linked := exec.Command("go", "build", "-ldflags", "-X warranty.example/svc/internal/version.build=1.2.3-dev+abc", "-o", filepath.Join(t.TempDir(), "svc-mcp"), "warranty.example/svc/cmd/svc-mcp")
 	linked.Env = append(os.Environ(), "CGO_ENABLED=0")
