@@ -12,7 +12,7 @@ import (
 	"warranty.example/svc/bench/internal/report"
 )
 
-// run measures everything and prints the report.
+// run measures all operations and prints the report.
 func run(ctx context.Context, o options) error {
 	for _, s := range o.servers {
 		defer s.Close()
@@ -24,7 +24,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := rest(ctx, targets); err != nil {
+	if err := waitIdle(ctx, targets); err != nil {
 		return err
 	}
 	busy := report.Busy()
@@ -35,7 +35,7 @@ func run(ctx context.Context, o options) error {
 	if err := rounds(ctx, o, targets, r); err != nil {
 		return err
 	}
-	if err := fillMemory(ctx, o, targets, r); err != nil {
+	if err := measureMemory(ctx, o, targets, r); err != nil {
 		return err
 	}
 	misses := show(ctx, o, r, fmt.Sprintf("load average %s before and %s after", busy, report.Busy()))
@@ -51,7 +51,12 @@ func run(ctx context.Context, o options) error {
 }
 
 func newReport(o options) *report.Report {
-	r := &report.Report{Records: o.records, Smaller: slices.Sorted(slices.Values(o.growth)), Peaks: map[string]int64{}, PeakAt: peakConnections}
+	r := &report.Report{
+		Records: o.records,
+		Smaller: slices.Sorted(slices.Values(o.growth)),
+		Peaks:   map[string]int64{},
+		PeakAt:  peakConnections,
+	}
 	for _, s := range o.servers {
 		r.Servers = append(r.Servers, report.Server{Name: s.Name(), Title: s.Title()})
 	}
@@ -61,9 +66,9 @@ func newReport(o options) *report.Report {
 	return r
 }
 
-// rest waits until no server computes any more: some have work of their own to do
-// when they start, as svcd looks for warranties that end soon.
-func rest(ctx context.Context, targets []*target) error {
+// waitIdle waits until all servers are idle: some do work at startup, like svcd, which
+// looks for warranties that end soon.
+func waitIdle(ctx context.Context, targets []*target) error {
 	for _, t := range targets {
 		begun := time.Now()
 		for last := time.Duration(-1); ; {
@@ -71,34 +76,33 @@ func rest(ctx context.Context, targets []*target) error {
 			if err != nil {
 				return err
 			}
-			if last >= 0 && now-last < restful {
+			if last >= 0 && now-last < idleCPU {
 				break
 			}
 			last = now
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(restCheck):
+			case <-time.After(idleCheck):
 			}
 		}
-		if waited := time.Since(begun); waited > 2*restCheck {
-			say("%s: busy with itself for %.0f s more", t, waited.Seconds())
+		if waited := time.Since(begun); waited > 2*idleCheck {
+			logf("%s: busy with startup work for %.0f s", t, waited.Seconds())
 		}
 	}
 	return nil
 }
 
-// restful is what a server without work computes at most between two looks at it.
+// A server is idle when it uses less than idleCPU in idleCheck.
 const (
-	restCheck = time.Second
-	restful   = 50 * time.Millisecond
+	idleCheck = time.Second
+	idleCPU   = 50 * time.Millisecond
 )
 
-// warm asks for everything before anything is measured, so that nobody pays in
-// the first round for what is kept in memory later. What an operation costs the
-// second time decides how many may ask for it at once: a stretch of load should end.
+// warm runs every operation before the measurement, so that caches are filled. The CPU
+// time of the second run determines the number of connections.
 func warm(ctx context.Context, o options, targets []*target) error {
-	say("warming up")
+	logf("warming up")
 	for _, t := range targets {
 		for _, op := range t.operations(o) {
 			for range 2 {
@@ -109,27 +113,27 @@ func warm(ctx context.Context, o options, targets []*target) error {
 				if err != nil {
 					return err
 				}
-				t.connections[op.Name] = enough(o, cell.CPU)
+				t.connections[op.Name] = connectionsFor(o, cell.CPU)
 			}
 		}
 	}
 	return nil
 }
 
-// enough is the number of connections, or fewer where that many requests would
-// take far longer than a stretch of load.
-func enough(o options, cost time.Duration) int {
+// connectionsFor returns the number of connections for an operation: fewer than
+// --connections if that many requests would take much longer than --length.
+func connectionsFor(o options, cost time.Duration) int {
 	if cost == 0 {
 		return o.connections
 	}
 	return max(2, min(o.connections, int(4*o.length/cost)))
 }
 
-// rounds measures every operation on every server in turn, again and again: what
-// disturbs the machine for a while disturbs all of them.
+// rounds measures every operation on every server in turn, so that a disturbance of
+// the machine affects all servers.
 func rounds(ctx context.Context, o options, targets []*target, r *report.Report) error {
 	for round := range o.rounds {
-		say("round %d of %d", round+1, o.rounds)
+		logf("round %d of %d", round+1, o.rounds)
 		for _, op := range o.operations {
 			for _, t := range targets {
 				if !t.can(op) {
@@ -153,13 +157,13 @@ func rounds(ctx context.Context, o options, targets []*target, r *report.Report)
 	return nil
 }
 
-// peakConnections ask at once when memory is looked at.
+// peakConnections is the number of connections when memory is measured.
 const peakConnections = 64
 
-// fillMemory asks the full-sized servers by more connections for what takes
-// memory, and notes the most that each of them ever had.
-func fillMemory(ctx context.Context, o options, targets []*target, r *report.Report) error {
-	say("looking at memory")
+// measureMemory sends memory-intensive operations over more connections to the servers
+// with all records, and reads their peak memory.
+func measureMemory(ctx context.Context, o options, targets []*target, r *report.Report) error {
+	logf("measuring memory")
 	for _, t := range targets {
 		if t.set.Records != o.records {
 			continue
@@ -181,20 +185,20 @@ func fillMemory(ctx context.Context, o options, targets []*target, r *report.Rep
 	return nil
 }
 
-// show prints the report and returns how many targets were missed.
+// show prints the report and returns the number of missed targets.
 func show(ctx context.Context, o options, r *report.Report, busy string) int {
 	fmt.Printf("%d records, %d connections, median of %d rounds of %v for each operation and server\n\n%s\n%s\n",
 		o.records, o.connections, o.rounds, o.length, report.Machine(ctx, busy), r.Comparison())
 	if len(r.Smaller) > 0 {
-		fmt.Printf("CPU ms for a request as records grow\n\n%s\n", r.Growth())
+		fmt.Printf("CPU ms per request by number of records\n\n%s\n", r.Growth())
 	}
-	fmt.Printf("Memory, with %d connections at the end\n\n%s\n", r.PeakAt, r.Memory())
+	fmt.Printf("Peak memory, with %d connections\n\n%s\n", r.PeakAt, r.Memory())
 	targets, misses := r.Targets()
-	fmt.Printf("Targets, which are for a million records\n\n%s", targets)
+	fmt.Printf("Targets, for a million records\n\n%s", targets)
 	return misses
 }
 
-// say tells whoever waits what is being done; the report alone goes to standard output.
-func say(format string, args ...any) {
+// logf prints progress to standard error; only the report goes to standard output.
+func logf(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, time.Now().Format(time.TimeOnly)+" "+format+"\n", args...)
 }

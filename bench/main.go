@@ -1,5 +1,5 @@
-// Command bench measures what a request costs svcd, beside those that somebody
-// might take instead. README.md says how, and what is fair about it.
+// Command bench measures the CPU time of requests to svcd and compares it with
+// alternatives. README.md describes the method and its limits.
 package main
 
 import (

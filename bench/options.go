@@ -14,7 +14,7 @@ import (
 	"warranty.example/svc/bench/internal/servers"
 )
 
-// options is what the command line asks for.
+// options are the command line options.
 type options struct {
 	records     int
 	growth      []int
@@ -31,16 +31,16 @@ func parse(args []string) (options, error) {
 	var o options
 	var growth, only, which, folder string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
-	f.IntVar(&o.records, "records", 1_000_000, "records that every server is filled with")
-	f.StringVar(&growth, "growth", "10000,100000", "further sizes for those who are svcd, to see what grows; empty for none")
-	f.StringVar(&which, "servers", strings.Join(serverNames(), ","), "who is measured: "+strings.Join(serverNames(), ", "))
-	f.StringVar(&only, "only", "", "operations to measure, or all: "+strings.Join(operationNames(), ", "))
-	f.IntVar(&o.rounds, "rounds", 5, "rounds; the median of them is reported")
-	f.DurationVar(&o.length, "length", 600*time.Millisecond, "of one stretch of load: one operation of one server in one round")
-	f.IntVar(&o.connections, "connections", 32, "connections that ask at once")
-	f.StringVar(&folder, "data", ".data", "folder for programs, filled databases and logs; it may be deleted at any time")
-	f.BoolVar(&o.check, "check", false, "fail when a target is missed")
-	f.StringVar(&o.profiles, "profile", "", "folder for a CPU profile of svcd for each operation, taken in a round of their own")
+	f.IntVar(&o.records, "records", 1_000_000, "number of records in each server")
+	f.StringVar(&growth, "growth", "10000,100000", "further numbers of records for svcd, to measure growth; empty for none")
+	f.StringVar(&which, "servers", strings.Join(serverNames(), ","), "servers to measure: "+strings.Join(serverNames(), ", "))
+	f.StringVar(&only, "only", "", "operations to measure (default: all): "+strings.Join(operationNames(), ", "))
+	f.IntVar(&o.rounds, "rounds", 5, "number of rounds; the report shows the median")
+	f.DurationVar(&o.length, "length", 600*time.Millisecond, "duration of the load for one operation of one server in one round")
+	f.IntVar(&o.connections, "connections", 32, "number of concurrent connections")
+	f.StringVar(&folder, "data", ".data", "folder for programs, databases and logs; it may be deleted at any time")
+	f.BoolVar(&o.check, "check", false, "fail if a target is missed")
+	f.StringVar(&o.profiles, "profile", "", "folder for CPU profiles of svcd, one per operation, taken in a separate round")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			os.Exit(0)
@@ -48,7 +48,7 @@ func parse(args []string) (options, error) {
 		return o, err
 	}
 	if f.NArg() > 0 || o.rounds < 1 || o.connections < 1 || o.records < 1000 {
-		return o, errors.New("at least 1 round, 1 connection and 1000 records, and no further arguments")
+		return o, errors.New("want at least 1 round, 1 connection and 1000 records, and no arguments")
 	}
 	return o, errors.Join(o.setGrowth(growth), o.setOperations(only), o.setServers(which, servers.Folder(folder)))
 }
@@ -57,7 +57,7 @@ func (o *options) setGrowth(list string) error {
 	for _, text := range words(list) {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1000 || n >= o.records {
-			return fmt.Errorf("--growth: %q is not a number from 1000 to below --records", text)
+			return fmt.Errorf("--growth: %q is not a number that is at least 1000 and less than --records", text)
 		}
 		o.growth = append(o.growth, n)
 	}
@@ -72,7 +72,7 @@ func (o *options) setOperations(list string) error {
 	}
 	for _, name := range words(list) {
 		if !slices.Contains(operationNames(), name) {
-			return fmt.Errorf("--only: there is no operation %q; there are %s", name, strings.Join(operationNames(), ", "))
+			return fmt.Errorf("--only: unknown operation %q; choose from %s", name, strings.Join(operationNames(), ", "))
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func (o *options) setServers(list string, folder servers.Folder) error {
 	for _, name := range words(list) {
 		i := slices.IndexFunc(all, func(s servers.Server) bool { return s.Name() == name })
 		if i < 0 {
-			return fmt.Errorf("--servers: there is no %q; there are %s", name, strings.Join(serverNames(), ", "))
+			return fmt.Errorf("--servers: unknown server %q; choose from %s", name, strings.Join(serverNames(), ", "))
 		}
 		o.servers = append(o.servers, all[i])
 	}
@@ -92,10 +92,16 @@ func (o *options) setServers(list string, folder servers.Folder) error {
 
 func allServers(folder servers.Folder, profiles bool) []servers.Server {
 	svcd := servers.Svcd{Folder: folder, Profiles: profiles}
-	return []servers.Server{svcd, &servers.SvcdPostgres{Svcd: svcd}, servers.PocketBase{Folder: folder}, servers.Bare{Folder: folder}}
+	return []servers.Server{
+		svcd,
+		&servers.SvcdPostgres{Svcd: svcd},
+		servers.PocketBase{Folder: folder},
+		servers.Bare{Folder: folder},
+	}
 }
 
-// sizes are those that a server is measured at: how the others grow is theirs to tell.
+// sizes returns the numbers of records to measure a server with. Growth is only
+// measured for svcd.
 func (o options) sizes(s servers.Server) []int {
 	if _, peer := s.(servers.Peer); peer {
 		return []int{o.records}
@@ -117,7 +123,7 @@ func operationNames() (names []string) {
 	return names
 }
 
-// words are the items of a comma-separated list.
+// words returns the items of a comma-separated list.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }

@@ -11,10 +11,10 @@ import (
 	"warranty.example/svc/bench/internal/proc"
 )
 
-// profile puts every operation's load once more on the servers that can tell
-// what they compute, and keeps what they tell. None of it is measured.
+// profile runs every operation once more on the servers that provide CPU profiles, and
+// saves the profiles. It measures nothing.
 func profile(ctx context.Context, o options, targets []*target) error {
-	if err := os.MkdirAll(o.profiles, 0o755); err != nil { //nolint:gosec // profiles are no secret
+	if err := os.MkdirAll(o.profiles, 0o755); err != nil { //nolint:gosec // profiles are not secret
 		return err
 	}
 	for _, t := range targets {
@@ -26,19 +26,20 @@ func profile(ctx context.Context, o options, targets []*target) error {
 			if err := profileOne(ctx, o, t, op, file); err != nil {
 				return err
 			}
-			say("wrote %s", file)
+			logf("wrote %s", file)
 		}
 	}
 	return nil
 }
 
-// profileLength is what gives a profile of a few hundred samples.
+// profileLength gives a profile of a few hundred samples.
 const profileLength = 4 * time.Second
 
 func profileOne(ctx context.Context, o options, t *target, op load.Operation, file string) error {
 	fetched := make(chan error, 1)
 	go func() {
-		body, err := proc.Fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds()))
+		url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%.0f", t.running.Admin, profileLength.Seconds())
+		body, err := proc.Fetch(ctx, url)
 		if err == nil {
 			err = os.WriteFile(file, body, 0o600)
 		}

@@ -13,7 +13,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// target is one server that runs on one size of data.
+// target is a running server with a number of records.
 type target struct {
 	server      servers.Server
 	set         data.Set
@@ -21,18 +21,18 @@ type target struct {
 	running     *servers.Running
 	connections map[string]int // by operation
 
-	open *stretch // the load that is not accounted for yet
+	open *interval // the last load, whose CPU time is not read yet
 }
 
-// stretch is some load that was put on a target.
-type stretch struct {
+// interval is the load of one operation on a target.
+type interval struct {
 	operation load.Operation
 	before    [2]time.Duration // CPU of the server and of its database
 	result    load.Result
 }
 
-// aftermath is how long a server may go on working for requests that it has
-// answered: svcd writes down their use every three seconds.
+// aftermath is how long a server may work after its responses: svcd writes usage every
+// three seconds.
 const aftermath = 4 * time.Second
 
 func (t *target) String() string { return fmt.Sprintf("%s at %d", t.server.Name(), t.set.Records) }
@@ -58,21 +58,27 @@ func prepare(ctx context.Context, o options) (targets []*target, err error) {
 			if err != nil {
 				return targets, fmt.Errorf("start %s: %w", s.Name(), err)
 			}
-			t := &target{server: s, set: set, audience: audiences[records], running: running, connections: map[string]int{}}
+			t := &target{
+				server:      s,
+				set:         set,
+				audience:    audiences[records],
+				running:     running,
+				connections: map[string]int{},
+			}
 			targets = append(targets, t)
-			say("%s: ready after %.1f s", t, time.Since(begun).Seconds())
+			logf("%s: ready after %.1f s", t, time.Since(begun).Seconds())
 		}
 	}
 	return targets, nil
 }
 
-// can tells whether the server offers the operation at all.
+// can reports whether the server supports an operation.
 func (t *target) can(op load.Operation) bool {
 	_, agents := t.running.API.(load.Agents)
 	return agents || !op.ForAgents
 }
 
-// operations are those that are asked for and that the server offers.
+// operations returns the selected operations that the server supports.
 func (t *target) operations(o options) (list []load.Operation) {
 	for _, op := range o.operations {
 		if t.can(op) {
@@ -82,12 +88,12 @@ func (t *target) operations(o options) (list []load.Operation) {
 	return list
 }
 
-// calls makes an operation's calls.
+// calls returns a function that makes the calls of an operation.
 func (t *target) calls(op load.Operation) func(*rand.Rand) load.Call {
-	return func(dice *rand.Rand) load.Call { return op.Make(t.running.API, t.audience, dice) }
+	return func(rng *rand.Rand) load.Call { return op.Make(t.running.API, t.audience, rng) }
 }
 
-// begin puts one operation's load on the server.
+// begin runs the load of one operation.
 func (t *target) begin(ctx context.Context, op load.Operation, connections int, length time.Duration) error {
 	before, err := t.costs()
 	if err != nil {
@@ -97,11 +103,11 @@ func (t *target) begin(ctx context.Context, op load.Operation, connections int, 
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", t, op.Title, err)
 	}
-	t.open = &stretch{op, before, result}
+	t.open = &interval{op, before, result}
 	return nil
 }
 
-// end says what the load has cost until now.
+// end returns the figures of the last load, with the CPU time up to now.
 func (t *target) end() (report.Cell, error) {
 	after, err := t.costs()
 	if err != nil {
@@ -110,14 +116,18 @@ func (t *target) end() (report.Cell, error) {
 	s := t.open
 	t.open = nil
 	n := time.Duration(len(s.result.Took))
-	return report.Cell{Connections: s.result.Connections, PerSecond: float64(n) / s.result.Elapsed.Seconds(),
-		P50: s.result.Percentile(50), P99: s.result.Percentile(99),
-		CPU: (after[0] - s.before[0]) / n, Database: (after[1] - s.before[1]) / n}, nil
+	return report.Cell{
+		Connections: s.result.Connections,
+		PerSecond:   float64(n) / s.result.Elapsed.Seconds(),
+		P50:         s.result.Percentile(50),
+		P99:         s.result.Percentile(99),
+		CPU:         (after[0] - s.before[0]) / n,
+		Database:    (after[1] - s.before[1]) / n,
+	}, nil
 }
 
-// keep adds the load that is not accounted for yet to the report. It is called
-// when the server's next turn comes: what a server does for its requests after
-// it has answered them costs, too.
+// keep adds the last load to the report. It is called before the next load of the
+// server, so that work after the responses counts too.
 func (t *target) keep(r *report.Report) error {
 	if t.open == nil {
 		return nil
@@ -130,7 +140,7 @@ func (t *target) keep(r *report.Report) error {
 	return err
 }
 
-// costs are the CPU times of the server and of its database.
+// costs returns the CPU times of the server and of its database.
 func (t *target) costs() (c [2]time.Duration, err error) {
 	if c[0], err = t.running.CPU(); err == nil {
 		c[1], err = t.running.DatabaseCPU()

@@ -335,7 +335,7 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // the exit code is looked at
+	_ = cmd.Wait() // the exit code is checked below
 	if code := cmd.ProcessState.ExitCode(); code != 130 || out.String() != "" || !strings.Contains(errs.String(), "Import stopped: ") {
 		t.Errorf("exit code %d, %q, %q", code, out.String(), errs.String())
 	}

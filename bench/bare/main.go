@@ -1,6 +1,6 @@
-// Command bare is the small service that somebody writes who does not take a
-// ready one: net/http, database/sql, encoding/json, and nothing that was not
-// asked for. It limits nobody, keeps no history, logs no request and checks little.
+// Command bare is a small handwritten service for comparison, with net/http,
+// database/sql and encoding/json. It has no rate limits, no history and no log, and
+// validates little.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	file := flag.String("database", "bare.db", "SQLite file that has its schema already")
+	file := flag.String("database", "bare.db", "SQLite file with the schema")
 	listen := flag.String("listen", "127.0.0.1:8080", "address to listen on")
 	flag.Parse()
 	if err := run(*file, *listen); err != nil {
@@ -35,7 +35,7 @@ func run(file, listen string) error {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		_ = server.Shutdown(context.Background()) // it ends ListenAndServe, whatever it says
+		_ = server.Shutdown(context.Background()) // ListenAndServe returns in any case
 	}()
 	if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
 		return err

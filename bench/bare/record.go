@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// record is a warranty as it is stored and shown.
+// record is a warranty as stored and returned.
 type record struct {
 	ID            string   `json:"id"`
 	Reference     string   `json:"reference_number"`
@@ -28,13 +28,14 @@ type record struct {
 	UpdatedAt     string   `json:"updated_at"`
 }
 
-// scan reads the columns of a record, and what follows them.
+// scan reads the columns of a record, and more columns after them.
 func (r *record) scan(scan func(...any) error, more ...any) error {
-	return scan(append([]any{&r.ID, &r.Reference, &r.OwnerID, &r.IssuerID, &r.SellerID, &r.ProductName, &r.Description, &r.SerialNumber, &r.Category, &r.Supplier,
-		&r.SellerName, &r.SellerEmail, &r.StartDate, &r.EndDate, &r.Status, &r.CreatedAt, &r.UpdatedAt}, more...)...)
+	return scan(append([]any{&r.ID, &r.Reference, &r.OwnerID, &r.IssuerID, &r.SellerID, &r.ProductName, &r.Description,
+		&r.SerialNumber, &r.Category, &r.Supplier, &r.SellerName, &r.SellerEmail, &r.StartDate, &r.EndDate, &r.Status,
+		&r.CreatedAt, &r.UpdatedAt}, more...)...)
 }
 
-// show adds what depends on the day and on who looks.
+// show sets the fields that depend on the date and the user.
 func (r *record) show(user string, now time.Time) {
 	today := now.Format(time.DateOnly)
 	switch {
@@ -50,7 +51,11 @@ func (r *record) show(user string, now time.Time) {
 		}
 	}
 	r.Roles = []string{}
-	for _, role := range []struct{ id, name string }{{r.OwnerID, "owner"}, {value(r.SellerID), "seller"}, {r.IssuerID, "issuer"}} {
+	for _, role := range []struct{ id, name string }{
+		{r.OwnerID, "owner"},
+		{value(r.SellerID), "seller"},
+		{r.IssuerID, "issuer"},
+	} {
 		if role.id == user {
 			r.Roles = append(r.Roles, role.name)
 		}

@@ -29,7 +29,7 @@ CREATE TABLE warranties (
   updated_at TEXT NOT NULL
 );
 
--- Who sees what: three columns and OR would sort the whole of a long list for one page.
+-- Who can see a record. Conditions on three columns with OR would sort a whole long list for one page.
 CREATE TABLE members (
   user_id TEXT NOT NULL,
   warranty_id TEXT NOT NULL,

@@ -16,15 +16,15 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// service answers requests from the database.
+// service handles requests.
 type service struct{ *database }
 
-// refusal is an error that the caller hears.
+// refusal is an error with an HTTP status.
 type refusal int
 
 func (r refusal) Error() string { return http.StatusText(int(r)) }
 
-// answered is a response: a value, or JSON that is written already.
+// answered is a response: a value, or encoded JSON.
 type answered struct {
 	status int
 	body   any
@@ -45,7 +45,7 @@ func answer(do handler) http.HandlerFunc {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(a.status)
-		_, _ = w.Write(body) // who has left hears nothing
+		_, _ = w.Write(body) // fails only when the client has disconnected
 	}
 }
 
@@ -60,7 +60,7 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// as finds the user by the token.
+// as authenticates the user by the token.
 func (s service) as(do func(r *http.Request, user string) (answered, error)) handler {
 	return func(r *http.Request) (answered, error) {
 		hash := sha256.Sum256([]byte(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")))
@@ -130,7 +130,7 @@ func (s service) list(r *http.Request, user string) (answered, error) {
 	return answered{http.StatusOK, envelope{Data: list, Pagination: &p}}, rows.Err()
 }
 
-// number is a positive number, or what it is when none is given.
+// number parses a positive number, with a default.
 func number(text string, otherwise int) int {
 	if n, err := strconv.Atoi(text); err == nil && n > 0 {
 		return n
@@ -148,7 +148,8 @@ func (s service) create(r *http.Request, user string) (answered, error) {
 		return answered{}, err
 	}
 	now := time.Now().UTC()
-	w.ID, w.Reference, w.OwnerID, w.IssuerID, w.Status = uuid.Must(uuid.NewV7()).String(), string(reference), user, user, "active"
+	w.ID, w.Reference, w.Status = uuid.Must(uuid.NewV7()).String(), string(reference), "active"
+	w.OwnerID, w.IssuerID = user, user
 	w.CreatedAt = now.Format(time.RFC3339Nano)
 	w.UpdatedAt = w.CreatedAt
 	shown := w
@@ -162,7 +163,7 @@ func (s service) create(r *http.Request, user string) (answered, error) {
 		if key != "" {
 			err := tx.Stmt(s.keyed).QueryRow(user, key).Scan(&response)
 			if !errors.Is(err, sql.ErrNoRows) {
-				return err // nil: the answer of the first time
+				return err // nil: response is that of the first request
 			}
 			if _, err := tx.Stmt(s.keep).Exec(user, key, response); err != nil {
 				return err
@@ -173,7 +174,7 @@ func (s service) create(r *http.Request, user string) (answered, error) {
 	return answered{http.StatusCreated, json.RawMessage(response)}, err
 }
 
-// add inserts a record and shows it to its owner and its seller.
+// add inserts a record and makes it visible to its owner and its seller.
 func (s service) add(tx *sql.Tx, w record) error {
 	people := []string{w.OwnerID}
 	if w.SellerEmail != nil {
@@ -185,8 +186,9 @@ func (s service) add(tx *sql.Tx, w record) error {
 			people = append(people, *w.SellerID)
 		}
 	}
-	if _, err := tx.Stmt(s.insert).Exec(w.ID, w.Reference, w.OwnerID, w.IssuerID, w.SellerID, w.ProductName, w.Description, w.SerialNumber, w.Category, w.Supplier,
-		w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Status, w.CreatedAt, w.UpdatedAt); err != nil {
+	if _, err := tx.Stmt(s.insert).Exec(w.ID, w.Reference, w.OwnerID, w.IssuerID, w.SellerID, w.ProductName, w.Description,
+		w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Status, w.CreatedAt,
+		w.UpdatedAt); err != nil {
 		return err
 	}
 	for _, user := range people {
@@ -227,7 +229,7 @@ func (s service) update(r *http.Request, user string) (answered, error) {
 	return answered{http.StatusOK, envelope{Data: w}}, err
 }
 
-// verify answers anybody who has the reference, and shows little.
+// verify returns the public fields of a record by its reference.
 func (s service) verify(r *http.Request) (answered, error) {
 	var w record
 	var issuer string
@@ -235,6 +237,13 @@ func (s service) verify(r *http.Request) (answered, error) {
 		return answered{}, err
 	}
 	w.show("", time.Now().UTC())
-	return answered{http.StatusOK, envelope{Data: map[string]any{"reference_number": w.Reference, "product_name": w.ProductName, "category": w.Category,
-		"status": w.Status, "start_date": w.StartDate, "end_date": w.EndDate, "issuer": issuer}}}, nil
+	return answered{http.StatusOK, envelope{Data: map[string]any{
+		"reference_number": w.Reference,
+		"product_name":     w.ProductName,
+		"category":         w.Category,
+		"status":           w.Status,
+		"start_date":       w.StartDate,
+		"end_date":         w.EndDate,
+		"issuer":           issuer,
+	}}}, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"strings"
 
 	"github.com/pocketbase/pocketbase/core"
 	"github.com/pocketbase/pocketbase/tools/types"
@@ -9,15 +10,15 @@ import (
 
 const collection = "warranties"
 
-// The rules of the service, in PocketBase's words.
+// The access rules of the service as PocketBase rules.
 const (
 	maySee    = `owner = @request.auth.id || seller = @request.auth.id || issuer = @request.auth.id`
 	mayChange = `owner = @request.auth.id || issuer = @request.auth.id`
 	mayCreate = `@request.auth.id != "" && owner = @request.auth.id && issuer = @request.auth.id`
 )
 
-// prepare makes what a fresh folder needs: the collection, no limits, no logs,
-// and somebody to administer it, who is asked for otherwise.
+// prepare sets up an empty folder: the collection, no limits, no logs, and an
+// administrator, whom PocketBase requires.
 func prepare(app core.App) error {
 	if err := app.RunAllMigrations(); err != nil {
 		return err
@@ -54,7 +55,7 @@ func warranties(users string) *core.Collection {
 	c.ListRule, c.ViewRule = types.Pointer(maySee), types.Pointer(maySee)
 	c.CreateRule, c.UpdateRule, c.DeleteRule = types.Pointer(mayCreate), types.Pointer(mayChange), types.Pointer(mayChange)
 	c.Fields.Add(
-		&core.TextField{Name: "reference_number", Max: 22, AutogeneratePattern: `WR-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}`},
+		&core.TextField{Name: "reference_number", Max: 22, AutogeneratePattern: `WR` + strings.Repeat(`-[0-9A-HJKMNP-TV-Z]{4}`, 4)},
 		&core.RelationField{Name: "owner", CollectionId: users, Required: true},
 		&core.RelationField{Name: "seller", CollectionId: users},
 		&core.RelationField{Name: "issuer", CollectionId: users, Required: true},
@@ -72,9 +73,8 @@ func warranties(users string) *core.Collection {
 		&core.AutodateField{Name: "updated", OnCreate: true, OnUpdate: true},
 	)
 	c.AddIndex("warranties_reference", true, "reference_number", "")
-	// For who sees few records SQLite puts those of the three indexes together; for who
-	// sees many it walks all records from the newest on. It tells them apart once it
-	// has analysed the table.
+	// After ANALYZE, SQLite combines the three indexes for users with few records, and
+	// scans all records from the newest for users with many.
 	for _, person := range []string{"owner", "seller", "issuer"} {
 		c.AddIndex("warranties_"+person, false, person+", created", "")
 	}

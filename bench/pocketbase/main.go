@@ -1,6 +1,5 @@
-// Command pocketbase is PocketBase as a library, with a collection of warranties
-// that has the fields, the rules and the indexes that the service's own records
-// would want there.
+// Command pocketbase is PocketBase as a library, with a collection of warranties that
+// has the same fields and access rules as the service, and suitable indexes.
 package main
 
 import (
@@ -17,9 +16,9 @@ import (
 func main() {
 	app := pocketbase.NewWithConfig(pocketbase.Config{HideStartBanner: true})
 	app.RootCmd.AddCommand(
-		&cobra.Command{Use: "prepare", Short: "make the collections in an empty folder", SilenceUsage: true,
+		&cobra.Command{Use: "prepare", Short: "create the collections in an empty folder", SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error { return prepare(app) }},
-		&cobra.Command{Use: "analyze", Short: "let SQLite learn how the records are spread", SilenceUsage: true,
+		&cobra.Command{Use: "analyze", Short: "run ANALYZE", SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error {
 				_, err := app.NonconcurrentDB().NewQuery("ANALYZE").Execute()
 				return err
@@ -27,8 +26,7 @@ func main() {
 		&cobra.Command{Use: "tokens", Short: "print a token for every user", SilenceUsage: true,
 			RunE: func(*cobra.Command, []string) error { return printTokens(app) }},
 	)
-	// It looks for the driver's version where go.mod does not put one that is pinned
-	// by a replace, and would warn of another one than it gets.
+	// This check does not see the version that a replace directive pins, and would warn.
 	app.OnBootstrap().Unbind(pocketbase.ModerncDepsCheckHookId)
 	app.OnServe().BindFunc(func(e *core.ServeEvent) error {
 		e.Router.GET("/verify/{reference}", verify)
@@ -39,7 +37,7 @@ func main() {
 	}
 }
 
-// verify answers anybody who has the reference, and shows little.
+// verify returns the public fields of a record by its reference.
 func verify(e *core.RequestEvent) error {
 	w, err := e.App.FindFirstRecordByData(collection, "reference_number", e.Request.PathValue("reference"))
 	if err != nil {
@@ -57,9 +55,15 @@ func verify(e *core.RequestEvent) error {
 	case today.After(end.AddDate(0, 0, 1)):
 		status = "expired"
 	}
-	return e.JSON(http.StatusOK, map[string]any{"reference_number": w.GetString("reference_number"), "product_name": w.GetString("product_name"),
-		"category": w.GetString("category"), "status": status, "start_date": w.GetString("start_date"), "end_date": w.GetString("end_date"),
-		"issuer": issuer.GetString("name")})
+	return e.JSON(http.StatusOK, map[string]any{
+		"reference_number": w.GetString("reference_number"),
+		"product_name":     w.GetString("product_name"),
+		"category":         w.GetString("category"),
+		"status":           status,
+		"start_date":       w.GetString("start_date"),
+		"end_date":         w.GetString("end_date"),
+		"issuer":           issuer.GetString("name"),
+	})
 }
 
 func printTokens(app core.App) error {

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// patience is how long a caller waits for an answer.
+// patience is the timeout of a request.
 const patience = 40 * time.Second
 
-// answer is what the service said.
+// answer is a response, or the error instead of one.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
-	err    error // instead of an answer
-	sent   bool  // some of it, at least
+	err    error // instead of a response
+	sent   bool  // at least part of the request was sent
 	took   time.Duration
 }
 
-// outcome is what the caller knows now.
+// outcome returns what the client knows about the request.
 func (a answer) outcome() outcome {
 	var dial *net.OpError
 	switch {
@@ -40,7 +40,7 @@ func (a answer) outcome() outcome {
 	case a.status < 300:
 		return acknowledged
 	case a.status >= 500:
-		return unanswered // a 503 does not say whether the change was made
+		return unanswered // a 503 does not tell whether the change was made
 	}
 	return refused
 }
@@ -56,13 +56,13 @@ func (a answer) String() string {
 	return text
 }
 
-// code is the problem's code, or the status where there is none.
+// code returns the status and error code of a response, for the figures.
 func (a answer) code() string {
 	if a.err != nil {
 		if a.outcome() == refused {
 			return "no connection"
 		}
-		return "no answer"
+		return "no response"
 	}
 	var problem struct {
 		Code string `json:"code"`
@@ -73,7 +73,7 @@ func (a answer) code() string {
 	return fmt.Sprintf("%d %s", a.status, problem.Code)
 }
 
-// data is the field "data" of an answer.
+// data decodes the field "data" of a response.
 func (a answer) data(into any) error {
 	if err := json.Unmarshal(a.body, &struct {
 		Data any `json:"data"`
@@ -83,22 +83,25 @@ func (a answer) data(into any) error {
 	return nil
 }
 
-// front is where clients send their requests: one address or several in turn.
-type front struct {
-	urls   []string
-	next   atomic.Uint64
-	client *http.Client
-	spent  *figures
+// apiClient sends requests to one or several base URLs in turn.
+type apiClient struct {
+	urls    []string
+	next    atomic.Uint64
+	client  *http.Client
+	figures *figures
 }
 
-func newFront(spent *figures, urls ...string) *front {
-	dialer := net.Dialer{Timeout: 5 * time.Second}
-	return &front{urls: urls, spent: spent, client: &http.Client{Timeout: patience, Transport: &http.Transport{
-		MaxIdleConnsPerHost: 64, DialContext: dialer.DialContext, IdleConnTimeout: 30 * time.Second}}}
+func newAPIClient(figures *figures, urls ...string) *apiClient {
+	transport := &http.Transport{
+		MaxIdleConnsPerHost: 64,
+		DialContext:         (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		IdleConnTimeout:     30 * time.Second,
+	}
+	return &apiClient{urls: urls, figures: figures, client: &http.Client{Timeout: patience, Transport: transport}}
 }
 
-// call sends one request.
-func (f *front) call(ctx context.Context, method, path, secret string, body any, headers ...string) answer {
+// call sends a request with a JSON body.
+func (f *apiClient) call(ctx context.Context, method, path, secret string, body any, headers ...string) answer {
 	var content io.Reader
 	if body != nil {
 		text, err := json.Marshal(body)
@@ -111,10 +114,10 @@ func (f *front) call(ctx context.Context, method, path, secret string, body any,
 	return f.send(ctx, method, path, secret, content, headers...)
 }
 
-func (f *front) send(ctx context.Context, method, path, secret string, body io.Reader, headers ...string) answer {
+func (f *apiClient) send(ctx context.Context, method, path, secret string, body io.Reader, headers ...string) answer {
 	base := f.urls[int(f.next.Add(1))%len(f.urls)]
-	// The client sends a request with an Idempotency-Key again by itself when its
-	// connection breaks, and then tells of the last attempt alone.
+	// net/http retries requests with an Idempotency-Key when the connection breaks, and
+	// then returns the error of the last attempt only.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	r, err := http.NewRequestWithContext(ctx, method, base+path, body)
@@ -130,16 +133,23 @@ func (f *front) send(ctx context.Context, method, path, secret string, body io.R
 	begin := time.Now()
 	response, err := f.client.Do(r)
 	if err != nil {
-		return f.spent.count(method, answer{err: err, sent: sent.Load(), took: time.Since(begin)})
+		return f.figures.count(method, answer{err: err, sent: sent.Load(), took: time.Since(begin)})
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	a := answer{status: response.StatusCode, header: response.Header, body: text, err: err, sent: true, took: time.Since(begin)}
-	return f.spent.count(method, a)
+	a := answer{
+		status: response.StatusCode,
+		header: response.Header,
+		body:   text,
+		err:    err,
+		sent:   true,
+		took:   time.Since(begin),
+	}
+	return f.figures.count(method, a)
 }
 
-// upload sends a file.
-func (f *front) upload(ctx context.Context, secret, warranty, name string, content []byte) answer {
+// upload uploads a file.
+func (f *apiClient) upload(ctx context.Context, secret, warranty, name string, content []byte) answer {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	_ = form.WriteField("warranty_id", warranty) // into memory
@@ -159,8 +169,8 @@ type page[T any] struct {
 	} `json:"pagination"`
 }
 
-// all reads every page of a list, and what it says is its total.
-func all[T any](ctx context.Context, f *front, path, secret string) (items []T, total int, err error) {
+// all reads every page of a list, and its total.
+func all[T any](ctx context.Context, f *apiClient, path, secret string) (items []T, total int, err error) {
 	separator := "?"
 	if strings.Contains(path, "?") {
 		separator = "&"

@@ -15,43 +15,43 @@ import (
 	"time"
 )
 
-// bench is what the harness works with.
-type bench struct {
-	svcd     string // the program to break
-	previous string // of the previous release, "" for none
-	planted  string // with faults that can be switched on, "" for none
+// harness is the configuration of a run.
+type harness struct {
+	svcd     string // the svcd to test
+	previous string // svcd of the previous release, or ""
+	planted  string // svcd with planted faults, or ""
 	config   string // docs/haproxy.cfg
-	scratch  string // folder for everything
-	disk     string // folder on a real disk, for images
+	scratch  string // folder for temporary files
+	disk     string // folder on a real disk, for disk images
 	env      []string
-	long     bool // waits as long as it takes to be sure
+	long     bool // stall for minutes instead of seconds
 	figures  *figures
 }
 
-// cluster is a service with all that it runs on.
+// cluster is a service with its database and other processes.
 type cluster struct {
-	*bench
+	*harness
 	dir        string
-	data       string // folder for files and, with SQLite, for the database
+	data       string // the data folder; with SQLite also the database
 	onPostgres bool
 	servers    []*server
-	primary    *postgres // where the harness reads
+	primary    *postgres // the harness reads from it
 	standby    *postgres
-	redis      *part
-	balancer   *part
+	redis      *process
+	balancer   *process
 	proxy      *proxy
 	volume     *volume
-	urls       []string // where clients go
-	parts      []*part
-	databaseOf func() string // as svcd is told, if it is not the primary's
+	urls       []string // base URLs for clients
+	processes  []*process
+	databaseOf func() string // the --database of svcd, if not the primary
 	redisURL   string
 	mailURL    string
 	drain      string
-	starts     int          // of servers
-	probe      func() error // reads something as a client does
+	starts     int          // number of starts of servers
+	probe      func() error // reads like a client
 }
 
-// address is where the harness reads the database.
+// address returns the database that the harness reads.
 func (c *cluster) address() string {
 	if c.onPostgres {
 		return c.primary.url()
@@ -61,25 +61,32 @@ func (c *cluster) address() string {
 
 func (c *cluster) files() string { return filepath.Join(c.data, "files") }
 
-// shape is what a scenario runs on.
+// shape is the topology of a cluster.
 type shape struct {
 	postgres, standby, bouncer, proxied bool
-	replicas                            int // 0 is one
+	replicas                            int // 0 means 1
 	redis, balanced, previous           bool
-	volume                              bool // the data folder is a file system of its own
+	volume                              bool // the data folder is a separate file system
 	drain                               string
 }
 
-// build starts everything.
-func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *cluster, err error) {
-	dir, err := os.MkdirTemp(b.scratch, "torture")
+// build starts a cluster.
+func (h *harness) build(ctx context.Context, s shape, mailURL string) (built *cluster, err error) {
+	dir, err := os.MkdirTemp(h.scratch, "torture")
 	if err != nil {
 		return nil, err
 	}
 	if err := os.Chmod(dir, 0o755); err != nil { // PostgreSQL runs as another user
 		return nil, err
 	}
-	c := &cluster{bench: b, dir: dir, data: filepath.Join(dir, "data"), onPostgres: s.postgres, mailURL: mailURL, drain: s.drain}
+	c := &cluster{
+		harness:    h,
+		dir:        dir,
+		data:       filepath.Join(dir, "data"),
+		onPostgres: s.postgres,
+		mailURL:    mailURL,
+		drain:      s.drain,
+	}
 	defer func() {
 		if err != nil {
 			c.remove()
@@ -89,7 +96,7 @@ func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *clus
 		return nil, err
 	}
 	if s.volume {
-		if c.volume, err = newVolume(b.disk, c.data); err != nil {
+		if c.volume, err = newVolume(h.disk, c.data); err != nil {
 			return nil, err
 		}
 	}
@@ -102,48 +109,50 @@ func (b *bench) build(ctx context.Context, s shape, mailURL string) (built *clus
 		if c.redis, c.redisURL, err = newRedis(dir); err != nil {
 			return nil, err
 		}
-		c.parts = append(c.parts, c.redis)
+		c.processes = append(c.processes, c.redis)
 		if err := c.redis.start(); err != nil {
 			return nil, err
 		}
 	}
-	binary := b.svcd
+	binary := h.svcd
 	if s.previous {
-		binary = b.previous
+		binary = h.previous
 	}
 	for n := range max(1, s.replicas) {
-		server, err := newServer(dir, fmt.Sprint("svcd", n), binary, b.env, c.arguments()...)
+		server, err := newServer(dir, fmt.Sprint("svcd", n), binary, h.env, c.arguments()...)
 		if err != nil {
 			return nil, err
 		}
 		if s.drain != "" {
 			server.env = append(server.env, "SVC_DRAIN="+s.drain)
 		}
-		c.servers, c.parts, c.urls = append(c.servers, server), append(c.parts, server.part), append(c.urls, server.url)
+		c.servers = append(c.servers, server)
+		c.processes = append(c.processes, server.process)
+		c.urls = append(c.urls, server.url)
 		if err := c.startServer(ctx, server); err != nil {
 			return nil, err
 		}
 	}
 	if s.balanced {
 		var url string
-		if c.balancer, url, err = newBalancer(dir, b.config, c.servers); err != nil {
+		if c.balancer, url, err = newBalancer(dir, h.config, c.servers); err != nil {
 			return nil, err
 		}
-		c.parts, c.urls = append(c.parts, c.balancer), []string{url}
+		c.processes, c.urls = append(c.processes, c.balancer), []string{url}
 		if err := c.balancer.start(); err != nil {
 			return nil, err
 		}
-		if err := (&server{part: c.balancer, url: url}).ready(ctx, nil); err != nil {
+		if err := (&server{process: c.balancer, url: url}).ready(ctx, nil); err != nil {
 			return nil, err
 		}
 	}
-	if s.volume { // what was made without a sync belongs to the beginning
+	if s.volume { // sync files that were written without one
 		return c, run("sync", "-f", c.data)
 	}
 	return c, nil
 }
 
-// arguments are those of each svcd.
+// arguments returns the arguments of svcd.
 func (c *cluster) arguments() []string {
 	args := []string{"--data=" + c.data, "--smtp=" + c.mailURL, "--mail-from=warranties@shop.example"}
 	if c.onPostgres {
@@ -168,16 +177,16 @@ func (c *cluster) startServer(ctx context.Context, s *server) error {
 	return s.ready(ctx, c.figures)
 }
 
-// buildPostgres starts the database, and what stands between it and the servers.
+// buildPostgres starts the database and the proxies in front of it.
 func (c *cluster) buildPostgres(ctx context.Context, s shape) (err error) {
 	folder := c.dir
 	if s.volume {
-		folder = c.data // what is cut off must hold everything
+		folder = c.data // a power cut must affect everything
 	}
 	if c.primary, err = newPostgres(ctx, folder); err != nil {
 		return err
 	}
-	c.parts = append(c.parts, c.primary.part)
+	c.processes = append(c.processes, c.primary.process)
 	if err := c.primary.up(ctx); err != nil {
 		return err
 	}
@@ -199,7 +208,7 @@ func (c *cluster) buildPostgres(ctx context.Context, s shape) (err error) {
 		if err != nil {
 			return err
 		}
-		c.parts = append(c.parts, bouncer)
+		c.processes = append(c.processes, bouncer)
 		if err := bouncer.start(); err != nil {
 			return err
 		}
@@ -223,7 +232,7 @@ func (c *cluster) buildStandby(ctx context.Context) (err error) {
 	if c.standby, err = describePostgres(c.primary.bin, c.dir, "standby"); err != nil {
 		return err
 	}
-	c.parts = append(c.parts, c.standby.part)
+	c.processes = append(c.processes, c.standby.process)
 	if err := c.standby.runAs(ctx, filepath.Join(c.primary.bin, "pg_basebackup"), "-D", c.standby.data, "-R", "-X", "stream",
 		"-d", fmt.Sprintf("host=127.0.0.1 port=%d user=postgres application_name=standby", c.primary.port)); err != nil {
 		return err
@@ -231,13 +240,13 @@ func (c *cluster) buildStandby(ctx context.Context) (err error) {
 	if err := c.standby.up(ctx); err != nil {
 		return err
 	}
-	if err := c.tell(ctx, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`); err != nil {
+	if err := c.exec(ctx, `ALTER SYSTEM SET synchronous_standby_names = 'standby'`, `SELECT pg_reload_conf()`); err != nil {
 		return err
 	}
 	if err := until(ctx, "the standby to be synchronous", func() error {
-		state, err := c.ask(ctx, `SELECT coalesce(max(sync_state), 'none') FROM pg_stat_replication`)
+		state, err := c.queryText(ctx, `SELECT coalesce(max(sync_state), 'none') FROM pg_stat_replication`)
 		if err == nil && state != "sync" {
-			err = errors.New("it is " + state)
+			err = errors.New("its state is " + state)
 		}
 		return err
 	}); err != nil {
@@ -245,13 +254,14 @@ func (c *cluster) buildStandby(ctx context.Context) (err error) {
 	}
 	first, second := c.primary.port, c.standby.port
 	c.databaseOf = func() string {
-		return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write", first, second)
+		const format = "postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/postgres?sslmode=disable&target_session_attrs=read-write"
+		return fmt.Sprintf(format, first, second)
 	}
 	return nil
 }
 
-// tell has the primary carry out statements.
-func (c *cluster) tell(ctx context.Context, statements ...string) error {
+// exec executes statements on the primary.
+func (c *cluster) exec(ctx context.Context, statements ...string) error {
 	db, err := openDatabase(c.address())
 	if err != nil {
 		return err
@@ -265,14 +275,14 @@ func (c *cluster) tell(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// ask has the primary answer a question with one text.
-func (c *cluster) ask(ctx context.Context, question string) (text string, err error) {
+// queryText runs a query for one text on the primary. No row is "".
+func (c *cluster) queryText(ctx context.Context, query string) (text string, err error) {
 	db, err := openDatabase(c.address())
 	if err != nil {
 		return "", err
 	}
 	defer db.Close()
-	err = db.QueryRowContext(ctx, question).Scan(&text)
+	err = db.QueryRowContext(ctx, query).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
@@ -288,14 +298,14 @@ func (c *cluster) promote(ctx context.Context) error {
 	if err := c.primary.runAs(ctx, filepath.Join(c.primary.bin, "pg_ctl"), "promote", "-w", "-D", c.primary.data); err != nil {
 		return err
 	}
-	return c.tell(ctx, `ALTER SYSTEM SET synchronous_standby_names = ''`, `SELECT pg_reload_conf()`)
+	return c.exec(ctx, `ALTER SYSTEM SET synchronous_standby_names = ''`, `SELECT pg_reload_conf()`)
 }
 
-// remove ends everything that was started and removes its files.
+// remove kills all processes and removes their files.
 func (c *cluster) remove() {
-	for i := len(c.parts) - 1; i >= 0; i-- {
-		c.parts[i].group(syscall.SIGCONT)
-		c.parts[i].kill()
+	for _, p := range slices.Backward(c.processes) {
+		p.group(syscall.SIGCONT)
+		p.kill()
 	}
 	if c.proxy != nil {
 		c.proxy.close()
@@ -303,10 +313,10 @@ func (c *cluster) remove() {
 	if c.volume != nil {
 		_ = c.volume.remove() // the folder is removed below
 	}
-	_ = os.RemoveAll(c.dir) // scratch
+	_ = os.RemoveAll(c.dir) // temporary files
 }
 
-// pause waits, unless the run is over.
+// pause waits for d or until ctx is done.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -325,7 +335,7 @@ func decode(a answer, into any) error {
 	return json.Unmarshal(a.body, into)
 }
 
-// logs are the last errors that each server has logged.
+// logs returns the last errors in the log of each server.
 func (c *cluster) logs() string {
 	var text strings.Builder
 	for _, s := range c.servers {

@@ -12,7 +12,7 @@ import (
 	_ "github.com/ncruces/go-sqlite3/driver"
 )
 
-// database is what is really there, read past the service.
+// database is a direct connection to the database of the service.
 type database struct{ *sql.DB }
 
 func openDatabase(address string) (database, error) {
@@ -20,7 +20,8 @@ func openDatabase(address string) (database, error) {
 	if strings.HasPrefix(address, "postgres://") {
 		driver = "pgx"
 	} else {
-		address = "file:" + address + "?mode=rw&_pragma=busy_timeout(10000)&_pragma=synchronous(full)" // the power may fail after what it writes
+		// Writes must survive a power cut too.
+		address = "file:" + address + "?mode=rw&_pragma=busy_timeout(10000)&_pragma=synchronous(full)"
 	}
 	db, err := sql.Open(driver, address)
 	if err != nil {
@@ -30,10 +31,10 @@ func openDatabase(address string) (database, error) {
 	return database{db}, nil
 }
 
-// uuid is an id in the form of either database.
+// uuid is an id from either database.
 type uuid string
 
-// Scan reads an id.
+// Scan implements sql.Scanner.
 func (u *uuid) Scan(value any) error {
 	switch v := value.(type) {
 	case nil:
@@ -52,9 +53,9 @@ func (u *uuid) Scan(value any) error {
 	return nil
 }
 
-// each calls a function for every row of a question.
-func (d database) each(ctx context.Context, question string, read func(*sql.Rows) error) error {
-	rows, err := d.QueryContext(ctx, question)
+// each calls read for every row of a query.
+func (d database) each(ctx context.Context, query string, read func(*sql.Rows) error) error {
+	rows, err := d.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
@@ -67,22 +68,22 @@ func (d database) each(ctx context.Context, question string, read func(*sql.Rows
 	return rows.Err()
 }
 
-// accessRow is who may see what, and how.
+// accessRow is a row of the table access.
 type accessRow struct {
 	user, item, parent uuid
 	kind, roles        int
 }
 
-// facts are all that check compares.
+// facts is the content of the database that check compares.
 type facts struct {
-	access    map[uuid]map[uuid]int // by item, then by user: the roles
+	access    map[uuid]map[uuid]int // roles by item and user
 	kinds     map[uuid]int
 	parents   map[uuid]uuid
-	live      map[uuid]string // warranties that are not deleted, and their product
+	live      map[uuid]string // product names of warranties that are not deleted
 	documents map[uuid]storedDocument
-	waiting   []letter // mails that were not sent yet
-	reminded  map[uuid]int
-	children  map[uuid]int // claims and documents of a warranty
+	queued    []email      // emails that are not sent yet
+	reminded  map[uuid]int // number of reminders by warranty
+	children  map[uuid]int // number of claims and documents by warranty
 }
 
 type storedDocument struct {
@@ -91,13 +92,20 @@ type storedDocument struct {
 	size     int64
 }
 
-// read reads everything. Nothing but mails changes meanwhile.
+// read reads everything. Only emails may change meanwhile.
 func (d database) read(ctx context.Context) (f facts, err error) {
-	f = facts{access: map[uuid]map[uuid]int{}, kinds: map[uuid]int{}, parents: map[uuid]uuid{}, live: map[uuid]string{}, documents: map[uuid]storedDocument{},
-		reminded: map[uuid]int{}, children: map[uuid]int{}}
+	f = facts{
+		access:    map[uuid]map[uuid]int{},
+		kinds:     map[uuid]int{},
+		parents:   map[uuid]uuid{},
+		live:      map[uuid]string{},
+		documents: map[uuid]storedDocument{},
+		reminded:  map[uuid]int{},
+		children:  map[uuid]int{},
+	}
 	for _, q := range []struct {
-		question string
-		read     func(*sql.Rows) error
+		query string
+		read  func(*sql.Rows) error
 	}{
 		{`SELECT user_id, kind, item_id, parent_id, roles FROM access`, func(r *sql.Rows) error {
 			var a accessRow
@@ -125,9 +133,9 @@ func (d database) read(ctx context.Context) (f facts, err error) {
 			return err
 		}},
 		{`SELECT address, subject, body FROM mails`, func(r *sql.Rows) error {
-			var l letter
-			err := r.Scan(&l.to, &l.subject, &l.text)
-			f.waiting = append(f.waiting, l)
+			var e email
+			err := r.Scan(&e.to, &e.subject, &e.text)
+			f.queued = append(f.queued, e)
 			return err
 		}},
 		{`SELECT subject_id, count(*) FROM reminders GROUP BY subject_id`, func(r *sql.Rows) error {
@@ -137,7 +145,9 @@ func (d database) read(ctx context.Context) (f facts, err error) {
 			f.reminded[id] = n
 			return err
 		}},
-		{`SELECT warranty_id, count(*) FROM (SELECT warranty_id FROM claims UNION ALL SELECT warranty_id FROM documents) c GROUP BY warranty_id`, func(r *sql.Rows) error {
+		{`SELECT warranty_id, count(*) FROM (
+			SELECT warranty_id FROM claims UNION ALL SELECT warranty_id FROM documents
+		) c GROUP BY warranty_id`, func(r *sql.Rows) error {
 			var id uuid
 			var n int
 			err := r.Scan(&id, &n)
@@ -145,23 +155,23 @@ func (d database) read(ctx context.Context) (f facts, err error) {
 			return err
 		}},
 	} {
-		if err := d.each(ctx, q.question, q.read); err != nil {
-			return f, fmt.Errorf("%s: %w", q.question, err)
+		if err := d.each(ctx, q.query, q.read); err != nil {
+			return f, fmt.Errorf("%s: %w", q.query, err)
 		}
 	}
 	return f, nil
 }
 
-// sound asks SQLite whether its file is in order.
-func (d database) sound(ctx context.Context) error {
-	var said string
-	if err := d.QueryRowContext(ctx, `PRAGMA integrity_check`).Scan(&said); err != nil || said != "ok" {
-		return fmt.Errorf("integrity_check: %s %w", said, err)
+// checkIntegrity runs SQLite's integrity check.
+func (d database) checkIntegrity(ctx context.Context) error {
+	var result string
+	if err := d.QueryRowContext(ctx, `PRAGMA integrity_check`).Scan(&result); err != nil || result != "ok" {
+		return fmt.Errorf("integrity_check: %s %w", result, err)
 	}
 	return nil
 }
 
-// filesIn lists the files of documents in a folder of files, with their sizes.
+// filesIn returns the sizes of the files in a folder of documents, by name.
 func filesIn(folder string) (map[string]int64, error) {
 	found := map[string]int64{}
 	err := filepath.WalkDir(filepath.Join(folder, "complete"), func(path string, entry os.DirEntry, err error) error {

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// volume is a file system of its own, in an image behind a loop device. What the
-// image holds is what a power cut would leave: nothing that was not synced.
+// volume is a file system in an image behind a loop device. The image has the state
+// that a power cut would leave: only synced data.
 type volume struct {
 	image, folder string
 }
 
-// volumeSize is enough for a short life.
+// volumeSize is enough for a few cycles.
 const volumeSize = 400 << 20
 
 func newVolume(dir, folder string) (*volume, error) {
@@ -41,8 +41,7 @@ func newVolume(dir, folder string) (*volume, error) {
 	return v, nil
 }
 
-// mount puts it where it belongs. Without a sync of its own, nothing reaches the
-// image for ten minutes.
+// mount mounts the image. The file system itself syncs only every ten minutes.
 func (v *volume) mount() error {
 	if err := run("mount", "-o", "loop,commit=600", v.image, v.folder); err != nil {
 		return err
@@ -60,23 +59,23 @@ func (v *volume) unmount() error {
 	return run("umount", "-l", v.folder)
 }
 
-// cut replaces the volume by what a power cut would have left of it. Whatever uses
-// it is frozen before, and must be dead after freeze returns.
+// cut simulates a power cut: it copies the image while the processes are frozen, kills
+// them, and mounts the copy.
 func (v *volume) cut(freeze, kill func()) error {
-	left := v.image + ".left"
+	snapshot := v.image + ".snapshot"
 	freeze()
-	err := run("cp", "--sparse=always", v.image, left)
+	err := run("cp", "--sparse=always", v.image, snapshot)
 	kill()
 	if err := errors.Join(err, v.unmount()); err != nil {
 		return err
 	}
-	if err := os.Rename(left, v.image); err != nil {
+	if err := os.Rename(snapshot, v.image); err != nil {
 		return err
 	}
 	return v.mount()
 }
 
-// fill takes all the room that is left, and returns what gives it back.
+// fill uses up the free space, and returns a function that frees it.
 func (v *volume) fill() (empty func() error, err error) {
 	name := filepath.Join(v.folder, "filler")
 	file, err := os.Create(name)
@@ -99,23 +98,23 @@ func (v *volume) fill() (empty func() error, err error) {
 	return func() error { return os.Remove(name) }, nil
 }
 
-// abort makes the file system read-only, as ext4 does after an error of the disk.
+// abort makes the file system read-only, like ext4 does after a disk error.
 func (v *volume) abort() error { return run("mount", "-o", "remount,abort", v.folder) }
 
 func (v *volume) remove() error {
 	return errors.Join(v.unmount(), os.Remove(v.image))
 }
 
-// failSyncs makes every so many'th fsync of a process fail until it is called off.
-func failSyncs(pid, every int, log string) (heal func() error, err error) {
+// failSyncs makes every nth fsync of a process fail until restore is called.
+func failSyncs(pid, every int, log string) (restore func() error, err error) {
 	tracer := exec.Command("strace", "-f", "-qq", "-o", log, "-e", "trace=fsync,fdatasync",
 		"-e", fmt.Sprintf("inject=fsync,fdatasync:error=EIO:when=%d+%d", every, every), "-p", fmt.Sprint(pid))
 	if err := tracer.Start(); err != nil {
 		return nil, err
 	}
 	return func() error {
-		_ = tracer.Process.Signal(syscall.SIGINT) // it ends with the process that it watches
-		_ = tracer.Wait()                         // it tells how it was ended
+		_ = tracer.Process.Signal(syscall.SIGINT) // it may have ended with the process
+		_ = tracer.Wait()                         // an error, because of the signal
 		text, err := os.ReadFile(log)
 		if err == nil && !bytes.Contains(text, []byte("(INJECTED)")) {
 			err = fmt.Errorf("no fsync failed: %s", text[:min(len(text), 300)])
@@ -124,11 +123,11 @@ func failSyncs(pid, every int, log string) (heal func() error, err error) {
 	}, nil
 }
 
-// proxy passes connections on, and can delay or hold what passes.
+// proxy forwards connections and can delay the data.
 type proxy struct {
 	listener net.Listener
 	target   string
-	delay    atomic.Int64 // for each piece, in nanoseconds
+	delay    atomic.Int64 // per read, in nanoseconds
 	mu       sync.Mutex
 	conns    []net.Conn
 }
@@ -145,7 +144,7 @@ func newProxy(target string) (*proxy, error) {
 			if err != nil {
 				return
 			}
-			go p.pass(near)
+			go p.forward(near)
 		}
 	}()
 	return p, nil
@@ -153,7 +152,7 @@ func newProxy(target string) (*proxy, error) {
 
 func (p *proxy) address() string { return p.listener.Addr().String() }
 
-func (p *proxy) pass(near net.Conn) {
+func (p *proxy) forward(near net.Conn) {
 	far, err := net.Dial("tcp", p.target)
 	if err != nil {
 		near.Close()
@@ -165,12 +164,12 @@ func (p *proxy) pass(near net.Conn) {
 	copyTo := func(to, from net.Conn) {
 		defer to.Close()
 		defer from.Close()
-		piece := make([]byte, 32<<10)
+		buffer := make([]byte, 32<<10)
 		for {
-			n, err := from.Read(piece)
+			n, err := from.Read(buffer)
 			if n > 0 {
 				time.Sleep(time.Duration(p.delay.Load()))
-				if _, err := to.Write(piece[:n]); err != nil {
+				if _, err := to.Write(buffer[:n]); err != nil {
 					return
 				}
 			}
@@ -184,7 +183,7 @@ func (p *proxy) pass(near net.Conn) {
 }
 
 func (p *proxy) close() {
-	_ = p.listener.Close() // nothing is lost
+	_ = p.listener.Close() // no more connections are expected
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
@@ -192,8 +191,8 @@ func (p *proxy) close() {
 	}
 }
 
-// newBouncer is PgBouncer in transaction mode before a database.
-func newBouncer(dir string, primary *postgres) (*part, string, error) {
+// newBouncer returns PgBouncer in transaction mode and its URL.
+func newBouncer(dir string, primary *postgres) (*process, string, error) {
 	binary, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		if binary, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
@@ -225,11 +224,11 @@ ignore_startup_parameters = extra_float_digits,options,search_path
 		return nil, "", err
 	}
 	log := filepath.Join(dir, "pgbouncer.log")
-	return &part{name: "pgbouncer", dir: "/", as: as, log: log, command: []string{binary, config}},
-		fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable&default_query_exec_mode=cache_describe", port), nil
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable&default_query_exec_mode=cache_describe", port)
+	return &process{name: "pgbouncer", dir: "/", as: as, log: log, command: []string{binary, config}}, url, nil
 }
 
-// missing tells which of some programs are missing.
+// missing returns the programs that are not installed.
 func missing(programs ...string) (names []string) {
 	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {

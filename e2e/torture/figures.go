@@ -10,27 +10,33 @@ import (
 	"time"
 )
 
-// figures are what a run has seen.
+// figures are the statistics of a run.
 type figures struct {
 	mu       sync.Mutex
 	Cycles   map[string]int // by scenario
 	Requests int
-	Acked    int            // writes
-	Codes    map[string]int // of answers that are not success
-	Checked  map[string]int // what was read back, by kind
-	Resolved map[string]int // unanswered writes that were made, and that were not
-	Again    int            // mails that arrived twice with the same Message-ID, after a crash
+	Acked    int            // acknowledged writes
+	Codes    map[string]int // responses other than success
+	Checked  map[string]int // compared items, by kind
+	Resolved map[string]int // writes without a response, by result
+	Again    int            // emails that arrived twice with the same Message-ID, after a crash
 	Restarts map[string][]time.Duration
 	Gaps     map[string][]time.Duration // longest time without an acknowledged write, by scenario
 
-	faults  []string // answers of 500, which must not be
+	faults  []string // responses with status 500, which are findings
 	lastAck time.Time
 	gap     time.Duration
 }
 
 func newFigures() *figures {
-	return &figures{Cycles: map[string]int{}, Codes: map[string]int{}, Checked: map[string]int{}, Resolved: map[string]int{},
-		Restarts: map[string][]time.Duration{}, Gaps: map[string][]time.Duration{}}
+	return &figures{
+		Cycles:   map[string]int{},
+		Codes:    map[string]int{},
+		Checked:  map[string]int{},
+		Resolved: map[string]int{},
+		Restarts: map[string][]time.Duration{},
+		Gaps:     map[string][]time.Duration{},
+	}
 }
 
 func (f *figures) count(method string, a answer) answer {
@@ -51,7 +57,7 @@ func (f *figures) count(method string, a answer) answer {
 	return a
 }
 
-// internal are the answers of 500 since it was asked last.
+// internal returns the responses with status 500 since the last call.
 func (f *figures) internal() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,14 +66,14 @@ func (f *figures) internal() []string {
 	return faults
 }
 
-// watch begins to look for the longest time without an acknowledged write.
+// watch starts measuring the longest time without an acknowledged write.
 func (f *figures) watch() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lastAck, f.gap = time.Now(), 0
 }
 
-// watched ends what watch began.
+// watched ends the measurement that watch started.
 func (f *figures) watched(scenario string) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,13 +88,20 @@ func (f *figures) add(into map[string]int, what string, n int) {
 	into[what] += n
 }
 
+// repeated records how often an email arrived again.
+func (f *figures) repeated(n int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.Again = max(f.Again, n)
+}
+
 func (f *figures) restarted(what string, took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.Restarts[what] = append(f.Restarts[what], took)
 }
 
-// print writes the figures for people.
+// print writes the figures as text.
 func (f *figures) print(w io.Writer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,15 +116,16 @@ func (f *figures) print(w io.Writer) {
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			sorted := slices.Sorted(slices.Values(all[key]))
 			ms := func(d time.Duration) int64 { return d.Milliseconds() }
-			fmt.Fprintf(w, "  %-28s %4d times, median %d ms, longest %d ms\n", key, len(sorted), ms(sorted[len(sorted)/2]), ms(sorted[len(sorted)-1]))
+			fmt.Fprintf(w, "  %-28s %4d times, median %d ms, longest %d ms\n",
+				key, len(sorted), ms(sorted[len(sorted)/2]), ms(sorted[len(sorted)-1]))
 		}
 	}
 	list("Cycles", f.Cycles)
-	fmt.Fprintf(w, "Requests: %d, of which %d acknowledged writes\n", f.Requests, f.Acked)
-	list("Answers that were not a success", f.Codes)
+	fmt.Fprintf(w, "Requests: %d, including %d acknowledged writes\n", f.Requests, f.Acked)
+	list("Responses other than success", f.Codes)
 	list("Read back and compared", f.Checked)
-	list("Writes without an answer", f.Resolved)
-	fmt.Fprintf(w, "Mails that came again with the same Message-ID after a crash: %d\n", f.Again)
+	list("Writes without a response", f.Resolved)
+	fmt.Fprintf(w, "Emails that arrived again with the same Message-ID after a crash: %d\n", f.Again)
 	times("Start until ready", f.Restarts)
 	times("Longest time without an acknowledged write", f.Gaps)
 }

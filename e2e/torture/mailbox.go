@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// letter is a mail that arrived.
-type letter struct{ to, subject, id, text string }
+// email is an email that arrived.
+type email struct{ to, subject, id, text string }
 
-// mailbox is a mail server that keeps what it is given. It outlives every fault.
+// mailbox is a mail server that keeps all emails. Faults do not affect it.
 type mailbox struct {
 	listener net.Listener
 	mu       sync.Mutex
-	letters  []letter
+	emails   []email
 }
 
 func newMailbox() (*mailbox, error) {
@@ -46,7 +46,8 @@ func newMailbox() (*mailbox, error) {
 
 func (m *mailbox) url() string { return "smtp://" + m.listener.Addr().String() }
 
-// serve speaks as much SMTP as a sender needs. A mail is kept before it is answered.
+// serve implements the part of SMTP that a sender needs. It stores an email before it
+// acknowledges it.
 func (m *mailbox) serve(conn net.Conn) {
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	in := bufio.NewReader(conn)
@@ -90,37 +91,37 @@ func (m *mailbox) serve(conn net.Conn) {
 }
 
 func (m *mailbox) keep(to, text string) {
-	l := letter{to: to, text: text}
+	e := email{to: to, text: text}
 	if parsed, err := mail.ReadMessage(strings.NewReader(text)); err == nil {
-		l.subject, _ = new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")) // shown as it is otherwise
-		l.id = parsed.Header.Get("Message-Id")
+		e.subject, _ = new(mime.WordDecoder).DecodeHeader(parsed.Header.Get("Subject")) // on an error it stays encoded
+		e.id = parsed.Header.Get("Message-Id")
 		body := parsed.Body
 		if strings.EqualFold(parsed.Header.Get("Content-Transfer-Encoding"), "quoted-printable") {
 			body = quotedprintable.NewReader(body)
 		}
 		if plain, err := io.ReadAll(body); err == nil {
-			l.text = string(plain)
+			e.text = string(plain)
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.letters = append(m.letters, l)
+	m.emails = append(m.emails, e)
 }
 
-// all is what arrived so far.
-func (m *mailbox) all() []letter {
+// all returns the emails that have arrived so far.
+func (m *mailbox) all() []email {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.letters)
+	return slices.Clone(m.emails)
 }
 
-var codeInLetter = regexp.MustCompile(`(?m)^    (\S+)\r?$`)
+var codePattern = regexp.MustCompile(`(?m)^    (\S+)\r?$`)
 
-// code waits for a mail and is the code in it.
+// code waits for an email and returns the code in it.
 func (m *mailbox) code(ctx context.Context, to, subject string) (string, error) {
 	for range 600 {
-		for _, l := range m.all() {
-			if found := codeInLetter.FindStringSubmatch(l.text); found != nil && l.to == to && l.subject == subject {
+		for _, e := range m.all() {
+			if found := codePattern.FindStringSubmatch(e.text); found != nil && e.to == to && e.subject == subject {
 				return found[1], nil
 			}
 		}
@@ -130,5 +131,5 @@ func (m *mailbox) code(ctx context.Context, to, subject string) (string, error) 
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-	return "", fmt.Errorf("no mail %q to %s within a minute", subject, to)
+	return "", fmt.Errorf("no email %q to %s within a minute", subject, to)
 }

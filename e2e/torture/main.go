@@ -1,6 +1,6 @@
 // Command torture tries to make the service lose data. It keeps a model of every
-// write that was acknowledged, breaks something, and reads everything back.
-// docs/reliability.md tells what it has shown.
+// acknowledged write, injects a fault, and reads everything back. docs/reliability.md
+// has the results.
 package main
 
 import (
@@ -30,26 +30,26 @@ func main() {
 	}
 }
 
-// command is main with an error.
+// command runs torture with command line arguments.
 func command(ctx context.Context, args []string) error {
-	b := &bench{figures: newFigures()}
+	h := &harness{figures: newFigures()}
 	flags := flag.NewFlagSet("torture", flag.ContinueOnError)
-	length := flags.Duration("for", time.Minute, "how long to go on")
-	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "where chance begins")
-	only := flags.String("only", "", "scenarios, with commas between; a name ending in / stands for all that begin so")
-	short := flags.Bool("short", false, "the scenarios of the short version")
+	length := flags.Duration("for", time.Minute, "how long to run")
+	seed := flags.Uint64("seed", uint64(time.Now().UnixNano()), "seed of the random choices")
+	only := flags.String("only", "", "comma-separated scenarios; a name ending in / selects all with this prefix")
+	short := flags.Bool("short", false, "only the scenarios of the short version")
 	list := flags.Bool("list", false, "list the scenarios")
-	replay := flags.String("replay", "", "carry out a history that an earlier run has written")
-	cycles := flags.Int("cycles", 4, "cycles on one cluster before another one is made")
-	flags.StringVar(&b.svcd, "svcd", "", "the program to break")
-	flags.StringVar(&b.previous, "previous", "", "the program of the previous release")
-	flags.StringVar(&b.planted, "planted", "", "the program with faults that can be switched on")
-	flags.StringVar(&b.config, "haproxy", "docs/haproxy.cfg", "the balancer's configuration")
-	flags.StringVar(&b.scratch, "scratch", os.TempDir(), "folder for all files")
-	flags.StringVar(&b.disk, "disk", "", "folder for images of disks (the same)")
-	flags.BoolVar(&b.long, "long", false, "stall for minutes, not for seconds")
-	plant := flags.String("plant", "", "switch a planted fault on")
-	source := flags.String("build-planted", "", "build the program with planted faults from the sources in this folder")
+	replay := flags.String("replay", "", "replay a history that an earlier run has written")
+	cycles := flags.Int("cycles", 4, "number of cycles on one cluster before a new one is built")
+	flags.StringVar(&h.svcd, "svcd", "", "the svcd to test")
+	flags.StringVar(&h.previous, "previous", "", "svcd of the previous release")
+	flags.StringVar(&h.planted, "planted", "", "svcd with planted faults")
+	flags.StringVar(&h.config, "haproxy", "docs/haproxy.cfg", "HAProxy configuration")
+	flags.StringVar(&h.scratch, "scratch", os.TempDir(), "folder for temporary files")
+	flags.StringVar(&h.disk, "disk", "", "folder for disk images (default: --scratch)")
+	flags.BoolVar(&h.long, "long", false, "stall for minutes instead of seconds")
+	plant := flags.String("plant", "", "enable a planted fault")
+	source := flags.String("build-planted", "", "build svcd with planted faults from the sources in this folder")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -60,16 +60,16 @@ func command(ctx context.Context, args []string) error {
 		return nil
 	}
 	if *source != "" {
-		return buildPlanted(*source, os.TempDir(), b.planted)
+		return buildPlanted(*source, os.TempDir(), h.planted)
 	}
-	if b.svcd == "" {
-		return errors.New("--svcd is missing")
+	if h.svcd == "" {
+		return errors.New("--svcd is required")
 	}
-	if b.disk == "" {
-		b.disk = b.scratch
+	if h.disk == "" {
+		h.disk = h.scratch
 	}
-	for _, path := range []*string{&b.svcd, &b.previous, &b.planted, &b.config, &b.scratch, &b.disk} {
-		if *path != "" { // each process has a working folder of its own
+	for _, path := range []*string{&h.svcd, &h.previous, &h.planted, &h.config, &h.scratch, &h.disk} {
+		if *path != "" { // each process has its own working folder
 			absolute, err := filepath.Abs(*path)
 			if err != nil {
 				return err
@@ -78,43 +78,45 @@ func command(ctx context.Context, args []string) error {
 		}
 	}
 	if *plant != "" {
-		b.svcd, b.env = b.planted, append(b.env, "SVC_PLANTED="+*plant)
+		h.svcd, h.env = h.planted, append(h.env, "SVC_PLANTED="+*plant)
 	}
 	if *replay != "" {
-		return b.replay(ctx, *replay)
+		return h.replay(ctx, *replay)
 	}
-	chosen, err := choose(b, *only, *short)
+	chosen, err := choose(h, *only, *short)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(chosen, func(s scenario) bool { return s.name == "postgres/drop" }) && os.Getenv("TORTURE_NETWORK") == "" {
-		return ownNetwork(ctx, args)
+	drops := slices.ContainsFunc(chosen, func(s scenario) bool { return s.name == "postgres/drop" })
+	if drops && os.Getenv("TORTURE_NETWORK") == "" {
+		return inNetworkNamespace(ctx, args)
 	}
 	fmt.Printf("seed %d, %d scenarios, %v\n", *seed, len(chosen), *length)
 	begin, failures := time.Now(), 0
-	for round := uint64(0); time.Since(begin) < *length && ctx.Err() == nil && failures < enoughFailures; round++ {
+	for round := uint64(0); time.Since(begin) < *length && ctx.Err() == nil && failures < maxFailures; round++ {
 		s := chosen[int(round)%len(chosen)]
-		if err := b.round(ctx, s, *seed+round, *cycles); err != nil && ctx.Err() == nil {
+		if err := h.round(ctx, s, *seed+round, *cycles); err != nil && ctx.Err() == nil {
 			fmt.Printf("FAILED %v\n", err)
 			failures++
 		}
 	}
-	b.figures.print(os.Stdout)
+	h.figures.print(os.Stdout)
 	if failures > 0 {
-		return fmt.Errorf("%d rounds failed, with seed %d", failures, *seed)
+		return fmt.Errorf("%d rounds failed, seed %d", failures, *seed)
 	}
-	if err := ctx.Err(); err != nil || len(b.figures.Cycles) == 0 {
-		return errors.Join(err, errors.New("it was ended before it was over"))
+	if err := ctx.Err(); err != nil || len(h.figures.Cycles) == 0 {
+		return errors.Join(err, errors.New("interrupted"))
 	}
-	fmt.Printf("Lost 0, doubled 0, half 0, 500 0, in %v and %d of %d scenarios, with seed %d.\n", time.Since(begin).Round(time.Second), len(b.figures.Cycles), len(scenarios), *seed)
+	fmt.Printf("Lost 0, doubled 0, half 0, status 500 0, in %v and %d of %d scenarios, seed %d.\n",
+		time.Since(begin).Round(time.Second), len(h.figures.Cycles), len(scenarios), *seed)
 	return nil
 }
 
-// enoughFailures end a run: there is enough to look at.
-const enoughFailures = 5
+// maxFailures ends a run early.
+const maxFailures = 5
 
-// choose is the scenarios of a run. One that cannot be had is named and left out.
-func choose(b *bench, only string, short bool) (chosen []scenario, err error) {
+// choose returns the scenarios of a run. It prints and skips those that cannot run.
+func choose(h *harness, only string, short bool) (chosen []scenario, err error) {
 	wanted := strings.Split(only, ",")
 	for _, s := range scenarios {
 		fits := func(name string) bool {
@@ -127,81 +129,106 @@ func choose(b *bench, only string, short bool) (chosen []scenario, err error) {
 		switch {
 		case s.root && os.Geteuid() != 0:
 			lacks = append(lacks, "root")
-		case s.shape.previous && b.previous == "":
+		case s.shape.previous && h.previous == "":
 			lacks = append(lacks, "--previous")
-		case s.name == "replicas/clock" && b.planted == "":
+		case s.name == "replicas/clock" && h.planted == "":
 			lacks = append(lacks, "--planted")
 		}
 		if len(lacks) > 0 {
-			fmt.Printf("%s is left out: it needs %s\n", s.name, strings.Join(lacks, ", "))
+			fmt.Printf("skipping %s: it needs %s\n", s.name, strings.Join(lacks, ", "))
 			continue
 		}
 		chosen = append(chosen, s)
 	}
 	if len(chosen) == 0 {
-		return nil, errors.New("no scenario is left")
+		return nil, errors.New("no scenario can run")
 	}
 	return chosen, nil
 }
 
-// ownNetwork runs the harness again in a network of its own, where packets can be
-// dropped without harm to others.
-func ownNetwork(ctx context.Context, args []string) error {
+// inNetworkNamespace runs the harness again in a network namespace, where it can drop
+// packets without affecting other programs.
+func inNetworkNamespace(ctx context.Context, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "unshare", append([]string{"--net", "sh", "-c", `ip link set lo up && exec "$0" "$@"`, self}, args...)...)
+	inner := []string{"--net", "sh", "-c", `ip link set lo up && exec "$0" "$@"`, self}
+	cmd := exec.CommandContext(ctx, "unshare", append(inner, args...)...)
 	cmd.Stdout, cmd.Stderr, cmd.Env = os.Stdout, os.Stderr, append(os.Environ(), "TORTURE_NETWORK=own")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	return cmd.Run()
 }
 
-// Sizes of a town.
+// Sizes of a workload.
 const (
-	accounts = 4
-	workers  = 8
+	accountCount = 4
+	workerCount  = 8
 )
 
-// round makes a cluster and breaks it a few times. What is found is an error.
-func (b *bench) round(ctx context.Context, s scenario, seed uint64, cycles int) error {
-	found, err := b.hunt(ctx, s, seed, cycles)
+// round runs a scenario on a new cluster. Findings are an error.
+func (h *harness) round(ctx context.Context, s scenario, seed uint64, cycles int) error {
+	found, err := h.search(ctx, s, seed, cycles)
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	return b.report(ctx, s, seed, found)
+	return h.report(ctx, s, seed, found)
 }
 
-// hunt makes a cluster and breaks it until something is found, a few times at most.
-func (b *bench) hunt(ctx context.Context, s scenario, seed uint64, cycles int) ([]finding, error) {
+// newWorkload builds a cluster and registers accounts.
+func (h *harness) newWorkload(ctx context.Context, s scenario, seed uint64) (
+	l *workload, c *cluster, remove func(), err error,
+) {
 	mailbox, err := newMailbox()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	c, err = h.build(ctx, s.shape, mailbox.url())
+	if err != nil {
+		_ = mailbox.listener.Close() // the first error matters
+		return nil, nil, nil, fmt.Errorf("%s: build: %w", s.name, err)
+	}
+	remove = func() {
+		c.remove()
+		_ = mailbox.listener.Close() // nothing is pending
+	}
+	built := c.starts
+	l = &workload{
+		ctx:     ctx,
+		seed:    seed,
+		model:   newModel(),
+		api:     newAPIClient(h.figures, c.urls...),
+		figures: h.figures,
+		mailbox: mailbox,
+		older:   s.shape.previous,
+		crashes: func() int { return c.starts - built },
+	}
+	if err := l.register(accountCount); err != nil {
+		remove()
+		return nil, nil, nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	c.probe = l.readAll
+	return l, c, remove, nil
+}
+
+// search runs cycles of a scenario on a new cluster until it finds something.
+func (h *harness) search(ctx context.Context, s scenario, seed uint64, cycles int) ([]finding, error) {
+	l, c, remove, err := h.newWorkload(ctx, s, seed)
 	if err != nil {
 		return nil, err
 	}
-	defer mailbox.listener.Close()
-	c, err := b.build(ctx, s.shape, mailbox.url())
-	if err != nil {
-		return nil, fmt.Errorf("%s: build: %w", s.name, err)
-	}
-	defer c.remove()
-	built := c.starts
-	t := &town{ctx: ctx, seed: seed, model: newModel(), front: newFront(b.figures, c.urls...), figures: b.figures, mailbox: mailbox, older: s.shape.previous}
-	if err := t.settle(accounts); err != nil {
-		return nil, fmt.Errorf("%s: %w", s.name, err)
-	}
-	c.probe = t.readAll
-	t.crashes = func() int { return c.starts - built }
-	var crew []*worker
-	for n := range workers {
-		crew = append(crew, t.newWorker(n))
+	defer remove()
+	var workers []*worker
+	for n := range workerCount {
+		workers = append(workers, l.newWorker(n))
 	}
 	rng := rand.New(rand.NewPCG(seed, 999))
 	if s.once {
 		cycles = 1
 	}
 	for cycle := range cycles {
-		err := b.cycle(ctx, s, c, t, crew, rng)
-		if found := t.found(); len(found) > 0 {
+		err := h.cycle(ctx, s, c, l, workers, rng)
+		if found := l.found(); len(found) > 0 {
 			found[0].logs = c.logs()
 			return found, nil
 		}
@@ -215,54 +242,57 @@ func (b *bench) hunt(ctx context.Context, s scenario, seed uint64, cycles int) (
 	return nil, nil
 }
 
-// cycle lets clients work, breaks something meanwhile, and reads everything back.
-func (b *bench) cycle(ctx context.Context, s scenario, c *cluster, t *town, crew []*worker, rng *rand.Rand) error {
+// cycle injects a fault while the workers run, and reads everything back.
+func (h *harness) cycle(
+	ctx context.Context, s scenario, c *cluster, l *workload, workers []*worker, rng *rand.Rand,
+) error {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	t.strict.Store(s.strict)
-	for _, w := range crew {
+	l.strict.Store(s.strict)
+	for _, w := range workers {
 		wg.Go(func() { w.run(stop) })
 	}
 	pause(ctx, between(rng, 300*time.Millisecond, 900*time.Millisecond))
-	b.figures.watch()
-	// The next start looks again whom to remind.
-	if err := c.tell(ctx, `DELETE FROM milestones`); err != nil {
+	h.figures.watch()
+	// The next start checks for due reminders again.
+	if err := c.exec(ctx, `DELETE FROM milestones`); err != nil {
 		close(stop)
 		wg.Wait()
 		return err
 	}
-	begin, starts := t.model.since(), c.starts
+	begin, starts := l.model.since(), c.starts
 	err := s.fault(ctx, c, rng)
-	t.model.noteFault(s.name, fmt.Sprintf("over after %v", t.model.since()-begin))
+	l.model.noteFault(s.name, fmt.Sprintf("ended after %v", l.model.since()-begin))
 	pause(ctx, between(rng, 200*time.Millisecond, 500*time.Millisecond))
-	gap := b.figures.watched(s.name)
-	t.strict.Store(false)
+	gap := h.figures.watched(s.name)
+	l.strict.Store(false)
 	close(stop)
 	wg.Wait()
 	var down downError
 	if errors.As(err, &down) {
-		t.find("down", "service", "it does not start again: %v", err)
+		l.find("down", "service", "it does not start again: %v", err)
 	}
 	if err != nil {
 		return err
 	}
-	for _, text := range b.figures.internal() {
-		t.find("500", "service", "%s", text)
+	for _, text := range h.figures.internal() {
+		l.find("500", "service", "%s", text)
 	}
-	b.figures.add(b.figures.Cycles, s.name, 1)
-	if c.starts > starts { // who starts reminds
-		t.remindedBefore = begin
+	h.figures.add(h.figures.Cycles, s.name, 1)
+	if c.starts > starts { // a start sends due reminders
+		l.remindedBefore = begin
 	}
-	begin = t.model.since()
-	if err := t.check(ctx, c); err != nil {
+	begin = l.model.since()
+	if err := l.check(ctx, c); err != nil {
 		return fmt.Errorf("reading back: %w", err)
 	}
-	fmt.Printf("%-24s %d records, %d ms without a write, read back in %d ms\n", s.name, len(t.model.records), gap.Milliseconds(), (t.model.since() - begin).Milliseconds())
+	fmt.Printf("%-24s %d records, %d ms without a write, read back in %d ms\n",
+		s.name, len(l.model.records), gap.Milliseconds(), (l.model.since() - begin).Milliseconds())
 	return ctx.Err()
 }
 
-// report prints what was found, and writes a history that shows it.
-func (b *bench) report(ctx context.Context, s scenario, seed uint64, found []finding) error {
+// report returns the findings as an error, and writes a history that reproduces the first.
+func (h *harness) report(ctx context.Context, s scenario, seed uint64, found []finding) error {
 	logs := found[0].logs
 	slices.SortStableFunc(found, func(a, b finding) int { return len(a.history) - len(b.history) })
 	var text strings.Builder
@@ -277,27 +307,28 @@ func (b *bench) report(ctx context.Context, s scenario, seed uint64, found []fin
 			fmt.Fprintf(&text, "    %s\n", step)
 		}
 	}
-	fmt.Fprintf(&text, "The last errors of the servers:\n%s", logs)
-	file := filepath.Join(b.scratch, fmt.Sprintf("torture-%d.json", seed))
+	fmt.Fprintf(&text, "Last errors of the servers:\n%s", logs)
+	file := filepath.Join(h.scratch, fmt.Sprintf("torture-%d.json", seed))
 	if err := writeHistory(file, s.name, seed, found[0]); err != nil {
 		return err
 	}
-	// It may take many tries on clusters of their own; the file is there in any case.
-	fmt.Printf("found something, looking for the shortest history of it\n")
-	trying, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	// This may take many attempts on new clusters; the file exists in any case.
+	fmt.Println("found a violation, looking for the shortest history that reproduces it")
+	limited, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	shortest, err := b.shortest(trying, s, history{Scenario: s.name, Seed: seed, What: found[0].what, Steps: found[0].history})
+	shortest, err := h.shortest(limited, s,
+		history{Scenario: s.name, Seed: seed, What: found[0].what, Steps: found[0].history})
 	switch {
 	case err != nil:
-		fmt.Fprintf(&text, "It could not be tried again: %v\n", err)
+		fmt.Fprintf(&text, "The replay failed: %v\n", err)
 	case shortest == nil:
-		fmt.Fprintf(&text, "One step after the other, the first of them does not show again: it takes the load, with the seed.\n")
+		fmt.Fprintf(&text, "A sequential replay does not reproduce the first finding: run the scenario with the seed.\n")
 	default:
-		fmt.Fprintf(&text, "The shortest history that shows the first of them:\n")
+		fmt.Fprintf(&text, "The shortest history that reproduces the first finding:\n")
 		for _, step := range shortest {
 			fmt.Fprintf(&text, "    %s\n", step)
 		}
 	}
-	fmt.Fprintf(&text, "Again: scripts/torture --replay %s", file)
+	fmt.Fprintf(&text, "To replay: scripts/torture --replay %s", file)
 	return errors.New(text.String())
 }

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// outcome is what a caller knows about a request after it.
+// outcome is what a client knows about a request.
 type outcome int
 
 const (
-	acknowledged outcome = iota // it was done
-	refused                     // it was not done
-	unanswered                  // it may have been done
+	acknowledged outcome = iota // the change was made
+	refused                     // the change was not made
+	unanswered                  // the change may have been made
 )
 
 func (o outcome) String() string { return [...]string{"acknowledged", "refused", "unanswered"}[o] }
 
-// step is one thing that happens: a request of a client, or a fault. A list of
-// steps is a history that can be carried out again.
+// step is a request of a client, or a fault. A list of steps can be replayed.
 type step struct {
 	Kind    string `json:"kind"`
-	Account int    `json:"account,omitempty"` // who does it
-	Subject string `json:"subject,omitempty"` // key of the record or the token
-	N       int    `json:"n,omitempty"`       // what else it needs: a choice, a size
-	Item    string `json:"item,omitempty"`    // key of the document, the claim
+	Account int    `json:"account,omitempty"` // the account that sends it
+	Subject string `json:"subject,omitempty"` // key of the record or token
+	N       int    `json:"n,omitempty"`       // source of choices and sizes
+	Item    string `json:"item,omitempty"`    // key of the document or claim
 
-	// What came of it, for people.
+	// The result, for reports.
 	At      time.Duration `json:"at"`
 	Outcome string        `json:"outcome,omitempty"`
 	Answer  string        `json:"answer,omitempty"`
@@ -43,19 +42,19 @@ func (s step) String() string {
 	return text + "  " + s.Outcome + "  " + s.Answer
 }
 
-// account is a person of the model.
+// account is an account in the model.
 type account struct {
 	n               int
 	id, email, name string
 	session         string
 }
 
-// content is what an owner has written into a record. Two are equal when nothing differs.
+// content is the part of a record that updates change.
 type content struct {
 	Product, Category, Start, End, Standing string
 }
 
-// record is a warranty of the model. One worker at a time uses it.
+// record is a warranty in the model. One worker at a time uses it.
 type record struct {
 	key     string
 	id      string
@@ -66,19 +65,19 @@ type record struct {
 	etag    string
 	deleted bool
 
-	// pending is the step whose outcome is not known, and what it would have made.
+	// pending is the step without a response, and after the content that it may have written.
 	pending *step
 	after   content
 
-	events []string // actions that its history must hold, oldest first
+	events []string // expected actions in its history, oldest first
 	claims []*claim
 	docs   []*document
-	remind bool // it ends soon enough to be reminded of
+	remind bool // it ends soon, so a reminder is due
 
-	steps []step // all that was tried on it
+	steps []step // all requests for it
 }
 
-// exists is false until its create was acknowledged.
+// exists reports whether the record was created and not deleted.
 func (r *record) exists() bool { return r.id != "" && !r.deleted }
 
 type claim struct {
@@ -95,7 +94,7 @@ type document struct {
 	pending *step
 }
 
-// token is an integration token of the model.
+// token is an integration token in the model.
 type token struct {
 	key, id, secret string
 	owner           int
@@ -104,7 +103,7 @@ type token struct {
 	steps           []step
 }
 
-// model is all that has been acknowledged.
+// model is the expected state: all acknowledged writes.
 type model struct {
 	mu       sync.Mutex
 	accounts []*account
@@ -115,11 +114,11 @@ type model struct {
 	mails    []expectation
 }
 
-// expectation is a mail that must arrive exactly once.
+// expectation is an email that must arrive exactly once.
 type expectation struct {
 	to, contains string
 	from         step
-	maybe        bool // the step was not answered
+	maybe        bool // it may not be sent: the step had no response
 }
 
 func newModel() *model {
@@ -146,7 +145,7 @@ func (m *model) expectMail(e expectation) {
 	m.mails = append(m.mails, e)
 }
 
-// noteFault writes a fault into the history of everything.
+// noteFault adds a fault to all histories.
 func (m *model) noteFault(name, detail string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -9,44 +9,44 @@ import (
 	"strings"
 )
 
-// plant is a fault that is built into the service to see whether the harness finds
-// it. One build holds them all; SVC_PLANTED switches one on.
+// plant is a fault that is built into the service to test whether the harness finds
+// it. One build contains all of them; SVC_PLANTED enables one.
 type plant struct {
 	name     string
 	what     string
-	scenario string   // in which it shows
-	finds    []string // what the harness may call it
+	scenario string   // the scenario that must find it
+	finds    []string // the kinds of finding that are correct
 	edits    []edit
 }
 
-// edit replaces a text, which is there once, in a file of the service.
+// edit replaces a text that occurs once in a file of the service.
 type edit struct{ file, old, now string }
 
-// on is a condition of a planted fault: it is switched on, and it is the n'th time.
+// on returns the condition of a planted fault: it is enabled, and this is the nth call.
 func on(name string, every int) string { return fmt.Sprintf("planted.Every(%q, %d)", name, every) }
 
 var plants = []plant{
 	{"file-sync", "a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
 		{"internal/files/files.go", "		err = file.Sync()\n", "		if !" + on("file-sync", 1) + " {\n			err = file.Sync()\n		}\n"}}},
-	{"sync-error", "an error of the disk is overlooked when a file is synced", "sqlite/eio", []string{"lost"}, []edit{
+	{"sync-error", "an error of a file's sync is ignored", "sqlite/eio", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if closing := file.Close(); err == nil {", "	if " + on("sync-error", 1) + " {\n		err = nil\n	}\n	if closing := file.Close(); err == nil {"}}},
-	{"mail-stuck", "mails but the first ones are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
+	{"mail-stuck", "emails except verifications are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/store/mails.go", "WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3", "WHERE claimed_until <= $1 ` + planted.Choose(\"mail-stuck\", \"AND subject LIKE 'Confirm%'\", \"\") + ` ORDER BY claimed_until, id LIMIT $3"}}},
-	{"reminders-stop", "nobody is reminded", "sqlite/kill", []string{"lost mail"}, []edit{
+	{"reminders-stop", "reminders are never sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/reminders.go", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {", "	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done || " + on("reminders-stop", 1) + " {"}}},
 	{"folder-sync", "the folder of a document's file is not synced", "sqlite/power", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	if err := d.disk.sync(string(Complete)); err != nil {", "	if " + on("folder-sync", 1) + " {\n		return nil\n	}\n	if err := d.disk.sync(string(Complete)); err != nil {"}}},
 	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
 		{"internal/store/engine/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
-	{"access-row", "a seller's access row is left out now and then", "sqlite/kill", []string{"half", "lost"}, []edit{
+	{"access-row", "a seller's access row is sometimes missing", "sqlite/kill", []string{"half", "lost"}, []edit{
 		{"internal/store/warranties.go", "	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return nil\n	}\n	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))"}}},
 	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/warranties.go", "	return t.dropAccess(w.ID)\n}", "	if " + on("access-stays", 3) + " {\n		return nil\n	}\n	return t.dropAccess(w.ID)\n}"}}},
-	{"access-late", "an update does not reach the lists", "sqlite/kill", []string{"total", "stale", "half"}, []edit{
+	{"access-late", "an update does not change the lists", "sqlite/kill", []string{"total", "stale", "half"}, []edit{
 		{"internal/store/warranties.go", "	return t.syncAccess(before, w)\n}", "	if " + on("access-late", 5) + " {\n		return nil\n	}\n	return t.syncAccess(before, w)\n}"}}},
-	{"mail-twice", "a mail is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
+	{"mail-twice", "an email is sent twice", "sqlite/kill", []string{"doubled mail"}, []edit{
 		{"internal/service/worker.go", "		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(),", "		if " + on("mail-twice", 7) + " {\n			_ = s.Mail.Send(ctx, mail.Message{To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})\n		}\n		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(),"}}},
-	{"mail-lost", "a mail is removed and not sent", "sqlite/kill", []string{"lost mail"}, []edit{
+	{"mail-lost", "an email is removed without being sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/worker.go", "	if !s.finished.has(m.ID) {\n", "	if !s.finished.has(m.ID) && !" + on("mail-lost", 7) + " {\n"}}},
 	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
 		{"internal/store/reminders.go", "	return t.InsertMail(m)\n}", "	if " + on("reminder-twice", 1) + " {\n		again := m\n		again.ID[15] ^= 1\n		if err := t.InsertMail(again); err != nil {\n			return err\n		}\n	}\n	return t.InsertMail(m)\n}"}}},
@@ -62,21 +62,21 @@ var plants = []plant{
 	{"revoke-late", "a revocation is acknowledged before it is made", "sqlite/kill", []string{"late"}, []edit{
 		{"internal/service/tokens.go", "	return warranty.None{}, s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)",
 			"	write := s.writeLocked\n	if " + on("revoke-late", 1) + " {\n		write = func(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {\n			time.AfterFunc(300*time.Millisecond, func() { _ = s.writeLocked(context.WithoutCancel(ctx), p, fn) })\n			return nil\n		}\n	}\n	return warranty.None{}, write(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)"}}},
-	{"revoke-forgotten", "another replica goes on believing a revoked token", "replicas/kill", []string{"late"}, []edit{
+	{"revoke-forgotten", "another replica still accepts a revoked token", "replicas/kill", []string{"late"}, []edit{
 		{"internal/store/tokens.go", "	if err := t.tokenChanged(id); err != nil {\n		return err\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)", "	if !" + on("revoke-forgotten", 1) + " {\n		if err := t.tokenChanged(id); err != nil {\n			return err\n		}\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)"}}},
-	{"event-lost", "an event is left out of the history", "sqlite/kill", []string{"lost"}, []edit{
+	{"event-lost", "an event is missing in the history", "sqlite/kill", []string{"lost"}, []edit{
 		{"internal/store/history.go", "	changes, err := json.Marshal(e.Changes)", "	if " + on("event-lost", 11) + " {\n		return nil\n	}\n	changes, err := json.Marshal(e.Changes)"}}},
 	{"commit-lost", "a write is acknowledged and rolled back", "sqlite/kill", []string{"lost", "revived", "refused", "stale", "late"}, []edit{
 		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
 		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack error = &warranty.Error{Message: \"rolled back\"}\n\n// IsDuplicate reports"}}},
-	{"owner-twice", "a record that was taken over stays with its old owner too", "sqlite/kill", []string{"half"}, []edit{
+	{"owner-twice", "a transferred record also stays with its old owner", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/transfers.go", "	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
 	{"clock", "the machine's clock is wrong", "", nil, []edit{
 		{"internal/store/engine/engine.go", "db.Clock = time.Now", "db.Clock = planted.Clock"}}},
 }
 
-// plantedPackage is what the edits use.
-const plantedPackage = `// Package planted switches faults on, for the harness alone.
+// plantedPackage is the package that the edits use.
+const plantedPackage = `// Package planted enables faults for e2e/torture.
 package planted
 
 import (
@@ -91,10 +91,10 @@ var (
 	count  atomic.Int64
 )
 
-// Every tells whether a fault is switched on and this is an n'th time.
+// Every reports whether a fault is enabled and this is an nth call.
 func Every(name string, n int64) bool { return active == name && count.Add(1)%n == 0 }
 
-// Choose is one of two values.
+// Choose returns planted if the fault is enabled.
 func Choose(name, planted, otherwise string) string {
 	if active == name {
 		return planted
@@ -102,7 +102,7 @@ func Choose(name, planted, otherwise string) string {
 	return otherwise
 }
 
-// Clock is the time, or another one.
+// Clock returns the current time, shifted by a clock fault.
 func Clock() time.Time {
 	if shift, ok := strings.CutPrefix(active, "clock:"); ok {
 		if d, err := time.ParseDuration(shift); err == nil {
@@ -113,7 +113,7 @@ func Clock() time.Time {
 }
 `
 
-// buildPlanted builds svcd with all planted faults in it, from the sources below root.
+// buildPlanted builds svcd with all planted faults from the sources in root.
 func buildPlanted(root, scratch, out string) error {
 	dir, err := os.MkdirTemp(scratch, "planted")
 	if err != nil {
@@ -132,7 +132,8 @@ func buildPlanted(root, scratch, out string) error {
 				text = string(source)
 			}
 			if strings.Count(text, e.old) != 1 {
-				return fmt.Errorf("the planted fault %s does not fit %s any more: %q is there %d times", p.name, e.file, e.old, strings.Count(text, e.old))
+				return fmt.Errorf("the planted fault %s no longer applies to %s: %q occurs %d times",
+					p.name, e.file, e.old, strings.Count(text, e.old))
 			}
 			changed[e.file] = strings.Replace(text, e.old, e.now, 1)
 		}
@@ -164,8 +165,8 @@ func buildPlanted(root, scratch, out string) error {
 	}
 	cmd := exec.Command("go", "build", "-overlay="+file, "-o", out, "./cmd/svcd")
 	cmd.Dir = root
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("build with planted faults: %w: %s", err, said)
+	if output, err := cmd.CombinedOutput(); err != nil {
+	return fmt.Errorf("build with planted faults: %w: %s", err, output)
 	}
 	return nil
 }

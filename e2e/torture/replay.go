@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// history is a list of steps that showed something, with what they ran on.
+// history is a list of steps that led to a finding, with their scenario.
 type history struct {
 	Scenario string `json:"scenario"`
 	Seed     uint64 `json:"seed"`
@@ -26,48 +26,48 @@ func writeHistory(file, scenario string, seed uint64, f finding) error {
 	return os.WriteFile(file, text, 0o644)
 }
 
-// replay carries a history out again, one step after the other, and then looks for
-// a shorter one that shows the same.
-func (b *bench) replay(ctx context.Context, file string) error {
+// replay performs a history step by step, and then looks for a shorter one with the
+// same kind of finding.
+func (h *harness) replay(ctx context.Context, file string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	var h history
-	if err := json.Unmarshal(text, &h); err != nil {
+	var old history
+	if err := json.Unmarshal(text, &old); err != nil {
 		return err
 	}
-	i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == h.Scenario })
+	i := slices.IndexFunc(scenarios, func(s scenario) bool { return s.name == old.Scenario })
 	if i < 0 {
-		return fmt.Errorf("there is no scenario %s", h.Scenario)
+		return fmt.Errorf("unknown scenario %s", old.Scenario)
 	}
-	shortest, err := b.shortest(ctx, scenarios[i], h)
+	shortest, err := h.shortest(ctx, scenarios[i], old)
 	if err != nil {
 		return err
 	}
 	if shortest == nil {
-		return errors.New("one step after the other, it does not show again; the seed and the scenario may show it under load")
+		return errors.New("a sequential replay does not reproduce it; run the scenario with the seed")
 	}
-	fmt.Println("The shortest history that shows it:")
+	fmt.Println("The shortest history that reproduces it:")
 	for _, s := range shortest {
 		fmt.Printf("    %s\n", s)
 	}
-	return fmt.Errorf("%s shows again", h.What)
+	return fmt.Errorf("reproduced: %s", old.What)
 }
 
-// shortest takes steps away from a history for as long as the rest still shows what
-// was found. It is nil if the whole does not show it one step after the other.
-func (b *bench) shortest(ctx context.Context, s scenario, h history) ([]step, error) {
-	found, err := b.again(ctx, s, h, h.Steps)
+// shortest removes steps from a history while the rest still reproduces the finding. It
+// returns nil if the whole history does not reproduce it.
+func (h *harness) shortest(ctx context.Context, s scenario, old history) ([]step, error) {
+	found, err := h.again(ctx, s, old, old.Steps)
 	if err != nil || found == nil {
 		return nil, err
 	}
-	shortest := h.Steps
+	shortest := old.Steps
 	for changed := true; changed; {
 		changed = false
-		for i := 0; i < len(shortest) && ctx.Err() == nil; i++ { // or as far as it comes
+		for i := 0; i < len(shortest) && ctx.Err() == nil; i++ { // a timeout returns the result so far
 			fewer := slices.Delete(slices.Clone(shortest), i, i+1)
-			if found, err := b.again(ctx, s, h, fewer); err == nil && found != nil {
+			if found, err := h.again(ctx, s, old, fewer); err == nil && found != nil {
 				shortest, changed = fewer, true
 				i--
 			}
@@ -76,49 +76,38 @@ func (b *bench) shortest(ctx context.Context, s scenario, h history) ([]step, er
 	return shortest, nil
 }
 
-// again carries steps out on a new cluster, and is what was found of the same kind.
-func (b *bench) again(ctx context.Context, s scenario, h history, steps []step) (*finding, error) {
-	mailbox, err := newMailbox()
+// again performs steps on a new cluster and returns a finding of the same kind, or nil.
+func (h *harness) again(ctx context.Context, s scenario, old history, steps []step) (*finding, error) {
+	l, c, remove, err := h.newWorkload(ctx, s, old.Seed)
 	if err != nil {
 		return nil, err
 	}
-	defer mailbox.listener.Close()
-	c, err := b.build(ctx, s.shape, mailbox.url())
-	if err != nil {
-		return nil, err
-	}
-	defer c.remove()
-	t := &town{ctx: ctx, seed: h.Seed, model: newModel(), front: newFront(b.figures, c.urls...), figures: b.figures, mailbox: mailbox}
-	if err := t.settle(accounts); err != nil {
-		return nil, err
-	}
-	built := c.starts
-	c.probe, t.crashes = t.readAll, func() int { return c.starts - built }
-	w, rng := t.newWorker(0), rand.New(rand.NewPCG(h.Seed, 999))
+	defer remove()
+	w, rng := l.newWorker(0), rand.New(rand.NewPCG(old.Seed, 999))
 	for _, step := range steps {
 		if step.Kind == "fault" {
 			if err := s.fault(ctx, c, rng); err != nil {
 				return nil, err
 			}
-			t.model.noteFault(s.name, "")
+			l.model.noteFault(s.name, "")
 			continue
 		}
 		if w.possible(step) {
 			w.perform(step)
 		}
 	}
-	if err := t.check(ctx, c); err != nil {
+	if err := l.check(ctx, c); err != nil {
 		return nil, err
 	}
-	for _, f := range t.found() {
-		if f.what == h.What {
+	for _, f := range l.found() {
+		if f.what == old.What {
 			return &f, nil
 		}
 	}
 	return nil, nil
 }
 
-// possible tells whether a step has what it is about.
+// possible reports whether the subject of a step exists.
 func (w *worker) possible(s step) bool {
 	switch s.Kind {
 	case "create", "token":

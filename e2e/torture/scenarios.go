@@ -15,15 +15,14 @@ import (
 	"time"
 )
 
-// scenario is something that goes wrong, and what it goes wrong on.
+// scenario is a fault and the cluster that it is injected into.
 type scenario struct {
 	name, what string
 	shape      shape
-	// fault breaks something while clients work, and repairs it.
-	fault func(ctx context.Context, c *cluster, rng *rand.Rand) error
-	// strict says that no request may fail.
-	strict bool
-	once   bool     // the cluster is not what it was: each cycle needs another
+	// fault breaks something while clients send requests, and repairs it.
+	fault  func(ctx context.Context, c *cluster, rng *rand.Rand) error
+	strict bool     // no request may fail
+	once   bool     // each cycle needs a new cluster
 	short  bool     // part of the short version
 	root   bool     // needs root
 	needs  []string // programs
@@ -66,21 +65,21 @@ var (
 	upgraded = shape{postgres: true, replicas: 3, redis: true, balanced: true, drain: "4s", previous: true}
 )
 
-// one of the servers.
-func (c *cluster) any(rng *rand.Rand) *server { return c.servers[rng.IntN(len(c.servers))] }
+// randomServer returns one of the servers.
+func (c *cluster) randomServer(rng *rand.Rand) *server { return c.servers[rng.IntN(len(c.servers))] }
 
 func killServer(ctx context.Context, c *cluster, rng *rand.Rand) error {
-	s := c.any(rng)
+	s := c.randomServer(rng)
 	s.kill()
 	return c.startServer(ctx, s)
 }
 
 func killAtStart(ctx context.Context, c *cluster, rng *rand.Rand) error {
-	s := c.any(rng)
+	s := c.randomServer(rng)
 	s.kill()
-	// On a database of its own, it is killed while it migrates.
+	// A server on a new database is killed while it migrates.
 	if err := c.killInMigrations(ctx, rng); err != nil {
-		return fmt.Errorf("killed in the middle of migrations: %w", err)
+		return fmt.Errorf("after a kill during migrations: %w", err)
 	}
 	for range 3 {
 		if err := s.start(); err != nil {
@@ -92,13 +91,13 @@ func killAtStart(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	return c.startServer(ctx, s)
 }
 
-// killInMigrations kills a server again and again that is new to its database, and
+// killInMigrations kills a server on a new database several times while it starts, and
 // then lets it start.
 func (c *cluster) killInMigrations(ctx context.Context, rng *rand.Rand) error {
 	name := fmt.Sprint("fresh", rng.Uint32())
 	args := []string{"--data=" + filepath.Join(c.dir, name)}
 	if c.onPostgres {
-		if err := c.tell(ctx, "CREATE DATABASE "+name); err != nil {
+		if err := c.exec(ctx, "CREATE DATABASE "+name); err != nil {
 			return err
 		}
 		args = append(args, "--database="+strings.Replace(c.primary.url(), "/postgres?", "/"+name+"?", 1))
@@ -118,22 +117,22 @@ func (c *cluster) killInMigrations(ctx context.Context, rng *rand.Rand) error {
 	return c.startServer(ctx, s)
 }
 
-// powerCut takes the power away from the servers and their database at one instant.
+// powerCut cuts the power of the servers and their database at the same time.
 func powerCut(ctx context.Context, c *cluster, _ *rand.Rand) error {
-	all := []*part{}
+	all := []*process{}
 	for _, s := range c.servers {
-		all = append(all, s.part)
+		all = append(all, s.process)
 	}
 	if c.onPostgres {
-		all = append(all, c.primary.part)
+		all = append(all, c.primary.process)
 	}
 	err := c.volume.cut(func() {
 		for _, p := range all {
 			p.group(syscall.SIGSTOP)
 		}
-		c.stopTree(syscall.SIGSTOP)
+		c.signalBackends(syscall.SIGSTOP)
 	}, func() {
-		c.stopTree(syscall.SIGKILL)
+		c.signalBackends(syscall.SIGKILL)
 		for _, p := range all {
 			p.kill()
 		}
@@ -154,19 +153,19 @@ func powerCut(ctx context.Context, c *cluster, _ *rand.Rand) error {
 	return nil
 }
 
-// stopTree signals the processes of PostgreSQL, which are groups of their own.
-func (c *cluster) stopTree(sig syscall.Signal) {
+// signalBackends signals the child processes of PostgreSQL, which have their own process groups.
+func (c *cluster) signalBackends(sig syscall.Signal) {
 	if !c.onPostgres || !c.primary.running() {
 		return
 	}
-	for _, pid := range children(c.primary.pid()) {
+	for _, pid := range childProcesses(c.primary.pid()) {
 		_ = syscall.Kill(pid, sig) // it may have ended
 	}
 }
 
-// children are the processes that a process has started.
-func children(parent int) (pids []int) {
-	entries, _ := os.ReadDir("/proc") // there are none where there is no /proc
+// childProcesses returns the ids of the children of a process.
+func childProcesses(parent int) (pids []int) {
+	entries, _ := os.ReadDir("/proc") // no entries without /proc
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
 		if err != nil {
@@ -181,7 +180,7 @@ func children(parent int) (pids []int) {
 	return pids
 }
 
-// diskFull takes all room, and gives it back. Reads must go on meanwhile.
+// diskFull fills the disk, and frees the space. Reads must work meanwhile.
 func diskFull(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	empty, err := c.volume.fill()
 	if err != nil {
@@ -195,18 +194,17 @@ func diskFull(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	return c.servers[0].ready(ctx, nil)
 }
 
-// syncsFail has the disk report errors, then the power fails: what was acknowledged
-// must be there all the same.
+// syncsFail makes fsync fail and then cuts the power: acknowledged writes must survive.
 func syncsFail(ctx context.Context, c *cluster, rng *rand.Rand) error {
-	heal, err := failSyncs(c.servers[0].pid(), 2+rng.IntN(4), filepath.Join(c.dir, "strace.log"))
+	restore, err := failSyncs(c.servers[0].pid(), 2+rng.IntN(4), filepath.Join(c.dir, "strace.log"))
 	if err != nil {
 		return err
 	}
 	pause(ctx, between(rng, 400*time.Millisecond, 900*time.Millisecond))
-	return errors.Join(powerCut(ctx, c, rng), heal())
+	return errors.Join(powerCut(ctx, c, rng), restore())
 }
 
-// diskAborts makes the disk read-only; it is mounted again, as an operator does.
+// diskAborts makes the disk read-only, then checks and mounts it again like an operator would.
 func diskAborts(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	if err := c.volume.abort(); err != nil {
 		return err
@@ -215,13 +213,14 @@ func diskAborts(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	for _, s := range c.servers {
 		s.kill()
 	}
-	if err := errors.Join(c.volume.unmount(), run("sh", "-c", "e2fsck -fy "+c.volume.image+" >/dev/null; [ $? -lt 4 ]"), c.volume.mount()); err != nil {
+	fsck := "e2fsck -fy " + c.volume.image + " >/dev/null; [ $? -lt 4 ]"
+	if err := errors.Join(c.volume.unmount(), run("sh", "-c", fsck), c.volume.mount()); err != nil {
 		return err
 	}
 	return c.startServer(ctx, c.servers[0])
 }
 
-// noDescriptors lets the process open no more files for a while.
+// noDescriptors keeps the process from opening files for a while.
 func noDescriptors(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	s := c.servers[0]
 	if err := run("prlimit", "--pid", strconv.Itoa(s.pid()), "--nofile=12:"); err != nil {
@@ -234,7 +233,7 @@ func noDescriptors(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	return s.ready(ctx, nil)
 }
 
-// secondServer starts others on the same folder: they must refuse, and the first goes on.
+// secondServer starts other servers on the same folder: they must fail, and the first must keep running.
 func secondServer(ctx context.Context, c *cluster, _ *rand.Rand) error {
 	for _, args := range [][]string{
 		{"--data=" + c.data},
@@ -259,7 +258,8 @@ func secondServer(ctx context.Context, c *cluster, _ *rand.Rand) error {
 }
 
 func killBackend(ctx context.Context, c *cluster, _ *rand.Rand) error {
-	pid, err := c.ask(ctx, `SELECT pid::text FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1`)
+	pid, err := c.queryText(ctx, `SELECT pid::text FROM pg_stat_activity
+		WHERE backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1`)
 	if err != nil {
 		return err
 	}
@@ -273,7 +273,7 @@ func killBackend(ctx context.Context, c *cluster, _ *rand.Rand) error {
 	return c.recovered(ctx)
 }
 
-// recovered waits until the database and the servers answer again.
+// recovered waits until the database and the servers are ready again.
 func (c *cluster) recovered(ctx context.Context) error {
 	if err := c.primary.accepting(ctx); err != nil {
 		return err
@@ -294,7 +294,7 @@ func killPostmaster(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	}
 	<-c.primary.exited
 	pause(ctx, between(rng, 0, 300*time.Millisecond))
-	// What it had started ends by itself, and until then a new one refuses to start.
+	// A new postmaster does not start before the children of the old one have ended.
 	if err := until(ctx, "PostgreSQL to start again", func() error {
 		if err := c.primary.start(); err != nil {
 			return err
@@ -321,9 +321,9 @@ func immediateStop(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	return c.recovered(ctx)
 }
 
-// stallCommits makes every commit wait, until the caller's patience is over and longer.
+// stallCommits makes every commit wait, with --long beyond the timeout of clients.
 func stallCommits(ctx context.Context, c *cluster, rng *rand.Rand) error {
-	if err := c.tell(ctx, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`, `SELECT pg_reload_conf()`); err != nil {
+	if err := c.exec(ctx, `ALTER SYSTEM SET synchronous_standby_names = 'nobody'`, `SELECT pg_reload_conf()`); err != nil {
 		return err
 	}
 	length := between(rng, 3*time.Second, 8*time.Second)
@@ -331,7 +331,7 @@ func stallCommits(ctx context.Context, c *cluster, rng *rand.Rand) error {
 		length = between(rng, time.Minute, 3*time.Minute)
 	}
 	pause(ctx, length)
-	db, err := openDatabase(c.address() + "&options=-csynchronous_commit%3Dlocal") // else this would wait too
+	db, err := openDatabase(c.address() + "&options=-csynchronous_commit%3Dlocal") // does not wait for the standby
 	if err != nil {
 		return err
 	}
@@ -356,12 +356,16 @@ func delay(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	return c.recovered(ctx)
 }
 
-// dropPackets loses everything between the servers and the database for a while.
-// The harness has a network of its own for this: see main.
+// dropPackets drops all packets between the servers and the database for a while. The
+// harness runs in its own network namespace for this (inNetworkNamespace).
 func dropPackets(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	port := strconv.Itoa(c.primary.port)
-	for _, line := range []string{"add table inet torture", "add chain inet torture out { type filter hook output priority 0 ; }",
-		"add rule inet torture out tcp dport " + port + " drop", "add rule inet torture out tcp sport " + port + " drop"} {
+	for _, line := range []string{
+		"add table inet torture",
+		"add chain inet torture out { type filter hook output priority 0 ; }",
+		"add rule inet torture out tcp dport " + port + " drop",
+		"add rule inet torture out tcp sport " + port + " drop",
+	} {
 		if err := run("nft", strings.Fields(line)...); err != nil {
 			return err
 		}
@@ -376,28 +380,28 @@ func dropPackets(ctx context.Context, c *cluster, rng *rand.Rand) error {
 
 func crashPrimary(ctx context.Context, c *cluster, _ *rand.Rand) error {
 	old := c.primary
-	c.stopTree(syscall.SIGKILL)
+	c.signalBackends(syscall.SIGKILL)
 	old.kill()
 	return c.failOver(ctx, old, "after a crash")
 }
 
 func freezePrimary(ctx context.Context, c *cluster, _ *rand.Rand) error {
 	old := c.primary
-	c.stopTree(syscall.SIGSTOP)
+	c.signalBackends(syscall.SIGSTOP)
 	if err := old.signal(syscall.SIGSTOP); err != nil {
 		return err
 	}
-	pids := children(old.pid())
+	pids := childProcesses(old.pid())
 	err := c.failOver(ctx, old, "after a freeze")
-	for _, pid := range pids { // it must never come back
+	for _, pid := range pids { // the old primary must never continue
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	old.kill()
 	return err
 }
 
-// failOver makes the standby the primary at once, as a tool that watches both does,
-// and measures until a write is acknowledged again.
+// failOver promotes the standby immediately, and measures the time until all servers
+// are ready.
 func (c *cluster) failOver(ctx context.Context, _ *postgres, what string) error {
 	begin := time.Now()
 	if err := c.promote(ctx); err != nil {
@@ -431,9 +435,9 @@ func breakRedis(ctx context.Context, c *cluster, rng *rand.Rand) error {
 // wrongClock restarts a replica with a clock that is two hours off.
 func wrongClock(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	if c.planted == "" {
-		return errors.New("there is no build whose clock can be set")
+		return errors.New("--planted is required")
 	}
-	s := c.any(rng)
+	s := c.randomServer(rng)
 	if err := s.stop(syscall.SIGTERM, time.Minute); err != nil {
 		return err
 	}
@@ -460,12 +464,12 @@ func rollingRestart(ctx context.Context, c *cluster, _ *rand.Rand) error {
 		if err := c.startServer(ctx, s); err != nil {
 			return err
 		}
-		pause(ctx, 2*time.Second) // the balancer looks once a second
+		pause(ctx, 2*time.Second) // the balancer checks once a second
 	}
 	return nil
 }
 
-// rollingUpgrade replaces the previous release by this one.
+// rollingUpgrade replaces the previous release with this one.
 func rollingUpgrade(ctx context.Context, c *cluster, rng *rand.Rand) error {
 	for _, s := range c.servers {
 		s.command[0] = c.svcd

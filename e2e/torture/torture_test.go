@@ -11,13 +11,13 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// some are those that every run of the tests looks for.
+// some are the planted faults that every test run looks for.
 var some = []string{"file-sync", "access-row", "total", "revoke-late"}
 
-var every = flag.Bool("plants", false, "look for every planted fault, not only for some")
+var every = flag.Bool("plants", false, "look for every planted fault instead of a selection")
 
-// TestPlantedFaultsAreFound builds faults into the service: the harness must find
-// each one, and call it what it is.
+// TestPlantedFaultsAreFound builds faults into the service. The harness must find each
+// one, with the correct kind of finding.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	folder := scratch(t)
 	planted := filepath.Join(folder, "svcd")
@@ -38,13 +38,19 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				t.Skipf("%s needs root and %v", s.name, s.needs)
 			}
 			if s.shape.postgres {
-				testenv.Postgres(t) // is there one
+				testenv.Postgres(t) // skips the test without PostgreSQL
 			}
-			b := &bench{svcd: planted, config: filepath.Join(root, "docs/haproxy.cfg"), scratch: folder, env: []string{"SVC_PLANTED=" + p.name}, figures: newFigures()}
-			b.disk = b.scratch
+			h := &harness{
+				svcd:    planted,
+				config:  filepath.Join(root, "docs/haproxy.cfg"),
+				scratch: folder,
+				disk:    folder,
+				env:     []string{"SVC_PLANTED=" + p.name},
+				figures: newFigures(),
+			}
 			var found []finding
 			for try := uint64(0); try < 6 && len(found) == 0; try++ {
-				if found, err = b.hunt(t.Context(), s, 1+try, 4); err != nil {
+				if found, err = h.search(t.Context(), s, 1+try, 4); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -56,19 +62,20 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("%s: found %s: %s: %s, and not %s", p.what, found[0].what, found[0].subject, found[0].detail, strings.Join(p.finds, " or "))
+			t.Errorf("%s: found %s: %s: %s, want %s",
+				p.what, found[0].what, found[0].subject, found[0].detail, strings.Join(p.finds, " or "))
 		})
 	}
 }
 
-// scratch is a folder that PostgreSQL's user can reach, too.
+// scratch returns a folder that PostgreSQL's user can access.
 func scratch(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "torture")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // what is left is in a temporary folder
+	t.Cleanup(func() { _ = os.RemoveAll(folder) }) // temporary files
 	if err := os.Chmod(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -2,30 +2,30 @@ package data
 
 import "warranty.example/svc/warranty"
 
-// PageSize is how many records a measured page has.
+// PageSize is the number of records on a measured page.
 const PageSize = 50
 
-// mostPeople bounds who asks: enough that their records are spread over the file.
-const mostPeople = 4000
+// maxPeople limits the audience; it is enough that their records are spread over the file.
+const maxPeople = 4000
 
-// Person is a usual user, with all records that they see: a page and a little more.
+// Person is an ordinary user with all visible records: a page and a little more.
 type Person struct {
 	User    int
 	Records []Record
 }
 
-// Audience is who asks, and what the true answers are.
+// Audience is the users who send requests, with the expected results.
 type Audience struct {
-	// Readers only read, so that their totals stay; Writers do what changes records.
+	// Readers only read, so that their totals stay constant; Writers change records.
 	Readers, Writers []Person
-	// Extendable are records of all Writers whose end can be moved a little
-	// without a change of their status, so that the totals of everybody stay.
+	// Extendable are the records of Writers whose end date can change a little without
+	// changing their status, so that all totals stay constant.
 	Extendable []Record
-	// Totals of what Big sees: everything, the two categories, and what is active.
+	// Totals of Big: all records, the two categories, and active records.
 	All, Common, Rare, Active int
 }
 
-// Audience finds who asks for the set's records on a day.
+// Audience returns the audience of the set on a date.
 func (s Set) Audience(today warranty.Date) Audience {
 	var a Audience
 	owned := make([][]Record, s.Users)
@@ -36,7 +36,7 @@ func (s Set) Audience(today warranty.Date) Audience {
 			a.count(r, today)
 		}
 	}
-	for user := s.Shops + 1; user < s.Users && len(a.Readers)+len(a.Writers) < mostPeople; user++ {
+	for user := s.Shops + 1; user < s.Users && len(a.Readers)+len(a.Writers) < maxPeople; user++ {
 		if n := len(owned[user]); n < PageSize || n > PageSize*5/4 {
 			continue
 		}

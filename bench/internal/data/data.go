@@ -1,5 +1,5 @@
-// Package data makes the records that every server is filled with. A record is a
-// pure function of its number, so nothing is kept and all servers hold the same.
+// Package data generates the records of all servers. A record is a pure function of its
+// number, so that all servers have the same records.
 package data
 
 import (
@@ -10,81 +10,81 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Generation changes whenever the same size would give other records: what was
-// filled before is then not used again.
+// Generation is the version of the generated records. Databases of other generations
+// are not reused.
 const Generation = 2
 
 const (
-	// Big is the user who sells a fifth of all records.
+	// Big is the seller of a fifth of all records.
 	Big = 0
-	// recordsPerUser keeps a usual person's list as long at every size.
+	// recordsPerUser is the average length of a user's list, for sets of any size.
 	recordsPerUser = 50
 	bigEvery       = 5   // every fifth record is sold by Big
-	usersPerShop   = 100 // one in a hundred users is a shop that sells for others
+	usersPerShop   = 100 // one in a hundred users is a shop
 )
 
-// born and matured are when the first and the last record were made.
+// firstCreated and lastCreated are the creation times of the first and last record.
 var (
-	born    = time.Date(2023, time.July, 1, 0, 0, 0, 0, time.UTC)
-	matured = time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)
+	firstCreated = time.Date(2023, time.July, 1, 0, 0, 0, 0, time.UTC)
+	lastCreated  = time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// Set is a number of records and the users that they belong to.
+// Set is a number of records and of users that they belong to.
 type Set struct{ Records, Users, Shops int }
 
-// Of is the set with so many records.
+// Of returns the set with this number of records.
 func Of(records int) Set {
 	users := max(records/recordsPerUser, 4)
 	return Set{Records: records, Users: users, Shops: max(users/usersPerShop, 1)}
 }
 
-// Record is what lists filter on; its texts are made when asked for.
+// Record has the fields that lists filter on; Texts generates the others.
 type Record struct {
 	Number        int
-	Owner, Seller int // users; the owner is the issuer too, and NoSeller sells nothing here
+	Owner, Seller int // users; the owner is also the issuer, and the seller may be NoSeller
 	Category      string
 	Start, End    warranty.Date
 	Standing      warranty.Status
 	Created       time.Time
 }
 
-// NoSeller is the seller of a record that no account sold.
+// NoSeller is the seller of a record without a seller account.
 const NoSeller = -1
 
-// Record is the record with the number i.
+// Record returns the record with the number i.
 func (s Set) Record(i int) Record {
-	dice := dice(i, 'r')
-	r := Record{Number: i, Owner: 1 + dice.IntN(s.Users-1), Seller: s.seller(i, dice), Category: category(dice), Standing: standing(dice)}
-	r.Created = born.Add(matured.Sub(born) / time.Duration(s.Records) * time.Duration(i)).Truncate(time.Microsecond)
-	r.Start, r.End = cover(r.Created, dice)
+	rng := random(i, 'r')
+	r := Record{Number: i, Owner: 1 + rng.IntN(s.Users-1), Seller: s.seller(i, rng), Category: category(rng), Standing: standing(rng)}
+	r.Created = firstCreated.Add(lastCreated.Sub(firstCreated) / time.Duration(s.Records) * time.Duration(i)).Truncate(time.Microsecond)
+	r.Start, r.End = cover(r.Created, rng)
 	return r
 }
 
-func (s Set) seller(i int, dice *rand.Rand) int {
+func (s Set) seller(i int, rng *rand.Rand) int {
 	switch {
 	case i%bigEvery == 0:
 		return Big
-	case dice.IntN(2) == 0:
-		return 1 + dice.IntN(s.Shops)
+	case rng.IntN(2) == 0:
+		return 1 + rng.IntN(s.Shops)
 	}
 	return NoSeller
 }
 
-// cover is from the day of sale for one to five years; some is for life, and some
-// begins in years.
-func cover(created time.Time, dice *rand.Rand) (start, end warranty.Date) {
+// cover returns the dates of a warranty: one to five years from the sale; some are for
+// life, and some start years later.
+func cover(created time.Time, rng *rand.Rand) (start, end warranty.Date) {
 	start = warranty.DateOf(created)
-	switch n := dice.IntN(100); {
+	switch n := rng.IntN(100); {
 	case n < 2:
 		return start, warranty.Lifetime
 	case n < 5:
-		start = warranty.NewDate(2035, time.January, 1) + warranty.Date(dice.IntN(365))
+		start = warranty.NewDate(2035, time.January, 1) + warranty.Date(rng.IntN(365))
 	}
-	return start, start.AddYears(1+dice.IntN(5)) - 1
+	return start, start.AddYears(1+rng.IntN(5)) - 1
 }
 
-func standing(dice *rand.Rand) warranty.Status {
-	switch n := dice.IntN(100); {
+func standing(rng *rand.Rand) warranty.Status {
+	switch n := rng.IntN(100); {
 	case n < 4:
 		return warranty.Void
 	case n < 8:
@@ -93,20 +93,20 @@ func standing(dice *rand.Rand) warranty.Status {
 	return warranty.Active
 }
 
-// Status is what the record shows on a day.
+// Status returns the status of the record on a date.
 func (r Record) Status(today warranty.Date) warranty.Status {
 	w := warranty.Warranty{Standing: r.Standing, StartDate: r.Start, EndDate: r.End}
 	w.Show(today)
 	return w.Status
 }
 
-// dice are the random choices for one thing: the same number and use, the same choices.
-func dice(number int, use byte) *rand.Rand {
-	return rand.New(rand.NewPCG(uint64(number), uint64(use)<<32|Generation)) //nolint:gosec // the same data every time is the aim
+// random returns a random source that is determined by a number and a purpose.
+func random(number int, use byte) *rand.Rand {
+	return rand.New(rand.NewPCG(uint64(number), uint64(use)<<32|Generation)) //nolint:gosec // the data must be reproducible
 }
 
-// Email is a user's address.
+// Email returns a user's email address.
 func Email(user int) string { return fmt.Sprintf("user%05d@bench.example", user) }
 
-// Name is a user's name.
+// Name returns a user's name.
 func Name(user int) string { return fmt.Sprintf("User %05d", user) }

@@ -14,7 +14,7 @@ func TestTheAudienceIsWhatTheBenchmarkSays(t *testing.T) {
 		t.Errorf("%d users, the big seller has %d", set.Users, a.All)
 	}
 	if a.Rare < 5 || a.Rare > 50 || a.Common < 3_000 || a.Active < 5_000 || a.Active > 15_000 {
-		t.Errorf("totals are not believable: %+v", [...]int{a.Rare, a.Common, a.Active})
+		t.Errorf("implausible totals: %+v", [...]int{a.Rare, a.Common, a.Active})
 	}
 	if len(a.Readers) < 300 || len(a.Writers) < 300 || len(a.Extendable) < 1_000 {
 		t.Errorf("%d readers, %d writers, %d records to extend", len(a.Readers), len(a.Writers), len(a.Extendable))
@@ -29,13 +29,13 @@ func TestRecordsAreSortedUniqueAndWellFormed(t *testing.T) {
 		r := set.Record(i)
 		id, ref := r.ID(), Reference(i)
 		if bytes.Compare(last[:], id[:]) >= 0 {
-			t.Fatalf("record %d: id %s is not above %s", i, id, last)
+			t.Fatalf("record %d: id %s is not greater than %s", i, id, last)
 		}
 		if _, err := warranty.ParseReference(ref); err != nil || seen[ref] {
 			t.Fatalf("record %d: reference %s: %v, or seen before", i, ref, err)
 		}
 		if r.End < r.Start || r.Owner == Big || r.Owner >= set.Users || r.Seller >= set.Users {
-			t.Fatalf("record %d makes no sense: %+v", i, r)
+			t.Fatalf("record %d is invalid: %+v", i, r)
 		}
 		last, seen[ref] = id, true
 	}

@@ -9,32 +9,36 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// UserID is a user's id. It grows with the number, as ids by time do.
-func UserID(user int) warranty.ID { return uuid(born.Add(time.Duration(user)*time.Second), user, 'u') }
+// UserID returns a user's id. Ids increase with the number, like ids by time.
+func UserID(user int) warranty.ID {
+	return uuid(firstCreated.Add(time.Duration(user)*time.Second), user, 'u')
+}
 
-// TokenID is the id of a user's integration token.
-func TokenID(user int) warranty.ID { return uuid(born.Add(time.Duration(user)*time.Second), user, 'k') }
+// TokenID returns the id of a user's integration token.
+func TokenID(user int) warranty.ID {
+	return uuid(firstCreated.Add(time.Duration(user)*time.Second), user, 'k')
+}
 
-// ID is a record's id. It grows with the number.
+// ID returns a record's id. Ids increase with the number.
 func (r Record) ID() warranty.ID { return uuid(r.Created, r.Number, 'w') }
 
-// EventID is the id of the event that the record was made.
+// EventID returns the id of the history event of the record's creation.
 func (r Record) EventID() warranty.ID { return uuid(r.Created, r.Number, 'e') }
 
-// uuid is a UUIDv7: 48 bits of milliseconds, then the number where a generator
-// that makes several in one millisecond has its counter, then noise.
+// uuid returns a UUIDv7: 48 bits of milliseconds, then the number in place of a
+// counter, then random bits.
 func uuid(at time.Time, number int, use byte) (id warranty.ID) {
 	binary.BigEndian.PutUint64(id[:8], uint64(at.UnixMilli())<<16|0x7000|uint64(number>>20)&0xFFF)
-	noise := dice(number, use).Uint64() & 0x3FF_FFFF_FFFF
+	noise := random(number, use).Uint64() & 0x3FF_FFFF_FFFF
 	binary.BigEndian.PutUint64(id[8:], 2<<62|uint64(number&0xFFFFF)<<42|noise)
 	return id
 }
 
-// PocketBaseID is the same number in the form that PocketBase takes: fifteen
-// characters, in ascending order.
+// PocketBaseID returns an id in PocketBase's format: fifteen characters, in ascending
+// order.
 func PocketBaseID(use byte, number int) string { return fmt.Sprintf("%c%014d", use, number) }
 
-// Reference is a record's reference number.
+// Reference returns a record's reference number.
 func Reference(number int) string {
 	ref, err := warranty.NewReference(warranty.WarrantyPrefix, stream(number, 'n'))
 	if err != nil {
@@ -43,7 +47,7 @@ func Reference(number int) string {
 	return string(ref)
 }
 
-// Secret is the secret of a user's integration token.
+// Secret returns the secret of a user's integration token.
 func Secret(user int) string {
 	secret, err := warranty.NewSecret(warranty.TokenSecret, stream(user, 's'))
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Common is a category that many records have, Rare one that one in a thousand has.
+// Common is the category of many records, Rare that of one in a thousand.
 const (
 	Common = "Appliances"
 	Rare   = "Marine"
@@ -19,34 +19,34 @@ var (
 		"office chair", "induction hob", "wall oven", "electric scooter", "noise-cancelling headphones", "heat pump"}
 	suppliers = []string{"Nordwest Handel", "Berg und Sohn", "Ridgeway Wholesale", "Lumen Trade", "Harbour Supply"}
 	terms     = []string{"Parts and labour are covered.", "Wear is not covered.", "The receipt has to be shown.",
-		"Repairs are made in the maker's workshop.", "Cover moves with the product to its next owner.", "Damage by water is not covered.",
-		"A loan machine is given during the repair."}
+		"Repairs are made in the maker's workshop.", "Cover moves with the product to its next owner.",
+		"Damage by water is not covered.", "A loan machine is given during the repair."}
 )
 
-func category(dice *rand.Rand) string {
-	if dice.IntN(1000) == 0 {
+func category(rng *rand.Rand) string {
+	if rng.IntN(1000) == 0 {
 		return Rare
 	}
-	// The lower of two makes the first ones the most common.
-	return categories[min(dice.IntN(len(categories)), dice.IntN(len(categories)))]
+	// The minimum of two random numbers makes the first categories the most common.
+	return categories[min(rng.IntN(len(categories)), rng.IntN(len(categories)))]
 }
 
-// Texts are the words of a record. Those that are empty were not given.
+// Texts are the texts of a record. Empty texts are optional fields without a value.
 type Texts struct {
 	Reference, Product, Description, Serial, Supplier, SellerName, SellerEmail string
 }
 
-// Texts are the record's words.
+// Texts generates the texts of a record.
 func (r Record) Texts() Texts {
-	dice := dice(r.Number, 't')
+	rng := random(r.Number, 't')
 	t := Texts{
 		Reference: Reference(r.Number),
-		Product:   fmt.Sprintf("%s %s %d", pick(dice, makers), pick(dice, products), 100+dice.IntN(900)),
-		Serial:    fmt.Sprintf("%c%c%07d", 'A'+rune(dice.IntN(26)), 'A'+rune(dice.IntN(26)), dice.IntN(10_000_000)),
-		Supplier:  pick(dice, suppliers),
+		Product:   fmt.Sprintf("%s %s %d", pick(rng, makers), pick(rng, products), 100+rng.IntN(900)),
+		Serial:    fmt.Sprintf("%c%c%07d", 'A'+rune(rng.IntN(26)), 'A'+rune(rng.IntN(26)), rng.IntN(10_000_000)),
+		Supplier:  pick(rng, suppliers),
 	}
-	if dice.IntN(10) < 6 {
-		t.Description = strings.Join([]string{pick(dice, terms), pick(dice, terms), pick(dice, terms)}, " ")
+	if rng.IntN(10) < 6 {
+		t.Description = strings.Join([]string{pick(rng, terms), pick(rng, terms), pick(rng, terms)}, " ")
 	}
 	if r.Seller != NoSeller {
 		t.SellerName, t.SellerEmail = Name(r.Seller), Email(r.Seller)
@@ -54,4 +54,4 @@ func (r Record) Texts() Texts {
 	return t
 }
 
-func pick(dice *rand.Rand, from []string) string { return from[dice.IntN(len(from))] }
+func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }

@@ -8,15 +8,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// PocketBase is the same data for PocketBase, whose ids and dates have a form of their own.
+// PocketBase returns the data of PocketBase, which has its own formats of ids and dates.
 func PocketBase(set data.Set) []Table {
-	born := pocketBaseTime(set.Record(0).Created)
+	created := pocketBaseTime(set.Record(0).Created)
 	return []Table{
-		{"users", []string{"id", "email", "name", "password", "tokenKey", "verified", "created", "updated"}, rowsOf(set.Users, func(u int) []any {
-			return []any{data.PocketBaseID('u', u), data.Email(u), data.Name(u), "-", fmt.Sprintf("%050d", u), true, born, born}
-		})},
-		{"warranties", []string{"id", "reference_number", "owner", "issuer", "seller", "product_name", "description", "serial_number", "category",
-			"supplier", "seller_name", "seller_email", "start_date", "end_date", "status", "created", "updated"},
+		{"users", []string{"id", "email", "name", "password", "tokenKey", "verified", "created", "updated"},
+			rowsOf(set.Users, func(u int) []any {
+				id, key := data.PocketBaseID('u', u), fmt.Sprintf("%050d", u)
+				return []any{id, data.Email(u), data.Name(u), "-", key, true, created, created}
+			})},
+		{"warranties", []string{"id", "reference_number", "owner", "issuer", "seller", "product_name", "description",
+			"serial_number", "category", "supplier", "seller_name", "seller_email", "start_date", "end_date", "status",
+			"created", "updated"},
 			rowsOf(set.Records, func(i int) []any {
 				r := set.Record(i)
 				t := r.Texts()
@@ -25,8 +28,9 @@ func PocketBase(set data.Set) []Table {
 				if r.Seller != data.NoSeller {
 					seller = data.PocketBaseID('u', r.Seller)
 				}
-				return []any{data.PocketBaseID('w', i), t.Reference, owner, owner, seller, t.Product, t.Description, t.Serial, r.Category,
-					t.Supplier, t.SellerName, t.SellerEmail, pocketBaseDay(r.Start), pocketBaseDay(r.End), r.Standing.String(), at, at}
+				return []any{data.PocketBaseID('w', i), t.Reference, owner, owner, seller, t.Product, t.Description, t.Serial,
+					r.Category, t.Supplier, t.SellerName, t.SellerEmail, pocketBaseDay(r.Start), pocketBaseDay(r.End),
+					r.Standing.String(), at, at}
 			})},
 	}
 }

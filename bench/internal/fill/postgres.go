@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres loads tables into a database that has its schema already. Indexes that
-// are no constraint's are taken down for it and built at the end.
+// Postgres loads tables into a database with a schema. It drops indexes that do not
+// belong to a constraint, and rebuilds them at the end.
 func Postgres(ctx context.Context, url string, tables []Table) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -8,21 +8,26 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// SQLite loads tables into a database file that has its schema already and that
-// nobody else has open. Indexes are taken down for it and built at the end.
+// SQLite loads tables into a database file with a schema that is not in use. It drops
+// the indexes and rebuilds them at the end.
 func SQLite(path string, tables []Table) error {
 	db, err := sqlite3.Open("file:" + path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	// A load that fails is thrown away whole, so nothing needs to survive a crash.
-	for _, pragma := range []string{`journal_mode = OFF`, `synchronous = OFF`, `cache_size = -65536`, `locking_mode = EXCLUSIVE`} {
+	// A file that was not loaded completely is discarded, so nothing must survive a crash.
+	for _, pragma := range []string{
+		`journal_mode = OFF`,
+		`synchronous = OFF`,
+		`cache_size = -65536`,
+		`locking_mode = EXCLUSIVE`,
+	} {
 		if err := db.Exec(`PRAGMA ` + pragma); err != nil {
 			return err
 		}
 	}
-	indexes, err := takeIndexes(db)
+	indexes, err := dropIndexes(db)
 	if err != nil {
 		return err
 	}
@@ -42,7 +47,7 @@ func SQLite(path string, tables []Table) error {
 	return db.Close()
 }
 
-// Schema makes a database file with tables in it.
+// Schema creates a database file with a schema.
 func Schema(path, sql string) error {
 	db, err := sqlite3.Open("file:" + path)
 	if err != nil {
@@ -51,8 +56,8 @@ func Schema(path, sql string) error {
 	return errors.Join(db.Exec(sql), db.Close())
 }
 
-// takeIndexes drops the indexes that were made by name and returns how to make them again.
-func takeIndexes(db *sqlite3.Conn) (create []string, err error) {
+// dropIndexes drops the named indexes and returns the statements that create them.
+func dropIndexes(db *sqlite3.Conn) (create []string, err error) {
 	var drop []string
 	stmt, _, err := db.Prepare(`SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL ORDER BY name`)
 	if err != nil {
@@ -108,5 +113,5 @@ func bind(stmt *sqlite3.Stmt, i int, value any) error {
 	case []byte:
 		return stmt.BindBlob(i, v)
 	}
-	return fmt.Errorf("no column holds a %T", value)
+	return fmt.Errorf("unsupported type %T", value)
 }

@@ -10,11 +10,11 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// tokenRate is no limit: what is measured is a request that is let through.
+// tokenRate is practically unlimited, so that no request is refused.
 const tokenRate = 1_000_000_000
 
-// Svc is everything that svcd would have written to make the records: the people
-// with a token each, the records, who sees them, and their history.
+// Svc returns everything that svcd would have written: the users with a token each, the
+// records, the access rows, and the history.
 func Svc(set data.Set) []Table {
 	return []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
 }
@@ -23,7 +23,7 @@ func svcUsers(set data.Set) Table {
 	at := micros(set.Record(0).Created)
 	return Table{"users", []string{"id", "email", "name", "password_hash", "verified_at", "created_at", "mail_choices"},
 		rowsOf(set.Users, func(u int) []any {
-			// Nobody signs in, and nobody is reminded by mail while others are measured.
+			// No passwords, and no reminders during the measurement.
 			return []any{id(data.UserID(u)), data.Email(u), data.Name(u), "-", at, at, int64(0)}
 		})}
 }
@@ -33,7 +33,8 @@ func svcTokens(set data.Set) Table {
 	end := micros(time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC))
 	return Table{"tokens", []string{"id", "user_id", "name", "prefix", "scopes", "rate_limit", "expires_at", "created_at"},
 		rowsOf(set.Users, func(u int) []any {
-			return []any{id(data.TokenID(u)), id(data.UserID(u)), "bench", data.Secret(u)[:warranty.PrefixLength], scopes, int64(tokenRate), end, at}
+			prefix := data.Secret(u)[:warranty.PrefixLength]
+			return []any{id(data.TokenID(u)), id(data.UserID(u)), "bench", prefix, scopes, int64(tokenRate), end, at}
 		})}
 }
 
@@ -44,54 +45,59 @@ func svcSecrets(set data.Set) Table {
 }
 
 func svcWarranties(set data.Set) Table {
-	return Table{"warranties", []string{"id", "reference", "issuer_id", "product_name", "description", "serial_number", "category", "folded_category",
-		"supplier", "seller_name", "seller_email", "start_date", "end_date", "standing", "search", "version", "created_at", "updated_at"},
+	return Table{"warranties", []string{"id", "reference", "issuer_id", "product_name", "description", "serial_number",
+		"category", "folded_category", "supplier", "seller_name", "seller_email", "start_date", "end_date", "standing",
+		"search", "version", "created_at", "updated_at"},
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
 			t := r.Texts()
 			at := micros(r.Created)
-			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial, r.Category, warranty.Fold(r.Category),
-				t.Supplier, optional(t.SellerName), optional(t.SellerEmail), r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), at, at}
+			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial,
+				r.Category, warranty.Fold(r.Category), t.Supplier, optional(t.SellerName), optional(t.SellerEmail),
+				r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), at, at}
 		})}
 }
 
-// searched is what svcd looks through for q: see searchText of internal/store.
+// searched returns the text that svcd searches for q, like searchText in internal/store.
 func searched(t data.Texts) string {
-	return warranty.Fold(strings.Join([]string{t.Product, t.Reference, strings.ReplaceAll(t.Reference, "-", ""), t.Serial}, "\n"))
+	compact := strings.ReplaceAll(t.Reference, "-", "")
+	return warranty.Fold(strings.Join([]string{t.Product, t.Reference, compact, t.Serial}, "\n"))
 }
 
-// sight is that a user sees a record.
-type sight struct {
+// accessRow is the access of a user to a record.
+type accessRow struct {
 	user, record int
 	roles        warranty.Roles
 }
 
 func svcAccess(set data.Set) Table {
-	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date", "category"},
+	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date",
+		"category"},
 		func(yield func([]any) bool) {
-			for _, s := range sights(set) {
-				if !yield(svcSight(set, s)) {
+			for _, s := range accessRows(set) {
+				if !yield(svcAccessRow(set, s)) {
 					return
 				}
 			}
 		}}
 }
 
-func svcSight(set data.Set, s sight) []any {
+func svcAccessRow(set data.Set, s accessRow) []any {
 	r := set.Record(s.record)
 	record := id(r.ID())
-	return []any{id(data.UserID(s.user)), int64(1), record, record, s.roles.Mask(), warranty.EnumNumber(r.Standing), r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
+	return []any{id(data.UserID(s.user)), int64(1), record, record, s.roles.Mask(), warranty.EnumNumber(r.Standing),
+		r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
 }
 
-// SvcSQLite is Svc with what only SQLite has: access repeats the number of the
-// record's row, which are counted from 1 as they are written.
+// SvcSQLite is Svc with the column that only SQLite has: access has the rowid of the
+// record, which starts at 1 in insertion order.
 func SvcSQLite(set data.Set) []Table {
 	tables := Svc(set)
 	for i, t := range tables {
 		if t.Name == "access" {
 			tables[i] = Table{t.Name, append(t.Columns, "item_row"), func(yield func([]any) bool) {
-				for _, s := range sights(set) {
-					if !yield(append(svcSight(set, s), int64(s.record+1))) {
+				for _, s := range accessRows(set) {
+					if !yield(append(svcAccessRow(set, s), int64(s.record+1))) {
 						return
 					}
 				}
@@ -101,30 +107,33 @@ func SvcSQLite(set data.Set) []Table {
 	return tables
 }
 
-// sights are all of a set, in the order of the table's key.
-func sights(set data.Set) []sight {
-	var list []sight
+// accessRows returns all access rows of a set in the order of the table's key.
+func accessRows(set data.Set) []accessRow {
+	var list []accessRow
 	for i := range set.Records {
 		r := set.Record(i)
 		if r.Seller == r.Owner {
-			list = append(list, sight{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)})
+			list = append(list, accessRow{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)})
 			continue
 		}
-		list = append(list, sight{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer)})
+		list = append(list, accessRow{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer)})
 		if r.Seller != data.NoSeller {
-			list = append(list, sight{r.Seller, i, warranty.NewRoles(warranty.Seller)})
+			list = append(list, accessRow{r.Seller, i, warranty.NewRoles(warranty.Seller)})
 		}
 	}
-	slices.SortFunc(list, func(a, b sight) int { return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.record, b.record)) })
+	slices.SortFunc(list, func(a, b accessRow) int {
+		return cmp.Or(cmp.Compare(a.user, b.user), cmp.Compare(a.record, b.record))
+	})
 	return list
 }
 
 func svcHistory(set data.Set) Table {
-	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "actor", "door", "token_name", "action", "subject_id", "changes"},
+	return Table{"history", []string{"thread_id", "id", "at", "actor_id", "actor", "door", "token_name", "action",
+		"subject_id", "changes"},
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
-			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner), warranty.EnumNumber(warranty.DoorAPI), "bench",
-				warranty.EnumNumber(warranty.WarrantyCreated), id(r.ID()), "[]"}
+			return []any{id(r.ID()), id(r.EventID()), micros(r.Created), id(data.UserID(r.Owner)), data.Name(r.Owner),
+				warranty.EnumNumber(warranty.DoorAPI), "bench", warranty.EnumNumber(warranty.WarrantyCreated), id(r.ID()), "[]"}
 		})}
 }
 

@@ -1,5 +1,5 @@
-// Package fill writes the records of package data into the databases of the
-// servers, past their APIs: a million in the time that an API takes for thousands.
+// Package fill writes the records of package data directly into the databases of the
+// servers, which is much faster than their APIs.
 package fill
 
 import "iter"
@@ -11,7 +11,7 @@ type Table struct {
 	Rows    iter.Seq[[]any]
 }
 
-// rowsOf makes the rows of a table from numbers.
+// rowsOf returns count rows of a table.
 func rowsOf(count int, row func(i int) []any) iter.Seq[[]any] {
 	return func(yield func([]any) bool) {
 		for i := range count {
@@ -22,7 +22,7 @@ func rowsOf(count int, row func(i int) []any) iter.Seq[[]any] {
 	}
 }
 
-// optional is nil for an empty text: NULL, where it was not given.
+// optional returns nil (NULL) for an empty text.
 func optional(text string) any {
 	if text == "" {
 		return nil

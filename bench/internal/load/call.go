@@ -1,5 +1,4 @@
-// Package load asks servers, many times at once, and holds every answer against
-// what it has to be: nobody is fast by being wrong.
+// Package load sends concurrent requests to servers and checks every response.
 package load
 
 import (
@@ -8,19 +7,19 @@ import (
 	"strconv"
 )
 
-// Call is one request, and what makes its answer right.
+// Call is a request and the expected response.
 type Call struct {
 	Method, Path, Token string
-	Header              string // one more line, if any
+	Header              string // an additional header line, or ""
 	Body                string
 
 	Status int
-	Holds  []string // texts that the answer's body has in it
-	Each   string   // a text that it has Count times
+	Holds  []string // texts that the body must contain
+	Each   string   // a text that it must contain Count times
 	Count  int
 }
 
-// append writes the call as it goes over the wire.
+// append appends the HTTP request.
 func (c Call) append(b []byte, host string) []byte {
 	b = append(b, c.Method...)
 	b = append(b, ' ')
@@ -46,7 +45,7 @@ func (c Call) append(b []byte, host string) []byte {
 	return append(b, c.Body...)
 }
 
-// check says what is wrong with an answer.
+// check returns an error if the response is not as expected.
 func (c Call) check(status int, body []byte) error {
 	wrong := ""
 	switch {

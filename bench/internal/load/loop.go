@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// Result is what one stretch of load gave.
+// Result is the result of Run.
 type Result struct {
 	Connections int
 	Elapsed     time.Duration
-	Took        []time.Duration // of every request, the shortest first
+	Took        []time.Duration // sorted durations of all requests
 }
 
-// Percentile is the time that p of a hundred requests took at most.
+// Percentile returns the p-th percentile of the durations.
 func (r Result) Percentile(p float64) time.Duration {
 	if len(r.Took) == 0 {
 		return 0
@@ -29,14 +29,16 @@ func (r Result) Percentile(p float64) time.Duration {
 	return r.Took[min(int(float64(len(r.Took))*p/100), len(r.Took)-1)]
 }
 
-// answerLimit is more than any server here takes for the heaviest page under load.
-const answerLimit = 5 * time.Minute
+// responseTimeout is more than any server needs for the slowest page under load.
+const responseTimeout = 5 * time.Minute
 
-// Run keeps a number of connections busy: each sends its next call when the
-// answer to the last one is there. After the time no call is begun any more, but
-// those under way are waited for and counted, so that work and requests belong
-// together. The first wrong answer ends it.
-func Run(ctx context.Context, addr string, connections int, length time.Duration, next func(*rand.Rand) Call) (Result, error) {
+// Run keeps a number of connections busy: each sends its next call after the response
+// to the previous one. After length no more calls are started, but the pending ones are
+// completed and counted, so that CPU time and requests match. The first wrong response
+// ends the run.
+func Run(
+	ctx context.Context, addr string, connections int, length time.Duration, next func(*rand.Rand) Call,
+) (Result, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	start := time.Now()
@@ -44,7 +46,8 @@ func Run(ctx context.Context, addr string, connections int, length time.Duration
 	var wg sync.WaitGroup
 	for i := range connections {
 		wg.Go(func() {
-			w := worker{addr: addr, dice: rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano())))} //nolint:gosec // whom to ask is no secret
+			rng := rand.New(rand.NewPCG(uint64(i), uint64(start.UnixNano()))) //nolint:gosec // not a secret
+			w := worker{addr: addr, rng: rng}
 			err := w.run(ctx, start.Add(length), next)
 			took[i] = w.took
 			if err != nil {
@@ -61,7 +64,7 @@ func Run(ctx context.Context, addr string, connections int, length time.Duration
 // worker is one connection.
 type worker struct {
 	addr string
-	dice *rand.Rand
+	rng  *rand.Rand
 	conn net.Conn
 	from *bufio.Reader
 	out  []byte
@@ -74,20 +77,20 @@ func (w *worker) run(ctx context.Context, end time.Time, next func(*rand.Rand) C
 		return err
 	}
 	defer w.conn.Close()
-	defer context.AfterFunc(ctx, func() { w.conn.Close() })() // who is told to stop waits for no answer
+	defer context.AfterFunc(ctx, func() { w.conn.Close() })() // a canceled worker does not wait for the response
 	w.from = bufio.NewReaderSize(w.conn, 1<<16)
-	if err := w.conn.SetDeadline(end.Add(answerLimit)); err != nil {
+	if err := w.conn.SetDeadline(end.Add(responseTimeout)); err != nil {
 		return err
 	}
 	for ctx.Err() == nil && time.Now().Before(end) {
-		if err := w.ask(next(w.dice)); err != nil {
+		if err := w.ask(next(w.rng)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask sends one call and reads its answer.
+// ask sends a call and checks the response.
 func (w *worker) ask(c Call) error {
 	w.out = c.append(w.out[:0], w.addr)
 	start := time.Now()

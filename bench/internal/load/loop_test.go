@@ -14,7 +14,7 @@ import (
 func TestPercentilesAreOfTheSortedTimes(t *testing.T) {
 	var r Result
 	if r.Percentile(50) != 0 {
-		t.Error("nothing took time")
+		t.Error("the percentile of no requests is not 0")
 	}
 	for i := range 200 {
 		r.Took = append(r.Took, time.Duration(i+1))
@@ -39,11 +39,16 @@ func TestEveryRequestIsCountedAndChecked(t *testing.T) {
 	}))
 	defer server.Close()
 	run := func(c Call) (Result, error) {
-		return Run(t.Context(), server.Listener.Addr().String(), 4, 50*time.Millisecond, func(*rand.Rand) Call { return c })
+		address := server.Listener.Addr().String()
+		return Run(t.Context(), address, 4, 50*time.Millisecond, func(*rand.Rand) Call { return c })
 	}
-	good := Call{Method: "POST", Path: "/", Token: "secret", Header: "Idempotency-Key: k", Body: "{}", Status: 200, Holds: []string{"<{}>"}, Each: "id", Count: 2}
+	good := Call{
+		Method: "POST", Path: "/", Token: "secret", Header: "Idempotency-Key: k", Body: "{}",
+		Status: 200, Holds: []string{"<{}>"}, Each: "id", Count: 2,
+	}
 	result, err := run(good)
-	if err != nil || int64(len(result.Took)) != served.Load() || len(result.Took) < 4 || result.Elapsed < 50*time.Millisecond {
+	n := len(result.Took)
+	if err != nil || int64(n) != served.Load() || n < 4 || result.Elapsed < 50*time.Millisecond {
 		t.Errorf("%d requests of %d in %v, %v", len(result.Took), served.Load(), result.Elapsed, err)
 	}
 	for want, change := range map[string]func(*Call){

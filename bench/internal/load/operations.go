@@ -6,7 +6,7 @@ import (
 	"warranty.example/svc/bench/internal/data"
 )
 
-// API is how a server wants to be asked.
+// API makes the calls for a server.
 type API interface {
 	Get(user int, r data.Record) Call
 	List(user int, q Query) Call
@@ -15,45 +15,45 @@ type API interface {
 	Verify(r data.Record) Call
 }
 
-// Agents is an API that agents can use too.
+// Agents is an API with MCP tools.
 type Agents interface {
 	GetByTool(user int, r data.Record) Call
 }
 
-// Query is a question for one page, and the total that the answer has to say.
+// Query is a query for one page, with the expected total.
 type Query struct {
 	Page, Limit int
 	Category    string
 	Active      bool
-	Untotalled  bool // a server that can leave the total out may do so
+	Untotalled  bool // omit the total if the server supports it
 	Total       int
 }
 
-// rows is how many records the answer has to hold.
+// rows returns the expected number of records in the response.
 func (q Query) rows() int { return max(0, min(q.Limit, q.Total-(q.Page-1)*q.Limit)) }
 
-// Operation is something that is measured.
+// Operation is a measured operation.
 type Operation struct {
 	Name, Title string
-	ForAgents   bool // only servers with tools can do it
-	Lengthens   bool // its answer has more records in it where there are more
+	ForAgents   bool // needs Agents
+	Lengthens   bool // the response grows with the number of records
 	Make        func(API, *data.Audience, *rand.Rand) Call
 }
 
-// deepPage is the page far down a long list; where there are fewer, it is the last full one.
+// deepPage is a page far down a long list; shorter lists use the last full page.
 const deepPage = 1000
 
-// extension is by how many days an end is moved at most.
+// extension is the maximum number of days that an update adds to an end date.
 const extension = 300
 
-// Operations are all that are measured, in the order of the report.
+// Operations are all measured operations in the order of the report.
 var Operations = []Operation{
-	{Name: "get", Title: "get one", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		p, r := someRecord(a.Readers, dice)
+	{Name: "get", Title: "get one", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		p, r := someRecord(a.Readers, rng)
 		return api.Get(p.User, r)
 	}},
-	{Name: "small", Title: "a small user's page 1 (50)", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		p, _ := someRecord(a.Readers, dice)
+	{Name: "small", Title: "a small user's page 1 (50)", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		p, _ := someRecord(a.Readers, rng)
 		return api.List(p.User, Query{Page: 1, Limit: data.PageSize, Total: len(p.Records)})
 	}},
 	{Name: "big", Title: "big's page 1 with its total", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
@@ -77,32 +77,32 @@ var Operations = []Operation{
 	{Name: "count", Title: "count of the big seller", Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 		return api.List(data.Big, Query{Page: 1, Limit: 1, Total: a.All})
 	}},
-	{Name: "create", Title: "create with a key, durable", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		return api.Create(a.Writers[dice.IntN(len(a.Writers))].User, newKey())
+	{Name: "create", Title: "create with a key, durable", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		return api.Create(a.Writers[rng.IntN(len(a.Writers))].User, newKey())
 	}},
 	{Name: "update", Title: "update", Make: update},
-	{Name: "mixed", Title: "big's page 1, with an update in ten", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		if dice.IntN(10) == 0 {
-			return update(api, a, dice)
+	{Name: "mixed", Title: "big's page 1, with an update in ten", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		if rng.IntN(10) == 0 {
+			return update(api, a, rng)
 		}
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Total: a.All})
 	}},
-	{Name: "verify", Title: "verify, public", Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		_, r := someRecord(a.Readers, dice)
+	{Name: "verify", Title: "verify, public", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		_, r := someRecord(a.Readers, rng)
 		return api.Verify(r)
 	}},
-	{Name: "mcp", Title: "get by an agent (MCP)", ForAgents: true, Make: func(api API, a *data.Audience, dice *rand.Rand) Call {
-		p, r := someRecord(a.Readers, dice)
+	{Name: "mcp", Title: "get by an agent (MCP)", ForAgents: true, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		p, r := someRecord(a.Readers, rng)
 		return api.(Agents).GetByTool(p.User, r)
 	}},
 }
 
-// update moves the end of a record; every fifth of them is one that Big sees.
-func update(api API, a *data.Audience, dice *rand.Rand) Call {
-	return api.Update(a.Extendable[dice.IntN(len(a.Extendable))], 1+dice.IntN(extension))
+// update changes the end date of a record; Big sees every fifth of them.
+func update(api API, a *data.Audience, rng *rand.Rand) Call {
+	return api.Update(a.Extendable[rng.IntN(len(a.Extendable))], 1+rng.IntN(extension))
 }
 
-func someRecord(people []data.Person, dice *rand.Rand) (data.Person, data.Record) {
-	p := people[dice.IntN(len(people))]
-	return p, p.Records[dice.IntN(len(p.Records))]
+func someRecord(people []data.Person, rng *rand.Rand) (data.Person, data.Record) {
+	p := people[rng.IntN(len(people))]
+	return p, p.Records[rng.IntN(len(p.Records))]
 }

@@ -12,8 +12,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// PocketBase asks as PocketBase wants it. It has no idempotency keys, so its
-// create is spared them.
+// PocketBase is the API of PocketBase. Its create has no idempotency key, because
+// PocketBase does not support them.
 type PocketBase struct{ Tokens []string } // by user
 
 const recordsPath = "/api/collections/warranties/records"
@@ -25,10 +25,10 @@ func (p PocketBase) Get(user int, r data.Record) Call {
 		Status: http.StatusOK, Holds: []string{id, data.Reference(r.Number)}}
 }
 
-// List reads a page of what a user sees.
+// List reads a page of a user's list.
 func (p PocketBase) List(user int, q Query) Call {
 	path := recordsPath + "?page=" + strconv.Itoa(q.Page) + "&perPage=" + strconv.Itoa(q.Limit)
-	if q.Limit > 1 { // who only counts needs no order, which costs it much
+	if q.Limit > 1 { // a count needs no order, which is expensive
 		path += "&sort=-created"
 	}
 	var filters []string
@@ -37,12 +37,20 @@ func (p PocketBase) List(user int, q Query) Call {
 	}
 	if q.Active {
 		today := time.Now().UTC().Format(time.DateOnly)
-		filters = append(filters, fmt.Sprintf(`status="active"&&start_date<="%[1]s 00:00:00.000Z"&&end_date>="%[1]s 00:00:00.000Z"`, today))
+		const active = `status="active"&&start_date<="%[1]s 00:00:00.000Z"&&end_date>="%[1]s 00:00:00.000Z"`
+		filters = append(filters, fmt.Sprintf(active, today))
 	}
 	if len(filters) > 0 {
 		path += "&filter=" + url.QueryEscape(strings.Join(filters, "&&"))
 	}
-	call := Call{Method: http.MethodGet, Path: path, Token: p.Tokens[user], Status: http.StatusOK, Each: `"reference_number":`, Count: q.rows()}
+	call := Call{
+		Method: http.MethodGet,
+		Path:   path,
+		Token:  p.Tokens[user],
+		Status: http.StatusOK,
+		Each:   `"reference_number":`,
+		Count:  q.rows(),
+	}
 	if q.Untotalled {
 		call.Path += "&skipTotal=1"
 	} else {
@@ -51,26 +59,26 @@ func (p PocketBase) List(user int, q Query) Call {
 	return call
 }
 
-// Create makes a record that a shop sold.
+// Create creates a record with a shop as the seller.
 func (p PocketBase) Create(user int, _ string) Call {
 	n, owner := newRecord(user), data.PocketBaseID('u', user)
 	return Call{Method: http.MethodPost, Path: recordsPath, Token: p.Tokens[user],
-		Body: fmt.Sprintf(`{"product_name":%q,"description":%q,"serial_number":%q,"category":%q,"supplier":%q,"seller_name":%q,"seller_email":%q,"start_date":%q,"end_date":%q,`+
-			`"owner":%q,"issuer":%q,"seller":%q,"status":"active"}`,
-			n.Product, n.Description, n.Serial, data.Common, n.Supplier, data.Name(n.seller), data.Email(n.seller), n.start, n.end,
-			owner, owner, data.PocketBaseID('u', n.seller)),
+		Body: fmt.Sprintf(`{%s,"owner":%q,"issuer":%q,"seller":%q,"status":"active"}`,
+			n.fields(), owner, owner, data.PocketBaseID('u', n.seller)),
 		Status: http.StatusOK, Holds: []string{n.Serial, `"reference_number":"WR-`}}
 }
 
-// Update moves a record's end.
+// Update changes a record's end date.
 func (p PocketBase) Update(r data.Record, days int) Call {
 	id, end := data.PocketBaseID('w', r.Number), (r.End + warranty.Date(days)).String()
 	return Call{Method: http.MethodPatch, Path: recordsPath + "/" + id, Token: p.Tokens[r.Owner],
-		Body: fmt.Sprintf(`{"end_date":%q,"supplier":"Supplier %d"}`, end, days), Status: http.StatusOK, Holds: []string{id, end}}
+		Body:   fmt.Sprintf(`{"end_date":%q,"supplier":"Supplier %d"}`, end, days),
+		Status: http.StatusOK, Holds: []string{id, end}}
 }
 
-// Verify asks for a record as anybody can who has its reference.
+// Verify reads the public page of a record.
 func (p PocketBase) Verify(r data.Record) Call {
 	reference := data.Reference(r.Number)
-	return Call{Method: http.MethodGet, Path: "/verify/" + reference, Status: http.StatusOK, Holds: []string{reference, r.Start.String()}}
+	return Call{Method: http.MethodGet, Path: "/verify/" + reference,
+		Status: http.StatusOK, Holds: []string{reference, r.Start.String()}}
 }

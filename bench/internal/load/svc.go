@@ -13,13 +13,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Svcd asks as the service wants it.
+// Svcd is the API of the service.
 type Svcd struct{ Bare }
 
-// Bare asks as the bare program wants it, which speaks the service's own API as far as it goes.
+// Bare is the API of the bare program, a subset of the service's API.
 type Bare struct{ secrets sync.Map }
 
-// secret is a user's token. Making one costs more than sending it, so it is kept.
+// secret returns a user's token. Tokens are cached, because deriving one is expensive.
 func (s *Bare) secret(user int) string {
 	secret, ok := s.secrets.Load(user)
 	if !ok {
@@ -36,7 +36,7 @@ func (s *Bare) Get(user int, r data.Record) Call {
 		Status: http.StatusOK, Holds: []string{r.ID().String(), data.Reference(r.Number)}}
 }
 
-// List reads a page of what a user sees.
+// List reads a page of a user's list.
 func (s *Bare) List(user int, q Query) Call {
 	path := warrantiesPath + "?page=" + strconv.Itoa(q.Page) + "&limit=" + strconv.Itoa(q.Limit)
 	if q.Category != "" {
@@ -45,7 +45,14 @@ func (s *Bare) List(user int, q Query) Call {
 	if q.Active {
 		path += "&status=active"
 	}
-	call := Call{Method: http.MethodGet, Path: path, Token: s.secret(user), Status: http.StatusOK, Each: `"reference_number":`, Count: q.rows()}
+	call := Call{
+		Method: http.MethodGet,
+		Path:   path,
+		Token:  s.secret(user),
+		Status: http.StatusOK,
+		Each:   `"reference_number":`,
+		Count:  q.rows(),
+	}
 	if q.Untotalled {
 		call.Path += "&total=no"
 	} else {
@@ -54,35 +61,36 @@ func (s *Bare) List(user int, q Query) Call {
 	return call
 }
 
-// List reads a page of what a user sees; the service always tells the total.
+// List reads a page of a user's list; the service always returns the total.
 func (s *Svcd) List(user int, q Query) Call {
 	q.Untotalled = false
 	return s.Bare.List(user, q)
 }
 
-// Create makes a record that a shop sold, once for the key.
+// Create creates a record with a shop as the seller and an idempotency key.
 func (s *Bare) Create(user int, key string) Call {
 	n := newRecord(user)
 	return Call{Method: http.MethodPost, Path: warrantiesPath, Token: s.secret(user), Header: "Idempotency-Key: " + key,
-		Body: fmt.Sprintf(`{"product_name":%q,"description":%q,"serial_number":%q,"category":%q,"supplier":%q,"seller_name":%q,"seller_email":%q,"start_date":%q,"end_date":%q}`,
-			n.Product, n.Description, n.Serial, data.Common, n.Supplier, data.Name(n.seller), data.Email(n.seller), n.start, n.end),
+		Body:   "{" + n.fields() + "}",
 		Status: http.StatusCreated, Holds: []string{n.Serial, `"reference_number":"WR-`}}
 }
 
-// Update moves a record's end.
+// Update changes a record's end date.
 func (s *Bare) Update(r data.Record, days int) Call {
 	end := (r.End + warranty.Date(days)).String()
 	return Call{Method: http.MethodPut, Path: warrantiesPath + "/" + r.ID().String(), Token: s.secret(r.Owner),
-		Body: fmt.Sprintf(`{"end_date":%q,"supplier":"Supplier %d"}`, end, days), Status: http.StatusOK, Holds: []string{r.ID().String(), end}}
+		Body:   fmt.Sprintf(`{"end_date":%q,"supplier":"Supplier %d"}`, end, days),
+		Status: http.StatusOK, Holds: []string{r.ID().String(), end}}
 }
 
-// Verify asks for a record as anybody can who has its reference.
+// Verify reads the public page of a record.
 func (s *Bare) Verify(r data.Record) Call {
 	reference := data.Reference(r.Number)
-	return Call{Method: http.MethodGet, Path: "/verify/" + reference, Status: http.StatusOK, Holds: []string{reference, r.Start.String()}}
+	return Call{Method: http.MethodGet, Path: "/verify/" + reference,
+		Status: http.StatusOK, Holds: []string{reference, r.Start.String()}}
 }
 
-// GetByTool reads one record as an agent does.
+// GetByTool reads one record with an MCP tool.
 func (s *Svcd) GetByTool(user int, r data.Record) Call {
 	id := r.ID().String()
 	return Call{Method: http.MethodPost, Path: "/api/mcp", Token: s.secret(user),
@@ -90,15 +98,23 @@ func (s *Svcd) GetByTool(user int, r data.Record) Call {
 		Status: http.StatusOK, Holds: []string{id, data.Reference(r.Number), "structuredContent"}}
 }
 
-// created is what a new record is made of.
+// created is the content of a new record.
 type created struct {
 	data.Texts
 	seller     int
 	start, end string
 }
 
-// newRecord is alike for everybody: only who makes it differs. A shop sells it,
-// so that every server has a seller to find, and Big's totals stay.
+// fields returns the fields of the record as JSON members.
+func (n created) fields() string {
+	return fmt.Sprintf(`"product_name":%q,"description":%q,"serial_number":%q,"category":%q,"supplier":%q,`+
+		`"seller_name":%q,"seller_email":%q,"start_date":%q,"end_date":%q`,
+		n.Product, n.Description, n.Serial, data.Common, n.Supplier,
+		data.Name(n.seller), data.Email(n.seller), n.start, n.end)
+}
+
+// newRecord returns the same record for all users except for its texts. The seller is a
+// shop, so that every server looks a seller up, and Big's totals stay constant.
 func newRecord(user int) created {
 	texts := data.Record{Number: user, Seller: data.NoSeller}.Texts()
 	if texts.Description == "" {
@@ -107,5 +123,5 @@ func newRecord(user int) created {
 	return created{Texts: texts, seller: 1, start: "2026-01-15", end: "2028-01-14"}
 }
 
-// newKey is one that was never used.
+// newKey returns a unique idempotency key.
 func newKey() string { return strings.ToLower(rand.Text()) }

@@ -17,14 +17,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres is a PostgreSQL server of the benchmark's own, on a loopback port.
+// Postgres is a PostgreSQL server for the benchmark on a loopback port.
 type Postgres struct {
 	*Process
 	addr string
 }
 
-// postgresSettings are the defaults, which are durable, but for the memory that
-// an operator would give it and room for the load of a million records.
+// postgresSettings are the defaults, which are durable, except for more memory and
+// enough WAL space to load a million records.
 const postgresSettings = `
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -32,7 +32,7 @@ shared_buffers = 1GB
 max_wal_size = 8GB
 `
 
-// StartPostgres starts a server on a folder, which it makes if need be.
+// StartPostgres starts a server with its data in a folder, which it creates if missing.
 func StartPostgres(ctx context.Context, dir string) (*Postgres, error) {
 	bin, err := findPostgres()
 	if err != nil {
@@ -73,7 +73,7 @@ func StartPostgres(ctx context.Context, dir string) (*Postgres, error) {
 	return p, nil
 }
 
-// findPostgres finds the newest server that is installed.
+// findPostgres returns the folder of the newest installed server.
 func findPostgres() (string, error) {
 	dirs, err := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -89,10 +89,10 @@ func findPostgres() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("found no PostgreSQL server: install one, or leave svcd-postgres out of --servers")
+	return "", errors.New("PostgreSQL is not installed: install it, or remove svcd-postgres from --servers")
 }
 
-// notRoot is who PostgreSQL runs as, because it refuses to run as root; nil is who we are.
+// notRoot returns the user for PostgreSQL, which refuses to run as root; nil means the current user.
 func notRoot() (*syscall.Credential, error) {
 	if os.Getuid() != 0 {
 		return nil, nil
@@ -118,7 +118,8 @@ func initPostgres(dir string, as *syscall.Credential, command func(string, ...st
 			return err
 		}
 	}
-	if out, err := command("initdb", "-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C").CombinedOutput(); err != nil {
+	initdb := command("initdb", "-D", dir, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
 	file, err := os.OpenFile(filepath.Join(dir, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -129,12 +130,12 @@ func initPostgres(dir string, as *syscall.Credential, command func(string, ...st
 	return errors.Join(err, file.Close())
 }
 
-// URL is the address of one of the server's databases.
+// URL returns the URL of a database of the server.
 func (p *Postgres) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@%s/%s?sslmode=disable", p.addr, database)
 }
 
-// Execute runs statements one after the other.
+// Execute runs statements in order.
 func (p *Postgres) Execute(ctx context.Context, statements ...string) error {
 	conn, err := pgx.Connect(ctx, p.URL("postgres"))
 	if err != nil {
@@ -149,7 +150,7 @@ func (p *Postgres) Execute(ctx context.Context, statements ...string) error {
 	return nil
 }
 
-// Ask reads one text.
+// Ask runs a query that returns one text.
 func (p *Postgres) Ask(ctx context.Context, sql string, args ...any) (text string, err error) {
 	conn, err := pgx.Connect(ctx, p.URL("postgres"))
 	if err != nil {

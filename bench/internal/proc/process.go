@@ -16,7 +16,7 @@ const (
 	stopLimit  = 15 * time.Second
 )
 
-// Process is a server that runs.
+// Process is a running server.
 type Process struct {
 	PID   int
 	cmd   *exec.Cmd
@@ -24,7 +24,7 @@ type Process struct {
 	ended chan struct{}
 }
 
-// Start starts a program whose output goes to a file.
+// Start starts a program with its output in a file.
 func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	file, err := os.Create(log)
 	if err != nil {
@@ -37,7 +37,7 @@ func Start(cmd *exec.Cmd, log string) (*Process, error) {
 	}
 	p := &Process{PID: cmd.Process.Pid, cmd: cmd, log: file, ended: make(chan struct{})}
 	go func() {
-		_ = cmd.Wait() // how it ended is in its log
+		_ = cmd.Wait() // the log has the reason
 		close(p.ended)
 	}()
 	return p, nil
@@ -54,7 +54,7 @@ func (p *Process) Await(ctx context.Context, ready func(context.Context) error) 
 		}
 		select {
 		case <-p.ended:
-			return fmt.Errorf("%s ended at its start: see %s", p.cmd.Path, p.log.Name())
+			return fmt.Errorf("%s exited during startup: see %s", p.cmd.Path, p.log.Name())
 		case <-ctx.Done():
 			return fmt.Errorf("%s is not ready (%w): see %s", p.cmd.Path, err, p.log.Name())
 		case <-time.After(50 * time.Millisecond):
@@ -62,7 +62,7 @@ func (p *Process) Await(ctx context.Context, ready func(context.Context) error) 
 	}
 }
 
-// Answers is ready when the address answers with 200.
+// Answers returns a readiness check that succeeds when the URL returns 200.
 func Answers(url string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := Fetch(ctx, url)
@@ -70,7 +70,7 @@ func Answers(url string) func(context.Context) error {
 	}
 }
 
-// Fetch reads what an address answers with 200.
+// Fetch gets a URL, which must return 200.
 func Fetch(ctx context.Context, url string) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -83,14 +83,14 @@ func Fetch(ctx context.Context, url string) ([]byte, error) {
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s: %.600s", url, resp.Status, body)
+		err = fmt.Errorf("%s returned %s: %.600s", url, resp.Status, body)
 	}
 	return body, err
 }
 
-// Stop ends the server, and waits until it has.
+// Stop stops the server and waits for its end.
 func (p *Process) Stop() {
-	// INT is a clean stop for all of them; PostgreSQL would wait for its clients on TERM.
+	// SIGINT is a clean stop for all servers; on SIGTERM PostgreSQL waits for its clients.
 	_ = p.cmd.Process.Signal(os.Interrupt)
 	select {
 	case <-p.ended:
@@ -101,7 +101,7 @@ func (p *Process) Stop() {
 	p.log.Close()
 }
 
-// FreeAddress is a loopback address that nobody listens on at the moment.
+// FreeAddress returns a loopback address that nothing listens on.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

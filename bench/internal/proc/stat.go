@@ -1,5 +1,5 @@
-// Package proc starts servers as processes of their own, and reads from the
-// kernel what they cost.
+// Package proc starts servers as processes and reads their CPU time and memory from
+// /proc.
 package proc
 
 import (
@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// tick is what the kernel counts CPU time in for user space, on every Linux.
+// tick is the unit of CPU times in /proc, on every Linux.
 const tick = 10 * time.Millisecond
 
 // parseStat reads the CPU time and the parent of a process from /proc/PID/stat.
 func parseStat(text []byte) (computed time.Duration, parent int, err error) {
-	// The name in brackets may hold anything, brackets and spaces too.
+	// The name in parentheses may contain parentheses and spaces.
 	_, rest, found := bytes.Cut(text[max(bytes.LastIndexByte(text, ')'), 0):], []byte(") "))
 	fields := bytes.Fields(rest)
 	if !found || len(fields) < 13 {
@@ -28,7 +28,7 @@ func parseStat(text []byte) (computed time.Duration, parent int, err error) {
 	return time.Duration(user+system) * tick, parent, errors.Join(err1, err2, err3)
 }
 
-// CPU is the time that a process has computed, in user space and in the kernel for it.
+// CPU returns the user and system time of a process.
 func CPU(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -38,7 +38,7 @@ func CPU(pid int) (time.Duration, error) {
 	return computed, err
 }
 
-// ChildrenCPU is the time of those children of a process whose command line has a text in it.
+// ChildrenCPU returns the CPU time of the children of a process whose command line contains a text.
 func ChildrenCPU(pid int, text string) (time.Duration, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -48,7 +48,7 @@ func ChildrenCPU(pid int, text string) (time.Duration, error) {
 	for _, e := range entries {
 		stat, err := os.ReadFile("/proc/" + e.Name() + "/stat")
 		if err != nil {
-			continue // no process, or one that has ended since
+			continue // not a process, or it has ended
 		}
 		computed, parent, err := parseStat(stat)
 		if err != nil || parent != pid {
@@ -61,7 +61,7 @@ func ChildrenCPU(pid int, text string) (time.Duration, error) {
 	return sum, nil
 }
 
-// Peak is the most memory that a process ever had, in bytes.
+// Peak returns the peak memory of a process in bytes.
 func Peak(pid int) (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -70,7 +70,7 @@ func Peak(pid int) (int64, error) {
 	return parseStatus(text, "VmHWM")
 }
 
-// parseStatus reads a figure in kB from /proc/PID/status, in bytes.
+// parseStatus reads a value in kB from /proc/PID/status and returns it in bytes.
 func parseStatus(text []byte, name string) (int64, error) {
 	for line := range bytes.Lines(text) {
 		if fields := bytes.Fields(line); len(fields) == 3 && string(fields[0]) == name+":" {

@@ -15,7 +15,7 @@ func TestStatIsReadPastAnyName(t *testing.T) {
 	}
 	for _, bad := range []string{"", "42 (a", "42 (a) S 7 1 2", "42 (a) S 7 42 42 0 -1 4194560 100 0 0 0 x 50 20 10 20 0"} {
 		if _, _, err := parseStat([]byte(bad)); err == nil {
-			t.Errorf("%q is taken", bad)
+			t.Errorf("%q is accepted", bad)
 		}
 	}
 }
@@ -25,7 +25,7 @@ func TestStatusHasThePeak(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 	if _, err := parseStatus([]byte("Name:\tsvcd\n"), "VmHWM"); err == nil {
-		t.Error("no figure is taken for one")
+		t.Error("a missing value is accepted")
 	}
 }
 
@@ -34,7 +34,7 @@ func TestThisProcessComputes(t *testing.T) {
 	after := before
 	for start := time.Now(); err == nil && after < before+3*tick; after, err = CPU(os.Getpid()) {
 		if time.Since(start) > 10*time.Second {
-			t.Fatalf("computed for %v and was told %v", time.Since(start), after-before)
+			t.Fatalf("computed for %v, but the CPU time is %v", time.Since(start), after-before)
 		}
 	}
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"time"
 )
 
-// Machine says where and of what something was measured, a line each.
+// Machine describes the machine and the measured versions, one line each.
 func Machine(ctx context.Context, more ...string) string {
 	lines := []string{
-		fmt.Sprintf("%d cores, %s, %s of memory", runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name"), fieldOf("/proc/meminfo", "MemTotal")),
+		fmt.Sprintf("%d cores, %s, %s of memory",
+			runtime.NumCPU(), fieldOf("/proc/cpuinfo", "model name"), fieldOf("/proc/meminfo", "MemTotal")),
 		fmt.Sprintf("%s, %s/%s, %s", runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format(time.DateOnly)),
 		"svcd " + command(ctx, "git", "describe", "--always", "--dirty", "--tags"),
 	}
@@ -24,7 +25,7 @@ func Machine(ctx context.Context, more ...string) string {
 	return "- " + strings.Join(append(lines, strings.Split(modules, "\n")...), "\n- ") + "\n"
 }
 
-// fieldOf is the value of a "name : value" line, or a dash.
+// fieldOf returns the value of a "name : value" line, or a dash.
 func fieldOf(file, name string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -38,7 +39,7 @@ func fieldOf(file, name string) string {
 	return "-"
 }
 
-// Busy is how many processes wanted a core in the last minute: the more, the more noise.
+// Busy returns the load average of the last minute, which indicates noise.
 func Busy() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -48,7 +49,7 @@ func Busy() string {
 	return first
 }
 
-// command is what a program prints, or a dash.
+// command returns the output of a program, or a dash.
 func command(ctx context.Context, name string, args ...string) string {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	if err != nil {

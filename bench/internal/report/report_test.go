@@ -6,10 +6,16 @@ import (
 	"time"
 )
 
-// measured is a report on two servers and two sizes, with a figure for each round.
+// measured returns a report on two servers and two sizes, with several rounds.
 func measured() *Report {
-	r := &Report{Servers: []Server{{Ours, "ours"}, {Pocket, "theirs"}}, Operations: []Operation{{Name: "get", Title: "get one"}, {Name: "big", Title: "big's page"}},
-		Records: 1_000_000, Smaller: []int{10_000}, Peaks: map[string]int64{Ours: 151 << 20}, PeakAt: 64}
+	r := &Report{
+		Servers:    []Server{{Ours, "ours"}, {Pocket, "theirs"}},
+		Operations: []Operation{{Name: "get", Title: "get one"}, {Name: "big", Title: "big's page"}},
+		Records:    1_000_000,
+		Smaller:    []int{10_000},
+		Peaks:      map[string]int64{Ours: 151 << 20},
+		PeakAt:     64,
+	}
 	add := func(server string, records int, operation string, connections int, cpu ...time.Duration) {
 		for _, d := range cpu {
 			r.Add(server, records, operation, Cell{Connections: connections, CPU: d, PerSecond: 10, P50: d, P99: 2 * d})
@@ -30,7 +36,7 @@ func TestTheMedianIsTheMiddleRound(t *testing.T) {
 		t.Errorf("%+v, %v", c, ok)
 	}
 	if _, ok := measured().Median(Bare, 1_000_000, "get"); ok {
-		t.Error("what was not measured has a median")
+		t.Error("an operation that was not measured has a median")
 	}
 }
 

@@ -1,5 +1,4 @@
-// Package report makes tables of what was measured, and holds it against what
-// was promised.
+// Package report prints the results as tables and compares them with the targets.
 package report
 
 import (
@@ -8,47 +7,46 @@ import (
 	"time"
 )
 
-// Cell is one operation on one server: of one round, or the median of all.
+// Cell is the result of one operation on one server, in one round or as the median.
 type Cell struct {
 	Connections   int
 	PerSecond     float64
 	P50, P99      time.Duration
-	CPU, Database time.Duration // of the server, and of a database beside it, for a request
-	Spread        float64       // how far the CPU of the rounds lies apart, as a part of the median
+	CPU, Database time.Duration // CPU time per request of the server and of a separate database
+	Spread        float64       // range of the CPU times of the rounds, relative to the median
 }
 
-// Total is the CPU of the server and of its database for a request.
+// Total returns the CPU time per request of the server and its database.
 func (c Cell) Total() time.Duration { return c.CPU + c.Database }
 
-// Server is one of the compared.
+// Server is a measured server.
 type Server struct{ Name, Title string }
 
-// Operation is one of the measured.
+// Operation is a measured operation.
 type Operation struct {
 	Name, Title string
-	Lengthens   bool // more records make its answer longer, so it is not promised that it stays
+	Lengthens   bool // the response grows with the number of records, so there is no target for growth
 }
 
-// Report is all that was measured. The first server is the one that the others
-// are compared with.
+// Report holds all results. The other servers are compared with the first one.
 type Report struct {
 	Servers    []Server
 	Operations []Operation
 	Records    int
-	Smaller    []int            // other sizes that were measured, the smallest first
-	Peaks      map[string]int64 // bytes of memory by server, with Connections of them
-	PeakAt     int              // connections at which the peaks were measured
+	Smaller    []int            // other measured sizes in ascending order
+	Peaks      map[string]int64 // peak memory in bytes by server
+	PeakAt     int              // number of connections for Peaks
 	rounds     map[key][]Cell
 }
 
-// key is what a cell is about.
+// key identifies the cells of an operation on a server with a number of records.
 type key struct {
 	server    string
 	records   int
 	operation string
 }
 
-// Add adds the cell of one round.
+// Add adds the result of one round.
 func (r *Report) Add(server string, records int, operation string, c Cell) {
 	if r.rounds == nil {
 		r.rounds = map[key][]Cell{}
@@ -57,7 +55,7 @@ func (r *Report) Add(server string, records int, operation string, c Cell) {
 	r.rounds[k] = append(r.rounds[k], c)
 }
 
-// Median is what the middle round was, figure by figure.
+// Median returns the median of each figure.
 func (r *Report) Median(server string, records int, operation string) (Cell, bool) {
 	cells := r.rounds[key{server, records, operation}]
 	if len(cells) == 0 {
@@ -78,15 +76,14 @@ func (r *Report) Median(server string, records int, operation string) (Cell, boo
 	return m, true
 }
 
-// figure is the CPU of an operation on a server at a size.
+// figure identifies the CPU time of an operation on a server with a number of records.
 type figure struct {
 	server, operation string
 	records           int
 }
 
-// ratio is how many times b goes into a: the median over the rounds, because the
-// two were measured one after the other in each, and what disturbed one of them
-// mostly disturbed the other, too.
+// ratio returns a divided by b: the median of the ratios of the rounds. In each round
+// both were measured one after the other, so a disturbance mostly affected both.
 func (r *Report) ratio(a, b figure) (times float64, measured bool) {
 	of := r.rounds[key{a.server, a.records, a.operation}]
 	to := r.rounds[key{b.server, b.records, b.operation}]
@@ -103,7 +100,7 @@ func (r *Report) ratio(a, b figure) (times float64, measured bool) {
 	return middle(list), true
 }
 
-// figures are one figure of all cells, the smallest first.
+// figures returns one figure of all cells in ascending order.
 func figures[T cmp.Ordered](cells []Cell, figure func(Cell) T) []T {
 	list := make([]T, len(cells))
 	for i, c := range cells {

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Comparison is the table of all servers at the full size. The ratio is to the
-// CPU of the first of them.
+// Comparison returns the table of all servers with all records. Ratios are relative to
+// the first server.
 func (r *Report) Comparison() string {
 	rows := [][]string{{"operation", "server", "CPU ms", "of it database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
 	for _, op := range r.Operations {
@@ -30,7 +30,7 @@ func (r *Report) Comparison() string {
 	return table(rows)
 }
 
-// fewer marks what was asked by fewer connections than the first operation of the first server.
+// fewer marks operations with fewer connections than the first operation of the first server.
 func (r *Report) fewer(c Cell) string {
 	if usual, _ := r.Median(r.Servers[0].Name, r.Records, r.Operations[0].Name); c.Connections >= usual.Connections {
 		return ""
@@ -38,7 +38,7 @@ func (r *Report) fewer(c Cell) string {
 	return fmt.Sprintf(" (%d connections)", c.Connections)
 }
 
-// Growth is the table of what each size costs, for the servers that were measured at several.
+// Growth returns the table of CPU times by number of records, for servers with several sizes.
 func (r *Report) Growth() string {
 	sizes := append(slices.Clone(r.Smaller), r.Records)
 	head := []string{"operation", "server"}
@@ -65,7 +65,7 @@ func (r *Report) Growth() string {
 	return table(rows)
 }
 
-// Memory is the table of what each server held at its highest.
+// Memory returns the table of peak memory.
 func (r *Report) Memory() string {
 	rows := [][]string{{"server", "highest memory, MiB"}}
 	for _, s := range r.Servers {
@@ -101,7 +101,7 @@ func table(rows [][]string) string {
 	return b.String()
 }
 
-// millis shows three digits that count.
+// millis formats a duration in milliseconds with three significant digits.
 func millis(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -131,7 +131,7 @@ func times(ratio float64) string {
 
 func percent(part float64) string { return fmt.Sprintf("%.0f %%", part*100) }
 
-// thousands writes a number of records as people say it.
+// thousands formats a number of records: 10 thousand, 1 million.
 func thousands(n int) string {
 	switch {
 	case n%1_000_000 == 0:

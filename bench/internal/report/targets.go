@@ -10,14 +10,14 @@ const (
 	Bare   = "bare"
 )
 
-// target is a promise: the ratio of two figures is at least, or at most, a number.
+// target is a bound for the ratio of two figures.
 type target struct {
 	what        string
 	a, b        figure
 	least, most float64
 }
 
-// targets are what svcd has to reach.
+// targets returns the targets of svcd.
 func (r *Report) targets() []target {
 	at := func(server, operation string) figure { return figure{server, operation, r.Records} }
 	list := []target{
@@ -48,12 +48,12 @@ func (r *Report) targets() []target {
 }
 
 const (
-	memoryMost = 150 << 20
-	reached    = "reached"
-	missed     = "MISSED"
+	maxMemory = 150 << 20
+	reached   = "reached"
+	missed    = "MISSED"
 )
 
-// Targets is the table of what was promised, and how many promises were missed.
+// Targets returns the table of targets, and the number of missed ones.
 func (r *Report) Targets() (text string, misses int) {
 	rows := [][]string{{"target", "wanted", "measured", ""}}
 	add := func(what, wanted, measured string, ok bool) {
@@ -67,7 +67,7 @@ func (r *Report) Targets() (text string, misses int) {
 	for _, t := range r.targets() {
 		got, measured := r.ratio(t.a, t.b)
 		switch {
-		case !measured: // this time
+		case !measured:
 		case t.least > 0:
 			add(t.what, fmt.Sprintf("≥ %v×", t.least), times(got), got >= t.least)
 		default:
@@ -75,7 +75,8 @@ func (r *Report) Targets() (text string, misses int) {
 		}
 	}
 	if n, measured := r.Peaks[Ours]; measured {
-		add(fmt.Sprintf("memory of svcd at %d connections", r.PeakAt), fmt.Sprintf("< %d MiB", memoryMost>>20), fmt.Sprintf("%d MiB", n>>20), n < memoryMost)
+		add(fmt.Sprintf("memory of svcd at %d connections", r.PeakAt),
+			fmt.Sprintf("< %d MiB", maxMemory>>20), fmt.Sprintf("%d MiB", n>>20), n < maxMemory)
 	}
 	return table(rows), misses
 }

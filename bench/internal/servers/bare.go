@@ -11,7 +11,7 @@ import (
 	"warranty.example/svc/bench/internal/proc"
 )
 
-// Bare is the small program that somebody writes by hand.
+// Bare is the small handwritten program.
 type Bare struct{ Folder }
 
 const (
@@ -19,19 +19,19 @@ const (
 	bareFile   = "bare.db"
 )
 
-// Name is a flag's value.
+// Name returns the name of the server for flags.
 func (Bare) Name() string { return "bare" }
 
-// Peer marks it as another one than svcd.
+// Peer marks the server as an alternative to svcd.
 func (Bare) Peer() {}
 
-// Title is for the report.
+// Title returns the name of the server in the report.
 func (Bare) Title() string { return "bare net/http" }
 
-// Build makes the program.
+// Build builds the program.
 func (b Bare) Build(ctx context.Context) error { return b.build(ctx, "bare", ".", "./bare") }
 
-// Fill writes its file.
+// Fill creates the database file.
 func (b Bare) Fill(_ context.Context, set data.Set) error {
 	return b.once(b.Name(), set, bareSchema, func(dir string) error {
 		schema, err := os.ReadFile(bareSchema)
@@ -46,7 +46,7 @@ func (b Bare) Fill(_ context.Context, set data.Set) error {
 	})
 }
 
-// Start runs it on a copy of the file.
+// Start runs the program on a copy of the file.
 func (b Bare) Start(ctx context.Context, set data.Set) (*Running, error) {
 	dir, remove, err := b.copied(b.Name(), set, bareSchema)
 	if err != nil {

@@ -13,27 +13,27 @@ import (
 	"warranty.example/svc/bench/internal/proc"
 )
 
-// PocketBase is PocketBase as it ships, but for its limiter and its logs, which are off.
+// PocketBase is PocketBase with default settings, except that its rate limiter and logs are off.
 type PocketBase struct{ Folder }
 
-// pocketBaseSchema is where its collections are.
+// pocketBaseSchema matches the files that define the collections.
 const pocketBaseSchema = "pocketbase/*.go"
 
-// Name is a flag's value.
+// Name returns the name of the server for flags.
 func (PocketBase) Name() string { return "pocketbase" }
 
-// Peer marks it as another one than svcd.
+// Peer marks the server as an alternative to svcd.
 func (PocketBase) Peer() {}
 
-// Title is for the report.
+// Title returns the name of the server in the report.
 func (PocketBase) Title() string { return "PocketBase" }
 
-// Build makes the program.
+// Build builds the program.
 func (p PocketBase) Build(ctx context.Context) error {
 	return p.build(ctx, "pocketbase", ".", "./pocketbase")
 }
 
-// Fill lets PocketBase make its tables and writes into them.
+// Fill lets PocketBase create its tables and loads the data.
 func (p PocketBase) Fill(ctx context.Context, set data.Set) error {
 	return p.once(p.Name(), set, pocketBaseSchema, func(dir string) error {
 		if _, err := p.command(ctx, "prepare", dir); err != nil {
@@ -47,7 +47,7 @@ func (p PocketBase) Fill(ctx context.Context, set data.Set) error {
 	})
 }
 
-// command runs one of the program's own commands and returns what it prints.
+// command runs a command of the program and returns its output.
 func (p PocketBase) command(ctx context.Context, name, dir string) (string, error) {
 	var errors strings.Builder
 	cmd := exec.CommandContext(ctx, p.Path("bin", "pocketbase"), name, "--dir", dir)
@@ -59,7 +59,7 @@ func (p PocketBase) command(ctx context.Context, name, dir string) (string, erro
 	return string(out), nil
 }
 
-// Start runs it on a copy of its folder.
+// Start runs the program on a copy of its folder.
 func (p PocketBase) Start(ctx context.Context, set data.Set) (*Running, error) {
 	dir, remove, err := p.copied(p.Name(), set, pocketBaseSchema)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p PocketBase) Start(ctx context.Context, set data.Set) (*Running, error) {
 		var user int
 		var token string
 		if _, err := fmt.Sscanf(line, "u%d %s", &user, &token); err != nil || user < 0 || user >= len(tokens) {
-			return nil, fmt.Errorf("pocketbase printed %q for a token (%w)", line, err)
+			return nil, fmt.Errorf("pocketbase printed %q instead of a token (%w)", line, err)
 		}
 		tokens[user] = token
 	}
@@ -82,8 +82,9 @@ func (p PocketBase) Start(ctx context.Context, set data.Set) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
-	// It gives a query up after 30 seconds, which under this load are not enough for
-	// its longer lists on a small machine.
-	return p.serve(ctx, Running{Addr: addr, API: load.PocketBase{Tokens: tokens}, stop: remove}, "pocketbase", dir+".log", "/api/health",
+	// The default query timeout of 30 seconds is too short for its longer lists under
+	// load on a small machine.
+	running := Running{Addr: addr, API: load.PocketBase{Tokens: tokens}, stop: remove}
+	return p.serve(ctx, running, "pocketbase", dir+".log", "/api/health",
 		"serve", "--dir", dir, "--http", addr, "--queryTimeout", "300")
 }

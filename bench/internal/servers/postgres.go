@@ -11,19 +11,19 @@ import (
 	"warranty.example/svc/bench/internal/proc"
 )
 
-// SvcdPostgres is svcd on a PostgreSQL of the benchmark's own.
+// SvcdPostgres is svcd on a PostgreSQL server that the benchmark starts.
 type SvcdPostgres struct {
 	Svcd
 	server *proc.Postgres
 }
 
-// Name is a flag's value.
+// Name returns the name of the server for flags.
 func (*SvcdPostgres) Name() string { return "svcd-postgres" }
 
-// Title is for the report.
+// Title returns the name of the server in the report.
 func (*SvcdPostgres) Title() string { return "svcd, PostgreSQL" }
 
-// Build makes svcd and starts PostgreSQL.
+// Build builds svcd and starts PostgreSQL.
 func (s *SvcdPostgres) Build(ctx context.Context) (err error) {
 	if err := s.Svcd.Build(ctx); err != nil {
 		return err
@@ -39,20 +39,20 @@ func (s *SvcdPostgres) Close() {
 	}
 }
 
-// database is the name of the filled one, as PostgreSQL takes it without quotes.
+// database returns the name of the filled database, which needs no quotes.
 func (s *SvcdPostgres) database(set data.Set) (string, error) {
 	name, err := filled("svcd", set, migrations)
 	return strings.ReplaceAll(name, "-", "_"), err
 }
 
-// Fill writes the database that svcd would have.
+// Fill creates the database of svcd.
 func (s *SvcdPostgres) Fill(ctx context.Context, set data.Set) error {
 	name, err := s.database(set)
 	if err != nil {
 		return err
 	}
-	there, err := s.server.Ask(ctx, `SELECT count(*)::text FROM pg_database WHERE datname = $1`, name)
-	if err != nil || there == "1" {
+	count, err := s.server.Ask(ctx, `SELECT count(*)::text FROM pg_database WHERE datname = $1`, name)
+	if err != nil || count == "1" {
 		return err
 	}
 	draft := name + "_draft"
@@ -82,11 +82,11 @@ func (s *SvcdPostgres) Start(ctx context.Context, set data.Set) (*Running, error
 	dir := s.Path("run", run)
 	remove := func() {
 		os.RemoveAll(dir)
-		_ = s.server.Execute(context.WithoutCancel(ctx), drop) // what stays is dropped next time
+		_ = s.server.Execute(context.WithoutCancel(ctx), drop) // the next run drops leftovers
 	}
 	r, err := s.run(ctx, dir, remove, "--database", s.server.URL(run))
 	if err == nil {
-		// A connection's process has the name of its database in its title.
+		// The title of a backend process contains the name of its database.
 		r.Database = func() (time.Duration, error) { return proc.ChildrenCPU(s.server.PID, " "+run+" ") }
 	}
 	return r, err

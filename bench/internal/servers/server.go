@@ -1,5 +1,4 @@
-// Package servers knows the programs that are compared: how each is built,
-// filled, started and asked.
+// Package servers builds, fills and starts the programs that are compared.
 package servers
 
 import (
@@ -16,39 +15,39 @@ import (
 	"warranty.example/svc/bench/internal/proc"
 )
 
-// Server is one of the programs that are compared.
+// Server is a program that is compared.
 type Server interface {
-	// Name is short: a flag's value.
+	// Name returns the name of the server for flags.
 	Name() string
-	// Title is what the report calls it.
+	// Title returns the name of the server in the report.
 	Title() string
-	// Build makes the program.
+	// Build builds the program.
 	Build(ctx context.Context) error
-	// Fill makes a database with the set in it, unless there is one.
+	// Fill creates a database with the records of the set, unless it exists.
 	Fill(ctx context.Context, set data.Set) error
 	// Start runs the program on a copy of the filled database.
 	Start(ctx context.Context, set data.Set) (*Running, error)
-	// Close ends what Build began.
+	// Close stops processes that Build started.
 	Close()
 }
 
-// Peer is a server that svcd is compared with.
+// Peer is an alternative to svcd.
 type Peer interface{ Peer() }
 
-// Running is a server that answers.
+// Running is a running server.
 type Running struct {
 	Process  *proc.Process
 	Addr     string
-	Admin    string // where profiles are, if anywhere
+	Admin    string // address for profiles, or ""
 	API      load.API
-	Database func() (time.Duration, error) // CPU of a database in processes of its own, if any
+	Database func() (time.Duration, error) // CPU time of a separate database, or nil
 	stop     func()
 }
 
-// CPU is what the server has computed, without its database.
+// CPU returns the CPU time of the server without its database.
 func (r *Running) CPU() (time.Duration, error) { return proc.CPU(r.Process.PID) }
 
-// DatabaseCPU is what a database beside the server has computed.
+// DatabaseCPU returns the CPU time of a separate database.
 func (r *Running) DatabaseCPU() (time.Duration, error) {
 	if r.Database == nil {
 		return 0, nil
@@ -56,27 +55,27 @@ func (r *Running) DatabaseCPU() (time.Duration, error) {
 	return r.Database()
 }
 
-// Stop ends the server and takes its copy of the data away.
+// Stop stops the server and removes its copy of the data.
 func (r *Running) Stop() {
 	r.Process.Stop()
 	r.stop()
 }
 
-// Folder is where everything is kept between runs.
+// Folder holds programs, databases and logs between runs.
 type Folder string
 
-// Path is a path in the folder.
+// Path returns a path in the folder.
 func (f Folder) Path(parts ...string) string {
 	return filepath.Join(append([]string{string(f)}, parts...)...)
 }
 
-// Close has nothing to end.
+// Close does nothing.
 func (Folder) Close() {}
 
-// build makes a static program as it would be shipped, from the module in a folder.
+// build builds a static release program from the module in a folder.
 func (f Folder) build(ctx context.Context, name, module, source string) error {
 	for _, dir := range []string{"bin", "filled", "run"} {
-		if err := os.MkdirAll(f.Path(dir), 0o755); err != nil { //nolint:gosec // PostgreSQL, which runs as another user, goes through it
+		if err := os.MkdirAll(f.Path(dir), 0o755); err != nil { //nolint:gosec // PostgreSQL runs as another user and needs access
 			return err
 		}
 	}
@@ -93,7 +92,8 @@ func (f Folder) build(ctx context.Context, name, module, source string) error {
 	return nil
 }
 
-// once fills a folder for a server and a set, unless it is there: whole or not at all.
+// once fills a folder for a server and a set, unless it exists. The folder appears only
+// when it is complete.
 func (f Folder) once(server string, set data.Set, schema string, fill func(dir string) error) error {
 	name, err := filled(server, set, schema)
 	if err != nil {
@@ -116,12 +116,12 @@ func (f Folder) once(server string, set data.Set, schema string, fill func(dir s
 	return os.Rename(draft, final)
 }
 
-// filled is the name of a database with the set in it. It is another one for
-// another schema, which is in the files that the pattern finds.
+// filled returns the name of a database with the records of the set. It contains a hash
+// of the schema, which is in the files that match the pattern.
 func filled(server string, set data.Set, pattern string) (string, error) {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
-		return "", fmt.Errorf("found no %s: run this in the folder bench of the repository (%w)", pattern, err)
+		return "", fmt.Errorf("no files match %s: run this in the folder bench of the repository (%w)", pattern, err)
 	}
 	h := sha256.New()
 	for _, file := range files {
@@ -134,10 +134,10 @@ func filled(server string, set data.Set, pattern string) (string, error) {
 	return fmt.Sprintf("%s-%d-%d-%.4x", server, set.Records, data.Generation, h.Sum(nil)), nil
 }
 
-// serve starts a program and waits until a path of it answers.
+// serve starts a program and waits until its ready path returns 200.
 func (f Folder) serve(ctx context.Context, r Running, program, log, ready string, args ...string) (*Running, error) {
 	var err error
-	// It is stopped by Stop alone, which lets it end well.
+	// Only Stop stops it, cleanly.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), f.Path("bin", program), args...)
 	if r.Process, err = proc.Start(cmd, log); err != nil {
 		return nil, err
@@ -149,7 +149,7 @@ func (f Folder) serve(ctx context.Context, r Running, program, log, ready string
 	return &r, nil
 }
 
-// copied is a copy of a filled folder for one run, and how to take it away.
+// copied returns a copy of a filled folder for one run, and a function that removes it.
 func (f Folder) copied(server string, set data.Set, schema string) (dir string, remove func(), err error) {
 	name, err := filled(server, set, schema)
 	if err != nil {

@@ -11,27 +11,27 @@ import (
 	"warranty.example/svc/internal/store"
 )
 
-// Svcd is the service itself, on SQLite, with the settings that it ships with but
-// for limits so high that they count and never refuse.
+// Svcd is the service on SQLite with default settings, except for limits that are so
+// high that they never refuse a request.
 type Svcd struct {
 	Folder
-	// Profiles opens the listener for them, which the service does not have by default.
+	// Profiles enables the admin listener, which is off by default.
 	Profiles bool
 }
 
-// migrations are where the service's schema is.
+// migrations matches the files with the service's schema.
 const migrations = "../internal/store/migrations/*.sql"
 
-// Name is a flag's value.
+// Name returns the name of the server for flags.
 func (Svcd) Name() string { return "svcd" }
 
-// Title is for the report.
+// Title returns the name of the server in the report.
 func (Svcd) Title() string { return "svcd, SQLite" }
 
-// Build makes svcd from the tree around this module.
+// Build builds svcd from the parent folder of this module.
 func (s Svcd) Build(ctx context.Context) error { return s.build(ctx, "svcd", "..", "./cmd/svcd") }
 
-// Fill writes the file that svcd would have.
+// Fill creates the database file of svcd.
 func (s Svcd) Fill(ctx context.Context, set data.Set) error {
 	return s.once(s.Name(), set, migrations, func(dir string) error {
 		file := filepath.Join(dir, "svc.db")
@@ -51,7 +51,7 @@ func (s Svcd) Start(ctx context.Context, set data.Set) (*Running, error) {
 	return s.run(ctx, dir, remove)
 }
 
-// run starts svcd on a data folder, with further settings.
+// run starts svcd with a data folder and further flags.
 func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) (*Running, error) {
 	addr, err := proc.FreeAddress()
 	if err != nil {
@@ -70,7 +70,7 @@ func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) 
 	return s.serve(ctx, r, "svcd", dir+".log", "/readyz", args...)
 }
 
-// migrate gives a database the service's schema.
+// migrate creates the service's schema in a database.
 func migrate(ctx context.Context, database string) error {
 	s, err := store.Open(ctx, database)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"time"
 )
 
-// part is a process that the harness has started: a server, a database, a balancer.
-type part struct {
+// process is a process of the cluster: a server, a database, a balancer.
+type process struct {
 	name    string
 	command []string
 	dir     string
@@ -30,8 +30,8 @@ type part struct {
 	log     string
 }
 
-// start runs it, in a process group of its own.
-func (p *part) start() error {
+// start starts the process in its own process group.
+func (p *process) start() error {
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -46,12 +46,12 @@ func (p *part) start() error {
 	}
 	exited := make(chan struct{})
 	p.cmd, p.exited = cmd, exited
-	go func() { _ = cmd.Wait(); close(exited) }() // how it ended is in its log
+	go func() { _ = cmd.Wait(); close(exited) }() // the log has the reason
 	return nil
 }
 
-// running tells whether it has not ended.
-func (p *part) running() bool {
+// running reports whether the process was started and has not ended.
+func (p *process) running() bool {
 	if p.cmd == nil {
 		return false
 	}
@@ -63,27 +63,27 @@ func (p *part) running() bool {
 	}
 }
 
-func (p *part) pid() int { return p.cmd.Process.Pid }
+func (p *process) pid() int { return p.cmd.Process.Pid }
 
-func (p *part) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+func (p *process) signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// group signals it and all that it has started.
-func (p *part) group(s syscall.Signal) {
+// group signals the process group.
+func (p *process) group(s syscall.Signal) {
 	if p.cmd != nil {
 		_ = syscall.Kill(-p.pid(), s) // they may have ended
 	}
 }
 
-// kill ends it at once, with all that it has started.
-func (p *part) kill() {
+// kill kills the process group and waits for its end.
+func (p *process) kill() {
 	if p.running() {
 		p.group(syscall.SIGKILL)
 		<-p.exited
 	}
 }
 
-// stop asks it to end.
-func (p *part) stop(s syscall.Signal, patience time.Duration) error {
+// stop sends a signal and waits for the end.
+func (p *process) stop(s syscall.Signal, patience time.Duration) error {
 	if !p.running() {
 		return nil
 	}
@@ -99,10 +99,10 @@ func (p *part) stop(s syscall.Signal, patience time.Duration) error {
 	}
 }
 
-// downError says that something has ended that must run: waiting does not help.
+// downError is the error of a process that has ended, so that waiting is useless.
 type downError struct{ error }
 
-// until asks again and again, for a minute at most.
+// until calls done until it succeeds, for at most a minute.
 func until(ctx context.Context, what string, done func() error) error {
 	var err error
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
@@ -119,7 +119,7 @@ func until(ctx context.Context, what string, done func() error) error {
 	return fmt.Errorf("waited a minute for %s: %w", what, err)
 }
 
-// freePort is a loopback port below those that the system gives to clients.
+// freePort returns a free loopback port below the ephemeral range.
 func freePort() (int, error) {
 	for range 200 {
 		port := 20000 + int(time.Now().UnixNano()/1000%12000)
@@ -130,10 +130,10 @@ func freePort() (int, error) {
 		}
 		return port, listener.Close()
 	}
-	return 0, errors.New("found no free port")
+	return 0, errors.New("no free port")
 }
 
-// run runs a command to its end.
+// run runs a command and waits for its end.
 func run(name string, args ...string) error {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -142,28 +142,44 @@ func run(name string, args ...string) error {
 	return nil
 }
 
-// server is one svcd.
+// server is a svcd.
 type server struct {
-	*part
+	*process
 	url string
 }
 
-// newServer describes an svcd; it does not start it.
+// newServer returns a svcd that is not started.
 func newServer(dir, name, binary string, env []string, args ...string) (*server, error) {
 	port, err := freePort()
 	if err != nil {
 		return nil, err
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
-	// In the environment, where an older release does not mind what it does not know.
-	settings := []string{"SVC_DRAIN=0s", "SVC_IP_RATE_LIMIT=0", "SVC_SIGN_IN_RATE_LIMIT=0", "SVC_SIGN_UP_RATE_LIMIT=0", "SVC_VERIFY_RATE_LIMIT=0",
-		"SVC_RATE_LIMIT=1000000", "SVC_MAX_TOKEN_RATE=1000000", "SVC_CONNECTIONS_PER_ADDRESS=0", "SVC_MAIL_LIMIT=0", "SVC_STORAGE_LIMIT=0"}
-	return &server{part: &part{name: name, dir: dir, command: append([]string{binary, "--listen=" + address}, args...), env: append(settings, env...),
-		log: filepath.Join(dir, name+".log")}, url: "http://" + address}, nil
+	// Environment variables, because older releases ignore unknown ones.
+	settings := []string{
+		"SVC_DRAIN=0s",
+		"SVC_IP_RATE_LIMIT=0",
+		"SVC_SIGN_IN_RATE_LIMIT=0",
+		"SVC_SIGN_UP_RATE_LIMIT=0",
+		"SVC_VERIFY_RATE_LIMIT=0",
+		"SVC_RATE_LIMIT=1000000",
+		"SVC_MAX_TOKEN_RATE=1000000",
+		"SVC_CONNECTIONS_PER_ADDRESS=0",
+		"SVC_MAIL_LIMIT=0",
+		"SVC_STORAGE_LIMIT=0",
+	}
+	p := &process{
+		name:    name,
+		dir:     dir,
+		command: append([]string{binary, "--listen=" + address}, args...),
+		env:     append(settings, env...),
+		log:     filepath.Join(dir, name+".log"),
+	}
+	return &server{process: p, url: "http://" + address}, nil
 }
 
-// ready waits until the server answers, and tells how long that took.
-func (s *server) ready(ctx context.Context, spent *figures) error {
+// ready waits until the server is ready, and adds the time to the figures.
+func (s *server) ready(ctx context.Context, f *figures) error {
 	begin := time.Now()
 	client := http.Client{Timeout: 5 * time.Second}
 	err := until(ctx, s.name+" to be ready", func() error {
@@ -181,13 +197,13 @@ func (s *server) ready(ctx context.Context, spent *figures) error {
 		}
 		return nil
 	})
-	if err == nil && spent != nil {
-		spent.restarted("svcd", time.Since(begin))
+	if err == nil && f != nil {
+		f.restarted("svcd", time.Since(begin))
 	}
 	return err
 }
 
-// tail is the end of a log.
+// tail returns the end of a log.
 func tail(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -198,14 +214,14 @@ func tail(file string) string {
 
 // postgres is a PostgreSQL server with its data in a folder.
 type postgres struct {
-	*part
+	*process
 	bin, data string
 	port      int
 }
 
-// postgresBin is the folder with PostgreSQL's programs.
+// postgresBin returns the folder with PostgreSQL's programs.
 func postgresBin() (string, error) {
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // a constant pattern
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres") // fails only for a bad pattern
 	if len(found) > 0 {
 		return filepath.Dir(found[len(found)-1]), nil
 	}
@@ -213,7 +229,7 @@ func postgresBin() (string, error) {
 	return filepath.Dir(file), err
 }
 
-// postgresUser is the account that PostgreSQL runs as: it refuses root.
+// postgresUser returns the user for PostgreSQL, which refuses to run as root.
 func postgresUser() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -225,10 +241,10 @@ func postgresUser() (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}
 	}
-	return nil, errors.New("there is no user for PostgreSQL")
+	return nil, errors.New("no user to run PostgreSQL as: create postgres or nobody")
 }
 
-// newPostgres makes a cluster. Settings are lines of its configuration.
+// newPostgres creates a database cluster. Settings are added to its configuration.
 func newPostgres(ctx context.Context, dir string, settings ...string) (*postgres, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -238,15 +254,23 @@ func newPostgres(ctx context.Context, dir string, settings ...string) (*postgres
 	if err != nil {
 		return nil, err
 	}
-	if err := p.runAs(ctx, filepath.Join(bin, "initdb"), "-D", p.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
+	if err := p.runAs(ctx, filepath.Join(bin, "initdb"), "-D", p.data, "-U", "postgres", "-A", "trust",
+		"-E", "UTF8", "--locale=C", "--no-sync"); err != nil {
 		return nil, err
 	}
-	return p, p.configure(append([]string{"max_connections = 150", "shared_buffers = 64MB", "unix_socket_directories = ''", "listen_addresses = '127.0.0.1'",
-		"max_wal_size = 256MB", "max_wal_senders = 4", "wal_level = replica",
-		"dynamic_shared_memory_type = mmap"}, settings...)...)
+	return p, p.configure(append([]string{
+		"max_connections = 150",
+		"shared_buffers = 64MB",
+		"unix_socket_directories = ''",
+		"listen_addresses = '127.0.0.1'",
+		"max_wal_size = 256MB",
+		"max_wal_senders = 4",
+		"wal_level = replica",
+		"dynamic_shared_memory_type = mmap",
+	}, settings...)...)
 }
 
-// describePostgres is a server that does not run yet, with an empty folder.
+// describePostgres returns a server that is not started, with an empty data folder.
 func describePostgres(bin, dir, name string) (*postgres, error) {
 	as, err := postgresUser()
 	if err != nil {
@@ -266,12 +290,17 @@ func describePostgres(bin, dir, name string) (*postgres, error) {
 		}
 	}
 	p := &postgres{bin: bin, data: data, port: port}
-	p.part = &part{name: name, dir: "/", as: as, log: filepath.Join(dir, name+".log"),
-		command: []string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port)}}
+	p.process = &process{
+		name:    name,
+		dir:     "/",
+		as:      as,
+		log:     filepath.Join(dir, name+".log"),
+		command: []string{filepath.Join(bin, "postgres"), "-D", data, "-p", strconv.Itoa(port)},
+	}
 	return p, nil
 }
 
-// runAs runs one of PostgreSQL's programs as its user.
+// runAs runs a program as the user of PostgreSQL.
 func (p *postgres) runAs(ctx context.Context, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: p.as}
@@ -290,12 +319,12 @@ func (p *postgres) configure(lines ...string) error {
 	return errors.Join(err, file.Close())
 }
 
-// url is the address of the database, for svcd.
+// url returns the URL of the database.
 func (p *postgres) url() string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", p.port)
 }
 
-// up starts it and waits until it takes connections.
+// up starts the database and waits until it accepts connections.
 func (p *postgres) up(ctx context.Context) error {
 	if err := p.start(); err != nil {
 		return err
@@ -304,16 +333,16 @@ func (p *postgres) up(ctx context.Context) error {
 }
 
 func (p *postgres) accepting(ctx context.Context) error {
-	return until(ctx, p.name+" to take connections", func() error {
+	return until(ctx, p.name+" to accept connections", func() error {
 		if !p.running() {
-			return downError{fmt.Errorf("it ended: %s", tail(p.log))}
+			return downError{fmt.Errorf("%s ended: %s", p.name, tail(p.log))}
 		}
 		return run(filepath.Join(p.bin, "pg_isready"), "-q", "-h", "127.0.0.1", "-p", strconv.Itoa(p.port))
 	})
 }
 
-// redis is a Redis server.
-func newRedis(dir string) (p *part, url string, err error) {
+// newRedis returns a Redis server and its URL.
+func newRedis(dir string) (p *process, url string, err error) {
 	binary, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, "", err
@@ -322,12 +351,17 @@ func newRedis(dir string) (p *part, url string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return &part{name: "redis", dir: dir, log: filepath.Join(dir, "redis.log"),
-		command: []string{binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no"}}, fmt.Sprintf("redis://127.0.0.1:%d/0", port), nil
+	p = &process{
+		name:    "redis",
+		dir:     dir,
+		log:     filepath.Join(dir, "redis.log"),
+		command: []string{binary, "--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--save", "", "--appendonly", "no"},
+	}
+	return p, fmt.Sprintf("redis://127.0.0.1:%d/0", port), nil
 }
 
-// newBalancer is HAProxy in front of servers, with the configuration of the documents.
-func newBalancer(dir, config string, servers []*server) (p *part, url string, err error) {
+// newBalancer returns HAProxy with the documented configuration, and its URL.
+func newBalancer(dir, config string, servers []*server) (p *process, url string, err error) {
 	binary, err := exec.LookPath("haproxy")
 	if err != nil {
 		if binary, err = exec.LookPath("/usr/sbin/haproxy"); err != nil {
@@ -350,5 +384,11 @@ func newBalancer(dir, config string, servers []*server) (p *part, url string, er
 	if err := os.WriteFile(file, []byte(changed), 0o644); err != nil {
 		return nil, "", err
 	}
-	return &part{name: "haproxy", dir: dir, log: filepath.Join(dir, "haproxy.log"), command: []string{binary, "-f", file, "-db"}}, fmt.Sprintf("http://127.0.0.1:%d", port), nil
+	p = &process{
+		name:    "haproxy",
+		dir:     dir,
+		log:     filepath.Join(dir, "haproxy.log"),
+		command: []string{binary, "-f", file, "-db"},
+	}
+	return p, fmt.Sprintf("http://127.0.0.1:%d", port), nil
 }
