@@ -33,10 +33,10 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the tables that are made from the code")
 
-// --- tables that are made from the code ------------------------------------------
+// --- generated tables ------------------------------------------------------------
 
-// checkTable compares the part of a document between two comments with what the
-// code says now, or with -update rewrites it.
+// checkTable compares the part of a document between two comments with the table from
+// the code, or rewrites it with -update.
 func checkTable(t *testing.T, file, name string, rows [][]string) {
 	t.Helper()
 	begin, end := "<!-- from the code: "+name+" -->\n", "<!-- end: "+name+" -->"
@@ -56,10 +56,11 @@ func checkTable(t *testing.T, file, name string, rows [][]string) {
 		}
 		return
 	}
-	t.Errorf("the table of %s in %s is not what the code says now; run make generate and look at the diff. It should be:\n%s", name, file, want)
+	t.Errorf("the table of %s in %s is out of date; run make generate and review the diff. It should be:\n%s",
+		name, file, want)
 }
 
-// table writes rows as Markdown; the first is the head.
+// table formats rows as Markdown; the first row is the header.
 func table(rows [][]string) string {
 	var b strings.Builder
 	for i, row := range rows {
@@ -109,10 +110,10 @@ func TestCodesAreDocumented(t *testing.T) {
 
 // --- names and links -------------------------------------------------------------
 
-// documents are all Markdown files of the project.
+// documents returns all Markdown files of the project.
 func documents(t *testing.T) []string { return files(t, ".md") }
 
-// files are the project's files with this ending.
+// files returns the project's files with this ending.
 func files(t *testing.T, ending string) []string {
 	t.Helper()
 	var list []string
@@ -131,7 +132,7 @@ func files(t *testing.T, ending string) []string {
 	return list
 }
 
-// scripts are those of package e2e.
+// scripts returns the names of the scripts of package e2e.
 func scripts(t *testing.T) []string {
 	t.Helper()
 	list, err := filepath.Glob("e2e/testdata/*.txtar")
@@ -150,7 +151,7 @@ func read(t *testing.T, file string) string {
 	return string(b)
 }
 
-// TestNamedTestsExist keeps a promise from naming a test or a script that is not there.
+// TestNamedTestsExist checks that every test and script that a document names exists.
 func TestNamedTestsExist(t *testing.T) {
 	declared := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 	have := map[string]bool{}
@@ -175,7 +176,7 @@ func TestNamedTestsExist(t *testing.T) {
 	}
 }
 
-// TestLinksLead checks the links between the documents, to their headings too.
+// TestLinksLead checks the links between the documents, including their anchors.
 func TestLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, file := range documents(t) {
@@ -203,7 +204,7 @@ var fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 
 func withoutCode(markdown string) string { return fenced.ReplaceAllString(markdown, "") }
 
-// anchors are the headings of a document as addresses write them.
+// anchors returns the anchors of a document's headings.
 func anchors(markdown string) []string {
 	var list []string
 	for line := range strings.Lines(withoutCode(markdown)) {
@@ -224,7 +225,7 @@ func anchors(markdown string) []string {
 	return list
 }
 
-// TestThirdPartyIsComplete wants a line for every module that is required directly.
+// TestThirdPartyIsComplete expects a line for every direct dependency.
 func TestThirdPartyIsComplete(t *testing.T) {
 	out, err := exec.Command("go", "mod", "edit", "-json").Output()
 	if err != nil {
@@ -249,8 +250,8 @@ func TestThirdPartyIsComplete(t *testing.T) {
 
 // --- restoring a backup ----------------------------------------------------------
 
-// credentialColumns are all columns that hold a credential, or look as if they did:
-// how the recipe for a restored database ends them, or why it need not.
+// credentialColumns are all columns that contain a credential or look like it, with the
+// statement of the restore recipe that ends them, or the reason why none is needed.
 var credentialColumns = map[string]string{
 	"sessions.secret_hash":      "DELETE FROM sessions;",
 	"token_secrets.secret_hash": "UPDATE tokens SET revoked_at = ",
@@ -266,8 +267,8 @@ var credentialColumns = map[string]string{
 	"idempotency.fingerprint": "a checksum of a request",
 }
 
-// TestRestoreEndsEveryCredential reads the schema: a new credential needs a line
-// in the recipe for restoring, and the recipe runs on both databases. // B13
+// TestRestoreEndsEveryCredential checks that the restore recipe covers every credential
+// in the schema, and runs it on both databases (B13).
 func TestRestoreEndsEveryCredential(t *testing.T) {
 	text := read(t, "docs/operations.md")
 	_, rest, _ := strings.Cut(text, `sqlite3 backup.db "`+"\n")
@@ -275,16 +276,16 @@ func TestRestoreEndsEveryCredential(t *testing.T) {
 	_, rest, _ = strings.Cut(text, "```sql\n")
 	update, _, foundUpdate := strings.Cut(rest, "```")
 	if !found || !foundUpdate {
-		t.Fatal("docs/operations.md has no recipe")
+		t.Fatal("docs/operations.md has no restore recipe")
 	}
 	secret := looksSecret(t)
 	for column := range secret {
 		how, ok := credentialColumns[column]
 		if !ok {
-			t.Errorf("%s looks like a credential: add it to the recipe in docs/operations.md and to this test", column)
+			t.Errorf("%s looks like a credential: add it to the restore recipe in docs/operations.md and to this test", column)
 		}
 		if isStatement := strings.HasPrefix(how, "DELETE ") || strings.HasPrefix(how, "UPDATE "); isStatement && !strings.Contains(recipe, how) {
-			t.Errorf("the recipe for restoring leaves %s: it lacks %q", column, how)
+			t.Errorf("the restore recipe does not cover %s: it lacks %q", column, how)
 		}
 	}
 	for column := range credentialColumns {
@@ -301,7 +302,7 @@ func TestRestoreEndsEveryCredential(t *testing.T) {
 	})
 }
 
-// looksSecret are the columns of all migrations whose name or type is that of a secret.
+// looksSecret returns the columns of all migrations whose name or type suggests a secret.
 func looksSecret(t *testing.T) map[string]bool {
 	t.Helper()
 	table := regexp.MustCompile(`^(?:CREATE|ALTER) TABLE (\w+)`)
@@ -325,7 +326,7 @@ func looksSecret(t *testing.T) map[string]bool {
 	return found
 }
 
-// runRecipe makes a person with all that the recipe ends, and runs it.
+// runRecipe creates an account with all kinds of credentials, and runs the recipe.
 func runRecipe(t *testing.T, driver, prefix, database, recipe string) {
 	t.Helper()
 	st, err := store.Open(t.Context(), database)
@@ -359,16 +360,15 @@ func runRecipe(t *testing.T, driver, prefix, database, recipe string) {
 	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `transfers`, `calendars`, `mails`} {
 		n := 0
 		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
-			t.Errorf("%d rows are left of %s, %v", n, left, err)
+			t.Errorf("%s still has %d rows, %v", left, n, err)
 		}
 	}
 }
 
 // --- commands that are run -------------------------------------------------------
 
-// TestDocumentsRun runs what the documents tell people to type. Each document is
-// one script against a svcd of its own; its parts stand between <!-- run --> and
-// <!-- end of run -->.
+// TestDocumentsRun runs the commands in the documents. Each document is one script
+// against a new svcd, made of the parts between <!-- run --> and <!-- end of run -->.
 func TestDocumentsRun(t *testing.T) {
 	bin := t.TempDir()
 	if err := testenv.Programs(bin, "svcd", "svc"); err != nil {
@@ -376,8 +376,8 @@ func TestDocumentsRun(t *testing.T) {
 	}
 	for _, doc := range []struct {
 		file  string
-		needs string   // a program that not every machine has
-		shows []string // what the answers hold
+		needs string   // a program that may not be installed
+		shows []string // texts in the output
 	}{
 		{"README.md", "curl", []string{`"credential":"token"`, `"pagination":`, "HTTP/1.1 201 Created", "Idempotent-Replayed: true",
 			`"issuer":"Nora Lindqvist"`}},
@@ -388,26 +388,25 @@ func TestDocumentsRun(t *testing.T) {
 	} {
 		t.Run(doc.file, func(t *testing.T) {
 			if _, err := exec.LookPath(doc.needs); err != nil {
-				t.Skipf("no %s on this machine", doc.needs)
+				t.Skipf("%s is not installed", doc.needs)
 			}
 			demo := startDemo(t, bin)
 			out := demo.run(t, bin, script(t, doc.file))
 			for _, want := range doc.shows {
 				if !strings.Contains(out, want) {
-					t.Errorf("the commands do not show %q but:\n%s", want, out)
+					t.Errorf("the output does not contain %q:\n%s", want, out)
 				}
 			}
 			for line := range strings.Lines(out) {
 				if strings.HasPrefix(line, "{") && !json.Valid([]byte(line)) {
-					t.Errorf("an answer is not JSON: %s", line)
+					t.Errorf("a response is not JSON: %s", line)
 				}
 			}
 		})
 	}
 }
 
-// TestShownProblemsAreReal (C16) compares the problems that documents show with the one
-// that the rules make.
+// TestShownProblemsAreReal compares the problems in the documents with the real one (C16).
 func TestShownProblemsAreReal(t *testing.T) {
 	err := (&warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.NewDate(2027, 1, 1), EndDate: warranty.NewDate(2026, 1, 1)}).Check()
 	want := warranty.AsError(err).Problem("https://warranty.example.com", "019e8267-5f40-7b1d-9c3a-64d0f2a81e57")
@@ -416,11 +415,11 @@ func TestShownProblemsAreReal(t *testing.T) {
 		for _, block := range jsonBlock.FindAllStringSubmatch(read(t, file), -1) {
 			var shown warranty.Problem
 			if json.Unmarshal([]byte(block[1]), &shown) != nil || shown.Code == "" {
-				continue // something else
+				continue // another example
 			}
 			found++
 			if !reflect.DeepEqual(shown, want) {
-				t.Errorf("%s shows %+v, and the service answers %+v", file, shown, want)
+				t.Errorf("%s shows %+v, but the service returns %+v", file, shown, want)
 			}
 		}
 		if found == 0 {
@@ -436,7 +435,7 @@ var (
 	shBlock  = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
 )
 
-// script is what a document tells people to type, in its order.
+// script returns the commands of a document.
 func script(t *testing.T, file string) string {
 	t.Helper()
 	var b strings.Builder
@@ -446,23 +445,23 @@ func script(t *testing.T, file string) string {
 		}
 	}
 	if b.Len() == 0 {
-		t.Fatalf("%s has nothing to run", file)
+		t.Fatalf("%s has no commands", file)
 	}
 	return b.String()
 }
 
-// demo is a svcd with the demo in it.
+// demo is a running svcd --demo.
 type demo struct {
 	folder, url, token, password string
 }
 
-// startDemo starts svcd in a folder of its own and stops it when the test ends.
+// startDemo starts svcd in a new folder and stops it when the test ends.
 func startDemo(t *testing.T, bin string) demo {
 	t.Helper()
 	d := demo{folder: t.TempDir()}
 	cmd := exec.Command(filepath.Join(bin, "svcd"), "--demo", "--listen=127.0.0.1:0")
 	cmd.Dir, cmd.Env = d.folder, append(clean(os.Environ()), "SVC_DRAIN=0s")
-	// A file, not a pipe: what was printed before svcd says that it listens is there.
+	// A file instead of a pipe: it has everything that was printed before svcd listens.
 	printed, err := os.Create(filepath.Join(t.TempDir(), "printed"))
 	if err != nil {
 		t.Fatal(err)
@@ -498,7 +497,7 @@ func startDemo(t *testing.T, bin string) demo {
 	case address := <-listening:
 		d.url = "http://" + address
 	case <-ended:
-		t.Fatal("svcd ended before it listened")
+		t.Fatal("svcd exited before it listened")
 	case <-time.After(testenv.Patience):
 		t.Fatalf("svcd does not listen after %v", testenv.Patience)
 	}
@@ -511,12 +510,12 @@ func startDemo(t *testing.T, bin string) demo {
 	return d
 }
 
-// clean is an environment without settings of svcd, so that the defaults are tested.
+// clean returns an environment without settings of svcd, so that the defaults apply.
 func clean(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, "SVC_") })
 }
 
-// run runs a script as somebody would who has just started the demo.
+// run runs a script with the sign-ins and the token of the demo.
 func (d demo) run(t *testing.T, bin, script string) string {
 	t.Helper()
 	const printed = "http://127.0.0.1:8080"

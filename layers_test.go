@@ -1,5 +1,5 @@
-// Package svc_test holds the tests of the module as a whole: which package may
-// import which, and that the documents say what the code does.
+// Package svc_test tests the module as a whole: which packages may import which, and
+// that the documents match the code.
 package svc_test
 
 import (
@@ -17,10 +17,8 @@ import (
 
 const module = "warranty.example/svc"
 
-// arrows say which packages of this module a package may import; they only go
-// down. A package that is not here fails the test: give it a line, and a
-// sentence in ARCHITECTURE.md. Lines for packages that do not exist yet are
-// decisions made beforehand.
+// arrows lists the packages of this module that a package may import. A package without
+// a line fails the test: add a line here and a sentence in ARCHITECTURE.md.
 var arrows = map[string]string{
 	"warranty": "",
 	"api":      "warranty",
@@ -50,15 +48,15 @@ var arrows = map[string]string{
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 
-	// What only tests use. That no other package imports them follows from the lines above.
+	// Packages for tests. The lines above keep other packages from importing them.
 	"internal/testenv":     "",
 	"e2e/torture":          "",
 	"internal/openapitest": "",
 	"internal/servertest":  "api internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
 
-// homes say where what comes from outside may be imported. A name stands for
-// everything below it.
+// homes lists the packages that may import a library. A name includes all packages below
+// it. Tests may import any library.
 var homes = map[string]string{
 	"database/sql":                        "internal/store/engine e2e/torture", // goose wants it, for migrations alone
 	"github.com/jackc/pgx/v5":             "internal/store/engine internal/testenv e2e/torture",
@@ -79,13 +77,13 @@ var homes = map[string]string{
 	"github.com/chromedp":                 "",
 }
 
-// noDatabase are the programs that talk to the service over HTTP, and what they must not link.
+// noDatabase are the programs that use the service over HTTP and must not link databases.
 var (
 	noDatabase = []string{"cmd/svc", "cmd/svc-mcp"}
 	databases  = []string{"database/sql", "github.com/jackc", "github.com/ncruces", "github.com/pressly/goose", "modernc.org", "zombiezen.com", module + "/internal/store"}
 )
 
-// listed is a package as go list shows it.
+// listed is a package in the output of go list.
 type listed struct {
 	ImportPath string
 	Standard   bool
@@ -94,20 +92,20 @@ type listed struct {
 	Deps       []string
 }
 
-// known is what go list has said.
+// known caches the output of go list by its arguments.
 var known = map[string]map[string]listed{}
 
-// list asks go list for packages of the module, by their path inside it.
+// list returns the packages that go list prints, by their path in the module.
 func list(t *testing.T, flags ...string) map[string]listed {
 	t.Helper()
-	question := strings.Join(flags, " ")
-	if known[question] == nil {
-		known[question] = ask(t, flags...)
+	key := strings.Join(flags, " ")
+	if known[key] == nil {
+		known[key] = goList(t, flags...)
 	}
-	return known[question]
+	return known[key]
 }
 
-func ask(t *testing.T, flags ...string) map[string]listed {
+func goList(t *testing.T, flags ...string) map[string]listed {
 	t.Helper()
 	cmd := exec.Command("go", append([]string{"list", "-json=ImportPath,Standard,GoFiles,Imports,Deps"}, flags...)...)
 	cmd.Stderr = os.Stderr
@@ -127,7 +125,7 @@ func ask(t *testing.T, flags ...string) map[string]listed {
 	}
 }
 
-// inside is a package's path inside the module; that of another one stays whole.
+// inside returns a package's path in the module; other import paths are unchanged.
 func inside(importPath string) string {
 	if importPath == module {
 		return "."
@@ -135,14 +133,14 @@ func inside(importPath string) string {
 	return strings.TrimPrefix(importPath, module+"/")
 }
 
-// below tells whether a package is the named one or lies under it.
+// below reports whether a package is the named one or below it.
 func below(importPath, name string) bool {
 	return importPath == name || strings.HasPrefix(importPath, name+"/")
 }
 
 func TestImportsGoDown(t *testing.T) {
 	for name, p := range list(t, "./...") {
-		if len(p.GoFiles) == 0 { // tests alone, such as this package: they may import what they test
+		if len(p.GoFiles) == 0 { // only tests, like this package
 			continue
 		}
 		allowed, listed := arrows[name]
@@ -158,8 +156,8 @@ func TestImportsGoDown(t *testing.T) {
 	}
 }
 
-// TestArrowsHaveNoCircle looks at the table itself: go would refuse a circle of
-// packages that exist, but not of lines that were written beforehand.
+// TestArrowsHaveNoCircle checks the table itself: Go refuses import cycles, but not
+// cycles of allowed imports.
 func TestArrowsHaveNoCircle(t *testing.T) {
 	left := maps.Clone(arrows)
 	for removed := true; removed; {
@@ -172,12 +170,12 @@ func TestArrowsHaveNoCircle(t *testing.T) {
 		}
 	}
 	for name, allowed := range left {
-		t.Errorf("%s is in a circle, or above one: it may import %s", name, allowed)
+		t.Errorf("%s is in a cycle, or above one: it may import %s", name, allowed)
 	}
 	for name, allowed := range arrows {
 		for _, to := range strings.Fields(allowed) {
 			if _, ok := arrows[to]; !ok {
-				t.Errorf("%s may import %s, which has no line of its own", name, to)
+				t.Errorf("%s may import %s, which has no line in arrows", name, to)
 			}
 		}
 	}
@@ -188,7 +186,7 @@ func TestLibrariesStayAtHome(t *testing.T) {
 		for _, imported := range p.Imports {
 			for library, home := range homes {
 				if below(imported, library) && !slices.Contains(strings.Fields(home), name) {
-					t.Errorf("%s imports %s, which is for: %s", name, imported, home)
+					t.Errorf("%s imports %s; only these packages may: %s", name, imported, home)
 				}
 			}
 		}
@@ -206,7 +204,7 @@ func TestVocabularyUsesTheStandardLibraryAlone(t *testing.T) {
 func TestClientsLinkNoDatabase(t *testing.T) {
 	for _, program := range noDatabase {
 		if _, err := os.Stat(path.Join(program, "main.go")); errors.Is(err, os.ErrNotExist) {
-			continue // not written yet
+			continue // does not exist
 		}
 		for _, dependency := range list(t, "./"+program)[program].Deps {
 			for _, database := range databases {
@@ -216,14 +214,14 @@ func TestClientsLinkNoDatabase(t *testing.T) {
 			}
 		}
 	}
-	// The same question has another answer for the server: the test sees databases.
+	// The server does link databases, so the check works.
 	if !slices.ContainsFunc(list(t, "./cmd/svcd")["cmd/svcd"].Deps, func(d string) bool { return below(d, databases[0]) }) {
-		t.Error("svcd links no database: the test looks at nothing")
+		t.Error("svcd links no database: the check does not work")
 	}
 }
 
-// TestOnlyTestsWeakenPasswords: the cost of a password is a field of Service for the sake of tests. No
-// program may set it.
+// TestOnlyTestsWeakenPasswords checks that no program sets the cost of passwords, which is a field of
+// Service for tests.
 func TestOnlyTestsWeakenPasswords(t *testing.T) {
 	users := []string{"internal/service", "internal/servertest"}
 	seen := 0
@@ -234,11 +232,11 @@ func TestOnlyTestsWeakenPasswords(t *testing.T) {
 				continue
 			}
 			if seen++; !slices.Contains(users, name) {
-				t.Errorf("%s in %s knows the cost of passwords", file, name)
+				t.Errorf("%s in %s uses PasswordCost", file, name)
 			}
 		}
 	}
 	if seen == 0 {
-		t.Error("nothing knows the cost of passwords: the test looks at nothing")
+		t.Error("no file uses PasswordCost: the check does not work")
 	}
 }

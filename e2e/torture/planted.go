@@ -166,7 +166,7 @@ func buildPlanted(root, scratch, out string) error {
 	cmd := exec.Command("go", "build", "-overlay="+file, "-o", out, "./cmd/svcd")
 	cmd.Dir = root
 	if output, err := cmd.CombinedOutput(); err != nil {
-	return fmt.Errorf("build with planted faults: %w: %s", err, output)
+		return fmt.Errorf("build with planted faults: %w: %s", err, output)
 	}
 	return nil
 }
