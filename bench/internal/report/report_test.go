@@ -42,7 +42,7 @@ func TestTheMedianIsTheMiddleRound(t *testing.T) {
 
 func TestTheTables(t *testing.T) {
 	const comparison = `
-| operation  | server | CPU ms | of it database | ratio | spread | requests/s | p50 ms              | p99 ms |
+| operation  | server | CPU ms | incl. database | ratio | spread | requests/s | p50 ms              | p99 ms |
 |------------|--------|--------|----------------|-------|--------|------------|---------------------|--------|
 | get one    | ours   | 0.110  |                | 1.00× | 182 %  | 10         | 0.110               | 0.220  |
 |            | theirs | 0.430  |                | 4.00× | 186 %  | 10         | 0.430               | 0.860  |

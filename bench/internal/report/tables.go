@@ -12,7 +12,7 @@ import (
 // Comparison returns the table of all servers with all records. Ratios are relative to
 // the first server.
 func (r *Report) Comparison() string {
-	rows := [][]string{{"operation", "server", "CPU ms", "of it database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
+	rows := [][]string{{"operation", "server", "CPU ms", "incl. database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
 	for _, op := range r.Operations {
 		base := figure{r.Servers[0].Name, op.Name, r.Records}
 		title := op.Title
