@@ -199,7 +199,7 @@ func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string)
 	case map[string]any:
 		got, ok := got.(map[string]any)
 		if !ok {
-			return []string{at + " is no object"}
+			return []string{at + " is not an object"}
 		}
 		for name, value := range shown {
 			if _, ok := got[name]; !ok && !nullsLeftOut {
@@ -215,7 +215,7 @@ func shapes(at string, got, shown any, nullsLeftOut bool) (differences []string)
 	case []any:
 		got, ok := got.([]any)
 		if !ok {
-			return []string{at + " is no list"}
+			return []string{at + " is not a list"}
 		}
 		if len(got) > 0 && len(shown) > 0 {
 			return shapes(at+"[]", got[0], shown[0], nullsLeftOut)

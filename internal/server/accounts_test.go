@@ -153,7 +153,7 @@ func TestSessions(t *testing.T) {
 		w.alive(t, "a session a microsecond before its end", third, true)
 		clock.set(start.Add(12 * time.Hour))
 		refused(t, "a session at its end", w.get(list, third), warranty.SessionExpired)
-		refused(t, "somebody else's at its end", w.get(list, zoe.Session), warranty.SessionExpired)
+		refused(t, "another user's at its end", w.get(list, zoe.Session), warranty.SessionExpired)
 		refused(t, "a token at the end of a session", w.send("POST", tokens, third, fields{}), warranty.SessionExpired)
 	})
 }
@@ -170,7 +170,7 @@ func TestPasswordChange(t *testing.T) {
 			"a wrong password":   made("POST", "/api/auth/password", olga.Session, fields{"current_password": passwordCanary, "new_password": changed}),
 			"a short one":        made("POST", "/api/auth/password", olga.Session, fields{"current_password": olga.Password, "new_password": "short"}),
 			"a token":            made("POST", "/api/auth/password", token, fields{"current_password": olga.Password, "new_password": changed}),
-			"somebody else":      made("POST", "/api/auth/password", zoe.Session, fields{"current_password": passwordCanary, "new_password": changed}),
+			"another user":       made("POST", "/api/auth/password", zoe.Session, fields{"current_password": passwordCanary, "new_password": changed}),
 			"without a password": made("POST", "/api/auth/password", olga.Session, fields{"new_password": changed}),
 		} {
 			w.unchanged(t, what, func() {
@@ -186,7 +186,7 @@ func TestPasswordChange(t *testing.T) {
 			w.alive(t, "another session", other, false)
 			w.alive(t, "the new session", got.AccessToken, true)
 			w.alive(t, "the token", token, true)
-			w.alive(t, "somebody else", zoe.Session, true)
+			w.alive(t, "another user", zoe.Session, true)
 			refused(t, "the old password", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "password": olga.Password}), warranty.InvalidCredential)
 		}
 		w.signIn(olga.Email, changed)
@@ -264,13 +264,13 @@ func TestVerifyEmail(t *testing.T) {
 		equal(t, "verified", verified(olga), false)
 		want(t, "the code", verify(code), 200, "")
 		equal(t, "verified", verified(olga), true)
-		equal(t, "somebody else", verified(zoe), false)
+		equal(t, "another user", verified(zoe), false)
 		refused(t, "the code again", verify(code), warranty.ValidationFailed)
 		w.Must(202, made("POST", "/api/auth/verify-email/resend", olga.Session, nil))
 		if err := w.Service.SendMail(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "no mail to who is verified", w.MailedCode(olga.Email), code)
+		equal(t, "no email to a verified address", w.MailedCode(olga.Email), code)
 
 		who = zoe
 		late := w.MailedCode(zoe.Email)
@@ -319,7 +319,7 @@ func TestSignupClosed(t *testing.T) {
 		equal(t, "the first accounts at once", outcomes, map[string]int{"201": 1, "403 role_not_allowed": 5})
 		w.unchanged(t, "one more", func() { refused(t, "one more", w.Do(register(9)), warranty.RoleNotAllowed) })
 		won := slices.IndexFunc(answers, func(a answer) bool { return a.Status == 201 })
-		refused(t, "who is here is not told either", w.Do(register(won)), warranty.RoleNotAllowed)
+		refused(t, "existing accounts are not revealed", w.Do(register(won)), warranty.RoleNotAllowed)
 		equal(t, "the accounts", w.count(`SELECT count(*) FROM users`), 1)
 		if _, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "Added", Email: "added@people.example", Password: passwordCanary}); err != nil {
 			t.Fatal(err)

@@ -121,7 +121,7 @@ func TestCancelledStaysCancelled(t *testing.T) {
 				cancelled++
 				equal(t, "a cancelled record", now.Status, "cancelled")
 			}
-			equal(t, "what lists filter on", w.count(`SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.status <> w.standing`), 0)
+			equal(t, "access rows with another status", w.count(`SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.status <> w.standing`), 0)
 		}
 		if cancelled < 5 || raced < 5 {
 			t.Errorf("only %d of 60 were cancelled and %d changes refused, so little was tested", cancelled, raced)

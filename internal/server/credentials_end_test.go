@@ -60,8 +60,8 @@ func TestResetEndsEveryCredential(t *testing.T) {
 		for _, w := range worlds {
 			w.alive(t, "the session from before", olga.Session, false)
 			refused(t, "the token", w.get("/api/v1/auth/status", token), warranty.TokenRevoked)
-			w.alive(t, "somebody else's token", others, true)
-			w.alive(t, "somebody else's session", zoe.Session, true)
+			w.alive(t, "another user's token", others, true)
+			w.alive(t, "another user's session", zoe.Session, true)
 			equal(t, "the feed", w.browser(t).get(feed).Status, 404)
 		}
 		refused(t, "the offer", w.send("POST", "/api/transfers/accept", zoe.Session, fields{"code": code}), warranty.ValidationFailed)
@@ -162,7 +162,7 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 			}
 			var back servertest.Record
 			w.Must(200, made("GET", "/api/v1/warranties/"+record.ID, session, nil)).Into(t, &back)
-			equal(t, how+": the roles on what was restored", back.Roles, []string{"owner", "issuer"})
+			equal(t, how+": the roles on the restored record", back.Roles, []string{"owner", "issuer"})
 			equal(t, how+": its public page", w.get("/verify/"+record.ReferenceNumber, "").Status, 200)
 			equal(t, how+": the list", len(ids(t, w.get("/api/v1/warranties", session))), 2)
 			w.alive(t, how+": the squatter's token after that", token, false)
@@ -221,7 +221,7 @@ func TestPasswordChangeMayRevokeTokens(t *testing.T) {
 		olga.Session = change(passwordCanary+" 1", passwordCanary+" 2", false)
 		w.alive(t, "the token", token, true)
 		equal(t, "the feed", w.browser(t).get(feed).Status, 200)
-		refused(t, "one's own name", w.send("POST", "/api/auth/password", olga.Session, fields{"current_password": passwordCanary + " 2", "new_password": "olga2026olga!"}), warranty.ValidationFailed)
+		refused(t, "the own name", w.send("POST", "/api/auth/password", olga.Session, fields{"current_password": passwordCanary + " 2", "new_password": "olga2026olga!"}), warranty.ValidationFailed)
 		olga.Session = change(passwordCanary+" 2", passwordCanary+" 3", true)
 		w.alive(t, "the token after that", token, false)
 		w.alive(t, "the session after that", olga.Session, true)
@@ -273,7 +273,7 @@ func TestSignInByCode(t *testing.T) {
 		wrong := try(olga.Email, "0000-0000-0000-0000-0000")
 		refused(t, "a wrong code", wrong, warranty.InvalidCredential)
 		equal(t, "an unknown address", anonymised(t, try("nobody@people.example", code)), anonymised(t, wrong))
-		refused(t, "somebody else's code", try(zoe.Email, code), warranty.InvalidCredential)
+		refused(t, "another user's code", try(zoe.Email, code), warranty.InvalidCredential)
 		refused(t, "both", w.send("POST", "/api/auth/sessions", "", fields{"email": olga.Email, "code": code, "password": olga.Password}), warranty.ValidationFailed)
 		refused(t, "for a reset", w.send("POST", "/api/auth/password-reset/confirm", "", fields{"code": code, "password": passwordCanary}), warranty.ValidationFailed)
 		outcomes, _ := flood(t, []*world{w}, 8, func(int) request {

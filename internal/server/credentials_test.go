@@ -194,7 +194,7 @@ func TestDisabledIsOut(t *testing.T) {
 		if err := w.Service.SendMail(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "mails to somebody who is out", mailed(), mails)
+		equal(t, "emails to a disabled account", mailed(), mails)
 	})
 }
 

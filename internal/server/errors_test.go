@@ -113,9 +113,9 @@ func refusals(t *testing.T, w *world) []refusal {
 
 		{name: "an unknown id", code: warranty.NotFound, request: made("GET", list+"/"+unknownID, key, nil)},
 		{name: "no id at all", code: warranty.NotFound, request: made("GET", list+"/42", key, nil)},
-		{name: "somebody else's", code: warranty.NotFound, request: made("GET", at(record), stranger.Session, nil)},
-		{name: "somebody else's, to update", code: warranty.NotFound, request: made("PUT", at(record), stranger.Session, fields{"status": "void"})},
-		{name: "somebody else's, to delete", code: warranty.NotFound, request: made("DELETE", at(record), stranger.Session, nil)},
+		{name: "another user's", code: warranty.NotFound, request: made("GET", at(record), stranger.Session, nil)},
+		{name: "another user's, to update", code: warranty.NotFound, request: made("PUT", at(record), stranger.Session, fields{"status": "void"})},
+		{name: "another user's, to delete", code: warranty.NotFound, request: made("DELETE", at(record), stranger.Session, nil)},
 		{name: "no address", code: warranty.NotFound, request: made("GET", "/api/v1/nowhere", key, nil)},
 		{name: "an address with a slash too many", code: warranty.NotFound, request: made("GET", list+"/", key, nil)},
 		{name: "an unknown version", code: warranty.NotFound, request: made("GET", "/api/v2/warranties", key, nil)},

@@ -48,7 +48,7 @@ func TestReplay(t *testing.T) {
 		owner := w.Person("Olga")
 		token, _ := w.Token(owner)
 		first := w.Must(201, keyed(token, "abc", drill()))
-		equal(t, "the first is no replay", first.Header.Values("Idempotent-Replayed"), []string(nil))
+		equal(t, "the first is not a replay", first.Header.Values("Idempotent-Replayed"), []string(nil))
 		var record servertest.Record
 		first.Into(t, &record)
 
@@ -92,7 +92,7 @@ func TestKeysAreApart(t *testing.T) {
 			w.unchanged(t, name, func() { refused(t, name, w.Do(keyed(token, "abc", body)), warranty.IdempotencyKeyReused) })
 		}
 		theirs := w.Must(201, keyed(other.Session, "abc", fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"}))
-		equal(t, "somebody else's is no replay", theirs.Header.Get("Idempotent-Replayed"), "")
+		equal(t, "another user's is not a replay", theirs.Header.Get("Idempotent-Replayed"), "")
 		w.Must(201, keyed(token, "ABC", drill()))
 		w.Must(201, made("POST", "/api/v1/warranties", token, drill()))
 		w.Must(201, made("POST", "/api/v1/warranties", token, drill()))
@@ -130,7 +130,7 @@ func TestKeysLastADay(t *testing.T) {
 		refused(t, "at 23:59:59, another body", w.Do(keyed(token, "abc", fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"})), warranty.IdempotencyKeyReused)
 		clock.set(start.Add(24*time.Hour + time.Second))
 		second := w.Must(201, keyed(token, "abc", drill()))
-		equal(t, "at 24:00:01 it is no replay", second.Header.Get("Idempotent-Replayed"), "")
+		equal(t, "at 24:00:01 it is not a replay", second.Header.Get("Idempotent-Replayed"), "")
 		equal(t, "the records", w.records(), 2)
 		same(t, "again at 24:00:01", w.Do(keyed(token, "abc", drill())), second, true)
 		clock.set(start.Add(48 * time.Hour))
@@ -160,7 +160,7 @@ func TestFailuresAreNotKept(t *testing.T) {
 		w.exec(`ALTER TABLE gone RENAME TO access`)
 		equal(t, "kept keys", w.count(`SELECT count(*) FROM idempotency`), 0)
 		first := w.Must(201, keyed(token, "abc", drill()))
-		equal(t, "the first that succeeds is no replay", first.Header.Get("Idempotent-Replayed"), "")
+		equal(t, "the first that succeeds is not a replay", first.Header.Get("Idempotent-Replayed"), "")
 		equal(t, "the records", w.records(), 1)
 
 		// A replay needs a valid credential.
@@ -186,9 +186,9 @@ func TestOneKeyAtOnce(t *testing.T) {
 					originals++
 				}
 			}
-			equal(t, "answers that are no replay", originals, 1)
+			equal(t, "responses that are not replays", originals, 1)
 			equal(t, "the records", w.records(), round+1)
-			equal(t, "who sees them", w.count(`SELECT count(*) FROM access WHERE kind = 1`), round+1)
+			equal(t, "access rows", w.count(`SELECT count(*) FROM access WHERE kind = 1`), round+1)
 		}
 		// Two bodies with one key: one wins, and all requests with the other are refused.
 		outcomes, _ := flood(t, worlds, 16, func(i int) request {

@@ -63,9 +63,9 @@ func TestLimitIsExact(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner := w.Person("Olga")
 		for range 5 {
-			equal(t, "what is wrong", exactly(t, []*world{w}, 20, 30, w.limited(owner, 20)), []string(nil))
+			equal(t, "errors", exactly(t, []*world{w}, 20, 30, w.limited(owner, 20)), []string(nil))
 		}
-		equal(t, "what is wrong", exactly(t, []*world{w}, 1, 9, w.limited(owner, 1)), []string(nil))
+		equal(t, "errors", exactly(t, []*world{w}, 1, 9, w.limited(owner, 1)), []string(nil))
 	})
 }
 
@@ -80,7 +80,7 @@ func TestLimitIsSharedByReplicas(t *testing.T) {
 	}
 	owner := worlds[0].Person("Olga")
 	for range 5 {
-		equal(t, "what is wrong", exactly(t, worlds, 20, 40, worlds[0].limited(owner, 20)), []string(nil))
+		equal(t, "errors", exactly(t, worlds, 20, 40, worlds[0].limited(owner, 20)), []string(nil))
 	}
 	for _, w := range worlds {
 		if strings.Contains(w.Log.String(), "Redis is unavailable") {
@@ -160,7 +160,7 @@ func TestWhatSharesAWindow(t *testing.T) {
 		left("the new secret of the first token", rotated.Secret, 3)
 		left("the old secret of the first token", first.Secret, 2)
 		left("the session after two creates and a rotation", again, 4)
-		left("somebody else", other.Session, 9)
+		left("another user", other.Session, 9)
 	}, func(s *server.Server) { s.Service.RateLimit = 10 })
 }
 
@@ -214,7 +214,7 @@ func TestIPThrottle(t *testing.T) {
 			a := w.Do(r)
 			left--
 			equal(t, "the network's limit", a.Header.Get("X-Ratelimit-Limit"), "8")
-			equal(t, "what is left to the network", number(t, a.Header, "X-Ratelimit-Remaining"), left)
+			equal(t, "remaining for the network", number(t, a.Header, "X-Ratelimit-Remaining"), left)
 			equal(t, "the policy", a.Header.Get("Ratelimit-Policy"), `"ip";q=8;w=60`)
 		}
 		a := w.get(list, good.Secret)
@@ -229,7 +229,7 @@ func TestIPThrottle(t *testing.T) {
 			a := w.Do(r)
 			refused(t, r.Method+" "+r.Path, a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
-			equal(t, "what is left", a.Header.Get("X-Ratelimit-Remaining"), "0")
+			equal(t, "remaining", a.Header.Get("X-Ratelimit-Remaining"), "0")
 		}
 		w.Must(200, made("GET", "/healthz", "", nil))
 		w.Must(200, made("GET", "/readyz", "", nil))
@@ -384,7 +384,7 @@ func TestSignUpThrottle(t *testing.T) {
 			a := w.from("198.51.100.1", register("c"))
 			refused(t, "the third", a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "3000")
-			refused(t, "one that is taken, so that nobody can ask who is here", w.from("198.51.100.1", register("a")), warranty.IPThrottled)
+			refused(t, "an existing address, which must not be revealed", w.from("198.51.100.1", register("a")), warranty.IPThrottled)
 		})
 		want(t, "from elsewhere", w.from("198.51.100.2", register("c")), 201, "")
 		clock.set(clock.now().Add(50 * time.Minute))

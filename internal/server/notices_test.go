@@ -168,7 +168,7 @@ func TestClaimMailsAreGathered(t *testing.T) {
 			w.claim(owner.Session, record.ID)
 		}
 		equal(t, "waiting", w.count(`SELECT count(*) FROM mails`), mails)
-		equal(t, "mails at once", len(w.mailed(o)), mails)
+		equal(t, "immediate emails", len(w.mailed(o)), mails)
 		digests := func() []string {
 			t.Helper()
 			if err := w.Service.SendDigests(t.Context()); err != nil {
@@ -228,13 +228,13 @@ func TestOneMailAClaimInTenMinutes(t *testing.T) {
 		w.Must(200, moving(claim, seller.Session, moveTo("info_requested")))
 		w.Must(200, moving(claim, owner.Session, moveTo("under_review")))
 		w.Must(200, moving(claim, seller.Session, moveTo("approved")))
-		equal(t, "three moves at once", digest(10*time.Minute-time.Microsecond), []string{})
+		equal(t, "three immediate changes", digest(10*time.Minute-time.Microsecond), []string{})
 		equal(t, "ten minutes after the last mail", digest(time.Microsecond), slices.Sorted(slices.Values([]string{owner.Email, seller.Email})))
 		w.Must(200, moving(claim, seller.Session, moveTo("in_progress")))
-		equal(t, "at once after a digest", digest(0), []string{})
+		equal(t, "right after a digest", digest(0), []string{})
 		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"mail_claims": false}))
-		equal(t, "a digest that is not wanted any more", digest(10*time.Minute), []string{})
-		equal(t, "what waits", w.count(`SELECT count(*) FROM mail_digest`), 0)
+		equal(t, "a digest after opting out", digest(10*time.Minute), []string{})
+		equal(t, "pending entries", w.count(`SELECT count(*) FROM mail_digest`), 0)
 	}, busy)
 }
 
@@ -251,7 +251,7 @@ func TestMailLimit(t *testing.T) {
 			want(t, "an offer", offer(olga.Session, record.ID, n), 201, "")
 		}
 		w.unchanged(t, "one too many", func() { refused(t, "one too many", offer(olga.Session, record.ID, 4), warranty.RateLimited) })
-		want(t, "somebody else", offer(zoe.Session, others.ID, 5), 201, "")
+		want(t, "another user", offer(zoe.Session, others.ID, 5), 201, "")
 		equal(t, "mails", len(w.mailed(o)), 4)
 		w.exec(`UPDATE sessions SET expires_at = 9000000000000000`)
 		clock.set(clock.now().Add(24 * time.Hour))
@@ -291,7 +291,7 @@ func TestWebFormsCountAgainstTheLimit(t *testing.T) {
 		w.Must(200, made("GET", "/api/v1/warranties", olga.Session, nil))
 		refused := send("One pan too many")
 		refused.says(t, "one too many", 429, "limit of 4 changes a minute")
-		equal(t, "what was typed", refused.value("product_name"), "One pan too many")
+		equal(t, "the input", refused.value("product_name"), "One pan too many")
 		if refused.Header.Get("Retry-After") == "" {
 			t.Error("no Retry-After")
 		}

@@ -28,7 +28,7 @@ func TestPeopleKeepTheirAccount(t *testing.T) {
 		}
 		wanted := account{ID: me.ID, Name: "Mia", Email: me.Email, EmailVerified: true, Mails: all(true, true, true)}
 		equal(t, "a new account", read(me.Session), wanted)
-		equal(t, "an account whose address nobody verified", read(other.Session), account{ID: other.ID, Name: "Otto", Email: other.Email, Mails: all(true, true, true)})
+		equal(t, "an account with an unverified address", read(other.Session), account{ID: other.ID, Name: "Otto", Email: other.Email, Mails: all(true, true, true)})
 		for _, c := range []struct {
 			change fields
 			name   string
@@ -74,8 +74,8 @@ func TestPeopleKeepTheirAccount(t *testing.T) {
 			})
 		}
 		refused(t, "a query", w.get("/api/account?id="+other.ID, me.Session), warranty.ValidationFailed)
-		refused(t, "nobody's", w.get("/api/account", ""), warranty.MissingCredential)
-		refused(t, "nobody's change", w.send("PUT", "/api/account", "", fields{}), warranty.MissingCredential)
+		refused(t, "without a session", w.get("/api/account", ""), warranty.MissingCredential)
+		refused(t, "a change without a session", w.send("PUT", "/api/account", "", fields{}), warranty.MissingCredential)
 		equal(t, "the other's", read(other.Session).Name, "Otto")
 	}, busy)
 }

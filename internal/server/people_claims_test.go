@@ -59,7 +59,7 @@ func TestPeopleMoveClaimsAsTheContractSays(t *testing.T) {
 					equal(t, what+": detail", problemOf(t, a).Detail, says)
 				}
 			}
-			equal(t, "what refused moves from "+from+" changed", w.contents(), before)
+			equal(t, "changes by refused moves from "+from, w.contents(), before)
 			for to, who := range mover {
 				w.allowedMove(t, s, from, to, sessions[who])
 			}
@@ -151,7 +151,7 @@ func TestPeopleSayWhyAndHow(t *testing.T) {
 			tries = append(tries, try{"under_review", body,
 				[]string{"replacement_serial_number not_accepted", "resolution not_accepted", "resolution_note not_accepted"}})
 		}
-		w.unchanged(t, "moves without what they need", func() {
+		w.unchanged(t, "moves without required fields", func() {
 			for _, c := range tries {
 				what := fmt.Sprintf("%s, %v", c.from, c.body)
 				a := w.Do(moving(at[c.from], s.deciderSession(), c.body))

@@ -53,7 +53,7 @@ func TestPeopleUploadDocuments(t *testing.T) {
 			{"an encoded name", []part{id, kind, {disposition: `form-data; name="file"; filename*=UTF-8''R%C3%BCckgabe.pdf`, value: pdf}}, "application/pdf", "Rückgabe.pdf"},
 			{"a name with blanks around", []part{id, kind, file(" a.pdf ", pdf)}, "application/pdf", "a.pdf"},
 			{"text that is split inside its characters", []part{id, kind, file("a.txt", strings.Repeat("x", 511)+strings.Repeat("€", 40_000))}, "text/plain", "a.txt"},
-			{"what claims to be another type", []part{id, kind, {disposition: "form-data; name=\"file\"; filename=\"a.pdf\"\r\nContent-Type: text/html", value: pdf}}, "application/pdf", "a.pdf"},
+			{"a file with another declared type", []part{id, kind, {disposition: "form-data; name=\"file\"; filename=\"a.pdf\"\r\nContent-Type: text/html", value: pdf}}, "application/pdf", "a.pdf"},
 			{"a file that holds the boundary, nearly", []part{id, kind, file("a.txt", "x\r\n--"+boundary[:len(boundary)-1]+"?\r\n")}, "text/plain", "a.txt"},
 			{"the longest name", []part{id, kind, file(strings.Repeat("é", 196)+".pdf", pdf)}, "application/pdf", strings.Repeat("é", 196) + ".pdf"},
 			{"20 MiB", []part{id, kind, file("big.pdf", mebibytes(20))}, "application/pdf", "big.pdf"},
@@ -158,7 +158,7 @@ func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, fo
 		{"a query", warranty.ValidationFailed, []string{"warranty_id unknown_parameter"},
 			made("POST", "/api/documents?warranty_id="+record, me.Session, whole, "Content-Type", formData)},
 		{"a credential in the query", warranty.MalformedRequest, nil, made("POST", "/api/documents?token=x", me.Session, whole, "Content-Type", formData)},
-		{"an answer that can not be", warranty.NotAcceptable, nil, with(send(id, kind, good), "Accept", "text/html")},
+		{"an unsupported Accept", warranty.NotAcceptable, nil, with(send(id, kind, good), "Accept", "text/html")},
 		{"no credential", warranty.MissingCredential, nil, uploading("", id, kind, good)},
 	}
 	for name, content := range map[string]string{
@@ -228,7 +228,7 @@ func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
 			}
 		}
 		equal(t, "the ways to say that there is nothing", len(slices.Compact(missing)), 1)
-		equal(t, "what refused uploads changed", w.contents(), before)
+		equal(t, "changes by refused uploads", w.contents(), before)
 		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", claim))...)
 		w.upload(me.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", ""))...) // like a web form
 	}, busy)
@@ -272,7 +272,7 @@ func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 			}
 		}
 		testenv.Wait(t, "they are gone", func() bool { return len(w.stored()) == 0 })
-		equal(t, "what broken lines changed", w.contents(), before)
+		equal(t, "changes by broken connections", w.contents(), before)
 	}, busy)
 }
 
@@ -280,7 +280,7 @@ func TestPeopleWhoseLineBreaksLeaveNothing(t *testing.T) {
 // during an upload, which must then be refused.
 func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		heir := w.Verified("Hedi")
+		recipient := w.Verified("Hedi")
 		for name, c := range map[string]struct {
 			take func(me servertest.Person, record string)
 			code warranty.Code
@@ -292,8 +292,8 @@ func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 				w.Must(204, made("DELETE", "/api/v1/warranties/"+id, me.Session, nil))
 			}, warranty.NotFound},
 			"Tess": {func(me servertest.Person, id string) {
-				w.transfer(id, me, heir)
-				w.Must(204, made("DELETE", "/api/v1/warranties/"+id, heir.Session, nil))
+				w.transfer(id, me, recipient)
+				w.Must(204, made("DELETE", "/api/v1/warranties/"+id, recipient.Session, nil))
 			}, warranty.NotFound},
 			"Dora": {func(me servertest.Person, _ string) {
 				if err := w.Service.DisableUser(t.Context(), me.Email); err != nil {
@@ -353,7 +353,7 @@ func TestPeopleDownloadFiles(t *testing.T) {
 				}
 			}
 			refused(t, "as a stranger", s.get(path, stranger.Session), warranty.NotFound)
-			refused(t, "as nobody", s.get(path, ""), warranty.MissingCredential)
+			refused(t, "without a session", s.get(path, ""), warranty.MissingCredential)
 		}
 		d := s.upload(s.who(me), document(s.record.ID, "a.pdf", pdf)...)
 		path, tag := "/api/documents/"+d.ID+"/file", `"`+d.SHA256+`"`
@@ -378,8 +378,8 @@ func TestPeopleDownloadFiles(t *testing.T) {
 			equal(t, c.what+": sniffing", a.Header.Get("X-Content-Type-Options"), "nosniff")
 			equal(t, c.what+": policy", a.Header.Get("Content-Security-Policy"), "sandbox; default-src 'none'")
 		}
-		equal(t, "the rest of the same", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", tag).Body, pdf[5:9])
-		equal(t, "the rest of another", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", `"x"`).Body, pdf)
+		equal(t, "a range of the same version", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", tag).Body, pdf[5:9])
+		equal(t, "a range of another version", s.get(path, s.who(me), "Range", "bytes=5-8", "If-Range", `"x"`).Body, pdf)
 		several := s.get(path, s.who(me), "Range", "bytes=0-4,7-8")
 		_, params, err := mime.ParseMediaType(several.Header.Get("Content-Type"))
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 // web, and reads its whole history.
 func TestPeopleLeaveOneEventEach(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		owner, seller, heir := w.Verified("Olga"), w.Person("Sami"), w.Person("Hedi")
+		owner, seller, recipient := w.Verified("Olga"), w.Person("Sami"), w.Person("Hedi")
 		var shop struct{ Secret string }
 		w.Must(201, made("POST", "/api/integration-tokens", owner.Session, fields{"name": "Shop till", "scopes": warranty.AllScopes})).Into(t, &shop)
 		key := shop.Secret
@@ -38,10 +38,10 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		w.Must(200, moving(claim, seller.Session, fields{"status": "rejected", "reason": "Worn out."}))
 		d := w.upload(seller.Session, document(record.ID, "a.pdf", pdf)...)
 		w.Must(204, made("DELETE", "/api/documents/"+d.ID, owner.Session, nil, "User-Agent", cli))
-		code := w.offer(record.ID, owner, heir.Email)
+		code := w.offer(record.ID, owner, recipient.Email)
 		w.Must(204, made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil))
-		refused(t, "a code that was called off", w.Do(accepting(heir.Session, code)), warranty.ValidationFailed)
-		w.transfer(record.ID, owner, heir)
+		refused(t, "a code that was called off", w.Do(accepting(recipient.Session, code)), warranty.ValidationFailed)
+		w.transfer(record.ID, owner, recipient)
 		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"name": "Olga Neumann"})) // events keep the name at the time
 
 		token := new("Shop till")
@@ -66,7 +66,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 			{Action: "transfer.accepted", Actor: "Hedi", Door: "api", SubjectID: record.ID, Changes: none},
 		}
 		slices.Reverse(wanted)
-		for _, reader := range []servertest.Person{heir, seller, owner} {
+		for _, reader := range []servertest.Person{recipient, seller, owner} {
 			got := w.history(record.ID, reader.Session)
 			for i := range got {
 				if i > 0 && got[i].At.After(got[i-1].At) {
@@ -82,11 +82,11 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 			}
 			equal(t, "the history as "+reader.Name+" reads it", got, wanted)
 		}
-		w.pagesOfHistory(t, record.ID, heir.Session, len(wanted))
+		w.pagesOfHistory(t, record.ID, recipient.Session, len(wanted))
 
 		// A deleted record keeps its history.
 		w.Must(204, made("DELETE", path, owner.Session, nil)) // its issuer
-		for _, reader := range []servertest.Person{heir, seller, owner} {
+		for _, reader := range []servertest.Person{recipient, seller, owner} {
 			refused(t, "the history of a deleted record", w.get("/api/warranties/"+record.ID+"/history", reader.Session), warranty.NotFound)
 		}
 		equal(t, "events that stay", w.count(`SELECT count(*) FROM history WHERE thread_id = `+w.idLiteral(record.ID)), len(wanted)+1)
@@ -129,7 +129,7 @@ func TestPeopleReadNoForeignHistory(t *testing.T) {
 		refused(t, "a stranger", hidden, warranty.NotFound)
 		a, b := problemOf(t, hidden), problemOf(t, missing)
 		a.RequestID, b.RequestID = "", ""
-		equal(t, "what a stranger hears", a, b)
+		equal(t, "the response to a stranger", a, b)
 		// Ids of other kinds of records do not open a history.
 		refused(t, "a claim's", w.get("/api/warranties/"+claim+"/history", owner.Session), warranty.NotFound)
 		refused(t, "a token's, as a warranty", w.get("/api/warranties/"+token+"/history", owner.Session), warranty.NotFound)

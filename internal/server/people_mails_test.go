@@ -128,7 +128,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		}
 		refused(t, "a final claim", w.Do(moving(claim.ID, owner.Session, moveTo("withdrawn"))), warranty.InvalidTransition)
 		refused(t, "no claim", w.send("POST", "/api/claims", seller.Session, claimOn(s.record.ID)), warranty.RoleNotAllowed)
-		equal(t, "mails of what was refused", w.mailed(o), []string{})
+		equal(t, "emails about refused changes", w.mailed(o), []string{})
 
 		// Opting out, and in again.
 		w.Must(200, made("PUT", "/api/account", seller.Session, fields{"mail_claims": false}))
@@ -140,15 +140,15 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		equal(t, "withdrawn, the seller wants to know again", len(w.mailed(o)), 2)
 
 		// Only verified addresses, and people who still have a role.
-		heir := w.Person("Hedi")
+		recipient := w.Person("Hedi")
 		w.deliver()
 		o.take()
-		w.transfer(s.record.ID, owner, heir)
+		w.transfer(s.record.ID, owner, recipient)
 		w.mailed(o)
-		third := w.claim(heir.Session, s.record.ID)
+		third := w.claim(recipient.Session, s.record.ID)
 		w.Must(200, moving(third, seller.Session, moveTo("under_review")))
 		for _, line := range w.mailed(o) {
-			if strings.HasPrefix(line, heir.Email) || strings.HasPrefix(line, owner.Email) {
+			if strings.HasPrefix(line, recipient.Email) || strings.HasPrefix(line, owner.Email) {
 				t.Errorf("emailed %s", line)
 			}
 		}
@@ -157,7 +157,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		}
 		w.exec(`DELETE FROM mail_log`)
 		w.exec(`UPDATE users SET verified_at = created_at`) // emails to others need a verified address
-		w.Must(200, moving(third, heir.Session, moveTo("withdrawn")))
+		w.Must(200, moving(third, recipient.Session, moveTo("withdrawn")))
 		equal(t, "withdrawn, the issuer is shut out", len(w.mailed(o)), 1)
 	}, busy)
 }
@@ -171,7 +171,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.setTo(t, "2026-03-01T12:00:00Z")
 		began := clock.now()
-		owner, heir, unverified, silent := w.Verified("Olga"), w.Verified("Hedi"), w.Person("Uwe"), w.Verified("Sil")
+		owner, recipient, unverified, silent := w.Verified("Olga"), w.Verified("Hedi"), w.Person("Uwe"), w.Verified("Sil")
 		record := func(p servertest.Person, ends int, more fields) servertest.Record {
 			body := fields{"start_date": "2026-01-01", "end_date": day(began, ends), "product_name": fmt.Sprintf("Ends on %d", ends)}
 			maps.Copy(body, more)
@@ -222,8 +222,8 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 				w.signInAgain(&owner)
 				set(back, owner, fields{"end_date": day(began, 36)})
 			case 20:
-				w.signInAgain(&owner, &heir)
-				w.transfer(given.ID, owner, heir)
+				w.signInAgain(&owner, &recipient)
+				w.transfer(given.ID, owner, recipient)
 				w.mailed(o)
 			case 27, 28, 29, 30: // the service is down
 				continue
@@ -246,7 +246,7 @@ func TestPeopleAreRemindedOnce(t *testing.T) {
 			o.take()
 			slices.Sort(got[today])
 		}
-		equal(t, "who was told what on which day", got, map[int][]string{
+		equal(t, "reminders by day", got, map[int][]string{
 			0:  {"olga last day", "olga short", "olga token soon", "olga very short"},
 			5:  {"olga to come"},
 			6:  {"olga back", "olga moved"}, // at 36 days
@@ -360,7 +360,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 		if err := send(); !errors.Is(err, no) {
 			t.Errorf("the error does not report the failure: %v", err)
 		}
-		equal(t, "what could be sent", o.take(), []string{"a@people.example" + subject, "c@people.example" + subject})
+		equal(t, "emails that were sent", o.take(), []string{"a@people.example" + subject, "c@people.example" + subject})
 		o.before = nil
 		for _, wait := range []time.Duration{0, time.Minute, 59 * time.Second} { // it is not retried immediately
 			clock.set(clock.now().Add(wait))
@@ -378,7 +378,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "sent while the service stops", o.take(), []string{"stop@people.example" + subject})
-		equal(t, "what waits then", w.count(`SELECT count(*) FROM mails`), 0)
+		equal(t, "pending emails", w.count(`SELECT count(*) FROM mails`), 0)
 
 		// The process dies at this point: sent again, rather than never.
 		offer("crash@people.example")
@@ -388,7 +388,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 			_ = send()
 		}()
 		o.before = nil
-		equal(t, "what another worker sends meanwhile", []any{send(), o.take()}, []any{error(nil), []string{}})
+		equal(t, "emails of another worker meanwhile", []any{send(), o.take()}, []any{error(nil), []string{}})
 		clock.set(clock.now().Add(2 * time.Minute))
 		equal(t, "after a crash", []any{send(), o.take(), send(), o.take()}, []any{error(nil), []string{"crash@people.example" + subject}, error(nil), []string{}})
 
@@ -421,7 +421,7 @@ func TestPeopleMailsAreNotLost(t *testing.T) {
 			_ = send() // which fails
 			clock.set(clock.now().Add(2 * time.Minute))
 		}
-		equal(t, "what waits then", w.count(`SELECT count(*) FROM mails`), 0)
+		equal(t, "pending emails", w.count(`SELECT count(*) FROM mails`), 0)
 		if !strings.Contains(w.Log.String(), "gave up on an email") || strings.Contains(w.Log.String(), "never@people.example") {
 			t.Error("the log does not tell, or tells too much")
 		}

@@ -175,12 +175,12 @@ func TestPeopleDecideTheirOwnClaimsOnlyWithoutASeller(t *testing.T) {
 		w.Must(200, moving(second, owner.Session, moveTo("withdrawn")))
 
 		// A former owner is only the issuer, and decides alongside the seller.
-		heir := w.Person("Hedi")
-		w.transfer(record.ID, owner, heir)
-		third := w.claim(heir.Session, record.ID)
+		recipient := w.Person("Hedi")
+		w.transfer(record.ID, owner, recipient)
+		third := w.claim(recipient.Session, record.ID)
 		w.Must(200, moving(third, owner.Session, moveTo("under_review")))
 		w.Must(200, moving(third, seller.Session, moveTo("approved")))
-		refused(t, "a decision of the new owner's", w.Do(moving(third, heir.Session, moveTo("resolved"))), warranty.RoleNotAllowed)
+		refused(t, "a decision of the new owner's", w.Do(moving(third, recipient.Session, moveTo("resolved"))), warranty.RoleNotAllowed)
 	}, busy)
 }
 
@@ -234,7 +234,7 @@ func TestPeopleCallsTakeNoToken(t *testing.T) {
 			}
 			refused(t, r.Method+" "+r.Path+" with a token", a, warranty.SessionRequired)
 		}
-		equal(t, "what tokens did", w.contents(), before)
+		equal(t, "changes by tokens", w.contents(), before)
 		if len(calls) < 18 {
 			t.Errorf("found only %d requests", len(calls))
 		}

@@ -60,6 +60,6 @@ func TestDeletedWarrantiesLeaveNoFiles(t *testing.T) {
 		other := s.upload(s.who(me), document(w.Warranty(s.who(me), nil).ID, "kept.pdf", pdf)...)
 		s.Must(204, made("DELETE", "/api/v1/warranties/"+s.record.ID, s.who(me), nil))
 		equal(t, "files", len(s.stored()), 1)
-		equal(t, "what is left", s.Must(200, made("GET", "/api/documents/"+other.ID+"/file", s.who(me), nil)).Body, pdf)
+		equal(t, "remaining", s.Must(200, made("GET", "/api/documents/"+other.ID+"/file", s.who(me), nil)).Body, pdf)
 	}, busy)
 }

@@ -68,7 +68,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		typed := strings.ToLower(strings.NewReplacer("-", " ", "0", "O", "1", "l").Replace(offer.Code))
 		var got servertest.Record
 		w.Must(200, accepting(first.Session, "  "+typed+" ")).Into(t, &got)
-		equal(t, "what the new owner gets", []string{got.ID, got.ProductName, strings.Join(got.Roles, "+")}, []string{record.ID, "Kettle", "owner"})
+		equal(t, "the record of the new owner", []string{got.ID, got.ProductName, strings.Join(got.Roles, "+")}, []string{record.ID, "Kettle", "owner"})
 		for _, c := range []struct {
 			who   servertest.Person
 			roles []string
@@ -80,7 +80,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		for _, code := range []string{offer.Code, "0000-0000-0000-0000-0000", "x"} {
 			a := w.Do(accepting(second.Session, code))
 			refused(t, "a code that is used or none", a, warranty.ValidationFailed)
-			equal(t, "what is wrong with it", wrongFields(t, a), []string{"code invalid_code"})
+			equal(t, "field errors", wrongFields(t, a), []string{"code invalid_code"})
 		}
 
 		// From an owner without other roles to a person with an unverified address.
@@ -139,7 +139,7 @@ func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest
 	for _, d := range documents {
 		requests = append(requests, made("GET", "/api/v1/documents/"+d, p.Session, nil), made("GET", "/api/documents/"+d+"/file", p.Session, nil), made("DELETE", "/api/documents/"+d, p.Session, nil))
 	}
-	w.unchanged(t, "what somebody without a role tried", func() {
+	w.unchanged(t, "attempts without a role", func() {
 		for _, r := range requests {
 			refused(t, r.Method+" "+r.Path+" without a role", w.Do(r), warranty.NotFound)
 		}
@@ -149,46 +149,46 @@ func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest
 // TestPeopleOffersEnd ends offers in every way; their codes are then invalid.
 func TestPeopleOffersEnd(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
-		owner, heir := w.Person("Olga"), w.Person("Hedi")
+		owner, recipient := w.Person("Olga"), w.Person("Hedi")
 		dead := func(what, code string) {
 			t.Helper()
 			w.unchanged(t, what, func() {
-				a := w.Do(accepting(heir.Session, code))
+				a := w.Do(accepting(recipient.Session, code))
 				refused(t, what, a, warranty.ValidationFailed)
 				equal(t, what, wrongFields(t, a), []string{"code invalid_code"})
 			})
 		}
 		record := w.Warranty(owner.Session, nil)
-		calledOff := made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil)
-		refused(t, "calling off what was not offered", w.Do(calledOff), warranty.NotFound)
+		cancelled := made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil)
+		refused(t, "cancelling without an offer", w.Do(cancelled), warranty.NotFound)
 
-		older := w.offer(record.ID, owner, heir.Email)
+		older := w.offer(record.ID, owner, recipient.Email)
 		newer := w.offer(record.ID, owner, "else@people.example")
 		dead("the older of two offers", older)
-		w.Must(204, calledOff)
+		w.Must(204, cancelled)
 		dead("an offer that was called off", newer)
-		refused(t, "calling off twice", w.Do(calledOff), warranty.NotFound)
+		refused(t, "calling off twice", w.Do(cancelled), warranty.NotFound)
 
 		deleted := w.Warranty(owner.Session, nil)
-		code := w.offer(deleted.ID, owner, heir.Email)
+		code := w.offer(deleted.ID, owner, recipient.Email)
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, owner.Session, nil))
 		dead("an offer of a deleted record", code)
-		refused(t, "a new offer of a deleted record", w.Do(offering(deleted.ID, owner.Session, heir.Email)), warranty.NotFound)
+		refused(t, "a new offer of a deleted record", w.Do(offering(deleted.ID, owner.Session, recipient.Email)), warranty.NotFound)
 
 		void := w.Warranty(owner.Session, nil)
 		w.Must(200, made("PUT", "/api/v1/warranties/"+void.ID, owner.Session, fields{"status": "void"}))
-		w.transfer(void.ID, owner, heir) // void warranties can be transferred
+		w.transfer(void.ID, owner, recipient) // void warranties can be transferred
 
 		inTime, tooLate := w.Warranty(owner.Session, nil), w.Warranty(owner.Session, nil)
 		began := clock.now()
-		good, late := w.offer(inTime.ID, owner, heir.Email), w.offer(tooLate.ID, owner, heir.Email)
+		good, late := w.offer(inTime.ID, owner, recipient.Email), w.offer(tooLate.ID, owner, recipient.Email)
 		clock.set(began.Add(7*24*time.Hour - time.Microsecond))
-		w.signInAgain(&owner, &heir)
-		w.Must(200, accepting(heir.Session, good))
+		w.signInAgain(&owner, &recipient)
+		w.Must(200, accepting(recipient.Session, good))
 		clock.set(began.Add(7 * 24 * time.Hour))
 		dead("an offer of 7 days ago", late)
 		refused(t, "calling off an offer that has ended", w.send("DELETE", "/api/warranties/"+tooLate.ID+"/transfer", owner.Session, nil), warranty.NotFound)
-		w.transfer(tooLate.ID, owner, heir)
+		w.transfer(tooLate.ID, owner, recipient)
 
 		for what, c := range map[string]struct {
 			request request
@@ -202,7 +202,7 @@ func TestPeopleOffersEnd(t *testing.T) {
 			"no code":          {made("POST", "/api/transfers/accept", owner.Session, fields{}), "code required"},
 			"an empty code":    {accepting(owner.Session, " "), "code required"},
 			"a long code":      {accepting(owner.Session, strings.Repeat("0", 101)), "code too_long"},
-			"a new owner":      {made("POST", "/api/transfers/accept", owner.Session, fields{"code": "0", "user_id": heir.ID}), "user_id unknown_field"},
+			"a new owner":      {made("POST", "/api/transfers/accept", owner.Session, fields{"code": "0", "user_id": recipient.ID}), "user_id unknown_field"},
 		} {
 			w.unchanged(t, what, func() {
 				a := w.Do(c.request)
@@ -236,7 +236,7 @@ func TestPeopleAcceptAnOfferOnce(t *testing.T) {
 			code := w.offer(record.ID, owner, "new@people.example")
 			events := w.count(`SELECT count(*) FROM history`)
 			count, answers := flood(t, worlds, 32, func(i int) request { return accepting(heirs[i/2%4].Session, code) })
-			equal(t, "32 who accept at once", count, map[string]int{"200": 1, "422 validation_failed": 31})
+			equal(t, "32 concurrent acceptances", count, map[string]int{"200": 1, "422 validation_failed": 31})
 			for i, a := range answers {
 				if a.Status == 200 {
 					roles := w.rolesOn(record.ID, heirs[i/2%4])
@@ -276,7 +276,7 @@ func (w *world) idLiteral(id string) string {
 func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 	eachReplicas(t, func(t *testing.T, worlds []*world) {
 		w := worlds[0]
-		owner, heir := w.Person("Olga"), w.Person("Hedi")
+		owner, recipient := w.Person("Olga"), w.Person("Hedi")
 		for what, c := range map[string]struct {
 			end     func(id string) request
 			allowed []string // the possible statuses of both
@@ -288,10 +288,10 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 		} {
 			for range 12 {
 				record := w.Warranty(owner.Session, nil)
-				code := w.offer(record.ID, owner, heir.Email)
+				code := w.offer(record.ID, owner, recipient.Email)
 				_, answers := flood(t, worlds, 2, func(i int) request {
 					if i == 0 {
-						return accepting(heir.Session, code)
+						return accepting(recipient.Session, code)
 					}
 					return c.end(record.ID)
 				})
@@ -303,7 +303,7 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 				if answers[0].Status == 200 && what != "deleted" {
 					wanted = []string{"owner"}
 				}
-				equal(t, "accepted and "+what+" at once: the heir's roles", w.rolesOn(record.ID, heir), wanted)
+				equal(t, "accepted and "+what+" at once: roles of the recipient", w.rolesOn(record.ID, recipient), wanted)
 				if what != "deleted" {
 					w.hasOneOwner(t, record.ID)
 				}

@@ -195,7 +195,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 		}
 		sweep()
 		equal(t, "requests kept", w.count(mine), warranty.MaxRequestsKept)
-		equal(t, "of somebody else", w.count(`SELECT count(*) FROM requests WHERE route = '/theirs'`), 1)
+		equal(t, "of another user", w.count(`SELECT count(*) FROM requests WHERE route = '/theirs'`), 1)
 		equal(t, "the oldest that is kept", w.count(`SELECT count(*) FROM requests WHERE route IN ('/new', '/0', '/699')`), 0)
 		equal(t, "the newest", w.count(`SELECT count(*) FROM requests WHERE route IN ('/700', '/10699')`), 2)
 	})

@@ -67,25 +67,25 @@ func TestTokenCreation(t *testing.T) {
 			body  fields
 			wrong []string
 		}{
-			"nothing":                 {fields{}, []string{"name required", "scopes required"}},
-			"no scope":                {fields{"name": "a", "scopes": []string{}}, []string{"scopes required"}},
-			"an unknown scope":        {fields{"name": "a", "scopes": []string{"warranties:read", "admin"}}, []string{"scopes unknown_scope"}},
-			"a scope in other case":   {fields{"name": "a", "scopes": []string{"Claims:read"}}, []string{"scopes unknown_scope"}},
-			"a scope twice":           {fields{"name": "a", "scopes": []string{"claims:read", "claims:read"}}, []string{"scopes duplicate"}},
-			"scopes as a text":        {fields{"name": "a", "scopes": "claims:read"}, []string{"scopes wrong_type"}},
-			"a long name":             {fields{"name": strings.Repeat("é", 81), "scopes": []string{"claims:read"}}, []string{"name too_long"}},
-			"a name of two lines":     {fields{"name": "a\nb", "scopes": []string{"claims:read"}}, []string{"name forbidden_character"}},
-			"no requests":             {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 0}, []string{"rate_limit_per_minute out_of_range"}},
-			"less than none":          {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": -1}, []string{"rate_limit_per_minute out_of_range"}},
-			"more than the most":      {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1001}, []string{"rate_limit_per_minute out_of_range"}},
-			"a thousand million":      {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1e9}, []string{"rate_limit_per_minute out_of_range"}},
-			"half a request":          {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1.5}, []string{"rate_limit_per_minute wrong_type"}},
-			"a number as a text":      {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": "5"}, []string{"rate_limit_per_minute wrong_type"}},
-			"expired from the start":  {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": now}, []string{"expires_at in_the_past"}},
-			"more than five years":    {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": now.AddDate(5, 0, 0).Add(time.Second)}, []string{"expires_at too_far"}},
-			"an expiry without time":  {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": "2027-01-01"}, []string{"expires_at invalid"}},
-			"a secret of one's own":   {fields{"name": "a", "scopes": []string{"claims:read"}, "secret": "mine"}, []string{"secret unknown_field"}},
-			"somebody else's account": {fields{"name": "a", "scopes": []string{"claims:read"}, "user_id": unknownID}, []string{"user_id unknown_field"}},
+			"nothing":                {fields{}, []string{"name required", "scopes required"}},
+			"no scope":               {fields{"name": "a", "scopes": []string{}}, []string{"scopes required"}},
+			"an unknown scope":       {fields{"name": "a", "scopes": []string{"warranties:read", "admin"}}, []string{"scopes unknown_scope"}},
+			"a scope in other case":  {fields{"name": "a", "scopes": []string{"Claims:read"}}, []string{"scopes unknown_scope"}},
+			"a scope twice":          {fields{"name": "a", "scopes": []string{"claims:read", "claims:read"}}, []string{"scopes duplicate"}},
+			"scopes as a text":       {fields{"name": "a", "scopes": "claims:read"}, []string{"scopes wrong_type"}},
+			"a long name":            {fields{"name": strings.Repeat("é", 81), "scopes": []string{"claims:read"}}, []string{"name too_long"}},
+			"a name of two lines":    {fields{"name": "a\nb", "scopes": []string{"claims:read"}}, []string{"name forbidden_character"}},
+			"no requests":            {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 0}, []string{"rate_limit_per_minute out_of_range"}},
+			"less than none":         {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": -1}, []string{"rate_limit_per_minute out_of_range"}},
+			"more than the most":     {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1001}, []string{"rate_limit_per_minute out_of_range"}},
+			"a thousand million":     {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1e9}, []string{"rate_limit_per_minute out_of_range"}},
+			"half a request":         {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1.5}, []string{"rate_limit_per_minute wrong_type"}},
+			"a number as a text":     {fields{"name": "a", "scopes": []string{"claims:read"}, "rate_limit_per_minute": "5"}, []string{"rate_limit_per_minute wrong_type"}},
+			"expired from the start": {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": now}, []string{"expires_at in_the_past"}},
+			"more than five years":   {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": now.AddDate(5, 0, 0).Add(time.Second)}, []string{"expires_at too_far"}},
+			"an expiry without time": {fields{"name": "a", "scopes": []string{"claims:read"}, "expires_at": "2027-01-01"}, []string{"expires_at invalid"}},
+			"a secret of one's own":  {fields{"name": "a", "scopes": []string{"claims:read"}, "secret": "mine"}, []string{"secret unknown_field"}},
+			"another user's account": {fields{"name": "a", "scopes": []string{"claims:read"}, "user_id": unknownID}, []string{"user_id unknown_field"}},
 		} {
 			w.unchanged(t, name, func() {
 				a := w.send("POST", tokens, owner.Session, c.body)
@@ -314,7 +314,7 @@ func TestRevokedEverywhereAtOnce(t *testing.T) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
 		for range 3 {
 			secret, id := w.Token(owner)
-			refused(t, "somebody else's", worlds[len(worlds)-1].send("DELETE", tokens+"/"+id, other.Session, nil), warranty.NotFound)
+			refused(t, "another user's", worlds[len(worlds)-1].send("DELETE", tokens+"/"+id, other.Session, nil), warranty.NotFound)
 			for _, w := range worlds {
 				want(t, "before", w.get("/api/v1/warranties", secret), 200, "")
 			}

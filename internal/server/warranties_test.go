@@ -76,7 +76,7 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 			}
 			record["updated_at"], record["days_remaining"] = got["updated_at"], got["days_remaining"]
 			equal(t, fmt.Sprint(c.change), got, record)
-			equal(t, fmt.Sprint(c.change, ": what is read after"), w.get(path, key).Body, a.Body)
+			equal(t, fmt.Sprint(c.change, ": read afterwards"), w.get(path, key).Body, a.Body)
 
 			w.unchanged(t, "the same again", func() {
 				again := w.Must(200, made("PUT", path, key, c.change))
@@ -143,7 +143,7 @@ func TestIfMatch(t *testing.T) {
 			if c.refused == warranty.MalformedRequest {
 				missing = c.refused
 			}
-			refused(t, "If-Match on what is not there", w.send("PUT", "/api/v1/warranties/"+unknownID, key, fields{"category": "b"}, "If-Match", c.value), missing)
+			refused(t, "If-Match on an unknown record", w.send("PUT", "/api/v1/warranties/"+unknownID, key, fields{"category": "b"}, "If-Match", c.value), missing)
 		}
 		record := w.Warranty(key, nil)
 		for _, method := range []string{"PUT", "DELETE"} {

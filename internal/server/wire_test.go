@@ -49,7 +49,7 @@ func TestEnvelopes(t *testing.T) {
 			"verify_url": servertest.PublicURL + "/verify/" + reference})
 		equal(t, "Location", created.Header.Get("Location"), servertest.PublicURL+"/api/v1/warranties/"+id)
 		equal(t, "ETag", created.Header.Get("ETag"), `"1"`)
-		equal(t, "what was created is what is read", w.get("/api/v1/warranties/"+id, key).Body, created.Body)
+		equal(t, "the created record is read back", w.get("/api/v1/warranties/"+id, key).Body, created.Body)
 		equal(t, "and listed", `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(created.Body, `{"data":`), `}`)+`],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
 			w.get("/api/v1/warranties", key).Body)
 
@@ -238,7 +238,7 @@ func TestHeadersWithoutANetworkLimit(t *testing.T) {
 	} {
 		a := w.Do(r)
 		apiHeaders(t, what, a)
-		equal(t, what+": limit and what is left", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "777777 777777")
+		equal(t, what+": limit and remaining", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "777777 777777")
 	}
 	resp, err := http.Post(w.HTTP.URL+"/api/mcp", "application/json", strings.NewReader("{}")) // not in the OpenAPI document
 	if err != nil {
@@ -304,8 +304,8 @@ func TestBodies(t *testing.T) {
 			{"long s", strings.Replace(valid, `"x"`, `"x","ſupplier":"y"`, 1), "application/json", 422},
 			{"NUL", strings.Replace(valid, `"x"`, `"x\u0000y"`, 1), "application/json", 422},
 			{"number for text", strings.Replace(valid, `"x"`, `1`, 1), "application/json", 422},
-			{"null for what is needed", strings.Replace(valid, `"x"`, `null`, 1), "application/json", 422},
-			{"null for what may be left out", strings.Replace(valid, `"x"`, `"x","category":null`, 1), "application/json", 201},
+			{"null for a required field", strings.Replace(valid, `"x"`, `null`, 1), "application/json", 422},
+			{"null for an optional field", strings.Replace(valid, `"x"`, `"x","category":null`, 1), "application/json", 201},
 		} {
 			a := w.send("POST", "/api/v1/warranties", key, c.body, "Content-Type", c.media)
 			if a.Status != c.status {
