@@ -31,7 +31,7 @@ func TestStorageLimit(t *testing.T) {
 			equal(t, what, wrongFields(t, w.Do(uploading(olga.Session, document(records[1], name, content)...))), []string{"file storage_full"})
 		}
 		tooMuch("one byte more", "more.txt", "x")
-		w.signedIn(t, olga).get("/documents").says(t, "the page", 200, "You have uploaded 9 KiB of 9 KiB")
+		w.signedIn(t, olga).get("/documents").says(t, "the page", 200, "9 KiB of 9 KiB used")
 		w.upload(otto.Session, document(w.Warranty(otto.Session, nil).ID, "receipt.pdf", whole)...)
 
 		listed := ids(t, w.get("/api/v1/documents?limit=100", olga.Session))

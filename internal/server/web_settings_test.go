@@ -149,7 +149,7 @@ func TestWebResetPassword(t *testing.T) {
 	b.post("/reset-password/confirm", "code", code, "password", passwordCanary).leads(t, "the code", "/sign-in?done=password")
 	b.post("/reset-password/confirm", "code", code, "password", passwordCanary).says(t, "the code again", 422)
 	signedIn.get("/settings/profile").leads(t, "a session from before", "/sign-in?next=%2Fsettings%2Fprofile")
-	b.post("/sign-in", "email", p.Email, "password", p.Password).says(t, "the old password", 422, "password is wrong")
+	b.post("/sign-in", "email", p.Email, "password", p.Password).says(t, "the old password", 422, "Incorrect email address or password.")
 	b.post("/sign-in", "email", p.Email, "password", passwordCanary, "next", "/claims").leads(t, "the new password", "/claims")
 }
 
