@@ -4,8 +4,39 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"io/fs"
+	"strings"
 	"testing"
+	"unicode/utf8"
 )
+
+// TestLinesAreShort limits the lines of templates, styles and scripts to 160 columns.
+func TestLinesAreShort(t *testing.T) {
+	const most = 160
+	check := func(files fs.FS, patterns ...string) {
+		for _, pattern := range patterns {
+			names, err := fs.Glob(files, pattern)
+			if err != nil || len(names) == 0 {
+				t.Fatalf("%s: %d files, %v", pattern, len(names), err)
+			}
+			for _, name := range names {
+				text, err := fs.ReadFile(files, name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				number := 0
+				for line := range strings.Lines(string(text)) {
+					number++
+					if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > most {
+						t.Errorf("%s:%d has %d columns, want at most %d", name, number, n, most)
+					}
+				}
+			}
+		}
+	}
+	check(templateFiles, "templates/*.html")
+	check(staticFiles, "static/*.css", "static/[^h]*.js") // htmx.min.js is third-party
+}
 
 // TestScriptOfOursIsSmall limits the size of our own scripts.
 func TestScriptOfOursIsSmall(t *testing.T) {

@@ -10,7 +10,10 @@ function copy(button) {
     say(button.dataset.copied);
     setTimeout(() => { button.textContent = label; }, 1600);
   };
-  if (navigator.clipboard) { navigator.clipboard.writeText(source.textContent).then(done); return; }
+  if (navigator.clipboard) {
+    navigator.clipboard.writeText(source.textContent).then(done);
+    return;
+  }
   // Without https there is no clipboard API: select the text instead.
   getSelection().selectAllChildren(source);
 }
@@ -34,7 +37,11 @@ function choose(tab) {
 document.addEventListener("click", (event) => {
   const hit = (selector) => event.target.closest(selector);
   if (hit("[data-copy]")) copy(hit("[data-copy]"));
-  if (hit("[data-open]")) { event.preventDefault(); hit("dialog")?.close(); one(hit("[data-open]").dataset.open).showModal(); }
+  if (hit("[data-open]")) {
+    event.preventDefault();
+    hit("dialog")?.close();
+    one(hit("[data-open]").dataset.open).showModal();
+  }
   if (hit("[data-close]")) hit("dialog")?.close();
   if (hit("[role=tab]")) choose(hit("[role=tab]"));
   if (hit("[data-theme-toggle]")) toggleTheme();
@@ -42,8 +49,13 @@ document.addEventListener("click", (event) => {
 });
 
 // Without scripts all tab panels are visible; with scripts only the selected one.
-for (const list of document.querySelectorAll("[role=tablist]")) { list.hidden = false; choose(one("[role=tab]", list)); }
-for (const field of document.querySelectorAll("[data-autosubmit]")) field.addEventListener("change", () => field.form.requestSubmit());
+for (const list of document.querySelectorAll("[role=tablist]")) {
+  list.hidden = false;
+  choose(one("[role=tab]", list));
+}
+for (const field of document.querySelectorAll("[data-autosubmit]")) {
+  field.addEventListener("change", () => field.form.requestSubmit());
+}
 
 // A double click on a submit button sends the form once.
 document.addEventListener("submit", (event) => {
@@ -104,7 +116,8 @@ document.addEventListener("keydown", (event) => {
   if (target.matches?.("[role=tab]") && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) {
     const all = [...target.closest("[role=tablist]").querySelectorAll("[role=tab]")];
     const at = all.indexOf(target);
-    const next = { Home: 0, End: all.length - 1, ArrowRight: (at + 1) % all.length, ArrowLeft: (at - 1 + all.length) % all.length }[event.key];
+    const n = all.length;
+    const next = { Home: 0, End: n - 1, ArrowRight: (at + 1) % n, ArrowLeft: (at - 1 + n) % n }[event.key];
     event.preventDefault();
     all[next].focus();
     choose(all[next]);
@@ -112,11 +125,20 @@ document.addEventListener("keydown", (event) => {
   }
   if (target.matches?.("input, select, textarea, [contenteditable]") || event.altKey) return;
   const palette = one("#palette");
-  if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette) { event.preventDefault(); palette.showModal(); return; }
+  if ((event.metaKey || event.ctrlKey) && event.key === "k" && palette) {
+    event.preventDefault();
+    palette.showModal();
+    return;
+  }
   if (!shortcuts || event.metaKey || event.ctrlKey || !palette || one("dialog[open]")) return;
   if (leader === "g" && jumps[event.key]) location.href = jumps[event.key];
   leader = event.key === "g" ? "g" : "";
-  if (event.key === "/") { event.preventDefault(); const search = one("#q"); if (search) search.focus(); else palette.showModal(); }
+  if (event.key === "/") {
+    event.preventDefault();
+    const search = one("#q");
+    if (search) search.focus();
+    else palette.showModal();
+  }
   if (event.key === "n") location.href = "/warranties/new";
   if (event.key === "?") one("#shortcuts")?.showModal();
 });
