@@ -75,7 +75,9 @@ func TestWebImport(t *testing.T) {
 	b.get("/warranties/import").says(t, "the form", 200, "Up to 5,000 rows and 1 MiB", "/warranties/import/template.csv")
 	var preview page
 	w.unchanged(t, "a preview", func() { preview = b.sheet("file", threeRows) })
-	preview.says(t, "the preview", 200, "Nothing is saved yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "Lifetime", ">-x<", "Line 3", "End date: Must be on or after", "Encoding: utf-8.", "choose a date order")
+	preview.says(t, "the preview", 200,
+		"Nothing is saved yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "Lifetime",
+		">-x<", "Line 3", "End date: Must be on or after", "Encoding: utf-8.", "Choose a date order")
 	preview.hides(t, "the preview", "<b>Pan")
 	equal(t, "figures", preview.stats(), map[string]string{"To create": "2", "Already imported": "0", "Rows with errors": "1"})
 

@@ -133,7 +133,9 @@ func (t *texts) changed(field string, value *string) string {
 		}
 		return t.get("verify.lifetime")
 	case "status":
-		return strings.ReplaceAll(text, "_", " ")
+		if status, ok := t.words["claim_status."+text]; ok {
+			return strings.ToLower(status)
+		}
 	}
 	return text
 }

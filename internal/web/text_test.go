@@ -147,7 +147,8 @@ func TestConnect(t *testing.T) {
 			t.Errorf("%s does not name this service: %s", s.Name, s.Code)
 		}
 	}
-	if want := []string{"curl", "CLI", "Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"}; !slices.Equal(names, want) {
+	want := []string{"curl", "CLI", "Claude Code", "Claude Desktop", "Cursor", "VS Code", "Codex"}
+	if !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
 }
@@ -196,7 +197,7 @@ func TestNumbers(t *testing.T) {
 		words.roles([]string{"owner", "seller", "issuer"}): "owner, seller and issuer",
 		words.changed("end_date", new("2026-11-30")):       "30 Nov 2026",
 		words.changed("end_date", new("9999-12-31")):       "Lifetime",
-		words.changed("status", new("under_review")):       "under review",
+		words.changed("status", new("info_requested")):     "information requested",
 		words.changed("product_name", new("USB_C hub")):    "USB_C hub",
 	} {
 		if got != want {
