@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 
@@ -17,93 +18,81 @@ type signInPage struct {
 }
 
 // showSignIn shows the sign-in form. flash is the key of the message above it.
-func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, status int, flash string, body signInPage) {
+func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
 	page := "sign-in"
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	web.show(w, r, status, page, view{Title: web.t("sign_in.title"), Flash: flash, Body: body})
+	return web.show(w, r, body.status, page, view{Title: web.t("sign_in.title"), Flash: flash, Body: body})
+}
+
+// sentSignIn returns the page of a sign-in form that was sent.
+func sentSignIn(f form, byCode bool) signInPage {
+	return signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f), ByCode: byCode}
 }
 
 func (web *Web) signIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	next := nextOf(r.URL.Query().Get("next"))
 	if who.Credential == warranty.BySession {
-		http.Redirect(w, r, next, http.StatusSeeOther)
-		return nil
+		return redirect(w, r, next)
 	}
-	web.showSignIn(w, r, http.StatusOK, flash(r), signInPage{Next: next})
-	return nil
+	return web.showSignIn(w, r, flash(r), signInPage{Next: next})
 }
 
 func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.SignIn, f, nil)
-	byCode := r.URL.Path == "/sign-in/code"
-	if err == nil && byCode && in.Code == "" {
-		var c warranty.Checks
-		c.Add("code", "required", web.t("sign_in.code_missing"))
-		err = c.Err()
-	}
 	who = withDevice(who)
-	var session warranty.Session
-	if err == nil {
-		session, err = web.Service.SignIn(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		f.Values.Del("password")
-		web.showSignIn(w, r, f.status, "", signInPage{form: f, Next: nextOf(f.Value("next")), Kept: keptIn(f), ByCode: byCode})
-		return nil
-	}
+	byCode := r.URL.Path == "/sign-in/code"
+	return submit(web, w, r, who, action[warranty.SignIn, warranty.Session]{
+		op: api.SignIn,
+		do: func(ctx context.Context, who warranty.Principal, in warranty.SignIn) (warranty.Session, error) {
+			if byCode && in.Code == "" {
+				var c warranty.Checks
+				c.Add("code", "required", web.t("sign_in.code_missing"))
+				return warranty.Session{}, c.Err()
+			}
+			return web.Service.SignIn(ctx, who, in)
+		},
+		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+			return web.showSignIn(w, r, "", sentSignIn(f, byCode))
+		},
+		done: func(f form, session warranty.Session) error {
+			web.startSession(w, who, session)
+			if kept := keptIn(f); kept != nil {
+				return web.resume(w, r, session.AccessToken, kept)
+			}
+			return redirect(w, r, nextOf(f.Value("next")))
+		},
+	})
+}
+
+func (web *Web) startSession(w http.ResponseWriter, who warranty.Principal, session warranty.Session) {
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
 	web.setDevice(w, who)
-	if kept := keptIn(f); kept != nil {
-		return web.resume(w, r, session.AccessToken, kept)
-	}
-	http.Redirect(w, r, nextOf(f.Value("next")), http.StatusSeeOther)
-	return nil
 }
 
 // mailSignInCode emails a sign-in code. The response does not reveal whether the address
 // has an account.
 func (web *Web) mailSignInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.RequestSignInCode, f, nil)
-	if err == nil {
-		_, err = web.Service.RequestSignInCode(r.Context(), who, in)
-	}
-	page := signInPage{Next: nextOf(f.Value("next")), Kept: keptIn(f)}
-	f.Values.Del("password")
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		page.form = f
-		web.showSignIn(w, r, f.status, "", page)
-		return nil
-	}
-	page.form, page.ByCode = f, true
-	web.showSignIn(w, r, http.StatusOK, "reset.mailed", page)
-	return nil
+	return submit(web, w, r, who, action[warranty.RequestSignInCode, warranty.None]{
+		op: api.RequestSignInCode,
+		do: web.Service.RequestSignInCode,
+		again: func(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+			return web.showSignIn(w, r, "", sentSignIn(f, false))
+		},
+		done: func(f form, _ warranty.None) error {
+			f.removePasswords()
+			return web.showSignIn(w, r, "reset.mailed", sentSignIn(f, true))
+		},
+	})
 }
 
 // signInCode shows the sign-in form for an emailed code.
 func (web *Web) signInCode(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	next := nextOf(r.URL.Query().Get("next"))
 	if who.Credential == warranty.BySession {
-		http.Redirect(w, r, next, http.StatusSeeOther)
-		return nil
+		return redirect(w, r, next)
 	}
-	web.showSignIn(w, r, http.StatusOK, "", signInPage{Next: next, ByCode: true})
-	return nil
+	return web.showSignIn(w, r, "", signInPage{Next: next, ByCode: true})
 }
 
 func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -112,44 +101,34 @@ func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/sign-in")
 }
 
 func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	next := nextOf(r.URL.Query().Get("next"))
 	if who.Credential == warranty.BySession {
-		http.Redirect(w, r, next, http.StatusSeeOther)
-		return nil
+		return redirect(w, r, next)
 	}
-	web.show(w, r, http.StatusOK, "register", view{Title: web.t("register.title"), Body: signInPage{Next: next}})
-	return nil
+	return web.showRegister(w, r, who, form{Values: url.Values{"next": {next}}})
+}
+
+func (web *Web) showRegister(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
+	return web.show(w, r, f.status, "register", view{Title: web.t("register.title"), Body: body})
 }
 
 // doRegister creates an account, signs in and leads to the verification of the address.
 func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.Register, f, nil)
 	who = withDevice(who)
-	var session warranty.Session
-	if err == nil {
-		session, err = web.Service.Register(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		f.Values.Del("password")
-		web.show(w, r, f.status, "register", view{Title: web.t("register.title"), Body: signInPage{form: f, Next: nextOf(f.Value("next"))}})
-		return nil
-	}
-	web.setCookie(w, session.AccessToken, session.ExpiresAt)
-	web.setDevice(w, who)
-	http.Redirect(w, r, "/verify-email"+withNext(nextOf(f.Value("next"))), http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.Register, warranty.Session]{
+		op:    api.Register,
+		do:    web.Service.Register,
+		again: web.showRegister,
+		done: func(f form, session warranty.Session) error {
+			web.startSession(w, who, session)
+			return redirect(w, r, "/verify-email"+withNext(nextOf(f.Value("next"))))
+		},
+	})
 }
 
 // withNext returns the query that carries next. The default, the overview, needs none.
@@ -162,109 +141,78 @@ func withNext(next string) string {
 
 // verifyEmail shows the form for the emailed verification code.
 func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showVerifyEmail(w, r, who, http.StatusOK, signInPage{Next: nextOf(r.URL.Query().Get("next"))})
+	return web.showVerifyEmail(w, r, who, form{Values: url.Values{"next": {r.URL.Query().Get("next")}}})
 }
 
-func (web *Web) showVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, body signInPage) error {
-	web.show(w, r, status, "verify-email", view{Title: web.t("verify_email.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body})
-	return nil
+func (web *Web) showVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	return web.show(w, r, f.status, "verify-email", view{
+		Title: web.t("verify_email.title"),
+		Nav:   "settings",
+		Who:   who,
+		Flash: flash(r),
+		Body:  signInPage{form: f, Next: nextOf(f.Value("next"))},
+	})
 }
 
 func (web *Web) doVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.VerifyEmail, f, nil)
-	if err == nil {
-		_, err = web.Service.VerifyEmail(r.Context(), who, in)
-	}
-	next := nextOf(f.Value("next"))
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
-	}
-	if next == "/" {
-		next = "/?done=verified"
-	}
-	http.Redirect(w, r, next, http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.VerifyEmail, warranty.User]{
+		op:    api.VerifyEmail,
+		do:    web.Service.VerifyEmail,
+		again: web.showVerifyEmail,
+		next: func(f form, _ warranty.User) string {
+			if next := nextOf(f.Value("next")); next != "/" {
+				return next
+			}
+			return "/?done=verified"
+		},
+	})
 }
 
 func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	next := nextOf(f.Value("next"))
-	if _, err := web.Service.SendVerification(r.Context(), who, warranty.SendVerification{}); err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showVerifyEmail(w, r, who, f.status, signInPage{form: f, Next: next})
-	}
-	query := url.Values{"done": {"mailed"}}
-	if next != "/" {
-		query.Set("next", next)
-	}
-	http.Redirect(w, r, "/verify-email?"+query.Encode(), http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.SendVerification, warranty.None]{
+		op:    api.SendVerification,
+		do:    web.Service.SendVerification,
+		again: web.showVerifyEmail,
+		next: func(f form, _ warranty.None) string {
+			query := url.Values{"done": {"mailed"}}
+			if next := nextOf(f.Value("next")); next != "/" {
+				query.Set("next", next)
+			}
+			return "/verify-email?" + query.Encode()
+		},
+	})
 }
 
-func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	web.show(w, r, http.StatusOK, "reset-password", view{Title: web.t("reset.title"), Body: form{}})
-	return nil
+func (web *Web) showReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+	return web.show(w, r, f.status, "reset-password", view{Title: web.t("reset.title"), Body: f})
 }
 
-// doResetPassword emails a reset code. The response does not reveal whether the address
+// resetPassword emails a reset code. The response does not reveal whether the address
 // has an account.
-func (web *Web) doResetPassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.RequestPasswordReset, f, nil)
-	if err == nil {
-		_, err = web.Service.RequestPasswordReset(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		web.show(w, r, f.status, "reset-password", view{Title: web.t("reset.title"), Body: f})
-		return nil
-	}
-	http.Redirect(w, r, "/reset-password/confirm?done=mailed", http.StatusSeeOther)
-	return nil
+func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.RequestPasswordReset, warranty.None]{
+		op:    api.RequestPasswordReset,
+		do:    web.Service.RequestPasswordReset,
+		again: web.showReset,
+		next:  func(form, warranty.None) string { return "/reset-password/confirm?done=mailed" },
+	})
 }
 
-func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	web.show(w, r, http.StatusOK, "reset-password-confirm", view{Title: web.t("reset.confirm"), Flash: flash(r), Body: form{}})
-	return nil
+func (web *Web) showConfirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
+	v := view{Title: web.t("reset.confirm"), Flash: flash(r), Body: f}
+	return web.show(w, r, f.status, "reset-password-confirm", v)
 }
 
-func (web *Web) doConfirmReset(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.ResetPassword, f, nil)
-	if err == nil {
-		_, err = web.Service.ResetPassword(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		f.Values.Del("password")
-		web.show(w, r, f.status, "reset-password-confirm", view{Title: web.t("reset.confirm"), Body: f})
-		return nil
-	}
-	web.clearCookie(w) // the reset has ended all sessions
-	http.Redirect(w, r, "/sign-in?done=password", http.StatusSeeOther)
-	return nil
+func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.ResetPassword, warranty.None]{
+		op:    api.ResetPassword,
+		do:    web.Service.ResetPassword,
+		again: web.showConfirmReset,
+		done: func(form, warranty.None) error {
+			web.clearCookie(w) // the reset has ended all sessions
+			return redirect(w, r, "/sign-in?done=password")
+		},
+	})
 }
 
 // t returns the text of a key.

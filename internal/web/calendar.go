@@ -24,8 +24,13 @@ func (web *Web) showCalendar(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who, Flash: flash(r), Body: calendarPage{Since: since}})
-	return nil
+	return web.show(w, r, status, "calendar", view{
+		Title: web.t("calendar.title"),
+		Nav:   "settings",
+		Who:   who,
+		Flash: flash(r),
+		Body:  calendarPage{Since: since},
+	})
 }
 
 func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -37,17 +42,15 @@ func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	now := web.Service.Now()
-	web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who,
+	return web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who,
 		Body: calendarPage{Since: &now, Address: web.PublicURL + "/calendar/" + secret + ".ics"}})
-	return nil
 }
 
 func (web *Web) dropCalendar(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if err := web.Service.DropCalendar(r.Context(), who); err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/settings/calendar?done=saved", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/settings/calendar?done=saved")
 }
 
 // feed serves the calendar (RFC 5545): an all-day event on the end date of each

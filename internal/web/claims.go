@@ -38,8 +38,8 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 			return err
 		}
 	}
-	web.show(w, r, http.StatusOK, "claims", view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list})
-	return nil
+	v := view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
+	return web.show(w, r, http.StatusOK, "claims", v)
 }
 
 // ofOwner lists the warranties that the user owns: only an owner may file a claim.
@@ -53,36 +53,25 @@ func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty
 }
 
 func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showClaimForm(w, r, who, http.StatusOK, form{Values: url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}}})
+	values := url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}}
+	return web.showClaimForm(w, r, who, form{Values: values})
 }
 
-func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	body, err := web.additionOf(r, who, f, ofOwner, warranty.ClaimType("").Values())
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who, Body: body})
-	return nil
+	return web.show(w, r, f.status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.FileClaim, f, nil)
-	var filed warranty.Claim
-	if err == nil {
-		filed, err = web.Service.FileClaim(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showClaimForm(w, r, who, f.status, f)
-	}
-	http.Redirect(w, r, "/claims/"+filed.ID.String()+"?done=filed", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.FileClaim, warranty.Claim]{
+		op:    api.FileClaim,
+		do:    web.Service.FileClaim,
+		again: web.showClaimForm,
+		next:  func(_ form, c warranty.Claim) string { return "/claims/" + c.ID.String() + "?done=filed" },
+	})
 }
 
 // claimDetail is the page of a claim.
@@ -95,11 +84,7 @@ type claimDetail struct {
 	History     []warranty.Event
 }
 
-func (web *Web) claim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showClaim(w, r, who, http.StatusOK, form{})
-}
-
-func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
@@ -112,30 +97,23 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	if d.Documents, d.History, err = web.Service.ClaimThread(r.Context(), who, c); err != nil {
 		return err
 	}
-	web.show(w, r, status, "claim", view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d})
-	return nil
+	v := view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d}
+	return web.show(w, r, f.status, "claim", v)
 }
 
 func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	if f.Value("status") != "resolved" {
-		for _, name := range []string{"resolution", "resolution_note", "replacement_serial_number"} {
-			f.Values.Del(name) // the form has these fields for "resolved" only
-		}
-	}
-	in, err := input(api.MoveClaim, f, map[string]string{"id": r.PathValue("id")})
-	if err == nil {
-		_, err = web.Service.MoveClaim(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showClaim(w, r, who, f.status, f)
-	}
-	http.Redirect(w, r, "/claims/"+in.ID.String()+"?done=moved", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.MoveClaim, warranty.Claim]{
+		op: api.MoveClaim,
+		prepare: func(f form) error {
+			if f.Value("status") != "resolved" {
+				for _, name := range []string{"resolution", "resolution_note", "replacement_serial_number"} {
+					f.Values.Del(name) // the form has these fields for "resolved" only
+				}
+			}
+			return nil
+		},
+		do:    web.Service.MoveClaim,
+		again: web.showClaim,
+		next:  func(_ form, c warranty.Claim) string { return "/claims/" + c.ID.String() + "?done=moved" },
+	})
 }

@@ -18,20 +18,41 @@ type snippet struct {
 // where the app supports it.
 func connect(publicURL string) []snippet {
 	base, agents := publicURL+string(api.V1), publicURL+"/api/mcp"
-	env := func(key string) map[string]any { return map[string]any{"SVC_API_KEY": key, "SVC_BASE_URL": base} }
+	type object = map[string]any
+	mcpServers := func(server object) string {
+		return pretty(object{"mcpServers": object{"warranty": server}})
+	}
 	return []snippet{
-		{"curl", "curl", "connect.curl", `curl -H "x-api-key: $SVC_API_KEY" \` + "\n  " + `"` + base + `/warranties?page=1&limit=20"`},
-		{"cli", "CLI", "connect.cli", "export SVC_BASE_URL='" + base + "'\nexport SVC_API_KEY='<API_KEY>'\nsvc auth status\nsvc warranties list --status active --pretty"},
-		{"claude-code", "Claude Code", "connect.claude_code", `claude mcp add warranty -e SVC_API_KEY="$SVC_API_KEY" -e SVC_BASE_URL=` + base + " -- svc-mcp\n\n" +
-			"# or without svc-mcp, straight to this service\n" + `claude mcp add --transport http warranty ` + agents + ` --header "x-api-key: $SVC_API_KEY"`},
-		{"claude-desktop", "Claude Desktop", "connect.claude_desktop", pretty(map[string]any{"mcpServers": map[string]any{
-			"warranty": map[string]any{"command": "svc-mcp", "env": env("<API_KEY>")}}})},
-		{"cursor", "Cursor", "connect.cursor", pretty(map[string]any{"mcpServers": map[string]any{
-			"warranty": map[string]any{"url": agents, "headers": map[string]any{"x-api-key": "${env:SVC_API_KEY}"}}}})},
-		{"vscode", "VS Code", "connect.vscode", pretty(map[string]any{
-			"inputs":  []any{map[string]any{"type": "promptString", "id": "svc-api-key", "description": "Integration token", "password": true}},
-			"servers": map[string]any{"warranty": map[string]any{"type": "http", "url": agents, "headers": map[string]any{"x-api-key": "${input:svc-api-key}"}}}})},
-		{"codex", "Codex", "connect.codex", "[mcp_servers.warranty]\nurl = \"" + agents + "\"\nenv_http_headers = { \"x-api-key\" = \"SVC_API_KEY\" }"},
+		{"curl", "curl", "connect.curl", `curl -H "x-api-key: $SVC_API_KEY" \
+  "` + base + `/warranties?page=1&limit=20"`},
+		{"cli", "CLI", "connect.cli", `export SVC_BASE_URL='` + base + `'
+export SVC_API_KEY='<API_KEY>'
+svc auth status
+svc warranties list --status active --pretty`},
+		{"claude-code", "Claude Code", "connect.claude_code",
+			`claude mcp add warranty -e SVC_API_KEY="$SVC_API_KEY" -e SVC_BASE_URL=` + base + ` -- svc-mcp
+
+# or connect directly, without svc-mcp
+claude mcp add --transport http warranty ` + agents + ` --header "x-api-key: $SVC_API_KEY"`},
+		{"claude-desktop", "Claude Desktop", "connect.claude_desktop", mcpServers(object{
+			"command": "svc-mcp",
+			"env":     object{"SVC_API_KEY": "<API_KEY>", "SVC_BASE_URL": base},
+		})},
+		{"cursor", "Cursor", "connect.cursor", mcpServers(object{
+			"url":     agents,
+			"headers": object{"x-api-key": "${env:SVC_API_KEY}"},
+		})},
+		{"vscode", "VS Code", "connect.vscode", pretty(object{
+			"inputs": []any{object{
+				"type": "promptString", "id": "svc-api-key", "description": "Integration token", "password": true,
+			}},
+			"servers": object{"warranty": object{
+				"type": "http", "url": agents, "headers": object{"x-api-key": "${input:svc-api-key}"},
+			}},
+		})},
+		{"codex", "Codex", "connect.codex", `[mcp_servers.warranty]
+url = "` + agents + `"
+env_http_headers = { "x-api-key" = "SVC_API_KEY" }`},
 	}
 }
 

@@ -67,13 +67,13 @@ func newReference(base string) (reference, error) {
 }
 
 func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	web.show(w, r, http.StatusOK, "docs", view{Title: web.t("docs.title"), Nav: "settings", Who: who, Body: web.reference})
-	return nil
+	v := view{Title: web.t("docs.title"), Nav: "settings", Who: who, Body: web.reference}
+	return web.show(w, r, http.StatusOK, "docs", v)
 }
 
 func (web *Web) errorCodes(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	codes := warranty.Codes()
 	sort.SliceStable(codes, func(i, j int) bool { return codes[i].Status < codes[j].Status })
-	web.show(w, r, http.StatusOK, "docs-errors", view{Title: web.t("docs.errors"), Nav: "settings", Who: who, Body: codes})
-	return nil
+	v := view{Title: web.t("docs.errors"), Nav: "settings", Who: who, Body: codes}
+	return web.show(w, r, http.StatusOK, "docs-errors", v)
 }

@@ -25,7 +25,8 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	query := r.URL.Query()
 	list := documentList{form: form{Values: query}}
 	var err error
-	if list.Page, err = web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: pagingOf(query), Q: query.Get("q")}); err != nil {
+	in := warranty.ListDocuments{Paging: pagingOf(query), Q: query.Get("q")}
+	if list.Page, err = web.Service.ListDocuments(r.Context(), who, in); err != nil {
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
@@ -39,29 +40,31 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	}
 	v := view{Title: web.t("nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
-		web.part(w, r, "documents", "rows", v)
-		return nil
+		return web.part(w, r, "documents", "rows", v)
 	}
-	web.show(w, r, http.StatusOK, "documents", v)
-	return nil
+	return web.show(w, r, http.StatusOK, "documents", v)
 }
 
 func (web *Web) newDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
-	kind := "receipt"
-	if query.Get("claim_id") != "" {
-		kind = "claim_evidence"
+	values := url.Values{
+		"warranty_id": {query.Get("warranty_id")},
+		"claim_id":    {query.Get("claim_id")},
+		"type":        {"receipt"},
 	}
-	return web.showDocumentForm(w, r, who, http.StatusOK, form{Values: url.Values{"warranty_id": {query.Get("warranty_id")}, "claim_id": {query.Get("claim_id")}, "type": {kind}}})
+	if query.Get("claim_id") != "" {
+		values.Set("type", "claim_evidence")
+	}
+	return web.showDocumentForm(w, r, who, form{Values: values})
 }
 
-func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	body, err := web.additionOf(r, who, f, warranty.ListWarranties{}, warranty.DocumentType("").Values())
 	if err != nil {
 		return err
 	}
-	web.show(w, r, status, "document-form", view{Title: web.t("document.new"), Nav: "documents", Who: who, Body: body})
-	return nil
+	v := view{Title: web.t("document.new"), Nav: "documents", Who: who, Body: body}
+	return web.show(w, r, f.status, "document-form", v)
 }
 
 func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -78,10 +81,9 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 		}
 		r, cancel := upload.RenewContext(r)
 		defer cancel()
-		return web.showDocumentForm(w, r, who, f.status, f)
+		return web.showDocumentForm(w, r, who, f)
 	}
-	http.Redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
 }
 
 func (web *Web) downloadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -89,13 +91,8 @@ func (web *Web) downloadDocument(w http.ResponseWriter, r *http.Request, who war
 }
 
 func (web *Web) deleteDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	if _, err := web.Service.DeleteDocument(r.Context(), who, warranty.DeleteDocument{ID: id}); err != nil {
+	return press(w, r, "/documents?done=removed", func(id warranty.ID) error {
+		_, err := web.Service.DeleteDocument(r.Context(), who, warranty.DeleteDocument{ID: id})
 		return err
-	}
-	http.Redirect(w, r, "/documents?done=removed", http.StatusSeeOther)
-	return nil
+	})
 }

@@ -1,12 +1,14 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -21,6 +23,7 @@ type form struct {
 	Values url.Values
 	Errors map[string]string // by field
 	Wrong  string            // the error of the whole form
+	err    error             // the error that Errors and Wrong show
 	status int               // the HTTP status when the form is shown again
 	// resumed marks a form that was sent after the session ended. It is shown again
 	// and not performed.
@@ -36,6 +39,13 @@ func (f form) Error(name string) string { return f.Errors[name] }
 // Has reports whether value is among the values of a field.
 func (f form) Has(name, value string) bool {
 	return slices.Contains(f.Values[name], value)
+}
+
+// removePasswords removes the passwords, which are never sent back.
+func (f form) removePasswords() {
+	for _, name := range []string{"password", "current_password", "new_password"} {
+		f.Values.Del(name)
+	}
 }
 
 // readForm parses a URL-encoded form.
@@ -75,33 +85,101 @@ func (f form) once() *string {
 	return &key
 }
 
-// input decodes an operation's input from a form and the path parameters. It ignores
+// input decodes an operation's input from a form and the path of the request. It ignores
 // fields that are not parameters of the operation.
-func input[In, Out any](op api.Op[In, Out], f form, path map[string]string) (In, error) {
+func input[In, Out any](op api.Op[In, Out], f form, r *http.Request) (In, error) {
+	var none In
 	if f.resumed {
-		var none In
 		return none, errResumed
 	}
 	values := url.Values{}
 	for _, p := range op.Params {
-		if given, ok := f.Values[p.Name]; ok {
+		if p.In == api.Path {
+			values.Set(p.Name, r.PathValue(p.Name))
+		} else if given, ok := f.Values[p.Name]; ok {
 			values[p.Name] = given
-		}
-		if given, ok := path[p.Name]; ok {
-			values[p.Name] = []string{given}
 		}
 	}
 	in, err := op.DecodeForm(values)
 	if err != nil {
-		var none In
 		return none, err
 	}
 	return *in.(*In), nil
 }
 
-// setErrors sets the errors of a form from err. It reports whether the form can be shown
-// again; if not, err needs an error page.
+// showForm shows a form with its values and errors.
+type showForm func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error
+
+// empty returns a page with an empty form.
+func empty(show showForm) page {
+	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+		return show(w, r, who, form{})
+	}
+}
+
+// action describes a form: the operation that it performs, and the pages to show.
+type action[In, Out any] struct {
+	op api.Op[In, Out]
+	// prepare, if set, checks or changes the values before the input is decoded.
+	prepare func(f form) error
+	do      func(ctx context.Context, who warranty.Principal, in In) (Out, error)
+	// again shows the form with its errors. If it is nil, errors get an error page.
+	again showForm
+	// next returns the page to redirect to.
+	next func(f form, out Out) string
+	// done, if set, responds instead of a redirect to next.
+	done func(f form, out Out) error
+}
+
+// submit handles a form that was sent: it reads the form, decodes the input, performs the
+// operation and leads to the next page, or shows the form again.
+func submit[In, Out any](
+	web *Web, w http.ResponseWriter, r *http.Request, who warranty.Principal, a action[In, Out],
+) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	if a.prepare != nil {
+		err = a.prepare(f)
+	}
+	var in In
+	if err == nil {
+		in, err = input(a.op, f, r)
+	}
+	var out Out
+	if err == nil {
+		out, err = a.do(r.Context(), who, in)
+	}
+	switch {
+	case err != nil && (a.again == nil || !web.setErrors(w, r, &f, err)):
+		return err
+	case err != nil:
+		return a.again(w, r, who, f)
+	case a.done != nil:
+		return a.done(f, out)
+	}
+	return redirect(w, r, a.next(f, out))
+}
+
+// press handles a button: it performs an operation on the record of the path and redirects to
+// next, where %s is the id.
+func press(w http.ResponseWriter, r *http.Request, next string, do func(id warranty.ID) error) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	if err := do(id); err != nil {
+		return err
+	}
+	return redirect(w, r, strings.ReplaceAll(next, "%s", id.String()))
+}
+
+// setErrors sets the errors of a form from err and removes its passwords. It reports whether
+// the form can be shown again; if not, err needs an error page.
 func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err error) bool {
+	f.err = err
+	f.removePasswords()
 	if errors.Is(err, errResumed) {
 		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t("form.resumed")
 		return true

@@ -35,8 +35,7 @@ func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	if err != nil {
 		return err
 	}
-	web.show(w, r, http.StatusOK, "overview", view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: o})
-	return nil
+	return web.show(w, r, http.StatusOK, "overview", view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: o})
 }
 
 func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPage, error) {

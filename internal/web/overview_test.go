@@ -27,7 +27,8 @@ func TestTimeline(t *testing.T) {
 				}
 			}
 			urgent, all := strings.Count(drawn, `"bar w"`), strings.Count(drawn, `<rect`)
-			if bricks := all - urgent; bricks < 1 || bricks > 6 || urgent < 1 || urgent > bricks || most > 6 && urgent == bricks {
+			bricks := all - urgent
+			if bricks < 1 || bricks > 6 || urgent < 1 || urgent > bricks || most > 6 && urgent == bricks {
 				t.Errorf("%d on day %d: %d bricks now and %d later", most, day, urgent, bricks)
 			}
 			if !strings.Contains(drawn, ">"+words.figure(most)+"<") {

@@ -21,7 +21,9 @@ func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Pri
 }
 
 // showProfile shows the account. A form without values is filled from it.
-func (web *Web) showProfile(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p profilePage) error {
+func (web *Web) showProfile(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p profilePage,
+) error {
 	var err error
 	if p.Account, err = web.Service.GetAccount(r.Context(), who, warranty.GetAccount{}); err != nil {
 		return err
@@ -37,27 +39,19 @@ func (web *Web) showProfile(w http.ResponseWriter, r *http.Request, who warranty
 			"mail_token_expiry": {strconv.FormatBool(p.Mails.TokenExpiry)},
 		}
 	}
-	web.show(w, r, status, "profile", view{Title: web.t("profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p})
-	return nil
+	v := view{Title: web.t("profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	return web.show(w, r, status, "profile", v)
 }
 
 func (web *Web) updateProfile(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.UpdateAccount, f, nil)
-	if err == nil {
-		_, err = web.Service.UpdateAccount(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showProfile(w, r, who, f.status, profilePage{Details: f})
-	}
-	http.Redirect(w, r, "/settings/profile?done=saved", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.UpdateAccount, warranty.Account]{
+		op: api.UpdateAccount,
+		do: web.Service.UpdateAccount,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			return web.showProfile(w, r, who, f.status, profilePage{Details: f})
+		},
+		next: func(form, warranty.Account) string { return "/settings/profile?done=saved" },
+	})
 }
 
 // restoreSetAside restores the warranties recorded before the address was verified.
@@ -65,41 +59,30 @@ func (web *Web) restoreSetAside(w http.ResponseWriter, r *http.Request, who warr
 	if _, err := web.Service.RestoreSetAside(r.Context(), who); err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/warranties?done=restored", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/warranties?done=restored")
 }
 
 // toPassword redirects password managers to the form that changes the password.
 func (web *Web) toPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	http.Redirect(w, r, "/settings/profile#password", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/settings/profile#password")
 }
 
 // changePassword ends all sessions and gives this browser a new one.
 func (web *Web) changePassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.ChangePassword, f, nil)
-	var session warranty.Session
-	if err == nil {
-		session, err = web.Service.ChangePassword(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		if warranty.AsError(err).Code == warranty.InvalidCredential {
-			f.Errors, f.Wrong = map[string]string{"current_password": f.Wrong}, ""
-		}
-		f.Values.Del("current_password") // passwords are never sent back
-		f.Values.Del("new_password")
-		return web.showProfile(w, r, who, f.status, profilePage{Password: f})
-	}
-	web.setCookie(w, session.AccessToken, session.ExpiresAt)
-	http.Redirect(w, r, "/settings/profile?done=password", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.ChangePassword, warranty.Session]{
+		op: api.ChangePassword,
+		do: web.Service.ChangePassword,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			if warranty.AsError(f.err).Code == warranty.InvalidCredential {
+				f.Errors, f.Wrong = map[string]string{"current_password": f.Wrong}, ""
+			}
+			return web.showProfile(w, r, who, f.status, profilePage{Password: f})
+		},
+		done: func(_ form, session warranty.Session) error {
+			web.setCookie(w, session.AccessToken, session.ExpiresAt)
+			return redirect(w, r, "/settings/profile?done=password")
+		},
+	})
 }
 
 func (web *Web) signOutEverywhere(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -107,6 +90,5 @@ func (web *Web) signOutEverywhere(w http.ResponseWriter, r *http.Request, who wa
 		return err
 	}
 	web.clearCookie(w)
-	http.Redirect(w, r, "/sign-in", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/sign-in")
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"embed"
 	"fmt"
@@ -70,37 +71,31 @@ func newViews(static *static) (*views, error) {
 	return v, nil
 }
 
-// show renders a page. If its template fails, show renders the error page instead.
-func (web *Web) show(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
-	web.render(w, r, status, name, "layout", v)
+// show renders a page. A status of 0 means 200.
+func (web *Web) show(w http.ResponseWriter, r *http.Request, status int, name string, v view) error {
+	return web.render(w, r, status, name, "layout", v)
 }
 
 // showBare renders a public page, without the navigation.
-func (web *Web) showBare(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
-	web.render(w, r, status, name, "bare", v)
+func (web *Web) showBare(w http.ResponseWriter, r *http.Request, status int, name string, v view) error {
+	return web.render(w, r, status, name, "bare", v)
 }
 
 // part renders one block of a page, for htmx to swap in.
-func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string, v view) {
-	web.render(w, r, http.StatusOK, name, block, v)
+func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string, v view) error {
+	return web.render(w, r, http.StatusOK, name, block, v)
 }
 
-func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name, block string, v view) {
+// render renders a block of a page. If the template fails, it writes nothing.
+func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name, block string, v view) error {
 	v.MustVerify = v.SignedIn() && web.Service.RequireVerified && !v.Who.User.EmailVerified
 	page, ok := web.views.pages[name]
-	var b bytes.Buffer
-	err := fmt.Errorf("unknown page %q", name)
-	if ok {
-		err = page.ExecuteTemplate(&b, block, v)
+	if !ok {
+		return fmt.Errorf("unknown page %q", name)
 	}
-	switch {
-	case err != nil && name != "error":
-		web.refuse(w, r, v.Who, fmt.Errorf("render page %s: %w", name, err))
-		return
-	case err != nil: // the error page itself failed
-		web.Log.ErrorContext(r.Context(), "rendering a page failed", "page", name, "error", err.Error())
-		http.Error(w, web.views.texts.get("error.render"), http.StatusInternalServerError)
-		return
+	var b bytes.Buffer
+	if err := page.ExecuteTemplate(&b, block, v); err != nil {
+		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	h, body := w.Header(), b.Bytes()
 	// Pages of signed-in users are not compressed: the compressed length could reveal secrets
@@ -114,8 +109,9 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
+	w.WriteHeader(cmp.Or(status, http.StatusOK))
 	_, _ = w.Write(body) // the client may be gone
+	return nil
 }
 
 // compressors is a pool, because a gzip.Writer takes most of a megabyte.

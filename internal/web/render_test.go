@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
 )
 
 // TestPageThatFailsIsAnErrorPage renders a page whose template fails.
@@ -25,12 +26,22 @@ func TestPageThatFailsIsAnErrorPage(t *testing.T) {
 	request := httptest.NewRequest(http.MethodGet, "/claims", nil)
 	request = request.WithContext(api.WithCaller(request.Context(), &api.Caller{RequestID: "request-4711"}))
 	answer := httptest.NewRecorder()
-	web.show(answer, request, http.StatusOK, "claims", view{Body: "no claims"})
+	broken := func(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+		return web.show(w, r, http.StatusOK, "claims", view{Body: "no claims"})
+	}
+	web.serve(route{page: broken, open: true}).ServeHTTP(answer, request)
 	body := answer.Body.String()
-	if answer.Code != http.StatusInternalServerError || !strings.Contains(body, `class="card oops"`) || !strings.Contains(body, "request-4711") {
+	if answer.Code != http.StatusInternalServerError || strings.Contains(body, "claims.html") {
 		t.Errorf("got %d: %s", answer.Code, body)
 	}
-	if strings.Contains(body, "claims.html") || !strings.Contains(log.String(), "claims.html") || !strings.Contains(log.String(), "request-4711") {
-		t.Errorf("the page says\n%s\nand the log\n%s", body, log.String())
+	for _, want := range []string{`class="card oops"`, "request-4711"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not contain %q: %s", want, body)
+		}
+	}
+	for _, want := range []string{"claims.html", "request-4711"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log does not contain %q: %s", want, log.String())
+		}
 	}
 }

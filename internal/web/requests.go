@@ -27,8 +27,8 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			return err
 		}
 		list.Token, list.Works = &token, token.Status == warranty.TokenIsActive
-		list.Page, err = web.Service.ListTokenRequests(r.Context(), who, warranty.ListTokenRequests{Paging: paging, ID: token.ID})
-		if err != nil {
+		in := warranty.ListTokenRequests{Paging: paging, ID: token.ID}
+		if list.Page, err = web.Service.ListTokenRequests(r.Context(), who, in); err != nil {
 			return err
 		}
 	} else if list.Page, err = web.Service.ListRequests(r.Context(), who, paging); err != nil {
@@ -42,8 +42,8 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		list.Works = active > 0
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	web.show(w, r, http.StatusOK, "requests", view{Title: web.t("requests.title"), Nav: "settings", Who: who, Body: list})
-	return nil
+	v := view{Title: web.t("requests.title"), Nav: "settings", Who: who, Body: list}
+	return web.show(w, r, http.StatusOK, "requests", v)
 }
 
 // httpTone returns the CSS class of an HTTP status.

@@ -97,15 +97,13 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 		return err
 	}
 	if k.Values.Get("account") != who.User.ID.String() {
-		http.Redirect(w, r, web.pageOf(k.Action), http.StatusSeeOther)
-		return nil
+		return redirect(w, r, web.pageOf(k.Action))
 	}
 	again := r.Clone(context.WithValue(r.Context(), resumedKey{}, who))
 	again.URL = &url.URL{Path: k.Action}
 	again.PostForm, again.Form = k.Values, k.Values
 	if _, pattern := web.forms.Handler(again); !slices.Contains(resumable, pattern) {
-		http.Redirect(w, r, web.pageOf(k.Action), http.StatusSeeOther)
-		return nil
+		return redirect(w, r, web.pageOf(k.Action))
 	}
 	web.forms.ServeHTTP(w, again)
 	return nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,8 +48,7 @@ var overlaps = []overlap{{0, "rotate.overlap_none"}, {3600, "rotate.overlap_hour
 const tokenEndsSoon = 14
 
 func (web *Web) settings(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
-	http.Redirect(w, r, "/settings/api", http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/settings/api")
 }
 
 func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -71,8 +71,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	v := view{Title: web.t("tokens.title"), Nav: "settings", Who: who, Flash: flash(r)}
 	if isPart(r) {
 		v.Body = page
-		web.part(w, r, "settings-api", "latest", v)
-		return nil
+		return web.part(w, r, "settings-api", "latest", v)
 	}
 	tokens, err := web.Service.ListTokens(r.Context(), who, warranty.ListTokens{Paging: pagingOf(r.URL.Query())})
 	if err != nil {
@@ -87,8 +86,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	page.Pager = newPager(r.URL, tokens.Pagination)
 	v.Body = page
-	web.show(w, r, http.StatusOK, "settings-api", v)
-	return nil
+	return web.show(w, r, http.StatusOK, "settings-api", v)
 }
 
 func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.RequestRecord) tokenRow {
@@ -190,50 +188,41 @@ func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 
 func (web *Web) tokenEnd(days int) time.Time { return web.Service.Now().UTC().AddDate(0, 0, days) }
 
-func (web *Web) newToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showTokenForm(w, r, who, http.StatusOK, form{})
-}
-
-func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
-	web.show(w, r, status, "settings-api-new", view{Title: web.t("token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(who, f)})
-	return nil
+func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	v := view{Title: web.t("token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(who, f)}
+	return web.show(w, r, f.status, "settings-api-new", v)
 }
 
 // createToken generates a token and shows its secret once. Sending the form again creates
 // no second token, because the name is taken.
 func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	created, err := web.tokenFrom(r, who, f)
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		if warranty.AsError(err).Code == warranty.AlreadyExists {
-			f.Errors, f.Wrong = map[string]string{"name": web.t("token_form.exists")}, ""
-		}
-		return web.showTokenForm(w, r, who, f.status, f)
-	}
-	first := firstUse{ID: created.ID, Since: created.CreatedAt.UnixMicro()}
-	web.showSecret(w, r, who, shownOnce{NewToken: created, First: first})
-	return nil
+	return submit(web, w, r, who, action[warranty.CreateToken, warranty.NewToken]{
+		op:      api.CreateToken,
+		prepare: web.setExpiry,
+		do:      web.Service.CreateToken,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			if warranty.AsError(f.err).Code == warranty.AlreadyExists {
+				f.Errors, f.Wrong = map[string]string{"name": web.t("token_form.exists")}, ""
+			}
+			return web.showTokenForm(w, r, who, f)
+		},
+		done: func(_ form, created warranty.NewToken) error {
+			first := firstUse{ID: created.ID, Since: created.CreatedAt.UnixMicro()}
+			return web.showSecret(w, r, who, shownOnce{NewToken: created, First: first})
+		},
+	})
 }
 
-func (web *Web) tokenFrom(r *http.Request, who warranty.Principal, f form) (warranty.NewToken, error) {
+// setExpiry sets the expiry of a new token from the chosen number of days.
+func (web *Web) setExpiry(f form) error {
 	days, err := strconv.Atoi(f.Value("expires_in_days"))
 	if err != nil || !slices.ContainsFunc(presets, func(p preset) bool { return p.Days == days }) {
 		var c warranty.Checks
 		c.Add("expires_at", "invalid", web.t("token_form.choose_end"))
-		return warranty.NewToken{}, c.Err()
+		return c.Err()
 	}
 	f.Values.Set("expires_at", web.tokenEnd(days).Format(time.RFC3339))
-	in, err := input(api.CreateToken, f, nil)
-	if err != nil {
-		return warranty.NewToken{}, err
-	}
-	return web.Service.CreateToken(r.Context(), who, in)
+	return nil
 }
 
 // shownOnce is the page with a new secret. It is the response to a POST and has no address
@@ -245,8 +234,9 @@ type shownOnce struct {
 	First   firstUse
 }
 
-func (web *Web) showSecret(w http.ResponseWriter, r *http.Request, who warranty.Principal, body shownOnce) {
-	web.show(w, r, http.StatusOK, "token-created", view{Title: web.t("token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body})
+func (web *Web) showSecret(w http.ResponseWriter, r *http.Request, who warranty.Principal, body shownOnce) error {
+	v := view{Title: web.t("token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body}
+	return web.show(w, r, http.StatusOK, "token-created", v)
 }
 
 // firstUse is the status of the wait for the first request with a new secret.
@@ -289,11 +279,9 @@ func (web *Web) firstRequest(w http.ResponseWriter, r *http.Request, who warrant
 	}
 	v := view{Title: web.t("token_created.first"), Nav: "settings", Who: who, Body: f}
 	if isPart(r) {
-		web.part(w, r, "token-first", "first", v)
-		return nil
+		return web.part(w, r, "token-first", "first", v)
 	}
-	web.show(w, r, http.StatusOK, "token-first", v)
-	return nil
+	return web.show(w, r, http.StatusOK, "token-first", v)
 }
 
 // tokenOf returns the token with an id.
@@ -314,17 +302,14 @@ type tokenDetail struct {
 	History []warranty.Event
 }
 
-func (web *Web) token(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showToken(w, r, who, http.StatusOK, form{})
-}
-
-func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f form) error {
+func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	token, err := web.tokenOf(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	paging := warranty.Paging{Page: 1, Limit: latestRequests}
-	requests, err := web.Service.ListTokenRequests(r.Context(), who, warranty.ListTokenRequests{Paging: paging, ID: token.ID})
+	in := warranty.ListTokenRequests{Paging: paging, ID: token.ID}
+	requests, err := web.Service.ListTokenRequests(r.Context(), who, in)
 	if err != nil {
 		return err
 	}
@@ -344,45 +329,43 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 		Recent:   requests.Data,
 		History:  history.Data,
 	}
-	web.show(w, r, status, "settings-token", view{Title: token.Name, Nav: "settings", Who: who, Flash: flash(r), Body: body})
-	return nil
+	v := view{Title: token.Name, Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	return web.show(w, r, f.status, "settings-token", v)
 }
 
 // rotateToken gives a token a new secret and shows it once. The form has the prefix of the
 // secret that it replaces, so that sending it again does not rotate the token again.
 func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
 	token, err := web.tokenOf(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	if f.Value("prefix") != token.Prefix {
-		err = warranty.Refuse(warranty.InvalidTransition, web.t("rotate.already"))
-	}
-	in, wrong := input(api.RotateToken, f, map[string]string{"id": r.PathValue("id")})
-	if err == nil {
-		err = wrong
-	}
-	var rotated warranty.NewToken
-	if err == nil {
-		rotated, err = web.Service.RotateToken(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showToken(w, r, who, f.status, f)
-	}
-	now := web.Service.Now()
-	body := shownOnce{NewToken: rotated, Rotated: true, First: firstUse{ID: rotated.ID, Since: now.UnixMicro()}}
-	if in.OverlapSeconds != nil && *in.OverlapSeconds > 0 {
-		body.OldEnds = new(now.Add(time.Duration(*in.OverlapSeconds) * time.Second))
-	}
-	web.showSecret(w, r, who, body)
-	return nil
+	var overlap time.Duration
+	return submit(web, w, r, who, action[warranty.RotateToken, warranty.NewToken]{
+		op: api.RotateToken,
+		prepare: func(f form) error {
+			if f.Value("prefix") != token.Prefix {
+				return warranty.Refuse(warranty.InvalidTransition, web.t("rotate.already"))
+			}
+			return nil
+		},
+		do: func(ctx context.Context, who warranty.Principal, in warranty.RotateToken) (warranty.NewToken, error) {
+			if in.OverlapSeconds != nil {
+				overlap = time.Duration(*in.OverlapSeconds) * time.Second
+			}
+			return web.Service.RotateToken(ctx, who, in)
+		},
+		again: web.showToken,
+		done: func(_ form, rotated warranty.NewToken) error {
+			now := web.Service.Now()
+			first := firstUse{ID: rotated.ID, Since: now.UnixMicro()}
+			body := shownOnce{NewToken: rotated, Rotated: true, First: first}
+			if overlap > 0 {
+				body.OldEnds = new(now.Add(overlap))
+			}
+			return web.showSecret(w, r, who, body)
+		},
+	})
 }
 
 // toToken redirects a reload of the rotated token's page to the token.
@@ -391,18 +374,12 @@ func (web *Web) toToken(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/settings/api/tokens/"+token.ID.String(), http.StatusSeeOther)
-	return nil
+	return redirect(w, r, "/settings/api/tokens/"+token.ID.String())
 }
 
 func (web *Web) revokeToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	if _, err := web.Service.RevokeToken(r.Context(), who, warranty.RevokeToken{ID: id}); err != nil {
+	return press(w, r, "/settings/api?done=revoked", func(id warranty.ID) error {
+		_, err := web.Service.RevokeToken(r.Context(), who, warranty.RevokeToken{ID: id})
 		return err
-	}
-	http.Redirect(w, r, "/settings/api?done=revoked", http.StatusSeeOther)
-	return nil
+	})
 }

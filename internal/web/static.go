@@ -42,7 +42,8 @@ var mediaTypes = map[string]string{
 }
 
 // paper is the background of the sign-in pages.
-var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" fill="none" stroke="#000" stroke-width="1.5">` +
+var paper = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1000 1000" ` +
+	`fill="none" stroke="#000" stroke-width="1.5">` +
 	rosette("Warranty Records") + `</svg>`
 
 func newStatic() (*static, error) {

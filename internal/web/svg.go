@@ -87,8 +87,9 @@ func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
 
 // seal draws the rosette of a reference number. Each number has its own curves.
 func seal(reference warranty.Reference) template.HTML {
-	return template.HTML(`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">` + //nolint:gosec // numbers
-		rosette(reference) + `</svg>`)
+	return template.HTML( //nolint:gosec // only numbers
+		`<svg class="seal" viewBox="0 0 1000 1000" aria-hidden="true" focusable="false">` +
+			rosette(reference) + `</svg>`)
 }
 
 func rosette(reference warranty.Reference) string {
@@ -157,7 +158,8 @@ func qrCode(address, label string) (template.HTML, error) {
 
 // icons are drawn on a grid of 24 by 24.
 var icons = map[string]string{
-	"mark":     `<path d="M12 2.8 19.5 6v6c0 4.6-3.1 7.6-7.5 9.2C7.6 19.6 4.500 16.6 4.500 12V6z"/><path d="m8.700 12.100 2.300 2.300 4.300-4.700"/>`,
+	"mark": `<path d="M12 2.8 19.5 6v6c0 4.6-3.1 7.6-7.5 9.2C7.6 19.6 4.500 16.6 4.500 12V6z"/>` +
+		`<path d="m8.700 12.100 2.300 2.300 4.300-4.700"/>`,
 	"overview": `<path d="M4 13h7V4H4zM13 20h7v-9h-7zM13 4v4h7V4zM4 20h7v-4H4z"/>`,
 	"shield":   `<path d="M12 3 20 6v6c0 5-3.500 7.500-8 9-4.500-1.500-8-4-8-9V6z"/>`,
 	"claim":    `<path d="M4 5h16v11H9l-5 4z"/>`,
@@ -175,7 +177,8 @@ func icon(name string) (template.HTML, error) {
 	if !ok {
 		return "", fmt.Errorf("unknown icon %q", name)
 	}
-	return template.HTML(`<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" ` + //nolint:gosec // constants
-		`stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">` +
-		paths + `</svg>`), nil
+	return template.HTML( //nolint:gosec // only constants
+		`<svg width="18" height="18" viewBox="0 0 24 24" fill="none" stroke="currentColor" ` +
+			`stroke-width="1.75" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true" focusable="false">` +
+			paths + `</svg>`), nil
 }

@@ -26,20 +26,17 @@ type verdict struct {
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
-		web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t("verify.title"), Body: verdict{}})
-		return nil
+		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t("verify.title"), Body: verdict{}})
 	}
 	reference, err := warranty.ParseReference(pastedReference(asked))
 	if err != nil {
-		web.showMistyped(w, r, http.StatusUnprocessableEntity, asked)
-		return nil //nolint:nilerr // the form shows the error
+		return web.showMistyped(w, r, http.StatusUnprocessableEntity, asked)
 	}
 	target := "/verify/" + string(reference)
 	if serial := strings.TrimSpace(r.URL.Query().Get("serial")); serial != "" {
 		target += "?" + url.Values{"serial": {serial}}.Encode()
 	}
-	http.Redirect(w, r, target, http.StatusSeeOther)
-	return nil
+	return redirect(w, r, target)
 }
 
 // pastedReference returns the reference in asked, which may be the address of a
@@ -60,8 +57,8 @@ func pastedReference(asked string) string {
 
 // showMistyped shows the form with an error. The check character alone reveals a typing
 // error, so the response reveals nothing about records.
-func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) {
-	web.showBare(w, r, status, "verify-form", view{Title: web.t("verify.title"), NoIndex: true,
+func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) error {
+	return web.showBare(w, r, status, "verify-form", view{Title: web.t("verify.title"), NoIndex: true,
 		Body: verdict{Asked: asked, Key: "verify.mistyped"}})
 }
 
@@ -71,14 +68,12 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	w.Header().Set("X-Robots-Tag", "noindex")
 	in := warranty.VerifyWarranty{Reference: r.PathValue("reference"), Serial: r.URL.Query().Get("serial")}
 	if _, err := warranty.ParseReference(in.Reference); err != nil {
-		web.showMistyped(w, r, http.StatusNotFound, in.Reference)
-		return nil //nolint:nilerr // the form shows the error
+		return web.showMistyped(w, r, http.StatusNotFound, in.Reference)
 	}
 	v, err := web.Service.VerifyPublicly(r.Context(), warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}, in)
 	if errors.Is(err, warranty.ErrUnknownReference) {
-		web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true,
+		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true,
 			Body: verdict{Key: "verify.unknown", Tone: "quiet"}})
-		return nil
 	}
 	if err != nil {
 		return err
@@ -91,6 +86,5 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	}
 	page.Tone = tone(v.Status, page.Left)
 	page.Line = coverageLine(v.StartDate, v.EndDate, today, page.Tone)
-	web.showBare(w, r, http.StatusOK, "verify", view{Title: web.t(page.Key), NoIndex: true, Body: page})
-	return nil
+	return web.showBare(w, r, http.StatusOK, "verify", view{Title: web.t(page.Key), NoIndex: true, Body: page})
 }

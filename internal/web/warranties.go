@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -57,11 +58,9 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	list.First = list.Page.Pagination.Total == 0 && filterOf(query) == warranty.ListWarranties{}
 	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
-		web.part(w, r, "warranties", "rows", v)
-		return nil
+		return web.part(w, r, "warranties", "rows", v)
 	}
-	web.show(w, r, http.StatusOK, "warranties", v)
-	return nil
+	return web.show(w, r, http.StatusOK, "warranties", v)
 }
 
 // filterOf returns the filter of a query. It ignores unknown values.
@@ -135,44 +134,49 @@ func (f warrantyForm) Issuer() bool { return f.ID == "" || f.Values.Has("externa
 func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	values := r.URL.Query()
 	values.Set("once", web.Service.NewID().String())
-	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}})
+	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
-func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, f warrantyForm) error {
-	title := web.t("warranty.new")
-	if f.ID != "" {
+// showWarrantyForm shows the form of a new warranty, or of the one with the id of the path.
+func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	body, title := warrantyForm{form: f, ID: r.PathValue("id")}, web.t("warranty.new")
+	if body.ID != "" {
 		title = web.t("warranty.edit")
 	}
-	web.show(w, r, status, "warranty-form", view{Title: title, Nav: "warranties", Who: who, Body: f})
-	return nil
+	return web.show(w, r, f.status, "warranty-form", view{Title: title, Nav: "warranties", Who: who, Body: body})
 }
 
 func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.CreateWarranty, f, nil)
-	var created warranty.Warranty
-	if err == nil {
-		in.IdempotencyKey = f.once()
-		created, err = web.Service.CreateWarranty(r.Context(), who, in)
-	}
-	if err == nil && created.Replay {
-		_, gone := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: created.ID})
-		if errors.Is(gone, warranty.ErrNotFound) {
-			f.Values.Set("once", web.Service.NewID().String())
-			err = warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
-		}
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f})
-	}
-	http.Redirect(w, r, "/warranties/"+created.ID.String()+"?done=created", http.StatusSeeOther)
-	return nil
+	var sent form
+	return submit(web, w, r, who, action[warranty.CreateWarranty, warranty.Warranty]{
+		op: api.CreateWarranty,
+		prepare: func(f form) error {
+			sent = f
+			return nil
+		},
+		do: func(
+			ctx context.Context, who warranty.Principal, in warranty.CreateWarranty,
+		) (warranty.Warranty, error) {
+			in.IdempotencyKey = sent.once()
+			created, err := web.Service.CreateWarranty(ctx, who, in)
+			if err != nil || !created.Replay {
+				return created, err
+			}
+			_, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: created.ID})
+			if !errors.Is(err, warranty.ErrNotFound) {
+				return created, nil
+			}
+			sent.Values.Set("once", web.Service.NewID().String())
+			return created, warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
+		},
+		again: web.showWarrantyForm,
+		next:  func(_ form, created warranty.Warranty) string { return warrantyPage(created, "created") },
+	})
+}
+
+// warrantyPage returns the page of a warranty with a message.
+func warrantyPage(record warranty.Warranty, done string) string {
+	return "/warranties/" + record.ID.String() + "?done=" + done
 }
 
 func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -194,7 +198,7 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if record.Roles.Has(warranty.Issuer) {
 		values.Set("external_id", derefText(record.ExternalID))
 	}
-	return web.showWarrantyForm(w, r, who, http.StatusOK, warrantyForm{form: form{Values: values}, ID: record.ID.String()})
+	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
 // warrantyOf returns the warranty with the id of the path.
@@ -206,35 +210,25 @@ func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Wa
 	return web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
 }
 
+// updateWarranty handles the form of a warranty, and the buttons that set its status.
 func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
+	again := showForm(web.showWarrantyForm)
+	if f, err := readForm(w, r); err == nil && f.Value("product_name") == "" && f.Value("status") != "" {
+		again = nil // a button has no form to show again
 	}
-	in, err := input(api.UpdateWarranty, f, map[string]string{"id": r.PathValue("id")})
-	if err == nil {
-		_, err = web.Service.UpdateWarranty(r.Context(), who, in)
-	}
-	if err != nil {
-		if f.Value("product_name") == "" && f.Value("status") != "" || !web.setErrors(w, r, &f, err) {
-			return err // a button without a form to show again
-		}
-		return web.showWarrantyForm(w, r, who, f.status, warrantyForm{form: f, ID: r.PathValue("id")})
-	}
-	http.Redirect(w, r, "/warranties/"+in.ID.String()+"?done=updated", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.UpdateWarranty, warranty.Warranty]{
+		op:    api.UpdateWarranty,
+		do:    web.Service.UpdateWarranty,
+		again: again,
+		next:  func(_ form, updated warranty.Warranty) string { return warrantyPage(updated, "updated") },
+	})
 }
 
 func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	if _, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: id}); err != nil {
+	return press(w, r, "/warranties?done=deleted", func(id warranty.ID) error {
+		_, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: id})
 		return err
-	}
-	http.Redirect(w, r, "/warranties?done=deleted", http.StatusSeeOther)
-	return nil
+	})
 }
 
 // warrantyDetail is the page of a warranty.
@@ -254,8 +248,8 @@ func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	if err != nil {
 		return err
 	}
-	web.show(w, r, http.StatusOK, "warranty", view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d})
-	return nil
+	v := view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d}
+	return web.show(w, r, http.StatusOK, "warranty", v)
 }
 
 func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail, error) {
@@ -275,16 +269,17 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		MayTransfer: may(warranty.Transfer),
 		MayClaim:    may(warranty.FileAClaim),
 	}
-	all := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
-	claims, err := web.Service.ListClaims(r.Context(), who, warranty.ListClaims{Paging: all, WarrantyID: record.ID})
+	ctx, id, all := r.Context(), record.ID, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: id})
 	if err != nil {
 		return d, err
 	}
-	documents, err := web.Service.ListDocuments(r.Context(), who, warranty.ListDocuments{Paging: all, WarrantyID: record.ID})
+	documents, err := web.Service.ListDocuments(ctx, who, warranty.ListDocuments{Paging: all, WarrantyID: id})
 	if err != nil {
 		return d, err
 	}
-	history, err := web.Service.ListHistory(r.Context(), who, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 30}, ID: record.ID})
+	recent := warranty.Paging{Page: 1, Limit: 30}
+	history, err := web.Service.ListHistory(ctx, who, warranty.ListHistory{Paging: recent, ID: id})
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
 	return d, err
 }
@@ -295,62 +290,39 @@ func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	web.showBare(w, r, http.StatusOK, "label", view{Title: web.t("warranty.label"), Who: who, NoIndex: true, Body: record})
-	return nil
+	v := view{Title: web.t("warranty.label"), Who: who, NoIndex: true, Body: record}
+	return web.showBare(w, r, http.StatusOK, "label", v)
 }
 
 // offerTransfer offers a transfer and shows its code once.
 func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.OfferTransfer, f, map[string]string{"id": r.PathValue("id")})
-	if err != nil {
-		return err
-	}
-	offer, err := web.Service.OfferTransfer(r.Context(), who, in)
-	if err != nil {
-		return err
-	}
-	web.show(w, r, http.StatusOK, "transfer-offered", view{Title: web.t("transfer.offered"), Nav: "warranties", Who: who, Body: offer})
-	return nil
+	return submit(web, w, r, who, action[warranty.OfferTransfer, warranty.TransferOffer]{
+		op: api.OfferTransfer,
+		do: web.Service.OfferTransfer,
+		done: func(_ form, offer warranty.TransferOffer) error {
+			v := view{Title: web.t("transfer.offered"), Nav: "warranties", Who: who, Body: offer}
+			return web.show(w, r, http.StatusOK, "transfer-offered", v)
+		},
+	})
 }
 
 func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	if _, err := web.Service.CancelTransfer(r.Context(), who, warranty.CancelTransfer{ID: id}); err != nil {
+	return press(w, r, "/warranties/%s?done=called_off", func(id warranty.ID) error {
+		_, err := web.Service.CancelTransfer(r.Context(), who, warranty.CancelTransfer{ID: id})
 		return err
-	}
-	http.Redirect(w, r, "/warranties/"+id.String()+"?done=called_off", http.StatusSeeOther)
-	return nil
+	})
+}
+
+func (web *Web) showAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	v := view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f}
+	return web.show(w, r, f.status, "transfer-accept", v)
 }
 
 func (web *Web) acceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	web.show(w, r, http.StatusOK, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: form{}})
-	return nil
-}
-
-func (web *Web) doAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	in, err := input(api.AcceptTransfer, f, nil)
-	var accepted warranty.Warranty
-	if err == nil {
-		accepted, err = web.Service.AcceptTransfer(r.Context(), who, in)
-	}
-	if err != nil {
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		web.show(w, r, f.status, "transfer-accept", view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f})
-		return nil
-	}
-	http.Redirect(w, r, "/warranties/"+accepted.ID.String()+"?done=accepted", http.StatusSeeOther)
-	return nil
+	return submit(web, w, r, who, action[warranty.AcceptTransfer, warranty.Warranty]{
+		op:    api.AcceptTransfer,
+		do:    web.Service.AcceptTransfer,
+		again: web.showAcceptTransfer,
+		next:  func(_ form, accepted warranty.Warranty) string { return warrantyPage(accepted, "accepted") },
+	})
 }

@@ -42,7 +42,9 @@ var errClientGone = errors.New("the client disconnected")
 
 // writePages writes each page as soon as it is read, so that memory use does not depend on
 // the number of records.
-func writePages(ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, page *warranty.Page[warranty.Warranty]) error {
+func writePages(
+	ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, page *warranty.Page[warranty.Warranty],
+) error {
 	out := sheet.NewWriter(w)
 	out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
 	for page != nil {

@@ -20,9 +20,11 @@ func (web *Web) importForm(w http.ResponseWriter, r *http.Request, who warranty.
 	return web.showImport(w, r, who, http.StatusOK, &importPage{})
 }
 
-func (web *Web) showImport(w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage) error {
-	web.show(w, r, status, "import", view{Title: web.t("import.title"), Nav: "warranties", Who: who, Body: p})
-	return nil
+// showImport shows the import form.
+func (web *Web) showImport(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage,
+) error {
+	return web.show(w, r, status, "import", view{Title: web.t("import.title"), Nav: "warranties", Who: who, Body: p})
 }
 
 // importSamples previews a sheet of sample warranties.
@@ -70,8 +72,8 @@ func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warrant
 	if err := web.run(r.Context(), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	web.show(w, r, http.StatusOK, "import-preview", view{Title: web.t("import.preview"), Nav: "warranties", Who: who, Body: p})
-	return nil
+	v := view{Title: web.t("import.preview"), Nav: "warranties", Who: who, Body: p}
+	return web.show(w, r, http.StatusOK, "import-preview", v)
 }
 
 // storeSheet creates a warranty for each valid row that is not imported yet.
@@ -91,8 +93,8 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 		web.Log.ErrorContext(ctx, "import stopped early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		p.Incomplete = true
 	}
-	web.show(w, r, status, "import-result", view{Title: web.t("import.result"), Nav: "warranties", Who: who, Body: p})
-	return nil
+	v := view{Title: web.t("import.result"), Nav: "warranties", Who: who, Body: p}
+	return web.show(w, r, status, "import-result", v)
 }
 
 // sendRefused sends the invalid rows with the reasons as CSV, to be fixed and imported.
@@ -118,7 +120,9 @@ func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty
 
 // refuseSheet shows the import form with the error of the whole sheet. The form keeps the
 // sheet, so that missing columns can be chosen and pasted rows fixed.
-func (web *Web) refuseSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error) error {
+func (web *Web) refuseSheet(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, err error,
+) error {
 	var fault *sheet.Fault
 	var missing *sheet.MissingColumns
 	switch {

@@ -116,10 +116,10 @@ func (web *Web) routes() []route {
 		{pattern: "GET /verify-email", page: web.verifyEmail},
 		{pattern: "POST /verify-email", page: web.doVerifyEmail},
 		{pattern: "POST /verify-email/resend", page: web.resendVerification},
-		{pattern: "GET /reset-password", page: web.resetPassword, open: true},
-		{pattern: "POST /reset-password", page: web.doResetPassword, open: true},
-		{pattern: "GET /reset-password/confirm", page: web.confirmReset, open: true},
-		{pattern: "POST /reset-password/confirm", page: web.doConfirmReset, open: true},
+		{pattern: "GET /reset-password", page: empty(web.showReset), open: true},
+		{pattern: "POST /reset-password", page: web.resetPassword, open: true},
+		{pattern: "GET /reset-password/confirm", page: empty(web.showConfirmReset), open: true},
+		{pattern: "POST /reset-password/confirm", page: web.confirmReset, open: true},
 
 		{pattern: "GET /warranties", page: web.warranties},
 		{pattern: "POST /warranties", page: web.createWarranty},
@@ -139,7 +139,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /claims", page: web.claims},
 		{pattern: "POST /claims", page: web.fileClaim},
 		{pattern: "GET /claims/new", page: web.newClaim},
-		{pattern: "GET /claims/{id}", page: web.claim},
+		{pattern: "GET /claims/{id}", page: empty(web.showClaim)},
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
 		{pattern: "GET /documents", page: web.documents},
 		{pattern: "POST /documents", page: web.uploadDocument},
@@ -154,10 +154,10 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside},
 		{pattern: "GET /.well-known/change-password", page: web.toPassword, open: true},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
-		{pattern: "GET /settings/api/new", page: web.newToken},
+		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm)},
 		{pattern: "GET /settings/api/tokens", page: web.settings},
 		{pattern: "POST /settings/api/tokens", page: web.createToken},
-		{pattern: "GET /settings/api/tokens/{id}", page: web.token},
+		{pattern: "GET /settings/api/tokens/{id}", page: empty(web.showToken)},
 		{pattern: "GET /settings/api/tokens/{id}/first", page: web.firstRequest},
 		{pattern: "GET /settings/api/tokens/{id}/rotate", page: web.toToken},
 		{pattern: "POST /settings/api/tokens/{id}/rotate", page: web.rotateToken},
@@ -167,8 +167,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/calendar", page: web.newCalendar},
 		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},
 		{pattern: "GET /calendar/{file}", page: web.feed, open: true},
-		{pattern: "GET /transfers/accept", page: web.acceptTransfer},
-		{pattern: "POST /transfers/accept", page: web.doAcceptTransfer},
+		{pattern: "GET /transfers/accept", page: empty(web.showAcceptTransfer)},
+		{pattern: "POST /transfers/accept", page: web.acceptTransfer},
 	}
 }
 
@@ -201,7 +201,8 @@ func (web *Web) serve(r route) http.Handler {
 // multipart forms check the account themselves.
 func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" || who.Credential == warranty.Anonymous {
+	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" ||
+		who.Credential == warranty.Anonymous {
 		return nil
 	}
 	f, err := readForm(w, r)
@@ -216,8 +217,9 @@ func WantsHTML(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 
 // pageHeaders sets the security headers of all pages.
 func pageHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'; manifest-src 'self'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"font-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "+
+		"manifest-src 'self'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
 	h.Set("Cache-Control", "no-store")
@@ -230,8 +232,9 @@ var errSignIn = errors.New("sign in first")
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
 	if errors.Is(err, errSignIn) || warranty.AsError(err).Code.Info().Status == http.StatusUnauthorized {
 		web.clearCookie(w)
-		web.askToSignIn(w, r)
-		return
+		if err = web.askToSignIn(w, r); err == nil {
+			return
+		}
 	}
 	if api.ClientGone(r.Context(), err) {
 		w.WriteHeader(api.StatusClientGone)
@@ -245,16 +248,23 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if isPart(r) {
 		block = "main" // htmx swaps it in
 	}
-	web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
+	err = web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
+	if err != nil {
+		web.Log.ErrorContext(r.Context(), "rendering the error page failed", "error", err.Error())
+		http.Error(w, web.t("error.render"), http.StatusInternalServerError)
+	}
 }
 
 // askToSignIn leads to the sign-in page, which leads back to the requested page. A
 // resumable form is carried through sign-in.
-func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
+func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	if kept := web.keep(w, r); kept != nil {
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		web.showSignIn(w, r, http.StatusUnauthorized, "done.kept", signInPage{Next: web.pageOf(kept.Action), Kept: kept})
-		return
+		return web.showSignIn(w, r, "done.kept", signInPage{
+			form: form{status: http.StatusUnauthorized},
+			Next: web.pageOf(kept.Action),
+			Kept: kept,
+		})
 	}
 	query := url.Values{"next": {r.URL.RequestURI()}}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -263,9 +273,15 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	target := "/sign-in?" + query.Encode()
 	if isPart(r) {
 		w.Header().Set("HX-Redirect", target) // redirects the whole page
-		return
+		return nil
 	}
-	http.Redirect(w, r, target, http.StatusSeeOther)
+	return redirect(w, r, target)
+}
+
+// redirect leads to a page after a form or a button.
+func redirect(w http.ResponseWriter, r *http.Request, path string) error {
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
 }
 
 // publicError returns err with the page's own message for its code, if there is one.
@@ -273,7 +289,8 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) {
 func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
 	refusal := *warranty.AsError(err)
 	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(r.Context(), err) {
-		web.Log.ErrorContext(r.Context(), "page failed", "request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
+		web.Log.ErrorContext(r.Context(), "page failed",
+			"request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
 	}
 	if refusal.Wait > 0 {
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
