@@ -45,8 +45,3 @@ func (s *Service) ListTokenHistory(
 	list, total, err := s.Store.TokenHistory(ctx, p.User.ID, in.ID, in.Paging)
 	return warranty.PageOf(list, in.Paging, total), err
 }
-
-// Activity lists the latest events of the principal's newest records.
-func (s *Service) Activity(ctx context.Context, p warranty.Principal, most int) ([]warranty.Activity, error) {
-	return s.Store.Activity(ctx, p.User.ID, most)
-}

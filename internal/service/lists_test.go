@@ -36,6 +36,7 @@ func TestListsAndReadsAgree(t *testing.T) {
 				s.checkWarranties(p)
 				s.checkClaims(p)
 				s.checkDocuments(p)
+				s.checkOverview(p)
 			}
 		})
 		checkAccess(t, w)

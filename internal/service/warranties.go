@@ -25,21 +25,6 @@ func (s *Service) ListWarranties(
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// Ending lists up to most of the principal's active warranties that end within days, in
-// the order of their end dates.
-func (s *Service) Ending(ctx context.Context, p warranty.Principal, days, most int) ([]warranty.Warranty, error) {
-	list, err := s.Store.Ending(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days), most)
-	for i := range list {
-		s.show(&list[i])
-	}
-	return list, err
-}
-
-// EndDates counts the principal's active warranties that end within days, per end date.
-func (s *Service) EndDates(ctx context.Context, p warranty.Principal, days int) (map[warranty.Date]int64, error) {
-	return s.Store.EndDates(ctx, p.User.ID, s.today(), s.today()+warranty.Date(days))
-}
-
 // LookupWarranties finds existing records of the principal, for imports.
 func (s *Service) LookupWarranties(
 	ctx context.Context, p warranty.Principal, in warranty.LookupWarranties,

@@ -8,91 +8,51 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
 // overviewPage is the page /.
 type overviewPage struct {
-	Headline                            string
-	Total, InForce, Ending, Ended, Open int64
-	Timeline                            template.HTML
-	Attention                           []warranty.Warranty
-	Activity                            []activity
-	Today                               warranty.Date
+	service.Overview
+	Headline string
+	Timeline template.HTML
+	Events   []event
 }
 
-// activity is an event with the time since.
-type activity struct {
+// event is an activity with the time since.
+type event struct {
 	warranty.Activity
 	Ago string
 }
 
-// openClaims are the statuses of claims that are not closed.
-var openClaims = []warranty.ClaimStatus{warranty.Submitted, warranty.UnderReview, warranty.InfoRequested, warranty.Approved, warranty.InProgress}
-
 func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	o, err := web.overviewOf(r, who)
+	o, err := web.Service.Overview(r.Context(), who)
 	if err != nil {
 		return err
 	}
-	return web.show(w, r, http.StatusOK, "overview", view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: o})
+	body := overviewPage{
+		Overview: o,
+		Headline: web.headline(o),
+		Timeline: timeline(o.EndDates, o.Today, web.views.texts),
+	}
+	for _, a := range o.Activity {
+		body.Events = append(body.Events, event{Activity: a, Ago: web.ago(a.At)})
+	}
+	v := view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: body}
+	return web.show(w, r, http.StatusOK, "overview", v)
 }
 
-func (web *Web) overviewOf(r *http.Request, who warranty.Principal) (overviewPage, error) {
-	o := overviewPage{Today: warranty.DateOf(web.Service.Now())}
-	count := func(in warranty.ListWarranties) (int64, error) {
-		in.Paging = warranty.Paging{Page: 1, Limit: 1}
-		page, err := web.Service.ListWarranties(r.Context(), who, in)
-		return page.Pagination.Total, err
-	}
-	for _, figure := range []struct {
-		into *int64
-		in   warranty.ListWarranties
-	}{
-		{&o.Total, warranty.ListWarranties{}}, {&o.InForce, warranty.ListWarranties{Status: warranty.Active}},
-		{&o.Ended, warranty.ListWarranties{Status: warranty.Expired}},
-	} {
-		n, err := count(figure.in)
-		if err != nil {
-			return o, err
-		}
-		*figure.into = n
-	}
-	for _, status := range openClaims {
-		page, err := web.Service.ListClaims(r.Context(), who, warranty.ListClaims{Paging: warranty.Paging{Page: 1, Limit: 1}, Status: status})
-		if err != nil {
-			return o, err
-		}
-		o.Open += page.Pagination.Total
-	}
-	days, err := web.Service.EndDates(r.Context(), who, 396) // thirteen months
-	if err != nil {
-		return o, err
-	}
-	for day, n := range days {
-		if day-o.Today <= endingSoon {
-			o.Ending += n
-		}
-	}
-	o.Timeline = timeline(days, o.Today, web.views.texts)
-	if o.Attention, err = web.Service.Ending(r.Context(), who, endingSoon, 8); err != nil {
-		return o, err
-	}
-	done, err := web.Service.Activity(r.Context(), who, 6)
-	for _, a := range done {
-		o.Activity = append(o.Activity, activity{Activity: a, Ago: web.ago(a.At)})
-	}
+func (web *Web) headline(o service.Overview) string {
 	switch {
 	case o.Total == 0:
-		o.Headline = web.t("overview.empty")
-	case o.Ending == 0:
-		o.Headline = web.t("overview.none", endingSoon)
-	case o.Ending == 1:
-		o.Headline = web.t("overview.one", endingSoon)
-	default:
-		o.Headline = web.t("overview.many", web.views.texts.count(o.Ending), endingSoon)
+		return web.t("overview.empty")
+	case o.EndingSoon == 0:
+		return web.t("overview.none", endingSoon)
+	case o.EndingSoon == 1:
+		return web.t("overview.one", endingSoon)
 	}
-	return o, err
+	return web.t("overview.many", web.views.texts.count(o.EndingSoon), endingSoon)
 }
 
 // timeline draws the warranties that end in the next 13 months: a column per month and a line

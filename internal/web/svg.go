@@ -9,14 +9,14 @@ import (
 
 	"rsc.io/qr"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
 // Graphics are inline SVG made of numbers, without user input. Their geometry is in attributes,
 // because the Content-Security-Policy forbids style attributes.
 
-// endingSoon is how many days before its end date a warranty counts as ending soon.
-const endingSoon = 60
+const endingSoon = service.EndingSoonDays
 
 // coverage draws the coverage line from start to end: a tick per year and a ring at today.
 func coverage(w warranty.Warranty, today warranty.Date) template.HTML {

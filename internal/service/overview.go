@@ -1,0 +1,65 @@
+package service
+
+import (
+	"context"
+
+	"warranty.example/svc/warranty"
+)
+
+// EndingSoonDays is how many days before its end date a warranty counts as ending soon.
+const EndingSoonDays = 60
+
+const (
+	overviewDays     = 396 // 13 months
+	overviewEndings  = 8
+	overviewActivity = 6
+)
+
+// Overview summarizes the records that a user can see.
+type Overview struct {
+	Today                             warranty.Date
+	Total, InForce, EndingSoon, Ended int64 // warranties
+	OpenClaims                        int64
+	// EndDates counts the active warranties that end in the next 13 months, per end date.
+	EndDates map[warranty.Date]int64
+	// Ending lists the active warranties that end within EndingSoonDays, soonest first.
+	Ending []warranty.Warranty
+	// Activity lists the latest events of the newest records.
+	Activity []warranty.Activity
+}
+
+// Overview returns the principal's overview. Each figure and list is exact when it is read, but
+// concurrent writes may come between them.
+func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview, error) {
+	user, o := p.User.ID, Overview{Today: s.today()}
+	for _, count := range []struct {
+		n      *int64
+		status warranty.Status
+	}{{&o.Total, ""}, {&o.InForce, warranty.Active}, {&o.Ended, warranty.Expired}} {
+		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}, Status: count.status}
+		var err error
+		if _, *count.n, err = s.Store.Warranties(ctx, user, in, o.Today); err != nil {
+			return o, err
+		}
+	}
+	var err error
+	if o.OpenClaims, err = s.Store.OpenClaims(ctx, user); err != nil {
+		return o, err
+	}
+	if o.EndDates, err = s.Store.EndDates(ctx, user, o.Today, o.Today+overviewDays); err != nil {
+		return o, err
+	}
+	for day, n := range o.EndDates {
+		if day-o.Today <= EndingSoonDays {
+			o.EndingSoon += n
+		}
+	}
+	if o.Ending, err = s.Store.Ending(ctx, user, o.Today, o.Today+EndingSoonDays, overviewEndings); err != nil {
+		return o, err
+	}
+	for i := range o.Ending {
+		s.show(&o.Ending[i])
+	}
+	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)
+	return o, err
+}
