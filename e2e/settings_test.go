@@ -185,7 +185,7 @@ func effects(t *testing.T) map[string]effect {
 				}
 				return fmt.Sprint(offered)
 			}},
-		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "somebody",
+		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "security team",
 			shows: [2]string{"mailto:security@one.example", "https://other.example/report"},
 			see: func(t *testing.T, p *process) string {
 				text := p.want(t, 200, call{method: "GET", path: "/.well-known/security.txt"}).body
