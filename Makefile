@@ -8,7 +8,7 @@ TAGS     := browser
 PACKAGES ?= ./...
 FUZZTIME ?= 10s
 # Timeout per package, several times the usual duration: a hanging run ends with a stack trace.
-TIMEOUT  ?= 12m
+TIMEOUT  ?= 30m
 
 # Tools are pinned in their own go.mod, so that the service does not depend on
 # what they import.
