@@ -30,7 +30,8 @@ func explainDenied(err error, paths ...string) error {
 func whyDenied(path string) string {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Sprintf("svcd runs as %s and cannot access %s; grant access to the parent folders, or run svcd as their owner",
+		return fmt.Sprintf(
+			"svcd runs as %s and cannot access %s; grant access to the parent folders, or run svcd as their owner",
 			account(os.Geteuid()), path)
 	}
 	if err != nil || !errors.Is(access(path, info.IsDir()), fs.ErrPermission) {
@@ -41,7 +42,8 @@ func whyDenied(path string) string {
 	if !info.IsDir() {
 		folder = filepath.Dir(path)
 	}
-	return fmt.Sprintf("%s belongs to %s and svcd runs as %s; run svcd as its owner, or change the owner with: chown -R %d:%d %s",
+	return fmt.Sprintf(
+		"%s belongs to %s and svcd runs as %s; run svcd as its owner, or change the owner with: chown -R %d:%d %s",
 		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), folder)
 }
 

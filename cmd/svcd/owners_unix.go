@@ -13,7 +13,8 @@ func ownerOf(info fs.FileInfo) (owner, uint64) {
 	if !ok {
 		return owner{}, 0
 	}
-	return owner{int(stat.Uid), int(stat.Gid)}, uint64(stat.Nlink) //nolint:unconvert // the type differs between systems
+	links := uint64(stat.Nlink) //nolint:unconvert // the type differs between systems
+	return owner{int(stat.Uid), int(stat.Gid)}, links
 }
 
 // mayWrite fails unless this process may read, write and enter a folder.

@@ -9,15 +9,35 @@ import (
 
 // wrong lists invalid values of each setting.
 var wrong = map[string][]string{
-	"listen":                  {"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "a b:80", "https://u:hunter2@h:80", "x\ny:80"},
-	"public-url":              {"example.com", "ftp://a", "https://", "/x", "https://a/x", "https://a?x", "https://a?", "https://a#x", "https://u@a", "https://u:hunter2@a", "https://a:99999", "https://a:x", "https://a:", "https://a\"b", "https://bücher.example", "https://[fe80::1%25eth0]", "https://:80", "https://a b", "https://-a", "https://u:hunter2@a:x", "https://a\nb"},
-	"data":                    {"a\x00b", "http://u:hunter2@x"},
-	"database":                {"mysql://u:hunter2@h/db", "sqlite://x", "POSTGRES://u:hunter2@h/db", ":memory:", "host=h password=hunter2", "file:x.db", "dir/", "postgres://", "postgres://u:hunter2@/db", "postgres://u:hunter2#@h:x/db", "postgres://u:hunter2%zz@h/db", "a\x00b"},
-	"redis":                   {"localhost:6379", "http://u:hunter2@h", "redis://", "redis://:hunter2@", "redis://:hunter2@h:0", "redis://:hunter2@h:99999", "redis://:hunter2@h/x", "redis://:hunter2#@h:6379", "redis://:hunter2%zz@h"},
-	"demo":                    {"maybe", "2"},
-	"adopt-files":             {"maybe", "2"},
-	"trusted-proxies":         {"10.0.0.0/33", "proxy.example", "10.0.0.1,", ",", "fe80::1%eth0", "http://u:hunter2@h"},
-	"smtp":                    {"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h", "smtp://u:@h", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x=y", "smtp://u:hunter2@h?tls=on", "smtps://u:hunter2@h?tls=off", "smtp://u:hunter2@h?tls=off&x=y", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:", "smtp://u:hunter2/@h:25", "smtp://u:hunter2%zz@h"},
+	"listen": {
+		"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "a b:80",
+		"https://u:hunter2@h:80", "x\ny:80",
+	},
+	"public-url": {
+		"example.com", "ftp://a", "https://", "/x", "https://a/x", "https://a?x", "https://a?", "https://a#x",
+		"https://u@a", "https://u:hunter2@a", "https://a:99999", "https://a:x", "https://a:", "https://a\"b",
+		"https://bücher.example", "https://[fe80::1%25eth0]", "https://:80", "https://a b", "https://-a",
+		"https://u:hunter2@a:x", "https://a\nb",
+	},
+	"data": {"a\x00b", "http://u:hunter2@x"},
+	"database": {
+		"mysql://u:hunter2@h/db", "sqlite://x", "POSTGRES://u:hunter2@h/db", ":memory:", "host=h password=hunter2",
+		"file:x.db", "dir/", "postgres://", "postgres://u:hunter2@/db", "postgres://u:hunter2#@h:x/db",
+		"postgres://u:hunter2%zz@h/db", "a\x00b",
+	},
+	"redis": {
+		"localhost:6379", "http://u:hunter2@h", "redis://", "redis://:hunter2@", "redis://:hunter2@h:0",
+		"redis://:hunter2@h:99999", "redis://:hunter2@h/x", "redis://:hunter2#@h:6379", "redis://:hunter2%zz@h",
+	},
+	"demo":            {"maybe", "2"},
+	"adopt-files":     {"maybe", "2"},
+	"trusted-proxies": {"10.0.0.0/33", "proxy.example", "10.0.0.1,", ",", "fe80::1%eth0", "http://u:hunter2@h"},
+	"smtp": {
+		"mail.example:25", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h",
+		"smtp://u:@h", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x=y", "smtp://u:hunter2@h?tls=on",
+		"smtps://u:hunter2@h?tls=off", "smtp://u:hunter2@h?tls=off&x=y", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:",
+		"smtp://u:hunter2/@h:25", "smtp://u:hunter2%zz@h",
+	},
 	"mail-from":               {"warranty", "a@b, c@d", "<hunter2@", "a@b\r\nBcc: c@d", "smtp://u:hunter2@h"},
 	"signup":                  {"maybe", "Open", "true"},
 	"rate-limit":              {"0", "-1", "x", "1.5", "99999999999999999999", "2000000000"},
@@ -29,9 +49,14 @@ var wrong = map[string][]string{
 	"sign-up-rate-limit":      {"-1", "x"},
 	"connections-per-address": {"-1", "x", "1.5"},
 	"drain":                   {"-1s", "x", "5", "11m", "1h"},
-	"admin-listen":            {"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9"},
-	"mail-limit":              {"-1", "x", "1.5"},
-	"security-contact":        {"someone", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>", "a@b.example\nExpires: x", "ftp://w.example"},
+	"admin-listen": {
+		"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9",
+	},
+	"mail-limit": {"-1", "x", "1.5"},
+	"security-contact": {
+		"someone", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>",
+		"a@b.example\nExpires: x", "ftp://w.example",
+	},
 }
 
 func TestWrongValues(t *testing.T) {

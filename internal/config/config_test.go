@@ -43,15 +43,54 @@ var samples = []struct {
 	gotOne, got2 any // nil: the value as given
 }{
 	{flag: "listen", field: "Listen", def: "127.0.0.1:8080", one: ":80", two: "[::1]:9000"},
-	{flag: "public-url", field: "PublicURL", def: "http://127.0.0.1:8080", one: "https://W.example.com:443/", gotOne: "https://w.example.com", two: "http://[::1]:90"},
+	{
+		flag:   "public-url",
+		field:  "PublicURL",
+		def:    "http://127.0.0.1:8080",
+		one:    "https://W.example.com:443/",
+		gotOne: "https://w.example.com",
+		two:    "http://[::1]:90",
+	},
 	{flag: "data", field: "Data", def: "./data", one: "/srv/a", two: "b"},
 	{flag: "database", field: "Database", def: "data/svc.db", one: "/srv/x.db", two: "postgres://u:p@h1:1,h2:2/db"},
-	{flag: "redis", field: "Redis", def: "<nil>", one: "redis://:pw@localhost:6379/1", gotOne: "redis://localhost:6379/1", two: "rediss://cache", got2: "rediss://cache:6379/0"},
+	{
+		flag:   "redis",
+		field:  "Redis",
+		def:    "<nil>",
+		one:    "redis://:pw@localhost:6379/1",
+		gotOne: "redis://localhost:6379/1",
+		two:    "rediss://cache",
+		got2:   "rediss://cache:6379/0",
+	},
 	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{flag: "adopt-files", field: "AdoptFiles", def: false, one: "yes", gotOne: true, two: "0", got2: false},
-	{flag: "trusted-proxies", field: "TrustedProxies", def: "[]", one: "10.0.0.0/8, ::1", gotOne: "[10.0.0.0/8 ::1/128]", two: "192.0.2.7", got2: "[192.0.2.7/32]"},
-	{flag: "smtp", field: "SMTP", def: "<nil>", one: "smtp://me@x.example:pw@mail.example:587", gotOne: "smtp://mail.example:587", two: "smtps://mail.example", got2: "smtps://mail.example:465"},
-	{flag: "mail-from", field: "MailFrom", def: "<warranty@localhost>", one: "a@b.example", gotOne: "<a@b.example>", two: "Warranty <a@b.example>", got2: `"Warranty" <a@b.example>`},
+	{
+		flag:   "trusted-proxies",
+		field:  "TrustedProxies",
+		def:    "[]",
+		one:    "10.0.0.0/8, ::1",
+		gotOne: "[10.0.0.0/8 ::1/128]",
+		two:    "192.0.2.7",
+		got2:   "[192.0.2.7/32]",
+	},
+	{
+		flag:   "smtp",
+		field:  "SMTP",
+		def:    "<nil>",
+		one:    "smtp://me@x.example:pw@mail.example:587",
+		gotOne: "smtp://mail.example:587",
+		two:    "smtps://mail.example",
+		got2:   "smtps://mail.example:465",
+	},
+	{
+		flag:   "mail-from",
+		field:  "MailFrom",
+		def:    "<warranty@localhost>",
+		one:    "a@b.example",
+		gotOne: "<a@b.example>",
+		two:    "Warranty <a@b.example>",
+		got2:   `"Warranty" <a@b.example>`,
+	},
 	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
 	{flag: "storage-limit", field: "StorageLimit", def: 1024, one: "1", gotOne: 1, two: "0", got2: 0},
@@ -61,9 +100,24 @@ var samples = []struct {
 	{flag: "sign-in-rate-limit", field: "SignInRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "sign-up-rate-limit", field: "SignUpRateLimit", def: 10, one: "0", gotOne: 0, two: "2", got2: 2},
 	{flag: "connections-per-address", field: "ConnectionsPerAddress", def: 200, one: "0", gotOne: 0, two: "2", got2: 2},
-	{flag: "drain", field: "Drain", def: 5 * time.Second, one: "0", gotOne: time.Duration(0), two: "1m30s", got2: 90 * time.Second},
+	{
+		flag:   "drain",
+		field:  "Drain",
+		def:    5 * time.Second,
+		one:    "0",
+		gotOne: time.Duration(0),
+		two:    "1m30s",
+		got2:   90 * time.Second,
+	},
 	{flag: "mail-limit", field: "MailLimit", def: 200, one: "1", gotOne: 1, two: "0", got2: 0},
-	{flag: "security-contact", field: "SecurityContact", def: "", one: "security@w.example", gotOne: "mailto:security@w.example", two: "https://w.example/security"},
+	{
+		flag:   "security-contact",
+		field:  "SecurityContact",
+		def:    "",
+		one:    "security@w.example",
+		gotOne: "mailto:security@w.example",
+		two:    "https://w.example/security",
+	},
 	{flag: "admin-listen", field: "AdminListen", def: "", one: "127.0.0.1:9", two: "localhost:9"},
 }
 
@@ -145,7 +199,8 @@ func TestHelpShowsDefaultAndVariable(t *testing.T) {
 		want := fmt.Sprintf("(default %s) [%s]", def, s.Env)
 		found := false
 		for _, line := range lines {
-			found = found || strings.HasPrefix(strings.TrimSpace(line), "--"+s.Flag+" ") && strings.HasSuffix(line, want)
+			found = found ||
+				strings.HasPrefix(strings.TrimSpace(line), "--"+s.Flag+" ") && strings.HasSuffix(line, want)
 		}
 		if !found {
 			t.Errorf("no line for --%s ending in %q in:\n%s", s.Flag, want, fs.FlagUsages())
@@ -187,8 +242,8 @@ func TestIsPostgres(t *testing.T) {
 }
 
 func TestPrintingHidesPasswords(t *testing.T) {
-	c := mustLoad(t, nil,
-		"--database=postgres://u:hunter2@h/db?password=hunter2", "--redis=redis://:hunter2@h", "--smtp=smtp://u:hunter2@h")
+	c := mustLoad(t, nil, "--database=postgres://u:hunter2@h/db?password=hunter2", "--redis=redis://:hunter2@h",
+		"--smtp=smtp://u:hunter2@h")
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "config", c)
 	out := fmt.Sprintf("%v %+v %#v %s %v", c, c, c, c, &c) + log.String()

@@ -132,7 +132,8 @@ func reopen(ctx context.Context, s *service.Service, err error) (Demo, error) {
 	for i := range d.People {
 		account, err := s.Store.AccountByEmail(ctx, d.People[i].Email)
 		if errors.Is(err, warranty.ErrNotFound) {
-			return d, errors.New("--demo needs an empty database, and this one has other accounts; choose another one with --data")
+			return d, errors.New(
+				"--demo needs an empty database, and this one has other accounts; choose another one with --data")
 		}
 		if err != nil {
 			return d, err
@@ -190,7 +191,9 @@ func finish(ctx context.Context, s *service.Service, d Demo) (Demo, error) {
 }
 
 // ready creates a token with every scope and picks a warranty to verify.
-func (d Demo) ready(ctx context.Context, s *service.Service, owner warranty.Principal, in warranty.CreateToken) (Demo, error) {
+func (d Demo) ready(
+	ctx context.Context, s *service.Service, owner warranty.Principal, in warranty.CreateToken,
+) (Demo, error) {
 	for _, scope := range warranty.AllScopes {
 		in.Scopes = append(in.Scopes, string(scope))
 	}
@@ -268,7 +271,8 @@ func (d Demo) Print(w io.Writer, publicURL string) error {
 	}
 	switch {
 	case d.Token == "":
-		b.WriteString("\nThe owner already has many tokens. Use one of them, or revoke some in Settings, API / CLI / MCP.\n")
+		b.WriteString(
+			"\nThe owner already has many tokens. Use one of them, or revoke some in Settings, API / CLI / MCP.\n")
 	case again:
 		fmt.Fprintf(&b, "\nTry the API with a new token of the owner, valid for %d days; earlier tokens keep working\n",
 			laterTokenDays)

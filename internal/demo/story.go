@@ -89,7 +89,8 @@ func (t *story) transfers(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", give.product, err)
 		}
-		if _, err := t.daysAgo(give.ago-1).AcceptTransfer(ctx, t.who[owner], warranty.AcceptTransfer{Code: offer.Code}); err != nil {
+		accept := warranty.AcceptTransfer{Code: offer.Code}
+		if _, err := t.daysAgo(give.ago-1).AcceptTransfer(ctx, t.who[owner], accept); err != nil {
 			return fmt.Errorf("%s: %w", give.product, err)
 		}
 	}
@@ -149,25 +150,103 @@ type claimStory struct {
 
 // claimStories end in every status.
 var claimStories = []claimStory{
-	{"LG OLED55C4 television", warranty.Repair, "A vertical line of dead pixels at the left edge.", 2, nil, "dead-pixels.jpg"},
-	{"Canon EOS R8 camera body", warranty.Inspection, "The shutter sometimes stays open after a burst.", 9, []warranty.MoveClaim{
-		{Status: warranty.UnderReview, Reason: "Sent to the workshop for a look."}}, ""},
-	{"Brandt refrigerator BFC8610NX", warranty.Repair, "It hums loudly since last week and the freezer compartment is not cold.", 12, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.InfoRequested, Reason: "Please send a photo of the serial plate."}}, ""},
-	{"Lenovo ThinkPad X1 Carbon Gen 11", warranty.Repair, "The left hinge is broken.", 20, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.Approved, Reason: "A technician comes on the next working day."}}, "hinge.jpg"},
-	{"Bosch Serie 6 washing machine WGG244A20", warranty.Repair, "The drum does not turn any more.", 26, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.Approved}, {Status: warranty.InProgress, Reason: "The motor is on order."}}, ""},
-	{"Miele Complete C3 vacuum cleaner", warranty.Replacement, "It lost suction within a month.", 210, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.Rejected, Reason: "The filter was never changed; that is not a defect."}}, ""},
-	{"Sony WH-1000XM5 headphones", warranty.Replacement, "The right side is silent.", 160, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.Approved},
-		{Status: warranty.Resolved, Resolution: warranty.Replaced, ResolutionNote: "New pair handed over in the shop.", ReplacementSerialNumber: "S01-7720016"}}, ""},
-	{"De'Longhi Magnifica Evo coffee machine", warranty.Refund, "It leaks from below.", 400, []warranty.MoveClaim{
-		{Status: warranty.Withdrawn, Reason: "It was the water tank, which was not closed."}}, ""},
-	{"Makita DHP486 cordless drill", warranty.Repair, "The chuck does not hold bits.", 380, []warranty.MoveClaim{
-		{Status: warranty.UnderReview}, {Status: warranty.Rejected, Reason: "We found no defect."}, {Status: warranty.UnderReview, Reason: "I enclose a film of it."},
-		{Status: warranty.Approved}, {Status: warranty.InProgress}, {Status: warranty.Resolved, Resolution: warranty.Repaired}}, ""},
+	{
+		product:     "LG OLED55C4 television",
+		kind:        warranty.Repair,
+		description: "A vertical line of dead pixels at the left edge.",
+		ago:         2,
+		photo:       "dead-pixels.jpg",
+	},
+	{
+		product:     "Canon EOS R8 camera body",
+		kind:        warranty.Inspection,
+		description: "The shutter sometimes stays open after a burst.",
+		ago:         9,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview, Reason: "Sent to the workshop for a look."},
+		},
+	},
+	{
+		product:     "Brandt refrigerator BFC8610NX",
+		kind:        warranty.Repair,
+		description: "It hums loudly since last week and the freezer compartment is not cold.",
+		ago:         12,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.InfoRequested, Reason: "Please send a photo of the serial plate."},
+		},
+	},
+	{
+		product:     "Lenovo ThinkPad X1 Carbon Gen 11",
+		kind:        warranty.Repair,
+		description: "The left hinge is broken.",
+		ago:         20,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.Approved, Reason: "A technician comes on the next working day."},
+		},
+		photo: "hinge.jpg",
+	},
+	{
+		product:     "Bosch Serie 6 washing machine WGG244A20",
+		kind:        warranty.Repair,
+		description: "The drum does not turn any more.",
+		ago:         26,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.Approved},
+			{Status: warranty.InProgress, Reason: "The motor is on order."},
+		},
+	},
+	{
+		product:     "Miele Complete C3 vacuum cleaner",
+		kind:        warranty.Replacement,
+		description: "It lost suction within a month.",
+		ago:         210,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.Rejected, Reason: "The filter was never changed; that is not a defect."},
+		},
+	},
+	{
+		product:     "Sony WH-1000XM5 headphones",
+		kind:        warranty.Replacement,
+		description: "The right side is silent.",
+		ago:         160,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.Approved},
+			{
+				Status:                  warranty.Resolved,
+				Resolution:              warranty.Replaced,
+				ResolutionNote:          "New pair handed over in the shop.",
+				ReplacementSerialNumber: "S01-7720016",
+			},
+		},
+	},
+	{
+		product:     "De'Longhi Magnifica Evo coffee machine",
+		kind:        warranty.Refund,
+		description: "It leaks from below.",
+		ago:         400,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.Withdrawn, Reason: "It was the water tank, which was not closed."},
+		},
+	},
+	{
+		product:     "Makita DHP486 cordless drill",
+		kind:        warranty.Repair,
+		description: "The chuck does not hold bits.",
+		ago:         380,
+		moves: []warranty.MoveClaim{
+			{Status: warranty.UnderReview},
+			{Status: warranty.Rejected, Reason: "We found no defect."},
+			{Status: warranty.UnderReview, Reason: "I enclose a film of it."},
+			{Status: warranty.Approved},
+			{Status: warranty.InProgress},
+			{Status: warranty.Resolved, Resolution: warranty.Repaired},
+		},
+	},
 }
 
 func (t *story) claims(ctx context.Context) error {
@@ -192,7 +271,12 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 		return err
 	}
 	if c.photo != "" {
-		in := warranty.UploadDocument{WarrantyID: w.ID, ClaimID: filed.ID, Type: warranty.ClaimEvidence, FileName: c.photo}
+		in := warranty.UploadDocument{
+			WarrantyID: w.ID,
+			ClaimID:    filed.ID,
+			Type:       warranty.ClaimEvidence,
+			FileName:   c.photo,
+		}
 		if err := t.upload(ctx, at(t.s, then.Now().Add(10*time.Minute)), owner, in, 100+seed, w); err != nil {
 			return err
 		}

@@ -92,7 +92,8 @@ func TestPutLeavesNothingBehind(t *testing.T) {
 	d, path := open(t)
 	broken := errors.New("the line broke")
 	for _, before := range []string{"", "a", strings.Repeat("a", 1<<20)} {
-		if err := d.Put("key", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		err := d.Put("key", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
+		if !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", len(before), err)
 		}
 		expectNames(t, path)
@@ -109,7 +110,8 @@ func TestPutTakesAKeyOnce(t *testing.T) {
 	for i := range 8 {
 		running.Go(func() {
 			content := fmt.Sprintf("%d", i)
-			_ = d.Put("key", io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one fail
+			_ = d.Put("key",
+				io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one fail
 		})
 	}
 	close(release)
@@ -160,7 +162,13 @@ func TestOnlyTheOwnerReads(t *testing.T) {
 	defer syscall.Umask(old)
 	d, path := open(t)
 	put(t, d, "key", "x")
-	for name, want := range map[string]fs.FileMode{".": 0o700, "complete": 0o700, "arriving": 0o700, "trash": 0o700, "complete/key": 0o600} {
+	for name, want := range map[string]fs.FileMode{
+		".":            0o700,
+		"complete":     0o700,
+		"arriving":     0o700,
+		"trash":        0o700,
+		"complete/key": 0o600,
+	} {
 		info, err := os.Stat(filepath.Join(path, name))
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has the mode %v, want %v (%v)", name, info.Mode().Perm(), want, err)
@@ -173,7 +181,9 @@ func TestFilesMove(t *testing.T) {
 	d, path := open(t)
 	key := newKey(t)
 	put(t, d, key, "x")
-	for _, step := range []struct{ from, to Place }{{Complete, Trash}, {Complete, Trash}, {Trash, Complete}, {Trash, Complete}} {
+	for _, step := range []struct{ from, to Place }{
+		{Complete, Trash}, {Complete, Trash}, {Trash, Complete}, {Trash, Complete},
+	} {
 		if err := d.Move(key, step.from, step.to); err != nil { // a missing file is not an error
 			t.Fatal(err)
 		}
@@ -201,7 +211,9 @@ func TestKeysGivesOutWhatIsOurs(t *testing.T) {
 		want = append(want, key)
 	}
 	strange := newKey(t)
-	for _, name := range []string{".nfs000000000000", "README", strange[1:], strange + "x", strings.ToUpper(strange), "l" + strange[1:]} {
+	for _, name := range []string{
+		".nfs000000000000", "README", strange[1:], strange + "x", strings.ToUpper(strange), "l" + strange[1:],
+	} {
 		if err := os.WriteFile(filepath.Join(path, string(Complete), name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

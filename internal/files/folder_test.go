@@ -89,7 +89,8 @@ func TestLockIsHeldByOneProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	var locked LockedError
-	if _, err := AcquireLock(path); !errors.As(err, &locked) || !strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
+	if _, err := AcquireLock(path); !errors.As(err, &locked) ||
+		!strings.Contains(err.Error(), fmt.Sprint(cmd.Process.Pid)) {
 		t.Errorf("a second process: %v", err)
 	}
 	if err := cmd.Process.Kill(); err != nil {

@@ -41,7 +41,11 @@ func newVolatile(t *testing.T) *volatile {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = root.Close() })
-	return &volatile{disk: rootDisk{root}, prefix: ".", state: &volatileState{now: map[string]*inode{}, durable: map[string]*inode{}, cuts: func() {}}}
+	return &volatile{
+		disk:   rootDisk{root},
+		prefix: ".",
+		state:  &volatileState{now: map[string]*inode{}, durable: map[string]*inode{}, cuts: func() {}},
+	}
 }
 
 func (v *volatile) at(name string) string { return filepath.Join(v.prefix, name) }

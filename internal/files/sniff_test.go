@@ -83,7 +83,8 @@ func TestScannerKnowsFilesByTheirContent(t *testing.T) {
 				t.Fatalf("refused: %v", err)
 			}
 			sum := sha256.Sum256([]byte(c.content))
-			if s.Kind() != c.kind || s.Size() != int64(len(c.content)) || s.SHA256() != hex.EncodeToString(sum[:]) || string(got) != c.content {
+			if s.Kind() != c.kind || s.Size() != int64(len(c.content)) || s.SHA256() != hex.EncodeToString(sum[:]) ||
+				string(got) != c.content {
 				t.Errorf("%s of %d bytes, %s, %q", s.Kind(), s.Size(), s.SHA256(), got)
 			}
 		})
@@ -100,7 +101,8 @@ func TestScannerStopsAtTheLimit(t *testing.T) {
 		t.Errorf("20 MiB: %d bytes, %v", n, err)
 	}
 	s = NewScanner(file(warranty.MaxFileSize + 1))
-	if n, err := io.Copy(io.Discard, s); n > 20<<20 || codeOf(err) != warranty.BodyTooLarge || codeOf(s.Err()) != warranty.BodyTooLarge {
+	if n, err := io.Copy(io.Discard, s); n > 20<<20 || codeOf(err) != warranty.BodyTooLarge ||
+		codeOf(s.Err()) != warranty.BodyTooLarge {
 		t.Errorf("a byte more: %d bytes, %v, %v", n, err, s.Err())
 	}
 }
@@ -148,12 +150,14 @@ func TestScannerReadsCharactersThatAreSplit(t *testing.T) {
 		if err != nil || string(got) != text || s.Kind() != "text/plain" {
 			t.Errorf("in pieces of %d: %v", size+1, err)
 		}
-		if _, _, err := scan(&pieces{rest: []byte(text[:len(text)-1]), sizes: []byte{size}}); codeOf(err) != warranty.ValidationFailed {
+		_, _, err = scan(&pieces{rest: []byte(text[:len(text)-1]), sizes: []byte{size}})
+		if codeOf(err) != warranty.ValidationFailed {
 			t.Errorf("cut inside its last character, in pieces of %d: %v", size+1, err)
 		}
 	}
 	for _, reader := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
-		if s, got, err := scan(reader(strings.NewReader(text))); err != nil || string(got) != text || s.Size() != int64(len(text)) {
+		if s, got, err := scan(reader(strings.NewReader(text))); err != nil || string(got) != text ||
+			s.Size() != int64(len(text)) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -162,8 +166,10 @@ func TestScannerReadsCharactersThatAreSplit(t *testing.T) {
 // FuzzScanner checks the scanner's promises for any file, and that its result does not
 // depend on the read sizes.
 func FuzzScanner(f *testing.F) {
-	for _, seed := range []string{"", "%PDF-1.7", "\xFF\xD8\xFF", "RIFF....WEBP", "text €", "\xEF\xBB\xBF\n<svg>", "a\xE2\x82", "\f<html>", strings.Repeat(" ", 511) + "<",
-		strings.Repeat("x", 511) + "€", strings.Repeat("x", 512) + "\x00"} {
+	for _, seed := range []string{
+		"", "%PDF-1.7", "\xFF\xD8\xFF", "RIFF....WEBP", "text €", "\xEF\xBB\xBF\n<svg>", "a\xE2\x82", "\f<html>",
+		strings.Repeat(" ", 511) + "<", strings.Repeat("x", 511) + "€", strings.Repeat("x", 512) + "\x00",
+	} {
 		f.Add([]byte(seed), []byte{0}, uint8(3))
 		f.Add([]byte(seed), []byte{200, 0, 7}, uint8(255))
 	}
@@ -186,8 +192,10 @@ func FuzzScanner(f *testing.F) {
 		}
 		sum := sha256.Sum256(content)
 		if whole.Kind() != split.Kind() || whole.SHA256() != hex.EncodeToString(sum[:]) || split.SHA256() != whole.SHA256() ||
-			whole.Size() != int64(len(content)) || split.Size() != whole.Size() || got.Len() != len(content) || len(all) != len(content) {
-			t.Fatalf("whole: %s %d, in pieces: %s %d, of %d", whole.Kind(), whole.Size(), split.Kind(), split.Size(), len(content))
+			whole.Size() != int64(len(content)) || split.Size() != whole.Size() || got.Len() != len(content) ||
+			len(all) != len(content) {
+			t.Fatalf("whole: %s %d, in pieces: %s %d, of %d", whole.Kind(), whole.Size(), split.Kind(), split.Size(),
+				len(content))
 		}
 		switch whole.Kind() {
 		case "application/pdf", "image/jpeg", "image/png", "image/webp":

@@ -32,7 +32,10 @@ func TestClientIP(t *testing.T) {
 		{"neighbour of a proxy", trusted, "192.0.2.8:1", []string{"203.0.113.9"}, "192.0.2.8"},
 		{"right-most untrusted hop", trusted, "10.0.0.1:1", []string{"1.1.1.1, 203.0.113.9, 10.0.0.2"}, "203.0.113.9"},
 		{"forged hop to the left", trusted, "10.0.0.1:1", []string{"10.0.0.9, 203.0.113.9"}, "203.0.113.9"},
-		{"header repeated", trusted, "10.0.0.1:1", []string{"1.1.1.1", "203.0.113.9", "10.0.0.3,10.0.0.2"}, "203.0.113.9"},
+		{
+			"header repeated", trusted, "10.0.0.1:1", []string{"1.1.1.1", "203.0.113.9", "10.0.0.3,10.0.0.2"},
+			"203.0.113.9",
+		},
 		{"all hops trusted", trusted, "10.0.0.1:1", []string{"10.0.0.4, 10.0.0.3", "10.0.0.2"}, "10.0.0.4"},
 		{"malformed hop", trusted, "10.0.0.1:1", []string{"203.0.113.9, nonsense, 10.0.0.2"}, "10.0.0.2"},
 		{"malformed right-most hop", trusted, "10.0.0.1:1", []string{"203.0.113.9, unknown"}, "10.0.0.1"},
@@ -82,7 +85,9 @@ func TestParseProxies(t *testing.T) {
 			t.Errorf("%q: got %s, want %s", s, got, want)
 		}
 	}
-	for _, item := range []string{"*", "10.0.0.0/33", "10.0.0", "10.0.0.1:80", "proxy.example", "fe80::1%eth0", "fe80::%eth0/64", "/8"} {
+	for _, item := range []string{
+		"*", "10.0.0.0/33", "10.0.0", "10.0.0.1:80", "proxy.example", "fe80::1%eth0", "fe80::%eth0/64", "/8",
+	} {
 		_, err := ParseProxies("10.0.0.1, " + item)
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", item)) {
 			t.Errorf("%q: got error %v, want one that names it", item, err)

@@ -63,7 +63,8 @@ func TestFallbackDividesTheLimit(t *testing.T) {
 			}
 		}
 		if passed != want {
-			t.Errorf("with %d of 3 servers without Redis, %d passed of a limit of %d, want %d", down, passed, limit, want)
+			t.Errorf("with %d of 3 servers without Redis, %d passed of a limit of %d, want %d", down, passed, limit,
+				want)
 		}
 		c.advance(probeEvery)
 		for _, r := range servers {

@@ -118,7 +118,8 @@ func TestRedisCountsDownAndResets(t *testing.T) {
 		}
 	}
 	r.client.HSet(t.Context(), redisPrefix+key, "r", redisTime(t, r).UnixMilli()) // the window ends now
-	if w := next(); !w.Allowed || w.Remaining != 2 || !w.Until.Equal(c.now().Add(period)) || w.Reset.Before(first.Reset) {
+	if w := next(); !w.Allowed || w.Remaining != 2 || !w.Until.Equal(c.now().Add(period)) ||
+		w.Reset.Before(first.Reset) {
 		t.Errorf("after the reset: %+v, before it %+v", w, first)
 	}
 	if ttl := r.client.PTTL(t.Context(), redisPrefix+key).Val(); ttl <= 0 || ttl > period {
@@ -189,7 +190,8 @@ func TestRedisURLErrorsHideThePassword(t *testing.T) {
 func startRedis(t *testing.T, addr string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	cmd := exec.Command("redis-server", "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
+		"--dir", t.TempDir())
 	if err := cmd.Start(); err != nil {
 		unavailable(t, "no redis-server to start: "+err.Error())
 	}

@@ -36,7 +36,8 @@ func TestLogHeedsContext(t *testing.T) {
 	var out bytes.Buffer
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := NewLog(slog.New(slog.NewTextHandler(&out, nil))).Send(ctx, hello); !errors.Is(err, context.Canceled) || out.Len() > 0 {
+	if err := NewLog(slog.New(slog.NewTextHandler(&out, nil))).Send(ctx, hello); !errors.Is(err, context.Canceled) ||
+		out.Len() > 0 {
 		t.Errorf("%v %s", err, out.String())
 	}
 }

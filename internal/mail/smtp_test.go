@@ -41,7 +41,9 @@ func TestMessageArrives(t *testing.T) {
 	}
 	after := time.Now()
 	commands, data := srv.got()
-	for _, want := range []string{"EHLO example.com", "MAIL FROM:<warranty@example.com> BODY=8BITMIME\n", "RCPT TO:<ann@example.com>", "QUIT"} {
+	for _, want := range []string{
+		"EHLO example.com", "MAIL FROM:<warranty@example.com> BODY=8BITMIME\n", "RCPT TO:<ann@example.com>", "QUIT",
+	} {
 		if !strings.Contains(commands, want) {
 			t.Errorf("no %q in:\n%s", want, commands)
 		}
@@ -51,14 +53,16 @@ func TestMessageArrives(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, err := got.Header.AddressList("From")
-	if err != nil || len(from) != 1 || *from[0] != (mail.Address{Name: "Warranty Service", Address: "warranty@example.com"}) {
+	if err != nil || len(from) != 1 ||
+		*from[0] != (mail.Address{Name: "Warranty Service", Address: "warranty@example.com"}) {
 		t.Errorf("From: %v %v", from, err)
 	}
 	to, err := got.Header.AddressList("To")
 	if err != nil || len(to) != 1 || to[0].Address != m.To {
 		t.Errorf("To: %v %v", to, err)
 	}
-	if subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject")); err != nil || subject != m.Subject {
+	if subject, err := new(mime.WordDecoder).DecodeHeader(got.Header.Get("Subject")); err != nil ||
+		subject != m.Subject {
 		t.Errorf("Subject: %q %v", subject, err)
 	}
 	if date, err := got.Header.Date(); err != nil || date.Before(before) || date.After(after) {
@@ -101,7 +105,8 @@ func TestAddressBeyondASCII(t *testing.T) {
 	if err := sender(t, "smtp://"+srv.addr).Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
-	if commands, _ := srv.got(); !strings.Contains(commands, " SMTPUTF8") || !strings.Contains(commands, "<jürgen@example.com>") {
+	if commands, _ := srv.got(); !strings.Contains(commands, " SMTPUTF8") ||
+		!strings.Contains(commands, "<jürgen@example.com>") {
 		t.Errorf("not announced:\n%s", commands)
 	}
 }
@@ -117,7 +122,8 @@ func TestServerRefuses(t *testing.T) {
 }
 
 func TestRudeGoodbyeIsNoError(t *testing.T) {
-	srv := (&server{answers: map[string]string{"QUIT": "421 out of here", "RSET": "500 what", "NOOP": "500 what"}}).start(t)
+	answers := map[string]string{"QUIT": "421 out of here", "RSET": "500 what", "NOOP": "500 what"}
+	srv := (&server{answers: answers}).start(t)
 	if err := sender(t, "smtp://"+srv.addr).Send(t.Context(), hello); err != nil {
 		t.Errorf("the mail was taken, yet: %v", err)
 	}
@@ -206,13 +212,18 @@ func TestNewSMTP(t *testing.T) {
 			t.Errorf("%s: %s %v", c.url, s.addr(), s.policy)
 		}
 	}
-	for _, raw := range []string{"", "mail.example.com", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h", "smtp://:hunter2@h",
-		"smtp://u:hunter2@h:0", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:99999", "smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x", "smtp://u:hunter2%zz@h"} {
+	for _, raw := range []string{
+		"", "mail.example.com", "http://u:hunter2@h", "smtp://", "smtp://u:hunter2@", "smtp://u@h",
+		"smtp://:hunter2@h", "smtp://u:hunter2@h:0", "smtp://u:hunter2@h:x", "smtp://u:hunter2@h:99999",
+		"smtp://u:hunter2@h/x", "smtp://u:hunter2@h?x", "smtp://u:hunter2%zz@h",
+	} {
 		if _, err := ParseServer(raw); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v", raw, err)
 		}
 	}
-	for _, from := range []string{"", "a", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "\"x\ry\" <a@b.example>"} {
+	for _, from := range []string{
+		"", "a", "a@b.example, c@d.example", "a@b.example\r\nBcc: c@d.example", "\"x\ry\" <a@b.example>",
+	} {
 		if _, err := ParseFrom(from); err == nil {
 			t.Errorf("from %q is taken", from)
 		}
@@ -221,7 +232,8 @@ func TestNewSMTP(t *testing.T) {
 
 func TestPasswordIsNotPrinted(t *testing.T) {
 	sent := base64.StdEncoding.EncodeToString([]byte("\x00me\x00hun\"ter2"))
-	srv := (&server{auth: "PLAIN", answers: map[string]string{"AUTH": "535-hun\"ter2 is wrong\r\n535 and so is " + sent}}).start(t)
+	answers := map[string]string{"AUTH": "535-hun\"ter2 is wrong\r\n535 and so is " + sent}
+	srv := (&server{auth: "PLAIN", answers: answers}).start(t)
 	s := sender(t, "smtp://me:hun%22ter2@"+srv.addr)
 	err := s.Send(t.Context(), hello)
 	if err == nil || !strings.Contains(err.Error(), "535") || strings.ContainsAny(err.Error(), "\r\n") {

@@ -34,7 +34,10 @@ func TestLoopbackNeedsNoKnownSigner(t *testing.T) {
 }
 
 func TestLoopbackWithoutTLSSignsIn(t *testing.T) {
-	for auth, want := range map[string]string{"PLAIN": plain, "LOGIN": "LOGIN " + base64.StdEncoding.EncodeToString([]byte("hunter2"))} {
+	for auth, want := range map[string]string{
+		"PLAIN": plain,
+		"LOGIN": "LOGIN " + base64.StdEncoding.EncodeToString([]byte("hunter2")),
+	} {
 		srv := (&server{auth: auth}).start(t)
 		if err := sender(t, "smtp://me:hunter2@"+srv.addr).Send(t.Context(), hello); err != nil {
 			t.Errorf("%s: %v", auth, err)
@@ -104,7 +107,9 @@ func TestTLSCanBeSwitchedOff(t *testing.T) {
 			t.Errorf("got:\n%s", commands)
 		}
 	}
-	for _, address := range []string{"smtps://mail.example.com?tls=off", "smtp://mail.example.com?tls=on", "smtp://mail.example.com?tls=off&x=y"} {
+	for _, address := range []string{
+		"smtps://mail.example.com?tls=off", "smtp://mail.example.com?tls=on", "smtp://mail.example.com?tls=off&x=y",
+	} {
 		if _, err := ParseServer(address); err == nil {
 			t.Errorf("%s is accepted", address)
 		}

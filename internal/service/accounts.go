@@ -60,7 +60,8 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	return session.Session, err
 }
 
-var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed, "Sign-up is closed. Ask the administrator for an account.")
+var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed,
+	"Sign-up is closed. Ask the administrator for an account.")
 
 // refuseClosed rejects a registration early. The transaction checks again, because two
 // first registrations can run at once.
@@ -92,7 +93,9 @@ func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) e
 // VerifyEmail verifies the principal's address with an emailed code and links the
 // records that name it as the seller's. It requires a session of the account, so that
 // reading the mailbox is not enough to verify an account that someone else registered.
-func (s *Service) VerifyEmail(ctx context.Context, p warranty.Principal, in warranty.VerifyEmail) (warranty.User, error) {
+func (s *Service) VerifyEmail(
+	ctx context.Context, p warranty.Principal, in warranty.VerifyEmail,
+) (warranty.User, error) {
 	var user warranty.User
 	if err := in.Check(); err != nil {
 		return user, err
@@ -135,7 +138,9 @@ func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Doo
 }
 
 // SendVerification emails a new code to the principal's address, unless it is verified.
-func (s *Service) SendVerification(ctx context.Context, p warranty.Principal, _ warranty.SendVerification) (warranty.None, error) {
+func (s *Service) SendVerification(
+	ctx context.Context, p warranty.Principal, _ warranty.SendVerification,
+) (warranty.None, error) {
 	if err := s.throttleCode(ctx, p, store.ForVerification, p.User.Email); err != nil {
 		return warranty.None{}, err
 	}
@@ -217,13 +222,17 @@ func (n newCode) insert(tx *store.Tx) error {
 }
 
 // GetAccount returns the principal's account.
-func (s *Service) GetAccount(ctx context.Context, p warranty.Principal, _ warranty.GetAccount) (warranty.Account, error) {
+func (s *Service) GetAccount(
+	ctx context.Context, p warranty.Principal, _ warranty.GetAccount,
+) (warranty.Account, error) {
 	a, err := s.Store.Account(ctx, p.User.ID)
 	return warranty.Account{User: a.User, Mails: a.Mails}, err
 }
 
 // UpdateAccount changes the principal's name and email settings.
-func (s *Service) UpdateAccount(ctx context.Context, p warranty.Principal, in warranty.UpdateAccount) (warranty.Account, error) {
+func (s *Service) UpdateAccount(
+	ctx context.Context, p warranty.Principal, in warranty.UpdateAccount,
+) (warranty.Account, error) {
 	var changed warranty.Account
 	if err := in.Check(); err != nil {
 		return changed, err

@@ -8,7 +8,9 @@ import (
 )
 
 // ListClaims lists the claims that the principal can see.
-func (s *Service) ListClaims(ctx context.Context, p warranty.Principal, in warranty.ListClaims) (warranty.Page[warranty.Claim], error) {
+func (s *Service) ListClaims(
+	ctx context.Context, p warranty.Principal, in warranty.ListClaims,
+) (warranty.Page[warranty.Claim], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Claim]{}, err
 	}

@@ -66,7 +66,8 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		return warranty.Principal{}, err
 	}
 	if !s.Now().Before(c.ExpiresAt) {
-		return warranty.Principal{}, warranty.Refuse(warranty.SessionExpired, "Your session has expired. Sign in again.")
+		return warranty.Principal{}, warranty.Refuse(warranty.SessionExpired,
+			"Your session has expired. Sign in again.")
 	}
 	return warranty.Principal{
 		User:         c.User,
@@ -97,7 +98,9 @@ func earliest(t time.Time, other *time.Time) time.Time {
 }
 
 // GetAuthStatus describes the principal.
-func (s *Service) GetAuthStatus(_ context.Context, p warranty.Principal, _ warranty.GetAuthStatus) (warranty.AuthStatus, error) {
+func (s *Service) GetAuthStatus(
+	_ context.Context, p warranty.Principal, _ warranty.GetAuthStatus,
+) (warranty.AuthStatus, error) {
 	status := warranty.AuthStatus{
 		User:               p.User,
 		Credential:         "session",

@@ -160,12 +160,18 @@ var endings = []ending{
 		return err
 	}},
 	{"disable token", true, func(w *world, s *storm) error { return w.Service.DisableUser(ctx, s.owner.User.Email) }},
-	{"disable session", false, func(w *world, s *storm) error { return w.Service.DisableUser(ctx, s.owner.User.Email) }},
+	{
+		"disable session", false,
+		func(w *world, s *storm) error { return w.Service.DisableUser(ctx, s.owner.User.Email) },
+	},
 	{"sign out", false, func(w *world, s *storm) error {
 		_, err := w.Service.SignOut(ctx, s.by, warranty.SignOut{})
 		return err
 	}},
-	{"sign out everywhere", false, func(w *world, s *storm) error { return w.Service.SignOutEverywhere(ctx, s.owner.Principal) }},
+	{
+		"sign out everywhere", false,
+		func(w *world, s *storm) error { return w.Service.SignOutEverywhere(ctx, s.owner.Principal) },
+	},
 }
 
 // storm is a set of writers that use one credential continuously until it is rejected.

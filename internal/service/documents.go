@@ -14,7 +14,9 @@ import (
 )
 
 // ListDocuments lists the metadata of the documents that the principal can see.
-func (s *Service) ListDocuments(ctx context.Context, p warranty.Principal, in warranty.ListDocuments) (warranty.Page[warranty.Document], error) {
+func (s *Service) ListDocuments(
+	ctx context.Context, p warranty.Principal, in warranty.ListDocuments,
+) (warranty.Page[warranty.Document], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Document]{}, err
 	}
@@ -23,7 +25,9 @@ func (s *Service) ListDocuments(ctx context.Context, p warranty.Principal, in wa
 }
 
 // GetDocument returns the metadata of a document that the principal can see.
-func (s *Service) GetDocument(ctx context.Context, p warranty.Principal, in warranty.GetDocument) (warranty.Document, error) {
+func (s *Service) GetDocument(
+	ctx context.Context, p warranty.Principal, in warranty.GetDocument,
+) (warranty.Document, error) {
 	return s.Store.Document(ctx, p.User.ID, in.ID)
 }
 
@@ -109,7 +113,8 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 	var message string
 	switch {
 	case uploaded+size > s.StorageLimit:
-		message = fmt.Sprintf("Your storage limit is %d MiB, and this file would exceed it. Delete documents that you no longer need.",
+		message = fmt.Sprintf(
+			"Your storage limit is %d MiB, and this file would exceed it. Delete documents that you no longer need.",
 			s.StorageLimit>>20)
 	case uploaded+kept+size > 2*s.StorageLimit:
 		// Files of deleted documents are kept for a day. Without this limit, uploading and
@@ -223,7 +228,9 @@ func (s *Service) missing(ctx context.Context, p warranty.Principal, id warranty
 // DeleteDocument deletes a document. Its uploader and the warranty's owner can. The file
 // is kept for a day, so that a backup that copies the database first and the files
 // later contains the file of every document.
-func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in warranty.DeleteDocument) (warranty.None, error) {
+func (s *Service) DeleteDocument(
+	ctx context.Context, p warranty.Principal, in warranty.DeleteDocument,
+) (warranty.None, error) {
 	now := s.now()
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
@@ -232,7 +239,8 @@ func (s *Service) DeleteDocument(ctx context.Context, p warranty.Principal, in w
 			return err
 		}
 		if f.Uploader != p.User.ID && !f.Roles.Has(warranty.Owner) {
-			return warranty.Refuse(warranty.RoleNotAllowed, "Only the uploader or the warranty's owner can delete this document.")
+			return warranty.Refuse(warranty.RoleNotAllowed,
+				"Only the uploader or the warranty's owner can delete this document.")
 		}
 		deleted.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
 		if err := tx.DeleteDocument(f.Document, now); err != nil {

@@ -28,7 +28,8 @@ const (
 		"Set --data to the same folder on every replica. " +
 		"Only if the other folder is lost for good, start once with --adopt-files; " +
 		"documents whose file is not in this folder then return 410."
-	otherDatabase = "The files folder now belongs to another database. Use another --data, or start once with --adopt-files."
+	otherDatabase = "The files folder now belongs to another database. " +
+		"Use another --data, or start once with --adopt-files."
 )
 
 // ForeignFolderError rejects a folder that contains the files of another database.
@@ -173,7 +174,8 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 	case refuseFolder:
 		reason := fmt.Sprintf("the folder %s belongs to another database", s.Files.Path())
 		if facts.missing || facts.damaged {
-			reason = fmt.Sprintf("the folder %s contains files of another database: only %d of its %d files are known to this one",
+			reason = fmt.Sprintf(
+				"the folder %s contains files of another database: only %d of its %d files are known to this one",
 				s.Files.Path(), facts.known, facts.files)
 		}
 		return ForeignFolderError{reason}
@@ -181,8 +183,8 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 		s.setFolderError(otherFolder)
 	case bindFolder:
 		if facts.adopt {
-			s.Log.Warn("adopted the files folder; documents whose file is not in it return 410", "folder", s.Files.Path(),
-				"files", facts.files, "known", facts.known)
+			s.Log.Warn("adopted the files folder; documents whose file is not in it return 410",
+				"folder", s.Files.Path(), "files", facts.files, "known", facts.known)
 		}
 	}
 	return nil

@@ -63,7 +63,8 @@ func (w *world) plant(place files.Place, count int) (keys []string) {
 func (w *world) in(place files.Place) int {
 	w.T.Helper()
 	count := 0
-	if err := w.Service.Files.Keys(place, 100, func(keys []string) error { count += len(keys); return nil }); err != nil {
+	if err := w.Service.Files.Keys(place, 100,
+		func(keys []string) error { count += len(keys); return nil }); err != nil {
 		w.T.Fatal(err)
 	}
 	return count
@@ -159,7 +160,8 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 				if after, _ := os.ReadFile(filepath.Join(w.Folder, "id")); string(after) != string(before) {
 					t.Errorf("the id became %q", after)
 				}
-				if _, err := s.StoreFile(strings.NewReader("text")); got == unready && codeOf(err) != warranty.Unavailable {
+				if _, err := s.StoreFile(strings.NewReader("text")); got == unready &&
+					codeOf(err) != warranty.Unavailable {
 					t.Errorf("a file was taken into the wrong folder: %v", err)
 				}
 				return
@@ -267,8 +269,9 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		check()
-		if a := w.Must(503, request{Method: "GET", Path: "/readyz"}); !strings.Contains(a.Body, "belongs to another database") {
-			t.Error(a.Body)
+		ready := w.Must(503, request{Method: "GET", Path: "/readyz"})
+		if !strings.Contains(ready.Body, "belongs to another database") {
+			t.Error(ready.Body)
 		}
 		w.plant(files.Complete, 1)
 		w.sweepFor(48 * time.Hour)

@@ -71,7 +71,8 @@ var (
 // passwordHash is the hash of the password of all users; hashing is slow.
 func passwordHash(t testing.TB, w *world) string {
 	hashed.Do(func() {
-		u, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "First", Email: "first@people.example", Password: servertest.Password})
+		u, err := w.Service.AddUser(context.Background(),
+			warranty.Register{Name: "First", Email: "first@people.example", Password: servertest.Password})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +95,13 @@ type person struct {
 func (w *world) person(name string, verified bool) person {
 	w.T.Helper()
 	id, now := w.Service.NewID(), w.Clock.Now().UTC().Truncate(time.Microsecond)
-	u := warranty.User{ID: id, Name: name, Email: fmt.Sprintf("%s.%x@people.example", strings.ToLower(name), id[8:]), EmailVerified: verified, CreatedAt: now}
+	u := warranty.User{
+		ID:            id,
+		Name:          name,
+		Email:         fmt.Sprintf("%s.%x@people.example", strings.ToLower(name), id[8:]),
+		EmailVerified: verified,
+		CreatedAt:     now,
+	}
 	w.write(func(tx *store.Tx) error { return tx.InsertUser(u, w.password) })
 	return w.session(u, 12*time.Hour)
 }
@@ -103,8 +110,11 @@ func (w *world) person(name string, verified bool) person {
 func (w *world) session(u warranty.User, lifetime time.Duration) person {
 	w.T.Helper()
 	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
-	p := person{session: secret(w.T, warranty.SessionSecret), Principal: warranty.Principal{User: u, Credential: warranty.BySession, CredentialID: w.Service.NewID(),
-		Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI}}
+	p := person{
+		session: secret(w.T, warranty.SessionSecret),
+		Principal: warranty.Principal{User: u, Credential: warranty.BySession, CredentialID: w.Service.NewID(),
+			Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI},
+	}
 	w.write(func(tx *store.Tx) error {
 		return tx.InsertSession(p.CredentialID, u.ID, warranty.HashSecret(p.session), now, p.ExpiresAt)
 	})
@@ -112,12 +122,22 @@ func (w *world) session(u warranty.User, lifetime time.Duration) person {
 }
 
 // token inserts an integration token directly, so that it can be expired or revoked.
-func (w *world) token(u warranty.User, scopes warranty.Scopes, lifetime time.Duration, revoked bool) (key string, id warranty.ID) {
+func (w *world) token(
+	u warranty.User, scopes warranty.Scopes, lifetime time.Duration, revoked bool,
+) (key string, id warranty.ID) {
 	w.T.Helper()
 	key, id = secret(w.T, warranty.TokenSecret), w.Service.NewID()
 	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
 	w.write(func(tx *store.Tx) error {
-		t := warranty.Token{ID: id, Name: id.String(), Prefix: key[:warranty.PrefixLength], Scopes: scopes, RateLimitPerMinute: 1_000_000, ExpiresAt: now.Add(lifetime), CreatedAt: now}
+		t := warranty.Token{
+			ID:                 id,
+			Name:               id.String(),
+			Prefix:             key[:warranty.PrefixLength],
+			Scopes:             scopes,
+			RateLimitPerMinute: 1_000_000,
+			ExpiresAt:          now.Add(lifetime),
+			CreatedAt:          now,
+		}
 		if err := tx.InsertToken(u.ID, t, warranty.HashSecret(key)); err != nil || !revoked {
 			return err
 		}
@@ -193,9 +213,11 @@ func (w *world) number(question string, args ...any) (n int64) {
 func (w *world) tables() []string {
 	w.T.Helper()
 	if w.postgres {
-		return w.strings(`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%'`)
+		return w.strings(
+			`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT LIKE 'goose%'`)
 	}
-	return w.strings(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
+	return w.strings(
+		`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%'`)
 }
 
 // snapshot returns a hash of every table by name.
@@ -282,7 +304,12 @@ func changed(before, after map[string]string) (tables []string) {
 // record creates a warranty without HTTP.
 func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 	w.T.Helper()
-	made, err := w.Service.CreateWarranty(context.Background(), p.Principal, warranty.CreateWarranty{ProductName: "Kettle", StartDate: date("2020-01-01"), EndDate: date("2099-12-31"), SellerEmail: sellerEmail})
+	made, err := w.Service.CreateWarranty(context.Background(), p.Principal, warranty.CreateWarranty{
+		ProductName: "Kettle",
+		StartDate:   date("2020-01-01"),
+		EndDate:     date("2099-12-31"),
+		SellerEmail: sellerEmail,
+	})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -292,7 +319,8 @@ func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 // transfer transfers a warranty from its owner to another user.
 func (w *world) transfer(id warranty.ID, from, to person) {
 	w.T.Helper()
-	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal, warranty.OfferTransfer{ID: id, Email: to.User.Email})
+	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal,
+		warranty.OfferTransfer{ID: id, Email: to.User.Email})
 	if err == nil {
 		_, err = w.Service.AcceptTransfer(context.Background(), to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	}
@@ -304,7 +332,12 @@ func (w *world) transfer(id warranty.ID, from, to person) {
 // claim files a claim on a warranty of the user.
 func (w *world) claim(p person, id warranty.ID) warranty.Claim {
 	w.T.Helper()
-	c, err := w.Service.FileClaim(context.Background(), p.Principal, warranty.FileClaim{WarrantyID: id, Type: warranty.Repair, Description: "It broke.", IncidentDate: date("2024-05-17")})
+	c, err := w.Service.FileClaim(context.Background(), p.Principal, warranty.FileClaim{
+		WarrantyID:   id,
+		Type:         warranty.Repair,
+		Description:  "It broke.",
+		IncidentDate: date("2024-05-17"),
+	})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -317,7 +350,8 @@ func (w *world) upload(p person, id warranty.ID, name string) (warranty.Document
 	if err != nil {
 		return warranty.Document{}, err
 	}
-	return w.Service.UploadDocument(context.Background(), p.Principal, stored, warranty.UploadDocument{WarrantyID: id, Type: warranty.Receipt, FileName: name})
+	return w.Service.UploadDocument(context.Background(), p.Principal, stored,
+		warranty.UploadDocument{WarrantyID: id, Type: warranty.Receipt, FileName: name})
 }
 
 func (w *world) document(p person, id warranty.ID) warranty.Document {

@@ -27,7 +27,9 @@ func (s *Service) event(
 }
 
 // ListHistory lists the events of a warranty that the principal can see.
-func (s *Service) ListHistory(ctx context.Context, p warranty.Principal, in warranty.ListHistory) (warranty.Page[warranty.Event], error) {
+func (s *Service) ListHistory(
+	ctx context.Context, p warranty.Principal, in warranty.ListHistory,
+) (warranty.Page[warranty.Event], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Event]{}, err
 	}

@@ -57,9 +57,11 @@ func imported(t *testing.T, text string, im sheet.Import) (sheet.Counts, error) 
 func (w *world) all(p person) []warranty.Warranty {
 	w.T.Helper()
 	var list []warranty.Warranty
-	pages := sheet.Pager{List: func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
-		return w.Service.ListWarranties(ctx, p.Principal, in)
-	}}
+	pages := sheet.Pager{
+		List: func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+			return w.Service.ListWarranties(ctx, p.Principal, in)
+		},
+	}
 	for {
 		page, err := pages.Next(w.T.Context())
 		if err != nil {
@@ -98,8 +100,11 @@ func (w *world) contents(p person) []string {
 		return *s
 	}
 	for _, r := range w.all(p) {
-		list = append(list, fmt.Sprintf("%q", []string{r.ProductName, text(r.Description), text(r.SerialNumber), text(r.ExternalID), text(r.Category), text(r.Supplier),
-			text(r.SellerName), text(r.SellerEmail), r.StartDate.String(), r.EndDate.String(), r.Status.String()}))
+		list = append(list, fmt.Sprintf("%q", []string{
+			r.ProductName, text(r.Description), text(r.SerialNumber), text(r.ExternalID), text(r.Category),
+			text(r.Supplier), text(r.SellerName), text(r.SellerEmail), r.StartDate.String(), r.EndDate.String(),
+			r.Status.String(),
+		}))
 	}
 	slices.Sort(list)
 	return list
@@ -113,9 +118,16 @@ func (w *world) fillRandomly(p person, n int, seed uint64) {
 	today := warranty.DateOf(w.Clock.Now())
 	for i := range n {
 		start := today + warranty.Date(random.IntN(2000)-1000)
-		in := warranty.CreateWarranty{ProductName: pick("Kettle", "=Pan", "'Pot'", "Ofen, groß", "a\"b", "ケトル"), StartDate: start, EndDate: start + warranty.Date(random.IntN(900)),
-			Description: pick("", "One.\nTwo.", "-1", "x;y"), Category: pick("", "Kitchen", "+x"), Supplier: pick("", "Makro", "@x"), SellerName: pick("", "Shop"),
-			SellerEmail: pick("", "shop@people.example")}
+		in := warranty.CreateWarranty{
+			ProductName: pick("Kettle", "=Pan", "'Pot'", "Ofen, groß", "a\"b", "ケトル"),
+			StartDate:   start,
+			EndDate:     start + warranty.Date(random.IntN(900)),
+			Description: pick("", "One.\nTwo.", "-1", "x;y"),
+			Category:    pick("", "Kitchen", "+x"),
+			Supplier:    pick("", "Makro", "@x"),
+			SellerName:  pick("", "Shop"),
+			SellerEmail: pick("", "shop@people.example"),
+		}
 		switch random.IntN(3) {
 		case 0:
 			in.SerialNumber = fmt.Sprintf("S-%d", random.IntN(n))
@@ -130,7 +142,8 @@ func (w *world) fillRandomly(p person, n int, seed uint64) {
 			w.T.Fatal(err)
 		}
 		for _, status := range [][]warranty.Status{nil, nil, {warranty.Void}, {warranty.Cancelled}, {warranty.Void, warranty.Active}}[random.IntN(5)] {
-			if _, err := w.Service.UpdateWarranty(w.T.Context(), p.Principal, warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
+			if _, err := w.Service.UpdateWarranty(w.T.Context(), p.Principal,
+				warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
 				w.T.Fatal(err)
 			}
 		}
@@ -149,7 +162,8 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 			if err != nil || preview.ToCreate != 60 {
 				t.Fatalf("%+v %v", preview, err)
 			}
-			if counts, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil || counts.Created != 60 {
+			if counts, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil ||
+				counts.Created != 60 {
 				t.Fatalf("%+v %v", counts, err)
 			}
 			if got, want := w.contents(to), w.contents(from); !slices.Equal(got, want) {
@@ -163,7 +177,8 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 				if err != nil || preview.ToCreate != 0 || preview.AlreadyImported+preview.LooksImported != 60 {
 					t.Errorf("a preview of the same: %+v %v", preview, err)
 				}
-				if counts, err := imported(t, text, sheet.Import{Service: w.importing(p)}); err != nil || counts.Created != 0 || len(w.all(p)) != 60 {
+				counts, err := imported(t, text, sheet.Import{Service: w.importing(p)})
+				if err != nil || counts.Created != 0 || len(w.all(p)) != 60 {
 					t.Errorf("again: %+v %v", counts, err)
 				}
 			}
@@ -232,7 +247,8 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 		ctx, from, to := t.Context(), w.person("From", true), w.person("To", true)
 		made := w.record(from, "")
 		void, active := warranty.Void, warranty.Active
-		if _, err := w.Service.UpdateWarranty(ctx, from.Principal, warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil {
+		if _, err := w.Service.UpdateWarranty(ctx, from.Principal,
+			warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil {
 			t.Fatal(err)
 		}
 		text := w.exported(from)
@@ -240,11 +256,14 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		copied := w.all(to)[0]
-		history, err := w.Service.ListHistory(ctx, to.Principal, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: copied.ID})
-		if err != nil || len(history.Data) != 2 || history.Data[0].Changes[0].Field != "status" || copied.ReferenceNumber == made.ReferenceNumber {
+		history, err := w.Service.ListHistory(ctx, to.Principal,
+			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: copied.ID})
+		if err != nil || len(history.Data) != 2 || history.Data[0].Changes[0].Field != "status" ||
+			copied.ReferenceNumber == made.ReferenceNumber {
 			t.Fatalf("%+v %v", history.Data, err)
 		}
-		if _, err := w.Service.UpdateWarranty(ctx, to.Principal, warranty.UpdateWarranty{ID: copied.ID, Status: &active}); err != nil {
+		if _, err := w.Service.UpdateWarranty(ctx, to.Principal,
+			warranty.UpdateWarranty{ID: copied.ID, Status: &active}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil {
@@ -267,7 +286,8 @@ func TestReimports(t *testing.T) {
 			t.Helper()
 			im.Service = w.importing(olga)
 			got, err := imported(t, text, im)
-			if err != nil || got.Created != created || got.AlreadyImported != existing || got.LooksImported != looks || len(w.all(olga)) != total {
+			if err != nil || got.Created != created || got.AlreadyImported != existing || got.LooksImported != looks ||
+				len(w.all(olga)) != total {
 				t.Errorf("%s: %+v, %d records, %v", what, got, len(w.all(olga)), err)
 			}
 		}
@@ -281,7 +301,8 @@ func TestReimports(t *testing.T) {
 		expect("wanted twice", text, sheet.Import{AllowDuplicates: true}, 4, 1, 0, 10)
 		for _, r := range w.all(olga) {
 			if r.ProductName == "Pot" || r.SerialNumber != nil {
-				if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: r.ID}); err != nil {
+				if _, err := w.Service.DeleteWarranty(ctx, olga.Principal,
+					warranty.DeleteWarranty{ID: r.ID}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -295,7 +316,8 @@ func TestReimports(t *testing.T) {
 		expect("after all were deleted, within the day", text, sheet.Import{}, 5, 0, 0, 5)
 		// A later warranty for an existing product is another record, wherever it is in
 		// the sheet.
-		expect("one more cover", strings.Replace(text, "Kettle,", "Kettle,2028-01-02,2029-01-01,S-1,,\nKettle,", 1), sheet.Import{}, 1, 3, 2, 6)
+		expect("one more cover", strings.Replace(text, "Kettle,", "Kettle,2028-01-02,2029-01-01,S-1,,\nKettle,", 1),
+			sheet.Import{}, 1, 3, 2, 6)
 		// Two concurrent imports create each record once.
 		nils := w.person("Nils", true)
 		counts, errs := make([]sheet.Counts, 4), make([]error, 4)

@@ -25,9 +25,22 @@ func TestListsAndReadsAgree(t *testing.T) {
 			for range 3 {
 				s.newcomer()
 			}
-			steps := map[string]func(){"create": s.create, "create again": s.create, "update": s.update, "delete": s.delete, "verify": s.verify, "transfer": s.transfer,
-				"file": s.file, "move": s.move, "upload": s.upload, "remove": s.remove}
-			names := []string{"create", "create again", "update", "update", "delete", "verify", "transfer", "file", "move", "upload", "upload", "remove"}
+			steps := map[string]func(){
+				"create":       s.create,
+				"create again": s.create,
+				"update":       s.update,
+				"delete":       s.delete,
+				"verify":       s.verify,
+				"transfer":     s.transfer,
+				"file":         s.file,
+				"move":         s.move,
+				"upload":       s.upload,
+				"remove":       s.remove,
+			}
+			names := []string{
+				"create", "create again", "update", "update", "delete", "verify", "transfer", "file", "move", "upload",
+				"upload", "remove",
+			}
 			s.create()
 			for range rapid.IntRange(3, 14).Draw(t, "steps") {
 				steps[rapid.SampledFrom(names).Draw(t, "step")]()
@@ -128,7 +141,11 @@ func (s *story) today() warranty.Date { return warranty.DateOf(s.world.Clock.Now
 func (s *story) create() {
 	a := s.anActor()
 	start := s.day("start", s.today())
-	in := warranty.CreateWarranty{ProductName: s.text("product"), StartDate: start, EndDate: max(start, s.day("end", s.today()))}
+	in := warranty.CreateWarranty{
+		ProductName: s.text("product"),
+		StartDate:   start,
+		EndDate:     max(start, s.day("end", s.today())),
+	}
 	if rapid.Bool().Draw(s.T, "for life") {
 		in.EndDate = warranty.Lifetime
 	}
@@ -211,14 +228,16 @@ func (s *story) delete() {
 
 func (s *story) verify() {
 	a := s.anActor()
-	_, err := s.world.Service.VerifyEmail(ctx, a.Principal, warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
+	_, err := s.world.Service.VerifyEmail(ctx, a.Principal,
+		warranty.VerifyEmail{Code: s.world.code(a.User, store.ForVerification)})
 	s.must(err)
 	a.verified = true
 }
 
 func (s *story) transfer() {
 	r, to := s.someRecord(), s.anActor()
-	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal, warranty.OfferTransfer{ID: r.ID, Email: to.User.Email})
+	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal,
+		warranty.OfferTransfer{ID: r.ID, Email: to.User.Email})
 	if r.deleted {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("offered after it was deleted: %v", err)
@@ -239,7 +258,12 @@ func (s *story) file() {
 	if r.deleted || r.Standing != warranty.Active || r.StartDate > s.today() {
 		return
 	}
-	c, err := s.world.Service.FileClaim(ctx, r.owner.Principal, warranty.FileClaim{WarrantyID: r.ID, Type: warranty.Repair, Description: "It broke.", IncidentDate: r.StartDate})
+	c, err := s.world.Service.FileClaim(ctx, r.owner.Principal, warranty.FileClaim{
+		WarrantyID:   r.ID,
+		Type:         warranty.Repair,
+		Description:  "It broke.",
+		IncidentDate: r.StartDate,
+	})
 	s.must(err)
 	s.claims = append(s.claims, &modelClaim{id: c.ID, on: r, status: c.Status})
 }
@@ -249,7 +273,8 @@ func (s *story) move() {
 		return
 	}
 	c, a := rapid.SampledFrom(s.claims).Draw(s.T, "claim"), s.anActor()
-	to := rapid.SampledFrom([]warranty.ClaimStatus{warranty.UnderReview, warranty.Approved, warranty.InProgress, warranty.Withdrawn}).Draw(s.T, "to")
+	statuses := []warranty.ClaimStatus{warranty.UnderReview, warranty.Approved, warranty.InProgress, warranty.Withdrawn}
+	to := rapid.SampledFrom(statuses).Draw(s.T, "to")
 	moved, err := s.world.Service.MoveClaim(ctx, a.Principal, warranty.MoveClaim{ID: c.id, Status: to})
 	if c.on.roles(a) == (warranty.Roles{}) {
 		if codeOf(err) != warranty.NotFound {
@@ -267,7 +292,8 @@ func (s *story) move() {
 
 func (s *story) upload() {
 	r, a := s.someRecord(), s.anActor()
-	name := rapid.SampledFrom([]string{"receipt.txt", "RECEIPT.txt", "Ünï.txt", "100% a_b.txt", "日本.txt"}).Draw(s.T, "name")
+	names := []string{"receipt.txt", "RECEIPT.txt", "Ünï.txt", "100% a_b.txt", "日本.txt"}
+	name := rapid.SampledFrom(names).Draw(s.T, "name")
 	d, err := s.world.upload(a.person, r.ID, name)
 	if r.roles(a) == (warranty.Roles{}) {
 		if codeOf(err) != warranty.NotFound {
@@ -302,12 +328,19 @@ func (s *story) remove() {
 
 // pages reads all pages of a list and checks that it matches its total, is sorted
 // newest first and has no duplicates.
-func pages[T any](s *story, limit int, page func(warranty.Paging) (warranty.Page[T], error), id func(T) warranty.ID) (list []T) {
+func pages[T any](
+	s *story, limit int, page func(warranty.Paging) (warranty.Page[T], error), id func(T) warranty.ID,
+) (list []T) {
 	for n := 1; ; n++ {
 		got, err := page(warranty.Paging{Page: n, Limit: limit})
 		s.must(err)
 		list = append(list, got.Data...)
-		want := warranty.Pagination{Page: n, Limit: limit, Total: got.Pagination.Total, TotalPages: (got.Pagination.Total + int64(limit) - 1) / int64(limit)}
+		want := warranty.Pagination{
+			Page:       n,
+			Limit:      limit,
+			Total:      got.Pagination.Total,
+			TotalPages: (got.Pagination.Total + int64(limit) - 1) / int64(limit),
+		}
 		if got.Pagination != want {
 			s.Fatalf("page %d says %+v", n, got.Pagination)
 		}
@@ -329,7 +362,8 @@ func pages[T any](s *story, limit int, page func(warranty.Paging) (warranty.Page
 
 // contains is how q matches: anywhere, ignoring case.
 func contains(q string, in ...string) bool {
-	return slices.ContainsFunc(in, func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q)) })
+	return slices.ContainsFunc(in,
+		func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q)) })
 }
 
 // shown is the status that the contract derives from the dates.
@@ -386,10 +420,15 @@ func (s *story) filter() (in warranty.ListWarranties) {
 func (s *story) checkWarranties(a *actor) {
 	for _, in := range []warranty.ListWarranties{{}, s.filter(), s.filter()} {
 		today := s.today()
-		list := pages(s, rapid.IntRange(1, 4).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Warranty], error) {
-			in.Paging = p
-			return s.world.Service.ListWarranties(ctx, a.Principal, in)
-		}, warranty.Warranty.RecordID)
+		list := pages(
+			s,
+			rapid.IntRange(1, 4).Draw(s.T, "limit"),
+			func(p warranty.Paging) (warranty.Page[warranty.Warranty], error) {
+				in.Paging = p
+				return s.world.Service.ListWarranties(ctx, a.Principal, in)
+			},
+			warranty.Warranty.RecordID,
+		)
 		listed := map[warranty.ID]warranty.Warranty{}
 		for _, w := range list {
 			listed[w.ID] = w
@@ -397,18 +436,21 @@ func (s *story) checkWarranties(a *actor) {
 		for _, r := range s.records {
 			got, err := s.world.Service.GetWarranty(ctx, a.Principal, warranty.GetWarranty{ID: r.ID})
 			roles := r.roles(a)
-			if seen := err == nil; seen != (roles != (warranty.Roles{})) || err != nil && codeOf(err) != warranty.NotFound {
+			if seen := err == nil; seen != (roles != (warranty.Roles{})) ||
+				err != nil && codeOf(err) != warranty.NotFound {
 				s.Fatalf("%s is read: %v, %v; the reader is %v", r.ID, seen, err, roles.Names())
 			}
 			w, inList := listed[r.ID]
 			if want := roles != (warranty.Roles{}) && r.matches(in, roles, today); inList != want {
-				s.Fatalf("%s is listed: %v, want %v, with %+v; it is %+v, the reader is %v", r.ID, inList, want, in, r.Warranty, roles.Names())
+				s.Fatalf("%s is listed: %v, want %v, with %+v; it is %+v, the reader is %v", r.ID, inList, want, in,
+					r.Warranty, roles.Names())
 			}
 			if inList && fmt.Sprintf("%+v", flat(w)) != fmt.Sprintf("%+v", flat(got)) {
 				s.Fatalf("listed as %+v, read as %+v", flat(w), flat(got))
 			}
 			if inList && (w.Roles != roles || w.Status != r.shown(today)) {
-				s.Fatalf("%s shows %v and %v, want %v and %v", r.ID, w.Roles.Names(), w.Status, roles.Names(), r.shown(today))
+				s.Fatalf("%s shows %v and %v, want %v and %v", r.ID, w.Roles.Names(), w.Status, roles.Names(),
+					r.shown(today))
 			}
 			delete(listed, r.ID)
 		}
@@ -424,7 +466,10 @@ func flat(w warranty.Warranty) any {
 	if w.DaysRemaining != nil {
 		days = *w.DaysRemaining
 	}
-	texts := []string{orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier), orEmpty(w.SellerName), orEmpty(w.SellerEmail)}
+	texts := []string{
+		orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier),
+		orEmpty(w.SellerName), orEmpty(w.SellerEmail),
+	}
 	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.DaysRemaining = nil, nil, nil, nil, nil, nil, nil
 	return []any{w, texts, days}
 }
@@ -442,10 +487,15 @@ func (s *story) someWarranty() (id warranty.ID) {
 
 func (s *story) checkClaims(a *actor) {
 	for _, in := range []warranty.ListClaims{{}, {Status: warranty.EnumOf[warranty.ClaimStatus](rapid.Int64Range(0, 8).Draw(s.T, "claim status")), WarrantyID: s.someWarranty()}} {
-		list := pages(s, rapid.IntRange(1, 3).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Claim], error) {
-			in.Paging = p
-			return s.world.Service.ListClaims(ctx, a.Principal, in)
-		}, warranty.Claim.RecordID)
+		list := pages(
+			s,
+			rapid.IntRange(1, 3).Draw(s.T, "limit"),
+			func(p warranty.Paging) (warranty.Page[warranty.Claim], error) {
+				in.Paging = p
+				return s.world.Service.ListClaims(ctx, a.Principal, in)
+			},
+			warranty.Claim.RecordID,
+		)
 		listed := map[warranty.ID]bool{}
 		for _, c := range list {
 			listed[c.ID] = true
@@ -453,10 +503,12 @@ func (s *story) checkClaims(a *actor) {
 		for _, c := range s.claims {
 			got, err := s.world.Service.GetClaim(ctx, a.Principal, warranty.GetClaim{ID: c.id})
 			sees := c.on.roles(a) != (warranty.Roles{})
-			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound || sees && got.Status != c.status {
+			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound ||
+				sees && got.Status != c.status {
 				s.Fatalf("claim %s is read as %v, %v; should be: %v, %v", c.id, got.Status, err, sees, c.status)
 			}
-			want := sees && (in.Status == "" || in.Status == c.status) && (in.WarrantyID.IsZero() || in.WarrantyID == c.on.ID)
+			want := sees && (in.Status == "" || in.Status == c.status) &&
+				(in.WarrantyID.IsZero() || in.WarrantyID == c.on.ID)
 			if listed[c.id] != want {
 				s.Fatalf("claim %s is listed: %v, want %v, with %+v", c.id, listed[c.id], want, in)
 			}
@@ -471,10 +523,15 @@ func (s *story) checkClaims(a *actor) {
 func (s *story) checkDocuments(a *actor) {
 	q := rapid.SampledFrom([]string{"", "receipt", "ünÏ", "%", "_", "日", "invoice"}).Draw(s.T, "q")
 	for _, in := range []warranty.ListDocuments{{}, {Q: q, WarrantyID: s.someWarranty()}} {
-		list := pages(s, rapid.IntRange(1, 3).Draw(s.T, "limit"), func(p warranty.Paging) (warranty.Page[warranty.Document], error) {
-			in.Paging = p
-			return s.world.Service.ListDocuments(ctx, a.Principal, in)
-		}, warranty.Document.RecordID)
+		list := pages(
+			s,
+			rapid.IntRange(1, 3).Draw(s.T, "limit"),
+			func(p warranty.Paging) (warranty.Page[warranty.Document], error) {
+				in.Paging = p
+				return s.world.Service.ListDocuments(ctx, a.Principal, in)
+			},
+			warranty.Document.RecordID,
+		)
 		listed := map[warranty.ID]bool{}
 		for _, d := range list {
 			listed[d.ID] = true
@@ -485,7 +542,8 @@ func (s *story) checkDocuments(a *actor) {
 			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound {
 				s.Fatalf("document %s is read: %v; should be: %v", p.id, err, sees)
 			}
-			want := sees && (in.Q == "" || contains(in.Q, p.name, "receipt")) && (in.WarrantyID.IsZero() || in.WarrantyID == p.on.ID)
+			want := sees && (in.Q == "" || contains(in.Q, p.name, "receipt")) &&
+				(in.WarrantyID.IsZero() || in.WarrantyID == p.on.ID)
 			if listed[p.id] != want {
 				s.Fatalf("document %s (%s) is listed: %v, want %v, with %+v", p.id, p.name, listed[p.id], want, in)
 			}

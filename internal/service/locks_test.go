@@ -40,7 +40,8 @@ func TestSignInThatIsOvertaken(t *testing.T) {
 					t.Error(err)
 				}
 			}}
-			_, err := w.Service.SignIn(ctx, warranty.Principal{}, warranty.SignIn{Email: olga.User.Email, Password: servertest.Password})
+			_, err := w.Service.SignIn(ctx, warranty.Principal{},
+				warranty.SignIn{Email: olga.User.Email, Password: servertest.Password})
 			w.Service.Random = random
 			if codeOf(err) != warranty.InvalidCredential {
 				t.Errorf("overtaken %s: %v", what, err)
@@ -61,7 +62,8 @@ func TestNobodyWaitsInARing(t *testing.T) {
 	test := func(t *testing.T, w *world) {
 		for range rounds {
 			turmoil(t, w, func(olga person) error {
-				_, err := w.Service.ResetPassword(ctx, warranty.Principal{}, warranty.ResetPassword{Code: w.code(olga.User, store.ForReset), Password: "another long password"})
+				_, err := w.Service.ResetPassword(ctx, warranty.Principal{},
+					warranty.ResetPassword{Code: w.code(olga.User, store.ForReset), Password: "another long password"})
 				return err
 			})
 			turmoil(t, w, func(olga person) error { return w.Service.DisableUser(ctx, olga.User.Email) })
@@ -95,10 +97,12 @@ func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 			case 0, 1:
 				w.transfer(made.ID, owner, other)
 			case 2:
-				if _, err := w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: made.ID, Status: new(warranty.Void)}); err != nil {
+				if _, err := w.Service.UpdateWarranty(ctx, owner.Principal,
+					warranty.UpdateWarranty{ID: made.ID, Status: new(warranty.Void)}); err != nil {
 					t.Error(err)
 				}
-				if _, err := w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: made.ID}); err != nil {
+				if _, err := w.Service.DeleteWarranty(ctx, owner.Principal,
+					warranty.DeleteWarranty{ID: made.ID}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -169,7 +173,9 @@ func deadlocks(t *testing.T, w *world) (n int) {
 	}
 	testenv.Wait(t, "the connections to end", func() bool {
 		connections := 0
-		err := w.db.QueryRow(`SELECT deadlocks, numbackends FROM pg_stat_database WHERE datname = current_database()`).Scan(&n, &connections)
+		err := w.db.QueryRow(
+			`SELECT deadlocks, numbackends FROM pg_stat_database WHERE datname = current_database()`).Scan(&n,
+			&connections)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -106,5 +106,6 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 	if err != nil || len(digest.Claims) == 0 || !to.EmailVerified || to.Disabled || !to.Mails.Claims {
 		return err
 	}
-	return tx.InsertDigest(s.outgoing(mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL)), digest, now)
+	return tx.InsertDigest(s.outgoing(mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL)),
+		digest, now)
 }

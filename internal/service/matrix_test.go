@@ -101,86 +101,286 @@ func uploadRequest(s *stage) request {
 	part, _ := form.CreateFormFile("file", "receipt.txt")
 	_, _ = part.Write([]byte("A receipt, in plain text."))
 	_ = form.Close()
-	return request{Method: "POST", Path: "/api/documents", Body: body.String(), Header: map[string]string{"Content-Type": form.FormDataContentType()}}
+	return request{
+		Method: "POST",
+		Path:   "/api/documents",
+		Body:   body.String(),
+		Header: map[string]string{"Content-Type": form.FormDataContentType()},
+	}
 }
 
 var rows = []row{
 	allRoles(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
-	allRoles(row{operation: "warranties.create", scope: warranty.WarrantiesWrite,
-		request: send("POST", "/api/v1/warranties", fields{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01", "seller_email": "{seller}"})}, created),
-	involved(row{operation: "warranties.get", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/{id}")}, ok),
-	{operation: "warranties.update", variant: "fields", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
-		request: send("PUT", "/api/v1/warranties/{id}", fields{"product_name": "Changed", "category": "Changed", "supplier": "Changed", "start_date": "2020-02-02", "end_date": "2098-02-02"})},
-	{operation: "warranties.update", variant: "nothing that is new", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
-		request: send("PUT", "/api/v1/warranties/{id}", fields{"product_name": canary})},
-	involved(row{operation: "warranties.update", variant: "void", scope: warranty.WarrantiesWrite, request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "void"})}, ok),
-	{operation: "warranties.update", variant: "cancel", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
-		request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "cancelled"})},
-	{operation: "warranties.update", variant: "void and fields", scope: warranty.WarrantiesWrite, owner: ok, issuer: ok, seller: roleNotAllowed, stranger: notFound,
-		request: send("PUT", "/api/v1/warranties/{id}", fields{"status": "void", "supplier": "Mine"})},
-	{operation: "warranties.delete", scope: warranty.WarrantiesWrite, owner: gone, issuer: gone, seller: roleNotAllowed, stranger: notFound,
-		request: send("DELETE", "/api/v1/warranties/{id}", nil)},
-	{operation: "warranties.update", variant: "external id", scope: warranty.WarrantiesWrite, owner: roleNotAllowed, issuer: ok, seller: roleNotAllowed, stranger: notFound,
-		request: send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"})},
-	allRoles(row{operation: "warranties.lookup", scope: warranty.WarrantiesRead,
-		request: send("POST", "/api/v1/warranties/lookup", fields{"items": []fields{{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"}}})}, ok),
-	allRoles(row{operation: "warranties.verify", scope: warranty.WarrantiesRead, request: get("/api/v1/verify/{reference}"), tells: true}, ok),
+	allRoles(row{
+		operation: "warranties.create",
+		scope:     warranty.WarrantiesWrite,
+		request: send("POST", "/api/v1/warranties", fields{
+			"product_name": "Pan",
+			"start_date":   "2024-01-01",
+			"end_date":     "2025-01-01",
+			"seller_email": "{seller}",
+		}),
+	}, created),
+	involved(row{operation: "warranties.get", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/{id}")},
+		ok),
+	{
+		operation: "warranties.update",
+		variant:   "fields",
+		scope:     warranty.WarrantiesWrite,
+		owner:     ok,
+		issuer:    ok,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request: send("PUT", "/api/v1/warranties/{id}", fields{
+			"product_name": "Changed",
+			"category":     "Changed",
+			"supplier":     "Changed",
+			"start_date":   "2020-02-02",
+			"end_date":     "2098-02-02",
+		}),
+	},
+	{
+		operation: "warranties.update",
+		variant:   "nothing that is new",
+		scope:     warranty.WarrantiesWrite,
+		owner:     ok,
+		issuer:    ok,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"product_name": canary}),
+	},
+	involved(row{
+		operation: "warranties.update",
+		variant:   "void",
+		scope:     warranty.WarrantiesWrite,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"status": "void"}),
+	}, ok),
+	{
+		operation: "warranties.update",
+		variant:   "cancel",
+		scope:     warranty.WarrantiesWrite,
+		owner:     ok,
+		issuer:    ok,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"status": "cancelled"}),
+	},
+	{
+		operation: "warranties.update",
+		variant:   "void and fields",
+		scope:     warranty.WarrantiesWrite,
+		owner:     ok,
+		issuer:    ok,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"status": "void", "supplier": "Mine"}),
+	},
+	{
+		operation: "warranties.delete",
+		scope:     warranty.WarrantiesWrite,
+		owner:     gone,
+		issuer:    gone,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("DELETE", "/api/v1/warranties/{id}", nil),
+	},
+	{
+		operation: "warranties.update",
+		variant:   "external id",
+		scope:     warranty.WarrantiesWrite,
+		owner:     roleNotAllowed,
+		issuer:    ok,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"}),
+	},
+	allRoles(row{
+		operation: "warranties.lookup",
+		scope:     warranty.WarrantiesRead,
+		request: send("POST", "/api/v1/warranties/lookup",
+			fields{"items": []fields{{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"}}}),
+	}, ok),
+	allRoles(row{
+		operation: "warranties.verify",
+		scope:     warranty.WarrantiesRead,
+		request:   get("/api/v1/verify/{reference}"),
+		tells:     true,
+	}, ok),
 	involved(row{operation: "warranties.history", sessionOnly: true, request: get("/api/warranties/{id}/history")}, ok),
 
 	allRoles(row{operation: "claims.list", scope: warranty.ClaimsRead, request: get("/api/v1/claims")}, ok),
-	allRoles(row{operation: "claims.list", variant: "of the record", scope: warranty.ClaimsRead, request: get("/api/v1/claims?warranty_id={id}")}, ok),
+	allRoles(row{
+		operation: "claims.list",
+		variant:   "of the record",
+		scope:     warranty.ClaimsRead,
+		request:   get("/api/v1/claims?warranty_id={id}"),
+	}, ok),
 	involved(row{operation: "claims.get", scope: warranty.ClaimsRead, request: get("/api/v1/claims/{claim}")}, ok),
-	{operation: "claims.file", sessionOnly: true, owner: created, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
-		request: send("POST", "/api/claims", fields{"warranty_id": "{id}", "type": "repair", "description": "It broke.", "incident_date": "2024-05-17"})},
-	{operation: "claims.move", variant: "decide", sessionOnly: true, owner: roleNotAllowed, issuer: ok, seller: ok, stranger: notFound,
-		request: send("POST", "/api/claims/{claim}/status", fields{"status": "under_review"})},
-	{operation: "claims.move", variant: "withdraw", sessionOnly: true, owner: ok, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
-		request: send("POST", "/api/claims/{claim}/status", fields{"status": "withdrawn"})},
+	{
+		operation:   "claims.file",
+		sessionOnly: true,
+		owner:       created,
+		issuer:      roleNotAllowed,
+		seller:      roleNotAllowed,
+		stranger:    notFound,
+		request: send("POST", "/api/claims",
+			fields{"warranty_id": "{id}", "type": "repair", "description": "It broke.", "incident_date": "2024-05-17"}),
+	},
+	{
+		operation:   "claims.move",
+		variant:     "decide",
+		sessionOnly: true,
+		owner:       roleNotAllowed,
+		issuer:      ok,
+		seller:      ok,
+		stranger:    notFound,
+		request:     send("POST", "/api/claims/{claim}/status", fields{"status": "under_review"}),
+	},
+	{
+		operation:   "claims.move",
+		variant:     "withdraw",
+		sessionOnly: true,
+		owner:       ok,
+		issuer:      roleNotAllowed,
+		seller:      roleNotAllowed,
+		stranger:    notFound,
+		request:     send("POST", "/api/claims/{claim}/status", fields{"status": "withdrawn"}),
+	},
 
-	allRoles(row{operation: "documents.list", scope: warranty.DocumentsRead, request: get("/api/v1/documents?q=receipt")}, ok),
-	allRoles(row{operation: "documents.list", variant: "of the record", scope: warranty.DocumentsRead, request: get("/api/v1/documents?warranty_id={id}")}, ok),
-	involved(row{operation: "documents.get", scope: warranty.DocumentsRead, request: get("/api/v1/documents/{document}")}, ok),
-	involved(row{operation: "documents.download", sessionOnly: true, request: get("/api/documents/{document}/file")}, ok),
+	allRoles(
+		row{operation: "documents.list", scope: warranty.DocumentsRead, request: get("/api/v1/documents?q=receipt")},
+		ok),
+	allRoles(row{
+		operation: "documents.list",
+		variant:   "of the record",
+		scope:     warranty.DocumentsRead,
+		request:   get("/api/v1/documents?warranty_id={id}"),
+	}, ok),
+	involved(
+		row{operation: "documents.get", scope: warranty.DocumentsRead, request: get("/api/v1/documents/{document}")},
+		ok),
+	involved(row{operation: "documents.download", sessionOnly: true, request: get("/api/documents/{document}/file")},
+		ok),
 	involved(row{operation: "documents.upload", sessionOnly: true, request: uploadRequest}, created),
-	{operation: "documents.delete", variant: "the seller's", sessionOnly: true, owner: gone, issuer: roleNotAllowed, seller: gone, stranger: notFound,
-		request: send("DELETE", "/api/documents/{document}", nil)},
+	{
+		operation:   "documents.delete",
+		variant:     "the seller's",
+		sessionOnly: true,
+		owner:       gone,
+		issuer:      roleNotAllowed,
+		seller:      gone,
+		stranger:    notFound,
+		request:     send("DELETE", "/api/documents/{document}", nil),
+	},
 
-	{operation: "transfers.offer", sessionOnly: true, owner: created, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
-		request: send("POST", "/api/warranties/{id}/transfer", fields{"email": "new@people.example"})},
-	{operation: "transfers.cancel", sessionOnly: true, owner: gone, issuer: roleNotAllowed, seller: roleNotAllowed, stranger: notFound,
-		request: send("DELETE", "/api/warranties/{id}/transfer", nil)},
+	{
+		operation:   "transfers.offer",
+		sessionOnly: true,
+		owner:       created,
+		issuer:      roleNotAllowed,
+		seller:      roleNotAllowed,
+		stranger:    notFound,
+		request:     send("POST", "/api/warranties/{id}/transfer", fields{"email": "new@people.example"}),
+	},
+	{
+		operation:   "transfers.cancel",
+		sessionOnly: true,
+		owner:       gone,
+		issuer:      roleNotAllowed,
+		seller:      roleNotAllowed,
+		stranger:    notFound,
+		request:     send("DELETE", "/api/warranties/{id}/transfer", nil),
+	},
 	// Any signed-in user with the code becomes the owner.
-	allRoles(row{operation: "transfers.accept", sessionOnly: true, request: send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}), tells: true}, ok),
+	allRoles(row{
+		operation:   "transfers.accept",
+		sessionOnly: true,
+		request:     send("POST", "/api/transfers/accept", fields{"code": "{transfer code}"}),
+		tells:       true,
+	}, ok),
 
-	allRoles(row{operation: "tokens.create", sessionOnly: true, request: send("POST", "/api/integration-tokens", fields{"name": "New", "scopes": []string{"claims:read"}})}, created),
+	allRoles(row{
+		operation:   "tokens.create",
+		sessionOnly: true,
+		request:     send("POST", "/api/integration-tokens", fields{"name": "New", "scopes": []string{"claims:read"}}),
+	}, created),
 	allRoles(row{operation: "tokens.list", sessionOnly: true, request: get("/api/integration-tokens")}, ok),
 	owners(row{operation: "tokens.get", sessionOnly: true, request: get("/api/integration-tokens/{token}")}, ok),
-	owners(row{operation: "tokens.rotate", sessionOnly: true, request: send("POST", "/api/integration-tokens/{token}/rotate", nil)}, ok),
-	owners(row{operation: "tokens.revoke", sessionOnly: true, request: send("DELETE", "/api/integration-tokens/{token}", nil)}, gone),
-	owners(row{operation: "tokens.history", sessionOnly: true, request: get("/api/integration-tokens/{token}/history")}, ok),
-	owners(row{operation: "tokens.requests", sessionOnly: true, request: get("/api/integration-tokens/{token}/requests")}, ok),
+	owners(row{
+		operation:   "tokens.rotate",
+		sessionOnly: true,
+		request:     send("POST", "/api/integration-tokens/{token}/rotate", nil),
+	}, ok),
+	owners(row{
+		operation:   "tokens.revoke",
+		sessionOnly: true,
+		request:     send("DELETE", "/api/integration-tokens/{token}", nil),
+	}, gone),
+	owners(row{operation: "tokens.history", sessionOnly: true, request: get("/api/integration-tokens/{token}/history")},
+		ok),
+	owners(
+		row{operation: "tokens.requests", sessionOnly: true, request: get("/api/integration-tokens/{token}/requests")},
+		ok),
 
 	allRoles(row{operation: "auth.status", request: get("/api/v1/auth/status")}, ok),
 	allRoles(row{operation: "account.get", sessionOnly: true, request: get("/api/account")}, ok),
-	allRoles(row{operation: "account.update", sessionOnly: true, request: send("PUT", "/api/account", fields{"name": "Renamed"})}, ok),
-	allRoles(row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)}, gone),
-	allRoles(row{operation: "auth.send_verification", sessionOnly: true, request: send("POST", "/api/auth/verify-email/resend", nil)}, accepted),
-	allRoles(row{operation: "auth.change_password", sessionOnly: true,
-		request: send("POST", "/api/auth/password", fields{"current_password": servertest.Password, "new_password": servertest.Password})}, ok),
+	allRoles(row{
+		operation:   "account.update",
+		sessionOnly: true,
+		request:     send("PUT", "/api/account", fields{"name": "Renamed"}),
+	}, ok),
+	allRoles(
+		row{operation: "auth.sign_out", sessionOnly: true, request: send("DELETE", "/api/auth/sessions/current", nil)},
+		gone),
+	allRoles(row{
+		operation:   "auth.send_verification",
+		sessionOnly: true,
+		request:     send("POST", "/api/auth/verify-email/resend", nil),
+	}, accepted),
+	allRoles(row{
+		operation:   "auth.change_password",
+		sessionOnly: true,
+		request: send("POST", "/api/auth/password",
+			fields{"current_password": servertest.Password, "new_password": servertest.Password}),
+	}, ok),
 
-	allRoles(row{operation: "auth.register", public: true, request: send("POST", "/api/auth/register", fields{"name": "New", "email": "{new}", "password": servertest.Password})}, created),
-	allRoles(row{operation: "auth.sign_in", public: true, request: send("POST", "/api/auth/sessions", fields{"email": "{bystander}", "password": servertest.Password})}, created),
+	allRoles(row{
+		operation: "auth.register",
+		public:    true,
+		request: send("POST", "/api/auth/register",
+			fields{"name": "New", "email": "{new}", "password": servertest.Password}),
+	}, created),
+	allRoles(row{
+		operation: "auth.sign_in",
+		public:    true,
+		request: send("POST", "/api/auth/sessions",
+			fields{"email": "{bystander}", "password": servertest.Password}),
+	}, created),
 	allRoles(row{operation: "auth.verify_email", variant: "by another user's code", sessionOnly: true,
 		request: send("POST", "/api/auth/verify-email", fields{"code": "{verification code}"})}, othersCode),
-	allRoles(row{operation: "auth.request_code", public: true, request: send("POST", "/api/auth/codes", fields{"email": "{bystander}"})}, accepted),
-	allRoles(row{operation: "auth.request_password_reset", public: true, request: send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"})}, accepted),
-	allRoles(row{operation: "auth.reset_password", public: true,
-		request: send("POST", "/api/auth/password-reset/confirm", fields{"code": "{reset code}", "password": servertest.Password})}, gone),
+	allRoles(row{
+		operation: "auth.request_code",
+		public:    true,
+		request:   send("POST", "/api/auth/codes", fields{"email": "{bystander}"}),
+	}, accepted),
+	allRoles(row{
+		operation: "auth.request_password_reset",
+		public:    true,
+		request:   send("POST", "/api/auth/password-reset", fields{"email": "{bystander}"}),
+	}, accepted),
+	allRoles(row{
+		operation: "auth.reset_password",
+		public:    true,
+		request: send("POST", "/api/auth/password-reset/confirm",
+			fields{"code": "{reset code}", "password": servertest.Password}),
+	}, gone),
 }
 
 // open are the operations that need no credential. No others may be open.
-var open = []string{"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
-	"verification.get", "service.health", "service.ready", "service.openapi"}
+var open = []string{
+	"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
+	"verification.get", "service.health", "service.ready", "service.openapi",
+}
 
 // canary occurs only in the record under test.
 const canary = "Kettle with a canary"
@@ -199,10 +399,20 @@ type stage struct {
 // newStage creates a record with an owner, another issuer and a seller, whose address
 // may be unverified.
 func newStage(w *world, unverified bool) *stage {
-	s := &stage{world: w, ownerIs: w.person("Olga", true), issuerIs: w.person("Ian", true), sellerIs: w.person("Sami", !unverified),
-		strangerIs: w.person("Stran", true), bystander: w.person("By", true)}
-	made, err := w.Service.CreateWarranty(w.T.Context(), s.issuerIs.Principal, warranty.CreateWarranty{ProductName: canary, StartDate: date("2020-01-01"), EndDate: date("2099-12-31"),
-		SellerEmail: s.sellerIs.User.Email})
+	s := &stage{
+		world:      w,
+		ownerIs:    w.person("Olga", true),
+		issuerIs:   w.person("Ian", true),
+		sellerIs:   w.person("Sami", !unverified),
+		strangerIs: w.person("Stran", true),
+		bystander:  w.person("By", true),
+	}
+	made, err := w.Service.CreateWarranty(
+		w.T.Context(),
+		s.issuerIs.Principal,
+		warranty.CreateWarranty{ProductName: canary, StartDate: date("2020-01-01"), EndDate: date("2099-12-31"),
+			SellerEmail: s.sellerIs.User.Email},
+	)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -215,14 +425,25 @@ func newStage(w *world, unverified bool) *stage {
 	}
 	s.paper = w.document(uploader, made.ID)
 	s.storageKey = w.strings(`SELECT storage_key FROM documents ORDER BY created_at DESC`)[0]
-	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal, warranty.OfferTransfer{ID: made.ID, Email: "someone@people.example"})
+	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal,
+		warranty.OfferTransfer{ID: made.ID, Email: "someone@people.example"})
 	if err != nil {
 		w.T.Fatal(err)
 	}
 	_, token := w.token(s.ownerIs.User, warranty.AllScopes, time.Hour, false)
-	s.names = map[string]string{"id": made.ID.String(), "reference": string(made.ReferenceNumber), "claim": s.claimed.ID.String(), "document": s.paper.ID.String(),
-		"token": token.String(), "transfer code": offer.Code, "seller": s.sellerIs.User.Email, "bystander": s.bystander.User.Email,
-		"new": fmt.Sprintf("new.%x@people.example", made.ID[8:]), "verification code": w.code(s.bystander.User, store.ForVerification), "reset code": w.code(s.bystander.User, store.ForReset)}
+	s.names = map[string]string{
+		"id":                made.ID.String(),
+		"reference":         string(made.ReferenceNumber),
+		"claim":             s.claimed.ID.String(),
+		"document":          s.paper.ID.String(),
+		"token":             token.String(),
+		"transfer code":     offer.Code,
+		"seller":            s.sellerIs.User.Email,
+		"bystander":         s.bystander.User.Email,
+		"new":               fmt.Sprintf("new.%x@people.example", made.ID[8:]),
+		"verification code": w.code(s.bystander.User, store.ForVerification),
+		"reset code":        w.code(s.bystander.User, store.ForReset),
+	}
 	return s
 }
 
@@ -304,34 +525,104 @@ func disabled(secret func(*stage, row) (string, func())) func(*stage, row) (stri
 
 var callers = []caller{
 	{name: "the owner, by session", secret: bySession(theOwner), expected: func(r row) string { return r.owner }},
-	{name: "the owner, by token", secret: byToken(theOwner, time.Hour, false), expected: func(r row) string { return r.token(r.owner) }},
+	{
+		name:     "the owner, by token",
+		secret:   byToken(theOwner, time.Hour, false),
+		expected: func(r row) string { return r.token(r.owner) },
+	},
 	{name: "the issuer, by session", secret: bySession(theIssuer), expected: func(r row) string { return r.issuer }},
-	{name: "the issuer, by token", secret: byToken(theIssuer, time.Hour, false), expected: func(r row) string { return r.token(r.issuer) }},
+	{
+		name:     "the issuer, by token",
+		secret:   byToken(theIssuer, time.Hour, false),
+		expected: func(r row) string { return r.token(r.issuer) },
+	},
 	{name: "the seller, by session", secret: bySession(theSeller), expected: func(r row) string { return r.seller }},
-	{name: "the seller, by token", secret: byToken(theSeller, time.Hour, false), expected: func(r row) string { return r.token(r.seller) }},
-	{name: "a stranger, by session", secret: bySession(theStranger), outside: true, expected: func(r row) string { return r.stranger }},
-	{name: "a stranger, by token", secret: byToken(theStranger, time.Hour, false), outside: true, expected: func(r row) string { return r.token(r.stranger) }},
-	{name: "a seller whose address is not verified, by session", secret: bySession(theSeller), unverified: true, outside: true, expected: func(r row) string { return r.stranger }},
-	{name: "a seller whose address is not verified, by token", secret: byToken(theSeller, time.Hour, false), unverified: true, outside: true,
-		expected: func(r row) string { return r.token(r.stranger) }},
+	{
+		name:     "the seller, by token",
+		secret:   byToken(theSeller, time.Hour, false),
+		expected: func(r row) string { return r.token(r.seller) },
+	},
+	{
+		name:     "a stranger, by session",
+		secret:   bySession(theStranger),
+		outside:  true,
+		expected: func(r row) string { return r.stranger },
+	},
+	{
+		name:     "a stranger, by token",
+		secret:   byToken(theStranger, time.Hour, false),
+		outside:  true,
+		expected: func(r row) string { return r.token(r.stranger) },
+	},
+	{
+		name:       "a seller whose address is not verified, by session",
+		secret:     bySession(theSeller),
+		unverified: true,
+		outside:    true,
+		expected:   func(r row) string { return r.stranger },
+	},
+	{
+		name:       "a seller whose address is not verified, by token",
+		secret:     byToken(theSeller, time.Hour, false),
+		unverified: true,
+		outside:    true,
+		expected:   func(r row) string { return r.token(r.stranger) },
+	},
 
-	{name: "anonymous", outside: true, secret: func(*stage, row) (string, func()) { return "", nil }, expected: func(r row) string { return r.unlessPublic(missing) }},
-	{name: "an unknown session", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.SessionSecret), nil },
-		expected: func(r row) string { return r.unlessPublic(invalid) }},
-	{name: "an unknown token", outside: true, secret: func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.TokenSecret), nil },
-		expected: func(r row) string { return r.unlessPublic(invalid) }},
-	{name: "the owner, by a session that has ended", outside: true, expected: func(r row) string { return r.unlessPublic(sessionExpired) },
-		secret: func(s *stage, _ row) (string, func()) { return s.session(s.ownerIs.User, -time.Second).session, nil }},
-	{name: "the owner, by a token that has expired", secret: byToken(theOwner, -time.Second, false), outside: true, expected: func(r row) string { return r.unlessPublic(tokenExpired) }},
-	{name: "the owner, by a token that was revoked", secret: byToken(theOwner, time.Hour, true), outside: true, expected: func(r row) string { return r.unlessPublic(tokenRevoked) }},
+	{
+		name:     "anonymous",
+		outside:  true,
+		secret:   func(*stage, row) (string, func()) { return "", nil },
+		expected: func(r row) string { return r.unlessPublic(missing) },
+	},
+	{
+		name:     "an unknown session",
+		outside:  true,
+		secret:   func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.SessionSecret), nil },
+		expected: func(r row) string { return r.unlessPublic(invalid) },
+	},
+	{
+		name:     "an unknown token",
+		outside:  true,
+		secret:   func(s *stage, _ row) (string, func()) { return secret(s.T, warranty.TokenSecret), nil },
+		expected: func(r row) string { return r.unlessPublic(invalid) },
+	},
+	{
+		name:     "the owner, by a session that has ended",
+		outside:  true,
+		expected: func(r row) string { return r.unlessPublic(sessionExpired) },
+		secret:   func(s *stage, _ row) (string, func()) { return s.session(s.ownerIs.User, -time.Second).session, nil },
+	},
+	{
+		name:     "the owner, by a token that has expired",
+		secret:   byToken(theOwner, -time.Second, false),
+		outside:  true,
+		expected: func(r row) string { return r.unlessPublic(tokenExpired) },
+	},
+	{
+		name:     "the owner, by a token that was revoked",
+		secret:   byToken(theOwner, time.Hour, true),
+		outside:  true,
+		expected: func(r row) string { return r.unlessPublic(tokenRevoked) },
+	},
 	{name: "the owner, signed out", outside: true, expected: func(r row) string { return r.unlessPublic(invalid) },
 		secret: func(s *stage, _ row) (string, func()) {
 			p := s.session(s.ownerIs.User, time.Hour)
 			s.write(func(tx *store.Tx) error { return tx.DeleteSession(p.CredentialID) })
 			return p.session, nil
 		}},
-	{name: "the owner, disabled, by session", secret: disabled(bySession(theOwner)), outside: true, expected: func(r row) string { return r.unlessPublic(invalid) }},
-	{name: "the owner, disabled, by token", secret: disabled(byToken(theOwner, time.Hour, false)), outside: true, expected: func(r row) string { return r.unlessPublic(invalid) }},
+	{
+		name:     "the owner, disabled, by session",
+		secret:   disabled(bySession(theOwner)),
+		outside:  true,
+		expected: func(r row) string { return r.unlessPublic(invalid) },
+	},
+	{
+		name:     "the owner, disabled, by token",
+		secret:   disabled(byToken(theOwner, time.Hour, false)),
+		outside:  true,
+		expected: func(r row) string { return r.unlessPublic(invalid) },
+	},
 	{name: "the owner, by a token with all scopes but the one",
 		secret: func(s *stage, r row) (string, func()) {
 			key, _ := s.token(s.ownerIs.User, r.scopes(false), time.Hour, false)
@@ -399,7 +690,8 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 	}
 	if before != nil {
 		if tables := changed(before, s.snapshot()); tables != nil {
-			t.Errorf("%s %s, tried by %s: should be refused, and changed %s", r.operation, r.variant, c.name, strings.Join(tables, ", "))
+			t.Errorf("%s %s, tried by %s: should be refused, and changed %s", r.operation, r.variant, c.name,
+				strings.Join(tables, ", "))
 		}
 	}
 	if got != want {
@@ -407,7 +699,10 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 	}
 	s.checkSecrets(t, r, c, answer)
 	if c.outside && !r.tells {
-		for _, private := range []string{canary, s.record.ID.String(), string(s.record.ReferenceNumber), s.claimed.ID.String(), string(s.claimed.ClaimNumber), s.paper.ID.String(), s.paper.SHA256} {
+		for _, private := range []string{
+			canary, s.record.ID.String(), string(s.record.ReferenceNumber), s.claimed.ID.String(),
+			string(s.claimed.ClaimNumber), s.paper.ID.String(), s.paper.SHA256,
+		} {
 			if strings.Contains(answer.Body, private) {
 				t.Errorf("%s %s, tried by %s, tells %q: %s", r.operation, r.variant, c.name, private, answer.Body)
 			}
@@ -419,7 +714,11 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 // checkSecrets checks that a response contains no secrets.
 func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.Answer) {
 	t.Helper()
-	hidden := map[string]string{"a password's hash": s.password, "where a file is": s.storageKey, "another user's session": s.issuerIs.session}
+	hidden := map[string]string{
+		"a password's hash":      s.password,
+		"where a file is":        s.storageKey,
+		"another user's session": s.issuerIs.session,
+	}
 	if !strings.HasPrefix(c.name, "the owner") {
 		hidden["the owner's address"] = s.ownerIs.User.Email
 	}
@@ -493,7 +792,10 @@ func TestNothingIsOpenByAccident(t *testing.T) {
 	for _, op := range api.Operations() {
 		probes[op.Name] = request{Method: op.Method, Path: op.Route()}
 	}
-	for _, path := range []string{"/api/", "/api/v1", "/api/v1/", "/api/v1/users", "/api/v2/warranties", "/api/admin", "/api/mcp", "/api/account/"} {
+	for _, path := range []string{
+		"/api/", "/api/v1", "/api/v1/", "/api/v1/users", "/api/v2/warranties", "/api/admin", "/api/mcp",
+		"/api/account/",
+	} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "PATCH"} {
 			probes[method+" "+path] = request{Method: method, Path: path}
 		}

@@ -98,7 +98,8 @@ func deviceName(agent string) string {
 	if program == "" {
 		return ""
 	}
-	if system := found("Android", "iPhone", "iPad", "Windows", "Mac OS X=macOS", "CrOS=ChromeOS", "Linux"); system != "" {
+	system := found("Android", "iPhone", "iPad", "Windows", "Mac OS X=macOS", "CrOS=ChromeOS", "Linux")
+	if system != "" {
 		return program + " on " + system
 	}
 	return program

@@ -25,7 +25,9 @@ func (s *Service) RequestPasswordReset(
 // ResetPassword sets a new password with an emailed code and ends all credentials of the
 // account. The code proves control of the mailbox, so the address becomes verified. If
 // it was not verified before, the account starts over.
-func (s *Service) ResetPassword(ctx context.Context, p warranty.Principal, in warranty.ResetPassword) (warranty.None, error) {
+func (s *Service) ResetPassword(
+	ctx context.Context, p warranty.Principal, in warranty.ResetPassword,
+) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
@@ -144,7 +146,9 @@ func (s *Service) eventOnEach(
 
 // ChangePassword sets a new password, ends all sessions and starts a new one. Tokens and
 // the calendar feed keep working unless in.RevokeTokens is set.
-func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in warranty.ChangePassword) (warranty.Session, error) {
+func (s *Service) ChangePassword(
+	ctx context.Context, p warranty.Principal, in warranty.ChangePassword,
+) (warranty.Session, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Session{}, err
 	}
@@ -161,7 +165,8 @@ func (s *Service) ChangePassword(ctx context.Context, p warranty.Principal, in w
 	}
 	right, err := s.passwords.verify(ctx, s.PasswordCost, account.PasswordHash, in.CurrentPassword)
 	if err != nil || !right {
-		return warranty.Session{}, cmp.Or[error](err, warranty.Refuse(warranty.InvalidCredential, "The current password is wrong."))
+		return warranty.Session{}, cmp.Or[error](err,
+			warranty.Refuse(warranty.InvalidCredential, "The current password is wrong."))
 	}
 	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.NewPassword, s.Random)
 	if err != nil {

@@ -38,7 +38,8 @@ func TestPasswordsAreHashedAtTheRecommendedCost(t *testing.T) {
 	if _, err := s.SignIn(t.Context(), door, warranty.SignIn{Email: in.Email, Password: in.Password}); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.SignIn(t.Context(), door, warranty.SignIn{Email: in.Email, Password: in.Password + "!"}); codeOf(err) != warranty.InvalidCredential {
+	_, err = s.SignIn(t.Context(), door, warranty.SignIn{Email: in.Email, Password: in.Password + "!"})
+	if codeOf(err) != warranty.InvalidCredential {
 		t.Errorf("a wrong password: %v", err)
 	}
 }
@@ -77,7 +78,11 @@ func TestSignInFlood(t *testing.T) {
 	send := func(n int) {
 		for range n {
 			go func() {
-				a, err := w.Try(request{Method: "POST", Path: "/api/auth/sessions", Body: fields{"email": olga.User.Email, "password": "not this one"}})
+				a, err := w.Try(request{
+					Method: "POST",
+					Path:   "/api/auth/sessions",
+					Body:   fields{"email": olga.User.Email, "password": "not this one"},
+				})
 				if err != nil {
 					t.Errorf("a sign-in: %v", err)
 				}
@@ -91,7 +96,8 @@ func TestSignInFlood(t *testing.T) {
 	}
 	send(service.MaxWaiting + tooMany)
 	for range tooMany {
-		if a := testenv.Receive(t, "a sign-in is refused", answers); a.Status != 503 || a.Code() != string(warranty.Unavailable) || a.Header.Get("Retry-After") == "" {
+		a := testenv.Receive(t, "a sign-in is refused", answers)
+		if a.Status != 503 || a.Code() != string(warranty.Unavailable) || a.Header.Get("Retry-After") == "" {
 			t.Errorf("one too many: %d %s", a.Status, a.Body)
 		}
 	}
@@ -102,5 +108,9 @@ func TestSignInFlood(t *testing.T) {
 			t.Errorf("one that waited: %d %s", a.Status, a.Body)
 		}
 	}
-	w.Must(201, request{Method: "POST", Path: "/api/auth/sessions", Body: fields{"email": olga.User.Email, "password": servertest.Password}})
+	w.Must(201, request{
+		Method: "POST",
+		Path:   "/api/auth/sessions",
+		Body:   fields{"email": olga.User.Email, "password": servertest.Password},
+	})
 }

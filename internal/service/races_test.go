@@ -59,7 +59,8 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			{"a key that is kept, again", keep, keep},
 			{"a milestone that is reached, again", reach, reach},
 		} {
-			held, release, first, second := make(chan error), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+			held, release, first, second := make(chan error), make(chan struct{}), make(chan error, 1), make(chan error,
+				1)
 			go func() {
 				first <- w.Store.Write(ctx, func(tx *store.Tx) error {
 					err := c.first(tx)
@@ -116,7 +117,8 @@ func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if after.Version != 1+writers || after.Supplier == nil || after.Category == nil {
-				t.Errorf("version %d after %d updates; supplier %v, category %v", after.Version, writers, after.Supplier, after.Category)
+				t.Errorf("version %d after %d updates; supplier %v, category %v", after.Version, writers,
+					after.Supplier, after.Category)
 			}
 			if n := w.number(`SELECT count(*) FROM history WHERE thread_id = $1`, w.key(r.ID)); n != 1+writers {
 				t.Errorf("the history tells %d things", n)
@@ -161,7 +163,8 @@ func TestTheCapOfTokensHolds(t *testing.T) {
 			p := w.person("Olga", true)
 			var made, refused atomic.Int64
 			together(asked, func(i int) {
-				_, err := w.Service.CreateToken(ctx, p.Principal, warranty.CreateToken{Name: fmt.Sprint(i), Scopes: []string{"claims:read"}})
+				_, err := w.Service.CreateToken(ctx, p.Principal,
+					warranty.CreateToken{Name: fmt.Sprint(i), Scopes: []string{"claims:read"}})
 				switch codeOf(err) {
 				case "":
 					made.Add(1)
@@ -179,12 +182,14 @@ func TestTheCapOfTokensHolds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.Service.RevokeToken(ctx, p.Principal, warranty.RevokeToken{ID: page.Data[0].ID}); err != nil {
+			if _, err := w.Service.RevokeToken(ctx, p.Principal,
+				warranty.RevokeToken{ID: page.Data[0].ID}); err != nil {
 				t.Fatal(err)
 			}
 			made.Store(0)
 			together(8, func(i int) {
-				if _, err := w.Service.CreateToken(ctx, p.Principal, warranty.CreateToken{Name: fmt.Sprint("again ", i), Scopes: []string{"claims:read"}}); err == nil {
+				if _, err := w.Service.CreateToken(ctx, p.Principal,
+					warranty.CreateToken{Name: fmt.Sprint("again ", i), Scopes: []string{"claims:read"}}); err == nil {
 					made.Add(1)
 				}
 			})
@@ -201,7 +206,8 @@ func TestTokenNamesAreUniqueAtOnce(t *testing.T) {
 		p := w.person("Olga", true)
 		var made atomic.Int64
 		together(16, func(int) {
-			_, err := w.Service.CreateToken(ctx, p.Principal, warranty.CreateToken{Name: "the one", Scopes: []string{"claims:read"}})
+			_, err := w.Service.CreateToken(ctx, p.Principal,
+				warranty.CreateToken{Name: "the one", Scopes: []string{"claims:read"}})
 			if err == nil {
 				made.Add(1)
 			} else if codeOf(err) != warranty.AlreadyExists {
@@ -221,7 +227,8 @@ func TestACodeIsUsedOnce(t *testing.T) {
 		for range 5 {
 			seller, r := w.person("Sami", false), w.record(owner, "")
 			verification := w.code(seller.User, store.ForVerification)
-			offer, err := w.Service.OfferTransfer(ctx, owner.Principal, warranty.OfferTransfer{ID: r.ID, Email: others[0].User.Email})
+			offer, err := w.Service.OfferTransfer(ctx, owner.Principal,
+				warranty.OfferTransfer{ID: r.ID, Email: others[0].User.Email})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,7 +275,10 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 			for i := range 4 {
 				records = append(records, w.record(people[i%2], people[2+i%2].User.Email))
 			}
-			codes := []string{w.code(people[2].User, store.ForVerification), w.code(people[3].User, store.ForVerification)}
+			codes := []string{
+				w.code(people[2].User, store.ForVerification),
+				w.code(people[3].User, store.ForVerification),
+			}
 			var claims sync.Map
 			var offers sync.Map
 			together(actors, func(int) {
@@ -278,31 +288,41 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					switch rand.IntN(9) {
 					case 0, 1:
 						text := fmt.Sprint(rand.IntN(5))
-						_, err = w.Service.UpdateWarranty(ctx, p.Principal, warranty.UpdateWarranty{ID: r.ID, Category: &text})
+						_, err = w.Service.UpdateWarranty(ctx, p.Principal,
+							warranty.UpdateWarranty{ID: r.ID, Category: &text})
 					case 2:
 						status := warranty.EnumOf[warranty.Status](1 + rand.Int64N(2))
-						_, err = w.Service.UpdateWarranty(ctx, p.Principal, warranty.UpdateWarranty{ID: r.ID, Status: &status})
+						_, err = w.Service.UpdateWarranty(ctx, p.Principal,
+							warranty.UpdateWarranty{ID: r.ID, Status: &status})
 					case 3:
 						var c warranty.Claim
-						c, err = w.Service.FileClaim(ctx, p.Principal, warranty.FileClaim{WarrantyID: r.ID, Type: warranty.Repair, Description: "It broke.", IncidentDate: date("2024-05-17")})
+						c, err = w.Service.FileClaim(ctx, p.Principal, warranty.FileClaim{
+							WarrantyID:   r.ID,
+							Type:         warranty.Repair,
+							Description:  "It broke.",
+							IncidentDate: date("2024-05-17"),
+						})
 						if err == nil {
 							claims.Store(c.ID, true)
 						}
 					case 4:
 						claims.Range(func(id, _ any) bool {
-							_, err = w.Service.MoveClaim(ctx, p.Principal, warranty.MoveClaim{ID: id.(warranty.ID), Status: warranty.UnderReview})
+							_, err = w.Service.MoveClaim(ctx, p.Principal,
+								warranty.MoveClaim{ID: id.(warranty.ID), Status: warranty.UnderReview})
 							return rand.IntN(2) == 0
 						})
 					case 5:
 						_, err = w.upload(p, r.ID, "receipt.txt")
 					case 6:
 						var offer warranty.TransferOffer
-						if offer, err = w.Service.OfferTransfer(ctx, p.Principal, warranty.OfferTransfer{ID: r.ID, Email: "x@people.example"}); err == nil {
+						if offer, err = w.Service.OfferTransfer(ctx, p.Principal,
+							warranty.OfferTransfer{ID: r.ID, Email: "x@people.example"}); err == nil {
 							offers.Store(offer.Code, true)
 						}
 					case 7:
 						offers.Range(func(code, _ any) bool {
-							_, err = w.Service.AcceptTransfer(ctx, p.Principal, warranty.AcceptTransfer{Code: code.(string)})
+							_, err = w.Service.AcceptTransfer(ctx, p.Principal,
+								warranty.AcceptTransfer{Code: code.(string)})
 							return rand.IntN(2) == 0
 						})
 					case 8:
@@ -310,11 +330,16 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: r.ID})
 						} else {
 							n := rand.IntN(2)
-							_, err = w.Service.VerifyEmail(ctx, people[2+n].Principal, warranty.VerifyEmail{Code: codes[n]})
+							_, err = w.Service.VerifyEmail(ctx, people[2+n].Principal,
+								warranty.VerifyEmail{Code: codes[n]})
 						}
 					}
 					switch codeOf(err) {
-					case "", warranty.NotFound, warranty.RoleNotAllowed, warranty.InvalidTransition, warranty.ValidationFailed:
+					case "",
+						warranty.NotFound,
+						warranty.RoleNotAllowed,
+						warranty.InvalidTransition,
+						warranty.ValidationFailed:
 					default:
 						t.Errorf("unexpected error: %v", err)
 					}

@@ -19,7 +19,8 @@ func (w *world) sees(p person, id warranty.ID) (reads, lists bool) {
 	if err != nil && codeOf(err) != warranty.NotFound {
 		w.T.Error(err)
 	}
-	page, listing := w.Service.ListWarranties(ctx, p.Principal, warranty.ListWarranties{Paging: warranty.Paging{Limit: 100}})
+	page, listing := w.Service.ListWarranties(ctx, p.Principal,
+		warranty.ListWarranties{Paging: warranty.Paging{Limit: 100}})
 	if listing != nil {
 		w.T.Error(listing)
 	}
@@ -57,8 +58,12 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 					t.Errorf("%s: the seller reads %v, lists %v what is not theirs", when, reads, lists)
 				}
 			}
-			for what, path := range map[string]string{"the claim": "/api/v1/claims/" + claim.ID.String(), "the document": "/api/v1/documents/" + document.ID.String(),
-				"the file": "/api/documents/" + document.ID.String() + "/file", "the history": "/api/warranties/" + records[0].ID.String() + "/history"} {
+			for what, path := range map[string]string{
+				"the claim":    "/api/v1/claims/" + claim.ID.String(),
+				"the document": "/api/v1/documents/" + document.ID.String(),
+				"the file":     "/api/documents/" + document.ID.String() + "/file",
+				"the history":  "/api/warranties/" + records[0].ID.String() + "/history",
+			} {
 				status := w.Do(request{Method: "GET", Path: path, Secret: seller.session}).Status
 				if (status == 200) != want || status != 200 && status != 404 {
 					t.Errorf("%s: %s is answered with %d", when, what, status)
@@ -66,7 +71,12 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 			}
 		}
 		check("before verification", false)
-		w.Must(200, request{Method: "POST", Path: "/api/auth/verify-email", Secret: seller.session, Body: fields{"code": w.code(seller.User, store.ForVerification)}})
+		w.Must(200, request{
+			Method: "POST",
+			Path:   "/api/auth/verify-email",
+			Secret: seller.session,
+			Body:   fields{"code": w.code(seller.User, store.ForVerification)},
+		})
 		check("after verification", true)
 		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and later records
 		check("later", true)
@@ -81,17 +91,32 @@ func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.person("Olga", true)
 		answers := map[string]string{}
-		for who, address := range map[string]string{"verified": w.person("Vera", true).User.Email, "not verified": w.person("Nora", false).User.Email, "unknown": "nobody@people.example"} {
+		for who, address := range map[string]string{
+			"verified":     w.person("Vera", true).User.Email,
+			"not verified": w.person("Nora", false).User.Email,
+			"unknown":      "nobody@people.example",
+		} {
 			for _, key := range []string{"", fmt.Sprintf("key %s", address)} { // and the replay
 				header := map[string]string{}
 				if key != "" {
 					header["Idempotency-Key"] = key
 				}
 				for n := range 2 {
-					a := w.Must(201, request{Method: "POST", Path: "/api/v1/warranties", Secret: owner.session, Header: header,
-						Body: fields{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01", "seller_email": address}})
+					a := w.Must(201, request{
+						Method: "POST",
+						Path:   "/api/v1/warranties",
+						Secret: owner.session,
+						Header: header,
+						Body: fields{
+							"product_name": "Pan",
+							"start_date":   "2024-01-01",
+							"end_date":     "2025-01-01",
+							"seller_email": address,
+						},
+					})
 					text := strings.ReplaceAll(bare(t, a), address, "THE-ADDRESS")
-					text = regexp.MustCompile(`Content-Length: .*`).ReplaceAllString(ofOneRecord.ReplaceAllString(text, "X"), "")
+					text = regexp.MustCompile(`Content-Length: .*`).ReplaceAllString(
+						ofOneRecord.ReplaceAllString(text, "X"), "")
 					name := fmt.Sprintf("with key %v, time %d", key != "", n)
 					if answers[name] == "" {
 						answers[name] = text
@@ -120,7 +145,12 @@ func TestCreateAndVerifyAtOnce(t *testing.T) {
 					_, err = w.Service.VerifyEmail(ctx, seller.Principal, warranty.VerifyEmail{Code: code})
 				} else {
 					var r warranty.Warranty
-					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01"), SellerEmail: seller.User.Email})
+					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
+						ProductName: "Pan",
+						StartDate:   date("2024-01-01"),
+						EndDate:     date("2025-01-01"),
+						SellerEmail: seller.User.Email,
+					})
 					made[i] = r.ID
 				}
 				if err != nil {
@@ -148,14 +178,20 @@ func TestCreateAndAddUserAtOnce(t *testing.T) {
 			var added atomic.Bool
 			together(creators+1, func(i int) {
 				if i == creators {
-					if _, err := w.Service.AddUser(ctx, warranty.Register{Name: "Added", Email: address, Password: "a password for this one"}); err != nil {
+					if _, err := w.Service.AddUser(ctx,
+						warranty.Register{Name: "Added", Email: address, Password: "a password for this one"}); err != nil {
 						t.Error(err)
 					}
 					added.Store(true)
 					return
 				}
 				for !added.Load() {
-					if _, err := w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01"), SellerEmail: address}); err != nil {
+					if _, err := w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
+						ProductName: "Pan",
+						StartDate:   date("2024-01-01"),
+						EndDate:     date("2025-01-01"),
+						SellerEmail: address,
+					}); err != nil {
 						t.Error(err)
 						return
 					}
@@ -179,10 +215,16 @@ func TestCreateAndResetAtOnce(t *testing.T) {
 			together(creates+1, func(i int) {
 				var err error
 				if i == creates {
-					_, err = w.Service.ResetPassword(ctx, warranty.Principal{}, warranty.ResetPassword{Code: code, Password: "another long password"})
+					_, err = w.Service.ResetPassword(ctx, warranty.Principal{},
+						warranty.ResetPassword{Code: code, Password: "another long password"})
 				} else {
 					var r warranty.Warranty
-					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{ProductName: "Pan", StartDate: date("2024-01-01"), EndDate: date("2025-01-01"), SellerEmail: squatter.User.Email})
+					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
+						ProductName: "Pan",
+						StartDate:   date("2024-01-01"),
+						EndDate:     date("2025-01-01"),
+						SellerEmail: squatter.User.Email,
+					})
 					made[i] = r.ID
 				}
 				if err != nil {

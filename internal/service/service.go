@@ -165,7 +165,9 @@ func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*st
 }
 
 // writeLocked is writeAs with the principal's account locked.
-func (s *Service) writeLocked(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {
+func (s *Service) writeLocked(
+	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
+) error {
 	var account store.Account
 	lock := func(tx *store.Tx) (err error) {
 		account, err = tx.LockUser(p.User.ID)
@@ -177,7 +179,9 @@ func (s *Service) writeLocked(ctx context.Context, p warranty.Principal, fn func
 // writeWithLocks is writeAs with account locks, which lockAccounts takes first. All
 // transactions lock in the same order to avoid deadlocks: accounts, then one-time codes
 // and credentials, then records.
-func (s *Service) writeWithLocks(ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error) error {
+func (s *Service) writeWithLocks(
+	ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error,
+) error {
 	if err := s.countForm(ctx, p); err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 
 var (
 	errSignIn     = warranty.Refuse(warranty.InvalidCredential, "Incorrect email address or password.")
-	errSignInCode = warranty.Refuse(warranty.InvalidCredential, "The code is wrong, already used or expired. Request a new one.")
+	errSignInCode = warranty.Refuse(warranty.InvalidCredential,
+		"The code is wrong, already used or expired. Request a new one.")
 )
 
 // SignIn starts a session with a password or an emailed code. An unknown address takes

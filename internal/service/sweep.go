@@ -77,7 +77,8 @@ func (s fileSweep) complete(ctx context.Context) error {
 		return err
 	}
 	if 2*len(due) > count {
-		s.Log.Error("most files are unknown to this database; none moved to the trash: check that it is the right database",
+		s.Log.Error(
+			"most files are unknown to this database; none moved to the trash: check that it is the right database",
 			"folder", s.Files.Path(), "files", count, "unknown", len(due))
 		return nil
 	}

@@ -48,8 +48,10 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 		}
 		expect := func(when string, complete, arriving, trash int) {
 			t.Helper()
-			if c, a, b := w.in(files.Complete), w.in(files.Arriving), w.in(files.Trash); c != complete || a != arriving || b != trash {
-				t.Errorf("%s: %d complete, %d arriving, %d in the trash; want %d, %d, %d", when, c, a, b, complete, arriving, trash)
+			c, a, b := w.in(files.Complete), w.in(files.Arriving), w.in(files.Trash)
+			if c != complete || a != arriving || b != trash {
+				t.Errorf("%s: %d complete, %d arriving, %d in the trash; want %d, %d, %d", when, c, a, b, complete,
+					arriving, trash)
 			}
 		}
 		w.sweepFor(time.Hour)
@@ -151,10 +153,12 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 			w.document(olga, second.ID)
 		}
 		kept := w.document(olga, first.ID)
-		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal, warranty.DeleteDocument{ID: d.ID}); err != nil {
+		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal,
+			warranty.DeleteDocument{ID: d.ID}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.DeleteWarranty(t.Context(), olga.Principal, warranty.DeleteWarranty{ID: second.ID}); err != nil {
+		if _, err := w.Service.DeleteWarranty(t.Context(), olga.Principal,
+			warranty.DeleteWarranty{ID: second.ID}); err != nil {
 			t.Fatal(err)
 		}
 		w.sweepFor(23 * time.Hour)
@@ -191,7 +195,8 @@ func TestDeletedFilesAreBounded(t *testing.T) {
 				break
 			}
 			taken++
-			if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal, warranty.DeleteDocument{ID: d.ID}); err != nil {
+			if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal,
+				warranty.DeleteDocument{ID: d.ID}); err != nil {
 				t.Fatal(err)
 			}
 		}

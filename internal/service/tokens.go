@@ -12,7 +12,9 @@ import (
 
 // CreateToken creates an integration token. It locks the account, so that concurrent
 // requests cannot exceed the maximum number of active tokens.
-func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warranty.CreateToken) (warranty.NewToken, error) {
+func (s *Service) CreateToken(
+	ctx context.Context, p warranty.Principal, in warranty.CreateToken,
+) (warranty.NewToken, error) {
 	now := s.now()
 	if err := in.Check(now, s.MaxTokenRate); err != nil {
 		return warranty.NewToken{}, err
@@ -42,10 +44,14 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		case err != nil:
 			return err
 		case named > 0:
-			return warranty.Refuse(warranty.AlreadyExists, "You already have an active token with this name. Choose another name.")
+			return warranty.Refuse(warranty.AlreadyExists,
+				"You already have an active token with this name. Choose another name.")
 		case count >= warranty.MaxActiveTokens:
-			return warranty.Refuse(warranty.TokenLimitReached,
-				fmt.Sprintf("You have reached the limit of %d active tokens. Revoke one that you no longer use.", count))
+			return warranty.Refuse(
+				warranty.TokenLimitReached,
+				fmt.Sprintf("You have reached the limit of %d active tokens. Revoke one that you no longer use.",
+					count),
+			)
 		}
 		if err := tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret)); err != nil {
 			return err
@@ -53,7 +59,8 @@ func (s *Service) CreateToken(ctx context.Context, p warranty.Principal, in warr
 		if err := tx.InsertEvent(token.ID, created, p.User.ID); err != nil {
 			return err
 		}
-		return s.notify(tx, account.User, mail.TokenCreated(account.Email, account.Name, token.Name, s.circumstances(p, now)))
+		return s.notify(tx, account.User,
+			mail.TokenCreated(account.Email, account.Name, token.Name, s.circumstances(p, now)))
 	})
 	s.wakeMail()
 	return warranty.NewToken{Token: token, Secret: secret}, err
@@ -66,11 +73,14 @@ func (s *Service) requireVerified(account store.Account) error {
 		return nil
 	}
 	return warranty.Refuse(warranty.EmailNotVerified,
-		"Verify your email address first. Request a code with POST /api/auth/verify-email/resend and send it to POST /api/auth/verify-email.")
+		"Verify your email address first. Request a code with POST /api/auth/verify-email/resend "+
+			"and send it to POST /api/auth/verify-email.")
 }
 
 // ListTokens lists the principal's tokens.
-func (s *Service) ListTokens(ctx context.Context, p warranty.Principal, in warranty.ListTokens) (warranty.Page[warranty.Token], error) {
+func (s *Service) ListTokens(
+	ctx context.Context, p warranty.Principal, in warranty.ListTokens,
+) (warranty.Page[warranty.Token], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Token]{}, err
 	}
@@ -95,7 +105,9 @@ func (s *Service) GetToken(ctx context.Context, p warranty.Principal, in warrant
 }
 
 // RotateToken gives a token a new secret.
-func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warranty.RotateToken) (warranty.NewToken, error) {
+func (s *Service) RotateToken(
+	ctx context.Context, p warranty.Principal, in warranty.RotateToken,
+) (warranty.NewToken, error) {
 	if err := in.Check(); err != nil {
 		return warranty.NewToken{}, err
 	}
@@ -133,7 +145,9 @@ func (s *Service) RotateToken(ctx context.Context, p warranty.Principal, in warr
 
 // RevokeToken revokes a token. When it returns, no replica accepts the token and no
 // write made with it commits.
-func (s *Service) RevokeToken(ctx context.Context, p warranty.Principal, in warranty.RevokeToken) (warranty.None, error) {
+func (s *Service) RevokeToken(
+	ctx context.Context, p warranty.Principal, in warranty.RevokeToken,
+) (warranty.None, error) {
 	now := s.now()
 	revoked := s.event(p, warranty.TokenWasRevoked, in.ID, now)
 	return warranty.None{}, s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {

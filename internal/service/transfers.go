@@ -64,7 +64,9 @@ func lockToTransfer(tx *store.Tx, p warranty.Principal, id warranty.ID) (warrant
 }
 
 // CancelTransfer cancels an open transfer.
-func (s *Service) CancelTransfer(ctx context.Context, p warranty.Principal, in warranty.CancelTransfer) (warranty.None, error) {
+func (s *Service) CancelTransfer(
+	ctx context.Context, p warranty.Principal, in warranty.CancelTransfer,
+) (warranty.None, error) {
 	now := s.now()
 	cancelled := s.event(p, warranty.TransferCancelled, in.ID, now)
 	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
@@ -81,7 +83,9 @@ func (s *Service) CancelTransfer(ctx context.Context, p warranty.Principal, in w
 
 // AcceptTransfer makes the principal the owner with the code of an offer. The issuer and
 // any other roles of the old owner stay.
-func (s *Service) AcceptTransfer(ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer) (warranty.Warranty, error) {
+func (s *Service) AcceptTransfer(
+	ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer,
+) (warranty.Warranty, error) {
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}

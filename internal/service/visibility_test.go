@@ -16,7 +16,8 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := newStage(w, false)
 		removed := newStage(w, false)
-		if _, err := w.Service.DeleteWarranty(ctx, removed.ownerIs.Principal, warranty.DeleteWarranty{ID: removed.record.ID}); err != nil {
+		if _, err := w.Service.DeleteWarranty(ctx, removed.ownerIs.Principal,
+			warranty.DeleteWarranty{ID: removed.record.ID}); err != nil {
 			t.Fatal(err)
 		}
 		nothing := *s
@@ -37,7 +38,10 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 				continue
 			}
 			tried[r.operation] = true
-			for kind, secrets := range map[string][2]string{"session": {s.strangerIs.session, removed.ownerIs.session}, "token": {token, deletedToken}} {
+			for kind, secrets := range map[string][2]string{
+				"session": {s.strangerIs.session, removed.ownerIs.session},
+				"token":   {token, deletedToken},
+			} {
 				if kind == "token" && r.sessionOnly {
 					continue
 				}
@@ -52,13 +56,15 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 				}
 				want := ask(&nothing, secrets[0])
 				if got := ask(s, secrets[0]); got != want {
-					t.Errorf("%s %s by %s: what is not yours:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind, got, want)
+					t.Errorf("%s %s by %s: what is not yours:\n%s\nwhat is not there:\n%s", r.operation, r.variant,
+						kind, got, want)
 				}
 				if strings.HasPrefix(r.operation, "tokens.") {
 					continue
 				}
 				if got := ask(removed, secrets[1]); got != want {
-					t.Errorf("%s %s by %s: what was deleted:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind, got, want)
+					t.Errorf("%s %s by %s: what was deleted:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind,
+						got, want)
 				}
 			}
 		}
@@ -81,10 +87,15 @@ func TestTheWarrantyFilterTellsNothing(t *testing.T) {
 			for _, secret := range []string{s.strangerIs.session, token} {
 				for _, more := range []string{"", "&page=2&limit=1"} {
 					ask := func(id warranty.ID) string {
-						a := w.Must(200, request{Method: "GET", Path: fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, id, more), Secret: secret})
+						a := w.Must(200, request{
+							Method: "GET",
+							Path:   fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, id, more),
+							Secret: secret,
+						})
 						return strings.ReplaceAll(bare(t, a), id.String(), "THE-ID")
 					}
-					if foreign, random := ask(s.record.ID), ask(unknown); foreign != random || !strings.Contains(foreign, `"data":[]`) {
+					if foreign, random := ask(s.record.ID), ask(unknown); foreign != random ||
+						!strings.Contains(foreign, `"data":[]`) {
 						t.Errorf("%s of another user's warranty:\n%s\nof an unknown one:\n%s", list, foreign, random)
 					}
 				}

@@ -37,7 +37,9 @@ func (s *Service) LookupWarranties(
 }
 
 // GetWarranty returns a warranty that the principal can see.
-func (s *Service) GetWarranty(ctx context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
+func (s *Service) GetWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.GetWarranty,
+) (warranty.Warranty, error) {
 	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)
 	s.show(&w)
 	return w, err
@@ -209,7 +211,8 @@ func replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
 	var w warranty.Warranty
 	if now.Fingerprint != earlier.Fingerprint {
 		return w, warranty.Refuse(warranty.IdempotencyKeyReused,
-			"This Idempotency-Key was used for a different request in the last 24 hours. Use a new key for a new record.")
+			"This Idempotency-Key was used for a different request in the last 24 hours. "+
+				"Use a new key for a new record.")
 	}
 	err := api.ReadJSON([]byte(earlier.Response), &w)
 	w.Version, w.Replay = 1, true
@@ -261,7 +264,9 @@ var errChanged = warranty.Refuse(warranty.PreconditionFailed,
 	"The warranty has changed since you read it. Read it again and use its new ETag.")
 
 // DeleteWarranty soft-deletes a warranty.
-func (s *Service) DeleteWarranty(ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty) (warranty.None, error) {
+func (s *Service) DeleteWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty,
+) (warranty.None, error) {
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}

@@ -10,14 +10,20 @@ import (
 )
 
 func numbered(externalID string) warranty.CreateWarranty {
-	return warranty.CreateWarranty{ProductName: "Kettle", StartDate: date("2026-01-01"), EndDate: date("2027-12-31"), ExternalID: externalID}
+	return warranty.CreateWarranty{
+		ProductName: "Kettle",
+		StartDate:   date("2026-01-01"),
+		EndDate:     date("2027-12-31"),
+		ExternalID:  externalID,
+	}
 }
 
 // taken checks that err names the existing record.
 func taken(t *testing.T, what string, err error, existing warranty.ID) {
 	t.Helper()
 	var refusal *warranty.Error
-	if !errors.As(err, &refusal) || refusal.Code != warranty.AlreadyExists || refusal.ExistingID == nil || *refusal.ExistingID != existing {
+	if !errors.As(err, &refusal) || refusal.Code != warranty.AlreadyExists || refusal.ExistingID == nil ||
+		*refusal.ExistingID != existing {
 		t.Errorf("%s: %v, want already_exists with %s", what, err, existing)
 	}
 }
@@ -32,7 +38,8 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 		if err != nil || *first.ExternalID != "A-1" {
 			t.Fatalf("%+v %v", first, err)
 		}
-		if again, err := w.Service.CreateWarranty(ctx, olga.Principal, in); err != nil || !again.Replay || again.ID != first.ID {
+		if again, err := w.Service.CreateWarranty(ctx, olga.Principal, in); err != nil || !again.Replay ||
+			again.ID != first.ID {
 			t.Errorf("the same key replays before anything is compared: %+v %v", again, err)
 		}
 		_, err = w.Service.CreateWarranty(ctx, olga.Principal, numbered("A-1"))
@@ -49,22 +56,30 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 			t.Fatal(err)
 		}
 		number, none := "A-1", ""
-		_, err = w.Service.UpdateWarranty(ctx, olga.Principal, warranty.UpdateWarranty{ID: other.ID, ExternalID: &number})
+		_, err = w.Service.UpdateWarranty(ctx, olga.Principal,
+			warranty.UpdateWarranty{ID: other.ID, ExternalID: &number})
 		taken(t, "an update", err, first.ID)
-		if cleared, err := w.Service.UpdateWarranty(ctx, olga.Principal, warranty.UpdateWarranty{ID: first.ID, ExternalID: &none}); err != nil || cleared.ExternalID != nil {
+		if cleared, err := w.Service.UpdateWarranty(ctx, olga.Principal,
+			warranty.UpdateWarranty{ID: first.ID, ExternalID: &none}); err != nil ||
+			cleared.ExternalID != nil {
 			t.Errorf("clearing: %+v %v", cleared, err)
 		}
-		if moved, err := w.Service.UpdateWarranty(ctx, olga.Principal, warranty.UpdateWarranty{ID: other.ID, ExternalID: &number}); err != nil || *moved.ExternalID != "A-1" {
+		if moved, err := w.Service.UpdateWarranty(ctx, olga.Principal,
+			warranty.UpdateWarranty{ID: other.ID, ExternalID: &number}); err != nil ||
+			*moved.ExternalID != "A-1" {
 			t.Errorf("setting: %+v %v", moved, err)
 		}
-		history, err := w.Service.ListHistory(ctx, olga.Principal, warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: other.ID})
-		if err != nil || len(history.Data[0].Changes) != 1 || history.Data[0].Changes[0] != (warranty.Change{Field: "external_id"}) {
+		history, err := w.Service.ListHistory(ctx, olga.Principal,
+			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: other.ID})
+		if err != nil || len(history.Data[0].Changes) != 1 ||
+			history.Data[0].Changes[0] != (warranty.Change{Field: "external_id"}) {
 			t.Errorf("history tells that it changed, not to what: %+v %v", history.Data, err)
 		}
 
 		find := func(p person, number string) []warranty.Warranty {
 			t.Helper()
-			page, err := w.Service.ListWarranties(ctx, p.Principal, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: number})
+			page, err := w.Service.ListWarranties(ctx, p.Principal,
+				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: number})
 			if err != nil || int64(len(page.Data)) != page.Pagination.Total {
 				t.Fatalf("%+v %v", page, err)
 			}
@@ -102,21 +117,28 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 		w.transfer(made.ID, issuer, owner)
 		void, number := warranty.Void, "A-2"
 		for name, p := range map[string]person{"owner": owner, "seller": seller} {
-			if got, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: made.ID}); err != nil || got.ExternalID != nil {
+			if got, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: made.ID}); err != nil ||
+				got.ExternalID != nil {
 				t.Errorf("the %s reads %v %v", name, got.ExternalID, err)
 			}
-			page, err := w.Service.ListWarranties(ctx, p.Principal, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: "A-1"})
+			page, err := w.Service.ListWarranties(ctx, p.Principal,
+				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: "A-1"})
 			if err != nil || len(page.Data) != 0 {
 				t.Errorf("the %s finds it: %+v %v", name, page, err)
 			}
-			if _, err := w.Service.UpdateWarranty(ctx, p.Principal, warranty.UpdateWarranty{ID: made.ID, ExternalID: &number}); codeOf(err) != warranty.RoleNotAllowed {
+			if _, err := w.Service.UpdateWarranty(ctx, p.Principal,
+				warranty.UpdateWarranty{ID: made.ID, ExternalID: &number}); codeOf(err) != warranty.RoleNotAllowed {
 				t.Errorf("the %s sets it: %v", name, err)
 			}
 		}
-		if got, err := w.Service.UpdateWarranty(ctx, seller.Principal, warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil || got.ExternalID != nil {
+		if got, err := w.Service.UpdateWarranty(ctx, seller.Principal,
+			warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil ||
+			got.ExternalID != nil {
 			t.Errorf("%+v %v", got, err)
 		}
-		if got, err := w.Service.GetWarranty(ctx, issuer.Principal, warranty.GetWarranty{ID: made.ID}); err != nil || got.ExternalID == nil || *got.ExternalID != "A-1" {
+		if got, err := w.Service.GetWarranty(ctx, issuer.Principal,
+			warranty.GetWarranty{ID: made.ID}); err != nil || got.ExternalID == nil ||
+			*got.ExternalID != "A-1" {
 			t.Errorf("the seller's change lost it: %v %v", got.ExternalID, err)
 		}
 	})
@@ -146,7 +168,8 @@ func TestExternalIDUnderRaces(t *testing.T) {
 					taken(t, "a loser", err, winner)
 				}
 			}
-			if n := w.number(`SELECT count(*) FROM warranties WHERE deleted_at IS NULL AND external_id = '` + number + `'`); n != 1 {
+			n := w.number(`SELECT count(*) FROM warranties WHERE deleted_at IS NULL AND external_id = '` + number + `'`)
+			if n != 1 {
 				t.Errorf("%d records", n)
 			}
 		}
@@ -168,14 +191,43 @@ func TestLookups(t *testing.T) {
 		plain, serial := numbered(""), numbered("")
 		plain.Supplier, serial.SerialNumber = "Makro", "S-1"
 		a, b, c, d := create(numbered("A-1")), create(serial), create(plain), create(plain)
-		content := warranty.LookupItem{ProductName: "Kettle", StartDate: plain.StartDate, EndDate: plain.EndDate, Supplier: "Makro"}
+		content := warranty.LookupItem{
+			ProductName: "Kettle",
+			StartDate:   plain.StartDate,
+			EndDate:     plain.EndDate,
+			Supplier:    "Makro",
+		}
 		second, third, other := content, content, content
 		second.Nth, third.Nth, other.Supplier = 2, 3, ""
-		items := []warranty.LookupItem{{ExternalID: "A-1"}, {ExternalID: "A-1", SerialNumber: "no matter"}, {ExternalID: "A-2", SerialNumber: "S-1", ProductName: "Kettle"},
-			{SerialNumber: "S-1", ProductName: "Kettle"}, {SerialNumber: "S-1", ProductName: "Pot"}, {SerialNumber: "S-1", ProductName: "Kettle", Nth: 2},
-			{SerialNumber: "S-1", ProductName: "Kettle", StartDate: serial.StartDate, EndDate: serial.EndDate}, {SerialNumber: "S-1", ProductName: "Kettle", StartDate: serial.StartDate, EndDate: serial.EndDate + 1},
-			content, second, third, other, {ReferenceNumber: string(b.ReferenceNumber)}, {ReferenceNumber: "WR-1", ExternalID: "A-1"}, {}}
-		want := []string{"external_id", "external_id", "", "serial_number", "", "", "serial_number", "", "content", "content", "", "", "reference_number", "external_id", ""}
+		items := []warranty.LookupItem{
+			{ExternalID: "A-1"},
+			{ExternalID: "A-1", SerialNumber: "no matter"},
+			{ExternalID: "A-2", SerialNumber: "S-1", ProductName: "Kettle"},
+			{
+				SerialNumber: "S-1",
+				ProductName:  "Kettle",
+			},
+			{SerialNumber: "S-1", ProductName: "Pot"},
+			{SerialNumber: "S-1", ProductName: "Kettle", Nth: 2},
+			{
+				SerialNumber: "S-1",
+				ProductName:  "Kettle",
+				StartDate:    serial.StartDate,
+				EndDate:      serial.EndDate,
+			},
+			{SerialNumber: "S-1", ProductName: "Kettle", StartDate: serial.StartDate, EndDate: serial.EndDate + 1},
+			content,
+			second,
+			third,
+			other,
+			{ReferenceNumber: string(b.ReferenceNumber)},
+			{ReferenceNumber: "WR-1", ExternalID: "A-1"},
+			{},
+		}
+		want := []string{
+			"external_id", "external_id", "", "serial_number", "", "", "serial_number", "", "content", "content", "",
+			"", "reference_number", "external_id", "",
+		}
 		ids := map[int]warranty.ID{0: a.ID, 1: a.ID, 3: b.ID, 6: b.ID, 12: b.ID, 13: a.ID}
 		look := func(p person) []warranty.Lookup {
 			t.Helper()

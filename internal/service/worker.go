@@ -166,7 +166,8 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 // deliver sends one claimed email. Claiming it has counted the attempt.
 func (s *Service) deliver(ctx context.Context, m store.Mail) error {
 	if !s.finished.has(m.ID) {
-		err := s.Mail.Send(ctx, mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code})
+		message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
+		err := s.Mail.Send(ctx, message)
 		if err != nil && m.Attempts < mailAttempts {
 			return fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
 		}

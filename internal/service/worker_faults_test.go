@@ -124,7 +124,8 @@ func everyMailOnce(t *testing.T, database string, runs int) {
 		case 0:
 			mails++
 			w.write(func(tx *store.Tx) error {
-				return tx.InsertMail(store.Mail{ID: w.Service.NewID(), To: "a@people.example", Subject: fmt.Sprint("mail ", mails)})
+				return tx.InsertMail(
+					store.Mail{ID: w.Service.NewID(), To: "a@people.example", Subject: fmt.Sprint("mail ", mails)})
 			})
 		case 1:
 			s.Used(token)

@@ -53,7 +53,8 @@ func TestTheWorkerSurvives(t *testing.T) {
 	code := ""
 	testenv.Wait(t, "the mail is sent", func() bool {
 		w.Clock.Advance(3 * time.Minute) // past the claim of the failed attempt
-		if _, err := w.Service.RequestPasswordReset(ctx, warranty.Principal{}, warranty.RequestPasswordReset{Email: "nobody@people.example"}); err != nil {
+		if _, err := w.Service.RequestPasswordReset(ctx, warranty.Principal{},
+			warranty.RequestPasswordReset{Email: "nobody@people.example"}); err != nil {
 			t.Fatal(err) // wakes the worker
 		}
 		select {

@@ -51,7 +51,8 @@ func RenewContext(r *http.Request) (*http.Request, context.CancelFunc) {
 func Receive(
 	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
 ) (d warranty.Document, in warranty.UploadDocument, err error) {
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "multipart/form-data" {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "multipart/form-data" {
 		return d, in, warranty.Refuse(warranty.UnsupportedMediaType, "Send the document as multipart/form-data.")
 	}
 	if err := ExtendDeadlines(w); err != nil {
@@ -79,7 +80,9 @@ var errForm = warranty.Refuse(warranty.MalformedRequest, "The multipart/form-dat
 
 // readForm reads the parts of the form and stores the file. It returns the stored file
 // even on an error, so that the caller can remove it.
-func readForm(form *multipart.Reader, s *service.Service) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
+func readForm(
+	form *multipart.Reader, s *service.Service,
+) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
 	var c warranty.Checks
 	seen, parts := map[string]bool{}, 0
 	for {
@@ -137,7 +140,8 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 	case "type":
 		in.Type, err = warranty.ParseEnum[warranty.DocumentType](value)
 	default:
-		c.Add(api.Printable(name), "unknown_field", "Unknown field. The fields are file, warranty_id, type and claim_id.")
+		c.Add(api.Printable(name), "unknown_field",
+			"Unknown field. The fields are file, warranty_id, type and claim_id.")
 		return
 	}
 	if err != nil {
@@ -188,7 +192,8 @@ func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty
 	h.Set("Content-Type", d.ContentType)
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 	// QueryEscape escapes slightly more characters than RFC 8187 requires.
-	h.Set("Content-Disposition", "attachment; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(d.FileName), "+", "%20"))
+	h.Set("Content-Disposition",
+		"attachment; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(d.FileName), "+", "%20"))
 	h.Set("ETag", strconv.Quote(d.SHA256))
 	http.ServeContent(w, r, "", d.CreatedAt, content)
 	return nil
