@@ -67,10 +67,8 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 	done
 
 .PHONY: generate update-golden
-generate: ## rewrite the generated and golden files from the code (review the diff)
-	@# only packages whose tests define -update; others would fail on the flag
-	$(SERVICES) go test -tags=$(TAGS) \
-		$$(grep -rlE --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -n1 dirname | sort -u) -update
+generate: ## rewrite the generated files from the code (review the diff)
+	go test -count=1 -run='^TestGeneratedFiles$$' . -update
 update-golden: generate
 
 .PHONY: screenshots

@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"flag"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -23,90 +21,11 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"       // for the recipe on PostgreSQL
 	_ "github.com/ncruces/go-sqlite3/driver" // for the recipe on SQLite
 
-	"warranty.example/svc/api"
-	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
-
-var update = flag.Bool("update", false, "rewrite the tables that are made from the code")
-
-// --- generated tables ------------------------------------------------------------
-
-// checkTable compares the part of a document between two comments with the table from
-// the code, or rewrites it with -update.
-func checkTable(t *testing.T, file, name string, rows [][]string) {
-	t.Helper()
-	begin, end := "<!-- from the code: "+name+" -->\n", "<!-- end: "+name+" -->"
-	text := read(t, file)
-	before, rest, found := strings.Cut(text, begin)
-	have, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no %q and %q", file, strings.TrimSpace(begin), end)
-	}
-	want := "\n" + table(rows) + "\n"
-	if have == want {
-		return
-	}
-	if *update {
-		if err := os.WriteFile(file, []byte(before+begin+want+end+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Errorf("the table of %s in %s is out of date; run make generate and review the diff. It should be:\n%s",
-		name, file, want)
-}
-
-// table formats rows as Markdown; the first row is the header.
-func table(rows [][]string) string {
-	var b strings.Builder
-	for i, row := range rows {
-		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
-		}
-	}
-	return b.String()
-}
-
-func TestSettingsAreDocumented(t *testing.T) {
-	rows := [][]string{{"flag", "environment variable", "default", "what it is"}}
-	for _, s := range config.Table() {
-		def := "none"
-		if s.Default != "" {
-			def = "`" + s.Default + "`"
-		}
-		rows = append(rows, []string{"`--" + s.Flag + "`", "`" + s.Env + "`", def, s.Help})
-	}
-	checkTable(t, "docs/operations.md", "settings", rows)
-}
-
-func TestOperationsAreDocumented(t *testing.T) {
-	credentials := map[api.Auth]string{api.Credential: "token or session", api.SessionOnly: "session", api.Public: "none"}
-	rows := [][]string{{"call", "credential", "scope of a token", "what it does"}}
-	for _, s := range api.Operations() {
-		scope := "–"
-		switch {
-		case s.Scope != "":
-			scope = "`" + string(s.Scope) + "`"
-		case s.Auth == api.Credential:
-			scope = "any"
-		}
-		rows = append(rows, []string{"`" + s.Method + " " + s.Route() + "`", credentials[s.Auth], scope, s.Summary})
-	}
-	checkTable(t, "docs/api.md", "operations", rows)
-}
-
-func TestCodesAreDocumented(t *testing.T) {
-	rows := [][]string{{"status", "code", "what to do"}}
-	for _, c := range warranty.Codes() {
-		rows = append(rows, []string{fmt.Sprint(c.Status), "`" + string(c.Code) + "`", c.Fix})
-	}
-	checkTable(t, "docs/api.md", "errors", rows)
-}
 
 // --- names and links -------------------------------------------------------------
 

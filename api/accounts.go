@@ -115,3 +115,21 @@ var (
 		Summary: "Update the given fields of your account: your name and email notifications.",
 	})
 )
+
+// authStatusOperations come before the tokens in the documentation.
+var authStatusOperations = []*Spec{GetAuthStatus.Spec}
+
+// accountOperations are the rows of this file in the operation table.
+var accountOperations = []*Spec{
+	Register.Spec,
+	SignIn.Spec,
+	RequestSignInCode.Spec,
+	SignOut.Spec,
+	VerifyEmail.Spec,
+	SendVerification.Spec,
+	RequestPasswordReset.Spec,
+	ResetPassword.Spec,
+	ChangePassword.Spec,
+	GetAccount.Spec,
+	UpdateAccount.Spec,
+}

@@ -50,3 +50,11 @@ var (
 		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
 )
+
+// claimOperations are the rows of this file in the operation table.
+var claimOperations = []*Spec{
+	ListClaims.Spec,
+	GetClaim.Spec,
+	FileClaim.Spec,
+	MoveClaim.Spec,
+}

@@ -39,3 +39,10 @@ var (
 		Errors:  []warranty.Code{warranty.RoleNotAllowed},
 	})
 )
+
+// documentOperations are the rows of this file in the operation table.
+var documentOperations = []*Spec{
+	ListDocuments.Spec,
+	GetDocument.Spec,
+	DeleteDocument.Spec,
+}

@@ -15,3 +15,8 @@ var ListHistory = define[warranty.ListHistory, warranty.Page[warranty.Event]](Sp
 	Auth:    SessionOnly,
 	Summary: "List the changes to a warranty and its claims, documents and transfers, newest first.",
 })
+
+// historyOperations are the rows of this file in the operation table.
+var historyOperations = []*Spec{
+	ListHistory.Spec,
+}

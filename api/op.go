@@ -80,8 +80,12 @@ func define[In, Out any](s Spec) Op[In, Out] {
 			s.Status = http.StatusNoContent
 		}
 	}
+	declared = append(declared, &s)
 	return Op[In, Out]{&s}
 }
+
+// declared lists every Spec that define has made, for the test of the table.
+var declared []*Spec
 
 // Route returns the full path, with parameters in braces.
 func (s *Spec) Route() string { return string(s.Base) + s.Path }

@@ -71,3 +71,14 @@ var (
 		Summary: "List the requests made with a token, newest first. We keep 30 days and at most 10,000 requests per user.",
 	})
 )
+
+// tokenOperations are the rows of this file in the operation table.
+var tokenOperations = []*Spec{
+	CreateToken.Spec,
+	ListTokens.Spec,
+	GetToken.Spec,
+	RotateToken.Spec,
+	RevokeToken.Spec,
+	ListTokenHistory.Spec,
+	ListTokenRequests.Spec,
+}

@@ -36,3 +36,10 @@ var (
 		Summary: "Accept a transfer with its code. You become the owner of the warranty.",
 	})
 )
+
+// transferOperations are the rows of this file in the operation table.
+var transferOperations = []*Spec{
+	OfferTransfer.Spec,
+	CancelTransfer.Spec,
+	AcceptTransfer.Spec,
+}

@@ -105,3 +105,14 @@ var VerifyPublicly = define[warranty.VerifyWarranty, warranty.Verification](Spec
 	Auth:    Public,
 	Summary: "Verify any warranty by its reference number, without a credential.",
 })
+
+// warrantyOperations are the rows of this file in the operation table.
+var warrantyOperations = []*Spec{
+	ListWarranties.Spec,
+	CreateWarranty.Spec,
+	GetWarranty.Spec,
+	UpdateWarranty.Spec,
+	DeleteWarranty.Spec,
+	LookupWarranties.Spec,
+	VerifyWarranty.Spec,
+}

@@ -80,15 +80,154 @@ func (c *Client) AuthStatus(ctx context.Context) (warranty.AuthStatus, error) {
 	return Call(ctx, c, api.GetAuthStatus, warranty.GetAuthStatus{})
 }
 
+// FileClaim files a claim on a warranty that the user owns. It requires a session.
+func (c *Client) FileClaim(ctx context.Context, in warranty.FileClaim) (warranty.Claim, error) {
+	return Call(ctx, c, api.FileClaim, in)
+}
+
+// MoveClaim updates the status of a claim. It requires a session.
+func (c *Client) MoveClaim(ctx context.Context, in warranty.MoveClaim) (warranty.Claim, error) {
+	return Call(ctx, c, api.MoveClaim, in)
+}
+
+// DeleteDocument deletes a document. It requires a session.
+func (c *Client) DeleteDocument(ctx context.Context, in warranty.DeleteDocument) error {
+	_, err := Call(ctx, c, api.DeleteDocument, in)
+	return err
+}
+
+// OfferTransfer offers a warranty to a new owner. It requires a session.
+func (c *Client) OfferTransfer(ctx context.Context, in warranty.OfferTransfer) (warranty.TransferOffer, error) {
+	return Call(ctx, c, api.OfferTransfer, in)
+}
+
+// CancelTransfer cancels a transfer. It requires a session.
+func (c *Client) CancelTransfer(ctx context.Context, in warranty.CancelTransfer) error {
+	_, err := Call(ctx, c, api.CancelTransfer, in)
+	return err
+}
+
+// AcceptTransfer accepts a transfer with its code. It requires a session.
+func (c *Client) AcceptTransfer(ctx context.Context, in warranty.AcceptTransfer) (warranty.Warranty, error) {
+	return Call(ctx, c, api.AcceptTransfer, in)
+}
+
+// ListHistory lists the changes to a warranty, newest first. It requires a session.
+func (c *Client) ListHistory(ctx context.Context, in warranty.ListHistory) (warranty.Page[warranty.Event], error) {
+	return Call(ctx, c, api.ListHistory, in)
+}
+
+// CreateToken creates an integration token. It requires a session.
+func (c *Client) CreateToken(ctx context.Context, in warranty.CreateToken) (warranty.NewToken, error) {
+	return Call(ctx, c, api.CreateToken, in)
+}
+
+// ListTokens lists the integration tokens of the user, newest first. It requires a
+// session.
+func (c *Client) ListTokens(ctx context.Context, in warranty.ListTokens) (warranty.Page[warranty.Token], error) {
+	return Call(ctx, c, api.ListTokens, in)
+}
+
+// GetToken gets an integration token. It requires a session.
+func (c *Client) GetToken(ctx context.Context, in warranty.GetToken) (warranty.Token, error) {
+	return Call(ctx, c, api.GetToken, in)
+}
+
+// RotateToken replaces the secret of an integration token. It requires a session.
+func (c *Client) RotateToken(ctx context.Context, in warranty.RotateToken) (warranty.NewToken, error) {
+	return Call(ctx, c, api.RotateToken, in)
+}
+
+// RevokeToken revokes an integration token. It requires a session.
+func (c *Client) RevokeToken(ctx context.Context, in warranty.RevokeToken) error {
+	_, err := Call(ctx, c, api.RevokeToken, in)
+	return err
+}
+
+// ListTokenHistory lists the changes to an integration token, newest first. It
+// requires a session.
+func (c *Client) ListTokenHistory(
+	ctx context.Context, in warranty.ListTokenHistory,
+) (warranty.Page[warranty.Event], error) {
+	return Call(ctx, c, api.ListTokenHistory, in)
+}
+
+// ListTokenRequests lists the requests made with an integration token, newest first.
+// It requires a session.
+func (c *Client) ListTokenRequests(
+	ctx context.Context, in warranty.ListTokenRequests,
+) (warranty.Page[warranty.RequestRecord], error) {
+	return Call(ctx, c, api.ListTokenRequests, in)
+}
+
+// Register creates an account and signs in. It requires no credential.
+func (c *Client) Register(ctx context.Context, in warranty.Register) (warranty.Session, error) {
+	return Call(ctx, c, api.Register, in)
+}
+
+// SignIn signs in with a password or an emailed code. It requires no credential.
+func (c *Client) SignIn(ctx context.Context, in warranty.SignIn) (warranty.Session, error) {
+	return Call(ctx, c, api.SignIn, in)
+}
+
+// RequestSignInCode emails a sign-in code. It requires no credential.
+func (c *Client) RequestSignInCode(ctx context.Context, in warranty.RequestSignInCode) error {
+	_, err := Call(ctx, c, api.RequestSignInCode, in)
+	return err
+}
+
+// SignOut ends the session of the client.
+func (c *Client) SignOut(ctx context.Context) error {
+	_, err := Call(ctx, c, api.SignOut, warranty.SignOut{})
+	return err
+}
+
+// VerifyEmail verifies the email address of the user. It requires a session.
+func (c *Client) VerifyEmail(ctx context.Context, in warranty.VerifyEmail) (warranty.User, error) {
+	return Call(ctx, c, api.VerifyEmail, in)
+}
+
+// SendVerification emails a new verification code. It requires a session.
+func (c *Client) SendVerification(ctx context.Context) error {
+	_, err := Call(ctx, c, api.SendVerification, warranty.SendVerification{})
+	return err
+}
+
+// RequestPasswordReset emails a password reset code. It requires no credential.
+func (c *Client) RequestPasswordReset(ctx context.Context, in warranty.RequestPasswordReset) error {
+	_, err := Call(ctx, c, api.RequestPasswordReset, in)
+	return err
+}
+
+// ResetPassword sets a new password with the emailed code. It requires no credential.
+func (c *Client) ResetPassword(ctx context.Context, in warranty.ResetPassword) error {
+	_, err := Call(ctx, c, api.ResetPassword, in)
+	return err
+}
+
+// ChangePassword changes the password of the user. It requires a session.
+func (c *Client) ChangePassword(ctx context.Context, in warranty.ChangePassword) (warranty.Session, error) {
+	return Call(ctx, c, api.ChangePassword, in)
+}
+
+// GetAccount gets the account of the user. It requires a session.
+func (c *Client) GetAccount(ctx context.Context) (warranty.Account, error) {
+	return Call(ctx, c, api.GetAccount, warranty.GetAccount{})
+}
+
+// UpdateAccount updates the fields of the account that are set. It requires a session.
+func (c *Client) UpdateAccount(ctx context.Context, in warranty.UpdateAccount) (warranty.Account, error) {
+	return Call(ctx, c, api.UpdateAccount, in)
+}
+
 // Operations returns the operations of an integration token, bound to this client,
 // for the MCP server over stdio. Each returns an api.Relayed.
 func (c *Client) Operations() []api.Bound {
 	var list []api.Bound
-	for _, op := range []*api.Spec{
-		api.ListWarranties.Spec, api.CreateWarranty.Spec, api.GetWarranty.Spec, api.UpdateWarranty.Spec,
-		api.DeleteWarranty.Spec, api.LookupWarranties.Spec, api.VerifyWarranty.Spec, api.ListClaims.Spec,
-		api.GetClaim.Spec, api.ListDocuments.Spec, api.GetDocument.Spec, api.GetAuthStatus.Spec,
-	} {
+	for _, op := range api.Operations() {
+		if op.Auth != api.Credential {
+			continue
+		}
 		list = append(list, api.Relay(op, func(ctx context.Context, in any) (api.Relayed, error) {
 			if create, ok := in.(*warranty.CreateWarranty); ok {
 				in = withKey(*create)

@@ -15,8 +15,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Version is the version of the API in the OpenAPI document. Increase it whenever
-// docs/openapi.json changes: the patch number for texts, the minor number for
+// Version is the version of the API in the OpenAPI document. make generate increases it
+// when docs/openapi.json changes: the patch number for texts, the minor number for
 // additions. The major number does not change within v1.
 const Version = "1.5.2"
 

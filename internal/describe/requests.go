@@ -81,8 +81,8 @@ func Setup(base string) string {
 		strings.TrimSuffix(first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6), "\n")
 }
 
-// recorded holds the service's responses to the examples. TestAnswersOfExamples
-// generates the file.
+// recorded holds the service's responses to the examples. It is generated: see
+// TestGeneratedFiles.
 //
 //go:embed answers.json
 var recorded []byte
@@ -205,6 +205,12 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 func (e Example) Request(values map[string]string) (path, body string) {
 	value := func(name string, _ bool) string { return values[name] }
 	return substitute(e.Path, value), substitute(e.Body, value)
+}
+
+// Arguments returns the arguments of the tool as JSON, with values in place of the
+// variables.
+func (e Example) Arguments(values map[string]string) string {
+	return substitute(e.arguments, func(name string, _ bool) string { return values[name] })
 }
 
 // Curl returns the request as a curl command for the service at base.

@@ -6,18 +6,32 @@ import (
 	"strings"
 	"testing"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/warranty"
 )
 
-// granted maps each scope to what an agent sees, by the contract.
-var granted = map[warranty.Scope]struct{ tools, templates, prompts []string }{
-	warranty.WarrantiesRead: {[]string{"get_warranty", "list_warranties", "verify_warranty"}, []string{"warranty://warranties/{id}"},
-		[]string{"review_expiring_warranties", "summarize_warranty"}},
-	warranty.WarrantiesWrite: {[]string{"create_warranty", "delete_warranty", "update_warranty"}, nil, []string{"register_warranty"}},
-	warranty.ClaimsRead:      {[]string{"get_claim", "list_claims"}, []string{"warranty://claims/{id}"}, nil},
-	warranty.DocumentsRead:   {[]string{"get_document", "list_documents"}, []string{"warranty://documents/{id}"}, nil},
-}
+// granted maps each scope to what an agent sees: the tools by the operation table, the
+// templates and prompts by the contract.
+var granted = func() map[warranty.Scope]*grant {
+	list := map[warranty.Scope]*grant{
+		warranty.WarrantiesRead: {
+			templates: []string{"warranty://warranties/{id}"},
+			prompts:   []string{"review_expiring_warranties", "summarize_warranty"},
+		},
+		warranty.WarrantiesWrite: {prompts: []string{"register_warranty"}},
+		warranty.ClaimsRead:      {templates: []string{"warranty://claims/{id}"}},
+		warranty.DocumentsRead:   {templates: []string{"warranty://documents/{id}"}},
+	}
+	for _, op := range api.Operations() {
+		if op.Tool != "" {
+			list[op.Scope].tools = append(list[op.Scope].tools, op.Tool)
+		}
+	}
+	return list
+}()
+
+type grant struct{ tools, templates, prompts []string }
 
 // TestScopesDecideWhatAnAgentSees tries every set of scopes: the lists contain what is
 // granted, in a fixed order, and nothing else can be used.
@@ -31,7 +45,9 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 			a := agentOf(w, ada, scopes...)
 			var tools, templates, prompts []string
 			for _, scope := range scopes {
-				tools, templates, prompts = append(tools, granted[scope].tools...), append(templates, granted[scope].templates...), append(prompts, granted[scope].prompts...)
+				tools = append(tools, granted[scope].tools...)
+				templates = append(templates, granted[scope].templates...)
+				prompts = append(prompts, granted[scope].prompts...)
 			}
 			var list struct{ ResourceTemplates, Prompts, Resources json.RawMessage }
 			equal(t, "tools", names(t, a.tools(), "name"), sorted(tools))

@@ -159,20 +159,15 @@ func TestMCPWantsACredential(t *testing.T) {
 func TestEveryToolWantsACredential(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t))
-	tools := 0
 	for _, op := range api.Operations() {
 		if op.Tool == "" {
 			continue
 		}
-		tools++
 		if op.Auth != api.Credential || op.Scope == "" {
 			t.Errorf("the tool %s requires no credential with a scope", op.Tool)
 		}
 		a := mcpSend(t, w, "/api/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`+op.Tool+`","arguments":{}}}`)
 		mcpRefused(t, op.Tool, a, warranty.MissingCredential, 40100)
-	}
-	if tools != 10 {
-		t.Errorf("the table has %d tools", tools)
 	}
 }
 

@@ -6,10 +6,29 @@ import (
 	"errors"
 	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// accountOperations binds the operations on accounts and sessions.
+func (s *Service) accountOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.GetAuthStatus, s.GetAuthStatus),
+		api.Bind(api.Register, s.Register),
+		api.Bind(api.SignIn, s.SignIn),
+		api.Bind(api.RequestSignInCode, s.RequestSignInCode),
+		api.Bind(api.SignOut, s.SignOut),
+		api.Bind(api.VerifyEmail, s.VerifyEmail),
+		api.Bind(api.SendVerification, s.SendVerification),
+		api.Bind(api.RequestPasswordReset, s.RequestPasswordReset),
+		api.Bind(api.ResetPassword, s.ResetPassword),
+		api.Bind(api.ChangePassword, s.ChangePassword),
+		api.Bind(api.GetAccount, s.GetAccount),
+		api.Bind(api.UpdateAccount, s.UpdateAccount),
+	}
+}
 
 // Register creates an account, emails a verification code and signs in.
 func (s *Service) Register(ctx context.Context, p warranty.Principal, in warranty.Register) (warranty.Session, error) {

@@ -3,9 +3,20 @@ package service
 import (
 	"context"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// claimOperations binds the operations on claims.
+func (s *Service) claimOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.ListClaims, s.ListClaims),
+		api.Bind(api.GetClaim, s.GetClaim),
+		api.Bind(api.FileClaim, s.FileClaim),
+		api.Bind(api.MoveClaim, s.MoveClaim),
+	}
+}
 
 // ListClaims lists the claims that the principal can see.
 func (s *Service) ListClaims(

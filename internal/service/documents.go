@@ -8,10 +8,20 @@ import (
 	"io/fs"
 	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// documentOperations binds the operations on documents.
+func (s *Service) documentOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.ListDocuments, s.ListDocuments),
+		api.Bind(api.GetDocument, s.GetDocument),
+		api.Bind(api.DeleteDocument, s.DeleteDocument),
+	}
+}
 
 // ListDocuments lists the metadata of the documents that the principal can see.
 func (s *Service) ListDocuments(

@@ -14,6 +14,7 @@ import (
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -755,7 +756,8 @@ func documented(t testing.TB) map[string]request {
 	return list
 }
 
-// TestEverythingIsInTheMatrix: every new operation needs a row.
+// TestEverythingIsInTheMatrix: every operation needs a row, with its scope and the
+// response to each role.
 func TestEverythingIsInTheMatrix(t *testing.T) {
 	in := map[string]bool{}
 	for _, r := range rows {
@@ -766,6 +768,11 @@ func TestEverythingIsInTheMatrix(t *testing.T) {
 		if known[op.Name].Path != op.Route() {
 			t.Errorf("the OpenAPI document does not have %s", op.Name)
 		}
+		if !in[op.Name] {
+			t.Errorf("add a row for %s to rows in internal/service/matrix_test.go. If every role gets the same response:\n%s",
+				op.Name, newRow(op))
+			in[op.Name] = true
+		}
 	}
 	for name, what := range known {
 		if strings.HasPrefix(what.Path, "/api/") && !in[name] {
@@ -775,6 +782,41 @@ func TestEverythingIsInTheMatrix(t *testing.T) {
 	for name := range in {
 		if known[name].Path == "" {
 			t.Errorf("the matrix has a row for %s, which is not an operation", name)
+		}
+	}
+}
+
+// newRow returns the source of a row for the operation.
+func newRow(op *api.Spec) string {
+	access := ""
+	switch {
+	case op.Auth == api.Public:
+		access = "public: true, "
+	case op.Auth == api.SessionOnly:
+		access = "sessionOnly: true, "
+	case op.Scope != "":
+		access = fmt.Sprintf("scope: %q, ", op.Scope)
+	}
+	request := fmt.Sprintf("get(%q)", op.Route())
+	if op.Method != http.MethodGet {
+		request = fmt.Sprintf("send(%q, %q, nil)", op.Method, op.Route())
+	}
+	kind := "allRoles"
+	if strings.Contains(op.Path, "{id}") {
+		kind = "involved"
+	}
+	return fmt.Sprintf("\t%s(row{operation: %q, %srequest: %s}, \"%d\"),", kind, op.Name, access, request, op.Status)
+}
+
+// TestEveryOperationIsBound compares Service.Operations with the operation table.
+func TestEveryOperationIsBound(t *testing.T) {
+	bound := map[*api.Spec]bool{}
+	for _, op := range (&service.Service{}).Operations() {
+		bound[op.Spec] = true
+	}
+	for _, op := range api.Operations() {
+		if name := op.In.Name(); !bound[op] {
+			t.Errorf("add api.Bind(api.%s, s.%s) to the list at the top of its file in internal/service", name, name)
 		}
 	}
 }

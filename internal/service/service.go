@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -111,45 +112,14 @@ func New(st *store.Store, log *slog.Logger) *Service {
 
 // Operations returns all operations, bound to this service.
 func (s *Service) Operations() []api.Bound {
-	return []api.Bound{
-		api.Bind(api.ListWarranties, s.ListWarranties),
-		api.Bind(api.CreateWarranty, s.CreateWarranty),
-		api.Bind(api.GetWarranty, s.GetWarranty),
-		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
-		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
-		api.Bind(api.LookupWarranties, s.LookupWarranties),
-		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
-		api.Bind(api.ListClaims, s.ListClaims),
-		api.Bind(api.GetClaim, s.GetClaim),
-		api.Bind(api.FileClaim, s.FileClaim),
-		api.Bind(api.MoveClaim, s.MoveClaim),
-		api.Bind(api.ListDocuments, s.ListDocuments),
-		api.Bind(api.GetDocument, s.GetDocument),
-		api.Bind(api.DeleteDocument, s.DeleteDocument),
-		api.Bind(api.OfferTransfer, s.OfferTransfer),
-		api.Bind(api.CancelTransfer, s.CancelTransfer),
-		api.Bind(api.AcceptTransfer, s.AcceptTransfer),
-		api.Bind(api.ListHistory, s.ListHistory),
-		api.Bind(api.GetAuthStatus, s.GetAuthStatus),
-		api.Bind(api.CreateToken, s.CreateToken),
-		api.Bind(api.ListTokens, s.ListTokens),
-		api.Bind(api.GetToken, s.GetToken),
-		api.Bind(api.RotateToken, s.RotateToken),
-		api.Bind(api.RevokeToken, s.RevokeToken),
-		api.Bind(api.ListTokenHistory, s.ListTokenHistory),
-		api.Bind(api.ListTokenRequests, s.ListTokenRequests),
-		api.Bind(api.Register, s.Register),
-		api.Bind(api.SignIn, s.SignIn),
-		api.Bind(api.RequestSignInCode, s.RequestSignInCode),
-		api.Bind(api.SignOut, s.SignOut),
-		api.Bind(api.VerifyEmail, s.VerifyEmail),
-		api.Bind(api.SendVerification, s.SendVerification),
-		api.Bind(api.RequestPasswordReset, s.RequestPasswordReset),
-		api.Bind(api.ResetPassword, s.ResetPassword),
-		api.Bind(api.ChangePassword, s.ChangePassword),
-		api.Bind(api.GetAccount, s.GetAccount),
-		api.Bind(api.UpdateAccount, s.UpdateAccount),
-	}
+	return slices.Concat(
+		s.warrantyOperations(),
+		s.claimOperations(),
+		s.documentOperations(),
+		s.transferOperations(),
+		s.tokenOperations(),
+		s.accountOperations(),
+	)
 }
 
 // now returns the time as stored in records: UTC, in microseconds.

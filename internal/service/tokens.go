@@ -5,10 +5,24 @@ import (
 	"fmt"
 	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// tokenOperations binds the operations on integration tokens.
+func (s *Service) tokenOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.CreateToken, s.CreateToken),
+		api.Bind(api.ListTokens, s.ListTokens),
+		api.Bind(api.GetToken, s.GetToken),
+		api.Bind(api.RotateToken, s.RotateToken),
+		api.Bind(api.RevokeToken, s.RevokeToken),
+		api.Bind(api.ListTokenHistory, s.ListTokenHistory),
+		api.Bind(api.ListTokenRequests, s.ListTokenRequests),
+	}
+}
 
 // CreateToken creates an integration token. It locks the account, so that concurrent
 // requests cannot exceed the maximum number of active tokens.

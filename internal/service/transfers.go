@@ -4,10 +4,20 @@ import (
 	"context"
 	"errors"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// transferOperations binds the operations on transfers.
+func (s *Service) transferOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.OfferTransfer, s.OfferTransfer),
+		api.Bind(api.CancelTransfer, s.CancelTransfer),
+		api.Bind(api.AcceptTransfer, s.AcceptTransfer),
+	}
+}
 
 // OfferTransfer offers a warranty that the principal owns to an email address.
 func (s *Service) OfferTransfer(

@@ -11,6 +11,20 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// warrantyOperations binds the operations on warranties.
+func (s *Service) warrantyOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.ListWarranties, s.ListWarranties),
+		api.Bind(api.CreateWarranty, s.CreateWarranty),
+		api.Bind(api.GetWarranty, s.GetWarranty),
+		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
+		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
+		api.Bind(api.LookupWarranties, s.LookupWarranties),
+		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
+		api.Bind(api.ListHistory, s.ListHistory),
+	}
+}
+
 // ListWarranties lists the warranties that the principal can see.
 func (s *Service) ListWarranties(
 	ctx context.Context, p warranty.Principal, in warranty.ListWarranties,

@@ -1,0 +1,4 @@
+package api
+
+// Declared returns every declared operation.
+func Declared() []*Spec { return declared }

@@ -1,0 +1,360 @@
+package svc_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated files")
+
+// TestGeneratedFiles compares every generated file with the code. With -update it writes
+// them; make generate does that.
+func TestGeneratedFiles(t *testing.T) {
+	t.Run("docs/openapi.json", func(t *testing.T) { generated(t, "docs/openapi.json", openAPI(t)) })
+	t.Run("internal/describe/answers.json", func(t *testing.T) {
+		generated(t, "internal/describe/answers.json", answers(t))
+	})
+	t.Run("internal/mcp/testdata/tools.json", func(t *testing.T) {
+		generated(t, "internal/mcp/testdata/tools.json", tools(t))
+	})
+	t.Run("docs/api.md", func(t *testing.T) {
+		generated(t, "docs/api.md", tables(t, "docs/api.md", map[string][][]string{
+			"operations": operationRows(),
+			"errors":     errorRows(),
+		}))
+	})
+	t.Run("docs/agents.md", func(t *testing.T) {
+		generated(t, "docs/agents.md", tables(t, "docs/agents.md", map[string][][]string{"tools": toolRows()}))
+	})
+	t.Run("docs/operations.md", func(t *testing.T) {
+		generated(t, "docs/operations.md", tables(t, "docs/operations.md", map[string][][]string{"settings": settingRows()}))
+	})
+}
+
+// generated compares a file with its expected content, or writes it.
+func generated(t *testing.T, file, want string) {
+	t.Helper()
+	have := read(t, file)
+	if have == want {
+		return
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	was, is := firstDifference(have, want)
+	t.Errorf("%s is out of date. If the change is intended, run make generate and review the diff. It starts with:\n-%s\n+%s",
+		file, was, is)
+}
+
+// firstDifference returns the first line that differs.
+func firstDifference(a, b string) (string, string) {
+	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
+	for i := range min(len(x), len(y)) {
+		if x[i] != y[i] {
+			return x[i], y[i]
+		}
+	}
+	return fmt.Sprintf("(%d lines)", len(x)), fmt.Sprintf("(%d lines)", len(y))
+}
+
+// --- tables in documents ---------------------------------------------------------
+
+// tables returns the text of a document with the tables between its comments replaced.
+func tables(t *testing.T, file string, list map[string][][]string) string {
+	t.Helper()
+	text := read(t, file)
+	for name, rows := range list {
+		begin, end := "<!-- from the code: "+name+" -->\n", "<!-- end: "+name+" -->"
+		before, rest, found := strings.Cut(text, begin)
+		_, after, closed := strings.Cut(rest, end)
+		if !found || !closed {
+			t.Fatalf("%s has no %q and %q", file, strings.TrimSpace(begin), end)
+		}
+		text = before + begin + "\n" + table(rows) + "\n" + end + after
+	}
+	return text
+}
+
+// table formats rows as Markdown. The first row is the header.
+func table(rows [][]string) string {
+	var b strings.Builder
+	for i, row := range rows {
+		b.WriteString("| " + strings.Join(row, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString(strings.Repeat("|---", len(row)) + "|\n")
+		}
+	}
+	return b.String()
+}
+
+func settingRows() [][]string {
+	rows := [][]string{{"flag", "environment variable", "default", "what it is"}}
+	for _, s := range config.Table() {
+		def := "none"
+		if s.Default != "" {
+			def = "`" + s.Default + "`"
+		}
+		rows = append(rows, []string{"`--" + s.Flag + "`", "`" + s.Env + "`", def, s.Help})
+	}
+	return rows
+}
+
+func operationRows() [][]string {
+	credentials := map[api.Auth]string{api.Credential: "token or session", api.SessionOnly: "session", api.Public: "none"}
+	rows := [][]string{{"call", "credential", "scope of a token", "what it does"}}
+	for _, s := range api.Operations() {
+		scope := "–"
+		switch {
+		case s.Scope != "":
+			scope = "`" + string(s.Scope) + "`"
+		case s.Auth == api.Credential:
+			scope = "any"
+		}
+		rows = append(rows, []string{"`" + s.Method + " " + s.Route() + "`", credentials[s.Auth], scope, s.Summary})
+	}
+	return rows
+}
+
+func errorRows() [][]string {
+	rows := [][]string{{"status", "code", "what to do"}}
+	for _, c := range warranty.Codes() {
+		rows = append(rows, []string{fmt.Sprint(c.Status), "`" + string(c.Code) + "`", c.Fix})
+	}
+	return rows
+}
+
+func toolRows() [][]string {
+	yes := map[bool]string{true: "yes", false: "no"}
+	rows := [][]string{{"tool", "scope", "read-only", "destructive", "idempotent", "arguments"}}
+	for _, op := range api.Operations() {
+		if op.Tool == "" {
+			continue
+		}
+		var arguments []string
+		idempotent := yes[op.Method != http.MethodPost]
+		for _, p := range op.Params {
+			name := "`" + p.Name + "`"
+			if p.Required {
+				name = "**" + name + "**"
+			}
+			if p.Name == "idempotency_key" {
+				idempotent = "with a key"
+			}
+			arguments = append(arguments, name)
+		}
+		destructive := yes[op.Method == http.MethodPut || op.Method == http.MethodDelete]
+		rows = append(rows, []string{"`" + op.Tool + "`", "`" + string(op.Scope) + "`", yes[op.Method == http.MethodGet],
+			destructive, idempotent, strings.Join(arguments, ", ")})
+	}
+	return rows
+}
+
+// --- OpenAPI ---------------------------------------------------------------------
+
+const versionFile = "internal/describe/openapi.go"
+
+// openAPI returns the OpenAPI document. With -update it first increases the version if
+// the document differs from the committed one.
+func openAPI(t *testing.T) string {
+	t.Helper()
+	document := func(version string) string {
+		doc, err := describe.OpenAPI(servertest.PublicURL, version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(doc)
+	}
+	version := describe.Version
+	if *update {
+		committed, err := exec.Command("git", "show", "HEAD:docs/openapi.json").Output()
+		if err != nil {
+			t.Logf("the version stays %s: git show: %v", version, err)
+			return document(version)
+		}
+		version = nextVersion(t, string(committed), document)
+		source := read(t, versionFile)
+		changed := regexp.MustCompile(`(?m)^const Version = ".*"$`).ReplaceAllString(source, `const Version = "`+version+`"`)
+		if err := os.WriteFile(versionFile, []byte(changed), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return document(version)
+}
+
+// nextVersion returns the version of the document: that of the committed one if nothing
+// else differs, with the minor number increased if members were added, and otherwise with
+// the patch number increased.
+func nextVersion(t *testing.T, committed string, document func(version string) string) string {
+	t.Helper()
+	var was, is map[string]any
+	if err := json.Unmarshal([]byte(committed), &was); err != nil {
+		t.Fatal(err)
+	}
+	old := was["info"].(map[string]any)["version"].(string)
+	if document(old) == committed {
+		return old
+	}
+	if err := json.Unmarshal([]byte(document(old)), &is); err != nil {
+		t.Fatal(err)
+	}
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(old, "%d.%d.%d", &major, &minor, &patch); err != nil {
+		t.Fatal(err)
+	}
+	if len(members(is, "")) > len(members(was, "")) {
+		return fmt.Sprintf("%d.%d.0", major, minor+1)
+	}
+	return fmt.Sprintf("%d.%d.%d", major, minor, patch+1)
+}
+
+// members returns the paths of all members of a JSON value.
+func members(value any, at string) map[string]bool {
+	list := map[string]bool{at: true}
+	if object, ok := value.(map[string]any); ok {
+		for name, member := range object {
+			maps.Copy(list, members(member, at+"/"+name))
+		}
+	}
+	return list
+}
+
+// --- tools -----------------------------------------------------------------------
+
+// tools returns the response to tools/list: every tool's name, description, hints and
+// schemas. Clients may have asked their user to approve exactly these.
+func tools(t *testing.T) string {
+	t.Helper()
+	w := servertest.New(t, servertest.SQLite(t))
+	w.Client.Transport = http.DefaultTransport // /api/mcp is not in the OpenAPI document
+	token, _ := w.Token(w.Person("Ada"))
+	answer := w.Must(http.StatusOK, servertest.Request{Method: "POST", Path: "/api/mcp", Secret: token,
+		Body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`})
+	var list struct {
+		Result struct{ Tools json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(answer.Body), &list); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := json.Indent(&b, list.Result.Tools, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	return b.String() + "\n"
+}
+
+// --- responses to the examples ---------------------------------------------------
+
+// answers returns the responses to the examples, which /docs shows (C16). The service is
+// a real one with a fixed clock and fixed randomness.
+func answers(t *testing.T) string {
+	t.Helper()
+	examples, err := describe.Examples()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := make([]string, len(examples))
+	t.Run("each", func(t *testing.T) {
+		for i, e := range examples {
+			t.Run(e.Spec.Name, func(t *testing.T) {
+				t.Parallel()
+				lines[i] = `"` + e.Spec.Name + `": ` + recordedAnswer(t, e)
+			})
+		}
+	})
+	return "{" + strings.Join(lines, ",\n") + "}\n"
+}
+
+// recordedAnswer returns the response to one example. Each example has its own service,
+// so that they do not affect each other.
+func recordedAnswer(t *testing.T, e describe.Example) string {
+	t.Helper()
+	clock := time.Date(2026, time.June, 1, 9, 30, 0, 0, time.UTC)
+	random := rand.NewChaCha8([32]byte([]byte("the examples of the reference...")))
+	w := servertest.New(t, servertest.SQLite(t), func(s *server.Server) {
+		s.Service.Now, s.Service.Random = func() time.Time { return clock }, random
+		ids := 0
+		s.Service.NewID = func() warranty.ID {
+			ids++
+			return exampleID(clock, ids)
+		}
+	})
+	stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode,
+		Account: servertest.Person{Name: "Ada Moreno", Email: "ada@shop.example", Password: "plum ladder quiet harbour"}}
+	if _, err := w.Service.AddUser(t.Context(), warranty.Register{Name: stage.Account.Name, Email: stage.Account.Email, Password: stage.Account.Password}); err != nil {
+		t.Fatal(err)
+	}
+	values := stage.Set(e.Spec)
+	clock = clock.Add(26 * time.Minute)
+	if e.Spec.Name == api.ListTokenRequests.Name {
+		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: values["TOKEN_SECRET"], Header: map[string]string{
+			"User-Agent": "erp/2.1", "X-Request-Id": "019e8267-5f40-7b1d-9c3a-64d0f2a81e57"}})
+		if err := w.Service.FlushUsage(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path, body := e.Request(values)
+	r := servertest.Request{Method: e.Method, Path: path}
+	if body != "" {
+		r.Body = body
+	}
+	switch e.Spec.Auth {
+	case api.Credential:
+		r.Secret = values["SVC_API_KEY"]
+	case api.SessionOnly:
+		r.Secret = values["SVC_SESSION"]
+	}
+	a := w.Do(r)
+	if a.Status != e.Spec.Status {
+		t.Errorf("%s %s %s: got %d, want %d: %s", e.Spec.Name, e.Method, path, a.Status, e.Spec.Status, a.Body)
+	}
+	text, err := json.Marshal(struct {
+		Status int             `json:"status"`
+		Body   json.RawMessage `json:"body,omitempty"`
+	}{a.Status, json.RawMessage(unsecret(a.Body))})
+	if err != nil {
+		t.Fatalf("%s: %v", e.Spec.Name, err)
+	}
+	return string(text)
+}
+
+var (
+	secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{49}`)
+	took    = regexp.MustCompile(`"ms":\d+`)
+)
+
+// unsecret removes what looks like a credential, and values that the fixed clock does not
+// control.
+func unsecret(body string) string {
+	return took.ReplaceAllString(secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), `"ms":4`)
+}
+
+// exampleID returns a deterministic UUIDv7 for the time.
+func exampleID(at time.Time, n int) warranty.ID {
+	ms := at.UnixMilli()
+	id := warranty.ID{6: 0x7a, 7: 0x1c, 8: 0x8d, 9: 0x02, 10: 0x6f, 11: 0x3b, 12: 0x91, 13: 0xc4, 14: 0x20, 15: byte(n)}
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
