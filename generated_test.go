@@ -63,8 +63,8 @@ func generated(t *testing.T, file, want string) {
 		return
 	}
 	was, is := firstDifference(have, want)
-	t.Errorf("%s is out of date. If the change is intended, run make generate and review the diff. It starts with:\n-%s\n+%s",
-		file, was, is)
+	t.Errorf("%s is out of date. If the change is intended, run make generate and review the diff. "+
+		"It starts with:\n-%s\n+%s", file, was, is)
 }
 
 // firstDifference returns the first line that differs.
@@ -301,14 +301,16 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 	})
 	stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode,
 		Account: servertest.Person{Name: "Ada Moreno", Email: "ada@shop.example", Password: "plum ladder quiet harbour"}}
-	if _, err := w.Service.AddUser(t.Context(), warranty.Register{Name: stage.Account.Name, Email: stage.Account.Email, Password: stage.Account.Password}); err != nil {
+	if _, err := w.Service.AddUser(t.Context(), warranty.Register{Name: stage.Account.Name, Email: stage.Account.Email,
+		Password: stage.Account.Password}); err != nil {
 		t.Fatal(err)
 	}
 	values := stage.Set(e.Spec)
 	clock = clock.Add(26 * time.Minute)
 	if e.Spec.Name == api.ListTokenRequests.Name {
-		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: values["TOKEN_SECRET"], Header: map[string]string{
-			"User-Agent": "erp/2.1", "X-Request-Id": "019e8267-5f40-7b1d-9c3a-64d0f2a81e57"}})
+		w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties", Secret: values["TOKEN_SECRET"],
+			Header: map[string]string{
+				"User-Agent": "erp/2.1", "X-Request-Id": "019e8267-5f40-7b1d-9c3a-64d0f2a81e57"}})
 		if err := w.Service.FlushUsage(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +348,8 @@ var (
 // unsecret removes what looks like a credential, and values that the fixed clock does not
 // control.
 func unsecret(body string) string {
-	return took.ReplaceAllString(secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"), `"ms":4`)
+	return took.ReplaceAllString(secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
+		`"ms":4`)
 }
 
 // exampleID returns a deterministic UUIDv7 for the time.

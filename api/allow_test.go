@@ -119,7 +119,8 @@ func TestAllowSaysWhy(t *testing.T) {
 // TestDo checks that Do calls the implementation only for principals that Allow permits.
 func TestDo(t *testing.T) {
 	calls := 0
-	bound := api.Bind(api.GetWarranty, func(_ context.Context, p warranty.Principal, in warranty.GetWarranty) (warranty.Warranty, error) {
+	bound := api.Bind(api.GetWarranty, func(_ context.Context, p warranty.Principal,
+		in warranty.GetWarranty) (warranty.Warranty, error) {
 		calls++
 		if !p.Scopes.Has(warranty.WarrantiesRead) {
 			t.Errorf("called for %+v", p)
@@ -127,11 +128,13 @@ func TestDo(t *testing.T) {
 		return warranty.Warranty{ID: in.ID}, nil
 	})
 	in := &warranty.GetWarranty{ID: someID}
-	out, err := bound.Do(t.Context(), warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.Scopes{warranty.WarrantiesRead}}, in)
+	out, err := bound.Do(t.Context(), warranty.Principal{Credential: warranty.ByToken,
+		Scopes: warranty.Scopes{warranty.WarrantiesRead}}, in)
 	if err != nil || out.(warranty.Warranty).ID != someID {
 		t.Errorf("Do = %v, %v", out, err)
 	}
-	for _, p := range []warranty.Principal{{}, {Credential: warranty.ByToken, Scopes: warranty.Scopes{warranty.WarrantiesWrite, warranty.ClaimsRead, warranty.DocumentsRead}}} {
+	for _, p := range []warranty.Principal{{}, {Credential: warranty.ByToken,
+		Scopes: warranty.Scopes{warranty.WarrantiesWrite, warranty.ClaimsRead, warranty.DocumentsRead}}} {
 		if _, err := bound.Do(t.Context(), p, in); err == nil {
 			t.Errorf("Do for %+v gave no error", p)
 		}

@@ -14,7 +14,8 @@ import (
 func TestAppendedJSONIsTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		page := warranty.Page[warranty.Warranty]{Data: rapid.SliceOfN(rapid.Custom(anyWarranty), 0, 3).Draw(t, "data"),
-			Pagination: warranty.Pagination{Page: rapid.Int().Draw(t, "page"), Limit: 20, Total: rapid.Int64().Draw(t, "total"), TotalPages: 7}}
+			Pagination: warranty.Pagination{Page: rapid.Int().Draw(t, "page"), Limit: 20, Total: rapid.Int64().Draw(t, "total"),
+				TotalPages: 7}}
 		same(t, page)
 		for _, w := range page.Data {
 			same(t, w)
@@ -65,7 +66,8 @@ func BenchmarkAppendPage(b *testing.B) {
 	text := "Bosch Serie 6 washing machine"
 	page := warranty.Page[warranty.Warranty]{Data: make([]warranty.Warranty, 50)}
 	for i := range page.Data {
-		page.Data[i] = warranty.Warranty{ProductName: text, Category: &text, SerialNumber: &text, StartDate: 800000, EndDate: 800700, Status: warranty.Active, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		page.Data[i] = warranty.Warranty{ProductName: text, Category: &text, SerialNumber: &text, StartDate: 800000,
+			EndDate: 800700, Status: warranty.Active, CreatedAt: time.Now(), UpdatedAt: time.Now()}
 	}
 	for name, fn := range map[string]func([]byte, any) ([]byte, error){"hand": AppendJSON, "reflection": reflectJSON} {
 		b.Run(name, func(b *testing.B) {

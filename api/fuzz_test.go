@@ -93,7 +93,8 @@ func FuzzDecodeBody(f *testing.F) {
 func FuzzDecodeQuery(f *testing.F) {
 	specs := api.Operations()
 	for i := range specs {
-		for _, query := range []string{"", "page=2&limit=50", "status=active", "q=%ff", "colour=1", "warranty_id=" + someID.String(),
+		for _, query := range []string{"", "page=2&limit=50", "status=active", "q=%ff", "colour=1",
+			"warranty_id=" + someID.String(),
 			"api_key=x", "page=1&page=2", "page=%zz", "serial=a+b", "expiring_within_days=0", "category=%00", "page=-0"} {
 			f.Add(uint8(i), query)
 		}

@@ -108,36 +108,51 @@ var wrongFields = map[string]struct {
 	body string
 	want []string
 }{
-	"nothing given":          {`{}`, []string{"product_name required", "start_date required", "end_date required"}},
-	"unknown":                {`{` + goodWarranty + `,"colour":"` + canary + `"}`, []string{"colour unknown_field"}},
-	"two unknown":            {`{` + goodWarranty + `,"colour":"red","size":{"` + canary + `":1}}`, []string{"colour unknown_field", "size unknown_field"}},
-	"unknown null":           {`{` + goodWarranty + `,"colour":null}`, []string{"colour unknown_field"}},
-	"other case":             {`{` + goodWarranty + `,"Category":"x"}`, []string{"Category unknown_field"}},
-	"Go's name":              {`{` + goodWarranty + `,"SerialNumber":"x"}`, []string{"SerialNumber unknown_field"}},
-	"long s":                 {`{` + goodWarranty + `,"ſupplier":"x"}`, []string{"?upplier unknown_field"}},
-	"kelvin sign":            {`{` + goodWarranty + `,"\u212aey":"x"}`, []string{"?ey unknown_field"}},
-	"empty name":             {`{` + goodWarranty + `,"":"x"}`, []string{" unknown_field"}},
-	"name with a space":      {`{` + goodWarranty + `,"category ":"x"}`, []string{"category  unknown_field"}},
-	"name with NUL":          {`{` + goodWarranty + `,"category\u0000":"x"}`, []string{"category? unknown_field"}},
-	"name for a terminal":    {`{` + goodWarranty + `,"\u001b[31m":"x"}`, []string{"?[31m unknown_field"}},
-	"very long name":         {`{` + goodWarranty + `,"` + strings.Repeat("n", 1<<16) + `":"x"}`, []string{strings.Repeat("n", 64) + "… unknown_field"}},
-	"a header's parameter":   {`{` + goodWarranty + `,"idempotency_key":"` + canary + `"}`, []string{"idempotency_key unknown_field"}},
-	"number for a text":      {`{` + goodWarranty + `,"category":17}`, []string{"category wrong_type"}},
-	"bool for a text":        {`{` + goodWarranty + `,"category":true}`, []string{"category wrong_type"}},
-	"array for a text":       {`{` + goodWarranty + `,"category":["` + canary + `"]}`, []string{"category wrong_type"}},
-	"object for a text":      {`{` + goodWarranty + `,"category":{"` + canary + `":1}}`, []string{"category wrong_type"}},
-	"number for a date":      {`{"product_name":"Dryer","start_date":20260301,"end_date":"2028-02-29"}`, []string{"start_date wrong_type"}},
-	"no such date":           {`{"product_name":"Dryer","start_date":"2026-02-30","end_date":"` + canary + `"}`, []string{"start_date invalid", "end_date invalid"}},
-	"date with a time":       {`{"product_name":"Dryer","start_date":"2026-02-03T00:00:00Z","end_date":"2028-02-29"}`, []string{"start_date invalid"}},
-	"empty required":         {`{"product_name":"","start_date":"","end_date":""}`, []string{"product_name required", "start_date required", "end_date required"}},
-	"null required":          {`{"product_name":null,"start_date":null,"end_date":null}`, []string{"product_name required", "start_date required", "end_date required"}},
-	"escaped NUL":            {`{` + goodWarranty + `,"serial_number":"` + canary + `\u0000"}`, []string{"serial_number forbidden_character"}},
-	"escaped escape":         {`{` + goodWarranty + `,"description":"\u001b[2J` + canary + `"}`, []string{"description forbidden_character"}},
-	"bad address":            {`{` + goodWarranty + `,"seller_email":"` + canary + `"}`, []string{"seller_email invalid_email"}},
-	"end before start":       {`{"product_name":"Dryer","start_date":"2026-03-02","end_date":"2026-03-01"}`, []string{"end_date before_start"}},
-	"two wrong, one missing": {`{"start_date":17,"end_date":"` + canary + `"}`, []string{"start_date wrong_type", "end_date invalid", "product_name required"}},
-	"of every kind at once": {`{"colour":1,"start_date":"2026-02-30","end_date":"2026-03-01","category":7,"supplier":"` + canary + `\u0000","seller_email":"x"}`,
-		[]string{"colour unknown_field", "start_date invalid", "category wrong_type", "supplier forbidden_character", "seller_email invalid_email", "product_name required"}},
+	"nothing given": {`{}`, []string{"product_name required", "start_date required", "end_date required"}},
+	"unknown":       {`{` + goodWarranty + `,"colour":"` + canary + `"}`, []string{"colour unknown_field"}},
+	"two unknown": {`{` + goodWarranty + `,"colour":"red","size":{"` + canary + `":1}}`,
+		[]string{"colour unknown_field", "size unknown_field"}},
+	"unknown null":        {`{` + goodWarranty + `,"colour":null}`, []string{"colour unknown_field"}},
+	"other case":          {`{` + goodWarranty + `,"Category":"x"}`, []string{"Category unknown_field"}},
+	"Go's name":           {`{` + goodWarranty + `,"SerialNumber":"x"}`, []string{"SerialNumber unknown_field"}},
+	"long s":              {`{` + goodWarranty + `,"ſupplier":"x"}`, []string{"?upplier unknown_field"}},
+	"kelvin sign":         {`{` + goodWarranty + `,"\u212aey":"x"}`, []string{"?ey unknown_field"}},
+	"empty name":          {`{` + goodWarranty + `,"":"x"}`, []string{" unknown_field"}},
+	"name with a space":   {`{` + goodWarranty + `,"category ":"x"}`, []string{"category  unknown_field"}},
+	"name with NUL":       {`{` + goodWarranty + `,"category\u0000":"x"}`, []string{"category? unknown_field"}},
+	"name for a terminal": {`{` + goodWarranty + `,"\u001b[31m":"x"}`, []string{"?[31m unknown_field"}},
+	"very long name": {`{` + goodWarranty + `,"` + strings.Repeat("n", 1<<16) + `":"x"}`,
+		[]string{strings.Repeat("n", 64) + "… unknown_field"}},
+	"a header's parameter": {`{` + goodWarranty + `,"idempotency_key":"` + canary + `"}`,
+		[]string{"idempotency_key unknown_field"}},
+	"number for a text": {`{` + goodWarranty + `,"category":17}`, []string{"category wrong_type"}},
+	"bool for a text":   {`{` + goodWarranty + `,"category":true}`, []string{"category wrong_type"}},
+	"array for a text":  {`{` + goodWarranty + `,"category":["` + canary + `"]}`, []string{"category wrong_type"}},
+	"object for a text": {`{` + goodWarranty + `,"category":{"` + canary + `":1}}`, []string{"category wrong_type"}},
+	"number for a date": {`{"product_name":"Dryer","start_date":20260301,"end_date":"2028-02-29"}`,
+		[]string{"start_date wrong_type"}},
+	"no such date": {`{"product_name":"Dryer","start_date":"2026-02-30","end_date":"` + canary + `"}`,
+		[]string{"start_date invalid", "end_date invalid"}},
+	"date with a time": {`{"product_name":"Dryer","start_date":"2026-02-03T00:00:00Z","end_date":"2028-02-29"}`,
+		[]string{"start_date invalid"}},
+	"empty required": {`{"product_name":"","start_date":"","end_date":""}`,
+		[]string{"product_name required", "start_date required", "end_date required"}},
+	"null required": {`{"product_name":null,"start_date":null,"end_date":null}`,
+		[]string{"product_name required", "start_date required", "end_date required"}},
+	"escaped NUL": {`{` + goodWarranty + `,"serial_number":"` + canary + `\u0000"}`,
+		[]string{"serial_number forbidden_character"}},
+	"escaped escape": {`{` + goodWarranty + `,"description":"\u001b[2J` + canary + `"}`,
+		[]string{"description forbidden_character"}},
+	"bad address": {`{` + goodWarranty + `,"seller_email":"` + canary + `"}`,
+		[]string{"seller_email invalid_email"}},
+	"end before start": {`{"product_name":"Dryer","start_date":"2026-03-02","end_date":"2026-03-01"}`,
+		[]string{"end_date before_start"}},
+	"two wrong, one missing": {`{"start_date":17,"end_date":"` + canary + `"}`,
+		[]string{"start_date wrong_type", "end_date invalid", "product_name required"}},
+	"of every kind at once": {`{"colour":1,"start_date":"2026-02-30","end_date":"2026-03-01","category":7,"supplier":"` +
+		canary + `\u0000","seller_email":"x"}`,
+		[]string{"colour unknown_field", "start_date invalid", "category wrong_type", "supplier forbidden_character",
+			"seller_email invalid_email", "product_name required"}},
 }
 
 func TestWrongFields(t *testing.T) {
@@ -202,7 +217,8 @@ func TestNumbers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%.20s", value), func(t *testing.T) {
 			body := `{"name":"ERP","scopes":["claims:read"],"rate_limit_per_minute":` + value + `}`
-			for door, decode := range map[string]func(*api.Spec, string) (any, error){"body": decodeBody, "arguments": decodeArguments} {
+			for door, decode := range map[string]func(*api.Spec, string) (any, error){"body": decodeBody,
+				"arguments": decodeArguments} {
 				t.Run(door, func(t *testing.T) {
 					_, err := decode(api.CreateToken.Spec, body)
 					if code == "" {
@@ -234,23 +250,31 @@ func TestTokenBodies(t *testing.T) {
 		body string
 		want []string
 	}{
-		"nothing given":            {`{}`, []string{"name required", "scopes required"}},
-		"scopes null":              {`{"name":"a","scopes":null}`, []string{"scopes required"}},
-		"no scopes":                {`{"name":"a","scopes":[]}`, []string{"scopes required"}},
-		"a text for scopes":        {`{"name":"a","scopes":"claims:read"}`, []string{"scopes wrong_type"}},
-		"a number among them":      {`{"name":"a","scopes":["claims:read",7]}`, []string{"scopes wrong_type"}},
-		"a list among them":        {`{"name":"a","scopes":[["claims:read"]]}`, []string{"scopes wrong_type"}},
-		"null among them":          {`{"name":"a","scopes":[null]}`, []string{"scopes unknown_scope"}},
-		"an unknown one":           {`{"name":"a","scopes":["` + canary + `"]}`, []string{"scopes unknown_scope"}},
-		"no instant":               {`{"name":"a","scopes":["claims:read"],"expires_at":"` + canary + `"}`, []string{"expires_at invalid"}},
-		"a day for an instant":     {`{"name":"a","scopes":["claims:read"],"expires_at":"2026-12-31"}`, []string{"expires_at invalid"}},
-		"no zone":                  {`{"name":"a","scopes":["claims:read"],"expires_at":"2026-12-31T00:00:00"}`, []string{"expires_at invalid"}},
-		"an empty instant":         {`{"name":"a","scopes":["claims:read"],"expires_at":""}`, []string{"expires_at invalid"}},
-		"a number for an instant":  {`{"name":"a","scopes":["claims:read"],"expires_at":1798675200}`, []string{"expires_at wrong_type"}},
-		"in the past":              {`{"name":"a","scopes":["claims:read"],"expires_at":"2020-01-01T00:00:00Z"}`, []string{"expires_at in_the_past"}},
-		"two wrong, one missing":   {`{"rate_limit_per_minute":"` + canary + `","expires_at":7,"scopes":["claims:read"]}`, []string{"rate_limit_per_minute wrong_type", "expires_at wrong_type", "name required"}},
-		"wrong, missing, unknown":  {`{"rate_limit_per_minute":1.5,"scopes":["` + canary + `"]}`, []string{"rate_limit_per_minute wrong_type", "name required", "scopes unknown_scope"}},
-		"a field that it has none": {`{"name":"a","scopes":["claims:read"],"secret":"` + canary + `"}`, []string{"secret unknown_field"}},
+		"nothing given":       {`{}`, []string{"name required", "scopes required"}},
+		"scopes null":         {`{"name":"a","scopes":null}`, []string{"scopes required"}},
+		"no scopes":           {`{"name":"a","scopes":[]}`, []string{"scopes required"}},
+		"a text for scopes":   {`{"name":"a","scopes":"claims:read"}`, []string{"scopes wrong_type"}},
+		"a number among them": {`{"name":"a","scopes":["claims:read",7]}`, []string{"scopes wrong_type"}},
+		"a list among them":   {`{"name":"a","scopes":[["claims:read"]]}`, []string{"scopes wrong_type"}},
+		"null among them":     {`{"name":"a","scopes":[null]}`, []string{"scopes unknown_scope"}},
+		"an unknown one":      {`{"name":"a","scopes":["` + canary + `"]}`, []string{"scopes unknown_scope"}},
+		"no instant": {`{"name":"a","scopes":["claims:read"],"expires_at":"` + canary + `"}`,
+			[]string{"expires_at invalid"}},
+		"a day for an instant": {`{"name":"a","scopes":["claims:read"],"expires_at":"2026-12-31"}`,
+			[]string{"expires_at invalid"}},
+		"no zone": {`{"name":"a","scopes":["claims:read"],"expires_at":"2026-12-31T00:00:00"}`,
+			[]string{"expires_at invalid"}},
+		"an empty instant": {`{"name":"a","scopes":["claims:read"],"expires_at":""}`, []string{"expires_at invalid"}},
+		"a number for an instant": {`{"name":"a","scopes":["claims:read"],"expires_at":1798675200}`,
+			[]string{"expires_at wrong_type"}},
+		"in the past": {`{"name":"a","scopes":["claims:read"],"expires_at":"2020-01-01T00:00:00Z"}`,
+			[]string{"expires_at in_the_past"}},
+		"two wrong, one missing": {`{"rate_limit_per_minute":"` + canary + `","expires_at":7,"scopes":["claims:read"]}`,
+			[]string{"rate_limit_per_minute wrong_type", "expires_at wrong_type", "name required"}},
+		"wrong, missing, unknown": {`{"rate_limit_per_minute":1.5,"scopes":["` + canary + `"]}`,
+			[]string{"rate_limit_per_minute wrong_type", "name required", "scopes unknown_scope"}},
+		"a field that it has none": {`{"name":"a","scopes":["claims:read"],"secret":"` + canary + `"}`,
+			[]string{"secret unknown_field"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := decodeBody(api.CreateToken.Spec, tc.body)
@@ -263,7 +287,8 @@ func TestTokenBodies(t *testing.T) {
 // clears optional text and is an error for required fields, and in the arguments of a
 // tool it counts as not given.
 func TestNull(t *testing.T) {
-	created := &warranty.CreateWarranty{ProductName: "Dryer", StartDate: must(warranty.ParseDate("2026-03-01")), EndDate: must(warranty.ParseDate("2028-02-29"))}
+	created := &warranty.CreateWarranty{ProductName: "Dryer", StartDate: must(warranty.ParseDate("2026-03-01")),
+		EndDate: must(warranty.ParseDate("2028-02-29"))}
 	for name, tc := range map[string]struct {
 		decode func(*api.Spec) func([]byte) (any, error)
 		spec   *api.Spec
@@ -273,29 +298,39 @@ func TestNull(t *testing.T) {
 	}{
 		"create": {asBody, api.CreateWarranty.Spec,
 			`{` + goodWarranty + `,"description":null,"serial_number":null,"category":null,"supplier":null,"seller_name":null,"seller_email":null}`, created, nil},
-		"create a token": {asBody, api.CreateToken.Spec, `{"name":"a","scopes":["claims:read"],"rate_limit_per_minute":null,"expires_at":null}`,
+		"create a token": {asBody, api.CreateToken.Spec,
+			`{"name":"a","scopes":["claims:read"],"rate_limit_per_minute":null,"expires_at":null}`,
 			&warranty.CreateToken{Name: "a", Scopes: []string{"claims:read"}}, nil},
 		"update of an account": {asBody, api.UpdateAccount.Spec, `{"name":null}`, nil, []string{"name required"}},
-		"update of a choice":   {asBody, api.UpdateAccount.Spec, `{"mail_claims":null}`, nil, []string{"mail_claims required"}}, // B11
-		"rotate":               {asBody, api.RotateToken.Spec, `{"overlap_seconds":null}`, &warranty.RotateToken{ID: someID}, nil},
+		"update of a choice": {asBody, api.UpdateAccount.Spec, `{"mail_claims":null}`, nil,
+			[]string{"mail_claims required"}}, // B11
+		"rotate": {asBody, api.RotateToken.Spec, `{"overlap_seconds":null}`, &warranty.RotateToken{ID: someID},
+			nil},
 		"update optional texts": {asBody, api.UpdateWarranty.Spec, `{"category":null,"supplier":null}`,
 			&warranty.UpdateWarranty{ID: someID, Category: new(""), Supplier: new("")}, nil},
-		"update what must be": {asBody, api.UpdateWarranty.Spec, `{"product_name":null,"start_date":null,"end_date":null,"status":null}`, nil,
+		"update what must be": {asBody, api.UpdateWarranty.Spec,
+			`{"product_name":null,"start_date":null,"end_date":null,"status":null}`, nil,
 			[]string{"product_name required", "start_date required", "end_date required", "status required"}},
 		"arguments of an update": {asArguments, api.UpdateWarranty.Spec,
-			`{"id":"` + someID.String() + `","product_name":null,"start_date":null,"end_date":null,"status":null,"category":null,"supplier":null,"if_match":null}`,
+			`{"id":"` + someID.String() +
+				`","product_name":null,"start_date":null,"end_date":null,"status":null,"category":null,"supplier":null,"if_match":null}`,
 			&warranty.UpdateWarranty{ID: someID}, nil},
-		"empty arguments of an update": {asArguments, api.UpdateWarranty.Spec, `{"id":"` + someID.String() + `","category":"","supplier":""}`,
+		"empty arguments of an update": {asArguments, api.UpdateWarranty.Spec,
+			`{"id":"` + someID.String() + `","category":"","supplier":""}`,
 			&warranty.UpdateWarranty{ID: someID, Category: new(""), Supplier: new("")}, nil},
-		"an empty condition":      {asArguments, api.DeleteWarranty.Spec, `{"id":"` + someID.String() + `","if_match":""}`, nil, []string{"if_match empty"}}, // B11
-		"arguments of a creation": {asArguments, api.CreateWarranty.Spec, `{` + goodWarranty + `,"category":null,"idempotency_key":null}`, created, nil},
+		"an empty condition": {asArguments, api.DeleteWarranty.Spec, `{"id":"` + someID.String() + `","if_match":""}`,
+			nil, []string{"if_match empty"}}, // B11
+		"arguments of a creation": {asArguments, api.CreateWarranty.Spec,
+			`{` + goodWarranty + `,"category":null,"idempotency_key":null}`, created, nil},
 		"arguments of a list": {asArguments, api.ListWarranties.Spec,
 			`{"page":null,"limit":null,"status":null,"category":null,"role":null,"q":null,"expiring_within_days":null}`,
 			&warranty.ListWarranties{}, nil},
-		"required arguments": {asArguments, api.CreateWarranty.Spec, `{"product_name":null,"start_date":null,"end_date":null}`, nil,
+		"required arguments": {asArguments, api.CreateWarranty.Spec,
+			`{"product_name":null,"start_date":null,"end_date":null}`, nil,
 			[]string{"product_name required", "start_date required", "end_date required"}},
-		"a path's argument":          {asArguments, api.GetWarranty.Spec, `{"id":null}`, nil, []string{"id required"}},
-		"an unknown argument":        {asArguments, api.ListClaims.Spec, `{"colour":null}`, nil, []string{"colour unknown_field"}},
+		"a path's argument": {asArguments, api.GetWarranty.Spec, `{"id":null}`, nil, []string{"id required"}},
+		"an unknown argument": {asArguments, api.ListClaims.Spec, `{"colour":null}`, nil,
+			[]string{"colour unknown_field"}},
 		"no arguments":               {asArguments, api.ListClaims.Spec, ``, &warranty.ListClaims{}, nil},
 		"no arguments, one required": {asArguments, api.GetClaim.Spec, ``, nil, []string{"id required"}},
 	} {

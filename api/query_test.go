@@ -17,13 +17,15 @@ func TestQuery(t *testing.T) {
 		query string
 		want  warranty.ListWarranties // before defaults
 	}{
-		"nothing":            {"", warranty.ListWarranties{}},
-		"the basic form":     {"page=2&limit=50", warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50}}},
-		"filters":            {"status=expired&category=White+goods&role=seller&q=%C3%A9", warranty.ListWarranties{Status: warranty.Expired, Category: "White goods", Role: warranty.Seller, Q: "é"}},
+		"nothing":        {"", warranty.ListWarranties{}},
+		"the basic form": {"page=2&limit=50", warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50}}},
+		"filters": {"status=expired&category=White+goods&role=seller&q=%C3%A9",
+			warranty.ListWarranties{Status: warranty.Expired, Category: "White goods", Role: warranty.Seller, Q: "é"}},
 		"zero days":          {"expiring_within_days=0", warranty.ListWarranties{ExpiringWithinDays: new(0)}},
 		"wildcards are text": {"q=%25_*", warranty.ListWarranties{Q: "%_*"}},
-		"largest":            {"page=1000000000&limit=100", warranty.ListWarranties{Paging: warranty.Paging{Page: 1_000_000_000, Limit: 100}}},
-		"leading zeros":      {"page=007", warranty.ListWarranties{Paging: warranty.Paging{Page: 7}}},
+		"largest": {"page=1000000000&limit=100",
+			warranty.ListWarranties{Paging: warranty.Paging{Page: 1_000_000_000, Limit: 100}}},
+		"leading zeros": {"page=007", warranty.ListWarranties{Paging: warranty.Paging{Page: 7}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := parts("")
@@ -41,8 +43,9 @@ func TestQueryRefuses(t *testing.T) {
 		query string
 		want  []string // none is a malformed request
 	}{
-		"unknown":                 {"colour=" + canary, []string{"colour unknown_parameter"}},
-		"two unknown":             {"size=1&colour=" + canary, []string{"colour unknown_parameter", "size unknown_parameter"}},
+		"unknown": {"colour=" + canary, []string{"colour unknown_parameter"}},
+		"two unknown": {"size=1&colour=" + canary, []string{"colour unknown_parameter",
+			"size unknown_parameter"}},
 		"other case":              {"Page=1", []string{"Page unknown_parameter"}},
 		"array style":             {"status[]=active", []string{"status[] unknown_parameter"}},
 		"no name":                 {"=" + canary, []string{" unknown_parameter"}},
@@ -80,7 +83,9 @@ func TestQueryRefuses(t *testing.T) {
 		"too long":                {"q=" + strings.Repeat("x", 201), []string{"q too_long"}},
 		"-1 days":                 {"expiring_within_days=-1", []string{"expiring_within_days out_of_range"}},
 		"3651 days":               {"expiring_within_days=3651", []string{"expiring_within_days out_of_range"}},
-		"all at once":             {"page=0&limit=x&status=" + canary + "&colour=1&q=%00", []string{"page out_of_range", "limit wrong_type", "status invalid", "colour unknown_parameter", "q forbidden_character"}},
+		"all at once": {"page=0&limit=x&status=" + canary + "&colour=1&q=%00",
+			[]string{"page out_of_range", "limit wrong_type", "status invalid", "colour unknown_parameter",
+				"q forbidden_character"}},
 
 		"bad percent-encoding":    {"q=%zz" + canary, nil},
 		"cut off":                 {"q=%4", nil},
@@ -187,12 +192,14 @@ func TestWhatIsDecodedIsText(t *testing.T) {
 // malformed one is rejected.
 func TestIfMatchHeader(t *testing.T) {
 	decode := func(values ...string) (any, error) {
-		return api.DeleteWarranty.Decode(api.Parts{Path: func(string) string { return someID.String() }, Header: http.Header{"If-Match": values}})
+		return api.DeleteWarranty.Decode(api.Parts{Path: func(string) string { return someID.String() },
+			Header: http.Header{"If-Match": values}})
 	}
 	for _, c := range []struct {
 		values []string
 		want   string
-	}{{nil, ""}, {[]string{`"1"`}, `"1"`}, {[]string{`"1"`, `W/"2", "3"`}, `"1", W/"2", "3"`}, {[]string{`*`}, `*`}, {[]string{"", `"1"`}, `, "1"`}} {
+	}{{nil, ""}, {[]string{`"1"`}, `"1"`}, {[]string{`"1"`, `W/"2", "3"`}, `"1", W/"2", "3"`}, {[]string{`*`}, `*`},
+		{[]string{"", `"1"`}, `, "1"`}} {
 		in, err := decode(c.values...)
 		if diff := cmp.Diff(any(&warranty.DeleteWarranty{ID: someID, IfMatch: c.want}), in); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", c.values, err, diff)

@@ -43,7 +43,8 @@ func anyInput(s *api.Spec) *rapid.Generator[any] {
 func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	switch f.Interface().(type) {
 	case time.Time:
-		at := time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, p.Name), rapid.Int64Range(0, 999999999).Draw(t, p.Name+" ns"))
+		at := time.Unix(rapid.Int64Range(-62135596800, 253402300799).Draw(t, p.Name),
+			rapid.Int64Range(0, 999999999).Draw(t, p.Name+" ns"))
 		f.Set(reflect.ValueOf(at.UTC()))
 		return
 	case warranty.ID:
@@ -77,8 +78,10 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 
 func anyItem() *rapid.Generator[warranty.LookupItem] {
 	return rapid.Custom(func(t *rapid.T) warranty.LookupItem {
-		return warranty.LookupItem{ExternalID: rapid.String().Draw(t, "external id"), ProductName: rapid.String().Draw(t, "product"),
-			StartDate: warranty.Date(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, "start")), Nth: rapid.IntRange(0, 9).Draw(t, "nth")}
+		return warranty.LookupItem{ExternalID: rapid.String().Draw(t, "external id"),
+			ProductName: rapid.String().Draw(t, "product"),
+			StartDate:   warranty.Date(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, "start")),
+			Nth:         rapid.IntRange(0, 9).Draw(t, "nth")}
 	})
 }
 
@@ -212,9 +215,11 @@ func TestRequestIsWhatTheInterfaceSays(t *testing.T) {
 		header       http.Header
 		body         string
 	}{
-		"list": {api.ListWarranties.Spec, &warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50}, Status: warranty.Active, Category: "A & B"},
+		"list": {api.ListWarranties.Spec, &warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50},
+			Status: warranty.Active, Category: "A & B"},
 			"GET", "/api/v1/warranties?category=A+%26+B&limit=50&page=2&status=active", http.Header{}, ""},
-		"list, nothing given": {api.ListWarranties.Spec, &warranty.ListWarranties{}, "GET", "/api/v1/warranties", http.Header{}, ""},
+		"list, nothing given": {api.ListWarranties.Spec, &warranty.ListWarranties{}, "GET", "/api/v1/warranties",
+			http.Header{}, ""},
 		"create": {api.CreateWarranty.Spec, &warranty.CreateWarranty{ProductName: `"<é>`, StartDate: 1, EndDate: warranty.Lifetime, IdempotencyKey: new("k1")},
 			"POST", "/api/v1/warranties", http.Header{"Idempotency-Key": {"k1"}}, `{"product_name":"\"<é>","start_date":"0001-01-01","end_date":"9999-12-31"}`},
 		"update": {api.UpdateWarranty.Spec, &warranty.UpdateWarranty{ID: someID, Category: new(""), Status: new(warranty.Void), IfMatch: `"3"`},

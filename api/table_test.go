@@ -248,7 +248,8 @@ func TestTextsHoldNoForbiddenCharacters(t *testing.T) {
 		if p.Format == "password" {
 			t.Skip("passwords are never shown and may contain anything but NUL: see package warranty")
 		}
-		for _, char := range []string{"\x00", "\x1b", "\x7f", "\u009b", "\u200b", "\u2060", "\ufeff", "\u202e", "\u2066", "\u200f", "\u061c", "\u2028", "\xff"} {
+		for _, char := range []string{"\x00", "\x1b", "\x7f", "\u009b", "\u200b", "\u2060", "\ufeff", "\u202e", "\u2066",
+			"\u200f", "\u061c", "\u2028", "\xff"} {
 			in := roomy(s)
 			setText(in, p, "a"+char+"b")
 			if err := check(in); err == nil || refusal(t, err).Fields[0].Field != p.Name {
@@ -299,7 +300,8 @@ func TestNumberLimits(t *testing.T) {
 				if p.Max != nil {
 					most = *p.Max
 				}
-				for n, code := range map[int64]warranty.Code{*p.Min: "", most: "", *p.Min - 1: warranty.ValidationFailed, most + 1: warranty.ValidationFailed} {
+				for n, code := range map[int64]warranty.Code{*p.Min: "", most: "", *p.Min - 1: warranty.ValidationFailed,
+					most + 1: warranty.ValidationFailed} {
 					given := strings.TrimSuffix(arguments(s, sample(s)), "}")
 					if len(given) > 1 {
 						given += ","
@@ -386,7 +388,8 @@ func TestRefusals(t *testing.T) {
 
 func TestPaged(t *testing.T) {
 	for _, s := range api.Operations() {
-		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history") || s.Name == "tokens.requests"; s.Paged() != want {
+		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history") ||
+			s.Name == "tokens.requests"; s.Paged() != want {
 			t.Errorf("%s is paged: %t", s.Name, s.Paged())
 		}
 		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" })

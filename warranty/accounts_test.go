@@ -85,13 +85,18 @@ func TestPassword(t *testing.T) {
 func TestGuessablePasswords(t *testing.T) {
 	for password, refused := range map[string]bool{
 		"P@ssw0rd1234": true, "p455w0rd!!!!": true, "Passw0rd2026!": true, "2026P@$$word": true, "Pa55word Pa55word": true,
-		"warrantyrecords": true, "WarrantyRecords1": true, "my warranty records": true, "W@rr@nty2026": true, "warranty-service": true,
-		"ada.moreno@shop.example": true, "adamoreno2026": true, "Ada Moreno 1987": true, "moreno.shop.1": true, "iloveada2026": true,
-		"Welcome2026!!": true, "letmeinletmein1": true, "Summer2026Summer": true, "changeme12345": true, "adm1n1str4t0r": true,
+		"warrantyrecords": true, "WarrantyRecords1": true, "my warranty records": true, "W@rr@nty2026": true,
+		"warranty-service":        true,
+		"ada.moreno@shop.example": true, "adamoreno2026": true, "Ada Moreno 1987": true, "moreno.shop.1": true,
+		"iloveada2026":  true,
+		"Welcome2026!!": true, "letmeinletmein1": true, "Summer2026Summer": true, "changeme12345": true,
+		"adm1n1str4t0r": true,
 		"qwerty-asdfgh": true, "Administrator!": true, "monkey.dragon": true,
 
-		"correct horse battery": false, "justlowercaseletters": false, "tea kettle on a blue shelf": false, "password 8302975619283": false,
-		"Xq7!mZ2#pL9v": false, "my dog ate 3 receipts": false, "mühlrad zwischen tannen": false, "a-moreno-of-many-rivers": false,
+		"correct horse battery": false, "justlowercaseletters": false, "tea kettle on a blue shelf": false,
+		"password 8302975619283": false,
+		"Xq7!mZ2#pL9v":           false, "my dog ate 3 receipts": false, "mühlrad zwischen tannen": false,
+		"a-moreno-of-many-rivers": false,
 	} {
 		in := warranty.Register{Name: "Ada Moreno", Email: "ada.moreno@shop.example", Password: password}
 		if got := faults(t, in.Check()); (len(got) > 0) != refused {
@@ -141,46 +146,59 @@ func TestAccountChecks(t *testing.T) {
 		in   interface{ Check() error }
 		want []string
 	}{
-		"register":                       {&warranty.Register{Name: "Ada", Email: "ada@shop.example", Password: good}, nil},
-		"register, nothing given":        {&warranty.Register{}, []string{"name required", "email required", "password required"}},
-		"register, all wrong":            {&warranty.Register{Name: "a\nb", Email: "x", Password: "short"}, []string{"name forbidden_character", "email invalid_email", "password too_short"}},
-		"sign in":                        {&warranty.SignIn{Email: "ada@shop.example", Password: "short, but who knows"}, nil},
-		"sign in with an old short one":  {&warranty.SignIn{Email: "ada@shop.example", Password: "x"}, nil},
-		"sign in, nothing given":         {signInWhole{&warranty.SignIn{}}, []string{"email required", "password required"}},
-		"sign in, no secret given":       {signInWhole{&warranty.SignIn{Email: "ada@shop.example"}}, []string{"password required"}},
-		"sign in, all given":             {signInWhole{&warranty.SignIn{Email: "ada@shop.example", Code: "0"}}, nil},
-		"sign in by code":                {&warranty.SignIn{Email: "ada@shop.example", Code: "0123-4567"}, nil},
-		"sign in with a flooded code":    {&warranty.SignIn{Email: "ada@shop.example", Code: strings.Repeat("0", 101)}, []string{"code too_long"}},
-		"sign in with both":              {&warranty.SignIn{Email: "ada@shop.example", Password: good, Code: "0123-4567"}, []string{"code not_both"}},
-		"ask for a code":                 {&warranty.RequestSignInCode{Email: "ada@shop.example"}, nil},
-		"ask for a code, nothing given":  {&warranty.RequestSignInCode{}, []string{"email required"}},
-		"sign in with too long a one":    {&warranty.SignIn{Email: "ada@shop.example", Password: long}, []string{"password too_long"}},
-		"verify":                         {&warranty.VerifyEmail{Code: "0123-4567"}, nil},
-		"verify, nothing given":          {&warranty.VerifyEmail{}, []string{"code required"}},
-		"verify, flooded":                {&warranty.VerifyEmail{Code: strings.Repeat("0", 101)}, []string{"code too_long"}},
-		"reset":                          {&warranty.ResetPassword{Code: "0", Password: good}, nil},
-		"reset, nothing given":           {&warranty.ResetPassword{}, []string{"code required", "password required"}},
-		"reset to a well-known one":      {&warranty.ResetPassword{Code: "0", Password: "passwordpassword"}, []string{"password well_known"}},
-		"request":                        {&warranty.RequestPasswordReset{Email: "ada@shop.example"}, nil},
-		"request, nothing given":         {&warranty.RequestPasswordReset{}, []string{"email required"}},
-		"change":                         {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: good}, nil},
-		"change, nothing given":          {&warranty.ChangePassword{}, []string{"current_password required", "new_password required"}},
-		"change to a well-known one":     {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: "passwordpassword"}, []string{"new_password well_known"}},
-		"account, nothing given":         {&warranty.UpdateAccount{}, nil},
-		"account, emptied name":          {&warranty.UpdateAccount{Name: new(" ")}, []string{"name required"}},
-		"transfer, nothing given":        {&warranty.OfferTransfer{}, []string{"email required"}},
-		"accept, nothing given":          {&warranty.AcceptTransfer{}, []string{"code required"}},
-		"change with too long a current": {&warranty.ChangePassword{CurrentPassword: long, NewPassword: good}, []string{"current_password too_long"}},
+		"register": {&warranty.Register{Name: "Ada", Email: "ada@shop.example", Password: good}, nil},
+		"register, nothing given": {&warranty.Register{}, []string{"name required", "email required",
+			"password required"}},
+		"register, all wrong": {&warranty.Register{Name: "a\nb", Email: "x", Password: "short"},
+			[]string{"name forbidden_character", "email invalid_email", "password too_short"}},
+		"sign in": {&warranty.SignIn{Email: "ada@shop.example", Password: "short, but who knows"},
+			nil},
+		"sign in with an old short one": {&warranty.SignIn{Email: "ada@shop.example", Password: "x"}, nil},
+		"sign in, nothing given":        {signInWhole{&warranty.SignIn{}}, []string{"email required", "password required"}},
+		"sign in, no secret given": {signInWhole{&warranty.SignIn{Email: "ada@shop.example"}},
+			[]string{"password required"}},
+		"sign in, all given": {signInWhole{&warranty.SignIn{Email: "ada@shop.example", Code: "0"}}, nil},
+		"sign in by code":    {&warranty.SignIn{Email: "ada@shop.example", Code: "0123-4567"}, nil},
+		"sign in with a flooded code": {&warranty.SignIn{Email: "ada@shop.example", Code: strings.Repeat("0", 101)},
+			[]string{"code too_long"}},
+		"sign in with both": {&warranty.SignIn{Email: "ada@shop.example", Password: good, Code: "0123-4567"},
+			[]string{"code not_both"}},
+		"ask for a code":                {&warranty.RequestSignInCode{Email: "ada@shop.example"}, nil},
+		"ask for a code, nothing given": {&warranty.RequestSignInCode{}, []string{"email required"}},
+		"sign in with too long a one": {&warranty.SignIn{Email: "ada@shop.example", Password: long},
+			[]string{"password too_long"}},
+		"verify":                {&warranty.VerifyEmail{Code: "0123-4567"}, nil},
+		"verify, nothing given": {&warranty.VerifyEmail{}, []string{"code required"}},
+		"verify, flooded":       {&warranty.VerifyEmail{Code: strings.Repeat("0", 101)}, []string{"code too_long"}},
+		"reset":                 {&warranty.ResetPassword{Code: "0", Password: good}, nil},
+		"reset, nothing given":  {&warranty.ResetPassword{}, []string{"code required", "password required"}},
+		"reset to a well-known one": {&warranty.ResetPassword{Code: "0", Password: "passwordpassword"},
+			[]string{"password well_known"}},
+		"request":                {&warranty.RequestPasswordReset{Email: "ada@shop.example"}, nil},
+		"request, nothing given": {&warranty.RequestPasswordReset{}, []string{"email required"}},
+		"change":                 {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: good}, nil},
+		"change, nothing given": {&warranty.ChangePassword{},
+			[]string{"current_password required", "new_password required"}},
+		"change to a well-known one": {&warranty.ChangePassword{CurrentPassword: "x", NewPassword: "passwordpassword"},
+			[]string{"new_password well_known"}},
+		"account, nothing given":  {&warranty.UpdateAccount{}, nil},
+		"account, emptied name":   {&warranty.UpdateAccount{Name: new(" ")}, []string{"name required"}},
+		"transfer, nothing given": {&warranty.OfferTransfer{}, []string{"email required"}},
+		"accept, nothing given":   {&warranty.AcceptTransfer{}, []string{"code required"}},
+		"change with too long a current": {&warranty.ChangePassword{CurrentPassword: long, NewPassword: good},
+			[]string{"current_password too_long"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })
 	}
 }
 
 func TestUpdateAccountApply(t *testing.T) {
-	before := warranty.Account{User: warranty.User{Name: "Ada", Email: "ada@shop.example"}, Mails: warranty.MailChoices{WarrantyEnd: true, Claims: true}}
+	before := warranty.Account{User: warranty.User{Name: "Ada", Email: "ada@shop.example"},
+		Mails: warranty.MailChoices{WarrantyEnd: true, Claims: true}}
 	want := before
 	want.Name, want.Mails = "Ada Moreno", warranty.MailChoices{WarrantyEnd: true, TokenExpiry: true}
-	got := warranty.UpdateAccount{Name: new("Ada Moreno"), MailClaims: new(false), MailTokenExpiry: new(true)}.Apply(before)
+	got := warranty.UpdateAccount{Name: new("Ada Moreno"), MailClaims: new(false),
+		MailTokenExpiry: new(true)}.Apply(before)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}

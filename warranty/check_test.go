@@ -175,7 +175,8 @@ func TestEmailOptional(t *testing.T) {
 
 func TestRefusalsDoNotRepeatTheValue(t *testing.T) {
 	const canary = "CANARY"
-	in := warranty.CreateWarranty{ProductName: canary + "\x00", Description: canary + "\x1b", Category: canary + strings.Repeat("x", 80),
+	in := warranty.CreateWarranty{ProductName: canary + "\x00", Description: canary + "\x1b",
+		Category:    canary + strings.Repeat("x", 80),
 		SellerEmail: canary, IdempotencyKey: new(canary + "\t")}
 	if err := in.Check(); strings.Contains(strings.ToUpper(err.Error()), canary) {
 		t.Errorf("the error repeats the input: %v", err)

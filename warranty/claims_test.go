@@ -65,8 +65,10 @@ func TestMayDecide(t *testing.T) {
 }
 
 func sampleClaim(status warranty.ClaimStatus) warranty.Claim {
-	return warranty.Claim{ID: must(warranty.ParseID(sampleID)), ClaimNumber: "CL-7K2M-9QXT-4D8P-HV3A", Type: warranty.Repair, Description: "It broke.",
-		IncidentDate: day("2026-05-17"), Status: status, StatusReason: new("Because."), CreatedAt: now.AddDate(0, -1, 0), UpdatedAt: now.AddDate(0, -1, 0)}
+	return warranty.Claim{ID: must(warranty.ParseID(sampleID)), ClaimNumber: "CL-7K2M-9QXT-4D8P-HV3A",
+		Type: warranty.Repair, Description: "It broke.",
+		IncidentDate: day("2026-05-17"), Status: status, StatusReason: new("Because."), CreatedAt: now.AddDate(0, -1, 0),
+		UpdatedAt: now.AddDate(0, -1, 0)}
 }
 
 // TestClaimMoves tries every move from every status with every set of roles.
@@ -108,11 +110,13 @@ func TestClaimMoves(t *testing.T) {
 }
 
 func TestClaimMoveListsWhatIsAllowed(t *testing.T) {
-	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted), warranty.NewRoles(warranty.Seller), true, now)
+	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted),
+		warranty.NewRoles(warranty.Seller), true, now)
 	if !strings.Contains(err.Error(), "It can only change to: under_review, withdrawn.") {
 		t.Error(err)
 	}
-	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn), warranty.NewRoles(warranty.Owner), true, now)
+	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn),
+		warranty.NewRoles(warranty.Owner), true, now)
 	if !strings.Contains(err.Error(), "is withdrawn and can no longer change") {
 		t.Error(err)
 	}
@@ -124,15 +128,18 @@ func TestMoveClaimCheck(t *testing.T) {
 		in   in
 		want []string
 	}{
-		"nothing given":             {in{}, []string{"status required"}},
-		"review":                    {in{Status: warranty.UnderReview}, nil},
-		"reject without a reason":   {in{Status: warranty.Rejected, Reason: " "}, []string{"reason required"}},
-		"reject":                    {in{Status: warranty.Rejected, Reason: "Worn,\nnot broken."}, nil},
-		"ask without a question":    {in{Status: warranty.InfoRequested}, []string{"reason required"}},
-		"resolve, nothing said":     {in{Status: warranty.Resolved}, []string{"resolution required"}},
-		"resolve":                   {in{Status: warranty.Resolved, Resolution: warranty.Replaced, ResolutionNote: "New.", ReplacementSerialNumber: "17"}, nil},
-		"resolution of an approval": {in{Status: warranty.Approved, Resolution: warranty.Replaced}, []string{"resolution not_accepted"}},
-		"all of it too early": {in{Status: warranty.Approved, Resolution: warranty.Replaced, ResolutionNote: "x", ReplacementSerialNumber: "y"},
+		"nothing given":           {in{}, []string{"status required"}},
+		"review":                  {in{Status: warranty.UnderReview}, nil},
+		"reject without a reason": {in{Status: warranty.Rejected, Reason: " "}, []string{"reason required"}},
+		"reject":                  {in{Status: warranty.Rejected, Reason: "Worn,\nnot broken."}, nil},
+		"ask without a question":  {in{Status: warranty.InfoRequested}, []string{"reason required"}},
+		"resolve, nothing said":   {in{Status: warranty.Resolved}, []string{"resolution required"}},
+		"resolve": {in{Status: warranty.Resolved, Resolution: warranty.Replaced, ResolutionNote: "New.",
+			ReplacementSerialNumber: "17"}, nil},
+		"resolution of an approval": {in{Status: warranty.Approved, Resolution: warranty.Replaced},
+			[]string{"resolution not_accepted"}},
+		"all of it too early": {in{Status: warranty.Approved, Resolution: warranty.Replaced, ResolutionNote: "x",
+			ReplacementSerialNumber: "y"},
 			[]string{"resolution not_accepted", "resolution_note not_accepted", "replacement_serial_number not_accepted"}},
 		"control characters": {in{Status: warranty.UnderReview, Reason: "\x1b"}, []string{"reason forbidden_character"}},
 	} {
@@ -141,8 +148,10 @@ func TestMoveClaimCheck(t *testing.T) {
 }
 
 func TestFileClaimCheck(t *testing.T) {
-	expectFaults(t, (&warranty.FileClaim{}).Check(), "warranty_id required", "type required", "description required", "incident_date required")
-	in := warranty.FileClaim{WarrantyID: must(warranty.ParseID(sampleID)), Type: warranty.Repair, Description: " It\nbroke. ", IncidentDate: 1}
+	expectFaults(t, (&warranty.FileClaim{}).Check(), "warranty_id required", "type required", "description required",
+		"incident_date required")
+	in := warranty.FileClaim{WarrantyID: must(warranty.ParseID(sampleID)), Type: warranty.Repair,
+		Description: " It\nbroke. ", IncidentDate: 1}
 	expectFaults(t, in.Check())
 	if in.Description != "It\nbroke." {
 		t.Errorf("trimmed to %q", in.Description)

@@ -23,8 +23,9 @@ var enums = []struct {
 	{warranty.TokenStatus(""), "active expired revoked"},
 	{warranty.Role(""), "owner seller issuer"},
 	{warranty.Door(""), "web api cli mcp"},
-	{warranty.Action(""), "warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
-		"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked"},
+	{warranty.Action(""),
+		"warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
+			"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked"},
 }
 
 func TestEnums(t *testing.T) {
@@ -39,7 +40,8 @@ func TestEnums(t *testing.T) {
 					t.Errorf("%q: %v", name, err)
 				}
 			}
-			for _, text := range []string{strings.ToUpper(names[0]), " " + names[0], names[0] + "\n", names[0] + "\x00", names[0][:2], "1", "CANARY"} {
+			for _, text := range []string{strings.ToUpper(names[0]), " " + names[0], names[0] + "\n", names[0] + "\x00",
+				names[0][:2], "1", "CANARY"} {
 				err := warranty.CheckEnum(e.zero, text)
 				if err == nil || !strings.Contains(err.Error(), names[0]) || strings.Contains(err.Error(), "CANARY") {
 					t.Errorf("the error for %q should list the values and not repeat it: %v", text, err)
@@ -52,7 +54,8 @@ func TestEnums(t *testing.T) {
 // TestEnumsAreStoredByPosition pins the stored numbers.
 func TestEnumsAreStoredByPosition(t *testing.T) {
 	for i, name := range append([]string{""}, warranty.ClaimStatus("").Values()...) {
-		if n := warranty.EnumNumber(warranty.ClaimStatus(name)); n != int64(i) || warranty.EnumOf[warranty.ClaimStatus](n) != warranty.ClaimStatus(name) {
+		if n := warranty.EnumNumber(warranty.ClaimStatus(name)); n != int64(i) ||
+			warranty.EnumOf[warranty.ClaimStatus](n) != warranty.ClaimStatus(name) {
 			t.Errorf("%q is stored as %d", name, n)
 		}
 	}

@@ -77,11 +77,13 @@ func TestProblemJSON(t *testing.T) {
 		err  error
 		want string
 	}{
-		"with fields": {c.Err(), `{"type":"https://w.example/docs/errors#validation_failed","title":"Validation failed","status":422,` +
-			`"code":"validation_failed","detail":"Fix these fields: end_date.",` +
-			`"errors":[{"field":"end_date","code":"before_start","message":"The end is before the start."}],"request_id":"r1"}`},
-		"without": {warranty.Refuse(warranty.RateLimited, "Wait."), `{"type":"https://w.example/docs/errors#rate_limited","title":"Rate limited","status":429,` +
-			`"code":"rate_limited","detail":"Wait.","request_id":"r1"}`},
+		"with fields": {c.Err(),
+			`{"type":"https://w.example/docs/errors#validation_failed","title":"Validation failed","status":422,` +
+				`"code":"validation_failed","detail":"Fix these fields: end_date.",` +
+				`"errors":[{"field":"end_date","code":"before_start","message":"The end is before the start."}],"request_id":"r1"}`},
+		"without": {warranty.Refuse(warranty.RateLimited, "Wait."),
+			`{"type":"https://w.example/docs/errors#rate_limited","title":"Rate limited","status":429,` +
+				`"code":"rate_limited","detail":"Wait.","request_id":"r1"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := must(json.Marshal(tc.err.(*warranty.Error).Problem("https://w.example", "r1")))

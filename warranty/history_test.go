@@ -28,7 +28,8 @@ func TestDifferencesTellEveryChange(t *testing.T) {
 		})
 	}
 	voided := must(warranty.UpdateWarranty{Status: new(warranty.Void)}.Apply(sample()))
-	if diff := cmp.Diff([]warranty.Change{{Field: "status", From: new("active"), To: new("void")}}, warranty.Differences(sample(), voided)); diff != "" {
+	if diff := cmp.Diff([]warranty.Change{{Field: "status", From: new("active"), To: new("void")}},
+		warranty.Differences(sample(), voided)); diff != "" {
 		t.Errorf("differences (-want +got):\n%s", diff)
 	}
 }
@@ -39,7 +40,8 @@ func TestDifferencesOfNothing(t *testing.T) {
 	if got := warranty.Differences(sample(), later); len(got) > 0 {
 		t.Errorf("differences: %v", got)
 	}
-	if got := warranty.Differences(warranty.Warranty{Category: nil}, warranty.Warranty{Category: new("x")}); len(got) != 1 || got[0].From != nil || *got[0].To != "x" {
+	if got := warranty.Differences(warranty.Warranty{Category: nil},
+		warranty.Warranty{Category: new("x")}); len(got) != 1 || got[0].From != nil || *got[0].To != "x" {
 		t.Errorf("differences: %v", got)
 	}
 }

@@ -170,7 +170,8 @@ func TestNewReferenceNeedsRandomness(t *testing.T) {
 }
 
 func FuzzParseReference(f *testing.F) {
-	for _, seed := range []string{sampleReference, onesAndZeros, "wr oioloiol0i0lo1os", "", "WR", "\xff", "WR-7K2M–9QXT−4D8P HV3A"} {
+	for _, seed := range []string{sampleReference, onesAndZeros, "wr oioloiol0i0lo1os", "", "WR", "\xff",
+		"WR-7K2M–9QXT−4D8P HV3A"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

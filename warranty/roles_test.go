@@ -32,7 +32,8 @@ var roleTable = []struct {
 func allows(verb warranty.Verb, r warranty.Roles) bool {
 	for _, row := range roleTable {
 		if row.verb == verb {
-			return row.owner && r.Has(warranty.Owner) || row.issuer && r.Has(warranty.Issuer) || row.seller && r.Has(warranty.Seller)
+			return row.owner && r.Has(warranty.Owner) || row.issuer && r.Has(warranty.Issuer) || row.seller &&
+				r.Has(warranty.Seller)
 		}
 	}
 	panic("no such verb in the contract")
@@ -64,7 +65,8 @@ func TestRoleRefusalNamesWhoMay(t *testing.T) {
 }
 
 func TestRolesJSON(t *testing.T) {
-	want := []string{`[]`, `["owner"]`, `["seller"]`, `["owner","seller"]`, `["issuer"]`, `["owner","issuer"]`, `["seller","issuer"]`, `["owner","seller","issuer"]`}
+	want := []string{`[]`, `["owner"]`, `["seller"]`, `["owner","seller"]`, `["issuer"]`, `["owner","issuer"]`,
+		`["seller","issuer"]`, `["owner","seller","issuer"]`}
 	for i, r := range roleSets() {
 		b := must(json.Marshal(r))
 		if string(b) != want[i] {

@@ -73,7 +73,8 @@ func TestSecretHoldsAllItsRandomness(t *testing.T) {
 		}
 		seen[s] = bit
 	}
-	if s, err := warranty.NewSecret(warranty.TokenSecret, strings.NewReader("31 bytes are not enough for it.")); err == nil {
+	if s, err := warranty.NewSecret(warranty.TokenSecret,
+		strings.NewReader("31 bytes are not enough for it.")); err == nil {
 		t.Errorf("%s was generated from 31 bytes", s)
 	}
 }
@@ -134,7 +135,8 @@ func TestParseSecretRefuses(t *testing.T) {
 
 func TestHashSecretTellsSecretsApart(t *testing.T) {
 	a := must(warranty.NewSecret(warranty.TokenSecret, random()))
-	if warranty.HashSecret(a) != warranty.HashSecret(strings.Clone(a)) || warranty.HashSecret(a) == warranty.HashSecret(strings.ToLower(a)) {
+	if warranty.HashSecret(a) != warranty.HashSecret(strings.Clone(a)) ||
+		warranty.HashSecret(a) == warranty.HashSecret(strings.ToLower(a)) {
 		t.Error("hashes must be case-sensitive and deterministic")
 	}
 	if strings.Contains(fmt.Sprintf("%x", warranty.HashSecret(a)), a[4:12]) {

@@ -15,7 +15,8 @@ import (
 func TestVerifiedShowsOnlyWhatAnyoneMayKnow(t *testing.T) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	w := sample()
-	want := warranty.Verification{ReferenceNumber: sampleReference, ProductName: "Washing machine", Category: new("Appliances"), Status: warranty.Active,
+	want := warranty.Verification{ReferenceNumber: sampleReference, ProductName: "Washing machine",
+		Category: new("Appliances"), Status: warranty.Active,
 		StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: new("••••0017"), Issuer: "Bosch", CheckedAt: at}
 	got := w.Verified("Bosch", "", at)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -28,7 +29,8 @@ func TestVerifiedShowsOnlyWhatAnyoneMayKnow(t *testing.T) {
 		t.Errorf("fields (-contract +got):\n%s", diff)
 	}
 	text := string(must(json.Marshal(got)))
-	for what, secret := range map[string]string{"id": sampleID, "serial": "WGG244A20", "seller": "shop", "email": "@", "description": "Parts", "role": "owner"} {
+	for what, secret := range map[string]string{"id": sampleID, "serial": "WGG244A20", "seller": "shop", "email": "@",
+		"description": "Parts", "role": "owner"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("the %s is shown: %s", what, text)
 		}

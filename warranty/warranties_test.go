@@ -22,9 +22,12 @@ func day(text string) warranty.Date { return must(warranty.ParseDate(text)) }
 func sample() warranty.Warranty {
 	return warranty.Warranty{
 		ID: must(warranty.ParseID(sampleID)), ReferenceNumber: sampleReference, ProductName: "Washing machine",
-		Description: new("Parts and labour."), SerialNumber: new("WGG244A20-0017"), Category: new("Appliances"), Supplier: new("Bosch"),
-		SellerName: new("Shop"), SellerEmail: new("ada@shop.example"), StartDate: day("2026-03-01"), EndDate: day("2028-02-29"),
-		Status: warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner), VerifyURL: "https://w.example/verify/" + sampleReference,
+		Description: new("Parts and labour."), SerialNumber: new("WGG244A20-0017"), Category: new("Appliances"),
+		Supplier:   new("Bosch"),
+		SellerName: new("Shop"), SellerEmail: new("ada@shop.example"), StartDate: day("2026-03-01"),
+		EndDate: day("2028-02-29"),
+		Status:  warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner),
+		VerifyURL: "https://w.example/verify/" + sampleReference,
 		CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), Standing: warranty.Active, Version: 3, Replay: true,
 	}
 }
@@ -80,7 +83,8 @@ func TestShowAgreesWithCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := sample()
 		w.StartDate, w.EndDate = anyDate().Draw(t, "start"), anyDate().Draw(t, "end")
-		w.Standing = rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t, "standing")
+		w.Standing = rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t,
+			"standing")
 		today := anyDate().Draw(t, "today")
 		w.Show(today)
 		if w.StartDate <= w.EndDate && w.Covers(today) != (w.Status == warranty.Active) {
@@ -152,7 +156,8 @@ func TestApplyStatus(t *testing.T) {
 
 // applied applies an update. It expects the error code or, if that is empty, the record
 // with only the given change.
-func applied(t *testing.T, before warranty.Warranty, in warranty.UpdateWarranty, code warranty.Code, change func(*warranty.Warranty)) error {
+func applied(t *testing.T, before warranty.Warranty, in warranty.UpdateWarranty, code warranty.Code,
+	change func(*warranty.Warranty)) error {
 	t.Helper()
 	kept := must(json.Marshal(before))
 	got, err := in.Apply(before)
@@ -191,13 +196,18 @@ var fieldChanges = map[string]struct {
 	in     warranty.UpdateWarranty
 	change func(*warranty.Warranty)
 }{
-	"product_name": {warranty.UpdateWarranty{ProductName: new("Dryer")}, func(w *warranty.Warranty) { w.ProductName = "Dryer" }},
-	"start_date":   {warranty.UpdateWarranty{StartDate: new(day("2026-03-02"))}, func(w *warranty.Warranty) { w.StartDate = day("2026-03-02") }},
-	"end_date":     {warranty.UpdateWarranty{EndDate: new(warranty.Lifetime)}, func(w *warranty.Warranty) { w.EndDate = warranty.Lifetime }},
-	"category":     {warranty.UpdateWarranty{Category: new("White goods")}, func(w *warranty.Warranty) { w.Category = new("White goods") }},
-	"no category":  {warranty.UpdateWarranty{Category: new("")}, func(w *warranty.Warranty) { w.Category = nil }},
-	"supplier":     {warranty.UpdateWarranty{Supplier: new("Miele")}, func(w *warranty.Warranty) { w.Supplier = new("Miele") }},
-	"no supplier":  {warranty.UpdateWarranty{Supplier: new("")}, func(w *warranty.Warranty) { w.Supplier = nil }},
+	"product_name": {warranty.UpdateWarranty{ProductName: new("Dryer")},
+		func(w *warranty.Warranty) { w.ProductName = "Dryer" }},
+	"start_date": {warranty.UpdateWarranty{StartDate: new(day("2026-03-02"))},
+		func(w *warranty.Warranty) { w.StartDate = day("2026-03-02") }},
+	"end_date": {warranty.UpdateWarranty{EndDate: new(warranty.Lifetime)},
+		func(w *warranty.Warranty) { w.EndDate = warranty.Lifetime }},
+	"category": {warranty.UpdateWarranty{Category: new("White goods")},
+		func(w *warranty.Warranty) { w.Category = new("White goods") }},
+	"no category": {warranty.UpdateWarranty{Category: new("")}, func(w *warranty.Warranty) { w.Category = nil }},
+	"supplier": {warranty.UpdateWarranty{Supplier: new("Miele")},
+		func(w *warranty.Warranty) { w.Supplier = new("Miele") }},
+	"no supplier": {warranty.UpdateWarranty{Supplier: new("")}, func(w *warranty.Warranty) { w.Supplier = nil }},
 }
 
 func TestApplyFields(t *testing.T) {
@@ -276,20 +286,26 @@ func TestUpdateCheck(t *testing.T) {
 		in   warranty.UpdateWarranty
 		want []string
 	}{
-		"nothing":             {warranty.UpdateWarranty{}, nil},
-		"emptied name":        {warranty.UpdateWarranty{ProductName: new(" ")}, []string{"product_name required"}},
-		"emptied optionals":   {warranty.UpdateWarranty{Category: new(""), Supplier: new(" ")}, nil},
-		"emptied dates":       {warranty.UpdateWarranty{StartDate: new(warranty.Date), EndDate: new(warranty.Date)}, []string{"start_date required", "end_date required"}},
-		"emptied status":      {warranty.UpdateWarranty{Status: new(warranty.Status)}, []string{"status required"}},
-		"upcoming":            {warranty.UpdateWarranty{Status: new(warranty.Upcoming)}, []string{"status not_settable"}},
-		"expired":             {warranty.UpdateWarranty{Status: new(warranty.Expired)}, []string{"status not_settable"}},
-		"active":              {warranty.UpdateWarranty{Status: new(warranty.Active)}, nil},
-		"void":                {warranty.UpdateWarranty{Status: new(warranty.Void)}, nil},
-		"cancelled":           {warranty.UpdateWarranty{Status: new(warranty.Cancelled)}, nil},
-		"crossed dates":       {warranty.UpdateWarranty{StartDate: new(day("2026-03-02")), EndDate: new(day("2026-03-01"))}, []string{"end_date before_start"}},
-		"one day":             {warranty.UpdateWarranty{StartDate: new(day("2026-03-01")), EndDate: new(day("2026-03-01"))}, nil},
-		"all wrong at once":   {warranty.UpdateWarranty{ProductName: new(""), Status: new(warranty.Expired), Category: new("\x1b"), StartDate: new(warranty.Date)}, []string{"product_name required", "status not_settable", "category forbidden_character", "start_date required"}},
-		"too long to compare": {warranty.UpdateWarranty{IfMatch: `"` + strings.Repeat("x", 999) + `"`}, []string{"if_match too_long"}},
+		"nothing":           {warranty.UpdateWarranty{}, nil},
+		"emptied name":      {warranty.UpdateWarranty{ProductName: new(" ")}, []string{"product_name required"}},
+		"emptied optionals": {warranty.UpdateWarranty{Category: new(""), Supplier: new(" ")}, nil},
+		"emptied dates": {warranty.UpdateWarranty{StartDate: new(warranty.Date), EndDate: new(warranty.Date)},
+			[]string{"start_date required", "end_date required"}},
+		"emptied status": {warranty.UpdateWarranty{Status: new(warranty.Status)}, []string{"status required"}},
+		"upcoming":       {warranty.UpdateWarranty{Status: new(warranty.Upcoming)}, []string{"status not_settable"}},
+		"expired":        {warranty.UpdateWarranty{Status: new(warranty.Expired)}, []string{"status not_settable"}},
+		"active":         {warranty.UpdateWarranty{Status: new(warranty.Active)}, nil},
+		"void":           {warranty.UpdateWarranty{Status: new(warranty.Void)}, nil},
+		"cancelled":      {warranty.UpdateWarranty{Status: new(warranty.Cancelled)}, nil},
+		"crossed dates": {warranty.UpdateWarranty{StartDate: new(day("2026-03-02")), EndDate: new(day("2026-03-01"))},
+			[]string{"end_date before_start"}},
+		"one day": {warranty.UpdateWarranty{StartDate: new(day("2026-03-01")), EndDate: new(day("2026-03-01"))},
+			nil},
+		"all wrong at once": {warranty.UpdateWarranty{ProductName: new(""), Status: new(warranty.Expired),
+			Category: new("\x1b"), StartDate: new(warranty.Date)}, []string{"product_name required", "status not_settable",
+			"category forbidden_character", "start_date required"}},
+		"too long to compare": {warranty.UpdateWarranty{IfMatch: `"` + strings.Repeat("x", 999) + `"`},
+			[]string{"if_match too_long"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })
 	}
@@ -347,8 +363,9 @@ func TestCreateCheck(t *testing.T) {
 		change func(*in)
 		want   []string
 	}{
-		"as it should be":     {func(*in) {}, nil},
-		"nothing given":       {func(w *in) { *w = in{} }, []string{"product_name required", "start_date required", "end_date required"}},
+		"as it should be": {func(*in) {}, nil},
+		"nothing given": {func(w *in) { *w = in{} }, []string{"product_name required", "start_date required",
+			"end_date required"}},
 		"blank name":          {func(w *in) { w.ProductName = " \t\n" }, []string{"product_name required"}},
 		"end before start":    {func(w *in) { w.EndDate = w.StartDate - 1 }, []string{"end_date before_start"}},
 		"one day":             {func(w *in) { w.EndDate = w.StartDate }, nil},
@@ -363,11 +380,13 @@ func TestCreateCheck(t *testing.T) {
 		"quoted nothing":      {func(w *in) { w.IdempotencyKey = new(`""`) }, []string{"idempotency_key invalid"}},
 		"longest key":         {func(w *in) { w.IdempotencyKey = new(strings.Repeat("~", 255)) }, nil},
 		"longest key, quoted": {func(w *in) { w.IdempotencyKey = new(`"` + strings.Repeat("~", 255) + `"`) }, nil},
-		"too long key":        {func(w *in) { w.IdempotencyKey = new(strings.Repeat("~", 256)) }, []string{"idempotency_key invalid"}},
-		"key with a control":  {func(w *in) { w.IdempotencyKey = new("a\tb") }, []string{"idempotency_key invalid"}},
-		"key beyond ASCII":    {func(w *in) { w.IdempotencyKey = new("é") }, []string{"idempotency_key invalid"}},
+		"too long key": {func(w *in) { w.IdempotencyKey = new(strings.Repeat("~", 256)) },
+			[]string{"idempotency_key invalid"}},
+		"key with a control": {func(w *in) { w.IdempotencyKey = new("a\tb") }, []string{"idempotency_key invalid"}},
+		"key beyond ASCII":   {func(w *in) { w.IdempotencyKey = new("é") }, []string{"idempotency_key invalid"}},
 		"everything wrong at once": {func(w *in) { *w = in{SellerEmail: "x", Category: "\x00", IdempotencyKey: new("")} },
-			[]string{"product_name required", "start_date required", "end_date required", "seller_email invalid_email", "category forbidden_character", "idempotency_key invalid"}},
+			[]string{"product_name required", "start_date required", "end_date required", "seller_email invalid_email",
+				"category forbidden_character", "idempotency_key invalid"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := newWarranty()
@@ -397,12 +416,16 @@ func TestPaging(t *testing.T) {
 	}{
 		"left out":    {warranty.Paging{}, warranty.Paging{Page: 1, Limit: 20}, 0, nil},
 		"second page": {warranty.Paging{Page: 2, Limit: 7}, warranty.Paging{Page: 2, Limit: 7}, 7, nil},
-		"largest":     {warranty.Paging{Page: 1_000_000_000, Limit: 100}, warranty.Paging{Page: 1_000_000_000, Limit: 100}, 99_999_999_900, nil},
-		"smallest":    {warranty.Paging{Page: 1, Limit: 1}, warranty.Paging{Page: 1, Limit: 1}, 0, nil},
-		"below":       {warranty.Paging{Page: -1, Limit: -1}, warranty.Paging{Page: -1, Limit: -1}, 2, []string{"page out_of_range", "limit out_of_range"}},
+		"largest": {warranty.Paging{Page: 1_000_000_000, Limit: 100}, warranty.Paging{Page: 1_000_000_000, Limit: 100},
+			99_999_999_900, nil},
+		"smallest": {warranty.Paging{Page: 1, Limit: 1}, warranty.Paging{Page: 1, Limit: 1}, 0, nil},
+		"below": {warranty.Paging{Page: -1, Limit: -1}, warranty.Paging{Page: -1, Limit: -1}, 2,
+			[]string{"page out_of_range", "limit out_of_range"}},
 		"limit above": {warranty.Paging{Limit: 101}, warranty.Paging{Page: 1, Limit: 101}, 0, []string{"limit out_of_range"}},
-		"page above":  {warranty.Paging{Page: 1_000_000_001}, warranty.Paging{Page: 1_000_000_001, Limit: 20}, 20_000_000_000, []string{"page out_of_range"}},
-		"far beyond":  {warranty.Paging{Page: math.MaxInt, Limit: 1}, warranty.Paging{Page: math.MaxInt, Limit: 1}, math.MaxInt64 - 1, []string{"page out_of_range"}},
+		"page above": {warranty.Paging{Page: 1_000_000_001}, warranty.Paging{Page: 1_000_000_001, Limit: 20}, 20_000_000_000,
+			[]string{"page out_of_range"}},
+		"far beyond": {warranty.Paging{Page: math.MaxInt, Limit: 1}, warranty.Paging{Page: math.MaxInt, Limit: 1},
+			math.MaxInt64 - 1, []string{"page out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c warranty.Checks
@@ -420,7 +443,8 @@ func TestPageOf(t *testing.T) {
 		limit        int
 		total, pages int64
 	}{
-		{20, 0, 0}, {20, 1, 1}, {20, 19, 1}, {20, 20, 1}, {20, 21, 2}, {1, 5, 5}, {100, 100, 1}, {100, 101, 2}, {100, 1 << 40, 10995116278},
+		{20, 0, 0}, {20, 1, 1}, {20, 19, 1}, {20, 20, 1}, {20, 21, 2}, {1, 5, 5}, {100, 100, 1}, {100, 101, 2},
+		{100, 1 << 40, 10995116278},
 	} {
 		t.Run(fmt.Sprintf("%d by %d", tc.total, tc.limit), func(t *testing.T) {
 			got := warranty.PageOf[int](nil, warranty.Paging{Page: 3, Limit: tc.limit}, tc.total)
@@ -440,12 +464,14 @@ func TestListCheck(t *testing.T) {
 		in   warranty.ListWarranties
 		want []string
 	}{
-		"nothing":     {warranty.ListWarranties{}, nil},
-		"0 days":      {warranty.ListWarranties{ExpiringWithinDays: new(0)}, nil},
-		"3650 days":   {warranty.ListWarranties{ExpiringWithinDays: new(3650)}, nil},
-		"3651 days":   {warranty.ListWarranties{ExpiringWithinDays: new(3651)}, []string{"expiring_within_days out_of_range"}},
-		"-1 days":     {warranty.ListWarranties{ExpiringWithinDays: new(-1)}, []string{"expiring_within_days out_of_range"}},
-		"all at once": {warranty.ListWarranties{Paging: warranty.Paging{Limit: 101}, Q: "\x00", ExpiringWithinDays: new(-1)}, []string{"limit out_of_range", "q forbidden_character", "expiring_within_days out_of_range"}},
+		"nothing":   {warranty.ListWarranties{}, nil},
+		"0 days":    {warranty.ListWarranties{ExpiringWithinDays: new(0)}, nil},
+		"3650 days": {warranty.ListWarranties{ExpiringWithinDays: new(3650)}, nil},
+		"3651 days": {warranty.ListWarranties{ExpiringWithinDays: new(3651)},
+			[]string{"expiring_within_days out_of_range"}},
+		"-1 days": {warranty.ListWarranties{ExpiringWithinDays: new(-1)}, []string{"expiring_within_days out_of_range"}},
+		"all at once": {warranty.ListWarranties{Paging: warranty.Paging{Limit: 101}, Q: "\x00", ExpiringWithinDays: new(-1)},
+			[]string{"limit out_of_range", "q forbidden_character", "expiring_within_days out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })
 	}

@@ -89,12 +89,14 @@ var cardName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 
 func (c card) check(t testing.TB) {
 	t.Helper()
-	if !cardName.MatchString(c.Name) || len(c.Title) == 0 || len(c.Title) > 100 || len(c.Description) == 0 || len(c.Description) > 100 ||
+	if !cardName.MatchString(c.Name) || len(c.Title) == 0 || len(c.Title) > 100 || len(c.Description) == 0 ||
+		len(c.Description) > 100 ||
 		c.Version == "" || strings.ContainsAny(c.Version, "^~<>=*x ") || len(c.Remotes) != 1 {
 		t.Errorf("the card does not match its schema: %+v", c)
 		return
 	}
-	if r := c.Remotes[0]; r.Type != "streamable-http" || len(r.Headers) != 1 || r.Headers[0].Name != "x-api-key" || !r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
+	if r := c.Remotes[0]; r.Type != "streamable-http" || len(r.Headers) != 1 || r.Headers[0].Name != "x-api-key" ||
+		!r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
 		t.Errorf("the remote is %+v", r)
 	}
 }
@@ -110,7 +112,8 @@ func TestServerCard(t *testing.T) {
 	if !below(c.WebsiteURL) || c.Remotes[0].URL != public+"/api/mcp" {
 		t.Errorf("addresses %s and %s", c.WebsiteURL, c.Remotes[0].URL)
 	}
-	same(t, "the card beside the endpoint", string(docs["/api/mcp/server-card"].Body), string(docs["/.well-known/mcp.json"].Body))
+	same(t, "the card beside the endpoint", string(docs["/api/mcp/server-card"].Body),
+		string(docs["/.well-known/mcp.json"].Body))
 }
 
 // TestServerJSON compares server.json, the file for the MCP registry, with the card. It
@@ -157,13 +160,15 @@ func TestAgentCard(t *testing.T) {
 		} `json:"skills"`
 	}
 	read(t, documents(t)["/.well-known/agent-card.json"].Body, &c)
-	if c.Name == "" || c.Version != "1.2.3" || c.SupportedInterfaces == nil || len(c.SupportedInterfaces) != 0 || len(c.DefaultInputModes) == 0 || len(c.DefaultOutputModes) == 0 {
+	if c.Name == "" || c.Version != "1.2.3" || c.SupportedInterfaces == nil || len(c.SupportedInterfaces) != 0 ||
+		len(c.DefaultInputModes) == 0 || len(c.DefaultOutputModes) == 0 {
 		t.Errorf("required members are missing: %+v", c)
 	}
 	if !strings.Contains(c.Description, "no A2A interface") || !strings.Contains(c.Description, public+"/api/mcp") {
 		t.Errorf("the description does not mention A2A and MCP: %s", c.Description)
 	}
-	same(t, "capabilities", c.Capabilities, map[string]bool{"streaming": false, "pushNotifications": false, "extendedAgentCard": false})
+	same(t, "capabilities", c.Capabilities, map[string]bool{"streaming": false, "pushNotifications": false,
+		"extendedAgentCard": false})
 	if k := c.SecuritySchemes["integrationToken"].APIKey; k.Location != "header" || k.Name != "x-api-key" {
 		t.Errorf("the scheme is %+v", k)
 	}
@@ -218,8 +223,10 @@ func TestCatalog(t *testing.T) {
 	}
 	same(t, "links", anchors, map[string]map[string][]string{
 		public + "/.well-known/api-catalog": {"item": {"/api/v1", "/api/mcp"}},
-		public + "/api/v1":                  {"service-desc": {"/openapi.json"}, "service-doc": {"/llms.txt"}, "status": {"/healthz"}},
-		public + "/api/mcp":                 {"service-desc": {"/.well-known/mcp.json"}, "service-meta": {"/.well-known/agent-card.json"}},
+		public + "/api/v1": {"service-desc": {"/openapi.json"}, "service-doc": {"/llms.txt"},
+			"status": {"/healthz"}},
+		public + "/api/mcp": {"service-desc": {"/.well-known/mcp.json"},
+			"service-meta": {"/.well-known/agent-card.json"}},
 	})
 }
 
@@ -255,7 +262,8 @@ func TestLLMs(t *testing.T) {
 			}
 		}
 	}
-	for _, path := range []string{"/openapi.json", "/api/mcp", "/.well-known/mcp.json", "/.well-known/agent-card.json", "/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents"} {
+	for _, path := range []string{"/openapi.json", "/api/mcp", "/.well-known/mcp.json", "/.well-known/agent-card.json",
+		"/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents"} {
 		if !linked[path] {
 			t.Errorf("%s is not linked", path)
 		}
@@ -293,28 +301,34 @@ func TestDocumentsAreServed(t *testing.T) {
 		resp, body := get("GET", path)
 		h := resp.Header
 		tag := h.Get("ETag")
-		if resp.StatusCode != 200 || h.Get("Content-Type") != d.MediaType || h.Get("Cache-Control") != "public, max-age=3600" || h.Get("Access-Control-Allow-Origin") != "*" ||
+		if resp.StatusCode != 200 || h.Get("Content-Type") != d.MediaType ||
+			h.Get("Cache-Control") != "public, max-age=3600" || h.Get("Access-Control-Allow-Origin") != "*" ||
 			!regexp.MustCompile(`^"[0-9a-f]{32}"$`).MatchString(tag) || h.Get("X-Request-Id") == "" {
 			t.Errorf("GET %s: %d %v", path, resp.StatusCode, h)
 		}
 		if path != "/openapi.json" {
 			for _, address := range regexp.MustCompile(`https?://[^\s"')]+`).FindAllString(body, -1) {
-				if !strings.HasPrefix(address, servertest.PublicURL) && !strings.HasPrefix(address, "https://static.modelcontextprotocol.io/schemas/") {
+				if !strings.HasPrefix(address, servertest.PublicURL) && !strings.HasPrefix(address,
+					"https://static.modelcontextprotocol.io/schemas/") {
 					t.Errorf("%s names the address %s", path, address)
 				}
 			}
 		}
-		if evil, other := get("GET", path, "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto", "http"); other != body || evil.Header.Get("ETag") != tag || strings.Contains(evil.Header.Get("Link"), "evil") {
+		if evil, other := get("GET", path, "Host", "evil.example", "X-Forwarded-Host", "evil.example", "X-Forwarded-Proto",
+			"http"); other != body || evil.Header.Get("ETag") != tag || strings.Contains(evil.Header.Get("Link"), "evil") {
 			t.Errorf("%s believes the Host header", path)
 		}
 		head, none := get("HEAD", path)
-		if head.StatusCode != 200 || none != "" || head.ContentLength != int64(len(body)) || head.Header.Get("ETag") != tag || head.Header.Get("Content-Type") != d.MediaType {
+		if head.StatusCode != 200 || none != "" || head.ContentLength != int64(len(body)) || head.Header.Get("ETag") != tag ||
+			head.Header.Get("Content-Type") != d.MediaType {
 			t.Errorf("HEAD %s: %d %v", path, head.StatusCode, head.Header)
 		}
-		if path == "/.well-known/api-catalog" && head.Header.Get("Link") != `<`+servertest.PublicURL+path+`>; rel="api-catalog"` {
+		if path == "/.well-known/api-catalog" && head.Header.Get("Link") != `<`+
+			servertest.PublicURL+path+`>; rel="api-catalog"` {
 			t.Errorf("HEAD of the catalog has the link %s", head.Header.Get("Link"))
 		}
-		if again, none := get("GET", path, "If-None-Match", tag); again.StatusCode != 304 || none != "" || again.Header.Get("ETag") != tag {
+		if again, none := get("GET", path, "If-None-Match", tag); again.StatusCode != 304 || none != "" ||
+			again.Header.Get("ETag") != tag {
 			t.Errorf("%s once more: %d %s", path, again.StatusCode, none)
 		}
 		for _, list := range []string{"W/" + tag, `"other", ` + tag, "*"} {
@@ -328,16 +342,20 @@ func TestDocumentsAreServed(t *testing.T) {
 		if other, _ := get("GET", path, "If-None-Match", `"other"`); other.StatusCode != 200 {
 			t.Errorf("%s with another tag: %d", path, other.StatusCode)
 		}
-		if wrong, body := get("POST", path); wrong.StatusCode != 405 || wrong.Header.Get("Allow") != "GET, HEAD" || !json.Valid([]byte(body)) {
+		if wrong, body := get("POST", path); wrong.StatusCode != 405 || wrong.Header.Get("Allow") != "GET, HEAD" ||
+			!json.Valid([]byte(body)) {
 			t.Errorf("POST %s: %d %s", path, wrong.StatusCode, body)
 		}
 	}
 	slices.Sort(paths)
-	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/api-catalog", "/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
+	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/api-catalog",
+		"/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
 	// OAuth is not supported, so it must not be advertised.
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp", "/.well-known/oauth-authorization-server",
+	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp",
+		"/.well-known/oauth-authorization-server",
 		"/.well-known/openid-configuration", "/.well-known/nonsense"} {
-		if resp, body := get("GET", path); resp.StatusCode != 404 || resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, `"not_found"`) {
+		if resp, body := get("GET", path); resp.StatusCode != 404 ||
+			resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, `"not_found"`) {
 			t.Errorf("%s: %d %s", path, resp.StatusCode, body)
 		}
 	}
@@ -347,12 +365,14 @@ func TestDocumentsAreServed(t *testing.T) {
 func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
 	w := servertest.New(t, servertest.SQLite(t))
 	secret, _ := w.Token(w.Person("Ada"))
-	req, err := http.NewRequest("POST", w.HTTP.URL+"/api/mcp", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{`+
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
+	req, err := http.NewRequest("POST", w.HTTP.URL+"/api/mcp",
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{`+
+			`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"X-Api-Key": secret, "Content-Type": "application/json", "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"} {
+	for name, value := range map[string]string{"X-Api-Key": secret, "Content-Type": "application/json",
+		"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "server/discover"} {
 		req.Header.Set(name, value)
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req)

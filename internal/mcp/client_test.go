@@ -30,7 +30,8 @@ func TestOfficialClient(t *testing.T) {
 			t.Run(version, func(t *testing.T) {
 				ctx := context.Background()
 				client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-				session, err := client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: w.HTTP.URL + "/api/mcp", HTTPClient: &http.Client{Transport: keyed{secret}}},
+				session, err := client.Connect(ctx, &sdk.StreamableClientTransport{Endpoint: w.HTTP.URL + "/api/mcp",
+					HTTPClient: &http.Client{Transport: keyed{secret}}},
 					&sdk.ClientSessionOptions{ProtocolVersion: version})
 				if err != nil {
 					t.Fatal(err)
@@ -56,13 +57,15 @@ func tour(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	tools, err := session.ListTools(ctx, nil)
 	check(err)
 	equal(t, "tools", len(tools.Tools), len(hints))
-	made, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "create_warranty", Arguments: fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2030-01-01"}})
+	made, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "create_warranty",
+		Arguments: fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2030-01-01"}})
 	check(err)
 	if made.IsError {
 		t.Fatalf("%+v", made.Content)
 	}
 	id := made.StructuredContent.(map[string]any)["data"].(map[string]any)["id"].(string)
-	refused, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "create_warranty", Arguments: fields{"product_name": ""}})
+	refused, err := session.CallTool(ctx, &sdk.CallToolParams{Name: "create_warranty",
+		Arguments: fields{"product_name": ""}})
 	check(err)
 	if !refused.IsError || !strings.Contains(refused.Content[0].(*sdk.TextContent).Text, "validation_failed") {
 		t.Errorf("%+v", refused)
@@ -78,18 +81,21 @@ func tour(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	if !strings.Contains(read.Contents[0].Text, `"Lamp"`) {
 		t.Errorf("%+v", read.Contents[0])
 	}
-	if _, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "warranty://warranties/" + unknownID}); err == nil {
+	if _, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "warranty://warranties/" +
+		unknownID}); err == nil {
 		t.Error("an unknown resource was read")
 	}
 	prompts, err := session.ListPrompts(ctx, nil)
 	check(err)
 	equal(t, "prompts", len(prompts.Prompts), 3)
-	prompt, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "summarize_warranty", Arguments: map[string]string{"id": id}})
+	prompt, err := session.GetPrompt(ctx, &sdk.GetPromptParams{Name: "summarize_warranty",
+		Arguments: map[string]string{"id": id}})
 	check(err)
 	if !strings.Contains(prompt.Messages[0].Content.(*sdk.TextContent).Text, id) {
 		t.Errorf("%+v", prompt)
 	}
-	completed, err := session.Complete(ctx, &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/prompt", Name: "summarize_warranty"},
+	completed, err := session.Complete(ctx, &sdk.CompleteParams{Ref: &sdk.CompleteReference{Type: "ref/prompt",
+		Name: "summarize_warranty"},
 		Argument: sdk.CompleteParamsArgument{Name: "id", Value: id[:30]}})
 	check(err)
 	equal(t, "completions", completed.Completion.Values, []string{id})

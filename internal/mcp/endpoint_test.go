@@ -65,16 +65,17 @@ func (c *timed) Err() error {
 func TestLateAnswersAreRefused(t *testing.T) {
 	started, ended := make(chan struct{}), make(chan struct{}, 2)
 	server := sdk.NewServer(&sdk.Implementation{Name: "slow", Version: "1"}, nil)
-	server.AddTool(&sdk.Tool{Name: "sleep", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		started <- struct{}{}
-		testenv.Receive(t, "the tool hears that its time is up", ctx.Done())
-		testenv.Wait(t, "the SDK waits for the tool alone, which is too late to be the answer", func() bool {
-			stacks := make([]byte, 1<<20)
-			return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("mcp.(*ServerSession).Close"))
+	server.AddTool(&sdk.Tool{Name: "sleep", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			started <- struct{}{}
+			testenv.Receive(t, "the tool hears that its time is up", ctx.Done())
+			testenv.Wait(t, "the SDK waits for the tool alone, which is too late to be the answer", func() bool {
+				stacks := make([]byte, 1<<20)
+				return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("mcp.(*ServerSession).Close"))
+			})
+			ended <- struct{}{}
+			return nil, ctx.Err()
 		})
-		ended <- struct{}{}
-		return nil, ctx.Err()
-	})
 	a := serve(t, server, started)
 	newBody, newHeaders := modern("tools/call", "sleep", fields{"name": "sleep"})
 	for name, send := range map[string]func() reply{
@@ -83,7 +84,8 @@ func TestLateAnswersAreRefused(t *testing.T) {
 	} {
 		r := send()
 		got := r.rpc(t)
-		if r.status != 503 || got.Error == nil || got.Error.Code != 50300 || string(got.ID) != "1" || r.header.Get("Retry-After") != "1" || r.header.Get("Cache-Control") != "no-store" {
+		if r.status != 503 || got.Error == nil || got.Error.Code != 50300 || string(got.ID) != "1" ||
+			r.header.Get("Retry-After") != "1" || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v %s", name, r.status, r.header, r.body)
 		}
 		testenv.Receive(t, name+": the tool ends", ended)
@@ -120,7 +122,8 @@ func TestPanicsEndNothing(t *testing.T) {
 		decode(t, r.rpc(t).Result, &result)
 		var p warranty.Problem
 		decode(t, []byte(result.Content[0].Text), &p)
-		if r.status != 200 || !result.IsError || p.Code != warranty.Internal || p.RequestID != "panic-request-1" || strings.Contains(r.body, "postgres") || strings.Contains(r.body, "goroutine") {
+		if r.status != 200 || !result.IsError || p.Code != warranty.Internal || p.RequestID != "panic-request-1" ||
+			strings.Contains(r.body, "postgres") || strings.Contains(r.body, "goroutine") {
 			t.Errorf("%d %s", r.status, r.body)
 		}
 		for _, part := range []string{"a bug with", "goroutine", "panic-request-1"} {
@@ -128,7 +131,8 @@ func TestPanicsEndNothing(t *testing.T) {
 				t.Errorf("the log does not contain %q", part)
 			}
 		}
-		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}, new(record))
+		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"},
+			new(record))
 	})
 }
 
@@ -136,16 +140,24 @@ func TestPanicsEndNothing(t *testing.T) {
 func TestPanicsOutsideOfTools(t *testing.T) {
 	t.Parallel()
 	log := &servertest.Buffer{}
-	server, err := mcp.New(mcp.Config{Operations: bound(), Caller: func(context.Context) (api.Caller, error) { panic("a bug") },
-		Schemas: describe.ToolSchemas, PublicURL: servertest.PublicURL, Version: "1", Log: slog.New(slog.NewJSONHandler(log, nil))})
+	server, err := mcp.New(mcp.Config{Operations: bound(), Caller: func(context.Context) (api.Caller,
+		error) {
+		panic("a bug")
+	},
+		Schemas: describe.ToolSchemas, PublicURL: servertest.PublicURL, Version: "1",
+		Log: slog.New(slog.NewJSONHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := serve(t, server, nil)
-	for method, params := range map[string]fields{"tools/list": nil, "prompts/list": nil, "prompts/get": {"name": "review_expiring_warranties"},
-		"resources/read": {"uri": "warranty://claims/" + unknownID}, "completion/complete": {"ref": fields{"type": "ref/prompt", "name": "summarize_warranty"}, "argument": fields{"name": "id", "value": ""}}} {
+	for method, params := range map[string]fields{"tools/list": nil, "prompts/list": nil,
+		"prompts/get":    {"name": "review_expiring_warranties"},
+		"resources/read": {"uri": "warranty://claims/" + unknownID},
+		"completion/complete": {"ref": fields{"type": "ref/prompt", "name": "summarize_warranty"},
+			"argument": fields{"name": "id", "value": ""}}} {
 		r := a.ask(method, params)
-		if r.Error == nil || r.Error.Code != -32603 || r.Error.problem(t).Code != warranty.Internal || strings.Contains(r.Error.Message, "bug") {
+		if r.Error == nil || r.Error.Code != -32603 || r.Error.problem(t).Code != warranty.Internal ||
+			strings.Contains(r.Error.Message, "bug") {
 			t.Errorf("%s: %+v", method, r)
 		}
 	}

@@ -248,7 +248,8 @@ func claim(w *servertest.World, session, warrantyID, description string) string 
 	w.T.Helper()
 	var c struct{ ID string }
 	w.Must(201, servertest.Request{Method: "POST", Path: "/api/claims", Secret: session,
-		Body: fields{"warranty_id": warrantyID, "type": "repair", "description": description, "incident_date": "2024-05-06"}}).Into(w.T, &c)
+		Body: fields{"warranty_id": warrantyID, "type": "repair", "description": description,
+			"incident_date": "2024-05-06"}}).Into(w.T, &c)
 	return c.ID
 }
 

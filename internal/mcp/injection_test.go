@@ -109,7 +109,8 @@ func TestPlantedTextStaysText(t *testing.T) {
 				ids[noun] = append(ids[noun], record.ID)
 			}
 		}
-		equal(t, "records", [3]int{len(ids["warranties"]), len(ids["claims"]), len(ids["documents"])}, [3]int{firstRefused, firstRefused, firstRefused})
+		equal(t, "records", [3]int{len(ids["warranties"]), len(ids["claims"]), len(ids["documents"])},
+			[3]int{firstRefused, firstRefused, firstRefused})
 		for i := range firstRefused {
 			for noun, one := range map[string]string{"warranties": "warranty", "claims": "claim", "documents": "document"} {
 				tool("get_"+one, fields{"id": ids[noun][i]})
@@ -132,8 +133,10 @@ func TestPlantedTextStaysText(t *testing.T) {
 func (a agent) offers() map[string]string {
 	a.t.Helper()
 	out := map[string]string{}
-	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list", "initialize"} {
-		out[method] = a.send("POST", request(1, method, fields{"protocolVersion": "2025-11-25", "capabilities": fields{}, "clientInfo": fields{"name": "t", "version": "1"}})).body
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list",
+		"initialize"} {
+		out[method] = a.send("POST", request(1, method, fields{"protocolVersion": "2025-11-25", "capabilities": fields{},
+			"clientInfo": fields{"name": "t", "version": "1"}})).body
 	}
 	out["a prompt"] = a.prompt("review_expiring_warranties", nil)
 	return out
@@ -145,7 +148,8 @@ func plant(t *testing.T, w *servertest.World, a agent, owner, seller servertest.
 	t.Helper()
 	text := marked(i)
 	line := strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
-	arguments := fields{"product_name": line, "description": text, "serial_number": line, "category": cut(line, 80), "supplier": line, "seller_name": line,
+	arguments := fields{"product_name": line, "description": text, "serial_number": line, "category": cut(line, 80),
+		"supplier": line, "seller_name": line,
 		"seller_email": seller.Email, "start_date": "2020-01-01", "end_date": "2099-12-31"}
 	if i >= firstRefused {
 		p := a.refused("create_warranty", arguments)

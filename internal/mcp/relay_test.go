@@ -40,7 +40,8 @@ func TestNewerServiceIsRelayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := mcp.New(mcp.Config{Operations: c.Operations(), Schemas: describe.ToolSchemas, PublicURL: c.Root(), Version: "1", Log: slog.New(slog.DiscardHandler),
+	server, err := mcp.New(mcp.Config{Operations: c.Operations(), Schemas: describe.ToolSchemas, PublicURL: c.Root(),
+		Version: "1", Log: slog.New(slog.DiscardHandler),
 		Caller: func(context.Context) (api.Caller, error) {
 			return api.Caller{Principal: warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.AllScopes}}, nil
 		}})
@@ -67,7 +68,8 @@ func TestNewerServiceIsRelayed(t *testing.T) {
 		}
 		schemas[tool.Name] = compile(t, schema)
 	}
-	for tool, arguments := range map[string]fields{"list_warranties": {}, "get_warranty": {"id": "01935b2e-7c4a-7def-8123-456789abcdef"}} {
+	for tool, arguments := range map[string]fields{"list_warranties": {},
+		"get_warranty": {"id": "01935b2e-7c4a-7def-8123-456789abcdef"}} {
 		result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil || result.IsError {
 			t.Fatalf("%s: %v %+v", tool, err, result)

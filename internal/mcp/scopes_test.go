@@ -39,7 +39,8 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		ada := w.Person("Ada")
 		kettle := w.Warranty(ada.Session, nil)
-		ids := map[string]string{"warranty": kettle.ID, "claim": claim(w, ada.Session, kettle.ID, "It leaks"), "document": document(w, ada.Session, kettle.ID, "receipt.txt")}
+		ids := map[string]string{"warranty": kettle.ID, "claim": claim(w, ada.Session, kettle.ID, "It leaks"),
+			"document": document(w, ada.Session, kettle.ID, "receipt.txt")}
 		for mask := int64(1); mask < 16; mask++ {
 			scopes := warranty.ScopesOf(mask)
 			a := agentOf(w, ada, scopes...)
@@ -63,7 +64,8 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 				}
 			}
 		}
-		equal(t, "the record after all of this", w.Must(200, servertest.Request{Method: "GET", Path: "/api/v1/warranties/" + kettle.ID, Secret: ada.Session}).Header.Get("ETag"), `"1"`)
+		equal(t, "the record after all of this", w.Must(200, servertest.Request{Method: "GET",
+			Path: "/api/v1/warranties/" + kettle.ID, Secret: ada.Session}).Header.Get("ETag"), `"1"`)
 	})
 }
 
@@ -95,10 +97,12 @@ func (a agent) mayNot(scope warranty.Scope, tools, templates, prompts []string, 
 			continue
 		}
 		lacks(template, r.Error.problem(a.t))
-		equal(a.t, "completions of "+template, a.complete(fields{"type": "ref/resource", "uri": template}, "id", ""), []string{})
+		equal(a.t, "completions of "+template, a.complete(fields{"type": "ref/resource", "uri": template}, "id", ""),
+			[]string{})
 	}
 	for _, prompt := range prompts {
-		r := a.ask("prompts/get", fields{"name": prompt, "arguments": fields{"id": ids["warranty"], "receipt_text": "x", "days": "30"}})
+		r := a.ask("prompts/get", fields{"name": prompt, "arguments": fields{"id": ids["warranty"], "receipt_text": "x",
+			"days": "30"}})
 		if r.Error == nil || r.Error.Code != forbidden {
 			a.t.Errorf("%s without %s: %s", prompt, scope, r.Result)
 			continue

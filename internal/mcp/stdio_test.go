@@ -28,7 +28,8 @@ type pipe struct {
 func overStdio(t *testing.T, operations []api.Bound) pipe {
 	t.Helper()
 	t.Parallel()
-	server, err := mcp.New(mcp.Config{Operations: operations, Schemas: describe.ToolSchemas, PublicURL: "http://here", Version: "1", Log: slog.New(slog.DiscardHandler),
+	server, err := mcp.New(mcp.Config{Operations: operations, Schemas: describe.ToolSchemas, PublicURL: "http://here",
+		Version: "1", Log: slog.New(slog.DiscardHandler),
 		Caller: func(context.Context) (api.Caller, error) {
 			return api.Caller{Principal: warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.AllScopes}}, nil
 		}})
@@ -108,12 +109,16 @@ func TestStdioOutlivesNonsense(t *testing.T) {
 		line string
 		code int
 	}{
-		{"nonsense", parseError}, {"{", parseError}, {`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, parseError}, {"\xff", parseError}, {bare + bare, parseError},
-		{"[]", invalidRequest}, {"[" + bare + "]", invalidRequest}, {"5", invalidRequest}, {"null", invalidRequest}, {"{}", invalidRequest},
+		{"nonsense", parseError}, {"{", parseError}, {`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`, parseError},
+		{"\xff", parseError}, {bare + bare, parseError},
+		{"[]", invalidRequest}, {"[" + bare + "]", invalidRequest}, {"5", invalidRequest}, {"null", invalidRequest},
+		{"{}", invalidRequest},
 		{`{"jsonrpc":"2.0","id":7}`, invalidRequest}, {`{"jsonrpc":"1.0","id":7,"method":"ping"}`, invalidRequest},
-		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, invalidRequest}, {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, invalidRequest},
+		{`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, invalidRequest},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, invalidRequest},
 		{`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, invalidRequest},
-		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":` + strings.Repeat("[", 3000) + strings.Repeat("]", 3000) + `}}`, invalidRequest},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":` + strings.Repeat("[", 3000) +
+			strings.Repeat("]", 3000) + `}}`, invalidRequest},
 		{strings.Repeat("x", 5<<20), invalidRequest},
 	} {
 		p.send(c.line)
@@ -196,7 +201,8 @@ func TestStdioRefusesWhatComesBeforeInitialize(t *testing.T) {
 	for _, id := range []string{`"early"`, "7"} {
 		p.send(`{"jsonrpc":"2.0","id":` + id + `,"method":"tools/list","params":{}}`)
 		r := p.answer()
-		if r.Error == nil || r.Error.Code != invalidRequest || !strings.Contains(r.Error.Message, "initialize first") || string(r.ID) != id {
+		if r.Error == nil || r.Error.Code != invalidRequest || !strings.Contains(r.Error.Message, "initialize first") ||
+			string(r.ID) != id {
 			t.Errorf("%s %+v", r.ID, r.Error)
 		}
 	}
@@ -213,7 +219,8 @@ func TestLocalErrorsHaveNoRequestID(t *testing.T) {
 	p := overStdio(t, bound())
 	p.begin()
 	p.send(call("get_claim", `{}`))
-	if r := p.answer(); !strings.Contains(string(r.Result), "validation_failed") || strings.Contains(string(r.Result), "request_id") {
+	if r := p.answer(); !strings.Contains(string(r.Result), "validation_failed") ||
+		strings.Contains(string(r.Result), "request_id") {
 		t.Errorf("%s", r.Result)
 	}
 	p.end()

@@ -159,7 +159,8 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 		ada := w.Person("Ada")
 		a := agentOf(w, ada)
 		schemas := validators(t, a.tools())
-		full := w.Warranty(ada.Session, fields{"description": "Two\nlines", "serial_number": "SN-12345678", "category": "Kitchen", "supplier": "Berg",
+		full := w.Warranty(ada.Session, fields{"description": "Two\nlines", "serial_number": "SN-12345678",
+			"category": "Kitchen", "supplier": "Berg",
 			"seller_name": "Ben", "seller_email": "ben@people.example"})
 		bare := w.Warranty(ada.Session, nil)
 		claimID, documentID := claim(w, ada.Session, full.ID, "It leaks"), document(w, ada.Session, full.ID, "receipt.txt")
@@ -169,7 +170,8 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 			rest      string // the same over REST
 		}{
 			{"list_warranties", nil, "/warranties"},
-			{"list_warranties", fields{"limit": 1, "page": 2, "status": "active", "q": "Kettle"}, "/warranties?limit=1&page=2&status=active&q=Kettle"},
+			{"list_warranties", fields{"limit": 1, "page": 2, "status": "active", "q": "Kettle"},
+				"/warranties?limit=1&page=2&status=active&q=Kettle"},
 			{"list_warranties", fields{"page": 1000}, "/warranties?page=1000"},
 			{"get_warranty", fields{"id": full.ID}, "/warranties/" + full.ID},
 			{"get_warranty", fields{"id": bare.ID}, "/warranties/" + bare.ID},
@@ -177,7 +179,8 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 			{"update_warranty", fields{"id": bare.ID, "category": "Light"}, "/warranties/" + bare.ID},
 			{"verify_warranty", fields{"reference": full.ReferenceNumber, "serial": "SN-12345678"}, ""},
 			{"verify_warranty", fields{"reference": strings.ToLower(bare.ReferenceNumber)}, ""},
-			{"list_claims", fields{"warranty_id": full.ID, "status": "submitted"}, "/claims?status=submitted&warranty_id=" + full.ID},
+			{"list_claims", fields{"warranty_id": full.ID, "status": "submitted"},
+				"/claims?status=submitted&warranty_id=" + full.ID},
 			{"get_claim", fields{"id": claimID}, "/claims/" + claimID},
 			{"list_documents", fields{"q": "receipt"}, "/documents?q=receipt"},
 			{"get_document", fields{"id": documentID}, "/documents/" + documentID},
@@ -257,10 +260,13 @@ func TestETagsOfToolsAreHonoured(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
 		var first, second record
-		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}, &first)
+		a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"},
+			&first)
 		a.must("update_warranty", fields{"id": first.Data.ID, "category": "Light", "if_match": first.ETag}, &second)
-		equal(t, "late change", a.refused("update_warranty", fields{"id": first.Data.ID, "category": "Dark", "if_match": first.ETag}).Code, warranty.PreconditionFailed)
-		equal(t, "late delete", a.refused("delete_warranty", fields{"id": first.Data.ID, "if_match": first.ETag}).Code, warranty.PreconditionFailed)
+		equal(t, "late change", a.refused("update_warranty", fields{"id": first.Data.ID, "category": "Dark",
+			"if_match": first.ETag}).Code, warranty.PreconditionFailed)
+		equal(t, "late delete", a.refused("delete_warranty", fields{"id": first.Data.ID, "if_match": first.ETag}).Code,
+			warranty.PreconditionFailed)
 		a.must("delete_warranty", fields{"id": first.Data.ID, "if_match": second.ETag}, new(any))
 	})
 }
@@ -271,13 +277,15 @@ func TestCreateToolTakesAKey(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
 		a := agentOf(w, w.Person("Ada"))
 		body := fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01"}
-		keyed := fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01", "idempotency_key": "one"}
+		keyed := fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01",
+			"idempotency_key": "one"}
 		var first, again record
 		a.must("create_warranty", keyed, &first)
 		a.must("create_warranty", keyed, &again)
 		equal(t, "second answer", again, first)
 		var rest servertest.Record
-		answer := w.Must(201, servertest.Request{Method: "POST", Path: "/api/v1/warranties", Secret: a.secret, Body: body, Header: map[string]string{"Idempotency-Key": "one"}})
+		answer := w.Must(201, servertest.Request{Method: "POST", Path: "/api/v1/warranties", Secret: a.secret, Body: body,
+			Header: map[string]string{"Idempotency-Key": "one"}})
 		answer.Into(t, &rest)
 		equal(t, "REST's answer to the same key", rest.ID, first.Data.ID)
 		equal(t, "replayed", answer.Header.Get("Idempotent-Replayed"), "true")
@@ -300,13 +308,16 @@ func TestArgumentsThatAreNull(t *testing.T) {
 	w := onSQLite(t)
 	a := agentOf(w, w.Person("Ada"))
 	var made record
-	a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01", "category": "Light", "supplier": nil, "idempotency_key": nil}, &made)
-	a.must("update_warranty", fields{"id": made.Data.ID, "category": nil, "status": nil, "if_match": nil, "supplier": "Berg"}, &made)
+	a.must("create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "2027-01-01",
+		"category": "Light", "supplier": nil, "idempotency_key": nil}, &made)
+	a.must("update_warranty", fields{"id": made.Data.ID, "category": nil, "status": nil, "if_match": nil,
+		"supplier": "Berg"}, &made)
 	if made.Data.Category == nil || *made.Data.Category != "Light" {
 		t.Errorf("null cleared a field: %+v", made.Data)
 	}
 	for _, arguments := range []string{"null", "{}"} {
-		r := a.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_warranties","arguments":`+arguments+`}}`)
+		r := a.send("POST", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_warranties","arguments":`+
+			arguments+`}}`)
 		if !strings.Contains(r.body, `"structuredContent"`) {
 			t.Errorf("arguments %s: %s", arguments, r.body)
 		}

@@ -56,7 +56,8 @@ const record = `{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":
 
 func apiHeader(more ...string) http.Header {
 	h := http.Header{}
-	pairs := append([]string{"X-Request-Id", "r1", "X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "99", "X-RateLimit-Reset", "1780306223",
+	pairs := append([]string{"X-Request-Id", "r1", "X-RateLimit-Limit", "100", "X-RateLimit-Remaining", "99",
+		"X-RateLimit-Reset", "1780306223",
 		"Cache-Control", "no-store", "Vary", "Authorization, x-api-key"}, more...)
 	for i := 0; i < len(pairs); i += 2 {
 		h.Set(pairs[i], pairs[i+1])
@@ -70,7 +71,8 @@ func oneWarranty() exchange {
 }
 
 func refused(method, path string, status int, code string, more ...string) exchange {
-	return exchange{method, path, status, apiHeader(append([]string{"Content-Type", "application/problem+json"}, more...)...),
+	return exchange{method, path, status, apiHeader(append([]string{"Content-Type", "application/problem+json"},
+		more...)...),
 		fmt.Sprintf(`{"type":"https://w.example/docs/errors#%s","title":"T","status":%d,"code":"%s","detail":"D","request_id":"r1"}`, code, status, code)}
 }
 
@@ -78,13 +80,16 @@ const filePath = "/api/documents/019ca93e-5b40-7a1c-8d02-6f3b91c42003/file"
 
 // file returns a response with a file or part of one.
 func file(method string, status int, kind string, more ...string) exchange {
-	return exchange{method, filePath, status, apiHeader(append([]string{"Content-Type", kind, "Content-Disposition", "attachment; filename*=UTF-8''a.pdf",
-		"ETag", `"9f86"`, "Last-Modified", "Wed, 20 May 2026 09:30:00 GMT", "Accept-Ranges", "bytes"}, more...)...), "%PDF-\xff"}
+	return exchange{method, filePath, status, apiHeader(append([]string{"Content-Type", kind, "Content-Disposition",
+		"attachment; filename*=UTF-8''a.pdf",
+		"ETag", `"9f86"`, "Last-Modified", "Wed, 20 May 2026 09:30:00 GMT", "Accept-Ranges", "bytes"}, more...)...),
+		"%PDF-\xff"}
 }
 
 // noRange is how http.ServeContent refuses a range.
 func noRange(method, body string) exchange {
-	e := exchange{method, filePath, 416, apiHeader("Content-Type", "text/plain; charset=utf-8", "Content-Range", "bytes */7"), body}
+	e := exchange{method, filePath, 416, apiHeader("Content-Type", "text/plain; charset=utf-8", "Content-Range",
+		"bytes */7"), body}
 	e.header.Del("Cache-Control")
 	return e
 }
@@ -105,9 +110,10 @@ func TestCheckAccepts(t *testing.T) {
 "warranty":{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle"},"file_name":"a.pdf",
 "type":"receipt","content_type":"application/pdf","size_bytes":7,"sha256":"9f86","created_at":"2026-03-01T09:30:00Z"}}`
 	for name, e := range map[string]exchange{
-		"record":             oneWarranty(),
-		"head":               head,
-		"page":               {"GET", "/api/v1/warranties?page=1", 200, apiHeader("Content-Type", "application/json", "Link", `<x>; rel="first"`), page},
+		"record": oneWarranty(),
+		"head":   head,
+		"page": {"GET", "/api/v1/warranties?page=1", 200,
+			apiHeader("Content-Type", "application/json", "Link", `<x>; rel="first"`), page},
 		"nothing":            {"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""},
 		"accepted":           {"POST", "/api/auth/password-reset", 202, apiHeader(), ""},
 		"file":               file("GET", 200, "application/pdf"),
@@ -122,15 +128,19 @@ func TestCheckAccepts(t *testing.T) {
 		"no such part":       noRange("GET", "invalid range: failed to overlap\n"),
 		"head, no such part": noRange("HEAD", ""),
 		"no such file":       refused("GET", filePath, 404, "not_found"),
-		"upload":             {"POST", "/api/documents", 201, apiHeader("Content-Type", "application/json", "Location", "https://w.example/api/v1/documents/x"), document},
+		"upload": {"POST", "/api/documents", 201, apiHeader("Content-Type", "application/json", "Location",
+			"https://w.example/api/v1/documents/x"), document},
 		"upload too large":   refused("POST", "/api/documents", 413, "body_too_large"),
 		"upload for others":  refused("POST", "/api/documents", 403, "role_not_allowed"),
 		"not found":          refused("GET", "/api/v1/warranties/x", 404, "not_found"),
 		"unknown path":       refused("GET", "/api/v1/nothing", 404, "not_found"),
 		"unknown, throttled": refused("GET", "/api/v1/nothing", 429, "ip_throttled", "Retry-After", "3"),
-		"wrong method":       refused("PATCH", "/api/v1/warranties/x", 405, "method_not_allowed", "Allow", "GET, PUT, DELETE"),
-		"health":             {"GET", "/healthz", 200, http.Header{"X-Request-Id": {"r1"}, "Content-Type": {"application/json"}}, `{"status":"ok"}`},
-		"verify page":        {"GET", "/verify/WR-1", 200, http.Header{"X-Request-Id": {"r1"}, "Content-Type": {"text/html; charset=utf-8"}}, `<p>`},
+		"wrong method": refused("PATCH", "/api/v1/warranties/x", 405, "method_not_allowed", "Allow",
+			"GET, PUT, DELETE"),
+		"health": {"GET", "/healthz", 200, http.Header{"X-Request-Id": {"r1"},
+			"Content-Type": {"application/json"}}, `{"status":"ok"}`},
+		"verify page": {"GET", "/verify/WR-1", 200, http.Header{"X-Request-Id": {"r1"},
+			"Content-Type": {"text/html; charset=utf-8"}}, `<p>`},
 	} {
 		t.Run(name, func(t *testing.T) { e.check(c, t) })
 	}
@@ -173,26 +183,37 @@ func TestCheckRefuses(t *testing.T) {
 		{"request id in the problem", found, replaced(`"r1"`, `"r2"`), "request_id"},
 		{"type of the problem", found, replaced(`#not_found`, `#other`), "does not link to its code"},
 		{"success of an unknown path", oneWarranty(), func(e *exchange) { e.path = "/api/v1/nothing" }, "no such operation"},
-		{"unknown path without headers", refused("GET", "/api/nothing", 404, "not_found"), without("Vary"), "Vary is missing"},
-		{"unknown path in plain text", refused("GET", "/api/nothing", 404, "not_found"), with("Content-Type", "text/plain"), "Content-Type"},
-		{"405 without Allow", refused("PATCH", "/api/v1/claims", 405, "method_not_allowed", "Allow", "GET"), without("Allow"), "Allow is missing"},
-		{"body of nothing", exchange{"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""}, func(e *exchange) { e.body = "{}" }, "but none is documented"},
-		{"file to be shown", file("GET", 200, "application/pdf"), with("Content-Disposition", "inline"), "Content-Disposition"},
-		{"file without a name", file("GET", 200, "application/pdf"), without("Content-Disposition"), "Content-Disposition is missing"},
+		{"unknown path without headers", refused("GET", "/api/nothing", 404, "not_found"), without("Vary"),
+			"Vary is missing"},
+		{"unknown path in plain text", refused("GET", "/api/nothing", 404, "not_found"), with("Content-Type", "text/plain"),
+			"Content-Type"},
+		{"405 without Allow", refused("PATCH", "/api/v1/claims", 405, "method_not_allowed", "Allow", "GET"), without("Allow"),
+			"Allow is missing"},
+		{"body of nothing", exchange{"DELETE", "/api/v1/warranties/x", 204, apiHeader(), ""},
+			func(e *exchange) { e.body = "{}" }, "but none is documented"},
+		{"file to be shown", file("GET", 200, "application/pdf"), with("Content-Disposition", "inline"),
+			"Content-Disposition"},
+		{"file without a name", file("GET", 200, "application/pdf"), without("Content-Disposition"),
+			"Content-Disposition is missing"},
 		{"file without an ETag", file("GET", 200, "application/pdf"), without("ETag"), "Etag is missing"},
 		{"file of another type", file("GET", 200, "application/pdf"), with("Content-Type", "text/html"), "Content-Type"},
 		{"file without a type", file("GET", 200, "application/pdf"), without("Content-Type"), "Content-Type"},
 		{"file stored by caches", file("GET", 200, "application/pdf"), without("Cache-Control"), "Cache-Control is missing"},
-		{"file without a request id", file("GET", 206, "application/pdf"), without("X-Request-Id"), "X-Request-Id is missing"},
+		{"file without a request id", file("GET", 206, "application/pdf"), without("X-Request-Id"),
+			"X-Request-Id is missing"},
 		{"HEAD of a file with a body", file("GET", 200, "application/pdf"), func(e *exchange) { e.method = "HEAD" }, "HEAD"},
 		{"part of nothing", file("GET", 206, "application/pdf"), with("Content-Range", "all"), "Content-Range"},
-		{"known file with a body", exchange{"GET", filePath, 304, apiHeader("ETag", `"9f86"`), "x"}, func(*exchange) {}, "but none is documented"},
+		{"known file with a body", exchange{"GET", filePath, 304, apiHeader("ETag", `"9f86"`), "x"}, func(*exchange) {},
+			"but none is documented"},
 		{"refused range in another type", noRange("GET", "x"), with("Content-Type", "text/html"), "Content-Type"},
 		{"refused range stored by caches", noRange("GET", "x"), with("Cache-Control", "public"), "Cache-Control"},
 		{"parts of a record", oneWarranty(), func(e *exchange) { e.status = 206 }, "status 206 is not documented"},
-		{"code not listed for files", refused("GET", filePath, 404, "not_found"), replaced(`"code":"not_found"`, `"code":"role_not_allowed"`), "not documented for this operation"},
-		{"429 without Retry-After", refused("GET", "/api/v1/claims", 429, "rate_limited"), func(*exchange) {}, "Retry-After is missing"},
-		{"401 without a challenge", refused("GET", "/api/v1/claims", 401, "token_expired"), func(*exchange) {}, "Www-Authenticate is missing"},
+		{"code not listed for files", refused("GET", filePath, 404, "not_found"),
+			replaced(`"code":"not_found"`, `"code":"role_not_allowed"`), "not documented for this operation"},
+		{"429 without Retry-After", refused("GET", "/api/v1/claims", 429, "rate_limited"), func(*exchange) {},
+			"Retry-After is missing"},
+		{"401 without a challenge", refused("GET", "/api/v1/claims", 401, "token_expired"), func(*exchange) {},
+			"Www-Authenticate is missing"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			e, fake := test.from, &recorder{}

@@ -26,7 +26,8 @@ func addNotifying(server *sdk.Server) {
 	add(server, "test_tool_with_progress", "Reports progress.", func(ctx context.Context, req *request) (*result, error) {
 		for _, done := range []float64{0, 50, 100} {
 			if token := req.Params.GetProgressToken(); token != nil {
-				if err := req.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100}); err != nil {
+				progress := &sdk.ProgressNotificationParams{ProgressToken: token, Progress: done, Total: 100}
+				if err := req.Session.NotifyProgress(ctx, progress); err != nil {
 					return nil, err
 				}
 			}
@@ -45,18 +46,22 @@ func addNotifying(server *sdk.Server) {
 	}
 	add(server, "test_tool_with_logging", "Logs while it works.", logging)
 	add(server, "test_logging_tool", "Logs while it works.", logging)
-	add(server, "test_trigger_tool_change", "Adds a tool and removes it.", func(context.Context, *request) (*result, error) {
-		add(server, "test_passing_tool", "Exists briefly.", func(context.Context, *request) (*result, error) { return said("here"), nil })
-		server.RemoveTools("test_passing_tool")
-		return said("changed"), nil
-	})
-	add(server, "test_trigger_prompt_change", "Adds a prompt and removes it.", func(context.Context, *request) (*result, error) {
-		server.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Exists briefly."}, func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-			return &sdk.GetPromptResult{}, nil
+	add(server, "test_trigger_tool_change", "Adds a tool and removes it.",
+		func(context.Context, *request) (*result, error) {
+			add(server, "test_passing_tool", "Exists briefly.",
+				func(context.Context, *request) (*result, error) { return said("here"), nil })
+			server.RemoveTools("test_passing_tool")
+			return said("changed"), nil
 		})
-		server.RemovePrompts("test_passing_prompt")
-		return said("changed"), nil
-	})
+	add(server, "test_trigger_prompt_change", "Adds a prompt and removes it.",
+		func(context.Context, *request) (*result, error) {
+			server.AddPrompt(&sdk.Prompt{Name: "test_passing_prompt", Description: "Exists briefly."},
+				func(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+					return &sdk.GetPromptResult{}, nil
+				})
+			server.RemovePrompts("test_passing_prompt")
+			return said("changed"), nil
+		})
 	add(server, "test_missing_capability", "Requires sampling.", func(_ context.Context, req *request) (*result, error) {
 		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
 			return said("supported"), nil
@@ -65,7 +70,8 @@ func addNotifying(server *sdk.Server) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required", Data: data}
+		return nil, &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: "sampling is required",
+			Data: data}
 	})
 }
 
@@ -83,22 +89,25 @@ func form(properties string, required ...string) json.RawMessage {
 // lists it.
 func addAsking(server *sdk.Server) {
 	ask := func(name, message, in string, schema json.RawMessage) {
-		server.AddTool(&sdk.Tool{Name: name, Description: "Asks the user.", InputSchema: json.RawMessage(in)}, func(ctx context.Context, req *request) (*result, error) {
-			answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: message, RequestedSchema: schema})
-			if err != nil {
-				return nil, fmt.Errorf("%w: %w", errNoClient, err)
-			}
-			return said(fmt.Sprintf("Elicitation completed: action=%s, content=%v", answer.Action, answer.Content)), nil
-		})
+		server.AddTool(&sdk.Tool{Name: name, Description: "Asks the user.", InputSchema: json.RawMessage(in)},
+			func(ctx context.Context, req *request) (*result, error) {
+				answer, err := req.Session.Elicit(ctx, &sdk.ElicitParams{Message: message, RequestedSchema: schema})
+				if err != nil {
+					return nil, fmt.Errorf("%w: %w", errNoClient, err)
+				}
+				return said(fmt.Sprintf("Elicitation completed: action=%s, content=%v", answer.Action, answer.Content)), nil
+			})
 	}
-	ask("test_elicitation", "Who are you?", `{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
+	ask("test_elicitation", "Who are you?",
+		`{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}`,
 		form(`{"username":{"type":"string"},"email":{"type":"string"}}`, "username", "email"))
 	ask("test_elicitation_sep1034_defaults", "Fill in the form.", string(noArguments), form(`{"name":{"type":"string","default":"John Doe"},"age":{"type":"integer","default":30},
 		"score":{"type":"number","default":95.5},"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},"verified":{"type":"boolean","default":true}}`))
 	ask("test_elicitation_sep1330_enums", "Choose.", string(noArguments), form(`{"one":{"type":"string","enum":["option1","option2","option3"]},
 		"titled":{"type":"string","oneOf":[{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"}]},
 		"many":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}}}`))
-	server.AddTool(&sdk.Tool{Name: "test_sampling", Description: "Asks the model.", InputSchema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`)},
+	server.AddTool(&sdk.Tool{Name: "test_sampling", Description: "Asks the model.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"prompt":{"type":"string"}},"required":["prompt"]}`)},
 		func(ctx context.Context, req *request) (*result, error) {
 			answer, err := req.Session.CreateMessage(ctx, question("What is it?", 100))
 			if err != nil {
@@ -106,16 +115,20 @@ func addAsking(server *sdk.Server) {
 			}
 			return said(fmt.Sprintf("LLM response: %v", answer.Content)), nil
 		})
-	add(server, "test_streaming_elicitation", "Asks the user in its result.", func(_ context.Context, req *request) (*result, error) {
-		if _, ok := req.Params.InputResponses["user_name"].(*sdk.ElicitResult); ok {
-			return said("thank you"), nil
-		}
-		return &result{InputRequests: sdk.InputRequestMap{"user_name": askName("What is your name?")}}, nil
-	})
+	add(server, "test_streaming_elicitation", "Asks the user in its result.",
+		func(_ context.Context, req *request) (*result, error) {
+			if _, ok := req.Params.InputResponses["user_name"].(*sdk.ElicitResult); ok {
+				return said("thank you"), nil
+			}
+			return &result{InputRequests: sdk.InputRequestMap{"user_name": askName("What is your name?")}}, nil
+		})
 }
 
 func question(prompt string, tokens int64) *sdk.CreateMessageParams {
-	return &sdk.CreateMessageParams{MaxTokens: tokens, Messages: []*sdk.SamplingMessage{{Role: "user", Content: text(prompt)}}}
+	return &sdk.CreateMessageParams{
+		MaxTokens: tokens,
+		Messages:  []*sdk.SamplingMessage{{Role: "user", Content: text(prompt)}},
+	}
 }
 
 func askName(message string) *sdk.ElicitParams {
@@ -169,24 +182,27 @@ func needs(state string, requests sdk.InputRequestMap) *result {
 // newest protocol does. The client calls them again with the input.
 func addInputRequired(server *sdk.Server) {
 	sealed := newSeal()
-	add(server, "test_input_required_result_elicitation", "Asks for a name.", func(_ context.Context, req *request) (*result, error) {
-		if form := filled(req.Params.InputResponses, "user_name", "name"); form != nil {
-			return said(fmt.Sprintf("Hello, %v!", form["name"])), nil
-		}
-		return needs("", sdk.InputRequestMap{"user_name": askName("What is your name?")}), nil
-	})
-	add(server, "test_input_required_result_sampling", "Asks the model.", func(_ context.Context, req *request) (*result, error) {
-		if answer, ok := req.Params.InputResponses["capital_question"]; ok {
-			return said("The model said: " + written(answer)), nil
-		}
-		return needs("", sdk.InputRequestMap{"capital_question": question("What is the capital of France?", 100)}), nil
-	})
-	add(server, "test_input_required_result_list_roots", "Asks for roots.", func(_ context.Context, req *request) (*result, error) {
-		if answer, ok := req.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
-			return said("The roots are: " + written(answer)), nil
-		}
-		return needs("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}}), nil
-	})
+	add(server, "test_input_required_result_elicitation", "Asks for a name.",
+		func(_ context.Context, req *request) (*result, error) {
+			if form := filled(req.Params.InputResponses, "user_name", "name"); form != nil {
+				return said(fmt.Sprintf("Hello, %v!", form["name"])), nil
+			}
+			return needs("", sdk.InputRequestMap{"user_name": askName("What is your name?")}), nil
+		})
+	add(server, "test_input_required_result_sampling", "Asks the model.",
+		func(_ context.Context, req *request) (*result, error) {
+			if answer, ok := req.Params.InputResponses["capital_question"]; ok {
+				return said("The model said: " + written(answer)), nil
+			}
+			return needs("", sdk.InputRequestMap{"capital_question": question("What is the capital of France?", 100)}), nil
+		})
+	add(server, "test_input_required_result_list_roots", "Asks for roots.",
+		func(_ context.Context, req *request) (*result, error) {
+			if answer, ok := req.Params.InputResponses["client_roots"].(*sdk.ListRootsResult); ok {
+				return said("The roots are: " + written(answer)), nil
+			}
+			return needs("", sdk.InputRequestMap{"client_roots": &sdk.ListRootsParams{}}), nil
+		})
 	confirm := func(good string) handler {
 		return func(_ context.Context, req *request) (*result, error) {
 			if req.Params.RequestState != "" {
@@ -197,43 +213,52 @@ func addInputRequired(server *sdk.Server) {
 					return said(good), nil
 				}
 			}
-			return needs(sealed.sign("asked"), sdk.InputRequestMap{"confirm": &sdk.ElicitParams{Message: "Please confirm", RequestedSchema: form(`{"ok":{"type":"boolean"}}`, "ok")}}), nil
+			return needs(sealed.sign("asked"), sdk.InputRequestMap{"confirm": &sdk.ElicitParams{Message: "Please confirm",
+				RequestedSchema: form(`{"ok":{"type":"boolean"}}`, "ok")}}), nil
 		}
 	}
 	add(server, "test_input_required_result_request_state", "Stores its state with the client.", confirm("state-ok"))
 	add(server, "test_input_required_result_tampered_state", "Detects a changed state.", confirm("untouched"))
-	add(server, "test_input_required_result_multiple_inputs", "Asks for three things at once.", func(_ context.Context, req *request) (*result, error) {
-		if _, err := sealed.open(req.Params.RequestState); err == nil && len(req.Params.InputResponses) >= 3 {
-			return said("All three were answered."), nil
-		}
-		return needs(sealed.sign("three"), sdk.InputRequestMap{"user_name": askName("What is your name?"), "greeting": question("Generate a greeting", 50), "client_roots": &sdk.ListRootsParams{}}), nil
-	})
-	add(server, "test_input_required_result_multi_round", "Asks twice.", func(_ context.Context, req *request) (*result, error) {
-		state, _ := sealed.open(req.Params.RequestState) // invalid state starts over
-		if form := filled(req.Params.InputResponses, "step2", "color"); state == "second" && form != nil {
-			return said(fmt.Sprintf("The color is %v.", form["color"])), nil
-		}
-		if filled(req.Params.InputResponses, "step1", "name") != nil || state == "second" {
-			return needs(sealed.sign("second"), sdk.InputRequestMap{"step2": &sdk.ElicitParams{Message: "Step 2: What is your favorite color?", RequestedSchema: form(`{"color":{"type":"string"}}`, "color")}}), nil
-		}
-		return needs(sealed.sign("first"), sdk.InputRequestMap{"step1": askName("Step 1: What is your name?")}), nil
-	})
-	add(server, "test_input_required_result_capabilities", "Asks only for what the client supports.", func(_ context.Context, req *request) (*result, error) {
-		requests := sdk.InputRequestMap{}
-		if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
-			requests["greeting"] = question("Generate a greeting", 50)
-		} else if c != nil && c.Elicitation != nil {
-			requests["user_name"] = askName("What is your name?")
-		}
-		return needs("", requests), nil
-	})
-	server.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "A fixture: a prompt that asks."}, func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-		if form := filled(req.Params.InputResponses, "user_context", "context"); form != nil {
-			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: text(fmt.Sprintf("The context is %v.", form["context"]))}}}, nil
-		}
-		return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": &sdk.ElicitParams{Message: "What context should the prompt use?",
-			RequestedSchema: form(`{"context":{"type":"string"}}`, "context")}}}, nil
-	})
+	add(server, "test_input_required_result_multiple_inputs", "Asks for three things at once.",
+		func(_ context.Context, req *request) (*result, error) {
+			if _, err := sealed.open(req.Params.RequestState); err == nil && len(req.Params.InputResponses) >= 3 {
+				return said("All three were answered."), nil
+			}
+			return needs(sealed.sign("three"), sdk.InputRequestMap{"user_name": askName("What is your name?"),
+				"greeting": question("Generate a greeting", 50), "client_roots": &sdk.ListRootsParams{}}), nil
+		})
+	add(server, "test_input_required_result_multi_round", "Asks twice.",
+		func(_ context.Context, req *request) (*result, error) {
+			state, _ := sealed.open(req.Params.RequestState) // invalid state starts over
+			if form := filled(req.Params.InputResponses, "step2", "color"); state == "second" && form != nil {
+				return said(fmt.Sprintf("The color is %v.", form["color"])), nil
+			}
+			if filled(req.Params.InputResponses, "step1", "name") != nil || state == "second" {
+				return needs(sealed.sign("second"),
+					sdk.InputRequestMap{"step2": &sdk.ElicitParams{Message: "Step 2: What is your favorite color?",
+						RequestedSchema: form(`{"color":{"type":"string"}}`, "color")}}), nil
+			}
+			return needs(sealed.sign("first"), sdk.InputRequestMap{"step1": askName("Step 1: What is your name?")}), nil
+		})
+	add(server, "test_input_required_result_capabilities", "Asks only for what the client supports.",
+		func(_ context.Context, req *request) (*result, error) {
+			requests := sdk.InputRequestMap{}
+			if c := req.ClientCapabilities(); c != nil && c.Sampling != nil {
+				requests["greeting"] = question("Generate a greeting", 50)
+			} else if c != nil && c.Elicitation != nil {
+				requests["user_name"] = askName("What is your name?")
+			}
+			return needs("", requests), nil
+		})
+	server.AddPrompt(&sdk.Prompt{Name: "test_input_required_result_prompt", Description: "A fixture: a prompt that asks."},
+		func(_ context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			if form := filled(req.Params.InputResponses, "user_context", "context"); form != nil {
+				return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user",
+					Content: text(fmt.Sprintf("The context is %v.", form["context"]))}}}, nil
+			}
+			return &sdk.GetPromptResult{InputRequests: sdk.InputRequestMap{"user_context": &sdk.ElicitParams{Message: "What context should the prompt use?",
+				RequestedSchema: form(`{"context":{"type":"string"}}`, "context")}}}, nil
+		})
 }
 
 func written(v any) string {

@@ -64,9 +64,11 @@ func addContent(server *sdk.Server) {
 		{"test_simple_text", "Returns text.", []sdk.Content{text("This is a simple text response for testing.")}},
 		{"test_image_content", "Returns an image.", []sdk.Content{picture}},
 		{"test_audio_content", "Returns audio.", []sdk.Content{&sdk.AudioContent{Data: silence(), MIMEType: "audio/wav"}}},
-		{"test_embedded_resource", "Returns a resource.", []sdk.Content{resource("test://embedded-resource", "text/plain", "This is an embedded resource content.")}},
-		{"test_multiple_content_types", "Returns several kinds of content.", []sdk.Content{text("Multiple content types test:"), picture,
-			resource("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)}},
+		{"test_embedded_resource", "Returns a resource.", []sdk.Content{resource("test://embedded-resource", "text/plain",
+			"This is an embedded resource content.")}},
+		{"test_multiple_content_types", "Returns several kinds of content.",
+			[]sdk.Content{text("Multiple content types test:"), picture,
+				resource("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)}},
 	} {
 		add(server, fixture.name, fixture.description, func(context.Context, *request) (*result, error) {
 			return &result{Content: fixture.content}, nil
@@ -99,14 +101,17 @@ func addResources(server *sdk.Server) {
 				return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{&contents}}, nil
 			})
 	}
-	static("test://static-text", "static text", "text/plain", sdk.ResourceContents{Text: "This is the content of the static text resource."})
+	static("test://static-text", "static text", "text/plain",
+		sdk.ResourceContents{Text: "This is the content of the static text resource."})
 	static("test://static-binary", "static bytes", "image/png", sdk.ResourceContents{Blob: pixel()})
 	static("test://watched-resource", "watched", "text/plain", sdk.ResourceContents{Text: "Nothing has changed."})
-	server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template", Description: "A fixture: template.", MIMEType: "application/json"},
+	server.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: "test://template/{id}/data", Name: "template",
+		Description: "A fixture: template.", MIMEType: "application/json"},
 		func(_ context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 			id := strings.TrimSuffix(strings.TrimPrefix(req.Params.URI, "test://template/"), "/data")
 			body, err := json.Marshal(map[string]any{"id": id, "templateTest": true, "data": "Data for ID: " + id})
-			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "application/json", Text: string(body)}}}, err
+			return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: "application/json",
+				Text: string(body)}}}, err
 		})
 }
 
@@ -131,7 +136,8 @@ func addPrompts(server *sdk.Server) {
 		return []sdk.Content{text("Prompt with arguments: arg1='" + a["arg1"] + "', arg2='" + a["arg2"] + "'")}
 	})
 	prompt("test_prompt_with_embedded_resource", []string{"resourceUri"}, func(a map[string]string) []sdk.Content {
-		return []sdk.Content{resource(a["resourceUri"], "text/plain", "Embedded resource content for testing."), text("Please process the embedded resource above.")}
+		return []sdk.Content{resource(a["resourceUri"], "text/plain", "Embedded resource content for testing."),
+			text("Please process the embedded resource above.")}
 	})
 	prompt("test_prompt_with_image", nil, func(map[string]string) []sdk.Content {
 		return []sdk.Content{&sdk.ImageContent{Data: pixel(), MIMEType: "image/png"}, text("Please analyze the image above.")}

@@ -26,7 +26,7 @@ import (
 func main() {
 	listen := flag.String("listen", "127.0.0.1:0", "address to listen on")
 	forward := flag.String("forward", "",
-		"URL of a service to forward requests to, with SVC_API_KEY, instead of serving fixtures (the suite cannot send a key)")
+		"forward requests to the service at this URL, with SVC_API_KEY, instead of serving fixtures")
 	flag.Parse()
 	if err := run(*listen, *forward); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance: "+err.Error())
