@@ -37,7 +37,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		Use:     verb,
 		Short:   strings.TrimSuffix(op.Summary, "."),
 		Long:    op.Summary,
-		Example: examples[op.Name],
+		Example: exampleOf(op),
 	}
 	var names []string
 	for _, p := range op.Params {
@@ -63,6 +63,24 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		cmd.Long += "\nYou can use the reference number instead of the id."
 	}
 	return cmd
+}
+
+// exampleOf returns the example in the help of an operation: the one in examples, or else
+// a command with the arguments and the required flags.
+func exampleOf(op *api.Spec) string {
+	if example := examples[op.Name]; example != "" {
+		return example
+	}
+	words := []string{" ", "svc", strings.ReplaceAll(op.Name, ".", " ")}
+	for _, p := range op.Params {
+		switch {
+		case p.In == api.Path:
+			words = append(words, "01935b2e-7c4a-7def-8123-456789abcdef")
+		case p.Required:
+			words = append(words, "--"+p.Flag(), "'"+p.Example+"'")
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 var examples = map[string]string{

@@ -243,10 +243,11 @@ func (e Example) CLI() string {
 	if e.Spec.Name == api.VerifyWarranty.Name {
 		words = []string{"svc", verb}
 	}
-	for _, p := range e.Spec.Params {
-		if p.In == api.Path {
-			path, _, _ := strings.Cut(e.Path, "?")
-			words = append(words, bare(path[strings.LastIndex(path, "/")+1:]))
+	path, _, _ := strings.Cut(e.Path, "?")
+	segments := strings.Split(path, "/")
+	for i, segment := range strings.Split(e.Spec.Route(), "/") {
+		if strings.HasPrefix(segment, "{") {
+			words = append(words, bare(segments[i]))
 		}
 	}
 	for _, flag := range e.flags {

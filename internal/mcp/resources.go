@@ -90,7 +90,7 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	if list == nil {
 		return found, nil
 	}
-	typed := strings.TrimSpace(req.Params.Argument.Value)
+	typed, values := strings.TrimSpace(req.Params.Argument.Value), []string{}
 	queries := []map[string]any{{"limit": maxCompletions}}
 	searches := slices.ContainsFunc(list.Params, func(p api.Param) bool { return p.Name == "q" })
 	if searches && typed != "" {
@@ -107,13 +107,12 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		}
 		for _, r := range recordsOf(result) {
 			matches := i > 0 || strings.HasPrefix(r.id, typed) || r.mentions(typed)
-			values := found.Completion.Values
 			if matches && len(values) < maxCompletions && !slices.Contains(values, r.id) {
-				found.Completion.Values = append(values, r.id)
+				values = append(values, r.id)
 			}
 		}
 	}
-	found.Completion.Total = len(found.Completion.Values)
+	found.Completion.Values, found.Completion.Total = values, len(values)
 	return found, nil
 }
 
