@@ -50,6 +50,9 @@ func TestReferenceRuns(t *testing.T) {
 			if !ok || shown["curl"] == "" || shown["response"] == "" {
 				t.Fatalf("the page shows %q", shown)
 			}
+			if strings.HasPrefix(shown["status"], "0") {
+				t.Skip("answers.json has no response yet; TestGeneratedFiles reports that")
+			}
 			stage.T = t
 			page.tryCurl(t, shown, stage.Set(op))
 			if shown["cli"] != "" {
