@@ -60,7 +60,10 @@ type script struct {
 	references []warranty.Reference
 }
 
-var words = []string{"Kettle", "kettle", "KETTLE 100%", "Ünïcødé", "ünïcødé", "日本語", "under_score", `back\slash`, "a", "", " ", "İstanbul", "straße", "e\u0301", "🧰", "'; DROP TABLE users; --"}
+var words = []string{
+	"Kettle", "kettle", "KETTLE 100%", "Ünïcødé", "ünïcødé", "日本語", "under_score", `back\slash`,
+	"a", "", " ", "İstanbul", "straße", "e\u0301", "🧰", "'; DROP TABLE users; --",
+}
 
 func (s *script) word() string { return words[s.random.IntN(len(words))] }
 
@@ -108,8 +111,11 @@ func (s *script) paging() warranty.Paging {
 
 // step runs a random step and describes the result.
 func (s *script) step() string {
-	steps := []func() (any, error){s.addUser, s.addWarranty, s.addWarranty, s.change, s.remove, s.get, s.list, s.list, s.fileClaim, s.moveClaim, s.listClaims,
-		s.upload, s.listDocuments, s.addToken, s.listTokens, s.keep, s.verify, s.transfer, s.people, s.useCode, s.milestone}
+	steps := []func() (any, error){
+		s.addUser, s.addWarranty, s.addWarranty, s.change, s.remove, s.get, s.list, s.list,
+		s.fileClaim, s.moveClaim, s.listClaims, s.upload, s.listDocuments, s.addToken, s.listTokens,
+		s.keep, s.verify, s.transfer, s.people, s.useCode, s.milestone,
+	}
 	n := s.random.IntN(len(steps))
 	return fmt.Sprintf("step %d: %s", n, s.told(steps[n]()))
 }
@@ -139,7 +145,13 @@ func (s *script) address() string {
 }
 
 func (s *script) addUser() (any, error) {
-	u := warranty.User{ID: s.id(), Name: s.word(), Email: s.address(), EmailVerified: s.random.IntN(2) == 0, CreatedAt: s.now()}
+	u := warranty.User{
+		ID:            s.id(),
+		Name:          s.word(),
+		Email:         s.address(),
+		EmailVerified: s.random.IntN(2) == 0,
+		CreatedAt:     s.now(),
+	}
 	err := s.write(func(tx *Tx) error {
 		if err := tx.InsertUser(u, "hash "+s.word()); err != nil || !u.EmailVerified {
 			return err
@@ -156,14 +168,27 @@ func (s *script) addUser() (any, error) {
 }
 
 func (s *script) addWarranty() (any, error) {
-	reference, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader(string(fmt.Appendf(nil, "%015d", s.last))))
+	reference, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader(fmt.Sprintf("%015d", s.last)))
 	if err != nil {
 		return nil, err
 	}
 	start := s.today() + warranty.Date(s.random.IntN(60)-30)
-	w := warranty.Warranty{ID: s.id(), ReferenceNumber: reference, ProductName: s.word(), Description: s.optional(), SerialNumber: s.optional(),
-		Category: s.optional(), Supplier: s.optional(), SellerName: s.optional(), StartDate: start, EndDate: start + warranty.Date(s.random.IntN(40)),
-		Standing: warranty.Active, Version: 1, CreatedAt: s.now(), UpdatedAt: s.now()}
+	w := warranty.Warranty{
+		ID:              s.id(),
+		ReferenceNumber: reference,
+		ProductName:     s.word(),
+		Description:     s.optional(),
+		SerialNumber:    s.optional(),
+		Category:        s.optional(),
+		Supplier:        s.optional(),
+		SellerName:      s.optional(),
+		StartDate:       start,
+		EndDate:         start + warranty.Date(s.random.IntN(40)),
+		Standing:        warranty.Active,
+		Version:         1,
+		CreatedAt:       s.now(),
+		UpdatedAt:       s.now(),
+	}
 	if s.random.IntN(2) == 0 {
 		address := s.address()
 		w.SellerEmail = &address
@@ -196,7 +221,8 @@ func (s *script) change() (any, error) {
 			return err
 		}
 		changed = w
-		changed.ProductName, changed.Category, changed.Standing, changed.Version = name, warranty.Optional(category), status, w.Version+1
+		changed.ProductName, changed.Category = name, warranty.Optional(category)
+		changed.Standing, changed.Version = status, w.Version+1
 		return tx.UpdateWarranty(w, changed)
 	})
 	return []any{changed, changed.Version, changed.Standing}, err
@@ -223,7 +249,11 @@ func (s *script) get() (any, error) {
 
 // question returns a random query for warranties.
 func (s *script) question() warranty.ListWarranties {
-	in := warranty.ListWarranties{Paging: s.paging(), Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role: warranty.EnumOf[warranty.Role](s.random.Int64N(4))}
+	in := warranty.ListWarranties{
+		Paging: s.paging(),
+		Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)),
+		Role:   warranty.EnumOf[warranty.Role](s.random.Int64N(4)),
+	}
 	if s.random.IntN(2) == 0 {
 		in.Category = s.word()
 	}
@@ -244,12 +274,21 @@ func (s *script) list() (any, error) {
 }
 
 func (s *script) fileClaim() (any, error) {
-	number, err := warranty.NewReference(warranty.ClaimPrefix, strings.NewReader(string(fmt.Appendf(nil, "%015d", s.last))))
+	number, err := warranty.NewReference(warranty.ClaimPrefix, strings.NewReader(fmt.Sprintf("%015d", s.last)))
 	if err != nil {
 		return nil, err
 	}
-	c := warranty.Claim{ID: s.id(), ClaimNumber: number, WarrantyID: s.warranty(), Type: warranty.Repair, Description: s.word(), IncidentDate: s.today(),
-		Status: warranty.Submitted, CreatedAt: s.now(), UpdatedAt: s.now()}
+	c := warranty.Claim{
+		ID:           s.id(),
+		ClaimNumber:  number,
+		WarrantyID:   s.warranty(),
+		Type:         warranty.Repair,
+		Description:  s.word(),
+		IncidentDate: s.today(),
+		Status:       warranty.Submitted,
+		CreatedAt:    s.now(),
+		UpdatedAt:    s.now(),
+	}
 	user := s.user()
 	err = s.write(func(tx *Tx) error {
 		if _, err := tx.LockWarranty(user, c.WarrantyID); err != nil {
@@ -264,7 +303,8 @@ func (s *script) fileClaim() (any, error) {
 }
 
 func (s *script) moveClaim() (any, error) {
-	user, id, to := s.user(), oneOf(s, s.claims, warranty.ID{3}), warranty.EnumOf[warranty.ClaimStatus](1+s.random.Int64N(8))
+	user, id := s.user(), oneOf(s, s.claims, warranty.ID{3})
+	to := warranty.EnumOf[warranty.ClaimStatus](1 + s.random.Int64N(8))
 	var answer []any
 	err := s.write(func(tx *Tx) error {
 		c, roles, linked, err := tx.LockClaim(user, id)
@@ -297,8 +337,16 @@ func (s *script) listClaims() (any, error) {
 
 func (s *script) upload() (any, error) {
 	sum := s.hash(s.random.IntN(100))
-	d := warranty.Document{ID: s.id(), WarrantyID: s.warranty(), FileName: s.word(), Type: warranty.EnumOf[warranty.DocumentType](1 + s.random.Int64N(8)), ContentType: "text/plain",
-		SizeBytes: s.random.Int64N(1 << 40), SHA256: hex.EncodeToString(sum[:]), CreatedAt: s.now()}
+	d := warranty.Document{
+		ID:          s.id(),
+		WarrantyID:  s.warranty(),
+		FileName:    s.word(),
+		Type:        warranty.EnumOf[warranty.DocumentType](1 + s.random.Int64N(8)),
+		ContentType: "text/plain",
+		SizeBytes:   s.random.Int64N(1 << 40),
+		SHA256:      hex.EncodeToString(sum[:]),
+		CreatedAt:   s.now(),
+	}
 	user := s.user()
 	err := s.write(func(tx *Tx) error {
 		if _, err := tx.LockWarranty(user, d.WarrantyID); err != nil {
@@ -336,8 +384,15 @@ func (s *script) listDocuments() (any, error) {
 }
 
 func (s *script) addToken() (any, error) {
-	token := warranty.Token{ID: s.id(), Name: s.word(), Prefix: "svc_x", Scopes: warranty.ScopesOf(int64(s.random.IntN(16))), RateLimitPerMinute: 7,
-		ExpiresAt: s.now().Add(time.Hour), CreatedAt: s.now()}
+	token := warranty.Token{
+		ID:                 s.id(),
+		Name:               s.word(),
+		Prefix:             "svc_x",
+		Scopes:             warranty.ScopesOf(int64(s.random.IntN(16))),
+		RateLimitPerMinute: 7,
+		ExpiresAt:          s.now().Add(time.Hour),
+		CreatedAt:          s.now(),
+	}
 	user, secret := s.user(), s.hash(s.random.IntN(10))
 	var answer []any
 	err := s.write(func(tx *Tx) error {
@@ -349,8 +404,11 @@ func (s *script) addToken() (any, error) {
 		if err := tx.InsertToken(user, token, secret); err != nil {
 			return err
 		}
-		return tx.AddUsage(UsageBatch{Writer: newID(), Number: 1, Uses: []TokenUse{
-			{Token: token.ID, Day: s.today(), Requests: 2, Last: s.now()}, {Token: token.ID, Day: s.today(), Requests: 3, Last: s.now().Add(-time.Second)}}}, s.now())
+		uses := []TokenUse{
+			{Token: token.ID, Day: s.today(), Requests: 2, Last: s.now()},
+			{Token: token.ID, Day: s.today(), Requests: 3, Last: s.now().Add(-time.Second)},
+		}
+		return tx.AddUsage(UsageBatch{Writer: newID(), Number: 1, Uses: uses}, s.now())
 	})
 	if err == nil {
 		s.tokens = append(s.tokens, token.ID)
@@ -378,8 +436,14 @@ func (s *script) listTokens() (any, error) {
 }
 
 func (s *script) keep() (any, error) {
-	k := SavedResponse{User: s.user(), Operation: "x", Key: fmt.Sprint(s.base, s.random.IntN(3)), Fingerprint: s.hash(s.random.IntN(2)),
-		Response: s.word(), At: s.now().Add(time.Duration(s.random.IntN(48)) * time.Hour)}
+	k := SavedResponse{
+		User:        s.user(),
+		Operation:   "x",
+		Key:         fmt.Sprint(s.base, s.random.IntN(3)),
+		Fingerprint: s.hash(s.random.IntN(2)),
+		Response:    s.word(),
+		At:          s.now().Add(time.Duration(s.random.IntN(48)) * time.Hour),
+	}
 	var earlier *SavedResponse
 	err := s.write(func(tx *Tx) (err error) { earlier, err = tx.SaveResponse(k); return err })
 	return earlier, err

@@ -21,7 +21,10 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 	if err != nil {
 		t.Skip("SVC_TEST_FREEZE is not set: run make freeze")
 	}
-	for name, setting := range map[string]string{"with_timeouts": "", "without_timeouts": "&idle_in_transaction_session_timeout=0"} {
+	for name, setting := range map[string]string{
+		"with_timeouts":    "",
+		"without_timeouts": "&idle_in_transaction_session_timeout=0",
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			database := testenv.Postgres(t)
@@ -76,7 +79,8 @@ func TestAFrozenBackendIsCounted(t *testing.T) {
 			l.check("after the backend resumed")
 			time.Sleep(3 * time.Second) // until blocks may be made again
 			l.check("after counting")
-			t.Logf("%d rows; readers have %d and %d blocks", l.rows, l.readers[0].lists.blocksOf(l.user.ID), l.readers[1].lists.blocksOf(l.user.ID))
+			t.Logf("%d rows; readers have %d and %d blocks", l.rows,
+				l.readers[0].lists.blocksOf(l.user.ID), l.readers[1].lists.blocksOf(l.user.ID))
 		})
 	}
 }

@@ -49,8 +49,15 @@ func (l *longList) record() warranty.Warranty {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	return warranty.Warranty{ID: warranty.ID(uuid.Must(uuid.NewV7())), ReferenceNumber: reference, ProductName: "x", Standing: warranty.Active,
-		StartDate: 1, EndDate: 2, Version: 1}
+	return warranty.Warranty{
+		ID:              warranty.ID(uuid.Must(uuid.NewV7())),
+		ReferenceNumber: reference,
+		ProductName:     "x",
+		Standing:        warranty.Active,
+		StartDate:       1,
+		EndDate:         2,
+		Version:         1,
+	}
 }
 
 // grow adds records on another connection than the writer's.
@@ -58,7 +65,8 @@ func (l *longList) grow(n int) {
 	l.t.Helper()
 	for range n {
 		w := l.record()
-		if err := l.readers[0].Write(l.t.Context(), func(tx *Tx) error { return tx.InsertWarranty(w, l.user.ID) }); err != nil {
+		err := l.readers[0].Write(l.t.Context(), func(tx *Tx) error { return tx.InsertWarranty(w, l.user.ID) })
+		if err != nil {
 			l.t.Fatal(err)
 		}
 		l.rows++
@@ -73,7 +81,8 @@ func (l *longList) check(when string) {
 			in := warranty.ListWarranties{Paging: warranty.Paging{Page: page, Limit: 10}}
 			list, total, err := r.Warranties(l.t.Context(), l.user.ID, in, 1)
 			if want := max(0, min(10, l.rows-in.Offset())); err != nil || total != l.rows || int64(len(list)) != want {
-				l.t.Fatalf("%s, reader %d, page %d: total %d, want %d; %d entries, want %d: %v", when, i, page, total, l.rows, len(list), want, err)
+				l.t.Fatalf("%s, reader %d, page %d: total %d, want %d; %d entries, want %d: %v",
+					when, i, page, total, l.rows, len(list), want, err)
 			}
 		}
 	}
@@ -215,12 +224,14 @@ func TestCountsAreRenewed(t *testing.T) {
 		l.grow(40)
 		l.counted()
 		if err := l.writer.Write(t.Context(), func(tx *Tx) error {
-			return tx.later(`DELETE FROM access WHERE item_id IN (SELECT item_id FROM access WHERE user_id = $1 ORDER BY item_id LIMIT 3)`, l.user.ID)
+			return tx.later(`DELETE FROM access WHERE item_id IN
+				(SELECT item_id FROM access WHERE user_id = $1 ORDER BY item_id LIMIT 3)`, l.user.ID)
 		}); err != nil {
 			t.Fatal(err)
 		}
 		for _, r := range l.readers {
-			_, total, err := r.Warranties(t.Context(), l.user.ID, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}}, 1)
+			in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}}
+			_, total, err := r.Warranties(t.Context(), l.user.ID, in, 1)
 			if err != nil || total != l.rows {
 				t.Fatalf("the list was not counted in blocks: %d, %v", total, err)
 			}

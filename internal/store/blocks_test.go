@@ -41,8 +41,10 @@ func TestBlocksAgreeWithCounting(t *testing.T) {
 				minutes := []int{0, 0, 0, 10, 20, 70, 200}[random.IntN(7)]
 				return processes[0].Now().Add(-time.Duration(minutes) * time.Minute)
 			}
-			steps := []func() (any, error){s.change, s.change, s.remove, s.transfer, s.transfer, s.fileClaim, s.fileClaim, s.moveClaim, s.moveClaim, s.upload, s.upload,
-				s.listDocuments, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty}
+			steps := []func() (any, error){
+				s.change, s.change, s.remove, s.transfer, s.transfer, s.fileClaim, s.fileClaim, s.moveClaim, s.moveClaim,
+				s.upload, s.upload, s.listDocuments, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty,
+			}
 			for i := range rapid.IntRange(25, 50).Draw(t, "steps") {
 				s.Store = processes[random.IntN(2)]
 				switch {
@@ -83,7 +85,8 @@ func (s *script) look(other *Store) (theirs, ours string) {
 		return "", ""
 	}
 	ctx, user := context.Background(), s.users[s.random.IntN(len(s.users))].ID
-	question, status, p := s.question(), warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9)), warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
+	question, status := s.question(), warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))
+	p := warranty.Paging{Page: 1 + s.random.IntN(6), Limit: 1 + s.random.IntN(5)}
 	question.Paging, question.Q = p, ""
 	if s.random.IntN(2) == 0 {
 		question.Category, question.ExpiringWithinDays = "", nil
@@ -127,7 +130,8 @@ func TestEvictedListsAreCountedAgain(t *testing.T) {
 		for round := range 4 {
 			for _, u := range s.users {
 				want := number(t, st, `SELECT count(*) FROM access WHERE user_id = $1`, u.ID)
-				_, total, err := st.Warranties(context.Background(), u.ID, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}}, s.today())
+				in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}}
+				_, total, err := st.Warranties(context.Background(), u.ID, in, s.today())
 				if err != nil || total != want {
 					t.Fatalf("round %d: total %d, want %d, %v", round, total, want, err)
 				}
@@ -180,7 +184,8 @@ func TestRareEntriesAreRemembered(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			if _, _, err := st.Warranties(ctx, user, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, Status: warranty.Void}, s.today()); err != nil {
+			in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, Status: warranty.Void}
+			if _, _, err := st.Warranties(ctx, user, in, s.today()); err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range st.lists.entry(listKey{user, kindWarranty}).current.Load().filters {
@@ -233,7 +238,14 @@ func TestEveryChangeIsTold(t *testing.T) {
 		for name, change := range changes {
 			t.Run(name, func(t *testing.T) {
 				first := ids.Add(1_000_000)
-				s := &script{Store: ours, random: rand.New(rand.NewPCG(first, 1)), base: first, last: first, others: []*Store{counting, theirs}, sure: true}
+				s := &script{
+					Store:  ours,
+					random: rand.New(rand.NewPCG(first, 1)),
+					base:   first,
+					last:   first,
+					others: []*Store{counting, theirs},
+					sure:   true,
+				}
 				for range 2 {
 					s.must(t, s.addUser)
 				}
@@ -349,7 +361,15 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return tx.InsertWarranty(warranty.Warranty{ID: id, ReferenceNumber: reference, ProductName: "x", Standing: standing, StartDate: 1, EndDate: 2, Version: 1}, user.ID)
+			return tx.InsertWarranty(warranty.Warranty{
+				ID:              id,
+				ReferenceNumber: reference,
+				ProductName:     "x",
+				Standing:        standing,
+				StartDate:       1,
+				EndDate:         2,
+				Version:         1,
+			}, user.ID)
 		}
 		if err := processes[0].Write(ctx, func(tx *Tx) error {
 			if err := tx.InsertUser(user, "x"); err != nil {
@@ -424,7 +444,8 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				list, total, err := s.Warranties(ctx, user.ID, in, 3)
 				expected := max(0, min(10, want-in.Offset()))
 				if err != nil || total != want || int64(len(list)) != expected {
-					t.Errorf("page %d of %v: total %d, want %d; %d records, want %d: %v", in.Page, in.Status, total, want, len(list), expected, err)
+					t.Errorf("page %d of %v: total %d, want %d; %d records, want %d: %v",
+						in.Page, in.Status, total, want, len(list), expected, err)
 				}
 			}
 		})

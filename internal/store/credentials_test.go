@@ -28,7 +28,8 @@ func TestRememberedTokensAreWatched(t *testing.T) {
 			if err := tx.RotateToken(warranty.Token{ID: token, Prefix: "svc_y"}, secretOf(n+500), now, now); err != nil {
 				return err
 			}
-			return tx.RotateToken(warranty.Token{ID: token, Prefix: "svc_z"}, secretOf(n+501), now.Add(time.Second), now.Add(time.Hour))
+			return tx.RotateToken(warranty.Token{ID: token, Prefix: "svc_z"}, secretOf(n+501),
+				now.Add(time.Second), now.Add(time.Hour))
 		},
 		"renamed": func(tx *Tx, user, _ warranty.ID, _ int) error {
 			return tx.UpdateAccount(warranty.Account{User: warranty.User{ID: user, Name: "New"}})
@@ -50,10 +51,12 @@ func TestRememberedTokensAreWatched(t *testing.T) {
 					}
 				}
 				write(func(tx *Tx) error {
-					if err := tx.InsertUser(warranty.User{ID: user, Name: "Old", Email: fmt.Sprint(user, "@people.example"), CreatedAt: now}, "x"); err != nil {
+					u := warranty.User{ID: user, Name: "Old", Email: fmt.Sprint(user, "@people.example"), CreatedAt: now}
+					if err := tx.InsertUser(u, "x"); err != nil {
 						return err
 					}
-					return tx.InsertToken(user, warranty.Token{ID: token, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}, secretOf(n))
+					erp := warranty.Token{ID: token, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}
+					return tx.InsertToken(user, erp, secretOf(n))
 				})
 				for range 2 {
 					if _, err := theirs.TokenBySecret(ctx, secretOf(n)); err != nil {
@@ -82,7 +85,8 @@ func TestRememberedTokensAreBounded(t *testing.T) {
 	for i := range maxCredentials + 100 {
 		c.put(secretOf(i), rememberedToken{epoch: int64(i)})
 	}
-	if last, ok := c.get(secretOf(maxCredentials + 99)); len(c.tokens) != maxCredentials || !ok || last.epoch != maxCredentials+99 {
+	last, ok := c.get(secretOf(maxCredentials + 99))
+	if len(c.tokens) != maxCredentials || !ok || last.epoch != maxCredentials+99 {
 		t.Errorf("%d tokens are cached, including the last one: %v", len(c.tokens), ok)
 	}
 }

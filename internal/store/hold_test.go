@@ -21,13 +21,19 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 		// The write read its clock before the rotation.
 		"rotated": func(tx *Tx, p warranty.Principal) error {
 			later := now.Add(time.Second)
-			return tx.RotateToken(warranty.Token{ID: p.CredentialID, Prefix: "svc_y"}, secretOf(int(p.CredentialID[15])+1000), later, later)
+			token := warranty.Token{ID: p.CredentialID, Prefix: "svc_y"}
+			return tx.RotateToken(token, secretOf(int(p.CredentialID[15])+1000), later, later)
 		},
 		"disabled":   func(tx *Tx, p warranty.Principal) error { return tx.DisableUser(p.User.ID, now) },
 		"signed out": func(tx *Tx, p warranty.Principal) error { return tx.DeleteSession(p.CredentialID) },
 	} {
 		user, id := newID(), newID()
-		p := warranty.Principal{User: warranty.User{ID: user}, Credential: warranty.ByToken, CredentialID: id, SecretHash: secretOf(int(id[15]))}
+		p := warranty.Principal{
+			User:         warranty.User{ID: user},
+			Credential:   warranty.ByToken,
+			CredentialID: id,
+			SecretHash:   secretOf(int(id[15])),
+		}
 		if name == "signed out" {
 			p.Credential = warranty.BySession
 		}
@@ -39,7 +45,8 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 			if p.Credential == warranty.BySession {
 				return tx.InsertSession(id, user, p.SecretHash, now, now.Add(time.Hour))
 			}
-			return tx.InsertToken(user, warranty.Token{ID: id, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}, p.SecretHash)
+			token := warranty.Token{ID: id, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}
+			return tx.InsertToken(user, token, p.SecretHash)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +60,8 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 			}
 			return tx.HoldCredential(p, now)
 		})
-		if code := warranty.AsError(err).Code; err == nil || code != warranty.TokenRevoked && code != warranty.SessionExpired {
+		code := warranty.AsError(err).Code
+		if err == nil || code != warranty.TokenRevoked && code != warranty.SessionExpired {
 			t.Errorf("%s: the earlier write returned %v", name, err)
 		}
 	}

@@ -20,7 +20,8 @@ func TestSweepRemovesOnlyWhatIsTooOld(t *testing.T) {
 		user := newID()
 		err := s.Write(ctx, func(tx *Tx) error {
 			for i, age := range []time.Duration{-bit, 0, bit} { // younger, exact, older
-				if _, err := tx.SaveResponse(SavedResponse{User: user, Operation: "x", Key: fmt.Sprint(i), At: now.Add(-KeyLifetime - age)}); err != nil {
+				saved := SavedResponse{User: user, Operation: "x", Key: fmt.Sprint(i), At: now.Add(-KeyLifetime - age)}
+				if _, err := tx.SaveResponse(saved); err != nil {
 					return err
 				}
 				if err := tx.InsertCode(hash(i), ForReset, newID(), now.Add(-age)); err != nil {
