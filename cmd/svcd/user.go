@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -148,8 +149,10 @@ func readPassword(cmd *cobra.Command) (string, error) {
 	}
 	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		err = errors.Join(err, errors.New("empty input"))
-		return "", usageError{fmt.Errorf("give the password as one line on standard input: %w", err)}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", usageError{fmt.Errorf("read the password: %w", err)}
+		}
+		return "", usageError{errors.New("give the password as one line on standard input")}
 	}
 	return line, nil
 }
