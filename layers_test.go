@@ -58,15 +58,15 @@ var arrows = map[string]string{
 // homes lists the packages that may import a library. A name includes all packages below
 // it. Tests may import any library.
 var homes = map[string]string{
-	"database/sql":                        "internal/store/engine e2e/torture", // goose wants it, for migrations alone
-	"github.com/jackc/pgx/v5":             "internal/store/engine internal/testenv e2e/torture",
-	"github.com/ncruces/go-sqlite3":       "internal/store/engine e2e/torture",
+	"database/sql":                        "internal/store/engine internal/servertest e2e/torture", // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/store/engine internal/servertest internal/testenv e2e/torture",
+	"github.com/ncruces/go-sqlite3":       "internal/store/engine internal/servertest e2e/torture",
 	"github.com/pressly/goose/v3":         "internal/store/engine",
 	"github.com/redis/go-redis/v9":        "internal/limit",
 	"github.com/go-json-experiment":       "api",
 	"github.com/wneessen/go-mail":         "internal/mail",
 	"github.com/getkin/kin-openapi":       "",
-	"github.com/google/go-cmp":            "",
+	"github.com/google/go-cmp":            "internal/servertest",
 	"github.com/rogpeppe/go-internal":     "",
 	"pgregory.net/rapid":                  "",
 	"github.com/santhosh-tekuri":          "internal/openapitest",

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,10 +61,10 @@ func TestCredentialForms(t *testing.T) {
 			for name, values := range c.headers {
 				req.Header[name] = values
 			}
-			want(t, c.name, w.roundTrip(req), c.status, c.code)
+			want(t, c.name, w.RoundTrip(req), c.status, c.code)
 		}
 		for _, name := range []string{"api_key", "apikey", "API_KEY", "key", "token", "access_token", "x-api-key"} {
-			refused(t, name+" in the address", w.get("/api/v1/warranties?"+name+"="+second, token), warranty.MalformedRequest)
+			refused(t, name+" in the address", w.Get("/api/v1/warranties?"+name+"="+second, token), warranty.MalformedRequest)
 		}
 	})
 }
@@ -74,7 +73,7 @@ func TestCredentialForms(t *testing.T) {
 func TestAuthStatus(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Verified("Olga")
-		secret := w.secretOf(owner, fields{"name": "ERP", "scopes": []string{"documents:read", "claims:read"}, "rate_limit_per_minute": 7, "expires_at": "2027-01-31T12:00:00+01:00"})
+		secret := w.NewToken(owner, fields{"name": "ERP", "scopes": []string{"documents:read", "claims:read"}, "rate_limit_per_minute": 7, "expires_at": "2027-01-31T12:00:00+01:00"}).Secret
 		type status struct {
 			User struct {
 				Email         string
@@ -125,7 +124,7 @@ func TestScopesGrantWhatTheInterfaceSays(t *testing.T) {
 					}
 					continue
 				}
-				w.unchanged(t, what, func() {
+				w.Unchanged(t, what, func() {
 					a := w.Do(r)
 					if op.Auth == api.SessionOnly {
 						refused(t, what, a, warranty.SessionRequired)
@@ -146,99 +145,8 @@ func TestNothingWithoutACredential(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, op := range api.Operations() {
 			if op.Auth != api.Public {
-				refused(t, op.Name, w.send(op.Method, somewhere(op.Route()), "", nil), warranty.MissingCredential)
+				refused(t, op.Name, w.Send(op.Method, somewhere(op.Route()), "", nil), warranty.MissingCredential)
 			}
-		}
-	})
-}
-
-// TestDisabledIsOut disables an account: none of its credentials works any longer.
-func TestDisabledIsOut(t *testing.T) {
-	eachReplicas(t, func(t *testing.T, worlds []*world) {
-		w := worlds[0]
-		owner := w.Verified("Olga")
-		token, _ := w.Token(owner)
-		record := w.Warranty(token, nil)
-		other := w.Person("Zoe")
-		if err := w.Service.DisableUser(context.Background(), owner.Email); err != nil {
-			t.Fatal(err)
-		}
-		before := w.contents()
-		for _, w := range worlds {
-			for name, r := range map[string]request{
-				"the token":           made("GET", "/api/v1/warranties", token, nil),
-				"the token as Bearer": made("GET", "/api/v1/warranties", "", nil, "Authorization", "Bearer "+token),
-				"the session":         made("GET", "/api/v1/warranties", owner.Session, nil),
-				"a write":             made("DELETE", "/api/v1/warranties/"+record.ID, token, nil),
-				"the password":        made("POST", "/api/auth/sessions", "", fields{"email": owner.Email, "password": owner.Password}),
-			} {
-				refused(t, name, w.Do(r), warranty.InvalidCredential)
-			}
-			w.Must(200, made("GET", "/api/v1/warranties", other.Session, nil))
-		}
-		equal(t, "the database", w.contents(), before)
-		if err := w.Service.SendMail(context.Background()); err != nil { // mail that was already pending
-			t.Fatal(err)
-		}
-		mailed := func() int { return strings.Count(w.Log.String(), `"to":"`+owner.Email) }
-		mails := mailed()
-		w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": owner.Email}))
-		if err := w.Service.SendMail(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "emails to a disabled account", mailed(), mails)
-	})
-}
-
-// TestNothingIsWrittenForWhoIsGone ends a credential during a request that is
-// authenticated but whose body has not arrived.
-func TestNothingIsWrittenForWhoIsGone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		body := fields{"product_name": "late", "start_date": "2026-01-01", "end_date": "2026-01-01"}
-		for _, c := range []struct {
-			name  string
-			token bool
-			end   func(name string, session string, tokenID string)
-			code  warranty.Code
-		}{
-			{"revoked", true, func(_, session, id string) {
-				w.Must(204, made("DELETE", "/api/integration-tokens/"+id, session, nil))
-			}, warranty.TokenRevoked},
-			{"rotated", true, func(_, session, id string) {
-				w.Must(200, made("POST", tokens+"/"+id+"/rotate", session, nil))
-			}, warranty.TokenRevoked},
-			{"disabled", true, func(name, _, _ string) {
-				if err := w.Service.DisableUser(context.Background(), strings.ToLower(name)+"@people.example"); err != nil {
-					t.Fatal(err)
-				}
-			}, warranty.TokenRevoked},
-			{"signed out", false, func(_, session, _ string) {
-				w.Must(204, made("DELETE", "/api/auth/sessions/current", session, nil))
-			}, warranty.SessionExpired},
-			{"another password", false, func(_, session, _ string) {
-				w.Must(200, made("POST", "/api/auth/password", session, fields{"current_password": "correct horse battery staple", "new_password": passwordCanary}))
-			}, warranty.SessionExpired},
-			{"a password reset", false, func(name, _, _ string) {
-				email := strings.ToLower(name) + "@people.example"
-				w.Must(202, made("POST", "/api/auth/password-reset", "", fields{"email": email}))
-				w.Must(204, made("POST", "/api/auth/password-reset/confirm", "", fields{"code": w.MailedCode(email), "password": passwordCanary}))
-			}, warranty.SessionExpired},
-		} {
-			person := w.Person(strings.ReplaceAll(c.name, " ", ""))
-			token, id := w.Token(person)
-			secret := person.Session
-			if c.token {
-				secret = token
-			}
-			record := w.Warranty(secret, nil)
-			path := "/api/v1/warranties/" + record.ID
-			create := w.hold(made("POST", "/api/v1/warranties", secret, body))
-			update := w.hold(made("PUT", path, secret, fields{"status": "void"}))
-			c.end(person.Name, person.Session, id)
-			w.unchanged(t, c.name, func() {
-				refused(t, c.name+": a create", create(), c.code)
-				refused(t, c.name+": an update", update(), c.code)
-			})
 		}
 	})
 }

@@ -19,9 +19,9 @@ import (
 const list = "/api/v1/warranties"
 
 // limited creates a token with a rate limit per minute and returns its secret.
-func (w *world) limited(p servertest.Person, rate int) string {
+func limitedToken(w *world, p servertest.Person, rate int) string {
 	w.T.Helper()
-	return w.newToken(p, fields{"name": w.Service.NewID().String(), "scopes": warranty.AllScopes, "rate_limit_per_minute": rate}).Secret
+	return w.NewToken(p, fields{"name": w.Service.NewID().String(), "scopes": warranty.AllScopes, "rate_limit_per_minute": rate}).Secret
 }
 
 // exactly sends more concurrent requests than a window of n allows, and returns the
@@ -31,7 +31,7 @@ func exactly(t *testing.T, worlds []*world, n, extra int, secret string) (wrong 
 	// Every request of a credential counts, whatever its outcome.
 	kinds := []request{made("GET", list, secret, nil), made("HEAD", list, secret, nil), made("GET", list+"/"+unknownID, secret, nil), made("PATCH", list, secret, nil),
 		made("GET", "/api/nowhere", secret, nil), made("POST", list, secret, "{"), made("GET", "/api/v1/auth/status", secret, nil)}
-	outcomes, answers := flood(t, worlds, n+extra, func(i int) request { return kinds[i%len(kinds)] })
+	outcomes, answers := servertest.Flood(t, worlds, n+extra, func(i int) request { return kinds[i%len(kinds)] })
 	left := map[int64]int{}
 	for _, a := range answers {
 		remaining := number(t, a.Header, "X-Ratelimit-Remaining")
@@ -63,9 +63,9 @@ func TestLimitIsExact(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner := w.Person("Olga")
 		for range 5 {
-			equal(t, "errors", exactly(t, []*world{w}, 20, 30, w.limited(owner, 20)), []string(nil))
+			equal(t, "errors", exactly(t, []*world{w}, 20, 30, limitedToken(w, owner, 20)), []string(nil))
 		}
-		equal(t, "errors", exactly(t, []*world{w}, 1, 9, w.limited(owner, 1)), []string(nil))
+		equal(t, "errors", exactly(t, []*world{w}, 1, 9, limitedToken(w, owner, 1)), []string(nil))
 	})
 }
 
@@ -80,7 +80,7 @@ func TestLimitIsSharedByReplicas(t *testing.T) {
 	}
 	owner := worlds[0].Person("Olga")
 	for range 5 {
-		equal(t, "errors", exactly(t, worlds, 20, 40, worlds[0].limited(owner, 20)), []string(nil))
+		equal(t, "errors", exactly(t, worlds, 20, 40, limitedToken(worlds[0], owner, 20)), []string(nil))
 	}
 	for _, w := range worlds {
 		if strings.Contains(w.Log.String(), "Redis is unavailable") {
@@ -113,8 +113,8 @@ func onRedis(t *testing.T, off time.Duration) option {
 func TestWindow(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
-		secret := w.limited(owner, 3)
-		start := clock.now()
+		secret := limitedToken(w, owner, 3)
+		start := clock.Now()
 		figures := func(a answer) string {
 			h := a.Header
 			return strings.Join([]string{outcome(a), h.Get("X-Ratelimit-Limit"), h.Get("X-Ratelimit-Remaining"), h.Get("X-Ratelimit-Reset"), h.Get("Ratelimit"), h.Get("Retry-After")}, " ")
@@ -133,10 +133,10 @@ func TestWindow(t *testing.T) {
 			{90 * time.Second, fmt.Sprintf(`200 3 1 %d "credential";r=1;t=30 `, reset(2*time.Minute))},
 			{10 * time.Minute, fmt.Sprintf(`200 3 2 %d "credential";r=2;t=60 `, reset(11*time.Minute))},
 		} {
-			clock.set(start.Add(c.at))
-			equal(t, c.at.String(), figures(w.get(list, secret)), c.want)
+			clock.Set(start.Add(c.at))
+			equal(t, c.at.String(), figures(w.Get(list, secret)), c.want)
 		}
-		equal(t, "the policy", w.get(list, secret).Header.Get("Ratelimit-Policy"), `"credential";q=3;w=60`)
+		equal(t, "the policy", w.Get(list, secret).Header.Get("Ratelimit-Policy"), `"credential";q=3;w=60`)
 	})
 }
 
@@ -144,15 +144,15 @@ func TestWindow(t *testing.T) {
 func TestWhatSharesAWindow(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
-		again := w.signIn(owner.Email, owner.Password)
+		again := w.SignIn(owner.Email, owner.Password)
 		left := func(what, secret string, n int64) {
 			t.Helper()
-			equal(t, what, number(t, w.get(list, secret).Header, "X-Ratelimit-Remaining"), n)
+			equal(t, what, number(t, w.Get(list, secret).Header, "X-Ratelimit-Remaining"), n)
 		}
 		left("a session", owner.Session, 9)
 		left("another session of the same person", again, 8)
-		first := w.newToken(owner, fields{"name": "1", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
-		second := w.newToken(owner, fields{"name": "2", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
+		first := w.NewToken(owner, fields{"name": "1", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
+		second := w.NewToken(owner, fields{"name": "2", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 5})
 		left("a token", first.Secret, 4)
 		left("another token of the same person", second.Secret, 4)
 		var rotated token
@@ -164,36 +164,27 @@ func TestWhatSharesAWindow(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RateLimit = 10 })
 }
 
-func (w *world) signIn(email, password string) string {
-	w.T.Helper()
-	var session struct {
-		AccessToken string `json:"access_token"`
-	}
-	w.Must(201, made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})).Into(w.T, &session)
-	return session.AccessToken
-}
-
 // TestARefusalCostsNoDatabaseWork removes the tables that hold credentials.
 func TestARefusalCostsNoDatabaseWork(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
 		owner, other := w.Person("Olga"), w.Person("Zoe")
-		spent, fresh := w.limited(owner, 2), w.limited(other, 2)
+		spent, fresh := limitedToken(w, owner, 2), limitedToken(w, other, 2)
 		for range 10 {
-			w.get(list, spent)
-			w.get(list, owner.Session)
+			w.Get(list, spent)
+			w.Get(list, owner.Session)
 		}
 		for _, table := range []string{"users", "sessions", "tokens", "token_secrets"} {
-			w.exec(`ALTER TABLE ` + table + ` RENAME TO ` + table + `_gone`)
+			w.Exec(`ALTER TABLE ` + table + ` RENAME TO ` + table + `_gone`)
 		}
 		for range 3 {
-			refused(t, "a token that is used up", w.get(list, spent), warranty.RateLimited)
-			refused(t, "a token that is used up, as Bearer", w.get(list, "", "Authorization", "Bearer "+spent), warranty.RateLimited)
-			refused(t, "a session that is used up", w.send("POST", tokens, owner.Session, fields{}), warranty.RateLimited)
-			refused(t, "a typing error", w.get(list, fresh[:52]+"!"), warranty.InvalidCredential)
-			refused(t, "a mistyped reference", w.get("/verify/WR-0000-0000-0000-0001", ""), warranty.NotFound)
+			refused(t, "a token that is used up", w.Get(list, spent), warranty.RateLimited)
+			refused(t, "a token that is used up, as Bearer", w.Get(list, "", "Authorization", "Bearer "+spent), warranty.RateLimited)
+			refused(t, "a session that is used up", w.Send("POST", tokens, owner.Session, fields{}), warranty.RateLimited)
+			refused(t, "a typing error", w.Get(list, fresh[:52]+"!"), warranty.InvalidCredential)
+			refused(t, "a mistyped reference", w.Get("/verify/WR-0000-0000-0000-0001", ""), warranty.NotFound)
 		}
-		refused(t, "a token that is not used up needs the database", w.get(list, fresh), warranty.Internal)
-		refused(t, "a session that is not used up needs the database", w.get(list, other.Session), warranty.Internal)
+		refused(t, "a token that is not used up needs the database", w.Get(list, fresh), warranty.Internal)
+		refused(t, "a session that is not used up needs the database", w.Get(list, other.Session), warranty.Internal)
 	}, func(s *server.Server) { s.Service.RateLimit = 5 })
 }
 
@@ -201,9 +192,9 @@ func TestARefusalCostsNoDatabaseWork(t *testing.T) {
 func TestIPThrottle(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner := w.Person("Olga")
-		good, gone := w.newToken(owner, fields{"name": "good", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7}), w.newToken(owner, fields{"name": "gone", "scopes": []string{"warranties:read"}})
+		good, gone := w.NewToken(owner, fields{"name": "good", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 7}), w.NewToken(owner, fields{"name": "gone", "scopes": []string{"warranties:read"}})
 		w.Must(204, made("DELETE", tokens+"/"+gone.ID, owner.Session, nil))
-		clock.set(clock.now().Add(time.Minute))
+		clock.Set(clock.Now().Add(time.Minute))
 
 		// A refused credential counts against the network only.
 		left := int64(8)
@@ -217,10 +208,10 @@ func TestIPThrottle(t *testing.T) {
 			equal(t, "remaining for the network", number(t, a.Header, "X-Ratelimit-Remaining"), left)
 			equal(t, "the policy", a.Header.Get("Ratelimit-Policy"), `"ip";q=8;w=60`)
 		}
-		a := w.get(list, good.Secret)
+		a := w.Get(list, good.Secret)
 		want(t, "a good token", a, 200, "")
 		equal(t, "the token's own limit", a.Header.Get("X-Ratelimit-Limit")+" "+a.Header.Get("X-Ratelimit-Remaining"), "7 6")
-		w.get("/verify/nothing", "")
+		w.Get("/verify/nothing", "")
 
 		for _, r := range []request{
 			made("GET", list, good.Secret, nil), made("GET", list, owner.Session, nil), made("POST", "/api/auth/sessions", "", "{}"), made("GET", "/api/nowhere", "", nil),
@@ -233,8 +224,8 @@ func TestIPThrottle(t *testing.T) {
 		}
 		w.Must(200, made("GET", "/healthz", "", nil))
 		w.Must(200, made("GET", "/readyz", "", nil))
-		clock.set(clock.now().Add(time.Minute))
-		a = w.get(list, good.Secret)
+		clock.Set(clock.Now().Add(time.Minute))
+		a = w.Get(list, good.Secret)
 		want(t, "a minute later", a, 200, "")
 	}, func(s *server.Server) { s.IPRate = 8 })
 }
@@ -242,22 +233,12 @@ func TestIPThrottle(t *testing.T) {
 // TestForwardedForIsNotBelieved sends forged X-Forwarded-For addresses from one network.
 func TestForwardedForIsNotBelieved(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, _ *stoppedClock) {
-		outcomes, _ := flood(t, []*world{w}, 50, func(i int) request {
+		outcomes, _ := servertest.Flood(t, []*world{w}, 50, func(i int) request {
 			forged := fmt.Sprintf("203.0.113.%d", i)
 			return made("GET", list, "", nil, "X-Forwarded-For", forged, "X-Real-Ip", forged, "Forwarded", "for="+forged, "True-Client-Ip", forged, "Cf-Connecting-Ip", forged)
 		})
 		equal(t, "fifty forged addresses", outcomes, map[string]int{"401 missing_credential": 5, "429 ip_throttled": 45})
 	}, func(s *server.Server) { s.IPRate = 5 })
-}
-
-// behindProxy trusts the test's own address as a proxy.
-func behindProxy(t testing.TB) option {
-	t.Helper()
-	proxies, err := limit.ParseProxies("127.0.0.0/8, ::1, 10.0.0.0/8")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(s *server.Server) { s.Proxies = proxies }
 }
 
 // TestForwardedForOfAProxy checks which address is counted behind a trusted proxy.
@@ -273,7 +254,7 @@ func TestForwardedForOfAProxy(t *testing.T) {
 				{"nonsense", "proxy"}, {"203.0.113.1, nonsense", "proxy"}, {"203.0.113.1,", "proxy"}, {"10.9.9.9", "10.9.9.9"},
 			} {
 				counted[c.who]++
-				a := w.get(list, "", "X-Forwarded-For", c.header)
+				a := w.Get(list, "", "X-Forwarded-For", c.header)
 				if counted[c.who] > rate {
 					refused(t, c.header, a, warranty.IPThrottled)
 					continue
@@ -283,19 +264,12 @@ func TestForwardedForOfAProxy(t *testing.T) {
 			}
 		}
 		for i := range 500 { // one customer of an IPv6 provider has 2^64 addresses
-			a := w.get(list, "", "X-Forwarded-For", fmt.Sprintf("2001:db8:7:7:%x:%x::%x", i*131, i*7, i))
+			a := w.Get(list, "", "X-Forwarded-For", fmt.Sprintf("2001:db8:7:7:%x:%x::%x", i*131, i*7, i))
 			if (i < rate) != (a.Status == 401) {
 				t.Fatalf("address %d of one /64: got %d", i, a.Status)
 			}
 		}
 	}, behindProxy(t), func(s *server.Server) { s.IPRate = rate })
-}
-
-// from sends a request with an X-Forwarded-For address.
-func (w *world) from(address string, r request) answer {
-	w.T.Helper()
-	r.Header["X-Forwarded-For"] = address
-	return w.Do(r)
 }
 
 // detail returns the detail of an error response.
@@ -315,38 +289,38 @@ func TestSignInThrottle(t *testing.T) {
 		attempt := func(email, password string) request {
 			return made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})
 		}
-		minute := func() { clock.set(clock.now().Add(time.Minute)) }
+		minute := func() { clock.Set(clock.Now().Add(time.Minute)) }
 		minute()
 
 		// Per network: three attempts, for any account.
 		for i := range 3 {
-			refused(t, "a guess", w.from("198.51.100.1", attempt(fmt.Sprintf("nobody%d@people.example", i), passwordCanary)), warranty.InvalidCredential)
+			refused(t, "a guess", w.From("198.51.100.1", attempt(fmt.Sprintf("nobody%d@people.example", i), passwordCanary)), warranty.InvalidCredential)
 		}
-		w.unchanged(t, "the fourth", func() {
-			a := w.from("198.51.100.1", attempt(olga.Email, olga.Password))
+		w.Unchanged(t, "the fourth", func() {
+			a := w.From("198.51.100.1", attempt(olga.Email, olga.Password))
 			refused(t, "the fourth, though right", a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
 			equal(t, "detail", detail(t, a), "Too many sign-in attempts from your network. Try again in 60 seconds.")
 		})
-		want(t, "from elsewhere", w.from("198.51.100.2", attempt(olga.Email, olga.Password)), 201, "")
+		want(t, "from elsewhere", w.From("198.51.100.2", attempt(olga.Email, olga.Password)), 201, "")
 		minute()
-		want(t, "a minute later", w.from("198.51.100.1", attempt(olga.Email, olga.Password)), 201, "")
+		want(t, "a minute later", w.From("198.51.100.1", attempt(olga.Email, olga.Password)), 201, "")
 		minute()
 
 		// Per account: three attempts, from any network. An unknown address gets the same response.
 		for _, email := range []string{olga.Email, "unknown@people.example"} {
 			for i := range 3 {
-				refused(t, "a guess", w.from(fmt.Sprintf("198.51.100.%d", i), attempt(email, passwordCanary)), warranty.InvalidCredential)
+				refused(t, "a guess", w.From(fmt.Sprintf("198.51.100.%d", i), attempt(email, passwordCanary)), warranty.InvalidCredential)
 			}
-			refused(t, "the fourth, though right", w.from("198.51.100.9", attempt(email, olga.Password)), warranty.RateLimited)
-			a := w.from("198.51.100.9", attempt(strings.ToUpper(email), olga.Password))
+			refused(t, "the fourth, though right", w.From("198.51.100.9", attempt(email, olga.Password)), warranty.RateLimited)
+			a := w.From("198.51.100.9", attempt(strings.ToUpper(email), olga.Password))
 			refused(t, "in other case", a, warranty.RateLimited)
 			// C3: the message must not blame the network.
 			equal(t, "detail", detail(t, a), "Too many sign-in attempts for this account. Try again in 60 seconds.")
 			minute()
 		}
-		want(t, "another account", w.from("198.51.100.9", attempt(zoe.Email, zoe.Password)), 201, "")
-		want(t, "a minute later", w.from("198.51.100.9", attempt(olga.Email, olga.Password)), 201, "")
+		want(t, "another account", w.From("198.51.100.9", attempt(zoe.Email, zoe.Password)), 201, "")
+		want(t, "a minute later", w.From("198.51.100.9", attempt(olga.Email, olga.Password)), 201, "")
 
 		// Codes, emails and password hashes have the same limits.
 		for what, r := range map[string]request{
@@ -357,7 +331,7 @@ func TestSignInThrottle(t *testing.T) {
 		} {
 			minute()
 			for i := range 3 {
-				if a := w.from("203.0.113.5", r); a.Status == 429 {
+				if a := w.From("203.0.113.5", r); a.Status == 429 {
 					t.Errorf("%s: attempt %d is throttled", what, i+1)
 				}
 			}
@@ -365,7 +339,7 @@ func TestSignInThrottle(t *testing.T) {
 			if what == "current password" {
 				code = warranty.RateLimited // counted per user, not per network
 			}
-			refused(t, what, w.from("203.0.113.5", r), code)
+			refused(t, what, w.From("203.0.113.5", r), code)
 		}
 	}, behindProxy(t), func(s *server.Server) { s.SignInRate = 3 })
 }
@@ -377,18 +351,18 @@ func TestSignUpThrottle(t *testing.T) {
 			return made("POST", "/api/auth/register", "", fields{"name": name, "email": name + "@people.example", "password": passwordCanary})
 		}
 		for _, name := range []string{"a", "b"} {
-			want(t, name, w.from("198.51.100.1", register(name)), 201, "")
+			want(t, name, w.From("198.51.100.1", register(name)), 201, "")
 		}
-		clock.set(clock.now().Add(10 * time.Minute))
-		w.unchanged(t, "the third", func() {
-			a := w.from("198.51.100.1", register("c"))
+		clock.Set(clock.Now().Add(10 * time.Minute))
+		w.Unchanged(t, "the third", func() {
+			a := w.From("198.51.100.1", register("c"))
 			refused(t, "the third", a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "3000")
-			refused(t, "an existing address, which must not be revealed", w.from("198.51.100.1", register("a")), warranty.IPThrottled)
+			refused(t, "an existing address, which must not be revealed", w.From("198.51.100.1", register("a")), warranty.IPThrottled)
 		})
-		want(t, "from elsewhere", w.from("198.51.100.2", register("c")), 201, "")
-		clock.set(clock.now().Add(50 * time.Minute))
-		want(t, "an hour later", w.from("198.51.100.1", register("d")), 201, "")
+		want(t, "from elsewhere", w.From("198.51.100.2", register("c")), 201, "")
+		clock.Set(clock.Now().Add(50 * time.Minute))
+		want(t, "an hour later", w.From("198.51.100.1", register("d")), 201, "")
 	}, behindProxy(t), func(s *server.Server) { s.SignUpRate = 2 })
 }
 
@@ -398,18 +372,48 @@ func TestVerifyThrottle(t *testing.T) {
 		owner := w.Person("Olga")
 		reference := w.Warranty(owner.Session, nil).ReferenceNumber
 		for _, path := range []string{"/verify/" + reference, "/verify/WR-0000-0000-0000-0000", "/verify/nonsense"} {
-			if a := w.from("198.51.100.1", made("GET", path, "", nil)); a.Status == 429 {
+			if a := w.From("198.51.100.1", made("GET", path, "", nil)); a.Status == 429 {
 				t.Errorf("%s is throttled", path)
 			}
 		}
 		for _, path := range []string{"/verify/" + reference, "/verify/nonsense"} {
-			a := w.from("198.51.100.1", made("GET", path, "", nil))
+			a := w.From("198.51.100.1", made("GET", path, "", nil))
 			refused(t, path, a, warranty.IPThrottled)
 			equal(t, "Retry-After", a.Header.Get("Retry-After"), "60")
 		}
-		want(t, "by a session", w.from("198.51.100.1", made("GET", "/api/v1/verify/"+reference, owner.Session, nil)), 200, "")
-		want(t, "from elsewhere", w.from("198.51.100.2", made("GET", "/verify/"+reference, "", nil)), 200, "")
-		clock.set(clock.now().Add(time.Minute))
-		want(t, "a minute later", w.from("198.51.100.1", made("GET", "/verify/"+reference, "", nil)), 200, "")
+		want(t, "by a session", w.From("198.51.100.1", made("GET", "/api/v1/verify/"+reference, owner.Session, nil)), 200, "")
+		want(t, "from elsewhere", w.From("198.51.100.2", made("GET", "/verify/"+reference, "", nil)), 200, "")
+		clock.Set(clock.Now().Add(time.Minute))
+		want(t, "a minute later", w.From("198.51.100.1", made("GET", "/verify/"+reference, "", nil)), 200, "")
 	}, behindProxy(t), func(s *server.Server) { s.VerifyRate = 3 })
+}
+
+// TestWebFormsCountAgainstTheLimit sends forms and API requests of one user (B2): they
+// share a rate limit, page views do not count, and a refused form is shown again.
+func TestWebFormsCountAgainstTheLimit(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		w.Clock.Advance(time.Minute)
+		b := w.SignedIn(t, olga)
+		for range 3 {
+			b.Get("/warranties").Says(t, "reading", 200)
+		}
+		send := func(name string) page {
+			return b.Post("/warranties", "product_name", name, "start_date", "2026-01-01", "end_date", "2027-01-01")
+		}
+		for i := range 3 {
+			equal(t, "a form", send(fmt.Sprint("Pan ", i)).Status, 303)
+		}
+		w.Must(200, made("GET", "/api/v1/warranties", olga.Session, nil))
+		refused := send("One pan too many")
+		refused.Says(t, "one too many", 429, "limit of 4 changes a minute")
+		equal(t, "the input", refused.Value("product_name"), "One pan too many")
+		if refused.Header.Get("Retry-After") == "" {
+			t.Error("no Retry-After")
+		}
+		equal(t, "the API in the same window", w.Get("/api/v1/warranties", olga.Session).Status, 429)
+		equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 3)
+		b.Get("/warranties").Says(t, "reading", 200)
+		b.Post("/sign-out").Leads(t, "signing out", "/sign-in")
+	}, func(s *server.Server) { s.Service.RateLimit = 4 })
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // logged returns the log lines with this message.
-func (w *world) logged(message string) []map[string]any {
+func logged(w *world, message string) []map[string]any {
 	var found []map[string]any
 	for line := range strings.Lines(w.Log.String()) {
 		var fields map[string]any
@@ -30,10 +30,10 @@ func (w *world) logged(message string) []map[string]any {
 }
 
 // requestLine waits for the log line of a route, which is written after the response.
-func (w *world) requestLine(t *testing.T, route string) (line map[string]any) {
+func requestLine(w *world, t *testing.T, route string) (line map[string]any) {
 	t.Helper()
 	eventually(t, "the log line of "+route, func() bool {
-		for _, l := range w.logged("request") {
+		for _, l := range logged(w, "request") {
 			if l["route"] == route {
 				line = l
 			}
@@ -47,19 +47,19 @@ func (w *world) requestLine(t *testing.T, route string) (line map[string]any) {
 func TestBrowserRequestsAreLogged(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
-	b := w.signedIn(t, olga)
-	b.get("/settings")
-	b.get("/nowhere/at/all")
-	line := w.requestLine(t, "GET /settings")
+	b := w.SignedIn(t, olga)
+	b.Get("/settings")
+	b.Get("/nowhere/at/all")
+	line := requestLine(w, t, "GET /settings")
 	equal(t, "door", line["door"], any("web"))
 	equal(t, "user", line["user"], any(olga.ID))
-	line = w.requestLine(t, "-")
+	line = requestLine(w, t, "-")
 	equal(t, "door of an unknown address", line["door"], any("web"))
 	equal(t, "user of an unknown address", line["user"], any(olga.ID))
-	b.get("/verify", "Accept", "*/*")
-	equal(t, "door of a page without Accept", w.requestLine(t, "GET /verify")["door"], any("web"))
+	b.Get("/verify", "Accept", "*/*")
+	equal(t, "door of a page without Accept", requestLine(w, t, "GET /verify")["door"], any("web"))
 	want(t, "a call of a program", w.Do(made("GET", list, olga.Session, nil)), 200, "")
-	equal(t, "door of a program", w.requestLine(t, "GET "+list)["door"], any("api"))
+	equal(t, "door of a program", requestLine(w, t, "GET "+list)["door"], any("api"))
 }
 
 // TestFailedSignInsNameTheAccount checks that failed sign-ins are logged with the account's
@@ -67,9 +67,9 @@ func TestBrowserRequestsAreLogged(t *testing.T) {
 func TestFailedSignInsNameTheAccount(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
-	w.browser(t).post("/sign-in", "email", olga.Email, "password", passwordCanary)
+	w.Browser(t).Post("/sign-in", "email", olga.Email, "password", passwordCanary)
 	refused(t, "unknown", w.Do(made("POST", "/api/auth/sessions", "", fields{"email": "typed@people.example", "password": passwordCanary})), "invalid_credential")
-	lines := w.logged("sign-in failed")
+	lines := logged(w, "sign-in failed")
 	if len(lines) != 2 {
 		t.Fatalf("got %d log lines for two failed sign-ins", len(lines))
 	}
@@ -87,13 +87,13 @@ func TestFailedSignInsNameTheAccount(t *testing.T) {
 func TestHangUpsAreNotErrors(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
-	b := w.signedIn(t, olga)
+	b := w.SignedIn(t, olga)
 	lock(t, w)
 	const body = `{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01"}`
 	const form = "product_name=Kettle&start_date=2026-01-01&end_date=2027-01-01"
 	for _, request := range []string{
 		"POST " + list + " HTTP/1.1\r\nHost: svc\r\nAuthorization: Bearer " + olga.Session + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body,
-		"POST /warranties HTTP/1.1\r\nHost: svc\r\nAccept: text/html\r\nSec-Fetch-Site: same-origin\r\nCookie: " + b.cookie +
+		"POST /warranties HTTP/1.1\r\nHost: svc\r\nAccept: text/html\r\nSec-Fetch-Site: same-origin\r\nCookie: " + b.Cookie +
 			"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: " + fmt.Sprint(len(form)) + "\r\n\r\n" + form,
 	} {
 		conn, err := net.Dial("tcp", w.HTTP.Listener.Addr().String())
@@ -108,7 +108,7 @@ func TestHangUpsAreNotErrors(t *testing.T) {
 		}
 	}
 	for _, route := range []string{"POST " + list, "POST /warranties"} {
-		line := w.requestLine(t, route)
+		line := requestLine(w, t, route)
 		equal(t, route+": status", line["status"], any(499.0))
 		equal(t, route+": level", line["level"], any("INFO"))
 	}
@@ -129,10 +129,10 @@ func TestAbortedExportIsLogged(t *testing.T) {
 	w := webWorld(t)
 	olga := w.Person("Olga")
 	w.Warranty(olga.Session, nil)
-	b := w.signedIn(t, olga)
+	b := w.SignedIn(t, olga)
 	r := httptest.NewRequest("GET", "/warranties/export.csv", nil)
 	r.Header.Set("Accept", "text/html")
-	r.Header.Set("Cookie", b.cookie)
+	r.Header.Set("Cookie", b.Cookie)
 	func() {
 		defer func() {
 			if p := recover(); p != http.ErrAbortHandler {
@@ -141,7 +141,7 @@ func TestAbortedExportIsLogged(t *testing.T) {
 		}()
 		w.HTTP.Config.Handler.ServeHTTP(goneReader{httptest.NewRecorder()}, r)
 	}()
-	line := w.requestLine(t, "GET /warranties/export.csv")
+	line := requestLine(w, t, "GET /warranties/export.csv")
 	equal(t, "status", line["status"], any(499.0))
 	equal(t, "aborted", line["aborted"], any(true))
 	equal(t, "level", line["level"], any("INFO"))
@@ -179,7 +179,7 @@ func TestSlowUploadThatIsRefused(t *testing.T) {
 	})
 	olga := w.Verified("Olga")
 	chosen := w.Warranty(olga.Session, nil).ID
-	b := w.signedIn(t, olga)
+	b := w.SignedIn(t, olga)
 	content := strings.NewReader(form(field("warranty_id", chosen), field("type", "invoice"), file("invoice.exe", "MZ")))
 	// The client waits for "100 Continue", so the first read happens when the server waits for the body.
 	body := readFunc(sync.OnceValues(func() (io.Reader, error) {
@@ -192,7 +192,7 @@ func TestSlowUploadThatIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range map[string]string{"Accept": "text/html", "Cookie": b.cookie, "Sec-Fetch-Site": "same-origin", "Expect": "100-continue",
+	for name, value := range map[string]string{"Accept": "text/html", "Cookie": b.Cookie, "Sec-Fetch-Site": "same-origin", "Expect": "100-continue",
 		"Content-Type": `multipart/form-data; boundary="` + boundary + `"`} {
 		req.Header.Set(name, value)
 	}

@@ -6,6 +6,7 @@ package servertest
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,9 +21,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
+	_ "github.com/jackc/pgx/v5/stdlib"       // for direct connections to PostgreSQL
+	_ "github.com/ncruces/go-sqlite3/driver" // for direct connections to SQLite
 
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/files"
@@ -49,27 +51,8 @@ type World struct {
 	Client   *http.Client
 	Clock    *Clock
 	Log      *Buffer
-	Folder   string // holds the files of documents
-}
-
-// Clock is the system clock with an offset.
-type Clock struct {
-	mu     sync.Mutex
-	offset time.Duration
-}
-
-// Now returns the current time plus the offset.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return time.Now().Add(c.offset)
-}
-
-// Advance moves the clock forward by d.
-func (c *Clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offset += d
+	DB       *sql.DB // a direct connection to the database
+	Folder   string  // holds the files of documents
 }
 
 // Buffer is a bytes.Buffer that is safe for concurrent use.
@@ -92,11 +75,68 @@ func (b *Buffer) String() string {
 	return b.b.String()
 }
 
-// Each runs a test on both databases.
-func Each(t *testing.T, test func(t *testing.T, w *World)) {
+// Option changes a server before it starts.
+type Option = func(*server.Server)
+
+// Fields is a JSON object.
+type Fields = map[string]any
+
+// Busy raises the rate limits for tests that are not about them.
+func Busy(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
+
+// Databases are the databases that tests run on.
+var Databases = []struct {
+	Name string
+	Open func(testing.TB) string // creates a database and returns its path or URL
+}{{"sqlite", SQLite}, {"postgres", testenv.Postgres}}
+
+// Each runs a test on both databases in parallel.
+func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { test(t, New(t, SQLite(t))) })
-	t.Run("postgres", func(t *testing.T) { test(t, New(t, testenv.Postgres(t))) })
+	t.Parallel()
+	for _, database := range Databases {
+		t.Run(database.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, New(t, database.Open(t), options...))
+		})
+	}
+}
+
+// EachStopped is Each with a clock that only moves when the test sets it.
+func EachStopped(t *testing.T, test func(t *testing.T, w *World, clock *StoppedClock), options ...Option) {
+	t.Helper()
+	t.Parallel()
+	for _, database := range Databases {
+		t.Run(database.Name, func(t *testing.T) {
+			t.Parallel()
+			clock := NewStoppedClock()
+			test(t, New(t, database.Open(t), append(options, clock.Drive)...), clock)
+		})
+	}
+}
+
+// EachReplicas runs a test on one server on SQLite, and on three on one PostgreSQL database.
+func EachReplicas(t *testing.T, test func(t *testing.T, worlds []*World), options ...Option) {
+	t.Helper()
+	t.Parallel()
+	for i, database := range Databases {
+		t.Run(database.Name, func(t *testing.T) {
+			t.Parallel()
+			address := database.Open(t)
+			var worlds []*World
+			for range 1 + 2*i {
+				worlds = append(worlds, New(t, address, options...))
+			}
+			test(t, worlds)
+		})
+	}
+}
+
+// NewSQLite runs a test in parallel with others, on SQLite only.
+func NewSQLite(t *testing.T, options ...Option) *World {
+	t.Helper()
+	t.Parallel()
+	return New(t, SQLite(t), options...)
 }
 
 // template is an empty SQLite file with the newest schema, and its database id.
@@ -147,7 +187,10 @@ func SQLite(t testing.TB) string {
 // New opens a database and serves it. Several worlds on one PostgreSQL database
 // are replicas. Options may change the server before it starts. Limits per network
 // are off unless an option sets them, because all tests run from one address.
-func New(t testing.TB, database string, options ...func(*server.Server)) *World {
+//
+// At the end of the test the log must contain no secret and no password. No response to
+// World.Do may contain a secret unless the request creates it.
+func New(t testing.TB, database string, options ...Option) *World {
 	t.Helper()
 	st, err := store.Open(context.Background(), database)
 	if err != nil {
@@ -158,7 +201,16 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 			t.Errorf("closing the store: %v", err)
 		}
 	})
-	w := &World{T: t, Database: database, Store: st, Clock: &Clock{}, Log: &Buffer{}, Folder: folderOf(t, database)}
+	w := &World{
+		T:        t,
+		Database: database,
+		Store:    st,
+		Clock:    &Clock{},
+		Log:      &Buffer{},
+		DB:       Direct(t, database),
+		Folder:   folderOf(t, database),
+	}
+	t.Cleanup(func() { checkLog(t, w.Log.String()) })
 	log := slog.New(slog.NewJSONHandler(w.Log, nil))
 	w.Service = service.New(st, log)
 	w.Service.Now, w.Service.PublicURL = w.Clock.Now, PublicURL
@@ -192,7 +244,7 @@ func New(t testing.TB, database string, options ...func(*server.Server)) *World 
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, ExpectContinueTimeout: testenv.Patience}
 	t.Cleanup(transport.CloseIdleConnections)
 	w.Client = &http.Client{
-		Transport:     document(t).RoundTripper(transport),
+		Transport:     secretsWatch{t, document(t).RoundTripper(transport)},
 		Timeout:       testenv.Patience,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

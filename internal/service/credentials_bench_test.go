@@ -87,7 +87,7 @@ func BenchmarkWrite(b *testing.B) {
 func benchReplicas(b *testing.B) map[string]func(testing.TB) []*world {
 	b.Helper()
 	return map[string]func(testing.TB) []*world{
-		"sqlite":   func(t testing.TB) []*world { return []*world{newWorld(t, servertest.SQLite(t))} },
+		"sqlite":   func(t testing.TB) []*world { return []*world{newWorld(t, servertest.SQLite(t), busy)} },
 		"postgres": func(t testing.TB) []*world { return newReplicas(t, 3) },
 	}
 }

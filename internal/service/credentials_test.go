@@ -26,7 +26,7 @@ func TestNothingIsWrittenAfterRevocation(t *testing.T) {
 			}
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, []*world{newWorld(t, servertest.SQLite(t))}) })
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, []*world{newWorld(t, servertest.SQLite(t), busy)}) })
 	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newReplicas(t, 3)) })
 }
 
@@ -64,7 +64,7 @@ func TestRevocationIsNotStarved(t *testing.T) {
 // TestRevokingAgainWaits: a revocation whose process died before the writes in progress
 // had ended is completed when it is repeated. (D11)
 func TestRevokingAgainWaits(t *testing.T) {
-	w := newWorld(t, testenv.Postgres(t))
+	w := newWorld(t, testenv.Postgres(t), busy)
 	for _, e := range endings {
 		if e.name == "rotate" || !e.token { // every rotation differs, and an ended session cannot call again
 			continue
@@ -132,7 +132,7 @@ func newReplicas(t testing.TB, n int) []*world {
 	database := testenv.Postgres(t)
 	worlds := make([]*world, n)
 	for i := range worlds {
-		worlds[i] = newWorld(t, database)
+		worlds[i] = newWorld(t, database, busy)
 	}
 	return worlds
 }

@@ -128,7 +128,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 			if !c.alone {
 				database = testenv.Postgres
 			}
-			w := newWorld(t, database(t))
+			w := newWorld(t, database(t), busy)
 			if c.documents > 0 {
 				olga := w.person("Olga", true)
 				record := w.record(olga, "")
@@ -283,5 +283,5 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = file.Close()
-	})
+	}, busy)
 }

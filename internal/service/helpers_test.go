@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,10 +15,6 @@ import (
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib"       // the second connection to PostgreSQL
-	_ "github.com/ncruces/go-sqlite3/driver" // the second connection to SQLite
-
-	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
@@ -31,36 +26,43 @@ type (
 	fields  = map[string]any
 )
 
-// world is a service with a second, direct connection to its database.
+// world is a service with helpers that bypass HTTP.
 type world struct {
 	*servertest.World
-	db       *sql.DB
 	postgres bool
-	password string // the hash of every user's password
 }
 
 // each runs a test on both databases in parallel.
-func each(t *testing.T, test func(t *testing.T, w *world)) {
+func each(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
 	t.Helper()
-	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t))) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, testenv.Postgres(t))) })
+	servertest.Each(t, func(t *testing.T, w *servertest.World) { test(t, wrap(w)) }, options...)
 }
 
-func newWorld(t testing.TB, database string) *world {
+// eachStopped is each with a clock that only moves when the test sets it.
+func eachStopped(t *testing.T, test func(*testing.T, *world, *stoppedClock), options ...servertest.Option) {
 	t.Helper()
-	plenty := func(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_000_000, 1_000_000 }
-	w := &world{World: servertest.New(t, database, plenty), postgres: strings.HasPrefix(database, "postgres")}
-	driver, source := "sqlite3", "file:"+database
-	if w.postgres {
-		driver, source = "pgx", database
-	}
-	var err error
-	if w.db, err = sql.Open(driver, source); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.db.Close() })
-	w.password = passwordHash(t, w)
-	return w
+	servertest.EachStopped(t, func(t *testing.T, w *servertest.World, clock *stoppedClock) {
+		test(t, wrap(w), clock)
+	}, options...)
+}
+
+// eachReplicas runs a test on one server on SQLite, and on three on one PostgreSQL database.
+func eachReplicas(t *testing.T, test func(t *testing.T, worlds []*world), options ...servertest.Option) {
+	t.Helper()
+	servertest.EachReplicas(t, func(t *testing.T, replicas []*servertest.World) {
+		var worlds []*world
+		for _, w := range replicas {
+			worlds = append(worlds, wrap(w))
+		}
+		test(t, worlds)
+	}, options...)
+}
+
+func wrap(w *servertest.World) *world { return &world{World: w, postgres: w.IsPostgres()} }
+
+func newWorld(t testing.TB, database string, options ...servertest.Option) *world {
+	t.Helper()
+	return wrap(servertest.New(t, database, options...))
 }
 
 var (
@@ -102,7 +104,8 @@ func (w *world) person(name string, verified bool) person {
 		EmailVerified: verified,
 		CreatedAt:     now,
 	}
-	w.write(func(tx *store.Tx) error { return tx.InsertUser(u, w.password) })
+	hash := passwordHash(w.T, w)
+	w.write(func(tx *store.Tx) error { return tx.InsertUser(u, hash) })
 	return w.session(u, 12*time.Hour)
 }
 
@@ -187,7 +190,7 @@ func (w *world) write(fn func(*store.Tx) error) {
 // execute changes the database directly.
 func (w *world) execute(statement string, args ...any) {
 	w.T.Helper()
-	if _, err := w.db.Exec(statement, args...); err != nil {
+	if _, err := w.DB.Exec(statement, args...); err != nil {
 		w.T.Fatalf("%s: %v", statement, err)
 	}
 }
@@ -203,7 +206,7 @@ func (w *world) key(id warranty.ID) any {
 // number queries a single number.
 func (w *world) number(question string, args ...any) (n int64) {
 	w.T.Helper()
-	if err := w.db.QueryRow(question, args...).Scan(&n); err != nil {
+	if err := w.DB.QueryRow(question, args...).Scan(&n); err != nil {
 		w.T.Fatalf("%s: %v", question, err)
 	}
 	return n
@@ -244,7 +247,7 @@ func (w *world) empty() {
 
 func (w *world) strings(question string) (list []string) {
 	w.T.Helper()
-	rows, err := w.db.Query(question)
+	rows, err := w.DB.Query(question)
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -265,7 +268,7 @@ func (w *world) rows(table string) (list []string) {
 	if w.postgres {
 		return w.strings(`SELECT x::text FROM ` + table + ` x`)
 	}
-	rows, err := w.db.Query(`SELECT * FROM ` + table)
+	rows, err := w.DB.Query(`SELECT * FROM ` + table)
 	if err != nil {
 		w.T.Fatal(err)
 	}

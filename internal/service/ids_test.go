@@ -18,7 +18,7 @@ import (
 func TestIdsGoByTheDatabasesClock(t *testing.T) {
 	t.Parallel()
 	database := testenv.Postgres(t)
-	w := newWorld(t, database)
+	w := newWorld(t, database, busy)
 	olga := w.person("Olga", true)
 	for _, off := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
 		st, err := store.Open(t.Context(), database)

@@ -183,7 +183,7 @@ func TestExportThenImportIsTheSame(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestImportThatEndedEarlyIsFinished // A5: the process ends after any call, before or
@@ -237,7 +237,7 @@ func TestImportThatEndedEarlyIsFinished(t *testing.T) {
 				t.Fatalf("after %d runs:\n%s\nwant\n%s", runs, strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestImportLeavesLaterChangesAlone: a record that was changed after its import keeps
@@ -272,7 +272,7 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 		if got := w.all(to); len(got) != 1 || got[0].Status != warranty.Active {
 			t.Errorf("%+v", got)
 		}
-	})
+	}, busy)
 }
 
 // TestReimports // A7: importing a row again creates nothing, unless it is a real
@@ -332,5 +332,5 @@ func TestReimports(t *testing.T) {
 		if made != 5 || len(w.all(nils)) != 5 {
 			t.Errorf("four imports at once made %d records, %d are there", made, len(w.all(nils)))
 		}
-	})
+	}, busy)
 }

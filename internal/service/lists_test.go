@@ -53,7 +53,7 @@ func TestListsAndReadsAgree(t *testing.T) {
 			}
 		})
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // story is a random history and a model of its expected result.

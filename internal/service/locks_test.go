@@ -50,7 +50,7 @@ func TestSignInThatIsOvertaken(t *testing.T) {
 				t.Errorf("overtaken %s: %d sessions are left", what, n)
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestNobodyWaitsInARing runs everything that locks an account or its credentials
@@ -69,10 +69,10 @@ func TestNobodyWaitsInARing(t *testing.T) {
 			turmoil(t, w, func(olga person) error { return w.Service.DisableUser(ctx, olga.User.Email) })
 		}
 	}
-	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t))) })
+	t.Run("sqlite", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, servertest.SQLite(t), busy)) })
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		w := newWorld(t, testenv.PostgresDatabase(t))
+		w := newWorld(t, testenv.PostgresDatabase(t), busy)
 		test(t, w)
 		if n := deadlocks(t, w); n > 0 {
 			t.Errorf("%d deadlocks had to be broken", n)
@@ -85,7 +85,7 @@ func TestNobodyWaitsInARing(t *testing.T) {
 // locked in one order. Each deadlock delays everything by a second.
 func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 	const rounds = 12
-	w := newWorld(t, testenv.PostgresDatabase(t))
+	w := newWorld(t, testenv.PostgresDatabase(t), busy)
 	people := []person{w.person("Olga", true), w.person("Ben", true), w.person("Cleo", true)}
 	together(9, func(i int) {
 		owner, other := people[i%3], people[(i+1+i/3%2)%3]
@@ -173,7 +173,7 @@ func deadlocks(t *testing.T, w *world) (n int) {
 	}
 	testenv.Wait(t, "the connections to end", func() bool {
 		connections := 0
-		err := w.db.QueryRow(
+		err := w.DB.QueryRow(
 			`SELECT deadlocks, numbackends FROM pg_stat_database WHERE datname = current_database()`).Scan(&n,
 			&connections)
 		if err != nil {

@@ -667,7 +667,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 			}
 		}
 		t.Logf("%d cells, %d refused", cells, refused)
-	})
+	}, busy)
 }
 
 // try runs one cell and reports whether the caller was allowed.
@@ -716,7 +716,7 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.Answer) {
 	t.Helper()
 	hidden := map[string]string{
-		"a password's hash":      s.password,
+		"a password's hash":      passwordHash(t, s.world),
 		"where a file is":        s.storageKey,
 		"another user's session": s.issuerIs.session,
 	}
@@ -823,7 +823,7 @@ func TestEveryOperationIsBound(t *testing.T) {
 
 // TestNothingIsOpenByAccident calls every route without a credential.
 func TestNothingIsOpenByAccident(t *testing.T) {
-	w := newWorld(t, servertest.SQLite(t))
+	w := newWorld(t, servertest.SQLite(t), busy)
 	w.Client.Transport = http.DefaultTransport // not everything that is probed is documented
 	isOpen := map[string]bool{}
 	for _, name := range open {

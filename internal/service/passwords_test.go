@@ -64,14 +64,14 @@ func TestUnknownAddressesCostAsMuchAsKnownOnes(t *testing.T) {
 				t.Errorf("%s: hashes of the costs %v, want one of %v", what, costs, servertest.WeakCost)
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestSignInFlood sends more concurrent sign-ins than can be hashed or wait: the others
 // fail immediately, and signed-in users are served meanwhile.
 func TestSignInFlood(t *testing.T) {
 	const tooMany = 5
-	w := newWorld(t, servertest.SQLite(t)) // both databases behave the same here
+	w := newWorld(t, servertest.SQLite(t), busy) // both databases behave the same here
 	olga := w.person("Olga", true)
 	started, release := w.Service.HoldHashes()
 	answers := make(chan servertest.Answer, w.Service.MaxHashes()+service.MaxWaiting+tooMany)

@@ -89,7 +89,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestUpdatesAtOnceAreAllKept: concurrent changes of one record neither overwrite each
@@ -125,7 +125,7 @@ func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // TestAVoidedRecordStaysVoid: a record is voided while others change its fields; their
@@ -151,7 +151,7 @@ func TestAVoidedRecordStaysVoid(t *testing.T) {
 				t.Errorf("it is %v, %v", after.Status, err)
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestTheCapOfTokensHolds: at most 20 active tokens, however many requests run
@@ -197,7 +197,7 @@ func TestTheCapOfTokensHolds(t *testing.T) {
 				t.Errorf("%d were made in the place of one", made.Load())
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestTokenNamesAreUniqueAtOnce: two active tokens never have the same name.
@@ -217,7 +217,7 @@ func TestTokenNamesAreUniqueAtOnce(t *testing.T) {
 		if made.Load() != 1 {
 			t.Errorf("%d were made", made.Load())
 		}
-	})
+	}, busy)
 }
 
 // TestACodeIsUsedOnce: of 32 concurrent uses of a code, one succeeds.
@@ -258,7 +258,7 @@ func TestACodeIsUsedOnce(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // TestNothingDriftsUnderConcurrency runs all operations concurrently on a few records
@@ -350,5 +350,5 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }

@@ -81,7 +81,7 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and later records
 		check("later", true)
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // TestCreateTellsNothingOfTheSeller: the response is the same whether the address is
@@ -127,7 +127,7 @@ func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestCreateAndVerifyAtOnce: in either order, the seller sees the record in the end.
@@ -164,7 +164,7 @@ func TestCreateAndVerifyAtOnce(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // TestCreateAndAddUserAtOnce is the same for an account that the operator adds, which
@@ -199,7 +199,7 @@ func TestCreateAndAddUserAtOnce(t *testing.T) {
 			})
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }
 
 // TestCreateAndResetAtOnce creates records that name an address while it moves to a new
@@ -243,5 +243,5 @@ func TestCreateAndResetAtOnce(t *testing.T) {
 			}
 		}
 		checkAccess(t, w)
-	})
+	}, busy)
 }

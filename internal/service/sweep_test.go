@@ -78,7 +78,7 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 		if n := w.number(`SELECT count(*) FROM unused_files`); n != 0 {
 			t.Errorf("%d files are still noted", n)
 		}
-	})
+	}, busy)
 }
 
 // TestFilesAreLeftAloneIfMostAreUnknown, as with the wrong database. // A1
@@ -102,7 +102,7 @@ func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
 		if got := w.in(files.Trash); got != 4 {
 			t.Errorf("%d files are in the trash, want 4", got)
 		}
-	})
+	}, busy)
 }
 
 // TestTrashedFilesComeBack restores the documents of files in the trash, like a
@@ -139,7 +139,7 @@ func TestTrashedFilesComeBack(t *testing.T) {
 		read()
 		w.sweepFor(48 * time.Hour)
 		read()
-	})
+	}, busy)
 }
 
 // TestDeletedDocumentsKeepTheirFilesForADay, so that a backup that copies the database
@@ -174,7 +174,7 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = file.Close()
-	})
+	}, busy)
 }
 
 // TestDeletedFilesAreBounded uploads and deletes in turn: the deleted files kept for a
@@ -205,7 +205,7 @@ func TestDeletedFilesAreBounded(t *testing.T) {
 		}
 		w.sweepFor(25 * time.Hour)
 		w.document(w.session(olga.User, time.Hour), record.ID)
-	})
+	}, busy)
 }
 
 // TestOneReplicaSweepsAnHour lets replicas try as often as they like.
@@ -233,5 +233,5 @@ func TestOneReplicaSweepsAnHour(t *testing.T) {
 		if later := sweeps(); later > first {
 			t.Error("not swept until the old time comes again")
 		}
-	})
+	}, busy)
 }

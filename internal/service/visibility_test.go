@@ -75,7 +75,7 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 				t.Errorf("%s has an id in its path: add a row to matrix_test.go whose stranger gets notFound", op.Name)
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestTheWarrantyFilterTellsNothing: filtering by another user's warranty is like
@@ -103,5 +103,5 @@ func TestTheWarrantyFilterTellsNothing(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, busy)
 }

@@ -100,7 +100,7 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 		if _, err := w.Service.CreateWarranty(ctx, olga.Principal, numbered("A-1")); err != nil {
 			t.Errorf("a deleted record frees its number: %v", err)
 		}
-	})
+	}, busy)
 }
 
 // TestExternalIDIsTheIssuersAlone // A7: no one else can read it, and changes by others
@@ -141,7 +141,7 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 			*got.ExternalID != "A-1" {
 			t.Errorf("the seller's change lost it: %v %v", got.ExternalID, err)
 		}
-	})
+	}, busy)
 }
 
 // TestExternalIDUnderRaces // A7: of many concurrent creates on two replicas, one
@@ -173,7 +173,7 @@ func TestExternalIDUnderRaces(t *testing.T) {
 				t.Errorf("%d records", n)
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestLookups // A7: each kind of match, the n-th of several, and never another user's.
@@ -268,5 +268,5 @@ func TestLookups(t *testing.T) {
 		if found := look(nils); found[0].WarrantyID == nil || found[1].WarrantyID != nil {
 			t.Errorf("%+v", found)
 		}
-	})
+	}, busy)
 }

@@ -82,7 +82,7 @@ func TestEveryMailOnceWhateverFails(t *testing.T) {
 }
 
 func everyMailOnce(t *testing.T, database string, runs int) {
-	w := newWorld(t, database)
+	w := newWorld(t, database, busy)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -200,7 +200,7 @@ func TestAFailedClaimSendsNothing(t *testing.T) {
 		if err := w.Service.SendMail(t.Context()); err != nil || box.tries != 1 {
 			t.Errorf("%d mails were sent, and then %v", box.tries, err)
 		}
-	})
+	}, busy)
 }
 
 // TestRemindersOfAFailedRunAreMadeUpFor // A3: whichever commit of the day's first run
@@ -238,7 +238,7 @@ func TestRemindersOfAFailedRunAreMadeUpFor(t *testing.T) {
 				}
 			}
 		}
-	})
+	}, busy)
 }
 
 // TestASlowMailServerCostsNoAttempts: emails that were claimed but not tried are
@@ -261,7 +261,7 @@ func TestASlowMailServerCostsNoAttempts(t *testing.T) {
 		if left == 0 || left == 10 || counted != 0 {
 			t.Errorf("%d of 10 mails are left, with %d attempts", left, counted)
 		}
-	})
+	}, busy)
 }
 
 // slowPost takes 25 seconds per email.

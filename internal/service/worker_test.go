@@ -38,7 +38,7 @@ func (m *moody) Send(_ context.Context, message mail.Message) error {
 // TestTheWorkerSurvives: neither a panic nor an error stops the worker, and failed work
 // is done later.
 func TestTheWorkerSurvives(t *testing.T) {
-	w := newWorld(t, servertest.SQLite(t))
+	w := newWorld(t, servertest.SQLite(t), busy)
 	server := &moody{sent: make(chan string, 10)}
 	w.Service.Mail = server
 	ctx, cancel := context.WithCancel(ctx)

@@ -1,0 +1,329 @@
+package service_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
+)
+
+func offering(id, session, email string) request {
+	return made("POST", "/api/warranties/"+id+"/transfer", session, fields{"email": email})
+}
+
+func accepting(session, code string) request {
+	return made("POST", "/api/transfers/accept", session, fields{"code": code})
+}
+
+// offer offers a transfer and returns its code.
+func (w *world) offer(id string, from servertest.Person, email string) string {
+	w.T.Helper()
+	var offer struct{ Code string }
+	w.Must(201, offering(id, from.Session, email)).Into(w.T, &offer)
+	return offer.Code
+}
+
+// rolesOn returns a person's roles on a record; none when they cannot see it.
+func (w *world) rolesOn(id string, p servertest.Person) []string {
+	w.T.Helper()
+	a := w.Get("/api/v1/warranties/"+id, p.Session)
+	if a.Status == http.StatusNotFound {
+		return nil
+	}
+	var r servertest.Record
+	a.Into(w.T, &r)
+	return r.Roles
+}
+
+// TestPeopleTransferOwnership transfers a record several times and checks access: the
+// new owner sees all of it, the old one what their other roles allow.
+func TestPeopleTransferOwnership(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		maker, first, second, seller := w.Verified("Mara"), w.Verified("Finn"), w.Person("Sofia"), w.Verified("Sami")
+		record := w.Warranty(maker.Session, fields{"seller_email": seller.Email, "product_name": "Kettle"})
+		claim := w.Claim(maker.Session, record.ID)
+		d := w.Upload(maker.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", claim))...)
+		history := len(w.history(record.ID, maker.Session))
+
+		a := w.Must(201, offering(record.ID, maker.Session, " Finn@People.Example "))
+		var offer struct {
+			WarrantyID  string `json:"warranty_id"`
+			Email, Code string
+			ExpiresAt   time.Time `json:"expires_at"`
+		}
+		a.Into(t, &offer)
+		equal(t, "the offer's warranty", offer.WarrantyID, record.ID)
+		equal(t, "the offer's address", offer.Email, first.Email)
+		equal(t, "the offer's end", offer.ExpiresAt, clock.Now().Add(7*24*time.Hour))
+		equal(t, "the mailed code", w.MailedCode(first.Email), offer.Code)
+		equal(t, "roles while it is offered", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
+		equal(t, "roles of whom it is offered to", w.rolesOn(record.ID, first), []string(nil))
+
+		// Codes are normalized: lower case, spaces, dashes, O and 0, I and 1.
+		typed := strings.ToLower(strings.NewReplacer("-", " ", "0", "O", "1", "l").Replace(offer.Code))
+		var got servertest.Record
+		w.Must(200, accepting(first.Session, "  "+typed+" ")).Into(t, &got)
+		equal(t, "the record of the new owner", []string{got.ID, got.ProductName, strings.Join(got.Roles, "+")}, []string{record.ID, "Kettle", "owner"})
+		for _, c := range []struct {
+			who   servertest.Person
+			roles []string
+		}{{maker, []string{"issuer"}}, {first, []string{"owner"}}, {seller, []string{"seller"}}, {second, nil}} {
+			equal(t, "roles of "+c.who.Name, w.rolesOn(record.ID, c.who), c.roles)
+		}
+		w.seesAll(t, "the new owner", first, record.ID, claim, d.ID)
+		w.seesAll(t, "the issuer", maker, record.ID, claim, d.ID)
+		for _, code := range []string{offer.Code, "0000-0000-0000-0000-0000", "x"} {
+			a := w.Do(accepting(second.Session, code))
+			refused(t, "a code that is used or none", a, warranty.ValidationFailed)
+			equal(t, "field errors", wrongFields(t, a), []string{"code invalid_code"})
+		}
+
+		// From an owner without other roles to a person with an unverified address.
+		mine := w.Upload(first.Session, document(record.ID, "first.pdf", pdf)...)
+		w.Transfer(record.ID, first, second)
+		equal(t, "roles of the owner before", w.rolesOn(record.ID, first), []string(nil))
+		equal(t, "roles of the new owner", w.rolesOn(record.ID, second), []string{"owner"})
+		w.seesNothing(t, first, record, claim, d.ID, mine.ID)
+		w.seesAll(t, "the new owner", second, record.ID, claim, mine.ID, d.ID)
+		w.Must(200, moving(claim, second.Session, moveTo("withdrawn")))
+		w.Must(204, made("DELETE", "/api/documents/"+mine.ID, second.Session, nil))
+
+		// To the seller, back to the issuer, and to oneself.
+		w.Transfer(record.ID, second, seller)
+		equal(t, "roles of a seller who owns", w.rolesOn(record.ID, seller), []string{"owner", "seller"})
+		w.Transfer(record.ID, seller, maker)
+		equal(t, "roles of the maker again", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
+		equal(t, "roles of the seller again", w.rolesOn(record.ID, seller), []string{"seller"})
+		w.Transfer(record.ID, maker, maker)
+		equal(t, "roles after a gift to oneself", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
+		equal(t, "owners", w.Count(`SELECT count(*) FROM access WHERE kind = 1 AND roles % 2 = 1`), 1)
+
+		var transfers []string
+		for _, e := range slices.Backward(w.history(record.ID, maker.Session)[:len(w.history(record.ID, maker.Session))-history]) {
+			if name, ok := strings.CutPrefix(e.Action, "transfer."); ok {
+				transfers = append(transfers, e.Actor+" "+name)
+			}
+		}
+		equal(t, "the history", transfers, []string{"Mara offered", "Finn accepted", "Finn offered", "Sofia accepted", "Sofia offered", "Sami accepted", "Sami offered", "Mara accepted", "Mara offered", "Mara accepted"})
+	}, busy)
+}
+
+// seesAll checks that a person's lists and single reads have the same records.
+func (w *world) seesAll(t *testing.T, what string, p servertest.Person, record, claim string, documents ...string) {
+	t.Helper()
+	equal(t, what+": warranties", ids(t, w.Get("/api/v1/warranties", p.Session)), []string{record})
+	equal(t, what+": claims", ids(t, w.Get("/api/v1/claims?warranty_id="+record, p.Session)), []string{claim})
+	equal(t, what+": documents", ids(t, w.Get("/api/v1/documents?warranty_id="+record, p.Session)), newest(documents...))
+	for _, path := range []string{"/api/v1/warranties/" + record, "/api/v1/claims/" + claim, "/api/v1/documents/" + documents[0], "/api/documents/" + documents[0] + "/file", "/api/warranties/" + record + "/history"} {
+		want(t, what+": "+path, w.Get(path, p.Session), 200, "")
+	}
+}
+
+// seesNothing checks that a person without a role can read and change nothing.
+func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest.Record, claim string, documents ...string) {
+	t.Helper()
+	for _, list := range []string{"warranties", "claims", "documents", "claims?warranty_id=" + record.ID, "documents?warranty_id=" + record.ID} {
+		equal(t, list+" without a role", ids(t, w.Get("/api/v1/"+list, p.Session)), []string{})
+	}
+	requests := []request{
+		made("GET", "/api/v1/warranties/"+record.ID, p.Session, nil), made("GET", "/api/v1/claims/"+claim, p.Session, nil), made("GET", "/api/warranties/"+record.ID+"/history", p.Session, nil),
+		made("PUT", "/api/v1/warranties/"+record.ID, p.Session, fields{"status": "void"}), made("DELETE", "/api/v1/warranties/"+record.ID, p.Session, nil),
+		offering(record.ID, p.Session, p.Email), made("DELETE", "/api/warranties/"+record.ID+"/transfer", p.Session, nil),
+		made("POST", "/api/claims", p.Session, claimOn(record.ID)), moving(claim, p.Session, moveTo("withdrawn")), uploading(p.Session, document(record.ID, "a.pdf", pdf)...),
+	}
+	for _, d := range documents {
+		requests = append(requests, made("GET", "/api/v1/documents/"+d, p.Session, nil), made("GET", "/api/documents/"+d+"/file", p.Session, nil), made("DELETE", "/api/documents/"+d, p.Session, nil))
+	}
+	w.Unchanged(t, "attempts without a role", func() {
+		for _, r := range requests {
+			refused(t, r.Method+" "+r.Path+" without a role", w.Do(r), warranty.NotFound)
+		}
+	})
+}
+
+// TestPeopleOffersEnd ends offers in every way; their codes are then invalid.
+func TestPeopleOffersEnd(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner, recipient := w.Person("Olga"), w.Person("Hedi")
+		dead := func(what, code string) {
+			t.Helper()
+			w.Unchanged(t, what, func() {
+				a := w.Do(accepting(recipient.Session, code))
+				refused(t, what, a, warranty.ValidationFailed)
+				equal(t, what, wrongFields(t, a), []string{"code invalid_code"})
+			})
+		}
+		record := w.Warranty(owner.Session, nil)
+		cancelled := made("DELETE", "/api/warranties/"+record.ID+"/transfer", owner.Session, nil)
+		refused(t, "cancelling without an offer", w.Do(cancelled), warranty.NotFound)
+
+		older := w.offer(record.ID, owner, recipient.Email)
+		newer := w.offer(record.ID, owner, "else@people.example")
+		dead("the older of two offers", older)
+		w.Must(204, cancelled)
+		dead("an offer that was called off", newer)
+		refused(t, "calling off twice", w.Do(cancelled), warranty.NotFound)
+
+		deleted := w.Warranty(owner.Session, nil)
+		code := w.offer(deleted.ID, owner, recipient.Email)
+		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, owner.Session, nil))
+		dead("an offer of a deleted record", code)
+		refused(t, "a new offer of a deleted record", w.Do(offering(deleted.ID, owner.Session, recipient.Email)), warranty.NotFound)
+
+		void := w.Warranty(owner.Session, nil)
+		w.Must(200, made("PUT", "/api/v1/warranties/"+void.ID, owner.Session, fields{"status": "void"}))
+		w.Transfer(void.ID, owner, recipient) // void warranties can be transferred
+
+		inTime, tooLate := w.Warranty(owner.Session, nil), w.Warranty(owner.Session, nil)
+		began := clock.Now()
+		good, late := w.offer(inTime.ID, owner, recipient.Email), w.offer(tooLate.ID, owner, recipient.Email)
+		clock.Set(began.Add(7*24*time.Hour - time.Microsecond))
+		w.signInAgain(&owner, &recipient)
+		w.Must(200, accepting(recipient.Session, good))
+		clock.Set(began.Add(7 * 24 * time.Hour))
+		dead("an offer of 7 days ago", late)
+		refused(t, "calling off an offer that has ended", w.Send("DELETE", "/api/warranties/"+tooLate.ID+"/transfer", owner.Session, nil), warranty.NotFound)
+		w.Transfer(tooLate.ID, owner, recipient)
+
+		for what, c := range map[string]struct {
+			request request
+			wrong   string
+		}{
+			"no address":       {made("POST", "/api/warranties/"+record.ID+"/transfer", owner.Session, fields{}), "email required"},
+			"a bad address":    {offering(record.ID, owner.Session, "nobody"), "email invalid_email"},
+			"two addresses":    {offering(record.ID, owner.Session, "a@b.example,c@d.example"), "email invalid_email"},
+			"a line break":     {offering(record.ID, owner.Session, "a@b.example\r\nBcc: c@d.example"), "email invalid_email"},
+			"an unknown field": {made("POST", "/api/warranties/"+record.ID+"/transfer", owner.Session, fields{"email": "a@b.example", "code": "x"}), "code unknown_field"},
+			"no code":          {made("POST", "/api/transfers/accept", owner.Session, fields{}), "code required"},
+			"an empty code":    {accepting(owner.Session, " "), "code required"},
+			"a long code":      {accepting(owner.Session, strings.Repeat("0", 101)), "code too_long"},
+			"a new owner":      {made("POST", "/api/transfers/accept", owner.Session, fields{"code": "0", "user_id": recipient.ID}), "user_id unknown_field"},
+		} {
+			w.Unchanged(t, what, func() {
+				a := w.Do(c.request)
+				refused(t, what, a, warranty.ValidationFailed)
+				equal(t, what, wrongFields(t, a), []string{c.wrong})
+			})
+		}
+	}, busy)
+}
+
+// signInAgain signs people in whose sessions expired when the clock moved.
+func (w *world) signInAgain(people ...*servertest.Person) {
+	w.T.Helper()
+	for _, p := range people {
+		var session struct {
+			AccessToken string `json:"access_token"`
+		}
+		w.Must(201, made("POST", "/api/auth/sessions", "", fields{"email": p.Email, "password": p.Password})).Into(w.T, &session)
+		p.Session = session.AccessToken
+	}
+}
+
+// TestPeopleAcceptAnOfferOnce uses one code many times concurrently.
+func TestPeopleAcceptAnOfferOnce(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		owner := w.Person("Olga")
+		heirs := []servertest.Person{w.Person("Hedi"), w.Person("Hugo"), w.Person("Hanna"), owner}
+		for range 6 {
+			record := w.Warranty(owner.Session, nil)
+			code := w.offer(record.ID, owner, "new@people.example")
+			events := w.Count(`SELECT count(*) FROM history`)
+			count, answers := servertest.Flood(t, worlds, 32, func(i int) request { return accepting(heirs[i/2%4].Session, code) })
+			equal(t, "32 concurrent acceptances", count, map[string]int{"200": 1, "422 validation_failed": 31})
+			for i, a := range answers {
+				if a.Status == 200 {
+					roles := w.rolesOn(record.ID, heirs[i/2%4])
+					if !slices.Contains(roles, "owner") {
+						t.Errorf("the new owner has the roles %v", roles)
+					}
+				}
+			}
+			equal(t, "events", w.Count(`SELECT count(*) FROM history`), events+1)
+			w.hasOneOwner(t, record.ID)
+		}
+	}, busy)
+}
+
+// hasOneOwner checks in the database that a record has one owner.
+func (w *world) hasOneOwner(t *testing.T, id string) {
+	t.Helper()
+	owners := 0
+	for _, row := range w.Rows(`SELECT roles FROM access WHERE kind = 1 AND item_id = ` + w.IDLiteral(id)) {
+		if row == "1" || row == "3" || row == "5" || row == "7" {
+			owners++
+		}
+	}
+	equal(t, "owners of "+id, owners, 1)
+}
+
+// TestPeopleAcceptWhileTheOfferEnds accepts an offer while it is cancelled or replaced,
+// or its record deleted: only one of the two succeeds.
+func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		owner, recipient := w.Person("Olga"), w.Person("Hedi")
+		for what, c := range map[string]struct {
+			end     func(id string) request
+			allowed []string // the possible statuses of both
+		}{
+			// The former owner is still the issuer, who may delete but not cancel the transfer.
+			"cancelled": {func(id string) request { return made("DELETE", "/api/warranties/"+id+"/transfer", owner.Session, nil) }, []string{"200 403", "422 204"}},
+			"replaced":  {func(id string) request { return offering(id, owner.Session, "x@people.example") }, []string{"200 403", "422 201"}},
+			"deleted":   {func(id string) request { return made("DELETE", "/api/v1/warranties/"+id, owner.Session, nil) }, []string{"200 204", "422 204"}},
+		} {
+			for range 12 {
+				record := w.Warranty(owner.Session, nil)
+				code := w.offer(record.ID, owner, recipient.Email)
+				_, answers := servertest.Flood(t, worlds, 2, func(i int) request {
+					if i == 0 {
+						return accepting(recipient.Session, code)
+					}
+					return c.end(record.ID)
+				})
+				heard := strings.Fields(outcome(answers[0]))[0] + " " + strings.Fields(outcome(answers[1]))[0]
+				if !slices.Contains(c.allowed, heard) {
+					t.Errorf("accepted and %s at once: %s and %s", what, outcome(answers[0]), outcome(answers[1]))
+				}
+				wanted := []string(nil)
+				if answers[0].Status == 200 && what != "deleted" {
+					wanted = []string{"owner"}
+				}
+				equal(t, "accepted and "+what+" at once: roles of the recipient", w.rolesOn(record.ID, recipient), wanted)
+				if what != "deleted" {
+					w.hasOneOwner(t, record.ID)
+				}
+			}
+		}
+	}, busy)
+}
+
+// TestPeopleOffersAreThrottled checks the limit of offers, each of which sends an email
+// to an address of the sender's choice.
+func TestPeopleOffersAreThrottled(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		owner, other := w.Verified("Olga"), w.Verified("Otto")
+		record, others := w.Warranty(owner.Session, nil), w.Warranty(other.Session, nil)
+		mails := w.Count(`SELECT count(*) FROM mails`)
+		for range 3 {
+			w.Must(201, offering(record.ID, owner.Session, "new@people.example"))
+		}
+		w.Unchanged(t, "one offer too many", func() {
+			a := w.Do(offering(record.ID, owner.Session, "new@people.example"))
+			refused(t, "one offer too many", a, warranty.RateLimited)
+			if wait := number(t, a.Header, "Retry-After"); wait < 1 || wait > 60 {
+				t.Errorf("Retry-After is %d", wait)
+			}
+		})
+		equal(t, "mails", w.Count(`SELECT count(*) FROM mails`), mails+3)
+		w.Must(201, offering(others.ID, other.Session, "new@people.example"))
+		clock.Set(clock.Now().Add(61 * time.Second))
+		w.Must(201, offering(record.ID, owner.Session, "new@people.example"))
+	}, busy, func(s *server.Server) { s.SignInRate = 3 })
+}

@@ -1,0 +1,375 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/csv"
+	"fmt"
+	"mime/multipart"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/warranty"
+)
+
+// uploadSheet sends the import form. pairs are names and values; the value of "file" is sent as a file.
+func uploadSheet(b *browser, pairs ...string) page {
+	b.T.Helper()
+	return sheetFrom(b, "same-origin", pairs...)
+}
+
+func sheetFrom(b *browser, site string, pairs ...string) page {
+	b.T.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for i := 0; i < len(pairs); i += 2 {
+		part, err := form.CreateFormField(pairs[i])
+		if pairs[i] == "file" {
+			part, err = form.CreateFormFile("file", "items.csv")
+		}
+		if err == nil {
+			_, err = part.Write([]byte(pairs[i+1]))
+		}
+		if err != nil {
+			b.T.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		b.T.Fatal(err)
+	}
+	return b.SendBody("POST", "/warranties/import", form.FormDataContentType(), &body, "Sec-Fetch-Site", site)
+}
+
+// confirm presses a button on the preview.
+func confirm(b *browser, p page, do string, pairs ...string) page {
+	b.T.Helper()
+	return uploadSheet(b, append([]string{"kept", p.Value("kept"), "shown", p.Value("shown"), "do", do}, pairs...)...)
+}
+
+// stats returns the figures of a page by label.
+func stats(p page) map[string]string {
+	stats, label := map[string]string{}, ""
+	for n := range p.Node.Descendants() {
+		switch {
+		case attr(n.Parent, "class") != "stat":
+		case n.Data == "dt":
+			label = textOf(n)
+		case n.Data == "dd":
+			stats[label] = textOf(n)
+		}
+	}
+	return stats
+}
+
+const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,2027-12-31,Kitchen\r\n=1+1,2026-01-01,2025-01-01,\r\n<b>Pan</b>,1 Mar 2026,9999-12-31,'-x\r\n"
+
+// TestWebImport previews a sheet, imports it once, and downloads the invalid rows.
+func TestWebImport(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	b.Get("/warranties/import").Says(t, "the form", 200, "Up to 5,000 rows and 1 MiB", "/warranties/import/template.csv")
+	var preview page
+	w.Unchanged(t, "a preview", func() { preview = uploadSheet(b, "file", threeRows) })
+	preview.Says(t, "the preview", 200,
+		"Nothing is saved yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "Lifetime",
+		">-x<", "Line 3", "End date: Must be on or after", "Encoding: utf-8.", "Choose a date order")
+	preview.Hides(t, "the preview", "<b>Pan")
+	equal(t, "figures", stats(preview), map[string]string{"To create": "2", "Already imported": "0", "Rows with errors": "1"})
+
+	var refused page
+	w.Unchanged(t, "the refused rows", func() { refused = confirm(b, preview, "refused") })
+	equal(t, "the refused rows", refused.Body, "Product,Start date,End date,Category,svc_line,svc_error\n'=1+1,2026-01-01,2025-01-01,,3,end_date: Must be on or after the start date.\n")
+	equal(t, "Content-Disposition", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
+
+	stored := confirm(b, preview, "import")
+	stored.Says(t, "the import", 200, "Line 3")
+	equal(t, "figures", stats(stored), map[string]string{"Created": "2", "Already imported": "0", "Failed": "1"})
+	w.Unchanged(t, "the same form again", func() {
+		equal(t, "figures", stats(confirm(b, preview, "import")), map[string]string{"Created": "0", "Already imported": "2", "Failed": "1"})
+	})
+	equal(t, "the refused rows afterwards", confirm(b, stored, "refused").Body, refused.Body)
+	list := b.Get("/warranties")
+	list.Says(t, "the list", 200, "Kettle", "&lt;b&gt;Pan&lt;/b&gt;")
+	equal(t, "records", w.Records(), 2)
+}
+
+// TestWebImportIsThatOfTheCommandLine recognizes rows that svc imported, because both derive the same
+// idempotency key from a row.
+func TestWebImportIsThatOfTheCommandLine(t *testing.T) {
+	w := webWorld(t)
+	p := w.Person("Nora")
+	b := w.SignedIn(t, p)
+	const text = "name;purchase date;warranty\nKettle;01.03.2026;2 years\nPot;01.03.2026;2 years\n"
+	rows, err := sheet.Open(strings.NewReader(text), sheet.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := rows.Next()
+	if err != nil || row.Err != nil {
+		t.Fatal(err, row.Err)
+	}
+	made := w.Do(request{Method: "POST", Path: "/api/v1/warranties", Secret: p.Session, Body: fields{"product_name": "Kettle", "start_date": "2026-03-01", "end_date": "2028-02-29"},
+		Header: map[string]string{"Idempotency-Key": *row.Input.IdempotencyKey}})
+	equal(t, "the create", made.Status, 201)
+	got := confirm(b, uploadSheet(b, "sheet", text), "import")
+	equal(t, "figures", stats(got), map[string]string{"Created": "1", "Already imported": "1", "Failed": "0"})
+}
+
+// TestWebImportChoices imports a sheet whose columns and date order must be chosen.
+func TestWebImportChoices(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	missing := uploadSheet(b, "sheet", "What,Bought,Until\nKettle,03/04/2026,2027-12-31\n")
+	missing.Says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Detected: Bought", "Kettle,03/04/2026")
+	choice := []string{"kept", missing.Value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
+	unclear := uploadSheet(b, choice...)
+	unclear.Says(t, "an unclear day", 200, "The order of day and month is ambiguous")
+	equal(t, "figures", stats(unclear), map[string]string{"To create": "0", "Already imported": "0", "Rows with errors": "1"})
+	choice = append(choice, "date_order", "dmy")
+	clear := uploadSheet(b, choice...)
+	clear.Says(t, "a clear day", 200, "3 Apr 2026")
+	w.Unchanged(t, "importing what was not shown", func() {
+		confirm(b, clear, "import", append(slices.Clone(choice[2:len(choice)-1]), "mdy")...).Says(t, "a changed choice", 200, "You changed the import settings", "4 Mar 2026")
+	})
+	confirm(b, clear, "import", choice[2:]...).Says(t, "the import", 200)
+	equal(t, "records", w.Records(), 1)
+	left := uploadSheet(b, "sheet", "name,category,start_date,end_date\nKettle,Kitchen,2026-01-01,2027-01-01\n", "column_category", "=")
+	left.Says(t, "a column left out", 200, "Not used")
+	left.Hides(t, "a column left out", `<span class="t2">Kitchen`)
+}
+
+// TestWebImportRefusals sends invalid sheets: each gets an error and nothing is stored.
+func TestWebImportRefusals(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	head := "product_name,start_date,end_date\n"
+	many := head + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5001)
+	kept := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+	w.Unchanged(t, "invalid sheets", func() {
+		for name, test := range map[string]struct {
+			status int
+			says   string
+			pairs  []string
+		}{
+			"nothing":        {422, "The file is empty", nil},
+			"no rows":        {422, "The file has no rows", []string{"sheet", head}},
+			"a workbook":     {422, "This is an Excel workbook", []string{"file", "PK\x03\x04rest"}},
+			"an open quote":  {422, "is not valid CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"too much":       {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
+			"far too much":   {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
+			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
+			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
+			"nothing good":   {200, "Rows with errors", []string{"sheet", head + "\xff,soon,\n"}},
+			"bad rows alone": {200, "Failed", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"kept too much":  {413, "larger than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
+		} {
+			uploadSheet(b, test.pairs...).Says(t, name, test.status, test.says)
+		}
+		b.Post("/warranties/import", "sheet", head).Says(t, "another kind of form", 400, "could not be read")
+		sheetFrom(b, "cross-site", "sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").Says(t, "a form of another site", 403, "sent from another site")
+		uploadSheet(w.Browser(t), "sheet", threeRows, "do", "import", "shown", "date_order=&duplicates=false&encoding=").Leads(t, "a form without a session", "/sign-in?done=signed_out&next=%2Fwarranties%2Fimport")
+	})
+	equal(t, "the log", strings.Contains(w.Log.String(), `"level":"ERROR"`), false)
+}
+
+// TestWebImportThatEndsEarly stops an import half-way: the page shows how many rows were created, and
+// sending the form again imports the rest.
+func TestWebImportThatEndsEarly(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	var text strings.Builder
+	text.WriteString("product_name,start_date,end_date\n")
+	for i := range 10 {
+		fmt.Fprintf(&text, "Kettle %d,2026-01-01,2027-01-01\n", i)
+	}
+	preview := uploadSheet(b, "sheet", text.String())
+	w.Exec(`CREATE TRIGGER full BEFORE INSERT ON warranties WHEN (SELECT count(*) FROM warranties) >= 4 BEGIN SELECT RAISE(ABORT, 'full'); END`)
+	early := confirm(b, preview, "import")
+	early.Says(t, "an import that stops early", 500, "stopped early", "Import again")
+	equal(t, "created", stats(early)["Created"], "4")
+	w.Exec(`DROP TRIGGER full`)
+	equal(t, "figures", stats(confirm(b, early, "import")), map[string]string{"Created": "6", "Already imported": "4", "Failed": "0"})
+	equal(t, "records", w.Records(), 10)
+}
+
+// TestWebSamples imports the samples that are offered to new users.
+func TestWebSamples(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	for _, path := range []string{"/", "/warranties"} {
+		b.Get(path).Says(t, path, 200, "Add your first warranty", `href="/warranties/import"`, `href="/warranties/import/samples"`)
+	}
+	b.Get("/warranties?q=kettle").Hides(t, "a search", "Load samples")
+	var preview page
+	w.Unchanged(t, "looking at samples", func() { preview = b.Get("/warranties/import/samples") })
+	equal(t, "figures", stats(preview), map[string]string{"To create": "4", "Already imported": "0", "Rows with errors": "0"})
+	template := b.Get("/warranties/import/template.csv")
+	equal(t, "the template", base64.StdEncoding.EncodeToString([]byte(template.Body)), preview.Value("kept"))
+	confirm(b, preview, "import").Says(t, "the import", 200)
+	for _, path := range []string{"/", "/warranties"} {
+		b.Get(path).Hides(t, path, "Load samples")
+	}
+	for _, status := range []string{"active", "ending", "expired"} {
+		b.Get("/warranties?status="+status).Says(t, status, 200, "Sample: ")
+	}
+}
+
+// TestWebExport checks the filters, columns and access of the export.
+func TestWebExport(t *testing.T) {
+	w := webWorld(t)
+	w.Warranty(w.Person("Mallory").Session, fields{"product_name": "Stranger's"})
+	b := w.SignedIn(t, w.Person("Nora"))
+	text := "product_name,category,start_date,end_date\n"
+	for i := range 250 {
+		text += fmt.Sprintf("=Kettle %d,%s\n", i, []string{"Kitchen,2019-01-01,2020-01-01", "Garden,2019-01-01,9999-12-31"}[i%2])
+	}
+	confirm(b, uploadSheet(b, "file", text), "import").Says(t, "the import", 200)
+	got := b.Get("/warranties/export.csv")
+	equal(t, "the type", got.Header.Get("Content-Type"), "text/csv; charset=utf-8")
+	if d := got.Header.Get("Content-Disposition"); !strings.HasPrefix(d, `attachment; filename="warranties-20`) || !strings.HasSuffix(d, `.csv"`) {
+		t.Errorf("Content-Disposition is %s", d)
+	}
+	rows := cells(t, got.Body)
+	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at")
+	equal(t, "the rows", len(rows), 251)
+	equal(t, "the newest", rows[1][2], "'=Kettle 249")
+	equal(t, "the oldest", rows[250][2], "'=Kettle 0")
+	for query, want := range map[string]int{"category=garden": 125, "status=expired": 125, "status=ending": 0, "q=kettle+24": 11, "status=nonsense": 250, "page=2": 250} {
+		equal(t, query, len(cells(t, b.Get("/warranties/export.csv?"+query).Body)), want+1)
+	}
+	b.Get("/warranties/export.csv?q="+strings.Repeat("x", 201)).Says(t, "too long a search", 422)
+	w.Browser(t).Get("/warranties/export.csv").Leads(t, "an export without a session", "/sign-in?next=%2Fwarranties%2Fexport.csv")
+}
+
+func cells(t interface{ Fatal(...any) }, text string) [][]string {
+	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestWebRoundTrip exports random records and imports them into another account: the records are the
+// same, and none is imported twice. Only \r\n may become \n, because CSV does not distinguish them.
+func TestWebRoundTrip(t *testing.T) {
+	w := webWorld(t, busy)
+	from, to := w.Person("Nora"), w.Person("Olga")
+	source, target := w.SignedIn(t, from), w.SignedIn(t, to)
+	who, err := w.Service.Authenticate(t.Context(), from.Session, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringOfN(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@,;\" aé＝<&0001-")), rapid.Rune().Filter(unicode.IsGraphic)), 0, 60, -1)
+		for range rapid.IntRange(1, 3).Draw(t, "records") {
+			start := warranty.NewDate(2020, 1, 1) + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "start"))
+			in := warranty.CreateWarranty{ProductName: word.Draw(t, "product"), SerialNumber: word.Draw(t, "serial"), Category: word.Draw(t, "category"), Supplier: word.Draw(t, "supplier"),
+				SellerName: word.Draw(t, "seller"), Description: word.Draw(t, "first line") + "\n" + word.Draw(t, "second line"), StartDate: start, EndDate: start + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "length"))}
+			if rapid.Bool().Draw(t, "numbered") {
+				in.ExternalID = w.Service.NewID().String()
+			}
+			if strings.TrimSpace(in.ProductName) == "" {
+				in.ProductName = "'"
+			}
+			// Two records with the same serial number and product count as one on import.
+			in.ProductName += " " + w.Service.NewID().String()
+			made, err := w.Service.CreateWarranty(t.Context(), who, in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			status := rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t, "status")
+			if _, err := w.Service.UpdateWarranty(t.Context(), who, warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sheet := source.Get("/warranties/export.csv").Body
+		preview := uploadSheet(target, "file", sheet)
+		if !strings.Contains(preview.Body, "Imported records get new reference numbers.") {
+			t.Fatal("the preview does not mention the new reference numbers")
+		}
+		confirm(target, preview, "import")
+		if got, want := own(t, target.Get("/warranties/export.csv").Body), own(t, sheet); got != want {
+			missing := func(from, in string) (lines []string) {
+				for _, line := range strings.Split(from, "\n") {
+					if !strings.Contains(in, line) {
+						lines = append(lines, line)
+					}
+				}
+				return lines
+			}
+			t.Fatalf("%s became %s", missing(want, got), missing(got, want))
+		}
+	})
+}
+
+// own returns the columns of an export that an import keeps, as sorted lines.
+func own(t *rapid.T, text string) string {
+	var lines []string
+	for _, row := range cells(t, text) {
+		lines = append(lines, strings.ReplaceAll(fmt.Sprintf("%q", row[2:13]), `\r\n`, `\n`))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// TestWebImportOfWhatIsThere imports a sheet again: rows that look already imported are counted, and
+// imported only if the user chooses so. Finding A7.
+func TestWebImportOfWhatIsThere(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	const text = "name,start_date,end_date,serial_number,external_id\nKettle,2026-01-01,2027-01-01,,\nPan,2026-01-01,2027-01-01,S-1,\nPot,2026-01-01,2027-01-01,,X-1\n"
+	confirm(b, uploadSheet(b, "sheet", text), "import").Says(t, "the import", 200)
+	again := uploadSheet(b, "sheet", text)
+	equal(t, "figures", stats(again), map[string]string{"To create": "0", "Already imported": "3", "Rows with errors": "0"})
+	again.Says(t, "the same again", 200, "Matched only by product, dates and supplier: 1.")
+	again.Hides(t, "the same again", `value="import"`)
+	all := uploadSheet(b, "sheet", text, "duplicates", "true")
+	equal(t, "figures", stats(all), map[string]string{"To create": "2", "Already imported": "1", "Rows with errors": "0"})
+	confirm(b, all, "import").Says(t, "without the choice", 200, "You changed the import settings")
+	equal(t, "figures", stats(confirm(b, all, "import", "duplicates", "true")), map[string]string{"Created": "2", "Already imported": "1", "Failed": "0"})
+	equal(t, "records", w.Records(), 5)
+}
+
+// TestWebImportSkipsAndEncodings skips and counts rows without a warranty, and shows the detected
+// encoding, which can be changed. Finding A4.
+func TestWebImportSkipsAndEncodings(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	const text = "HB.name,HB.purchase_date,HB.warranty_expires,HB.manufacturer\nK\xfchler,2026-01-01,2027-01-01,Bosch\nHose,2026-01-01,,\n"
+	preview := uploadSheet(b, "file", text)
+	equal(t, "figures", stats(preview), map[string]string{"To create": "1", "Already imported": "0", "Skipped": "1", "Rows with errors": "0"})
+	preview.Says(t, "the preview", 200, "Kühler", "Brand: Bosch", "Encoding: windows-1252.", "1 skipped: no warranty in the row.", "an export from Homebox")
+	uploadSheet(b, "kept", preview.Value("kept"), "encoding", "utf-8").Says(t, "another encoding", 200, "not valid UTF-8")
+}
+
+// TestWebExternalID creates, shows and changes an external id, and refuses a duplicate. Finding A7.
+func TestWebExternalID(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	form := []string{"product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "order-1"}
+	made := b.Post("/warranties", form...)
+	record := made.Header.Get("Location")
+	b.Get(record).Says(t, "the record", 200, "External ID", "order-1")
+	b.Post("/warranties", form...).Says(t, "a second one", 422, "Another warranty that you issued has this external id", `value="order-1"`)
+	edit := strings.Split(record, "?")[0]
+	b.Get(edit+"/edit").Says(t, "the form of a change", 200, `name="external_id"`, `value="order-1"`)
+	b.Post(edit, "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01", "external_id", "")
+	b.Get(edit).Says(t, "the history", 200, "External ID: changed")
+}
+
+// TestWebImportIsOneForm imports many statuses: the rate limit counts the import as one form.
+func TestWebImportIsOneForm(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Person("Nora"))
+	text := "reference_number,verify_url,product_name,start_date,end_date,status\n"
+	for i := range 130 {
+		text += fmt.Sprintf("WR-1,x,Kettle %d,2026-01-01,2027-01-01,void\n", i)
+	}
+	equal(t, "figures", stats(confirm(b, uploadSheet(b, "sheet", text), "import")), map[string]string{"Created": "130", "Already imported": "0", "Failed": "0"})
+}

@@ -1,0 +1,212 @@
+package web_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+// endSession signs out and keeps the cookie, as if another tab had signed out.
+func endSession(b *browser) {
+	b.T.Helper()
+	cookie := b.Cookie
+	b.Post("/sign-out").Leads(b.T, "sign-out", "/sign-in")
+	b.Cookie = cookie
+}
+
+// signInFrom sends the sign-in form of a page, with its hidden fields.
+func signInFrom(b *browser, p page, email, password string) page {
+	b.T.Helper()
+	values := url.Values{"email": {email}, "password": {password}}
+	for n := range p.Node.Descendants() {
+		if n.Data == "input" && attr(n, "type") == "hidden" {
+			values.Add(attr(n, "name"), attr(n, "value"))
+		}
+	}
+	return b.Send("POST", "/sign-in", values, "Sec-Fetch-Site", "same-origin")
+}
+
+// TestWebFormOutlivesItsSession sends each resumable form after the session ended: nothing is changed,
+// and the filled form is shown again after sign-in. Finding A6.
+func TestWebFormOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.Claim(olga.Session, record.ID)
+	odd := `Kettle "<b>" & Söhne`
+	for path, sent := range map[string][]string{
+		"/warranties":                  {"product_name", odd, "start_date", "2026-01-02", "end_date", "2028-01-01", "category", "Kitchen", "description", "two\r\nlines"},
+		"/warranties/" + record.ID:     {"product_name", odd, "start_date", "2026-01-02", "end_date", "2028-01-01"},
+		"/claims":                      {"warranty_id", record.ID, "type", "refund", "description", odd, "incident_date", "2026-01-02"},
+		"/claims/" + claim + "/status": {"status", "withdrawn", "reason", odd},
+		"/settings/profile":            {"name", odd, "mail_claims", "true"},
+		"/settings/api/tokens":         {"name", odd, "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
+		"/transfers/accept":            {"code", "AAAA-BBBB"},
+	} {
+		sent = append(sent, "account", olga.ID)
+		b := w.SignedIn(t, olga)
+		endSession(b)
+		var asked, wrong page
+		w.Unchanged(t, path, func() { asked = b.Post(path, sent...) })
+		asked.Says(t, path, http.StatusUnauthorized, "You were signed out.", `action="/sign-in"`)
+		wrong = signInFrom(b, asked, olga.Email, "not the password at all")
+		wrong.Says(t, path+" with a wrong password", 422, `action="/sign-in"`)
+		again := signInFrom(b, wrong, olga.Email, olga.Password)
+		again.Says(t, path+" after sign-in", 200, "You were signed out. Check the form and send it again.")
+		for i := 0; i < len(sent); i += 2 { // also the account, in case the session ends again
+			if !holds(again, sent[i], sent[i+1]) {
+				t.Errorf("%s: the field %s was lost: %s", path, sent[i], again.Main())
+			}
+		}
+		if b.Cookie == "" || strings.Contains(again.Body, "kept_action") {
+			t.Errorf("%s: not signed in, or the kept form is still there", path)
+		}
+	}
+	equal(t, "the claim", w.ClaimStatus(claim, olga.Session), "submitted")
+}
+
+// TestWebFormIsShownToItsAuthorAlone signs in as another user after a form was sent: that user does
+// not see the form.
+func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {
+	w := webWorld(t)
+	olga, mallory := w.Verified("Olga"), w.Verified("Mallory")
+	sent := []string{"product_name", "Surprise", "start_date", "2026-01-02", "end_date", "2028-01-01"}
+	if form := w.SignedIn(t, olga).Get("/warranties/new"); !holds(form, "account", olga.ID) {
+		t.Fatalf("the form has no account: %s", form.Main())
+	}
+	for _, account := range [][]string{{"account", olga.ID}, {"account", ""}, nil} {
+		b := w.SignedIn(t, olga)
+		endSession(b)
+		asked := b.Post("/warranties", append(account, sent...)...)
+		got := signInFrom(b, asked, mallory.Email, mallory.Password)
+		got.Says(t, "Mallory", http.StatusSeeOther)
+		if got.Location != "/warranties" || strings.Contains(got.Body, "Surprise") {
+			t.Errorf("%v: Mallory sees %v %s", account, got.Header, got.Body)
+		}
+	}
+}
+
+// TestWebFormOfAnotherAccountIsRefused switches accounts while a form is open in another tab: the form
+// must not change the new account.
+func TestWebFormOfAnotherAccountIsRefused(t *testing.T) {
+	w := webWorld(t)
+	olga, ben := w.Verified("Olga"), w.Verified("Ben")
+	b := w.SignedIn(t, ben)
+	for path, sent := range map[string][]string{
+		"/warranties":          {"product_name", "Kettle", "start_date", "2026-01-02", "end_date", "2028-01-01"},
+		"/settings/profile":    {"name", "Olga's new name"},
+		"/settings/api/tokens": {"name", "hers", "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
+	} {
+		w.Unchanged(t, path, func() {
+			b.Post(path, append(sent, "account", olga.ID)...).Says(t, path, http.StatusPreconditionFailed, "You are signed in with another account", ben.Email)
+		})
+	}
+	sheet := "product_name,start_date,end_date\nKettle,2026-01-02,2028-01-01\n"
+	w.Unchanged(t, "an import", func() {
+		uploadSheet(b, "sheet", sheet, "do", "import", "account", olga.ID).Says(t, "an import", http.StatusPreconditionFailed, "another account")
+	})
+	b.Post("/settings/profile", "name", "Ben again", "account", ben.ID).Says(t, "his own form", http.StatusSeeOther)
+}
+
+// holds reports whether a field of any type has a value.
+func holds(p page, name, value string) bool {
+	value = strings.ReplaceAll(value, "\r\n", "\n")
+	for n := range p.Node.Descendants() {
+		if attr(n, "name") != name {
+			continue
+		}
+		switch {
+		case attr(n, "type") == "checkbox" || attr(n, "type") == "radio":
+			for _, a := range n.Attr {
+				if a.Key == "checked" && attr(n, "value") == value {
+					return true
+				}
+			}
+		case n.Data == "select":
+			for option := range n.Descendants() {
+				for _, a := range option.Attr {
+					if a.Key == "selected" && attr(option, "value") == value {
+						return true
+					}
+				}
+			}
+		case n.Data == "textarea" && strings.ReplaceAll(textOf(n), "\r\n", "\n") == value, n.Data != "textarea" && attr(n, "value") == value:
+			return true
+		}
+	}
+	return false
+}
+
+// TestWebButtonOutlivesItsSession presses buttons after the session ended: sign-in leads back to their
+// page, and nothing is changed.
+func TestWebButtonOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	_, token := w.Token(olga)
+	for path, page := range map[string]string{
+		"/warranties/" + record.ID + "/delete":          "/warranties/" + record.ID,
+		"/warranties/" + record.ID + "/transfer":        "/warranties/" + record.ID,
+		"/warranties/" + record.ID + "/transfer/cancel": "/warranties/" + record.ID,
+		"/settings/api/tokens/" + token + "/revoke":     "/settings/api/tokens/" + token,
+		"/settings/profile/password":                    "/settings/profile",
+		"/settings/calendar/delete":                     "/settings/calendar",
+		"/documents":                                    "/documents/new",
+		"/sign-out":                                     "/",
+	} {
+		b := w.SignedIn(t, olga)
+		endSession(b)
+		w.Unchanged(t, path, func() {
+			got := b.Post(path, "email", "x@people.example", "current_password", "secret words here", "password", "more secret words")
+			got.Leads(t, path, "/sign-in?"+url.Values{"next": {page}, "done": {"signed_out"}}.Encode())
+			if strings.Contains(got.Body, "secret words") {
+				t.Errorf("%s: the response contains a password", path)
+			}
+		})
+		b.Get("/sign-in?done=signed_out").Says(t, path, 200, "You were signed out, and nothing was changed.")
+	}
+}
+
+// TestWebKeptFormIsNoWayIn signs in with kept forms of an attacker: none is performed, and none
+// redirects to another site.
+func TestWebKeptFormIsNoWayIn(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	for _, action := range []string{
+		"/warranties/" + record.ID + "/delete", "/warranties/" + record.ID, "/warranties", "/settings/profile/password", "/sign-in", "/sign-out",
+		"//evil.example/warranties", "https://evil.example/warranties", `/\evil.example`, "/nowhere", "", "/warranties/../documents", "/warranties/../settings/api/tokens",
+	} {
+		b := w.Browser(t)
+		got := b.Post("/sign-in", "email", olga.Email, "password", olga.Password, "kept_action", action,
+			"kept.status", "void", "kept.password", "a new password here", "next", "/claims")
+		if got.Status != 200 && (got.Status != 303 || !strings.HasPrefix(got.Location, "/") || strings.HasPrefix(got.Location, "//") || strings.Contains(got.Location, "\\")) {
+			t.Errorf("%q: got %d to %q", action, got.Status, got.Location)
+		}
+		equal(t, action, w.Get("/api/v1/warranties/"+record.ID, olga.Session).Status, 200)
+	}
+	var after struct {
+		Status string `json:"status"`
+	}
+	w.Get("/api/v1/warranties/"+record.ID, olga.Session).Into(t, &after)
+	if after.Status == "void" {
+		t.Error("a kept form was performed")
+	}
+	w.SignedIn(t, olga)
+}
+
+// TestWebClaimShowsAllItsDocuments opens a claim whose warranty has more newer documents and events than
+// a page of a list. Finding C4.
+func TestWebClaimShowsAllItsDocuments(t *testing.T) {
+	w := webWorld(t, busy)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.Claim(olga.Session, record.ID)
+	w.Upload(olga.Session, append(document(record.ID, "evidence-first.pdf", pdf), field("claim_id", claim))...)
+	for i := range 101 {
+		w.Upload(olga.Session, document(record.ID, fmt.Sprintf("other-%d.pdf", i), pdf)...)
+	}
+	w.SignedIn(t, olga).Get("/claims/"+claim).Says(t, "the claim", 200, "evidence-first.pdf", "filed a claim")
+}
