@@ -2,6 +2,7 @@ package describe
 
 import (
 	"errors"
+	"net/url"
 	"reflect"
 	"strings"
 	"time"
@@ -197,7 +198,27 @@ func sampleToken() warranty.Token {
 	return t
 }
 
-// sampleInputs returns a realistic input for each operation with a body.
+// sampleInput returns the sample input of an operation: the one in sampleInputs, or else
+// one with the examples in the struct tags.
+func sampleInput(s *api.Spec) (any, error) {
+	if in, ok := sampleInputs()[s.In]; ok {
+		return in, nil
+	}
+	values := url.Values{}
+	for _, p := range s.Params {
+		switch {
+		case p.In != api.Body || p.Example == "":
+		case p.Type.Kind() == reflect.Slice:
+			values[p.Name] = strings.Split(p.Example, ",")
+		default:
+			values.Set(p.Name, p.Example)
+		}
+	}
+	return s.DecodeForm(values)
+}
+
+// sampleInputs returns realistic inputs, for operations whose struct tags do not have
+// enough examples.
 func sampleInputs() map[reflect.Type]any {
 	w, supplier := sampleWarranty(""), "Brandt Home Appliances"
 	claim := sampleClaimOn(w)

@@ -27,7 +27,6 @@ func OpenAPI(publicURL, version string) ([]byte, error) {
 	b := &builder{
 		publicURL: publicURL,
 		samples:   sampleRecords(publicURL),
-		inputs:    sampleInputs(),
 		headers:   map[string]bool{},
 		problems:  map[string][]warranty.Code{},
 	}
@@ -69,7 +68,6 @@ type builder struct {
 	doc       document
 	publicURL string
 	samples   map[reflect.Type]any // by result type
-	inputs    map[reflect.Type]any // by input type
 	headers   map[string]bool      // headers in use
 	problems  map[string][]warranty.Code
 	wrong     []error

@@ -97,23 +97,21 @@ func credentialText(s *api.Spec) string {
 	return "Requires an integration token with any scope, or a session."
 }
 
-// bodyExample returns an example body: the sample input, or else the examples in the
-// struct tags.
+// bodyExample returns the body of the operation's sample input.
 func (b *builder) bodyExample(s *api.Spec) any {
-	if in, ok := b.inputs[s.In]; ok {
-		request, err := s.Request(in)
-		if err != nil {
-			b.fail(s.Name + ": " + err.Error())
-		}
-		return json.RawMessage(request.Body)
+	in, err := sampleInput(s)
+	if err != nil {
+		b.fail(s.Name + ": " + err.Error())
+		return nil
 	}
-	var object ordered[any]
-	for _, p := range s.Params {
-		if p.In == api.Body && p.Example != "" {
-			object.add(p.Name, typed(p.Type, p.Example))
-		}
+	request, err := s.Request(in)
+	if err != nil {
+		b.fail(s.Name + ": " + err.Error())
 	}
-	return object
+	if request.Body == nil {
+		return ordered[any]{}
+	}
+	return json.RawMessage(request.Body)
 }
 
 // success returns the success response.

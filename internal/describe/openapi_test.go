@@ -116,8 +116,10 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 		if !slices.Equal(codes, want) {
 			t.Errorf("%s: the codes are %v, want %v", s.Name, codes, want)
 		}
-		if s.HasBody() && inputs[s.In] == nil {
-			t.Errorf("%s: add an example of &%v{…} to sampleInputs in internal/describe/examples.go", s.Name, s.In)
+		for _, p := range s.Params {
+			if p.In == api.Body && p.Required && p.Example == "" && inputs[s.In] == nil {
+				t.Errorf("%s: add an example tag to %s of %v", s.Name, p.Name, s.In)
+			}
 		}
 		if s.Out.Kind() == reflect.Struct && s.Out.NumField() > 0 && !s.Paged() && samples[s.Out] == nil {
 			t.Errorf("%s: add an example of %v{…} to sampleRecords in internal/describe/examples.go", s.Name, s.Out)

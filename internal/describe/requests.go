@@ -114,7 +114,10 @@ func Examples() ([]Example, error) {
 
 // exampleOf returns an example without its response.
 func exampleOf(op *api.Spec) (Example, error) {
-	in := exampleInput(op)
+	in, err := exampleInput(op)
+	if err != nil {
+		return Example{}, err
+	}
 	r, err := op.Request(in)
 	if err != nil {
 		return Example{}, err
@@ -135,11 +138,13 @@ func exampleOf(op *api.Spec) (Example, error) {
 
 // exampleInput returns the operation's sample input, with sample path parameters and a
 // limit of 1 for lists.
-func exampleInput(op *api.Spec) any {
-	in := reflect.New(op.In)
-	if sample, ok := sampleInputs()[op.In]; ok {
-		in.Elem().Set(reflect.ValueOf(sample).Elem())
+func exampleInput(op *api.Spec) (any, error) {
+	sample, err := sampleInput(op)
+	if err != nil {
+		return nil, err
 	}
+	in := reflect.New(op.In)
+	in.Elem().Set(reflect.ValueOf(sample).Elem())
 	for _, p := range op.Params {
 		field := in.Elem().FieldByName(goName(op.In, p.Name))
 		switch {
@@ -151,7 +156,7 @@ func exampleInput(op *api.Spec) any {
 			field.SetInt(1)
 		}
 	}
-	return in.Interface()
+	return in.Interface(), nil
 }
 
 // sampleIDOf returns the sample ID for the operation's path.
