@@ -111,7 +111,12 @@ func roomy(s *api.Spec) any {
 }
 
 // manyLines lists the parameters that allow line breaks.
-var manyLines = []string{"description", "reason", "resolution_note"}
+var manyLines = []string{
+	"warranties.create description",
+	"claims.file description",
+	"claims.move reason",
+	"claims.move resolution_note",
+}
 
 // check runs the check that the service runs first.
 func check(in any) error {
