@@ -55,8 +55,10 @@ func refusals(t *testing.T, w *world) []refusal {
 
 	revoked, revokedID := w.Token(owner)
 	w.Must(204, made("DELETE", "/api/integration-tokens/"+revokedID, owner.Session, nil))
-	expired := w.NewToken(owner, fields{"name": "short", "scopes": []string{"warranties:read"}, "expires_at": w.Clock.Now().Add(time.Hour)}).Secret
-	spent := w.NewToken(owner, fields{"name": "slow", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 1}).Secret
+	expired := w.NewToken(owner, fields{"name": "short", "scopes": []string{"warranties:read"},
+		"expires_at": w.Clock.Now().Add(time.Hour)}).Secret
+	spent := w.NewToken(owner, fields{"name": "slow", "scopes": []string{"warranties:read"},
+		"rate_limit_per_minute": 1}).Secret
 	full := w.Person("Tom")
 	for range warranty.MaxActiveTokens {
 		w.Token(full)
@@ -77,7 +79,8 @@ func refusals(t *testing.T, w *world) []refusal {
 		return made("POST", "/api/auth/sessions", "", fields{"email": email, "password": password})
 	}
 	return []refusal{
-		{name: "one request too many, within a minute of the last", code: warranty.RateLimited, header: `Retry-After: ^[1-9]\d?$`, request: made("GET", list, spent, nil)},
+		{name: "one request too many, within a minute of the last", code: warranty.RateLimited,
+			header: `Retry-After: ^[1-9]\d?$`, request: made("GET", list, spent, nil)},
 
 		{name: "no body", code: warranty.MalformedRequest, request: create("")},
 		{name: "half a body", code: warranty.MalformedRequest, request: create(`{"product_name": "x"`)},
@@ -90,68 +93,111 @@ func refusals(t *testing.T, w *world) []refusal {
 		{name: "a bad query", code: warranty.MalformedRequest, request: made("GET", list+"?q=%zz", key, nil)},
 		{name: "two credentials", code: warranty.MalformedRequest, detail: "two different credentials",
 			request: made("GET", list, key, nil, "Authorization", "Bearer "+owner.Session)},
-		{name: "a credential in the address", code: warranty.MalformedRequest, detail: "header", request: made("GET", list+"?api_key="+key, key, nil)},
+		{name: "a credential in the address", code: warranty.MalformedRequest, detail: "header",
+			request: made("GET", list+"?api_key="+key, key, nil)},
 
-		{name: "no credential", code: warranty.MissingCredential, header: `WWW-Authenticate: ^Bearer realm="svc"$`, request: made("GET", list, "", nil)},
+		{name: "no credential", code: warranty.MissingCredential, header: `WWW-Authenticate: ^Bearer realm="svc"$`,
+			request: made("GET", list, "", nil)},
 		{name: "no credential, no address", code: warranty.MissingCredential, request: made("GET", "/api/nowhere", "", nil)},
-		{name: "a typing error", code: warranty.InvalidCredential, header: bearer, request: made("GET", list, key[:len(key)-1]+"!", nil)},
-		{name: "an unknown token", code: warranty.InvalidCredential, header: bearer, request: made("GET", list, newSecret(t, warranty.TokenSecret), nil)},
-		{name: "an unknown session", code: warranty.InvalidCredential, header: bearer, request: made("GET", list, newSecret(t, warranty.SessionSecret), nil)},
-		{name: "a session as a key", code: warranty.InvalidCredential, header: bearer, request: made("GET", list, "", nil, "X-Api-Key", owner.Session)},
-		{name: "another scheme", code: warranty.InvalidCredential, header: bearer, request: made("GET", list, "", nil, "Authorization", "Basic b2xnYTpwdw==")},
-		{name: "a wrong password", code: warranty.InvalidCredential, header: bearer, request: signIn(owner.Email, passwordCanary)},
+		{name: "a typing error", code: warranty.InvalidCredential, header: bearer,
+			request: made("GET", list, key[:len(key)-1]+"!", nil)},
+		{name: "an unknown token", code: warranty.InvalidCredential, header: bearer,
+			request: made("GET", list, newSecret(t, warranty.TokenSecret), nil)},
+		{name: "an unknown session", code: warranty.InvalidCredential, header: bearer,
+			request: made("GET", list, newSecret(t, warranty.SessionSecret), nil)},
+		{name: "a session as a key", code: warranty.InvalidCredential, header: bearer,
+			request: made("GET", list, "", nil, "X-Api-Key", owner.Session)},
+		{name: "another scheme", code: warranty.InvalidCredential, header: bearer,
+			request: made("GET", list, "", nil, "Authorization", "Basic b2xnYTpwdw==")},
+		{name: "a wrong password", code: warranty.InvalidCredential, header: bearer,
+			request: signIn(owner.Email, passwordCanary)},
 		{name: "an expired token", code: warranty.TokenExpired, header: bearer, request: made("GET", list, expired, nil)},
 		{name: "a revoked token", code: warranty.TokenRevoked, header: bearer, request: made("GET", list, revoked, nil)},
-		{name: "an ended session", code: warranty.SessionExpired, header: bearer, request: made("GET", list, ended.Session, nil)},
+		{name: "an ended session", code: warranty.SessionExpired, header: bearer,
+			request: made("GET", list, ended.Session, nil)},
 
-		{name: "a scope too few to read", code: warranty.InsufficientScope, detail: "warranties:read", request: made("GET", list, claimsOnly, nil)},
-		{name: "a scope too few to write", code: warranty.InsufficientScope, detail: "warranties:write", request: made("DELETE", at(record), claimsOnly, nil)},
-		{name: "a token that makes tokens", code: warranty.SessionRequired, request: made("POST", "/api/integration-tokens", key, fields{"name": "more", "scopes": []string{"claims:read"}})},
-		{name: "a token that signs out", code: warranty.SessionRequired, request: made("DELETE", "/api/auth/sessions/current", key, nil)},
-		{name: "a seller who updates", code: warranty.RoleNotAllowed, detail: "owner or issuer", request: made("PUT", at(record), seller.Session, fields{"product_name": "Mine"})},
-		{name: "a seller who cancels", code: warranty.RoleNotAllowed, request: made("PUT", at(record), seller.Session, fields{"status": "cancelled"})},
-		{name: "a seller who deletes", code: warranty.RoleNotAllowed, request: made("DELETE", at(record), seller.Session, nil)},
+		{name: "a scope too few to read", code: warranty.InsufficientScope, detail: "warranties:read",
+			request: made("GET", list, claimsOnly, nil)},
+		{name: "a scope too few to write", code: warranty.InsufficientScope, detail: "warranties:write",
+			request: made("DELETE", at(record), claimsOnly, nil)},
+		{name: "a token that makes tokens", code: warranty.SessionRequired,
+			request: made("POST", "/api/integration-tokens", key, fields{"name": "more", "scopes": []string{"claims:read"}})},
+		{name: "a token that signs out", code: warranty.SessionRequired,
+			request: made("DELETE", "/api/auth/sessions/current", key, nil)},
+		{name: "a seller who updates", code: warranty.RoleNotAllowed, detail: "owner or issuer",
+			request: made("PUT", at(record), seller.Session, fields{"product_name": "Mine"})},
+		{name: "a seller who cancels", code: warranty.RoleNotAllowed,
+			request: made("PUT", at(record), seller.Session, fields{"status": "cancelled"})},
+		{name: "a seller who deletes", code: warranty.RoleNotAllowed,
+			request: made("DELETE", at(record), seller.Session, nil)},
 
 		{name: "an unknown id", code: warranty.NotFound, request: made("GET", list+"/"+unknownID, key, nil)},
 		{name: "no id at all", code: warranty.NotFound, request: made("GET", list+"/42", key, nil)},
 		{name: "another user's", code: warranty.NotFound, request: made("GET", at(record), stranger.Session, nil)},
-		{name: "another user's, to update", code: warranty.NotFound, request: made("PUT", at(record), stranger.Session, fields{"status": "void"})},
-		{name: "another user's, to delete", code: warranty.NotFound, request: made("DELETE", at(record), stranger.Session, nil)},
+		{name: "another user's, to update", code: warranty.NotFound,
+			request: made("PUT", at(record), stranger.Session, fields{"status": "void"})},
+		{name: "another user's, to delete", code: warranty.NotFound,
+			request: made("DELETE", at(record), stranger.Session, nil)},
 		{name: "no address", code: warranty.NotFound, request: made("GET", "/api/v1/nowhere", key, nil)},
 		{name: "an address with a slash too many", code: warranty.NotFound, request: made("GET", list+"/", key, nil)},
 		{name: "an unknown version", code: warranty.NotFound, request: made("GET", "/api/v2/warranties", key, nil)},
-		{name: "a reference that nothing has", code: warranty.NotFound, request: made("GET", "/api/v1/verify/WR-0000-0000-0000-0000", key, nil)},
+		{name: "a reference that nothing has", code: warranty.NotFound,
+			request: made("GET", "/api/v1/verify/WR-0000-0000-0000-0000", key, nil)},
 
-		{name: "a file that was lost", code: warranty.FileMissing, request: made("GET", "/api/documents/"+lost.ID+"/file", owner.Session, nil)},
+		{name: "a file that was lost", code: warranty.FileMissing,
+			request: made("GET", "/api/documents/"+lost.ID+"/file", owner.Session, nil)},
 
-		{name: "a wrong method", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, PUT, DELETE$`, request: made("PATCH", at(record), key, fields{})},
-		{name: "a wrong method without a body", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, POST$`, request: made("DELETE", list, key, nil)},
+		{name: "a wrong method", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, PUT, DELETE$`,
+			request: made("PATCH", at(record), key, fields{})},
+		{name: "a wrong method without a body", code: warranty.MethodNotAllowed, header: `Allow: ^GET, HEAD, POST$`,
+			request: made("DELETE", list, key, nil)},
 		{name: "HTML wanted", code: warranty.NotAcceptable, request: made("GET", list, key, nil, "Accept", "text/html")},
-		{name: "JSON not wanted", code: warranty.NotAcceptable, request: made("GET", list, key, nil, "Accept", "application/json;q=0, image/png")},
+		{name: "JSON not wanted", code: warranty.NotAcceptable, request: made("GET", list, key, nil, "Accept",
+			"application/json;q=0, image/png")},
 
-		{name: "one token too many", code: warranty.TokenLimitReached, detail: "20", request: made("POST", "/api/integration-tokens", full.Session, fields{"name": "more", "scopes": []string{"claims:read"}})},
-		{name: "a cancelled one back to life", code: warranty.InvalidTransition, detail: "cancelled", request: made("PUT", at(cancelled), key, fields{"status": "active"})},
-		{name: "a void one cancelled", code: warranty.InvalidTransition, detail: "active", request: made("PUT", at(void), key, fields{"status": "cancelled"})},
-		{name: "a revoked token rotated", code: warranty.InvalidTransition, detail: "revoked", request: made("POST", "/api/integration-tokens/"+revokedID+"/rotate", owner.Session, nil)},
-		{name: "an address that is taken", code: warranty.AlreadyExists, request: made("POST", "/api/auth/register", "", fields{"name": "O", "email": "OLGA@people.example", "password": passwordCanary})},
-		{name: "a token name that is taken", code: warranty.AlreadyExists, request: made("POST", "/api/integration-tokens", owner.Session, fields{"name": "slow", "scopes": []string{"claims:read"}})},
+		{name: "one token too many", code: warranty.TokenLimitReached, detail: "20",
+			request: made("POST", "/api/integration-tokens", full.Session,
+				fields{"name": "more", "scopes": []string{"claims:read"}})},
+		{name: "a cancelled one back to life", code: warranty.InvalidTransition, detail: "cancelled",
+			request: made("PUT", at(cancelled), key, fields{"status": "active"})},
+		{name: "a void one cancelled", code: warranty.InvalidTransition, detail: "active",
+			request: made("PUT", at(void), key, fields{"status": "cancelled"})},
+		{name: "a revoked token rotated", code: warranty.InvalidTransition, detail: "revoked",
+			request: made("POST", "/api/integration-tokens/"+revokedID+"/rotate", owner.Session, nil)},
+		{name: "an address that is taken", code: warranty.AlreadyExists,
+			request: made("POST", "/api/auth/register", "", fields{"name": "O", "email": "OLGA@people.example",
+				"password": passwordCanary})},
+		{name: "a token name that is taken", code: warranty.AlreadyExists,
+			request: made("POST", "/api/integration-tokens", owner.Session,
+				fields{"name": "slow", "scopes": []string{"claims:read"}})},
 
-		{name: "an old ETag", code: warranty.PreconditionFailed, request: made("PUT", at(void), key, fields{"category": "x"}, "If-Match", `"1"`)},
-		{name: "an old ETag, to delete", code: warranty.PreconditionFailed, request: made("DELETE", at(void), key, nil, "If-Match", `"1"`)},
+		{name: "an old ETag", code: warranty.PreconditionFailed, request: made("PUT", at(void), key, fields{"category": "x"},
+			"If-Match", `"1"`)},
+		{name: "an old ETag, to delete", code: warranty.PreconditionFailed,
+			request: made("DELETE", at(void), key, nil, "If-Match", `"1"`)},
 
-		{name: "too much", code: warranty.BodyTooLarge, detail: "1 MiB", request: create(`{"description": "` + strings.Repeat("x", 1<<20) + `"}`)},
+		{name: "too much", code: warranty.BodyTooLarge, detail: "1 MiB",
+			request: create(`{"description": "` + strings.Repeat("x", 1<<20) + `"}`)},
 		{name: "no JSON", code: warranty.UnsupportedMediaType, request: create(`{}`, "Content-Type", "text/plain")},
-		{name: "a form", code: warranty.UnsupportedMediaType, request: create(`product_name=x`, "Content-Type", "application/x-www-form-urlencoded")},
+		{name: "a form", code: warranty.UnsupportedMediaType, request: create(`product_name=x`, "Content-Type",
+			"application/x-www-form-urlencoded")},
 
-		{name: "nothing that is needed", code: warranty.ValidationFailed, fields: []string{"product_name required", "start_date required", "end_date required"}, request: create(`{}`)},
+		{name: "nothing that is needed", code: warranty.ValidationFailed,
+			fields: []string{"product_name required", "start_date required", "end_date required"}, request: create(`{}`)},
 		{name: "everything wrong at once", code: warranty.ValidationFailed,
-			fields:  []string{"start_date invalid", "status unknown_field", "product_name too_long", "end_date required", "category forbidden_character", "seller_email invalid_email"},
-			request: create(fields{"status": "active", "start_date": "2026-02-30", "product_name": strings.Repeat("é", 201), "seller_email": "nobody", "category": "a\u202eb"})},
+			fields: []string{"start_date invalid", "status unknown_field", "product_name too_long", "end_date required",
+				"category forbidden_character", "seller_email invalid_email"},
+			request: create(fields{"status": "active", "start_date": "2026-02-30", "product_name": strings.Repeat("é", 201),
+				"seller_email": "nobody", "category": "a\u202eb"})},
 		{name: "an end before the start", code: warranty.ValidationFailed, fields: []string{"end_date before_start"},
 			request: create(fields{"product_name": "x", "start_date": "2026-02-02", "end_date": "2026-02-01"})},
-		{name: "a parameter that is not taken", code: warranty.ValidationFailed, fields: []string{"sort unknown_parameter"}, request: made("GET", list+"?sort=name", key, nil)},
-		{name: "a limit too high", code: warranty.ValidationFailed, fields: []string{"limit out_of_range"}, request: made("GET", list+"?limit=101", key, nil)},
-		{name: "a used code", code: warranty.ValidationFailed, fields: []string{"code invalid_code"}, request: made("POST", "/api/auth/password-reset/confirm", "", fields{"code": "0000-0000", "password": passwordCanary})},
+		{name: "a parameter that is not taken", code: warranty.ValidationFailed, fields: []string{"sort unknown_parameter"},
+			request: made("GET", list+"?sort=name", key, nil)},
+		{name: "a limit too high", code: warranty.ValidationFailed, fields: []string{"limit out_of_range"},
+			request: made("GET", list+"?limit=101", key, nil)},
+		{name: "a used code", code: warranty.ValidationFailed, fields: []string{"code invalid_code"},
+			request: made("POST", "/api/auth/password-reset/confirm", "",
+				fields{"code": "0000-0000", "password": passwordCanary})},
 		{name: "a used key", code: warranty.IdempotencyKeyReused, request: create(other, "Idempotency-Key", "used")},
 
 		{name: "a damaged row", code: warranty.Internal, request: signIn("nora@people.example", servertest.Password)},
@@ -186,20 +232,24 @@ func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*
 		for range 2 {
 			refused(t, "within the limit", w.Get("/api/v1/warranties", ""), warranty.MissingCredential)
 		}
-		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`, request: made("GET", "/api/v1/warranties", "", nil)})
-		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`, request: made("POST", "/api/auth/sessions", "", fields{})})
+		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`,
+			request: made("GET", "/api/v1/warranties", "", nil)})
+		check(t, w, refusal{code: warranty.IPThrottled, header: `Retry-After: ^[1-9]\d?$`,
+			request: made("POST", "/api/auth/sessions", "", fields{})})
 	})
 
 	t.Run("an address that is not verified", func(t *testing.T) {
 		w := newWorld(t, database(t), func(s *server.Server) { s.Service.RequireVerified = true })
 		check(t, w, refusal{code: warranty.EmailNotVerified, detail: `verify-email/resend`,
-			request: made("POST", "/api/integration-tokens", w.Person("Olga").Session, fields{"name": "x", "scopes": warranty.AllScopes})})
+			request: made("POST", "/api/integration-tokens", w.Person("Olga").Session,
+				fields{"name": "x", "scopes": warranty.AllScopes})})
 	})
 
 	t.Run("no database", func(t *testing.T) {
 		w, requests := broken(t)
 		for _, r := range requests {
-			check(t, w, refusal{name: r.Method + " " + r.Path, code: warranty.Unavailable, header: `Retry-After: ^[1-9]\d?$`, request: r})
+			check(t, w, refusal{name: r.Method + " " + r.Path, code: warranty.Unavailable, header: `Retry-After: ^[1-9]\d?$`,
+				request: r})
 		}
 	})
 
@@ -217,7 +267,8 @@ func (r refusal) check(t testing.TB, w *world, a answer) {
 	p := problemOf(t, a)
 	info := r.code.Info()
 	wait, _ := strconv.ParseInt(a.Header.Get("Retry-After"), 10, 64) // absent when there is no wait
-	equal(t, r.name+": the problem", p, warranty.Problem{Type: servertest.PublicURL + "/docs/errors#" + string(r.code), Title: info.Title, Status: info.Status,
+	equal(t, r.name+": the problem", p, warranty.Problem{Type: servertest.PublicURL + "/docs/errors#" + string(r.code),
+		Title: info.Title, Status: info.Status,
 		Code: r.code, Detail: p.Detail, Errors: p.Errors, RequestID: a.Header.Get("X-Request-Id"), RetryAfterSeconds: wait})
 	if !regexp.MustCompile(cmpOr(r.detail, `.{10}`)).MatchString(p.Detail) {
 		t.Errorf("%s: the detail does not match %q: %s", r.name, r.detail, p.Detail)
@@ -229,7 +280,8 @@ func (r refusal) check(t testing.TB, w *world, a answer) {
 	}
 	equal(t, r.name+": Content-Type", a.Header.Get("Content-Type"), "application/problem+json")
 	apiHeaders(t, r.name, a)
-	if name, pattern, ok := strings.Cut(r.header, ": "); ok && !regexp.MustCompile(pattern).MatchString(a.Header.Get(name)) {
+	if name, pattern, ok := strings.Cut(r.header, ": "); ok &&
+		!regexp.MustCompile(pattern).MatchString(a.Header.Get(name)) {
 		t.Errorf("%s: header %s is %q, want %s", r.name, name, a.Header.Get(name), pattern)
 	}
 	for name, statuses := range map[string][]int{"Www-Authenticate": {401}, "Retry-After": {429, 503}, "Allow": {405}} {
@@ -274,7 +326,8 @@ func cutPostgres(t *testing.T) (*world, []request) {
 		made("GET", "/api/v1/warranties", key, nil),
 		made("POST", "/api/v1/warranties", owner.Session, fields{}),
 		made("POST", "/api/auth/sessions", "", fields{"email": owner.Email, "password": owner.Password}),
-		made("POST", "/api/auth/register", "", fields{"name": "Zoe", "email": "zoe@people.example", "password": passwordCanary}),
+		made("POST", "/api/auth/register", "", fields{"name": "Zoe", "email": "zoe@people.example",
+			"password": passwordCanary}),
 	}
 }
 
@@ -284,7 +337,8 @@ func lockedSQLite(t *testing.T) (*world, []request) {
 	owner := w.Person("Olga")
 	lock(t, w)
 	equal(t, "readers do not mind", w.Get("/api/v1/warranties", owner.Session).Status, http.StatusOK)
-	return w, []request{made("POST", "/api/v1/warranties", owner.Session, fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"})}
+	return w, []request{made("POST", "/api/v1/warranties", owner.Session,
+		fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"})}
 }
 
 // TestNotYoursLooksLikeNotThere compares, byte for byte, the responses for records

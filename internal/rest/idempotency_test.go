@@ -16,7 +16,8 @@ func keyed(secret, key string, body any) request {
 }
 
 func drill() fields {
-	return fields{"product_name": "Drill", "start_date": "2026-01-01", "end_date": "2027-01-01", "category": "Tools", "seller_email": "shop@example.com"}
+	return fields{"product_name": "Drill", "start_date": "2026-01-01", "end_date": "2027-01-01", "category": "Tools",
+		"seller_email": "shop@example.com"}
 }
 
 // same fails the test unless the response repeats the first one.
@@ -49,15 +50,19 @@ func TestReplay(t *testing.T) {
 
 		second, _ := w.Token(owner)
 		for what, r := range map[string]request{
-			"again":                 made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc"),
-			"quoted":                keyed(token, `"abc"`, drill()),
-			"with spaces around":    keyed(token, " abc ", drill()),
-			"by another token":      keyed(second, "abc", drill()),
-			"by the session":        keyed(owner.Session, "abc", drill()),
-			"in another order":      keyed(token, "abc", `{ "seller_email":"shop@example.com","category":"Tools", "end_date":"2027-01-01","start_date":"2026-01-01","product_name":"Drill"}`),
-			"in other words":        keyed(token, "abc", `{"seller_email":"SHOP@example.com","category":" Tools","end_date":"2027-01-01","start_date":"2026-01-01","product_name":"Dr\u0069ll ","supplier":"","description":null}`),
-			"by the command line":   made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc", "User-Agent", "svc/1.0"),
-			"with an id of its own": made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc", "X-Request-Id", "my-own-request"),
+			"again":              made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc"),
+			"quoted":             keyed(token, `"abc"`, drill()),
+			"with spaces around": keyed(token, " abc ", drill()),
+			"by another token":   keyed(second, "abc", drill()),
+			"by the session":     keyed(owner.Session, "abc", drill()),
+			"in another order": keyed(token, "abc",
+				`{ "seller_email":"shop@example.com","category":"Tools", "end_date":"2027-01-01","start_date":"2026-01-01","product_name":"Drill"}`),
+			"in other words": keyed(token, "abc",
+				`{"seller_email":"SHOP@example.com","category":" Tools","end_date":"2027-01-01","start_date":"2026-01-01","product_name":"Dr\u0069ll ","supplier":"","description":null}`),
+			"by the command line": made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc", "User-Agent",
+				"svc/1.0"),
+			"with an id of its own": made("POST", "/api/v1/warranties", token, drill(), "Idempotency-Key", "abc", "X-Request-Id",
+				"my-own-request"),
 		} {
 			w.Unchanged(t, what, func() { same(t, what, w.Do(r), first, true) })
 		}
@@ -78,7 +83,8 @@ func TestKeysAreApart(t *testing.T) {
 		token, _ := w.Token(owner)
 		w.Must(201, keyed(token, "abc", drill()))
 		for name, change := range map[string]fields{
-			"another product": {"product_name": "Saw"}, "another day": {"end_date": "2027-01-02"}, "another seller": {"seller_email": "b@example.com"}, "more": {"supplier": "ACME"}, "less": {"category": nil},
+			"another product": {"product_name": "Saw"}, "another day": {"end_date": "2027-01-02"},
+			"another seller": {"seller_email": "b@example.com"}, "more": {"supplier": "ACME"}, "less": {"category": nil},
 		} {
 			body := drill()
 			for field, value := range change {
@@ -86,7 +92,8 @@ func TestKeysAreApart(t *testing.T) {
 			}
 			w.Unchanged(t, name, func() { refused(t, name, w.Do(keyed(token, "abc", body)), warranty.IdempotencyKeyReused) })
 		}
-		theirs := w.Must(201, keyed(other.Session, "abc", fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"}))
+		theirs := w.Must(201, keyed(other.Session, "abc", fields{"product_name": "Saw", "start_date": "2026-01-01",
+			"end_date": "2027-01-01"}))
 		equal(t, "another user's is not a replay", theirs.Header.Get("Idempotent-Replayed"), "")
 		w.Must(201, keyed(token, "ABC", drill()))
 		w.Must(201, made("POST", "/api/v1/warranties", token, drill()))
@@ -99,7 +106,8 @@ func TestKeysAreApart(t *testing.T) {
 func TestKeyForms(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token, _ := w.Token(w.Person("Olga"))
-		for _, key := range []string{"a", `"a b"`, "~!@#$%^&*()", strings.Repeat("k", 255), `"` + strings.Repeat("q", 255) + `"`, "018f2b6e-7c4a-7def-8123-456789abcdef"} {
+		for _, key := range []string{"a", `"a b"`, "~!@#$%^&*()", strings.Repeat("k", 255),
+			`"` + strings.Repeat("q", 255) + `"`, "018f2b6e-7c4a-7def-8123-456789abcdef"} {
 			want(t, key, w.Do(keyed(token, key, drill())), 201, "")
 		}
 		made := w.Records()
@@ -122,7 +130,8 @@ func TestKeysLastADay(t *testing.T) {
 		first := w.Must(201, keyed(token, "abc", drill()))
 		clock.Set(start.Add(24*time.Hour - time.Second))
 		same(t, "at 23:59:59", w.Do(keyed(token, "abc", drill())), first, true)
-		refused(t, "at 23:59:59, another body", w.Do(keyed(token, "abc", fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"})), warranty.IdempotencyKeyReused)
+		refused(t, "at 23:59:59, another body", w.Do(keyed(token, "abc",
+			fields{"product_name": "Saw", "start_date": "2026-01-01", "end_date": "2027-01-01"})), warranty.IdempotencyKeyReused)
 		clock.Set(start.Add(24*time.Hour + time.Second))
 		second := w.Must(201, keyed(token, "abc", drill()))
 		equal(t, "at 24:00:01 it is not a replay", second.Header.Get("Idempotent-Replayed"), "")

@@ -29,16 +29,20 @@ func TestVerifyShows(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		clock.SetTo(t, "2030-06-01T12:00:00Z")
 		owner, stranger := w.Person("Olga"), w.Person("Zoe")
-		record := w.Warranty(owner.Session, fields{"product_name": "Drill", "category": "Tools", "serial_number": "WGG-244A20-0017", "description": "secret terms", "supplier": "ACME",
+		record := w.Warranty(owner.Session, fields{"product_name": "Drill", "category": "Tools",
+			"serial_number": "WGG-244A20-0017", "description": "secret terms", "supplier": "ACME",
 			"seller_name": "The Shop", "seller_email": "shop@example.com", "start_date": "2030-01-01", "end_date": "2030-12-31"})
 		for _, asker := range []servertest.Person{owner, stranger} {
 			for door, verify := range verifications(w, asker) {
 				a := verify(record.ReferenceNumber, "")
 				var got map[string]any
 				a.Into(t, &got)
-				equal(t, door, got, map[string]any{"reference_number": record.ReferenceNumber, "product_name": "Drill", "category": "Tools", "status": "active",
-					"start_date": "2030-01-01", "end_date": "2030-12-31", "serial_number": "••••0017", "serial_matches": nil, "issuer": "Olga", "checked_at": "2030-06-01T12:00:00Z"})
-				for _, private := range []string{record.ID, owner.ID, owner.Email, "secret terms", "ACME", "The Shop", "shop@example.com", "WGG"} {
+				equal(t, door, got, map[string]any{"reference_number": record.ReferenceNumber, "product_name": "Drill",
+					"category": "Tools", "status": "active",
+					"start_date": "2030-01-01", "end_date": "2030-12-31", "serial_number": "••••0017", "serial_matches": nil,
+					"issuer": "Olga", "checked_at": "2030-06-01T12:00:00Z"})
+				for _, private := range []string{record.ID, owner.ID, owner.Email, "secret terms", "ACME", "The Shop",
+					"shop@example.com", "WGG"} {
 					if strings.Contains(a.Body, private) {
 						t.Errorf("%s: the response contains %s", door, private)
 					}
@@ -54,7 +58,8 @@ func TestVerifyShows(t *testing.T) {
 				}
 			}
 		}
-		for serial, masked := range map[string]any{"1234567": "••••", "12345678": "••••5678", "": nil, "ÄÖÜ-äöü-x": "••••öü-x"} {
+		for serial, masked := range map[string]any{"1234567": "••••", "12345678": "••••5678", "": nil,
+			"ÄÖÜ-äöü-x": "••••öü-x"} {
 			short := w.Warranty(owner.Session, fields{"serial_number": serial})
 			for door, verify := range verifications(w, owner) {
 				var got map[string]any
@@ -89,8 +94,10 @@ func TestVerifyForgivesTyping(t *testing.T) {
 		bare := strings.TrimPrefix(reference, "WR-")
 		for door, verify := range verifications(w, owner) {
 			for _, typed := range []string{
-				reference, strings.ToLower(reference), strings.ReplaceAll(reference, "-", ""), strings.ReplaceAll(reference, "-", " "), bare, "  " + bare + " ",
-				"WR-" + strings.ReplaceAll(bare, "0", "O"), "WR-" + strings.ReplaceAll(bare, "0", "o"), "WR-" + strings.ReplaceAll(bare, "1", "I"), "WR-" + strings.ReplaceAll(bare, "1", "l"),
+				reference, strings.ToLower(reference), strings.ReplaceAll(reference, "-", ""),
+				strings.ReplaceAll(reference, "-", " "), bare, "  " + bare + " ",
+				"WR-" + strings.ReplaceAll(bare, "0", "O"), "WR-" + strings.ReplaceAll(bare, "0", "o"),
+				"WR-" + strings.ReplaceAll(bare, "1", "I"), "WR-" + strings.ReplaceAll(bare, "1", "l"),
 				strings.ReplaceAll(reference, "-", "–"),
 			} {
 				var got map[string]any
@@ -114,7 +121,8 @@ func TestVerifyTellsNotWhy(t *testing.T) {
 		for door, verify := range verifications(w, owner) {
 			unknown := verify("WR-0000-0000-0000-0000", "")
 			refused(t, door, unknown, warranty.NotFound)
-			for _, reference := range []string{deleted.ReferenceNumber, mistyped, "CL" + live[2:], "WR-", "nonsense", "%", "' OR 1=1", strings.Repeat("0", 300), "\x00"} {
+			for _, reference := range []string{deleted.ReferenceNumber, mistyped, "CL" + live[2:], "WR-", "nonsense", "%",
+				"' OR 1=1", strings.Repeat("0", 300), "\x00"} {
 				for _, query := range []string{"", "?serial=12345678"} {
 					equal(t, door+": "+reference+query, anonymised(t, verify(reference, query)), anonymised(t, unknown))
 				}
@@ -130,7 +138,8 @@ func TestVerifyComparesSerials(t *testing.T) {
 		owner := w.Person("Olga")
 		with, without := w.Warranty(owner.Session, fields{"serial_number": "WGG-244A20"}), w.Warranty(owner.Session, nil)
 		for door, verify := range verifications(w, owner) {
-			for serial, matches := range map[string]bool{"WGG-244A20": true, "wgg244a20": true, "WGG 244 A20": true, "WGG-244A2": false, "%": false, "4A20": false} {
+			for serial, matches := range map[string]bool{"WGG-244A20": true, "wgg244a20": true, "WGG 244 A20": true,
+				"WGG-244A2": false, "%": false, "4A20": false} {
 				var got struct {
 					SerialMatches *bool `json:"serial_matches"`
 				}

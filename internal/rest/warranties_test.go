@@ -43,8 +43,10 @@ func TestRecordsLiveAndDie(t *testing.T) {
 func TestUpdateChangesWhatIsGiven(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
-		created := w.Must(201, made("POST", "/api/v1/warranties", key, fields{"product_name": "Drill", "start_date": "2026-01-01", "end_date": "2027-01-01",
-			"description": "d", "serial_number": "s", "category": "c", "supplier": "u", "seller_name": "n", "seller_email": "e@e.example"}))
+		created := w.Must(201, made("POST", "/api/v1/warranties", key,
+			fields{"product_name": "Drill", "start_date": "2026-01-01", "end_date": "2027-01-01",
+				"description": "d", "serial_number": "s", "category": "c", "supplier": "u", "seller_name": "n",
+				"seller_email": "e@e.example"}))
 		var record map[string]any
 		created.Into(t, &record)
 		path := "/api/v1/warranties/" + record["id"].(string)
@@ -117,17 +119,20 @@ func TestIfMatch(t *testing.T) {
 		}{
 			{`"2"`, ""}, {`*`, ""}, {`"1", "2"`, ""}, {`"x","2" , "y"`, ""}, {`,"2",`, ""}, {`"a,b","2"`, ""},
 			{`"1"`, warranty.PreconditionFailed}, {`"3"`, warranty.PreconditionFailed}, {`W/"2"`, warranty.PreconditionFailed},
-			{`"1", W/"2"`, warranty.PreconditionFailed}, {`"*"`, warranty.PreconditionFailed}, {`"1,2"`, warranty.PreconditionFailed},
+			{`"1", W/"2"`, warranty.PreconditionFailed}, {`"*"`, warranty.PreconditionFailed},
+			{`"1,2"`, warranty.PreconditionFailed},
 			{`"` + strings.Repeat("x", 998) + `"`, warranty.PreconditionFailed},
 			// B11: a malformed condition is not ignored.
-			{``, warranty.MalformedRequest}, {` `, warranty.MalformedRequest}, {`,`, warranty.MalformedRequest}, {`2`, warranty.MalformedRequest},
+			{``, warranty.MalformedRequest}, {` `, warranty.MalformedRequest}, {`,`, warranty.MalformedRequest},
+			{`2`, warranty.MalformedRequest},
 			{`"2`, warranty.MalformedRequest}, {`nonsense`, warranty.MalformedRequest}, {`*, "2"`, warranty.MalformedRequest},
 			{`"2" "3"`, warranty.MalformedRequest}, {`w/"2"`, warranty.MalformedRequest}, {`'2'`, warranty.MalformedRequest},
 		} {
 			record := w.Warranty(key, nil)
 			path := "/api/v1/warranties/" + record.ID
 			w.Must(200, made("PUT", path, key, fields{"category": "a"}))
-			for _, r := range []request{made("PUT", path, key, fields{"category": "b"}, "If-Match", c.value), made("DELETE", path, key, nil, "If-Match", c.value)} {
+			for _, r := range []request{made("PUT", path, key, fields{"category": "b"}, "If-Match", c.value),
+				made("DELETE", path, key, nil, "If-Match", c.value)} {
 				if c.refused != "" {
 					w.Unchanged(t, r.Method, func() { refused(t, r.Method+" If-Match: "+c.value, w.Do(r), c.refused) })
 					continue
@@ -143,11 +148,13 @@ func TestIfMatch(t *testing.T) {
 			if c.refused == warranty.MalformedRequest {
 				missing = c.refused
 			}
-			refused(t, "If-Match on an unknown record", w.Send("PUT", "/api/v1/warranties/"+unknownID, key, fields{"category": "b"}, "If-Match", c.value), missing)
+			refused(t, "If-Match on an unknown record", w.Send("PUT", "/api/v1/warranties/"+unknownID, key,
+				fields{"category": "b"}, "If-Match", c.value), missing)
 		}
 		record := w.Warranty(key, nil)
 		for _, method := range []string{"PUT", "DELETE"} {
-			a := w.Send(method, "/api/v1/warranties/"+record.ID, key, fields{"category": "b"}, "If-Match", `"`+strings.Repeat("x", 999)+`"`)
+			a := w.Send(method, "/api/v1/warranties/"+record.ID, key, fields{"category": "b"}, "If-Match",
+				`"`+strings.Repeat("x", 999)+`"`)
 			refused(t, method+" with an If-Match that is too long", a, warranty.ValidationFailed)
 		}
 	})
@@ -157,7 +164,8 @@ func TestIfMatch(t *testing.T) {
 func TestStatusMoves(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
-		allowed := map[string][]string{"active": {"active", "void", "cancelled"}, "void": {"void", "active"}, "cancelled": {"cancelled"}}
+		allowed := map[string][]string{"active": {"active", "void", "cancelled"}, "void": {"void", "active"},
+			"cancelled": {"cancelled"}}
 		for from, moves := range allowed {
 			for _, to := range []string{"active", "void", "cancelled", "upcoming", "expired"} {
 				record := w.Warranty(key, nil)
@@ -175,7 +183,8 @@ func TestStatusMoves(t *testing.T) {
 					if to == "upcoming" || to == "expired" {
 						refused(t, what, a, warranty.ValidationFailed)
 						equal(t, what, wrongFields(t, a), []string{"status not_settable"})
-						if message := problemOf(t, a).Errors[0].Message; !strings.Contains(message, "start_date or end_date") || !strings.Contains(message, "active, void or cancelled") {
+						if message := problemOf(t, a).Errors[0].Message; !strings.Contains(message, "start_date or end_date") ||
+							!strings.Contains(message, "active, void or cancelled") {
 							t.Errorf("%s: no hint in %q", what, message)
 						}
 						return
@@ -231,7 +240,8 @@ func TestStatusFollowsTheClock(t *testing.T) {
 			shown[c.status] = append(shown[c.status], record.ID)
 			shown[c.lifetimeShown] = append(shown[c.lifetimeShown], forLife.ID)
 			for _, status := range []string{"active", "upcoming", "expired", "void", "cancelled"} {
-				equal(t, c.now+": the list of "+status, ids(t, w.Get("/api/v1/warranties?status="+status, owner.Session)), newest(shown[status]...))
+				equal(t, c.now+": the list of "+status, ids(t, w.Get("/api/v1/warranties?status="+status, owner.Session)),
+					newest(shown[status]...))
 			}
 			var public struct{ Status string }
 			w.Must(200, made("GET", "/verify/"+record.ReferenceNumber, "", nil)).Into(t, &public)
@@ -250,10 +260,13 @@ func TestFilters(t *testing.T) {
 		add := func(name string, f fields) { records[name] = w.Warranty(key, f) }
 		add("percent", fields{"product_name": "50% off", "category": "Küche", "end_date": today(0)})
 		add("plain", fields{"product_name": "50 off", "category": "KÜCHE", "end_date": today(30)})
-		add("underscore", fields{"product_name": "a_b", "serial_number": "SN-0001", "category": "küche ", "end_date": today(31)})
-		add("letter", fields{"product_name": "aXb", "serial_number": "sn-0002", "category": "Küche & Bad", "end_date": "9999-12-31"})
+		add("underscore", fields{"product_name": "a_b", "serial_number": "SN-0001", "category": "küche ",
+			"end_date": today(31)})
+		add("letter", fields{"product_name": "aXb", "serial_number": "sn-0002", "category": "Küche & Bad",
+			"end_date": "9999-12-31"})
 		add("backslash", fields{"product_name": `C:\drive`, "category": "100%", "end_date": today(-1)})
-		add("quote", fields{"product_name": `O'Brien's "kettle"; DROP TABLE users; --`, "start_date": today(1), "end_date": today(2)})
+		add("quote", fields{"product_name": `O'Brien's "kettle"; DROP TABLE users; --`, "start_date": today(1),
+			"end_date": today(2)})
 		add("sold", fields{"product_name": "sold by a seller", "seller_email": seller.Email})
 		add("void", fields{"product_name": "void one", "end_date": today(1)})
 		w.Must(200, made("PUT", "/api/v1/warranties/"+records["void"].ID, key, fields{"status": "void"}))
@@ -271,7 +284,8 @@ func TestFilters(t *testing.T) {
 		}
 		reference := records["plain"].ReferenceNumber
 		for _, c := range []struct{ filter, value, found string }{
-			{"q", "50%", "percent"}, {"q", "%", "percent"}, {"q", "a_b", "underscore"}, {"q", "_", "underscore"}, {"q", `\`, "backslash"}, {"q", `:\D`, "backslash"},
+			{"q", "50%", "percent"}, {"q", "%", "percent"}, {"q", "a_b", "underscore"}, {"q", "_", "underscore"},
+			{"q", `\`, "backslash"}, {"q", `:\D`, "backslash"},
 			{"q", "O'BRIEN", "quote"}, {"q", `";`, "quote"}, {"q", "SN-000", "letter underscore"}, {"q", "sn-0002", "letter"}, {"q", " off ", "percent plain"},
 			{"q", reference, "plain"}, {"q", strings.ToLower(reference), "plain"}, {"q", strings.ReplaceAll(reference, "-", ""), "plain"}, {"q", reference[3:12], "plain"},
 			{"q", "nothing has this", ""}, {"q", seller.Email, ""}, {"q", "Küche", ""},

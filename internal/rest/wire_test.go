@@ -24,15 +24,17 @@ func TestEnvelopes(t *testing.T) {
 		empty := w.Must(200, made("GET", "/api/v1/warranties", key, nil))
 		equal(t, "an empty list", empty.Body, `{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0}}`)
 
-		created := w.Must(201, made("POST", "/api/v1/warranties", key, fields{"product_name": "  Drill ", "start_date": "2026-01-01", "end_date": "9999-12-31",
-			"seller_email": "Shop@Example.COM", "description": "line\nline"}))
+		created := w.Must(201, made("POST", "/api/v1/warranties", key,
+			fields{"product_name": "  Drill ", "start_date": "2026-01-01", "end_date": "9999-12-31",
+				"seller_email": "Shop@Example.COM", "description": "line\nline"}))
 		var record map[string]any
 		created.Into(t, &record)
 		id, reference := record["id"].(string), record["reference_number"].(string)
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(id) {
 			t.Errorf("the id %s is not a UUIDv7", id)
 		}
-		if _, err := warranty.ParseReference(reference); err != nil || !regexp.MustCompile(`^WR(-[0-9A-HJKMNP-TV-Z]{4}){4}$`).MatchString(reference) {
+		if _, err := warranty.ParseReference(reference); err != nil ||
+			!regexp.MustCompile(`^WR(-[0-9A-HJKMNP-TV-Z]{4}){4}$`).MatchString(reference) {
 			t.Errorf("the reference is %s: %v", reference, err)
 		}
 		for _, name := range []string{"created_at", "updated_at"} {
@@ -41,20 +43,26 @@ func TestEnvelopes(t *testing.T) {
 			}
 			delete(record, name)
 		}
-		equal(t, "a created record", record, map[string]any{"id": id, "reference_number": reference, "product_name": "Drill", "description": "line\nline",
-			"serial_number": nil, "external_id": nil, "category": nil, "supplier": nil, "seller_name": nil, "seller_email": "shop@example.com",
-			"start_date": "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil, "roles": []any{"owner", "issuer"},
+		equal(t, "a created record", record, map[string]any{"id": id, "reference_number": reference, "product_name": "Drill",
+			"description":   "line\nline",
+			"serial_number": nil, "external_id": nil, "category": nil, "supplier": nil, "seller_name": nil,
+			"seller_email": "shop@example.com",
+			"start_date":   "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil,
+			"roles":      []any{"owner", "issuer"},
 			"verify_url": servertest.PublicURL + "/verify/" + reference})
 		equal(t, "Location", created.Header.Get("Location"), servertest.PublicURL+"/api/v1/warranties/"+id)
 		equal(t, "ETag", created.Header.Get("ETag"), `"1"`)
 		equal(t, "the created record is read back", w.Get("/api/v1/warranties/"+id, key).Body, created.Body)
-		equal(t, "and listed", `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(created.Body, `{"data":`), `}`)+`],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
+		equal(t, "and listed", `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(created.Body, `{"data":`), `}`)+
+			`],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
 			w.Get("/api/v1/warranties", key).Body)
 
-		made201 := w.Must(201, made("POST", "/api/integration-tokens", owner.Session, fields{"name": "ERP", "scopes": []string{"claims:read"}}))
+		made201 := w.Must(201, made("POST", "/api/integration-tokens", owner.Session,
+			fields{"name": "ERP", "scopes": []string{"claims:read"}}))
 		var second struct{ ID string }
 		made201.Into(t, &second)
-		equal(t, "Location of a token", made201.Header.Get("Location"), servertest.PublicURL+"/api/integration-tokens/"+second.ID)
+		equal(t, "Location of a token", made201.Header.Get("Location"),
+			servertest.PublicURL+"/api/integration-tokens/"+second.ID)
 
 		for _, path := range []string{"/api/v1/warranties/" + id, "/api/integration-tokens/" + token} {
 			gone := w.Must(204, made("DELETE", path, owner.Session, nil))
@@ -78,7 +86,8 @@ func TestPages(t *testing.T) {
 
 		const query = "?category=a+%26+b&status=active&q=thing&limit=3"
 		link := func(rel string, page int) string {
-			return fmt.Sprintf(`<%s/api/v1/warranties?category=a+%%26+b&limit=3&page=%d&q=thing&status=active>; rel="%s"`, servertest.PublicURL, page, rel)
+			return fmt.Sprintf(`<%s/api/v1/warranties?category=a+%%26+b&limit=3&page=%d&q=thing&status=active>; rel="%s"`,
+				servertest.PublicURL, page, rel)
 		}
 		for _, c := range []struct {
 			page  int
@@ -99,17 +108,22 @@ func TestPages(t *testing.T) {
 			if err := json.Unmarshal([]byte(a.Body), &list); err != nil {
 				t.Fatal(err)
 			}
-			equal(t, fmt.Sprintf("the figures of page %d", c.page), list.Pagination, warranty.Pagination{Page: c.page, Limit: 3, Total: 7, TotalPages: 3})
+			equal(t, fmt.Sprintf("the figures of page %d", c.page), list.Pagination,
+				warranty.Pagination{Page: c.page, Limit: 3, Total: 7, TotalPages: 3})
 		}
 
 		for query, wrong := range map[string][]string{
 			"limit=1": nil, "limit=100": nil, "page=1&limit=7": nil,
 			"limit=0": {"limit out_of_range"}, "limit=101": {"limit out_of_range"}, "limit=-1": {"limit out_of_range"},
-			"limit=1e2": {"limit wrong_type"}, "limit=%2B5": {"limit wrong_type"}, "limit=99999999999999999999": {"limit wrong_type"},
-			"page=0": {"page out_of_range"}, "page=1000000001": {"page out_of_range"}, "page=9223372036854775807": {"page out_of_range"},
-			"page=": {"page empty"}, "page=1&page=2": {"page duplicate"}, "Page=1": {"Page unknown_parameter"},
-			"status=lost": {"status invalid"}, "role=boss": {"role invalid"}, "expiring_within_days=3651": {"expiring_within_days out_of_range"},
-			"expiring_within_days=-1": {"expiring_within_days out_of_range"}, "q=" + strings.Repeat("x", 201): {"q too_long"}, "category=%00": {"category forbidden_character"},
+			"limit=1e2": {"limit wrong_type"}, "limit=%2B5": {"limit wrong_type"},
+			"limit=99999999999999999999": {"limit wrong_type"},
+			"page=0":                     {"page out_of_range"}, "page=1000000001": {"page out_of_range"},
+			"page=9223372036854775807": {"page out_of_range"},
+			"page=":                    {"page empty"}, "page=1&page=2": {"page duplicate"}, "Page=1": {"Page unknown_parameter"},
+			"status=lost": {"status invalid"}, "role=boss": {"role invalid"},
+			"expiring_within_days=3651": {"expiring_within_days out_of_range"},
+			"expiring_within_days=-1":   {"expiring_within_days out_of_range"}, "q=" + strings.Repeat("x", 201): {"q too_long"},
+			"category=%00":        {"category forbidden_character"},
 			"page=x&limit=y&id=z": {"id unknown_parameter", "limit wrong_type", "page wrong_type"},
 		} {
 			a := w.Get("/api/v1/warranties?"+query, key)
@@ -128,9 +142,11 @@ func TestAccept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		key, _ := w.Token(w.Person("Olga"))
 		for accept, ok := range map[string]bool{
-			"application/json": true, "*/*": true, "application/*": true, "text/html, */*;q=0.1": true, "text/html,application/json;q=0.9": true,
-			"application/problem+json": true, "APPLICATION/JSON": true, "application/json; charset=utf-8": true,
-			"text/html": false, "application/xml": false, "text/*": false, "application/json;q=0": false, "application/json;q=0.0": false, "nonsense": false,
+			"application/json": true, "*/*": true, "application/*": true, "text/html, */*;q=0.1": true,
+			"text/html,application/json;q=0.9": true,
+			"application/problem+json":         true, "APPLICATION/JSON": true, "application/json; charset=utf-8": true,
+			"text/html": false, "application/xml": false, "text/*": false, "application/json;q=0": false,
+			"application/json;q=0.0": false, "nonsense": false,
 		} {
 			a := w.Get("/api/v1/warranties", key, "Accept", accept)
 			if ok != (a.Status == 200) || !ok && a.Code() != string(warranty.NotAcceptable) {
@@ -154,7 +170,8 @@ func TestBodies(t *testing.T) {
 			{"with a charset", valid, "Application/JSON; charset=utf-8", 201},
 			{"as big as allowed", padded(1 << 20), "application/json", 201},
 			{"a byte too big", padded(1<<20 + 1), "application/json", 413},
-			{"deep", `{"product_name":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, "application/json", 400},
+			{"deep", `{"product_name":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, "application/json",
+				400},
 			{"text", valid, "text/plain", 415},
 			{"JSON of another kind", valid, "application/merge-patch+json", 415},
 			{"no type", valid, "", 415},
@@ -210,7 +227,8 @@ func TestWhatIsNotTakenIsRefusedByName(t *testing.T) {
 		record := w.Warranty(key, fields{"category": "A", "serial_number": "S-1"})
 		path := "/api/v1/warranties/" + record.ID
 		valid := fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"}
-		made1 := []string{"id", "reference_number", "days_remaining", "roles", "verify_url", "created_at", "updated_at", "owner", "owner_id", "issuer_id", "user_id", "version", "standing", "deleted_at"}
+		made1 := []string{"id", "reference_number", "days_remaining", "roles", "verify_url", "created_at", "updated_at",
+			"owner", "owner_id", "issuer_id", "user_id", "version", "standing", "deleted_at"}
 		for _, name := range append(slices.Clone(made1), "status", "idempotency_key", "if_match", "<b>") {
 			body := maps.Clone(valid)
 			body[name] = "active"
@@ -220,7 +238,8 @@ func TestWhatIsNotTakenIsRefusedByName(t *testing.T) {
 				equal(t, "create with "+name, wrongFields(t, a), []string{name + " unknown_field"})
 			})
 		}
-		for _, name := range append(slices.Clone(made1), "description", "serial_number", "seller_name", "seller_email", "if_match") {
+		for _, name := range append(slices.Clone(made1), "description", "serial_number", "seller_name", "seller_email",
+			"if_match") {
 			w.Unchanged(t, "update with "+name, func() {
 				a := w.Send("PUT", path, key, fields{name: "x@y.example", "category": "B"})
 				refused(t, "update with "+name, a, warranty.ValidationFailed)
@@ -229,7 +248,8 @@ func TestWhatIsNotTakenIsRefusedByName(t *testing.T) {
 		}
 		for _, query := range []string{"page=1", "expand=claims"} {
 			name, _, _ := strings.Cut(query, "=")
-			for _, r := range []request{made("GET", path+"?"+query, key, nil), made("PUT", path+"?"+query, key, fields{"category": "B"}), made("DELETE", path+"?"+query, key, nil)} {
+			for _, r := range []request{made("GET", path+"?"+query, key, nil),
+				made("PUT", path+"?"+query, key, fields{"category": "B"}), made("DELETE", path+"?"+query, key, nil)} {
 				w.Unchanged(t, r.Method+" with "+query, func() {
 					a := w.Do(r)
 					refused(t, r.Method+" with "+query, a, warranty.ValidationFailed)
