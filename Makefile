@@ -30,7 +30,7 @@ run: build ## run the service with demo data
 .PHONY: test
 test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 	go build -o bin/test/ ./cmd/...
-	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) go test -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
+	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: freeze
 freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with rows
@@ -43,7 +43,7 @@ torture: ## inject faults for an hour (FOR=1h) and verify all data
 torture-short: ## the same for a minute
 	scripts/torture --for 60s --short --cycles 2
 torture-plants: ## check that the harness finds every planted fault
-	$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./e2e/torture -plants
+	cd e2e && ../$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./torture -plants
 
 .PHONY: race
 race: export CGO_ENABLED = 1
@@ -52,7 +52,7 @@ race: ## run concurrency-heavy packages with the race detector (needs a C compil
 	$(SERVICES) go test -timeout=$(TIMEOUT) -race ./internal/limit ./internal/store/... ./internal/service
 
 .PHONY: cover
-cover: ## run every test and write coverage/index.html
+cover: ## run the tests of the main module and write coverage/index.html
 	mkdir -p coverage
 	$(SERVICES) go test -timeout=$(TIMEOUT) -tags=$(TAGS) -coverpkg=./... -coverprofile=coverage/profile $(PACKAGES)
 	go tool cover -html=coverage/profile -o coverage/index.html
@@ -60,7 +60,7 @@ cover: ## run every test and write coverage/index.html
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (10s)
-	@set -e; grep -rHoE --include='*_test.go' --exclude-dir=bench '^func Fuzz\w+' . | sed 's/:func / /' | sort | \
+	@set -e; grep -rHoE --include='*_test.go' --exclude-dir=bench --exclude-dir=e2e '^func Fuzz\w+' . | sed 's/:func / /' | sort | \
 	while read -r file target; do \
 		echo "== $$target in $$(dirname "$$file")"; \
 		go test -run='^$$' -fuzz="^$$target\$$" -fuzztime=$(FUZZTIME) "$$(dirname "$$file")"; \
@@ -74,7 +74,8 @@ update-golden: generate
 .PHONY: screenshots
 screenshots: ## update the screenshots in docs/screenshots
 	mkdir -p docs/screenshots
-	SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots $(SERVICES) go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' ./e2e
+	cd e2e && SVC_SCREENSHOTS=$(CURDIR)/docs/screenshots ../$(SERVICES) \
+		go test -count=1 -tags=$(TAGS) -run='^TestPictures$$' .
 
 .PHONY: fmt
 fmt: ## format the code
@@ -83,6 +84,7 @@ fmt: ## format the code
 .PHONY: vet
 vet: ## run go vet
 	go vet -tags=$(TAGS) ./...
+	cd e2e && go vet -tags=$(TAGS),mcpconformance ./...
 
 .PHONY: man
 man: ## write svc's man pages into bin/man
@@ -95,6 +97,7 @@ mcp-conformance: ## test MCP with the official suite, the inspector and TypeScri
 .PHONY: lint
 lint: ## run golangci-lint with .golangci.yml
 	$(TOOL) golangci-lint run ./...
+	cd e2e && go tool -modfile=../tools/go.mod golangci-lint run ./...
 
 .PHONY: bench bench-quick bench-check
 bench: ## compare svcd with its peers at a million records (15 minutes, 10 GB of disk)

@@ -50,7 +50,6 @@ var arrows = map[string]string{
 
 	// Packages for tests. The lines above keep other packages from importing them.
 	"internal/testenv":     "",
-	"e2e/torture":          "",
 	"internal/openapitest": "",
 	"internal/servertest":  "api internal/describe internal/files internal/limit internal/openapitest internal/server internal/service internal/store internal/testenv warranty",
 }
@@ -58,23 +57,21 @@ var arrows = map[string]string{
 // homes lists the packages that may import a library. A name includes all packages below
 // it. Tests may import any library.
 var homes = map[string]string{
-	"database/sql":                        "internal/store/engine internal/servertest e2e/torture", // goose wants it, for migrations alone
-	"github.com/jackc/pgx/v5":             "internal/store/engine internal/servertest internal/testenv e2e/torture",
-	"github.com/ncruces/go-sqlite3":       "internal/store/engine internal/servertest e2e/torture",
+	"database/sql":                        "internal/store/engine internal/servertest", // goose wants it, for migrations alone
+	"github.com/jackc/pgx/v5":             "internal/store/engine internal/servertest internal/testenv",
+	"github.com/ncruces/go-sqlite3":       "internal/store/engine internal/servertest",
 	"github.com/pressly/goose/v3":         "internal/store/engine",
 	"github.com/redis/go-redis/v9":        "internal/limit",
 	"github.com/go-json-experiment":       "api",
 	"github.com/wneessen/go-mail":         "internal/mail",
 	"github.com/getkin/kin-openapi":       "",
 	"github.com/google/go-cmp":            "internal/servertest",
-	"github.com/rogpeppe/go-internal":     "",
 	"pgregory.net/rapid":                  "",
 	"github.com/santhosh-tekuri":          "internal/openapitest",
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
 	"golang.org/x/term":                   "internal/cli",
 	"rsc.io/qr":                           "internal/web",
-	"github.com/chromedp":                 "",
 }
 
 // noDatabase are the programs that use the service over HTTP and must not link databases.

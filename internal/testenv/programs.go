@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Programs puts programs of this module into a folder. It copies them from SVC_TEST_BIN, which "make test"
@@ -23,7 +24,12 @@ func Programs(folder string, names ...string) error {
 	for _, name := range names {
 		args = append(args, "warranty.example/svc/cmd/"+name)
 	}
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "warranty.example/svc").Output()
+	if err != nil {
+		return fmt.Errorf("go list: %w", err)
+	}
 	build := exec.Command("go", args...)
+	build.Dir = strings.TrimSpace(string(root)) // e2e is another module
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
