@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -222,6 +224,34 @@ func TestPathsThatCannotBeAreRefused(t *testing.T) {
 	}
 	if info, err := os.Stat(text); err != nil || info.Mode() != 0o640 {
 		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+// TestUnfinishedDatabase starts svcd on a file that has no database header. While another process
+// holds its lock, that process is creating the database and the start is refused because of it.
+// Without the process, the file is of another kind and stays unchanged.
+func TestUnfinishedDatabase(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "svc.db")
+	content := make([]byte, 4096)
+	if err := os.WriteFile(file, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := files.AcquireLock(file + "-lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := refusedStart(t, t.TempDir(), "--database="+file); !strings.Contains(line, "another svcd") {
+		t.Errorf("locked: %s", line)
+	}
+	if err := lock.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if line := refusedStart(t, t.TempDir(), "--database="+file); !strings.Contains(line, "is not a SQLite database") {
+		t.Errorf("not locked: %s", line)
+	}
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("the file changed: %v", err)
 	}
 }
 

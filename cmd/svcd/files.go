@@ -23,7 +23,7 @@ func databaseFiles(c config.Config) []string {
 		c.Database,
 		c.Database + "-wal",
 		c.Database + "-shm",
-		c.Database + "-lock",
+		c.Database + lockSuffix,
 	}
 }
 
@@ -42,11 +42,27 @@ func checkPaths(c config.Config) error {
 			return fmt.Errorf("--database: %s is a folder; give the path of a file", c.Database)
 		case !info.Mode().IsRegular():
 			return fmt.Errorf("--database: %s is not a regular file", c.Database)
-		case info.Size() > 0 && !isSQLite(c.Database):
-			return fmt.Errorf("--database: %s is not a SQLite database", c.Database)
+		case !exists(c.Database + lockSuffix): // otherwise see lockDatabase
+			return checkContent(c)
 		}
 	}
 	return nil
+}
+
+// checkContent rejects a file that is neither empty nor a SQLite database.
+func checkContent(c config.Config) error {
+	if info, err := os.Stat(c.Database); err == nil && info.Size() > 0 && !isSQLite(c.Database) {
+		return fmt.Errorf("--database: %s is not a SQLite database", c.Database)
+	}
+	return nil
+}
+
+// lockSuffix is appended to the path of a SQLite database for its lock file.
+const lockSuffix = "-lock"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // resolveLinks resolves symbolic links, so that a database opened under two names
@@ -87,7 +103,15 @@ func lockDatabase(c config.Config) (release func() error, err error) {
 		err = fmt.Errorf("cannot create the folder %s: %w; choose another one with --data or --database", folder, err)
 		return nil, explainDenied(usageError{err}, folder)
 	}
-	return lockFile(c.Database + "-lock")
+	release, err = lockFile(c.Database + lockSuffix)
+	if err != nil {
+		return nil, err
+	}
+	// Only now: another svcd that is creating the database holds the lock.
+	if err := checkContent(c); err != nil {
+		return nil, errors.Join(usageError{err}, release())
+	}
+	return release, nil
 }
 
 func lockFile(path string) (release func() error, err error) {
