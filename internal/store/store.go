@@ -82,8 +82,10 @@ type Tx struct {
 
 // Write runs fn in one transaction. When Write returns nil, the transaction is durable and no write
 // that uses a credential ended by fn is still under way. When it returns an error, nothing was
-// written, unless waiting for those writes failed: then the credential has ended, and ending it
-// again waits again. fn may run more than once, so it must not keep results of a failed run.
+// written, with two exceptions. If the response to a commit is lost, the error is Unavailable and
+// the outcome is unknown. If waiting for the writes of an ended credential fails, the transaction
+// is durable, and ending the credential again waits again. fn may run more than once, so it must
+// not keep results of a failed run.
 func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	var ended []awaited
 	err := s.db.Write(ctx, func(tx engine.Tx) error {
