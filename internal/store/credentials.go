@@ -58,6 +58,13 @@ func (c *credentials) put(secret warranty.Hash, token rememberedToken) {
 	c.tokens[secret] = token
 }
 
+// ForgetTokens empties the token cache. It is for benchmarks.
+func (s *Store) ForgetTokens() {
+	s.credentials.mu.Lock()
+	defer s.credentials.mu.Unlock()
+	clear(s.credentials.tokens)
+}
+
 // nextEpoch is part of every statement that changes a user.
 const nextEpoch = `credential_epoch = credential_epoch + 1`
 
