@@ -17,6 +17,9 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "list_claims",
 		Summary: "List the claims on your warranties, newest first.",
+		ToolDoc: "Find claims on the user's warranties, newest first. Open are submitted, under_review, info_requested, " +
+			"approved and in_progress. Tools cannot file or decide claims: a person does that on the warranty's page.",
+		ToolFields: []string{"id", "claim_number", "warranty", "type", "incident_date", "status"},
 	})
 	GetClaim = define[warranty.GetClaim, warranty.Claim](Spec{
 		Name:    "claims.get",
@@ -27,6 +30,7 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "get_claim",
 		Summary: "Get a claim.",
+		ToolDoc: "Get all fields of one claim: description, reason of the status and resolution.",
 	})
 	FileClaim = define[warranty.FileClaim, warranty.Claim](Spec{
 		Name:     "claims.file",

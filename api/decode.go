@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"net/http"
@@ -243,7 +244,10 @@ func Printable(name string) string {
 // wrong is the error of a field. Its message does not repeat the value.
 type wrong struct{ code, message string }
 
-var timeType = reflect.TypeFor[time.Time]()
+var (
+	timeType   = reflect.TypeFor[time.Time]()
+	fieldNames = reflect.TypeFor[warranty.FieldNames]()
+)
 
 // isText reports whether values of type t are encoded as strings.
 func isText(t reflect.Type) bool {
@@ -297,6 +301,12 @@ func setPlain(target reflect.Value, text string) *wrong {
 		}
 		target.SetInt(int64(n))
 		return nil
+	case reflect.Bool:
+		if text != "true" && text != "false" {
+			return wrongType(target.Type())
+		}
+		target.SetBool(text == "true")
+		return nil
 	}
 	return &wrong{"wrong_type", "Not supported here."}
 }
@@ -305,6 +315,8 @@ func setPlain(target reflect.Value, text string) *wrong {
 func wrongType(t reflect.Type) *wrong {
 	expected := "of the documented type"
 	switch t = deref(t); {
+	case t == fieldNames:
+		expected = "a list of field names"
 	case isText(t):
 		expected = "a string"
 	case t.Kind() == reflect.Int:
@@ -323,8 +335,9 @@ func wrongType(t reflect.Type) *wrong {
 func members(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		names = append(names, name)
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); !f.Anonymous && name != "" && name != "-" {
+			names = append(names, name)
+		}
 	}
 	return names
 }
@@ -341,11 +354,25 @@ func set(c *warranty.Checks, in reflect.Value, p Param, text string) {
 	}
 }
 
-// outOfRange checks a number against its bounds. It runs while decoding, because in
-// the input zero means "not given".
+// unknownField checks a list of field names.
+func unknownField(p Param, names warranty.FieldNames) *wrong {
+	for _, name := range names.Names() {
+		if !slices.Contains(p.Enum, name) {
+			return &wrong{"unknown_field", "Unknown field: " + cmp.Or(Printable(name), "(empty)") +
+				". Allowed fields: " + strings.Join(p.Enum, ", ") + "."}
+		}
+	}
+	return nil
+}
+
+// outOfRange checks a number against its bounds, and field names against the record. It
+// runs while decoding, because in the input zero means "not given".
 func outOfRange(p Param, field reflect.Value, null bool) *wrong {
 	if field.Kind() == reflect.Pointer {
 		field = field.Elem()
+	}
+	if p.Type == fieldNames {
+		return unknownField(p, warranty.FieldNames(field.String()))
 	}
 	if null || field.Kind() != reflect.Int {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,8 +13,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Only this file and append.go use the JSON library, which becomes part of the standard
-// library in Go 1.27. encoding/json is not strict enough: it accepts duplicate names,
+// Only this file, append.go and fields.go use the JSON library, which becomes part of the
+// standard library in Go 1.27. encoding/json is not strict enough: it accepts duplicate names,
 // names in other case, invalid UTF-8 and trailing data.
 
 // AppendJSON appends v as JSON on one line.
@@ -96,6 +97,22 @@ func readObject(data []byte, each func(name string, value jsontext.Value)) error
 	return nil
 }
 
+// readArray calls each for every element of a JSON array.
+func readArray(data []byte, each func(value jsontext.Value)) error {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	if _, err := d.ReadToken(); err != nil {
+		return malformed
+	}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return malformed
+		}
+		each(value)
+	}
+	return nil
+}
+
 // setJSON sets a field from a JSON value.
 func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	switch value.Kind() {
@@ -132,13 +149,28 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 }
 
 // setArgument is setJSON for the arguments of a tool, where null means "not given". An
-// empty header parameter is an error.
+// empty header parameter is an error. Models also send numbers and booleans as text, and
+// lists of field names as arrays.
 func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
+	kind := deref(p.Type).Kind()
 	switch {
 	case value.Kind() == 'n':
 		return nil
 	case p.In == Header && field.Kind() == reflect.String && string(value) == `""`:
 		return &wrong{"empty", emptyParameter}
+	case value.Kind() == '"' && (kind == reflect.Int || kind == reflect.Bool):
+		var text string
+		if err := json.Unmarshal(value, &text); err != nil {
+			return wrongType(p.Type)
+		}
+		return setText(field, strings.TrimSpace(text))
+	case value.Kind() == '[' && p.Type == fieldNames:
+		var names []string
+		if err := json.Unmarshal(value, &names); err != nil {
+			return wrongType(p.Type)
+		}
+		field.SetString(strings.Join(names, ","))
+		return nil
 	}
 	return setJSON(p, field, value)
 }

@@ -42,7 +42,12 @@ type Spec struct {
 	Scope   warranty.Scope // scope that a token needs, if any
 	Tool    string         // name of the MCP tool, if any
 	Summary string
-	Status  int // HTTP status of success
+	// ToolDoc describes the tool to a model. Without it, Summary does.
+	ToolDoc string
+	// ToolFields are the fields that the tool of a list returns unless a call selects
+	// others. Models pay for every word that they read.
+	ToolFields []string
+	Status     int // HTTP status of success
 	// Location is the path of the created record, relative to Base.
 	Location string
 	// ReadOnly marks a POST that changes nothing and can be retried.
@@ -67,6 +72,9 @@ func define[In, Out any](s Spec) Op[In, Out] {
 	s.byName = make(map[string]int, len(s.Params))
 	for i, p := range s.Params {
 		s.byName[p.Name] = i
+		if p.Type == fieldNames {
+			s.Params[i].Enum = members(s.Record())
+		}
 		// Outside PUT, null is the same as omitting a field. In PUT, null clears the fields
 		// that allow it.
 		s.Params[i].Nullable = p.In == Body && !p.Required && (p.Nullable || s.Method != http.MethodPut)
@@ -115,6 +123,14 @@ func (s *Spec) HasCommand() bool {
 func (s *Spec) Paged() bool {
 	_, ok := reflect.Zero(s.Out).Interface().(interface{ Paged() warranty.Pagination })
 	return ok
+}
+
+// Record returns the type of the record in the result: that of the elements of a page.
+func (s *Spec) Record() reflect.Type {
+	if data, ok := s.Out.FieldByName("Data"); ok && s.Paged() {
+		return data.Type.Elem()
+	}
+	return s.Out
 }
 
 // Refusals lists every error code that the operation can return.
@@ -191,6 +207,7 @@ func Bind[In, Out any](op Op[In, Out], fn func(context.Context, warranty.Princip
 type Relayed struct {
 	Value any
 	Body  []byte
+	Today warranty.Date // of the remote service, or 0 if it did not say
 }
 
 // Relay returns the operation with call, which sends it to a remote service, as its

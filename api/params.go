@@ -23,6 +23,7 @@ type Param struct {
 	In       Where
 	Type     reflect.Type
 	Doc      string
+	ToolDoc  string // for models, in place of Doc
 	Example  string
 	Format   string
 	Default  string
@@ -57,7 +58,7 @@ func FlagName(name string) string {
 }
 
 // params derives the parameters of an input type from its struct tags: json, in, doc,
-// required, null, example, format, default, enum, min, max. It is the only reader of
+// tool, required, null, example, format, default, enum, min, max. It is the only reader of
 // the tags.
 func params(t reflect.Type) []Param {
 	var list []Param
@@ -71,6 +72,7 @@ func params(t reflect.Type) []Param {
 			In:       Where(f.Tag.Get("in")),
 			Type:     f.Type,
 			Doc:      f.Tag.Get("doc"),
+			ToolDoc:  f.Tag.Get("tool"),
 			Example:  f.Tag.Get("example"),
 			Format:   f.Tag.Get("format"),
 			Default:  f.Tag.Get("default"),

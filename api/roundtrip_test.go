@@ -50,6 +50,9 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	case warranty.ID:
 		copy(f.Addr().Interface().(*warranty.ID)[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, p.Name))
 		return
+	case warranty.FieldNames:
+		f.SetString(strings.Join(rapid.SliceOf(rapid.SampledFrom(p.Enum)).Draw(t, p.Name), ","))
+		return
 	case warranty.Date:
 		f.SetInt(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, p.Name))
 		return

@@ -17,16 +17,23 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "list_warranties",
 		Summary: "List the warranties that you own, sold or issued, newest first.",
+		ToolDoc: "Find the user's warranties, newest first. " +
+			"Start here for any question about a product, and use get_warranty for all fields of one record.",
+		ToolFields: []string{
+			"id", "reference_number", "product_name", "category", "end_date", "status", "days_remaining",
+		},
 	})
 	CreateWarranty = define[warranty.CreateWarranty, warranty.Warranty](Spec{
-		Name:     "warranties.create",
-		Method:   http.MethodPost,
-		Base:     V1,
-		Path:     "/warranties",
-		Auth:     Credential,
-		Scope:    warranty.WarrantiesWrite,
-		Tool:     "create_warranty",
-		Summary:  "Create a warranty. You become its owner and issuer.",
+		Name:    "warranties.create",
+		Method:  http.MethodPost,
+		Base:    V1,
+		Path:    "/warranties",
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesWrite,
+		Tool:    "create_warranty",
+		Summary: "Create a warranty. You become its owner and issuer.",
+		ToolDoc: "Create a warranty. Ask the user for missing dates instead of guessing. serial_number, description and " +
+			"seller_* cannot be changed later with tools.",
 		Status:   http.StatusCreated,
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
@@ -40,6 +47,7 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "get_warranty",
 		Summary: "Get a warranty.",
+		ToolDoc: "Get all fields of one warranty, and the etag for update_warranty and delete_warranty.",
 	})
 	UpdateWarranty = define[warranty.UpdateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.update",
@@ -50,6 +58,9 @@ var (
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "update_warranty",
 		Summary: "Update the given fields of a warranty.",
+		ToolDoc: "Change the given fields of a warranty, for example end_date to extend it or status active to reinstate " +
+			"a void one. A cancelled warranty stays cancelled. Tools cannot change serial_number, description, seller_name " +
+			"and seller_email: a person does that on the record's page.",
 		Errors: []warranty.Code{
 			warranty.RoleNotAllowed,
 			warranty.InvalidTransition,
@@ -66,7 +77,9 @@ var (
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "delete_warranty",
 		Summary: "Delete a warranty. It can no longer be read or verified.",
-		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.PreconditionFailed},
+		ToolDoc: "Delete a warranty. It can no longer be read or verified. Ask the user first. To end coverage, set the " +
+			"status to void or cancelled instead.",
+		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.PreconditionFailed},
 	})
 )
 
@@ -93,6 +106,8 @@ var VerifyWarranty = define[warranty.VerifyWarranty, warranty.Verification](Spec
 	Scope:   warranty.WarrantiesRead,
 	Tool:    "verify_warranty",
 	Summary: "Verify any warranty by its reference number.",
+	ToolDoc: "Check whether a reference number is genuine and in force, also for warranties of others. Case, spaces and " +
+		"hyphens do not matter.",
 })
 
 // VerifyPublicly is VerifyWarranty at the public URL, without a credential. It is not

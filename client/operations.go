@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 	"reflect"
 
 	"warranty.example/svc/api"
@@ -233,7 +234,11 @@ func (c *Client) Operations() []api.Bound {
 				in = withKey(*create)
 			}
 			out, response, err := c.Do(ctx, op, in)
-			return api.Relayed{Value: reflect.ValueOf(out).Elem().Interface(), Body: response.Body}, err
+			relayed := api.Relayed{Value: reflect.ValueOf(out).Elem().Interface(), Body: response.Body}
+			if now, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+				relayed.Today = warranty.DateOf(now)
+			}
+			return relayed, err
 		}))
 	}
 	return list

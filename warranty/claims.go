@@ -104,6 +104,7 @@ type ListClaims struct {
 	Paging
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
 	WarrantyID ID          `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty."`
+	Selection
 }
 
 // Check validates the input.
@@ -116,6 +117,7 @@ func (in *ListClaims) Check() error {
 // GetClaim is the input of claims.get.
 type GetClaim struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the claim."`
+	Selection
 }
 
 // FileClaim is the input of claims.file.

@@ -52,6 +52,7 @@ type ListDocuments struct {
 	Paging
 	WarrantyID ID     `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty."`
 	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the file name and type."`
+	Selection
 }
 
 // Check validates the input.
@@ -65,6 +66,7 @@ func (in *ListDocuments) Check() error {
 // GetDocument is the input of documents.get.
 type GetDocument struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
+	Selection
 }
 
 // DeleteDocument is the input of documents.delete.

@@ -1,5 +1,7 @@
 package warranty
 
+import "strings"
+
 // Paging selects a page of a list.
 type Paging struct {
 	Page  int `json:"page,omitzero" in:"query" default:"1" min:"1" max:"1000000000" doc:"Page to return, starting at 1."`
@@ -31,6 +33,30 @@ func (p *Paging) Check(c *Checks) {
 
 // Offset returns the number of records before the page.
 func (p Paging) Offset() int64 { return int64(p.Page-1) * int64(p.Limit) }
+
+// Selection selects the fields of the records in a response.
+type Selection struct {
+	Fields FieldNames `json:"fields,omitzero" in:"query" doc:"Names of the fields to return, separated by commas. Without it, records have all fields." tool:"Fields to return."`
+}
+
+// Selected returns the selected fields, or nil for all.
+func (s Selection) Selected() []string { return s.Fields.Names() }
+
+// FieldNames is a list of field names, separated by commas. As a string it keeps the
+// inputs comparable.
+type FieldNames string
+
+// Names returns the names. They are not validated.
+func (f FieldNames) Names() []string {
+	if f == "" {
+		return nil
+	}
+	names := strings.Split(string(f), ",")
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+	}
+	return names
+}
 
 // Page is one page of a list.
 type Page[T any] struct {

@@ -168,6 +168,7 @@ type ListWarranties struct {
 	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the product name, serial number and reference number."`
 	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
 	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
+	Selection
 }
 
 // Check validates the input.
@@ -186,6 +187,7 @@ func (in *ListWarranties) Check() error {
 // GetWarranty is the input of warranties.get.
 type GetWarranty struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
+	Selection
 }
 
 // CreateWarranty is the input of warranties.create.

@@ -5,7 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -24,7 +26,11 @@ import (
 )
 
 const usage = `svc-mcp connects an AI agent to the warranty records service over stdio (MCP).
-The agent's MCP client starts it. It takes no arguments.
+The agent's MCP client starts it.
+
+  --read-only         offer only tools that change nothing (or SVC_MCP_READ_ONLY=true)
+  --tools NAME,NAME   offer only these tools (or SVC_MCP_TOOLS)
+  --version           print the version
 
 Set SVC_BASE_URL to the base URL of the service, ending in /api/v1
 (default ` + client.DefaultBaseURL + `).
@@ -57,7 +63,10 @@ func run(ctx context.Context, args []string) error {
 			_, err := fmt.Println("svc-mcp " + version.String())
 			return err
 		}
-		return errors.New("svc-mcp takes no arguments; set the key with SVC_API_KEY (see svc-mcp --help)")
+	}
+	narrowing, err := parseFlags(args)
+	if err != nil {
+		return err
 	}
 	base := credentials.BaseURL(os.Getenv(credentials.BaseURLEnv), client.DefaultBaseURL)
 	key, err := findKey(base)
@@ -83,18 +92,55 @@ func run(ctx context.Context, args []string) error {
 		log.Warn("cannot reach the service; each call tries again", "error", err.Error())
 	}
 	server, err := mcp.New(mcp.Config{
-		Operations: c.Operations(),
-		Caller:     who.caller,
-		Remote:     who.problem,
-		Schemas:    describe.ToolSchemas,
-		PublicURL:  c.Root(),
-		Version:    version.String(),
-		Log:        log,
+		Operations:   c.Operations(),
+		Caller:       who.caller,
+		Remote:       who.problem,
+		Today:        func() warranty.Date { return warranty.DateOf(time.Now()) },
+		Narrowing:    narrowing,
+		Schemas:      describe.ToolSchemas,
+		RecordSchema: describe.RecordSchema,
+		PublicURL:    c.Root(),
+		Version:      version.String(),
+		Log:          log,
 	})
 	if err != nil {
 		return err
 	}
 	return mcp.ServeStdio(ctx, server, os.Stdin, os.Stdout)
+}
+
+// The environment variables of the flags.
+const (
+	readOnlyEnv = "SVC_MCP_READ_ONLY"
+	toolsEnv    = "SVC_MCP_TOOLS"
+)
+
+// parseFlags returns the narrowing that the flags and the environment ask for. A flag
+// takes precedence over its variable.
+func parseFlags(args []string) (mcp.Narrowing, error) {
+	flags := flag.NewFlagSet("svc-mcp", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Bool("read-only", false, "")
+	flags.String("tools", "", "")
+	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
+		// The argument may be a key, so it is not printed.
+		return mcp.Narrowing{}, errors.New("unknown argument; set the key with SVC_API_KEY (see svc-mcp --help)")
+	}
+	names := map[string]string{"read-only": readOnlyEnv, "tools": toolsEnv}
+	values := map[string]string{"read-only": os.Getenv(readOnlyEnv), "tools": os.Getenv(toolsEnv)}
+	empty := false
+	flags.Visit(func(f *flag.Flag) {
+		names[f.Name], values[f.Name] = "--"+f.Name, f.Value.String()
+		empty = empty || f.Value.String() == ""
+	})
+	if empty {
+		return mcp.Narrowing{}, errors.New("--tools is empty; name at least one tool, or omit the flag")
+	}
+	n, err := mcp.ParseNarrowing(names["read-only"], values["read-only"], names["tools"], values["tools"])
+	if err != nil {
+		return n, errors.New(warranty.AsError(err).Message)
+	}
+	return n, nil
 }
 
 // findKey finds the key in the same places as svc.

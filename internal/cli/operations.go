@@ -123,7 +123,7 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	if created, ok := out.(interface{ Replayed() bool }); ok && created.Replayed() {
 		r.note("This idempotency key was already used. Showing the existing record.")
 	}
-	return r.show(op, out, response)
+	return r.show(op, out, response, api.Selected(in))
 }
 
 // ensureKey adds an idempotency key to a create without one, so that a retry after a
@@ -344,7 +344,7 @@ not exist, and 10 if it is not in force today or the serial number does not matc
 		if err != nil {
 			return err
 		}
-		if err := r.show(verify.Spec, &v, response); err != nil {
+		if err := r.show(verify.Spec, &v, response, nil); err != nil {
 			return err
 		}
 		if !inForce(v) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
@@ -41,8 +42,9 @@ func (r *run) format() string {
 	return "json"
 }
 
-// show writes the result of an operation to standard output.
-func (r *run) show(op *api.Spec, out any, response client.Response) error {
+// show writes the result of an operation to standard output, with the selected fields or
+// all.
+func (r *run) show(op *api.Spec, out any, response client.Response, fields []string) error {
 	if _, ok := out.(*warranty.None); ok {
 		return nil
 	}
@@ -61,9 +63,9 @@ func (r *run) show(op *api.Spec, out any, response client.Response) error {
 		}
 		return r.write(b.Bytes())
 	case "csv":
-		return r.showCSV(out)
+		return r.showCSV(out, fields)
 	case "table":
-		return r.showTable(op, out)
+		return r.showTable(op, out, fields)
 	}
 	return r.write(append(compactJSON(response.Body), '\n'))
 }
@@ -81,7 +83,7 @@ func (r *run) showLocal(v any, table func() string) error {
 	case "ndjson":
 		return r.write(append(safeJSON(record), '\n'))
 	case "csv":
-		return r.showCSV(v)
+		return r.showCSV(v, nil)
 	}
 	body := append(append([]byte(`{"data":`), record...), '}')
 	if r.format() == "pretty" {
@@ -157,20 +159,38 @@ func dataOf(v reflect.Value) reflect.Value {
 }
 
 // showCSV writes records as CSV, with the field names in the first row.
-func (r *run) showCSV(out any) error {
+func (r *run) showCSV(out any, fields []string) error {
 	var b bytes.Buffer
-	if err := writeCSV(&b, out); err != nil {
+	if err := writeCSV(&b, out, fields); err != nil {
 		return err
 	}
 	return r.write(b.Bytes())
 }
 
-func writeCSV(w io.Writer, out any) error {
+func writeCSV(w io.Writer, out any, fields []string) error {
 	list := listOf(out)
 	c := sheet.NewWriter(w)
-	c.Write(sheet.Columns(list.Type().Elem()))
+	names := sheet.Columns(list.Type().Elem())
+	shown := func(values []string) []string { return selected(names, values, fields) }
+	c.Write(shown(names))
 	for i := range list.Len() {
-		c.Write(sheet.Values(list.Index(i)))
+		c.Write(shown(sheet.Values(list.Index(i))))
 	}
 	return c.Flush()
+}
+
+// selected returns the values of the columns that belong to the fields: that of the
+// field, or those of a nested record. Without fields it returns all values.
+func selected(columns, values, fields []string) []string {
+	if fields == nil {
+		return values
+	}
+	var list []string
+	for i, column := range columns {
+		field, _, _ := strings.Cut(column, ".")
+		if slices.Contains(fields, field) {
+			list = append(list, values[i])
+		}
+	}
+	return list
 }

@@ -13,37 +13,52 @@ import (
 )
 
 // showTable writes a result as a table or a list of fields.
-func (r *run) showTable(op *api.Spec, out any) error {
-	var text string
-	switch v := out.(type) {
-	case *warranty.Page[warranty.Warranty]:
-		text = r.table(warrantyColumns(v.Data, r.today(), r.outStyle()))
-	case *warranty.Page[warranty.Claim]:
-		text = r.table(claimColumns(v.Data, r.outStyle()))
-	case *warranty.Page[warranty.Document]:
-		text = r.table(documentColumns(v.Data))
-	case *warranty.Warranty:
-		c := coverage{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
-		pairs := append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()})
-		text = r.recordText(v.ProductName, c, pairs)
-	case *warranty.Verification:
-		text = r.verdict(v)
-	case *warranty.AuthStatus:
-		text = listing(append([]pair{{"server", r.address()}, {"key from", r.key.From}}, pairsOf(*v)...), r.outStyle())
-	default:
-		if op.Paged() {
-			text = r.table(anyColumns(listOf(out)))
-		} else {
-			text = listing(pairsOf(reflect.Indirect(reflect.ValueOf(out)).Interface()), r.outStyle())
-		}
+func (r *run) showTable(op *api.Spec, out any, fields []string) error {
+	text := r.tableOf
+	if fields != nil {
+		text = func(op *api.Spec, out any) string { return r.plainTable(op, out, fields) }
 	}
-	if err := r.write([]byte(text)); err != nil {
+	if err := r.write([]byte(text(op, out))); err != nil {
 		return err
 	}
 	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
 		r.footer(page.Paged())
 	}
 	return nil
+}
+
+func (r *run) tableOf(op *api.Spec, out any) string {
+	s := r.outStyle()
+	switch v := out.(type) {
+	case *warranty.Page[warranty.Warranty]:
+		return r.table(warrantyColumns(v.Data, r.today(), s))
+	case *warranty.Page[warranty.Claim]:
+		return r.table(claimColumns(v.Data, s))
+	case *warranty.Page[warranty.Document]:
+		return r.table(documentColumns(v.Data))
+	case *warranty.Warranty:
+		c := coverage{v.StartDate, v.EndDate, v.Status, v.DaysRemaining}
+		pairs := append(pairsOf(*v, "product_name", "days_remaining", "status"), pair{"etag", v.ETag()})
+		return r.recordText(v.ProductName, c, pairs)
+	case *warranty.Verification:
+		return r.verdict(v)
+	case *warranty.AuthStatus:
+		return listing(append([]pair{{"server", r.address()}, {"key from", r.key.From}}, pairsOf(*v)...), s)
+	}
+	return r.plainTable(op, out, nil)
+}
+
+// plainTable formats records by their fields, selected or all: a page as a table, a
+// single record with one line for each field.
+func (r *run) plainTable(op *api.Spec, out any, fields []string) string {
+	list := listOf(out)
+	if op.Paged() {
+		return r.table(anyColumns(list, fields))
+	}
+	names := sheet.Columns(list.Type().Elem())
+	shown := selected(names, names, fields)
+	hidden := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(shown, name) })
+	return listing(pairsOf(list.Index(0).Interface(), hidden...), r.outStyle())
 }
 
 func (r *run) today() warranty.Date { return warranty.DateOf(r.Now()) }
@@ -149,14 +164,20 @@ func documentColumns(list []warranty.Document) []*column {
 	return []*column{file, kind, size, product, added, id}
 }
 
-// anyColumns returns the columns of any other type of record.
-func anyColumns(list reflect.Value) []*column {
+// anyColumns returns the columns of any type of record. Selected columns are never left
+// out.
+func anyColumns(list reflect.Value, fields []string) []*column {
+	names := sheet.Columns(list.Type().Elem())
 	var columns []*column
-	for i, name := range sheet.Columns(list.Type().Elem()) {
-		columns = append(columns, &column{title: strings.ToUpper(name), flex: i == 1, drop: i})
+	for i, name := range selected(names, names, fields) {
+		c := &column{title: strings.ToUpper(name)}
+		if fields == nil {
+			c.flex, c.drop = i == 1, i
+		}
+		columns = append(columns, c)
 	}
 	for i := range list.Len() {
-		for k, value := range sheet.Values(list.Index(i)) {
+		for k, value := range selected(names, sheet.Values(list.Index(i)), fields) {
 			columns[k].add(value)
 		}
 	}

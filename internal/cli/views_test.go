@@ -211,3 +211,36 @@ func TestAboutItself(t *testing.T) {
 		t.Errorf("%q", d.stdout)
 	}
 }
+
+// TestFieldsAreTheColumns selects fields: a table and CSV have only their columns.
+func TestFieldsAreTheColumns(t *testing.T) {
+	const partial = `{"id":"` + id + `","product_name":"Kettle","status":"active"}`
+	d := newHarness(t, answers(200, page(partial)))
+	d.env["NO_COLOR"] = "1"
+	for _, test := range []struct{ format, want string }{
+		{"table", "ID                                    PRODUCT_NAME  STATUS\n" + id + "  Kettle        active\n"},
+		{"csv", "id,product_name,status\n" + id + ",Kettle,active\n"},
+		{"ndjson", partial + "\n"},
+		{"json", page(partial) + "\n"},
+	} {
+		d.want(0, "warranties", "list", "--fields", "status,id,product_name", "-o", test.format)
+		if got := strings.ReplaceAll(d.stdout, "\r\n", "\n"); got != test.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", test.format, got, test.want)
+		}
+	}
+	d.handler = answers(200, `{"data":`+partial+`}`)
+	d.want(0, "warranties", "get", id, "--fields", "product_name,status", "-o", "table")
+	if d.stdout != "product name  Kettle\nstatus        active\n" {
+		t.Errorf("%q", d.stdout)
+	}
+	d.handler = answers(200, page(`{"warranty":{"id":"`+id+`","product_name":"Kettle"}}`))
+	d.want(0, "claims", "list", "--fields", "warranty", "-o", "csv")
+	if !strings.HasPrefix(d.stdout, "warranty.id,warranty.reference_number,warranty.product_name") ||
+		!strings.Contains(d.stdout, id+",,Kettle") {
+		t.Errorf("%q", d.stdout)
+	}
+	d.want(2, "warranties", "list", "--fields", "id,colour")
+	if !strings.Contains(d.stderr, "Unknown field: colour.") {
+		t.Errorf("%q", d.stderr)
+	}
+}

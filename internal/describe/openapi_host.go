@@ -49,7 +49,7 @@ func (b *builder) publicVerify() {
 	op.Responses.add(strconv.Itoa(s.Status), &response{
 		Description: "The public details of the warranty.",
 		Headers:     b.headersOf("X-Request-Id"),
-		Content:     ordered[*mediaType]{{jsonType, b.answer(s.Out)}, {"text/html", page}},
+		Content:     ordered[*mediaType]{{jsonType, b.answer(s)}, {"text/html", page}},
 	})
 	for _, group := range byStatus(s.Refusals()) {
 		r := b.problem(group, "X-Request-Id")

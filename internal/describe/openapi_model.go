@@ -69,6 +69,7 @@ type parameter struct {
 	In          string  `json:"in"`
 	Required    bool    `json:"required,omitzero"`
 	Description string  `json:"description"`
+	Explode     *bool   `json:"explode,omitzero"` // false for values separated by commas
 	Schema      *schema `json:"schema"`
 	Example     any     `json:"example,omitzero"`
 }

@@ -60,6 +60,9 @@ func (b *builder) describe(s *api.Spec) *operation {
 		if p.In == api.Header {
 			param.Name = p.HeaderName()
 		}
+		if p.Type == reflect.TypeFor[warranty.FieldNames]() {
+			param.Explode = new(bool)
+		}
 		if p.Example != "" {
 			param.Example = typed(p.Type, p.Example)
 		}
@@ -143,7 +146,7 @@ func (b *builder) success(s *api.Spec) *response {
 		r.Description = "The record."
 	}
 	if s.Out != reflect.TypeFor[warranty.None]() {
-		r.Content.add(jsonType, b.answer(s.Out))
+		r.Content.add(jsonType, b.answer(s))
 	}
 	return r
 }
@@ -158,11 +161,8 @@ func takesKey(s *api.Spec) bool {
 }
 
 // answer returns the body with a record or a page of records, and an example.
-func (b *builder) answer(t reflect.Type) *mediaType {
-	record, list := t, false
-	if data, ok := t.FieldByName("Data"); ok && t.Implements(reflect.TypeFor[interface{ Paged() warranty.Pagination }]()) {
-		record, list = data.Type.Elem(), true
-	}
+func (b *builder) answer(op *api.Spec) *mediaType {
+	record, list := op.Record(), op.Paged()
 	name := record.Name() + "Answer"
 	if list {
 		name = record.Name() + "Page"

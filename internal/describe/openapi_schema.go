@@ -126,6 +126,9 @@ func (b *builder) paramSchema(p api.Param) *schema {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if t == reflect.TypeFor[warranty.FieldNames]() {
+		return &schema{Type: "array", Items: &schema{Type: "string", Enum: names(p.Enum...)}}
+	}
 	s := b.schemaOf(t)
 	if p.Default != "" {
 		s.Default = typed(t, p.Default)

@@ -1,6 +1,7 @@
 package describe
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -11,62 +12,77 @@ import (
 )
 
 // ToolSchemas returns the input and output schemas of an operation as an MCP tool. The
-// input is one object with all parameters. The schemas have no references and no null
-// types: absent values are omitted.
+// input is one object with all parameters. The output schema has no fields of records:
+// models read every schema, and RecordSchema has them. The schemas have no references and
+// no null types: absent values are omitted.
 func ToolSchemas(s *api.Spec) (in, out []byte, err error) {
 	b := &builder{}
 	in, err = api.AppendJSON(nil, b.arguments(s))
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err = api.AppendJSON(nil, b.result(s))
+	out, err = api.AppendJSON(nil, b.result(s, func(reflect.Type) *schema { return &schema{Type: "object"} }))
 	return in, out, errors.Join(append(b.wrong, err)...)
+}
+
+// RecordSchema returns the schema of an operation's result as an MCP tool, with the fields
+// of the record and their descriptions.
+func RecordSchema(s *api.Spec) ([]byte, error) {
+	b := &builder{}
+	object := b.result(s, b.inline)
+	for i, text := range map[string]string{
+		"data":  "The record.",
+		"etag":  "Version of the record. Send it as if_match to update or delete the record.",
+		"today": "Current day of the service, in UTC.",
+	} {
+		if at := object.Properties.index(i); at >= 0 {
+			object.Properties[at].value.Description = text
+		}
+	}
+	out, err := api.AppendJSON(nil, object)
+	return out, errors.Join(append(b.wrong, err)...)
 }
 
 // arguments returns the input schema.
 func (b *builder) arguments(s *api.Spec) *schema {
 	closed := false
-	object := &schema{Type: "object", AdditionalProperties: &closed}
+	object := &schema{Type: "object", Properties: ordered[*schema]{}, AdditionalProperties: &closed}
 	for _, p := range s.Params {
 		field := b.paramSchema(p)
-		field.Description = p.Doc
+		field.Description = cmp.Or(p.ToolDoc, p.Doc)
+		field.MinLength, field.MaxLength = nil, nil // the service checks them
+		if p.Type == reflect.TypeFor[warranty.FieldNames]() && !s.Paged() {
+			field.Items.Enum = nil // the tool of the list has the names
+		}
 		object.Properties.add(p.Name, field)
 		if p.Required {
 			object.Required = append(object.Required, p.Name)
 		}
 	}
-	if object.Properties == nil {
-		object.Properties = ordered[*schema]{}
-	}
 	return object
 }
 
-// result returns the output schema.
-func (b *builder) result(s *api.Spec) *schema {
-	if s.Out == reflect.TypeFor[warranty.None]() {
-		return &schema{
-			Type:       "object",
-			Required:   []string{"done"},
-			Properties: ordered[*schema]{{"done", &schema{Type: "boolean", Description: "Always true."}}},
-		}
+// result returns the output schema. record returns the schema of a record.
+func (b *builder) result(s *api.Spec, record func(reflect.Type) *schema) *schema {
+	object := &schema{Type: "object"}
+	add := func(name string, value *schema) {
+		object.Properties.add(name, value)
+		object.Required = append(object.Required, name)
 	}
-	if s.Paged() {
-		page := b.inline(s.Out)
-		for i, text := range []string{"The records of this page.", "Position of this page in the list."} {
-			page.Properties[i].value.Description = text
-		}
-		return page
+	switch {
+	case s.Out == reflect.TypeFor[warranty.None]():
+		add("done", &schema{Type: "boolean"})
+	case s.Paged():
+		list := listOf(record(s.Record()))
+		add("data", &list)
+		add("pagination", record(reflect.TypeFor[warranty.Pagination]()))
+	default:
+		add("data", record(s.Out))
 	}
-	data := b.inline(s.Out)
-	data.Description = "The record."
-	object := &schema{Type: "object", Required: []string{"data"}, Properties: ordered[*schema]{{"data", data}}}
-	if _, ok := reflect.Zero(s.Out).Interface().(interface{ ETag() string }); ok {
-		object.Required = append(object.Required, "etag")
-		object.Properties.add("etag", &schema{
-			Type:        "string",
-			Description: "Version of the record. Send it as if_match to update or delete the record.",
-		})
+	if s.Out.Implements(reflect.TypeFor[interface{ ETag() string }]()) {
+		add("etag", &schema{Type: "string"})
 	}
+	add("today", &schema{Type: "string", Format: "date"})
 	return object
 }
 

@@ -144,8 +144,8 @@ func TestPanicsOutsideOfTools(t *testing.T) {
 		error) {
 		panic("a bug")
 	},
-		Schemas: describe.ToolSchemas, PublicURL: servertest.PublicURL, Version: "1",
-		Log: slog.New(slog.NewJSONHandler(log, nil))})
+		Schemas: describe.ToolSchemas, RecordSchema: describe.RecordSchema, Today: today,
+		PublicURL: servertest.PublicURL, Version: "1", Log: slog.New(slog.NewJSONHandler(log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -284,6 +285,11 @@ func sorted(list []string) []string {
 	list = slices.Clone(list)
 	slices.Sort(list)
 	return list
+}
+
+// today is the day of servers without a clock.
+func today() warranty.Date {
+	return warranty.DateOf(time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC))
 }
 
 const unknownID = "01935b2e-7c4a-7def-8123-456789abcdef"

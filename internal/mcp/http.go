@@ -128,6 +128,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, refused.status, encodeError(m.ID, refused.code, refused.message, nil))
 		return
 	}
+	ctx, err := narrowed(r)
+	if err != nil {
+		write(w, http.StatusBadRequest, encodeError(m.ID, jsonrpc.CodeInvalidRequest, warranty.AsError(err).Message, nil))
+		return
+	}
 	legacy := r.Header.Get("Mcp-Protocol-Version") < firstModern
 	if m.ID != nil && legacy && !slices.Contains(legacyMethods, m.Method) {
 		write(w, http.StatusOK, encodeError(m.ID, jsonrpc.CodeMethodNotFound, "Unknown method.", nil))
@@ -138,7 +143,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		handler = e.stream
 	}
 	shaped := &shaper{ResponseWriter: w, id: m.ID, noStore: w.Header().Get("Cache-Control")}
-	r = r.Clone(context.WithValue(r.Context(), requestKey{}, r.Context()))
+	r = r.Clone(context.WithValue(ctx, requestKey{}, r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// The SDK requires an Accept header; the documented request does not have one.
 	r.Header.Set("Accept", "application/json, text/event-stream")

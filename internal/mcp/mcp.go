@@ -23,21 +23,28 @@ type Config struct {
 	Caller func(ctx context.Context) (api.Caller, error)
 	// Schemas returns the input and output schemas of a tool.
 	Schemas func(*api.Spec) (in, out []byte, err error)
+	// RecordSchema returns the schema of an operation's result, with all descriptions.
+	RecordSchema func(*api.Spec) ([]byte, error)
 	// Remote returns the problem for an error of a remote service. It is nil if the
 	// operations run in this process.
-	Remote    func(error) (warranty.Problem, bool)
+	Remote func(error) (warranty.Problem, bool)
+	// Today returns the current day of the service in this process. A remote service says
+	// its own.
+	Today func() warranty.Date
+	// Narrowing limits the tools for all callers.
+	Narrowing Narrowing
 	PublicURL string // base of the links to the error documentation
 	Version   string
 	Log       *slog.Logger
 }
 
 // server is the MCP server for all callers. Lists contain only what the caller's scopes
-// allow; the operations check the scopes themselves.
+// and the narrowing allow; calls check both again.
 type server struct {
 	Config
 	sdk *sdk.Server
-	// scopes maps a tool, resource template or prompt to the scope it needs.
-	scopes map[string]warranty.Scope
+	// needs maps a tool, resource template or prompt to the operation that it uses.
+	needs  map[string]*api.Spec
 	byName map[string]api.Bound
 }
 
@@ -48,7 +55,7 @@ const instructions = "Warranty records: list, get, create, update, delete and ve
 
 // New returns an MCP server.
 func New(c Config) (*sdk.Server, error) {
-	s := &server{Config: c, scopes: map[string]warranty.Scope{}, byName: map[string]api.Bound{}}
+	s := &server{Config: c, needs: map[string]*api.Spec{}, byName: map[string]api.Bound{}}
 	s.sdk = sdk.NewServer(&sdk.Implementation{
 		Name:    "warranty-records",
 		Title:   "Warranty Records",
@@ -124,7 +131,7 @@ func fixErrors(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// onlyAllowed removes from lists what the caller's scopes do not allow.
+// onlyAllowed removes from lists what the caller may not use.
 func (s *server) onlyAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 		result, err := next(ctx, method, req)
@@ -155,28 +162,28 @@ func allowed[T any](ctx context.Context, s *server, list []T, name func(T) strin
 	}
 	kept := slices.Clone(list)
 	return slices.DeleteFunc(kept, func(item T) bool {
-		return !caller.Scopes.Has(s.scopes[name(item)])
+		return s.allow(ctx, caller, s.needs[name(item)]) != nil
 	}), nil
 }
 
-// do performs an operation with JSON arguments.
-func (s *server) do(ctx context.Context, op api.Bound, arguments []byte) (any, error) {
+// do performs an operation with JSON arguments. It also returns the decoded input.
+func (s *server) do(ctx context.Context, op api.Bound, arguments []byte) (in, out any, err error) {
 	caller, err := s.Caller(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	// Check the scope before decoding, as REST does.
-	if err := op.Allow(caller.Principal); err != nil {
-		return nil, err
+	if err := s.allow(ctx, caller, op.Spec); err != nil {
+		return nil, nil, err
 	}
 	if string(arguments) == "null" {
 		arguments = nil
 	}
-	in, err := op.DecodeArguments(arguments)
-	if err != nil {
-		return nil, asNotFound(op, err)
+	if in, err = op.DecodeArguments(arguments); err != nil {
+		return nil, nil, asNotFound(op, err)
 	}
-	return op.Do(ctx, caller.Principal, in)
+	out, err = op.Do(ctx, caller.Principal, in)
+	return in, out, err
 }
 
 // asNotFound turns an invalid path parameter into a not_found error, as REST does.

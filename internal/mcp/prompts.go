@@ -17,7 +17,7 @@ import (
 // reads records with the tools.
 type prompt struct {
 	name, title, description string
-	scope                    warranty.Scope
+	needs                    *api.Spec // the tool that the text names first
 	argument                 sdk.PromptArgument
 	text                     func(value string) (string, error)
 }
@@ -27,7 +27,7 @@ var prompts = []prompt{
 		name:        "review_expiring_warranties",
 		title:       "Review expiring warranties",
 		description: "Review the warranties that end soon and suggest what to do.",
-		scope:       warranty.WarrantiesRead,
+		needs:       api.ListWarranties.Spec,
 		argument: sdk.PromptArgument{
 			Name:        "days",
 			Title:       "Days",
@@ -39,7 +39,7 @@ var prompts = []prompt{
 		name:        "register_warranty",
 		title:       "Register a purchase",
 		description: "Create a warranty from the text of a receipt.",
-		scope:       warranty.WarrantiesWrite,
+		needs:       api.CreateWarranty.Spec,
 		argument: sdk.PromptArgument{
 			Name:        "receipt_text",
 			Title:       "Receipt",
@@ -52,7 +52,7 @@ var prompts = []prompt{
 		name:        "summarize_warranty",
 		title:       "Summarize a warranty",
 		description: "Summarize what a warranty covers and until when.",
-		scope:       warranty.WarrantiesRead,
+		needs:       api.GetWarranty.Spec,
 		argument: sdk.PromptArgument{
 			Name:        "id",
 			Title:       "Warranty",
@@ -65,7 +65,7 @@ var prompts = []prompt{
 
 func (s *server) addPrompts() {
 	for _, p := range prompts {
-		s.scopes[p.name] = p.scope
+		s.needs[p.name] = p.needs
 		s.sdk.AddPrompt(&sdk.Prompt{
 			Name:        p.name,
 			Title:       p.title,
@@ -74,7 +74,7 @@ func (s *server) addPrompts() {
 		}, func(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
 			caller, err := s.Caller(ctx)
 			if err == nil {
-				err = (&api.Spec{Auth: api.Credential, Scope: p.scope}).Allow(caller.Principal)
+				err = s.allow(ctx, caller, p.needs)
 			}
 			if err != nil {
 				return nil, s.fault(ctx, err)

@@ -32,7 +32,7 @@ var templates = []template{
 func (s *server) addResources() error {
 	for _, t := range templates {
 		op := s.byName[t.get.Name]
-		s.scopes[t.uri] = op.Scope
+		s.needs[t.uri] = op.Spec
 		prefix := strings.TrimSuffix(t.uri, "{id}")
 		template := &sdk.ResourceTemplate{
 			URITemplate: t.uri,
@@ -46,7 +46,7 @@ func (s *server) addResources() error {
 				return s.read(ctx, op, req.Params.URI, strings.TrimPrefix(req.Params.URI, prefix))
 			})
 	}
-	_, schema, err := s.Schemas(api.GetWarranty.Spec)
+	schema, err := s.RecordSchema(api.GetWarranty.Spec)
 	s.sdk.AddResource(&sdk.Resource{
 		URI:         schemaURI,
 		Name:        "warranty_schema",
@@ -71,7 +71,7 @@ func (s *server) read(ctx context.Context, op api.Bound, uri, id string) (*sdk.R
 		}
 		return nil, s.fault(ctx, err)
 	}
-	return contents(uri, jsonType, body), nil
+	return contents(uri, jsonType, body.structured), nil
 }
 
 func contents(uri, mediaType string, body []byte) *sdk.ReadResourceResult {
@@ -101,7 +101,7 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		if err != nil {
 			continue // invalid UTF-8
 		}
-		result, err := s.do(ctx, s.byName[list.Name], arguments)
+		_, result, err := s.do(ctx, s.byName[list.Name], arguments)
 		if err != nil {
 			continue // respond with no suggestions instead of an error
 		}

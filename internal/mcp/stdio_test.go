@@ -28,8 +28,8 @@ type pipe struct {
 func overStdio(t *testing.T, operations []api.Bound) pipe {
 	t.Helper()
 	t.Parallel()
-	server, err := mcp.New(mcp.Config{Operations: operations, Schemas: describe.ToolSchemas, PublicURL: "http://here",
-		Version: "1", Log: slog.New(slog.DiscardHandler),
+	server, err := mcp.New(mcp.Config{Operations: operations, Schemas: describe.ToolSchemas,
+		RecordSchema: describe.RecordSchema, Today: today, PublicURL: "http://here", Version: "1", Log: slog.New(slog.DiscardHandler),
 		Caller: func(context.Context) (api.Caller, error) {
 			return api.Caller{Principal: warranty.Principal{Credential: warranty.ByToken, Scopes: warranty.AllScopes}}, nil
 		}})

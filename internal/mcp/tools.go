@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -21,59 +22,93 @@ func (s *server) addTool(op api.Bound) error {
 	title := strings.ReplaceAll(op.Tool, "_", " ")
 	title = strings.ToUpper(title[:1]) + title[1:]
 	closed, changes := false, op.Method == http.MethodPut || op.Method == http.MethodDelete
-	s.scopes[op.Tool] = op.Scope
+	s.needs[op.Tool] = op.Spec
 	s.sdk.AddTool(&sdk.Tool{
 		Name:         op.Tool,
 		Title:        title,
-		Description:  op.Summary,
+		Description:  cmp.Or(op.ToolDoc, op.Summary),
 		InputSchema:  json.RawMessage(in),
 		OutputSchema: json.RawMessage(out),
 		Annotations: &sdk.ToolAnnotations{
-			Title:           title,
 			ReadOnlyHint:    op.Method == http.MethodGet,
 			DestructiveHint: &changes,
 			IdempotentHint:  op.Method != http.MethodPost,
 			OpenWorldHint:   &closed,
 		},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		body, err := s.answer(ctx, op, req.Params.Arguments)
+		a, err := s.answer(ctx, op, req.Params.Arguments)
 		if err != nil {
 			return s.refusal(ctx, err), nil
 		}
 		return &sdk.CallToolResult{
-			StructuredContent: json.RawMessage(body),
-			// For clients that do not support structured content.
-			Content: []sdk.Content{&sdk.TextContent{Text: string(body)}},
+			StructuredContent: json.RawMessage(a.structured),
+			Content:           []sdk.Content{&sdk.TextContent{Text: string(a.text)}},
 		}, nil
 	})
 	return nil
 }
 
-// answer performs an operation and encodes its result as JSON.
-func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) ([]byte, error) {
-	result, err := s.do(ctx, op, arguments)
+// answer is a result in its two forms: structured for programs, and text, which most
+// clients give to the model. They differ only for lists, where text names the fields
+// once.
+type answer struct{ structured, text []byte }
+
+// answer performs an operation and encodes its result. Both forms have the day of the
+// service as "today", and only the fields that the tool returns.
+func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) (a answer, err error) {
+	in, result, err := s.do(ctx, op, arguments)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
-	return content(result)
+	body, today, err := s.envelope(result)
+	if err != nil {
+		return a, err
+	}
+	if fields := op.Columns(in); fields != nil {
+		if op.Paged() {
+			if a.text, err = api.Rows(body, fields); err != nil {
+				return a, err
+			}
+		}
+		if body, err = api.Pick(body, fields); err != nil {
+			return a, err
+		}
+	}
+	// Many clients do not support schemas with null types.
+	if a.structured, err = api.WithoutNulls(body); err != nil {
+		return a, err
+	}
+	a.structured = withDay(a.structured, today)
+	if a.text == nil {
+		a.text = a.structured
+	} else {
+		a.text = withDay(a.text, today)
+	}
+	return a, nil
 }
 
-// content encodes a result in the same envelope as REST, plus the ETag, which REST has
-// in a header. It omits null members, because many clients do not support schemas with
-// null types.
-func content(result any) ([]byte, error) {
+// withDay adds the member "today" to an object.
+func withDay(object []byte, today warranty.Date) []byte {
+	return append(object[:len(object)-1], `,"today":"`+today.String()+`"}`...)
+}
+
+// envelope encodes a result as REST does, plus the ETag, which REST has in a header. It
+// also returns the day of the service that made the result.
+func (s *server) envelope(result any) ([]byte, warranty.Date, error) {
 	relayed, elsewhere := result.(api.Relayed)
 	if elsewhere {
 		result = relayed.Value
 	}
+	today := cmp.Or(relayed.Today, s.Today())
 	if _, ok := result.(warranty.None); ok {
-		return []byte(`{"done":true}`), nil
+		return []byte(`{"done":true}`), today, nil
 	}
 	if _, ok := result.(interface{ Paged() warranty.Pagination }); ok {
 		if elsewhere {
-			return api.WithoutNulls(relayed.Body)
+			return relayed.Body, today, nil
 		}
-		return encode(result)
+		body, err := api.AppendJSON(nil, result)
+		return body, today, err
 	}
 	var record struct {
 		Data any    `json:"data"`
@@ -85,22 +120,15 @@ func content(result any) ([]byte, error) {
 			Data json.RawMessage `json:"data"`
 		}
 		if err := api.ReadJSON(relayed.Body, &envelope); err != nil {
-			return nil, err
+			return nil, today, err
 		}
 		record.Data = envelope.Data
 	}
 	if tagged, ok := result.(interface{ ETag() string }); ok {
 		record.ETag = tagged.ETag()
 	}
-	return encode(record)
-}
-
-func encode(v any) ([]byte, error) {
-	body, err := api.AppendJSON(nil, v)
-	if err != nil {
-		return nil, err
-	}
-	return api.WithoutNulls(body)
+	body, err := api.AppendJSON(nil, record)
+	return body, today, err
 }
 
 // refusal returns err as a tool result with the problem that REST would send.

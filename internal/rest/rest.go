@@ -52,7 +52,7 @@ func (e *Edge) serve(w http.ResponseWriter, r *http.Request, op api.Bound) error
 	if err != nil {
 		return err
 	}
-	return e.answer(w, r, op, out)
+	return e.answer(w, r, op, out, api.Selected(in))
 }
 
 func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, error) {
@@ -73,8 +73,8 @@ func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, er
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }}
 
-// answer writes the result of an operation.
-func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out any) error {
+// answer writes the result of an operation, with the selected fields or all.
+func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out any, fields []string) error {
 	if _, ok := out.(warranty.None); ok {
 		w.WriteHeader(op.Status)
 		return nil
@@ -86,6 +86,11 @@ func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out 
 		return err
 	}
 	*buffer = body
+	if fields != nil {
+		if body, err = api.Pick(body, fields); err != nil {
+			return err
+		}
+	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))

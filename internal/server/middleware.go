@@ -29,6 +29,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		r = r.WithContext(ctx)
 		recorder := &recorder{ResponseWriter: w}
 		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
+		w.Header()["Date"] = s.date()
 		w.Header().Set("X-Request-Id", caller.RequestID)
 		if s.draining.Load() {
 			w.Header().Set("Connection", "close") // the listener is about to close; balancers must not reuse it
@@ -70,6 +71,24 @@ func secureHeaders(h http.Header, https bool) {
 	if https {
 		h["Strict-Transport-Security"] = hsts
 	}
+}
+
+// date returns the Date header by the service's clock, formatted once a second. svc-mcp
+// takes the current day from it.
+func (s *Server) date() []string {
+	now := s.Service.Now()
+	if d := s.dated.Load(); d != nil && d.second == now.Unix() {
+		return d.header
+	}
+	d := &dateHeader{now.Unix(), []string{now.UTC().Format(http.TimeFormat)}}
+	s.dated.Store(d)
+	return d.header
+}
+
+// dateHeader is a formatted Date header and the second that it is for.
+type dateHeader struct {
+	second int64
+	header []string
 }
 
 // requestID returns the caller's X-Request-Id when it is well-formed, so that callers

@@ -54,6 +54,7 @@ type Server struct {
 	pages    *web.Web
 	refused  *limit.Refused
 	draining atomic.Bool // shutdown has started
+	dated    atomic.Pointer[dateHeader]
 }
 
 // Handler returns the handler of all routes.
@@ -167,12 +168,14 @@ func (s *Server) operations(mux *http.ServeMux) {
 // headers and log as the other routes, and every response is JSON-RPC.
 func (s *Server) agents() (http.Handler, error) {
 	server, err := mcp.New(mcp.Config{
-		Operations: s.Service.Operations(),
-		Caller:     mcp.HostedCaller,
-		Schemas:    describe.ToolSchemas,
-		PublicURL:  s.PublicURL,
-		Version:    s.Version,
-		Log:        s.Log,
+		Operations:   s.Service.Operations(),
+		Caller:       mcp.HostedCaller,
+		Today:        func() warranty.Date { return warranty.DateOf(s.Service.Now()) },
+		Schemas:      describe.ToolSchemas,
+		RecordSchema: describe.RecordSchema,
+		PublicURL:    s.PublicURL,
+		Version:      s.Version,
+		Log:          s.Log,
 	})
 	if err != nil {
 		return nil, err
