@@ -39,9 +39,9 @@ type mcpProcess struct {
 
 // mcpStart starts svc-mcp. In every test its output must be only JSON-RPC, and its key
 // must not be logged.
-func mcpStart(t testing.TB, env []string) *mcpProcess {
+func mcpStart(t testing.TB, env []string, args ...string) *mcpProcess {
 	t.Helper()
-	p := &mcpProcess{t: t, cmd: mcpCommand(t, env), lines: make(chan string, 1000), secret: strings.TrimPrefix(env[0], "SVC_API_KEY=")}
+	p := &mcpProcess{t: t, cmd: mcpCommand(t, env, args...), lines: make(chan string, 1000), secret: strings.TrimPrefix(env[0], "SVC_API_KEY=")}
 	p.cmd.Stderr = &p.errors
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {

@@ -40,7 +40,12 @@ func TestMCPStdioSaysWhatItLacks(t *testing.T) {
 		{"a revoked key", []string{base, "SVC_API_KEY=" + secret}, nil, "revoked"},
 		{"another address", []string{"SVC_BASE_URL=" + p.url, "SVC_API_KEY=" + secret}, nil, "/api/v1"},
 		{"no address", []string{"SVC_BASE_URL=here", "SVC_API_KEY=" + secret}, nil, "SVC_BASE_URL"},
-		{"a key as argument", []string{base}, []string{secret}, "no arguments"},
+		{"a key as argument", []string{base}, []string{secret}, "unknown argument"},
+		{"a key as flag", []string{base}, []string{"--key=" + secret}, "unknown argument"},
+		{"an unknown tool", []string{base}, []string{"--tools", "get_warranty,drop_table"}, `--tools names an unknown tool: "drop_table"`},
+		{"no tools", []string{base}, []string{"--tools", ""}, "--tools is empty"},
+		{"an unknown tool in the environment", []string{base, "SVC_MCP_TOOLS=x"}, nil, "SVC_MCP_TOOLS names an unknown tool"},
+		{"neither true nor false", []string{base, "SVC_MCP_READ_ONLY=perhaps"}, nil, "SVC_MCP_READ_ONLY must be true or false"},
 	} {
 		cmd := mcpCommand(t, c.env, c.args...)
 		var out, log bytes.Buffer
@@ -195,6 +200,33 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	id := p.want(t, 200, call{method: "GET", path: "/api/v1/warranties", secret: session}).must(t, "data.0.id")
 	if door := p.want(t, 200, call{method: "GET", path: "/api/warranties/" + id + "/history", secret: session}).must(t, "data.0.door"); door != "mcp" {
 		t.Errorf("the history has the door %s", door)
+	}
+}
+
+// TestMCPStdioCanBeNarrowed checks the flags and variables that leave out tools.
+func TestMCPStdioCanBeNarrowed(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	secret, _ := p.token(t, p.register(t, "ada"), "agent", 1000)
+	for _, c := range []struct {
+		env, args []string
+		want      int // number of tools
+	}{
+		{nil, []string{"--tools", "get_warranty,delete_warranty"}, 2},
+		{nil, []string{"--tools=get_warranty,delete_warranty", "--read-only"}, 1},
+		{[]string{"SVC_MCP_TOOLS=get_warranty,list_claims,create_warranty", "SVC_MCP_READ_ONLY=true"}, nil, 2},
+		{[]string{"SVC_MCP_TOOLS=get_warranty", "SVC_MCP_READ_ONLY=true"}, []string{"--tools", "create_warranty", "--read-only=false"}, 1},
+	} {
+		m := mcpStart(t, append(mcpEnv(p, secret), c.env...), c.args...)
+		m.begin()
+		list := string(m.ask("tools/list", `{}`).Result)
+		if n := strings.Count(list, `"inputSchema"`); n != c.want {
+			t.Errorf("%v %v: %d tools: %s", c.env, c.args, n, list)
+		}
+		if text, refused := m.tool("update_warranty", `{"id":"x"}`); !refused || !strings.Contains(text, "update_warranty is not available") {
+			t.Errorf("%v %v: update_warranty: %s", c.env, c.args, text)
+		}
+		m.end()
 	}
 }
 
