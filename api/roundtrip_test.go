@@ -218,8 +218,7 @@ func TestRequestIsWhatTheInterfaceSays(t *testing.T) {
 		header       http.Header
 		body         string
 	}{
-		"list": {api.ListWarranties.Spec, &warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50},
-			Status: warranty.Active, Category: "A & B"},
+		"list": {api.ListWarranties.Spec, &warranty.ListWarranties{Paging: warranty.Paging{Page: 2, Limit: 50}, WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active, Category: "A & B"}},
 			"GET", "/api/v1/warranties?category=A+%26+B&limit=50&page=2&status=active", http.Header{}, ""},
 		"list, nothing given": {api.ListWarranties.Spec, &warranty.ListWarranties{}, "GET", "/api/v1/warranties",
 			http.Header{}, ""},

@@ -2,7 +2,7 @@
 // of package api, typed errors, and retries of requests that are safe to repeat.
 //
 //	c, err := client.New(client.DefaultBaseURL, os.Getenv("SVC_API_KEY"))
-//	page, err := c.ListWarranties(ctx, warranty.ListWarranties{Status: warranty.Active})
+//	page, err := c.ListWarranties(ctx, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active}})
 //	var refused *client.Error
 //	if errors.As(err, &refused) && refused.Code == warranty.InsufficientScope { … }
 package client

@@ -86,7 +86,7 @@ func TestNewerServiceIsUnderstood(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	// Filters accept values that this client does not know.
-	if _, err := c.ListWarranties(ctx, warranty.ListWarranties{Status: "frozen"}); err != nil {
+	if _, err := c.ListWarranties(ctx, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: "frozen"}}); err != nil {
 		t.Error(err)
 	}
 }

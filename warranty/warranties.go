@@ -159,15 +159,63 @@ func (s Status) String() string { return string(s) }
 // statusMoves lists the allowed changes of the stored status. Cancelled is final.
 var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active}, Cancelled: nil}
 
+// WarrantyFilter selects warranties. Its zero value selects all.
+type WarrantyFilter struct {
+	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored."`
+	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
+	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
+	Supplier           string `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Ignores case and accents."`
+	Seller             string `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Ignores case and accents."`
+	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
+	EndsFrom           Date   `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
+	EndsTo             Date   `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
+	CoveredOn          Date   `json:"covered_on,omitzero" in:"query" doc:"Only warranties that covered the product on this date."`
+	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
+	HasOpenClaim       *bool  `json:"has_open_claim,omitempty" in:"query" doc:"Only warranties with (true) or without (false) an open claim."`
+	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
+}
+
+// check validates the filter.
+func (f *WarrantyFilter) check(c *Checks) {
+	f.Q = c.text("q", f.Q, 0, MaxQuery)
+	f.Category = c.text("category", f.Category, 0, MaxCategory)
+	f.Supplier = c.text("supplier", f.Supplier, 0, MaxSupplier)
+	f.Seller = c.text("seller", f.Seller, 0, MaxEmail)
+	f.ExternalID = c.text("external_id", f.ExternalID, 0, MaxExternalID)
+	if d := f.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
+		c.Add("expiring_within_days", "out_of_range", "Must be between 0 and 3650 days.")
+	}
+	if !f.EndsFrom.IsZero() && !f.EndsTo.IsZero() && f.EndsTo < f.EndsFrom {
+		c.Add("ends_to", "before_start", "Must be on or after ends_from.")
+	}
+}
+
+// WarrantySort is the order of a list of warranties.
+type WarrantySort string
+
+// The orders. Records that are equal in the order are listed newest first.
+const (
+	ByCreatedAtDesc WarrantySort = "-created_at"
+	ByEndDate       WarrantySort = "end_date"
+	ByEndDateDesc   WarrantySort = "-end_date"
+	ByProductName   WarrantySort = "product_name"
+	ByUpdatedAt     WarrantySort = "updated_at"
+	ByUpdatedAtDesc WarrantySort = "-updated_at"
+)
+
+var sortNames = namesOf(ByCreatedAtDesc, ByEndDate, ByEndDateDesc, ByProductName, ByUpdatedAt, ByUpdatedAtDesc)
+
+// Values lists the known orders.
+func (WarrantySort) Values() []string { return sortNames }
+
+// String returns the order's name.
+func (s WarrantySort) String() string { return string(s) }
+
 // ListWarranties is the input of warranties.list.
 type ListWarranties struct {
 	Paging
-	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
-	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
-	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
-	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the product name, serial number and reference number."`
-	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
-	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
+	WarrantyFilter
+	Sort WarrantySort `json:"sort,omitzero" in:"query" default:"-created_at" doc:"Order of the list."`
 	Selection
 }
 
@@ -175,12 +223,7 @@ type ListWarranties struct {
 func (in *ListWarranties) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
-	in.Category = c.text("category", in.Category, 0, MaxCategory)
-	in.Q = c.text("q", in.Q, 0, MaxQuery)
-	in.ExternalID = c.text("external_id", in.ExternalID, 0, MaxExternalID)
-	if d := in.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
-		c.Add("expiring_within_days", "out_of_range", "Must be between 0 and 3650 days.")
-	}
+	in.WarrantyFilter.check(&c)
 	return c.Err()
 }
 

@@ -465,12 +465,12 @@ func TestListCheck(t *testing.T) {
 		want []string
 	}{
 		"nothing":   {warranty.ListWarranties{}, nil},
-		"0 days":    {warranty.ListWarranties{ExpiringWithinDays: new(0)}, nil},
-		"3650 days": {warranty.ListWarranties{ExpiringWithinDays: new(3650)}, nil},
-		"3651 days": {warranty.ListWarranties{ExpiringWithinDays: new(3651)},
+		"0 days":    {warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{ExpiringWithinDays: new(0)}}, nil},
+		"3650 days": {warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{ExpiringWithinDays: new(3650)}}, nil},
+		"3651 days": {warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{ExpiringWithinDays: new(3651)}},
 			[]string{"expiring_within_days out_of_range"}},
-		"-1 days": {warranty.ListWarranties{ExpiringWithinDays: new(-1)}, []string{"expiring_within_days out_of_range"}},
-		"all at once": {warranty.ListWarranties{Paging: warranty.Paging{Limit: 101}, Q: "\x00", ExpiringWithinDays: new(-1)},
+		"-1 days": {warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{ExpiringWithinDays: new(-1)}}, []string{"expiring_within_days out_of_range"}},
+		"all at once": {warranty.ListWarranties{Paging: warranty.Paging{Limit: 101}, WarrantyFilter: warranty.WarrantyFilter{Q: "\x00", ExpiringWithinDays: new(-1)}},
 			[]string{"limit out_of_range", "q forbidden_character", "expiring_within_days out_of_range"}},
 	} {
 		t.Run(name, func(t *testing.T) { expectFaults(t, tc.in.Check(), tc.want...) })

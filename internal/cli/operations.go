@@ -168,7 +168,7 @@ func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.
 
 // findByReference finds a warranty by its reference number.
 func findByReference(ctx context.Context, remote *client.Client, ref warranty.Reference) (warranty.Warranty, error) {
-	in := warranty.ListWarranties{Q: string(ref), Paging: warranty.Paging{Limit: 2}}
+	in := warranty.ListWarranties{Paging: warranty.Paging{Limit: 2}, WarrantyFilter: warranty.WarrantyFilter{Q: string(ref)}}
 	page, _, err := call(ctx, remote, api.ListWarranties, in)
 	if err != nil {
 		return warranty.Warranty{}, err

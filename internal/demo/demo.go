@@ -208,7 +208,7 @@ func (d Demo) ready(
 		}
 		d.Token = token.Secret
 	}
-	list, err := s.ListWarranties(ctx, owner, warranty.ListWarranties{Status: warranty.Active})
+	list, err := s.ListWarranties(ctx, owner, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active}})
 	if err == nil && len(list.Data) > 0 {
 		d.Reference = list.Data[0].ReferenceNumber
 	}

@@ -36,7 +36,7 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 		n      *int64
 		status warranty.Status
 	}{{&o.Total, ""}, {&o.InForce, warranty.Active}, {&o.Ended, warranty.Expired}} {
-		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}, Status: count.status}
+		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}, WarrantyFilter: warranty.WarrantyFilter{Status: count.status}}
 		var err error
 		if _, *count.n, err = s.Store.Warranties(ctx, user, in, o.Today); err != nil {
 			return o, err

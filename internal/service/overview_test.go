@@ -19,9 +19,9 @@ func (s *story) checkOverview(a *actor) {
 		in  warranty.ListWarranties
 	}{
 		"all":         {o.Total, warranty.ListWarranties{}},
-		"in force":    {o.InForce, warranty.ListWarranties{Status: warranty.Active}},
-		"ended":       {o.Ended, warranty.ListWarranties{Status: warranty.Expired}},
-		"ending soon": {o.EndingSoon, warranty.ListWarranties{ExpiringWithinDays: &days}},
+		"in force":    {o.InForce, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active}}},
+		"ended":       {o.Ended, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Expired}}},
+		"ending soon": {o.EndingSoon, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{ExpiringWithinDays: &days}}},
 	} {
 		c.in.Paging = warranty.Paging{Page: 1, Limit: 1}
 		list, err := s.world.Service.ListWarranties(ctx, a.Principal, c.in)

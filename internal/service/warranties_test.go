@@ -79,7 +79,7 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 		find := func(p person, number string) []warranty.Warranty {
 			t.Helper()
 			page, err := w.Service.ListWarranties(ctx, p.Principal,
-				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: number})
+				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, WarrantyFilter: warranty.WarrantyFilter{ExternalID: number}})
 			if err != nil || int64(len(page.Data)) != page.Pagination.Total {
 				t.Fatalf("%+v %v", page, err)
 			}
@@ -122,7 +122,7 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 				t.Errorf("the %s reads %v %v", name, got.ExternalID, err)
 			}
 			page, err := w.Service.ListWarranties(ctx, p.Principal,
-				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, ExternalID: "A-1"})
+				warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 10}, WarrantyFilter: warranty.WarrantyFilter{ExternalID: "A-1"}})
 			if err != nil || len(page.Data) != 0 {
 				t.Errorf("the %s finds it: %+v %v", name, page, err)
 			}

@@ -184,7 +184,7 @@ func TestRareEntriesAreRemembered(t *testing.T) {
 					want = append(want, id)
 				}
 			}
-			in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, Status: warranty.Void}
+			in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 5}, WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Void}}
 			if _, _, err := st.Warranties(ctx, user, in, s.today()); err != nil {
 				t.Fatal(err)
 			}
@@ -287,7 +287,7 @@ func (s *script) lookAtAll(t testing.TB) {
 			for i, st := range s.others {
 				for n := range int64(6) {
 					status := warranty.EnumOf[warranty.Status](n)
-					list, total, err := st.Warranties(ctx, u.ID, warranty.ListWarranties{Paging: p, Status: status}, s.today())
+					list, total, err := st.Warranties(ctx, u.ID, warranty.ListWarranties{Paging: p, WarrantyFilter: warranty.WarrantyFilter{Status: status}}, s.today())
 					answers[i] = append(answers[i], s.told([]any{list, total}, err))
 				}
 				for n := range int64(9) {

@@ -21,7 +21,7 @@ func TestFullScansAreSerializedPerUser(t *testing.T) {
 		s.must(t, s.addUser)
 		me, other, paging := s.users[0].ID, s.users[1].ID, warranty.Paging{Page: 1, Limit: 5}
 		warranties := func(ctx context.Context, user warranty.ID, q string) error {
-			_, _, err := st.Warranties(ctx, user, warranty.ListWarranties{Paging: paging, Q: q}, s.today())
+			_, _, err := st.Warranties(ctx, user, warranty.ListWarranties{Paging: paging, WarrantyFilter: warranty.WarrantyFilter{Q: q}}, s.today())
 			return err
 		}
 		documents := func(ctx context.Context, user warranty.ID, q string) error {

@@ -43,7 +43,7 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 }
 
 // ofOwner lists the warranties that the user owns: only an owner may file a claim.
-var ofOwner = warranty.ListWarranties{Role: warranty.Owner}
+var ofOwner = warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Role: warranty.Owner}}
 
 // hasWarranty reports whether any warranty matches in.
 func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty.ListWarranties) (bool, error) {

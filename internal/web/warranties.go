@@ -65,7 +65,7 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 
 // filterOf returns the filter of a query. It ignores unknown values.
 func filterOf(query url.Values) warranty.ListWarranties {
-	in := warranty.ListWarranties{Q: query.Get("q"), Category: query.Get("category")}
+	in := warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: query.Get("q"), Category: query.Get("category")}}
 	if status := query.Get("status"); status == "ending" {
 		days := endingSoon
 		in.ExpiringWithinDays = &days

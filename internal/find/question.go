@@ -1,0 +1,114 @@
+package find
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"warranty.example/svc/warranty"
+)
+
+// Record is what a search looks at in one warranty, for one account.
+type Record struct {
+	ID       warranty.ID
+	Roles    warranty.Roles
+	Standing warranty.Status // active, void or cancelled
+	Start    warranty.Date
+	End      warranty.Date
+	// Category, Supplier, Seller and SellerEmail are as they were entered.
+	Category, Supplier, Seller, SellerEmail string
+	Name                                    string // of the product
+	Updated                                 int64  // in microseconds
+	OpenClaim                               bool
+	// Text is everything that is searched by words, including the codes. Lines separate fields.
+	Text string
+	// Codes are the serial number, the reference and, for its issuer only, the external id, each as
+	// Code returns it, separated by lines.
+	Codes string
+}
+
+// Question selects records and their order. The zero values of its fields select everything, newest
+// first.
+type Question struct {
+	Today      warranty.Date
+	Query      *Query // nil without a query
+	Status     warranty.Status
+	Role       warranty.Role
+	ExpiringBy *warranty.Date // active today, and the last day is not later
+	// Category, Supplier and Seller are compared as a whole, folded.
+	Category, Supplier, Seller string
+	EndsFrom, EndsTo           warranty.Date
+	CoveredOn                  warranty.Date
+	OpenClaim                  *bool
+	Sort                       warranty.WarrantySort
+}
+
+// QuestionOf returns the question of a filter.
+func QuestionOf(f warranty.WarrantyFilter, today warranty.Date) *Question {
+	q := &Question{
+		Today:     today,
+		Status:    f.Status,
+		Role:      f.Role,
+		Category:  Fold(f.Category),
+		Supplier:  Fold(f.Supplier),
+		Seller:    Fold(f.Seller),
+		EndsFrom:  f.EndsFrom,
+		EndsTo:    f.EndsTo,
+		CoveredOn: f.CoveredOn,
+		OpenClaim: f.HasOpenClaim,
+	}
+	if f.Q != "" {
+		query := NewQuery(f.Q)
+		q.Query = &query
+	}
+	if days := f.ExpiringWithinDays; days != nil {
+		last := min(today+warranty.Date(*days), warranty.Lifetime-1)
+		q.ExpiringBy = &last
+	}
+	return q
+}
+
+// Matches reports whether the question selects a record.
+func (q *Question) Matches(r *Record) bool {
+	return q.matchesDates(r) &&
+		(q.Role == "" || r.Roles.Has(q.Role)) &&
+		(q.Category == "" || Fold(r.Category) == q.Category) &&
+		(q.Supplier == "" || Fold(r.Supplier) == q.Supplier) &&
+		(q.Seller == "" || Fold(r.Seller) == q.Seller || Fold(r.SellerEmail) == q.Seller) &&
+		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
+		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
+}
+
+func (q *Question) matchesDates(r *Record) bool {
+	return (q.Status == "" || shown(r, q.Today) == q.Status) &&
+		(q.ExpiringBy == nil || shown(r, q.Today) == warranty.Active && r.End <= *q.ExpiringBy) &&
+		(q.EndsFrom.IsZero() || r.End >= q.EndsFrom) &&
+		(q.EndsTo.IsZero() || r.End <= q.EndsTo) &&
+		(q.CoveredOn.IsZero() || r.Standing == warranty.Active && r.Start <= q.CoveredOn && r.End >= q.CoveredOn)
+}
+
+// shown returns the status that a record shows on a day.
+func shown(r *Record, day warranty.Date) warranty.Status {
+	w := warranty.Warranty{Standing: r.Standing, StartDate: r.Start, EndDate: r.End}
+	w.Show(day)
+	return w.Status
+}
+
+// Compare orders two records as the question wants them. Equal ones are ordered by age, newest
+// first.
+func (q *Question) Compare(a, b *Record) int {
+	order := 0
+	switch q.Sort {
+	case warranty.ByEndDate:
+		order = cmp.Compare(a.End, b.End)
+	case warranty.ByEndDateDesc:
+		order = cmp.Compare(b.End, a.End)
+	case warranty.ByProductName:
+		order = strings.Compare(Fold(a.Name), Fold(b.Name))
+	case warranty.ByUpdatedAt:
+		order = cmp.Compare(a.Updated, b.Updated)
+	case warranty.ByUpdatedAtDesc:
+		order = cmp.Compare(b.Updated, a.Updated)
+	}
+	return cmp.Or(order, slices.Compare(b.ID[:], a.ID[:]))
+}
