@@ -66,8 +66,11 @@ func textOf(field reflect.Value) (string, error) {
 		b, err := writer.MarshalText()
 		return string(b), err
 	}
-	if field.Kind() == reflect.Int {
+	switch field.Kind() {
+	case reflect.Int:
 		return strconv.FormatInt(field.Int(), 10), nil
+	case reflect.Bool:
+		return strconv.FormatBool(field.Bool()), nil
 	}
 	return field.String(), nil
 }

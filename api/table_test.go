@@ -105,13 +105,14 @@ func TestParametersAreDescribed(t *testing.T) {
 // required. Additions of the contract are in parentheses.
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
-		"GET /api/v1/warranties": "page limit status category (role) (q) (external_id) (expiring_within_days) (fields)",
+		"GET /api/v1/warranties": "page limit status category " +
+			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (sort) (fields)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
 			"(external_id) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
 		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (external_id) (if_match)",
 		"DELETE /api/v1/warranties/{id}":      "id* (if_match)",
-		"GET /api/v1/claims":                  "page limit status warranty_id (fields)",
+		"GET /api/v1/claims":                  "page limit status warranty_id (q) (fields)",
 		"GET /api/v1/claims/{id}":             "id* (fields)",
 		"GET /api/v1/documents":               "page limit warranty_id q (fields)",
 		"GET /api/v1/documents/{id}":          "id* (fields)",

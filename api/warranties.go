@@ -16,12 +16,22 @@ var (
 		Auth:    Credential,
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "list_warranties",
-		Summary: "List the warranties that you own, sold or issued, newest first.",
+		Summary: "List the warranties that you own, sold or issued.",
 		ToolDoc: "Find the user's warranties, newest first. " +
 			"Start here for any question about a product, and use get_warranty for all fields of one record.",
 		ToolFields: []string{
 			"id", "reference_number", "product_name", "category", "end_date", "status", "days_remaining",
 		},
+	})
+	SummarizeWarranties = define[warranty.SummarizeWarranties, warranty.Summary](Spec{
+		Name:    "warranties.summary",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/warranties/summary",
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesRead,
+		Tool:    "summarize_warranties",
+		Summary: "Count the warranties that match the filters, by status, category, supplier or month of the end date.",
 	})
 	CreateWarranty = define[warranty.CreateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.create",
@@ -124,6 +134,7 @@ var VerifyPublicly = define[warranty.VerifyWarranty, warranty.Verification](Spec
 // warrantyOperations are the rows of this file in the operation table.
 var warrantyOperations = []*Spec{
 	ListWarranties.Spec,
+	SummarizeWarranties.Spec,
 	CreateWarranty.Spec,
 	GetWarranty.Spec,
 	UpdateWarranty.Spec,

@@ -16,6 +16,13 @@ func (c *Client) ListWarranties(
 	return Call(ctx, c, api.ListWarranties, in)
 }
 
+// SummarizeWarranties counts the warranties that the credential can read, per group.
+func (c *Client) SummarizeWarranties(
+	ctx context.Context, in warranty.SummarizeWarranties,
+) (warranty.Summary, error) {
+	return Call(ctx, c, api.SummarizeWarranties, in)
+}
+
 // GetWarranty gets one warranty.
 func (c *Client) GetWarranty(ctx context.Context, in warranty.GetWarranty) (warranty.Warranty, error) {
 	return Call(ctx, c, api.GetWarranty, in)

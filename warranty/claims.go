@@ -79,6 +79,10 @@ func (ClaimStatus) Values() []string { return claimStatusNames }
 // String returns the status's name.
 func (s ClaimStatus) String() string { return string(s) }
 
+// OpenClaimStatuses are the statuses of claims that are not closed. A rejected claim counts as closed,
+// although its owner may appeal.
+var OpenClaimStatuses = []ClaimStatus{Submitted, UnderReview, InfoRequested, Approved, InProgress}
+
 // Resolution is how a claim was resolved.
 type Resolution string
 
@@ -104,6 +108,7 @@ type ListClaims struct {
 	Paging
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
 	WarrantyID ID          `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty."`
+	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about."`
 	Selection
 }
 
@@ -111,6 +116,7 @@ type ListClaims struct {
 func (in *ListClaims) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
+	in.Q = c.text("q", in.Q, 0, MaxQuery)
 	return c.Err()
 }
 

@@ -51,7 +51,7 @@ func (t DocumentType) String() string { return string(t) }
 type ListDocuments struct {
 	Paging
 	WarrantyID ID     `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty."`
-	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Text to search for in the file name and type."`
+	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the file name and type and in the product it belongs to."`
 	Selection
 }
 

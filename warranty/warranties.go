@@ -164,8 +164,8 @@ type WarrantyFilter struct {
 	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored."`
 	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
 	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
-	Supplier           string `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Ignores case and accents."`
-	Seller             string `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Ignores case and accents."`
+	Supplier           string `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive."`
+	Seller             string `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive."`
 	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
 	EndsFrom           Date   `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
 	EndsTo             Date   `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
@@ -225,6 +225,75 @@ func (in *ListWarranties) Check() error {
 	in.Paging.Check(&c)
 	in.WarrantyFilter.check(&c)
 	return c.Err()
+}
+
+// SummaryGroup is what a summary groups warranties by.
+type SummaryGroup string
+
+// The groupings.
+const (
+	GroupByStatus   SummaryGroup = "status"
+	GroupByCategory SummaryGroup = "category"
+	GroupBySupplier SummaryGroup = "supplier"
+	GroupByEndMonth SummaryGroup = "end_month"
+)
+
+var summaryGroupNames = namesOf(GroupByStatus, GroupByCategory, GroupBySupplier, GroupByEndMonth)
+
+// Values lists the known groupings.
+func (SummaryGroup) Values() []string { return summaryGroupNames }
+
+// String returns the grouping's name.
+func (g SummaryGroup) String() string { return string(g) }
+
+// SummarizeWarranties is the input of warranties.summary.
+type SummarizeWarranties struct {
+	WarrantyFilter
+	GroupBy SummaryGroup `json:"group_by,omitzero" in:"query" default:"status" doc:"What to count by."`
+	Limit   int          `json:"limit,omitzero" in:"query" default:"100" min:"1" max:"500" doc:"Groups to return, 1 to 500. The rest is counted in other."`
+}
+
+// Limits of a summary.
+const (
+	DefaultGroups = 100
+	MaxGroups     = 500
+)
+
+// Check sets defaults and validates the input.
+func (in *SummarizeWarranties) Check() error {
+	var c Checks
+	in.WarrantyFilter.check(&c)
+	if in.GroupBy == "" {
+		in.GroupBy = GroupByStatus
+	}
+	if in.Limit == 0 {
+		in.Limit = DefaultGroups
+	}
+	if in.Limit < 1 || in.Limit > MaxGroups {
+		c.Add("limit", "out_of_range", "Must be between 1 and 500.")
+	}
+	return c.Err()
+}
+
+// Summary counts warranties per group.
+type Summary struct {
+	Today   Date         `json:"today" doc:"The day on which statuses were computed."`
+	GroupBy SummaryGroup `json:"group_by" doc:"What was counted by."`
+	Total   int64        `json:"total" doc:"Exact number of warranties that the filters select."`
+	Groups  []Group      `json:"groups" doc:"The groups: months in order of time, all others largest first."`
+	Other   OtherGroups  `json:"other" doc:"The groups beyond the limit."`
+}
+
+// Group is one group of a summary.
+type Group struct {
+	Value *string `json:"value" doc:"The status, category, supplier or month (YYYY-MM; 9999-12 means lifetime); null for warranties without one."`
+	Count int64   `json:"count" doc:"Exact number of warranties in the group."`
+}
+
+// OtherGroups counts the groups that a summary leaves out.
+type OtherGroups struct {
+	Groups int64 `json:"groups" doc:"Number of groups."`
+	Count  int64 `json:"count" doc:"Number of warranties in them."`
 }
 
 // GetWarranty is the input of warranties.get.

@@ -35,7 +35,7 @@ type Question struct {
 	Status     warranty.Status
 	Role       warranty.Role
 	ExpiringBy *warranty.Date // active today, and the last day is not later
-	// Category, Supplier and Seller are compared as a whole, folded.
+	// Category, Supplier and Seller are compared as a whole, without case.
 	Category, Supplier, Seller string
 	EndsFrom, EndsTo           warranty.Date
 	CoveredOn                  warranty.Date
@@ -43,19 +43,20 @@ type Question struct {
 	Sort                       warranty.WarrantySort
 }
 
-// QuestionOf returns the question of a filter.
-func QuestionOf(f warranty.WarrantyFilter, today warranty.Date) *Question {
+// QuestionOf returns the question of a filter and an order.
+func QuestionOf(f warranty.WarrantyFilter, sort warranty.WarrantySort, today warranty.Date) *Question {
 	q := &Question{
 		Today:     today,
 		Status:    f.Status,
 		Role:      f.Role,
-		Category:  Fold(f.Category),
-		Supplier:  Fold(f.Supplier),
-		Seller:    Fold(f.Seller),
+		Category:  warranty.Fold(f.Category),
+		Supplier:  warranty.Fold(f.Supplier),
+		Seller:    warranty.Fold(f.Seller),
 		EndsFrom:  f.EndsFrom,
 		EndsTo:    f.EndsTo,
 		CoveredOn: f.CoveredOn,
 		OpenClaim: f.HasOpenClaim,
+		Sort:      sort,
 	}
 	if f.Q != "" {
 		query := NewQuery(f.Q)
@@ -72,9 +73,9 @@ func QuestionOf(f warranty.WarrantyFilter, today warranty.Date) *Question {
 func (q *Question) Matches(r *Record) bool {
 	return q.matchesDates(r) &&
 		(q.Role == "" || r.Roles.Has(q.Role)) &&
-		(q.Category == "" || Fold(r.Category) == q.Category) &&
-		(q.Supplier == "" || Fold(r.Supplier) == q.Supplier) &&
-		(q.Seller == "" || Fold(r.Seller) == q.Seller || Fold(r.SellerEmail) == q.Seller) &&
+		(q.Category == "" || warranty.Fold(r.Category) == q.Category) &&
+		(q.Supplier == "" || warranty.Fold(r.Supplier) == q.Supplier) &&
+		(q.Seller == "" || warranty.Fold(r.Seller) == q.Seller || warranty.Fold(r.SellerEmail) == q.Seller) &&
 		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
 		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
 }

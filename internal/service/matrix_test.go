@@ -113,6 +113,11 @@ func uploadRequest(s *stage) request {
 var rows = []row{
 	allRoles(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
 	allRoles(row{
+		operation: "warranties.summary",
+		scope:     warranty.WarrantiesRead,
+		request:   get("/api/v1/warranties/summary"),
+	}, ok),
+	allRoles(row{
 		operation: "warranties.create",
 		scope:     warranty.WarrantiesWrite,
 		request: send("POST", "/api/v1/warranties", fields{

@@ -15,6 +15,7 @@ import (
 func (s *Service) warrantyOperations() []api.Bound {
 	return []api.Bound{
 		api.Bind(api.ListWarranties, s.ListWarranties),
+		api.Bind(api.SummarizeWarranties, s.SummarizeWarranties),
 		api.Bind(api.CreateWarranty, s.CreateWarranty),
 		api.Bind(api.GetWarranty, s.GetWarranty),
 		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
@@ -37,6 +38,16 @@ func (s *Service) ListWarranties(
 		s.show(&list[i])
 	}
 	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// SummarizeWarranties counts the warranties that the principal can see, per group.
+func (s *Service) SummarizeWarranties(
+	ctx context.Context, p warranty.Principal, in warranty.SummarizeWarranties,
+) (warranty.Summary, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Summary{}, err
+	}
+	return s.Store.Summary(ctx, p.User.ID, in, s.today())
 }
 
 // LookupWarranties finds existing records of the principal, for imports.

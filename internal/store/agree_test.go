@@ -249,7 +249,7 @@ func (s *script) get() (any, error) {
 
 // question returns a random query for warranties.
 func (s *script) question() warranty.ListWarranties {
-	in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role:   warranty.EnumOf[warranty.Role](s.random.Int64N(4))}}
+	in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role: warranty.EnumOf[warranty.Role](s.random.Int64N(4))}}
 	if s.random.IntN(2) == 0 {
 		in.Category = s.word()
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
@@ -61,11 +62,16 @@ func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListCl
 		l.and(`a.status = ?`, in.Status)
 	}
 	if !in.WarrantyID.IsZero() {
-		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
+		l.narrow(`a.parent_id = ?`, in.WarrantyID)
 	}
-	return page(ctx, s, l, claimColumns,
-		`LEFT JOIN claims c ON c.id = a.item_id LEFT JOIN warranties w ON w.id = c.warranty_id`, in.Paging, readClaim)
+	if in.Q != "" {
+		return searchPage(ctx, s, l, find.NewQuery(in.Q), `c.description, c.claim_number`, claimColumns, joinClaim,
+			in.Paging, readClaim, func(c warranty.Claim) warranty.ID { return c.ID })
+	}
+	return page(ctx, s, l, claimColumns, leftJoins(joinClaim), in.Paging, readClaim)
 }
+
+const joinClaim = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`
 
 // InsertClaim adds a claim on a locked warranty. Everyone with access to the warranty gets access
 // to it.

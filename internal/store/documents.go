@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
@@ -44,14 +45,16 @@ func (s *Store) Documents(
 ) ([]warranty.Document, int64, error) {
 	l := listOf(user, kindDocument)
 	if !in.WarrantyID.IsZero() {
-		l.narrow(``, `a.parent_id = ?`, in.WarrantyID)
+		l.narrow(`a.parent_id = ?`, in.WarrantyID)
 	}
 	if in.Q != "" {
-		l.narrow(`JOIN documents d ON d.id = a.item_id`, `d.search LIKE ? ESCAPE '\'`, like(in.Q))
+		return searchPage(ctx, s, l, find.NewQuery(in.Q), `d.search, ''`, documentColumns, joinDocument,
+			in.Paging, readDocument, func(d warranty.Document) warranty.ID { return d.ID })
 	}
-	return page(ctx, s, l, documentColumns,
-		`LEFT JOIN documents d ON d.id = a.item_id LEFT JOIN warranties w ON w.id = d.warranty_id`, in.Paging, readDocument)
+	return page(ctx, s, l, documentColumns, leftJoins(joinDocument), in.Paging, readDocument)
 }
+
+const joinDocument = `JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id`
 
 // ClaimDocuments lists the metadata of all documents of a claim that the user has access to, newest
 // first.

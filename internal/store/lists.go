@@ -18,9 +18,9 @@ type list struct {
 	kind kind
 	// filter uses only columns of access, so that it can be counted in blocks.
 	filter strings.Builder
-	// joins and narrowed use another table or index. Such a list is counted on every request.
-	joins, narrowed strings.Builder
-	args            []any
+	// narrowed uses another index. Such a list is counted on every request.
+	narrowed strings.Builder
+	args     []any
 }
 
 // listArgs is the number of arguments before those of the conditions: the user, the kind, and the
@@ -32,13 +32,8 @@ func listOf(user warranty.ID, k kind) *list { return &list{user: user, kind: k} 
 // and adds a condition on access. ? marks an argument.
 func (l *list) and(condition string, args ...any) { l.add(&l.filter, condition, args) }
 
-// narrow adds a condition that access cannot pageCounts alone, and the join it needs.
-func (l *list) narrow(join, condition string, args ...any) {
-	if join != "" {
-		l.joins.WriteString(" " + join)
-	}
-	l.add(&l.narrowed, condition, args)
-}
+// narrow adds a condition that uses another index of access.
+func (l *list) narrow(condition string, args ...any) { l.add(&l.narrowed, condition, args) }
 
 func (l *list) add(to *strings.Builder, condition string, args []any) {
 	for _, arg := range args {
@@ -50,9 +45,6 @@ func (l *list) add(to *strings.Builder, condition string, args []any) {
 
 // countable reports whether the list can be counted in blocks.
 func (l *list) countable() bool { return l.narrowed.Len() == 0 }
-
-// searches reports whether the list reads another table to find its entries.
-func (l *list) searches() bool { return l.joins.Len() > 0 }
 
 // key identifies the filter and its arguments.
 func (l *list) key() string {
@@ -66,6 +58,9 @@ func (l *list) key() string {
 	return string(key)
 }
 
+// leftJoins turns joins into left joins.
+func leftJoins(joins string) string { return strings.ReplaceAll(joins, `JOIN `, `LEFT JOIN `) }
+
 const unlimited = math.MaxInt64 - 1
 
 // sql returns the statement of a page: the list's epoch, the number of entries in no block and how
@@ -76,7 +71,7 @@ func (l *list) sql(columns, joins string, rare bool) string {
 	if l.filter.Len() > 0 {
 		matches = `count(CASE WHEN ` + strings.TrimPrefix(l.filter.String(), ` AND `) + ` THEN 1 END)`
 	}
-	from := ` FROM access a` + l.joins.String() + ` WHERE a.user_id = $1 AND a.kind = $2` + l.narrowed.String()
+	from := ` FROM access a WHERE a.user_id = $1 AND a.kind = $2` + l.narrowed.String()
 	n := listArgs + len(l.args)
 	rows := fmt.Sprintf(`SELECT a.item_id, a.roles /*sqlite: , a.item_row */%s%s AND a.item_id > $3 AND a.item_id <= $4
 		ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d`,
@@ -109,13 +104,6 @@ type pageCounts struct{ epoch, tail, matches int64 }
 // counts are still valid.
 func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, p warranty.Paging,
 	read func(*engine.Row) T) (rows []T, total int64, err error) {
-	if l.searches() {
-		release, err := s.searchGate.acquire(ctx, l.user)
-		if err != nil {
-			return nil, 0, err
-		}
-		defer release()
-	}
 	maxTail := int64(unlimited)
 	var b *blocks
 	if l.countable() {

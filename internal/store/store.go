@@ -6,7 +6,6 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -114,9 +113,4 @@ func (t *Tx) exec(sql string, args ...any) (int64, error) { return t.tx.Exec(t.c
 // by a following statement, but always before the commit.
 func (t *Tx) exactlyOne(sql string, args ...any) error {
 	return t.tx.Expect(t.ctx, warranty.ErrNotFound, sql, args...)
-}
-
-// like returns a LIKE pattern that finds text anywhere. % and _ in text are plain characters.
-func like(text string) string {
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(warranty.Fold(text)) + "%"
 }

@@ -56,6 +56,9 @@ func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Wa
 func (s *Store) Warranties(
 	ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date,
 ) ([]warranty.Warranty, int64, error) {
+	if needsScan(in) {
+		return s.searchWarranties(ctx, user, in, today)
+	}
 	l := listOf(user, kindWarranty)
 	switch in.Status {
 	case "":
@@ -79,14 +82,18 @@ func (s *Store) Warranties(
 	if in.Role != "" {
 		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
 	}
-	if in.ExternalID != "" {
-		l.narrow("", `a.item_id = (SELECT w.id FROM warranties w
-			WHERE w.issuer_id = ? AND w.external_id = ? AND w.deleted_at IS NULL)`, user, in.ExternalID)
-	}
-	if in.Q != "" {
-		l.narrow(joinWarranty, `w.search LIKE ? ESCAPE '\'`, like(in.Q))
-	}
 	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+joinWarranty, in.Paging, readWarrantyRoles)
+}
+
+// needsScan reports whether a list has a filter or an order that access alone cannot answer.
+func needsScan(in warranty.ListWarranties) bool {
+	plain := warranty.WarrantyFilter{
+		Status:             in.Status,
+		Category:           in.Category,
+		Role:               in.Role,
+		ExpiringWithinDays: in.ExpiringWithinDays,
+	}
+	return in.WarrantyFilter != plain || in.Sort != "" && in.Sort != warranty.ByCreatedAtDesc
 }
 
 // ending selects the warranties that are active today and end by a day.
@@ -234,7 +241,7 @@ func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	return t.dropAccess(w.ID)
 }
 
-// searchText returns the text that q searches, one field per line.
+// searchText returns the text that the previous release searches, one field per line.
 func searchText(w warranty.Warranty) string {
 	parts := []string{w.ProductName, string(w.ReferenceNumber), strings.ReplaceAll(string(w.ReferenceNumber), "-", "")}
 	if w.SerialNumber != nil {

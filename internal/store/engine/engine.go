@@ -35,6 +35,7 @@ type Tx interface {
 // backend is an open SQLite or PostgreSQL database.
 type backend interface {
 	Querier
+	read(ctx context.Context, fn func(Querier) error) error
 	write(ctx context.Context, fn func(Tx) error) error
 	ping(ctx context.Context) error
 	writesFail() bool
@@ -107,6 +108,12 @@ func (db *DB) Close() error { return db.backend.close() }
 // Query implements Querier.
 func (db *DB) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
 	return db.backend.Query(ctx, sql, each, args...)
+}
+
+// Read runs fn in a transaction that only reads: all its queries see the database as it was at the
+// first of them. fn may run more than once, after a lost connection.
+func (db *DB) Read(ctx context.Context, fn func(Querier) error) error {
+	return db.backend.read(ctx, fn)
 }
 
 // Write runs fn in a transaction and returns once it is durable. fn may run more than once, after a

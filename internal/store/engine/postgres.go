@@ -133,6 +133,28 @@ func eachRow(rows pgx.Rows, each func(*Row) error) error {
 	return rows.Err()
 }
 
+// read retries once if a connection that died while idle fails.
+func (e *postgresBackend) read(ctx context.Context, fn func(Querier) error) error {
+	ctx, done := e.pulse.guard(ctx)
+	defer done()
+	err := e.readOnce(ctx, fn)
+	if err != nil && ctx.Err() == nil && (lostConnection(err) || isSerializationFailure(err)) {
+		err = e.readOnce(ctx, fn)
+	}
+	return e.outcome(ctx, err)
+}
+
+func (e *postgresBackend) readOnce(ctx context.Context, fn func(Querier) error) (err error) {
+	conn, err := e.pool.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	tx := &postgresTx{backend: e, conn: conn, ctx: ctx, begin: `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`}
+	defer func() { err = joinErrors(err, tx.rollback(ctx)) }() // nothing was written
+	return fn(tx)
+}
+
 func (e *postgresBackend) write(ctx context.Context, fn func(Tx) error) error {
 	ctx, done := e.pulse.guard(ctx)
 	defer done()
@@ -156,7 +178,9 @@ func (e *postgresBackend) writeOnce(ctx context.Context, fn func(Tx) error) (ret
 		return lostConnection(err), err
 	}
 	defer conn.Release()
-	tx := &postgresTx{backend: e, conn: conn, ctx: ctx}
+	// Each statement must see everything committed before it, regardless of the database's default: a
+	// write checks its credential, and a list's horizon, after locking.
+	tx := &postgresTx{backend: e, conn: conn, ctx: ctx, begin: `BEGIN ISOLATION LEVEL READ COMMITTED`}
 	defer func() {
 		if p := recover(); p != nil {
 			retry, err = false, joinErrors(fmt.Errorf("panic in a transaction: %v", p), tx.rollback(ctx))
@@ -304,6 +328,7 @@ type postgresTx struct {
 	backend *postgresBackend
 	conn    *pgxpool.Conn
 	ctx     context.Context // canceled when the server stops responding
+	begin   string
 	queue   []statement
 	began   bool
 }
@@ -347,9 +372,7 @@ func (t *postgresTx) Query(ctx context.Context, sql string, each func(*Row) erro
 // flush sends the queue in one batch. last reads the result of the last statement; it may be nil.
 func (t *postgresTx) flush(_ context.Context, last func(pgx.BatchResults) error) (err error) {
 	if !t.began {
-		// Each statement must see everything committed before it, regardless of the database's
-		// default: a write checks its credential, and a list's horizon, after locking.
-		first := []statement{{sql: `BEGIN ISOLATION LEVEL READ COMMITTED`}}
+		first := []statement{{sql: t.begin}}
 		if t.backend.local {
 			first = append(first, statement{sql: setLocalTimeouts})
 		}

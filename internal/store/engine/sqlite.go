@@ -161,6 +161,26 @@ func (f sqliteFile) configure(c *sqlite3.Conn) error {
 }
 
 func (e *sqliteBackend) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
+	return e.withReader(ctx, func(conn *sqliteConn) error { return conn.Query(ctx, sql, each, args...) })
+}
+
+func (e *sqliteBackend) read(ctx context.Context, fn func(Querier) error) error {
+	return e.withReader(ctx, func(conn *sqliteConn) error {
+		if err := conn.Later(ctx, `BEGIN`); err != nil {
+			return err
+		}
+		defer func() {
+			conn.SetInterrupt(context.Background()) // the transaction must end even if ctx is done
+			if !conn.GetAutocommit() {
+				_ = conn.Later(context.Background(), `ROLLBACK`) // nothing was written
+			}
+		}()
+		return fn(conn)
+	})
+}
+
+// withReader runs fn with a read connection.
+func (e *sqliteBackend) withReader(ctx context.Context, fn func(*sqliteConn) error) error {
 	select {
 	case <-e.readers.free:
 	case <-e.stop:
@@ -171,7 +191,7 @@ func (e *sqliteBackend) Query(ctx context.Context, sql string, each func(*Row) e
 	conn := e.readers.take()
 	defer e.readers.put(conn)
 	conn.SetInterrupt(ctx)
-	return e.classify(conn.Query(ctx, sql, each, args...))
+	return e.classify(fn(conn))
 }
 
 func (e *sqliteBackend) ping(ctx context.Context) error {
