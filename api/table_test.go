@@ -150,7 +150,7 @@ func TestTools(t *testing.T) {
 			continue
 		}
 		noun, verb, _ := strings.Cut(s.Name, ".")
-		if verb != "list" {
+		if verb != "list" && verb != "summarize" {
 			noun = strings.TrimSuffix(strings.Replace(noun, "ies", "ys", 1), "s")
 		}
 		if want := verb + "_" + noun; s.Tool != want {

@@ -24,7 +24,7 @@ var (
 		},
 	})
 	SummarizeWarranties = define[warranty.SummarizeWarranties, warranty.Summary](Spec{
-		Name:    "warranties.summary",
+		Name:    "warranties.summarize",
 		Method:  http.MethodGet,
 		Base:    V1,
 		Path:    "/warranties/summary",

@@ -246,7 +246,7 @@ func (SummaryGroup) Values() []string { return summaryGroupNames }
 // String returns the grouping's name.
 func (g SummaryGroup) String() string { return string(g) }
 
-// SummarizeWarranties is the input of warranties.summary.
+// SummarizeWarranties is the input of warranties.summarize.
 type SummarizeWarranties struct {
 	WarrantyFilter
 	GroupBy SummaryGroup `json:"group_by,omitzero" in:"query" default:"status" doc:"What to count by."`

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 
 	"warranty.example/svc/internal/store"
@@ -154,6 +156,14 @@ func (s *story) create() {
 	}
 	if rapid.Bool().Draw(s.T, "has serial") {
 		in.SerialNumber = s.text("serial")
+	}
+	for _, field := range []*string{&in.Description, &in.Supplier, &in.SellerName} {
+		if rapid.Bool().Draw(s.T, "has more text") {
+			*field = s.text("more text")
+		}
+	}
+	if rapid.Bool().Draw(s.T, "has external id") {
+		in.ExternalID = "ext-" + s.world.Service.NewID().String()
 	}
 	if rapid.Bool().Draw(s.T, "has seller") {
 		in.SellerEmail = s.anActor().User.Email
@@ -360,10 +370,40 @@ func pages[T any](
 	return list
 }
 
-// contains is how q matches: anywhere, ignoring case.
-func contains(q string, in ...string) bool {
-	return slices.ContainsFunc(in,
-		func(text string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(q)) })
+// finds is how q matches according to the contract: every word starts a word of a text, or is part of
+// a code if it has 3 characters. Case and accents are ignored.
+func finds(q string, texts, codes []string) bool {
+	wanted := words(q)
+	for _, word := range wanted {
+		starts := slices.ContainsFunc(words(strings.Join(slices.Concat(texts, codes), " ")),
+			func(other string) bool { return strings.HasPrefix(other, word) })
+		inside := len([]rune(word)) >= 3 && slices.ContainsFunc(codes,
+			func(code string) bool { return strings.Contains(strings.Join(words(code), ""), word) })
+		if !starts && !inside {
+			return false
+		}
+	}
+	return len(wanted) > 0
+}
+
+func words(text string) []string {
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(strings.ReplaceAll(strings.ToLower(text), "ß", "ss")))
+	return strings.FieldsFunc(plain, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// finds applies q to a warranty.
+func (r *modelRecord) finds(q string, roles warranty.Roles, more ...string) bool {
+	codes := []string{orEmpty(r.SerialNumber), string(r.ReferenceNumber)}
+	if roles.Has(warranty.Issuer) {
+		codes = append(codes, orEmpty(r.ExternalID))
+	}
+	return finds(q, append(more, r.ProductName, orEmpty(r.Description), orEmpty(r.Category), orEmpty(r.Supplier),
+		orEmpty(r.SellerName)), codes)
 }
 
 // shown is the status that the contract derives from the dates.
@@ -385,13 +425,31 @@ func orEmpty(s *string) string {
 }
 
 // matches applies the filters according to the contract.
-func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, today warranty.Date) bool {
-	reference := string(r.ReferenceNumber)
+func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, today warranty.Date, open bool) bool {
+	same := func(filter string, values ...*string) bool {
+		return filter == "" || slices.ContainsFunc(values, func(value *string) bool {
+			return value != nil && strings.EqualFold(*value, filter)
+		})
+	}
+	active := r.shown(today) == warranty.Active
 	return (in.Status == "" || r.shown(today) == in.Status) &&
-		(in.Category == "" || r.Category != nil && warranty.Fold(*r.Category) == warranty.Fold(in.Category)) &&
+		same(in.Category, r.Category) && same(in.Supplier, r.Supplier) && same(in.Seller, r.SellerName, r.SellerEmail) &&
 		(in.Role == "" || roles.Has(in.Role)) &&
-		(in.Q == "" || contains(in.Q, r.ProductName, orEmpty(r.SerialNumber), reference, strings.ReplaceAll(reference, "-", ""))) &&
-		(in.ExpiringWithinDays == nil || r.shown(today) == warranty.Active && r.EndDate != warranty.Lifetime && int(r.EndDate-today) <= *in.ExpiringWithinDays)
+		(in.Q == "" || r.finds(in.Q, roles)) &&
+		(in.EndsFrom == 0 || r.EndDate >= in.EndsFrom) && (in.EndsTo == 0 || r.EndDate <= in.EndsTo) &&
+		(in.CoveredOn == 0 || r.Covers(in.CoveredOn)) &&
+		(in.HasOpenClaim == nil || *in.HasOpenClaim == open) &&
+		(in.ExpiringWithinDays == nil ||
+			active && r.EndDate != warranty.Lifetime && int(r.EndDate-today) <= *in.ExpiringWithinDays)
+}
+
+// hasOpenClaim reports whether a claim on a record is not closed.
+func (s *story) hasOpenClaim(r *modelRecord) bool {
+	return slices.ContainsFunc(s.claims, func(c *modelClaim) bool {
+		return c.on == r && !slices.Contains([]warranty.ClaimStatus{
+			warranty.Rejected, warranty.Resolved, warranty.Withdrawn,
+		}, c.status)
+	})
 }
 
 func (s *story) filter() (in warranty.ListWarranties) {
@@ -404,15 +462,42 @@ func (s *story) filter() (in warranty.ListWarranties) {
 	if rapid.IntRange(0, 3).Draw(s.T, "by role") == 0 {
 		in.Role = warranty.EnumOf[warranty.Role](rapid.Int64Range(1, 3).Draw(s.T, "role"))
 	}
-	switch rapid.IntRange(0, 5).Draw(s.T, "by text") {
+	switch rapid.IntRange(0, 8).Draw(s.T, "by text") {
 	case 0:
 		in.Q = s.text("q")
 	case 1:
 		in.Q = string(s.someRecord().ReferenceNumber)[3:7]
+	case 2:
+		if external := orEmpty(s.someRecord().ExternalID); external != "" {
+			in.Q = external[len(external)-8:]
+		}
 	}
 	if rapid.IntRange(0, 3).Draw(s.T, "by end") == 0 {
 		days := rapid.SampledFrom([]int{0, 1, 2, 30, 3650}).Draw(s.T, "days")
 		in.ExpiringWithinDays = &days
+	}
+	rarely := func(label string) bool { return rapid.IntRange(0, 5).Draw(s.T, "by "+label) == 0 }
+	day := func(label string) warranty.Date {
+		return s.today() + warranty.Date(rapid.IntRange(-400, 400).Draw(s.T, label))
+	}
+	if rarely("supplier") {
+		in.Supplier = s.text("supplier")
+	}
+	if rarely("seller") {
+		in.Seller = s.text("seller")
+	}
+	if rarely("first end") {
+		in.EndsFrom = day("ends from")
+	}
+	if rarely("last end") {
+		in.EndsTo = max(in.EndsFrom, day("ends to"))
+	}
+	if rarely("coverage") {
+		in.CoveredOn = day("covered on")
+	}
+	if rarely("open claim") {
+		open := rapid.Bool().Draw(s.T, "open")
+		in.HasOpenClaim = &open
 	}
 	return in
 }
@@ -441,7 +526,7 @@ func (s *story) checkWarranties(a *actor) {
 				s.Fatalf("%s is read: %v, %v; the reader is %v", r.ID, seen, err, roles.Names())
 			}
 			w, inList := listed[r.ID]
-			if want := roles != (warranty.Roles{}) && r.matches(in, roles, today); inList != want {
+			if want := roles != (warranty.Roles{}) && r.matches(in, roles, today, s.hasOpenClaim(r)); inList != want {
 				s.Fatalf("%s is listed: %v, want %v, with %+v; it is %+v, the reader is %v", r.ID, inList, want, in,
 					r.Warranty, roles.Names())
 			}
@@ -542,7 +627,7 @@ func (s *story) checkDocuments(a *actor) {
 			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound {
 				s.Fatalf("document %s is read: %v; should be: %v", p.id, err, sees)
 			}
-			want := sees && (in.Q == "" || contains(in.Q, p.name, "receipt")) &&
+			want := sees && (in.Q == "" || p.on.finds(in.Q, p.on.roles(a), p.name, "receipt")) &&
 				(in.WarrantyID.IsZero() || in.WarrantyID == p.on.ID)
 			if listed[p.id] != want {
 				s.Fatalf("document %s (%s) is listed: %v, want %v, with %+v", p.id, p.name, listed[p.id], want, in)

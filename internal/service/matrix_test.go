@@ -113,7 +113,7 @@ func uploadRequest(s *stage) request {
 var rows = []row{
 	allRoles(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
 	allRoles(row{
-		operation: "warranties.summary",
+		operation: "warranties.summarize",
 		scope:     warranty.WarrantiesRead,
 		request:   get("/api/v1/warranties/summary"),
 	}, ok),

@@ -112,7 +112,7 @@ func (s *script) paging() warranty.Paging {
 // step runs a random step and describes the result.
 func (s *script) step() string {
 	steps := []func() (any, error){
-		s.addUser, s.addWarranty, s.addWarranty, s.change, s.remove, s.get, s.list, s.list,
+		s.addUser, s.addWarranty, s.addWarranty, s.change, s.remove, s.get, s.list, s.list, s.summarize,
 		s.fileClaim, s.moveClaim, s.listClaims, s.upload, s.listDocuments, s.addToken, s.listTokens,
 		s.keep, s.verify, s.transfer, s.people, s.useCode, s.milestone,
 	}
@@ -249,18 +249,47 @@ func (s *script) get() (any, error) {
 
 // question returns a random query for warranties.
 func (s *script) question() warranty.ListWarranties {
-	in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Status: warranty.EnumOf[warranty.Status](s.random.Int64N(6)), Role: warranty.EnumOf[warranty.Role](s.random.Int64N(4))}}
+	in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: s.filter()}
 	if s.random.IntN(2) == 0 {
-		in.Category = s.word()
-	}
-	if s.random.IntN(2) == 0 {
-		in.Q = s.word()
-	}
-	if s.random.IntN(4) == 0 {
-		days := s.random.IntN(50)
-		in.ExpiringWithinDays = &days
+		in.Sort = oneOf(s, []warranty.WarrantySort{
+			warranty.ByCreatedAtDesc, warranty.ByEndDate, warranty.ByEndDateDesc, warranty.ByProductName,
+			warranty.ByUpdatedAt, warranty.ByUpdatedAtDesc,
+		}, "")
 	}
 	return in
+}
+
+// filter returns a random filter. Each of its fields is set rarely, so that something is found.
+func (s *script) filter() warranty.WarrantyFilter {
+	var f warranty.WarrantyFilter
+	rarely := func(set func()) {
+		if s.random.IntN(5) == 0 {
+			set()
+		}
+	}
+	rarely(func() { f.Status = warranty.EnumOf[warranty.Status](s.random.Int64N(6)) })
+	rarely(func() { f.Role = warranty.EnumOf[warranty.Role](s.random.Int64N(4)) })
+	rarely(func() { f.Category = s.word() })
+	rarely(func() { f.Supplier = s.word() })
+	rarely(func() { f.Seller = s.word() })
+	rarely(func() { f.Q = s.word() })
+	rarely(func() { days := s.random.IntN(50); f.ExpiringWithinDays = &days })
+	rarely(func() { f.EndsFrom = s.today() + warranty.Date(s.random.IntN(50)) })
+	rarely(func() { f.EndsTo = s.today() + warranty.Date(s.random.IntN(50)) })
+	rarely(func() { f.CoveredOn = s.today() + warranty.Date(s.random.IntN(50)) })
+	rarely(func() { open := s.random.IntN(2) == 0; f.HasOpenClaim = &open })
+	return f
+}
+
+func (s *script) summarize() (any, error) {
+	in := warranty.SummarizeWarranties{
+		WarrantyFilter: s.filter(),
+		GroupBy: oneOf(s, []warranty.SummaryGroup{
+			warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier, warranty.GroupByEndMonth,
+		}, ""),
+		Limit: 1 + s.random.IntN(5),
+	}
+	return s.Summary(context.Background(), s.user(), in, s.today())
 }
 
 func (s *script) list() (any, error) {
@@ -319,6 +348,9 @@ func (s *script) listClaims() (any, error) {
 	in := warranty.ListClaims{Paging: s.paging(), Status: warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))}
 	if s.random.IntN(2) == 0 {
 		in.WarrantyID = s.warranty()
+	}
+	if s.random.IntN(2) == 0 {
+		in.Q = s.word()
 	}
 	list, total, err := s.Claims(context.Background(), s.user(), in)
 	if err != nil {

@@ -414,3 +414,53 @@ func TestCloseLosesNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestReadSeesOneMoment changes the database between the queries of one read: they all see it as it
+// was at the first. The connection is usable afterwards, also after an error.
+func TestReadSeesOneMoment(t *testing.T) {
+	each(t, func(t *testing.T, db *DB) {
+		withScratch(t, db)
+		count := func(q Querier) (n int64) {
+			if err := q.Query(background, `SELECT count(*) FROM scratch`, func(r *Row) error {
+				n = r.Int()
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		for round := range int64(20) {
+			failure := errors.New("failed")
+			err := db.Read(background, func(q Querier) error {
+				if n := count(q); n != round {
+					t.Errorf("%d rows, want %d", n, round)
+				}
+				if err := db.Write(background, func(tx Tx) error {
+					return tx.Later(background, `INSERT INTO scratch (k, v) VALUES ($1, 'x')`, round)
+				}); err != nil {
+					t.Fatal(err)
+				}
+				if n := count(q); n != round {
+					t.Errorf("%d rows in the same read, want %d", n, round)
+				}
+				return failure
+			})
+			if !errors.Is(err, failure) {
+				t.Errorf("the error is %v", err)
+			}
+			if n := count(db); n != round+1 {
+				t.Errorf("%d rows after the read, want %d", n, round+1)
+			}
+		}
+		canceled, cancel := context.WithCancel(background)
+		cancel()
+		if err := db.Read(canceled, func(q Querier) error {
+			return q.Query(canceled, `SELECT 1`, func(*Row) error { return nil })
+		}); err == nil {
+			t.Error("a canceled read succeeded")
+		}
+		if n := count(db); n != 20 {
+			t.Errorf("%d rows in the end", n)
+		}
+	})
+}
