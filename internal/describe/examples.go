@@ -79,6 +79,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			SHA256:      sampleSHA256,
 			CreatedAt:   sampleNow.AddDate(0, 0, -12),
 		},
+		sampleSummary(), sampleSummary().Groups[0], sampleSummary().Other,
 		warranty.TransferOffer{
 			WarrantyID: w.ID,
 			Email:      sampleNewOwner,
@@ -151,6 +152,16 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 	}
 	w.Show(warranty.DateOf(sampleNow))
 	return w
+}
+
+func sampleSummary() warranty.Summary {
+	active := warranty.Active.String()
+	return warranty.Summary{
+		Today:   warranty.DateOf(sampleNow),
+		GroupBy: warranty.GroupByStatus,
+		Total:   12,
+		Groups:  []warranty.Group{{Value: &active, Count: 12}},
+	}
 }
 
 func sampleLookups(w warranty.Warranty) warranty.Lookups {
