@@ -54,9 +54,11 @@ func groupOf(by warranty.SummaryGroup, r *Record, today warranty.Date) string {
 	case warranty.GroupBySupplier:
 		return r.Supplier
 	default: // GroupByEndMonth
-		return r.End.String()[:len("2006-01")]
+		return monthOf(r.End)
 	}
 }
+
+func monthOf(day warranty.Date) string { return day.String()[:len("2006-01")] }
 
 // Summary returns the result with at most limit groups: months in order of time, all others largest
 // first.
