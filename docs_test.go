@@ -186,6 +186,8 @@ var credentialColumns = map[string]string{
 	"devices.device_hash":     "tells a known browser from a new one and lets nobody in",
 	"documents.sha256":        "a checksum of a file",
 	"idempotency.fingerprint": "a checksum of a request",
+	"find_parts.part":         "the name of a part of an index",
+	"find_parts.data":         "a part of an index",
 }
 
 // TestRestoreEndsEveryCredential checks that the restore recipe covers every credential

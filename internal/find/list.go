@@ -104,7 +104,7 @@ func decodeRange(r Range, parts [][]byte) (any, error) {
 func get[T any](s *Segment, r Range) T {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.loaded[r].(T) //nolint:errcheck // the type follows from the range
+	return s.loaded[r].(T)
 }
 
 // Want is a range of parts of a segment.

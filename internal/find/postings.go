@@ -68,7 +68,7 @@ func (p plan) words(old Parts, changes []Change, oldSize int) ([]Parts, error) {
 	}
 	for n := range added {
 		for key, words := range added[n] {
-			result[n][key] = words.encode(len(p.pieces[n]))
+			result[n][key] = words.encode()
 		}
 	}
 	return result, nil
@@ -89,7 +89,7 @@ func (p plan) same(data []byte, target []place) (same bool, err error) {
 
 // encode encodes the words in order, each with its number of positions and then these: a bitmap
 // where that is shorter.
-func (p postings) encode(size int) (b []byte) {
+func (p postings) encode() (b []byte) {
 	for _, word := range slices.Sorted(maps.Keys(p)) {
 		list := p[word]
 		slices.Sort(list)

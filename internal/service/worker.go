@@ -21,6 +21,7 @@ const (
 	remindEvery = 10 * time.Minute
 	clockEvery  = time.Minute
 	folderEvery = time.Minute
+	indexEvery  = 2 * time.Second
 
 	mailClaim    = 2 * time.Minute
 	mailTime     = 30 * time.Second // longer than one delivery takes
@@ -45,6 +46,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
+		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica
 	} {

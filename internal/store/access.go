@@ -35,6 +35,9 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
+	if err := t.noteWarranty(w.ID); err != nil {
+		return err
+	}
 	return t.listsGrew(w.ID, kindWarranty, w.ID)
 }
 
@@ -53,12 +56,18 @@ func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
 	if err := t.grantAll(`w.seller_email = $2`, user, email, warranty.NewRoles(warranty.Seller)); err != nil {
 		return nil, err
 	}
+	if err := t.noteChanged(`a.user_id = $1 AND a.roles & $2 <> 0`, user, warranty.NewRoles(warranty.Seller)); err != nil {
+		return nil, err
+	}
 	return ids, t.listsChanged(`a.user_id = $1`, anyItem, user)
 }
 
 // grant gives a user a role on a locked warranty and its claims and documents.
 func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 	if err := t.grantAll(`w.id = $2`, user, id, role); err != nil {
+		return err
+	}
+	if err := t.noteWarranty(id); err != nil {
 		return err
 	}
 	return t.partyChanged(id, `a.user_id = $2`, user)
@@ -89,6 +98,11 @@ func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
 		k, item, parent, status); err != nil {
 		return err
 	}
+	if k == kindClaim {
+		if err := t.noteWarranty(parent); err != nil {
+			return err
+		}
+	}
 	return t.listsGrew(parent, k, item)
 }
 
@@ -103,6 +117,9 @@ func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
 // removeRole removes a role on a locked warranty from everyone who has it. Users without another
 // role lose access.
 func (t *Tx) removeRole(id warranty.ID, role warranty.Roles) error {
+	if err := t.noteWarranty(id); err != nil {
+		return err
+	}
 	if err := t.partyChanged(id, `a.roles & $2 = $2`, role); err != nil {
 		return err
 	}
@@ -126,6 +143,11 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */
 		FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
 		return 0, err
+	}
+	for _, user := range []warranty.ID{from, to} {
+		if err := t.noteChanged(`a.user_id = $1`, user); err != nil {
+			return 0, err
+		}
 	}
 	if err := t.listsChanged(`a.user_id = $1`, anyItem, to); err != nil {
 		return 0, err
@@ -154,11 +176,17 @@ func (t *Tx) syncClaim(c warranty.Claim) error {
 		c.WarrantyID, c.ID, c.Status, kindClaim); err != nil {
 		return err
 	}
+	if err := t.noteWarranty(c.WarrantyID); err != nil {
+		return err
+	}
 	return t.childChanged(kindClaim, c.ID, c.WarrantyID)
 }
 
 // dropAccess removes all access to a warranty and its claims and documents.
 func (t *Tx) dropAccess(id warranty.ID) error {
+	if err := t.noteWarranty(id); err != nil {
+		return err
+	}
 	if err := t.partyChanged(id, `a.roles <> $2`, 0); err != nil {
 		return err
 	}

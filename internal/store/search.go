@@ -88,11 +88,14 @@ func derefText(text *string) string {
 }
 
 // eachRecord calls each for the records that the user has access to and that the question selects,
-// newest first. With an external id, it looks at that record only.
-func eachRecord(
+// newest first. With an external id, it looks at that record only. A list that turns out to be long will
+// be indexed.
+func (s *Store) eachRecord(
 	ctx context.Context, q engine.Querier, user warranty.ID, externalID string, question *find.Question,
 	each func(find.Record),
 ) error {
+	read := int64(0)
+	defer func() { s.segments.noteLength(user, read) }()
 	columns, where, args := recordColumns, `a.user_id = $1 AND a.kind = 1`, []any{user}
 	if question.Query != nil {
 		columns += `, ` + searchedColumns
@@ -104,6 +107,7 @@ func eachRecord(
 	}
 	return q.Query(ctx, `SELECT `+columns+` FROM access a `+joinWarranty+` WHERE `+where+` ORDER BY a.item_id DESC`,
 		func(r *engine.Row) error {
+			read++
 			record := readRecord(r)
 			if question.Query != nil {
 				record.Text, record.Codes = readSearched(r)
@@ -136,19 +140,9 @@ func (s *Store) searchWarranties(
 ) (list []warranty.Warranty, total int64, err error) {
 	question := find.QuestionOf(in.WarrantyFilter, in.Sort, today)
 	err = s.readAll(ctx, user, in.ExternalID, func(q engine.Querier) error {
-		var found []find.Record
-		err := eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) {
-			r.Text, r.Codes = "", "" // not needed for sorting
-			found = append(found, r)
-		})
-		if err != nil {
+		var ids []warranty.ID
+		if ids, total, err = s.pageIDs(ctx, q, user, in, question); err != nil {
 			return err
-		}
-		slices.SortFunc(found, func(a, b find.Record) int { return question.Compare(&a, &b) })
-		total = int64(len(found))
-		ids := make([]warranty.ID, 0, in.Limit)
-		for _, record := range pageOf(found, in.Paging) {
-			ids = append(ids, record.ID)
 		}
 		list, err = rowsByID(ctx, q, user, kindWarranty, ids, warrantyColumns+`, a.roles`, joinWarranty,
 			readWarrantyRoles, func(w warranty.Warranty) warranty.ID { return w.ID })
@@ -157,14 +151,61 @@ func (s *Store) searchWarranties(
 	return list, total, err
 }
 
+// pageIDs returns the ids of a page and the total, from the segments of a long list or from all
+// records.
+func (s *Store) pageIDs(
+	ctx context.Context, q engine.Querier, user warranty.ID, in warranty.ListWarranties, question *find.Question,
+) ([]warranty.ID, int64, error) {
+	index, err := s.indexFor(ctx, q, user, in.WarrantyFilter)
+	if err != nil {
+		return nil, 0, err
+	}
+	if index != nil {
+		answer, err := index.Ask(question, in.Offset(), in.Limit)
+		return answer.IDs, answer.Total, err
+	}
+	var found []find.Record
+	err = s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) {
+		r.Text, r.Codes = "", "" // not needed for sorting
+		found = append(found, r)
+	})
+	slices.SortFunc(found, func(a, b find.Record) int { return question.Compare(&a, &b) })
+	ids := make([]warranty.ID, 0, in.Limit)
+	for _, record := range pageOf(found, in.Paging) {
+		ids = append(ids, record.ID)
+	}
+	return ids, int64(len(found)), err
+}
+
+// indexFor returns the index of a user's list if the filter needs it and there is one.
+func (s *Store) indexFor(
+	ctx context.Context, q engine.Querier, user warranty.ID, f warranty.WarrantyFilter,
+) (*segmentList, error) {
+	if f.ExternalID != "" {
+		return nil, nil // at most one record
+	}
+	return s.segmentsOf(ctx, q, user, f.Q != "")
+}
+
 // Summary counts the warranties that the user has access to and that match in as of today.
 func (s *Store) Summary(
 	ctx context.Context, user warranty.ID, in warranty.SummarizeWarranties, today warranty.Date,
 ) (summary warranty.Summary, err error) {
 	question := find.QuestionOf(in.WarrantyFilter, "", today)
 	err = s.readAll(ctx, user, in.ExternalID, func(q engine.Querier) error {
+		index, err := s.indexFor(ctx, q, user, in.WarrantyFilter)
+		if err != nil {
+			return err
+		}
+		if index != nil {
+			counts, err := index.Count(question, in.GroupBy)
+			if err == nil {
+				summary = counts.Summary(today, in.Limit)
+			}
+			return err
+		}
 		counts := find.NewCounts(in.GroupBy)
-		err := eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) { counts.Add(&r, today) })
+		err = s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) { counts.Add(&r, today) })
 		summary = counts.Summary(today, in.Limit)
 		return err
 	})

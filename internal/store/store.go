@@ -14,8 +14,9 @@ import (
 
 // Store is the database.
 type Store struct {
-	db    *engine.DB
-	lists *listCache
+	db       *engine.DB
+	lists    *listCache
+	segments *segmentCache
 	// searchGate and endGate serialize the two kinds of full scan per user.
 	searchGate, endGate *scanGate
 	credentials         credentials
@@ -38,6 +39,7 @@ func Open(ctx context.Context, database string) (*Store, error) {
 	return &Store{
 		db:          db,
 		lists:       newListCache(),
+		segments:    newSegmentCache(),
 		searchGate:  newScanGate(),
 		endGate:     newScanGate(),
 		credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}},

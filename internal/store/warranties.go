@@ -216,6 +216,9 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID); err != nil {
 		return err
 	}
+	if err := t.noteWarranty(w.ID); err != nil {
+		return err
+	}
 	return t.syncAccess(before, w)
 }
 

@@ -1,0 +1,249 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
+)
+
+// benchRecords is the number of records of BenchmarkLongLists. 200,000 of a million are in the list of
+// one account, and the same shares of fewer.
+func benchRecords() int {
+	if n, err := strconv.Atoi(os.Getenv("SVC_BENCH_RECORDS")); err == nil {
+		return n
+	}
+	return 20_000
+}
+
+// fillBench adds records and four accounts: one sees all of them, one a fifth, one 2,008 and one 46.
+func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
+	b.Helper()
+	const numbers = `WITH RECURSIVE n (i) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $2) `
+	const random = `(i * 2654435761 % 4294967296)`
+	word := func(prefix string, modulo int) string {
+		return fmt.Sprintf(`'%s' || CAST(%s %% %d AS TEXT)`, prefix, random, modulo)
+	}
+	const step = 50_000
+	write := func(sql string, args ...any) {
+		if err := s.Write(context.Background(), func(t *Tx) error { return t.later(sql, args...) }); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for i := range users {
+		users[i] = newID()
+		write(`INSERT INTO users (id, email, name, password_hash, created_at) VALUES ($1, $2, 'x', 'x', 0)`,
+			users[i], fmt.Sprint(users[i], "@people.example"))
+	}
+	for from := 1; from <= records; from += step {
+		to := min(from+step-1, records)
+		write(numbers+`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number,
+				category, folded_category, supplier, seller_name, start_date, end_date, standing, search, version,
+				created_at, updated_at)
+			SELECT
+				/*pg: CAST(lpad(to_hex(i * 4096), 12, '0') || '7' || substr(md5(i::text), 1, 19) AS UUID) */
+				/*sqlite: unhex(printf('%012x7000', i * 4096) || hex(randomblob(8))) */,
+				/*pg: 'WR-' || upper(substr(md5(i::text), 1, 4) || '-' || substr(md5(i::text), 5, 4) || '-'
+					|| substr(md5(i::text), 9, 4)) || '-' || lpad(to_hex(i), 6, '0') */
+				/*sqlite: 'WR-' || hex(randomblob(2)) || '-' || hex(randomblob(2)) || '-' || hex(randomblob(2)) || '-'
+					|| printf('%06x', i) */,
+				$3, CASE WHEN `+random+` % 2 = 0 THEN 'Bosch' ELSE `+word("Brand", 40)+` END || `+word(" Serie ", 9)+
+			` || `+word(" product", 300)+` || ' M' || CAST(i % 7919 AS TEXT),
+				`+word("term", 2003)+` || `+word(" note", 997)+` || `+word(" service", 101)+` || ' of ' ||
+				CASE WHEN i % 50021 = 7 THEN 'quokka' ELSE 'the' END || ' customer' || CAST(i % 1501 AS TEXT),
+				'SN' || CAST(`+random+` AS TEXT), `+word("Category ", 23)+`, `+word("category ", 23)+`,
+				`+word("Supplier ", 211)+`, `+word("Seller ", 97)+`, 19000 + `+random+` % 1000,
+				20000 + `+random+` % 1800, 1, 'x', 1, 0, 1700000000000000 + `+random+` * 1000
+			FROM n`, from, to, users[0])
+	}
+	for i, every := range []int{1, 5, max(1, records/2008), max(1, records/46)} {
+		write(`INSERT INTO access (`+accessColumns+`)
+			SELECT $1, 1, id, id, 2, standing, start_date, end_date, folded_category /*sqlite: , row */
+			FROM warranties WHERE (created_at + updated_at / 1000) % $2 = 0`, users[i], every)
+	}
+	return users
+}
+
+// cpuTime returns the CPU time of this process and, on PostgreSQL, of the server's processes for it.
+func cpuTime(s *Store) (total time.Duration) {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
+		total = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	}
+	if !s.db.Concurrent() {
+		return total
+	}
+	_ = s.db.Query(context.Background(), `SELECT pid FROM pg_stat_activity WHERE datname = current_database()`,
+		func(r *engine.Row) error {
+			stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.Int()))
+			if fields := bytes.Fields(stat); err == nil && len(fields) > 15 {
+				for _, ticks := range fields[13:15] {
+					n, _ := strconv.Atoi(string(ticks))
+					total += time.Duration(n) * 10 * time.Millisecond
+				}
+			}
+			return nil
+		})
+	return total
+}
+
+// BenchmarkLongLists asks questions about long lists. SVC_BENCH_RECORDS sets how long.
+func BenchmarkLongLists(b *testing.B) {
+	for name, fresh := range map[string]func(testing.TB) string{"sqlite": newFile, "postgres": testenv.Postgres} {
+		b.Run(name, func(b *testing.B) {
+			s, records := open(b, fresh(b)), benchRecords()
+			users := fillBench(b, s, records)
+			start, before := time.Now(), cpuTime(s)
+			for _, u := range users {
+				s.segments.noteLength(u, 1<<20)
+			}
+			longest := s.longestWait(b, func() {
+				if err := s.MaintainSegments(context.Background()); err != nil {
+					b.Error(err)
+				}
+			})
+			b.Logf("%s: made the segments in %v, CPU %v; another write waited up to %v",
+				name, time.Since(start), cpuTime(s)-before, longest)
+			for i, who := range []string{"all", "fifth", "2008", "46"} {
+				b.Run(who, func(b *testing.B) { benchQuestions(b, s, users[i]) })
+			}
+			b.Run("create", func(b *testing.B) { benchCreates(b, s, users) })
+		})
+	}
+}
+
+func benchQuestions(b *testing.B, s *Store, user warranty.ID) {
+	today := warranty.FromEpochDay(20500)
+	far := warranty.Paging{Page: 2000, Limit: 50}
+	if number(b, s, `SELECT count(*) FROM access WHERE user_id = $1`, user) < 100_000 {
+		far.Page = 2
+	}
+	for _, q := range []struct {
+		name string
+		in   warranty.ListWarranties
+	}{
+		{"rare", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "quokka"}}},
+		{"common", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "bosch"}}},
+		{"two", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "bosch product17"}}},
+		{"digits", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "7342"}}},
+		{"letter", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "p"}}},
+		{"covered", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{CoveredOn: today}}},
+		{"end_date", warranty.ListWarranties{Sort: warranty.ByEndDate}},
+		{"end_date_far", warranty.ListWarranties{Sort: warranty.ByEndDate, Paging: far}},
+		{"updated", warranty.ListWarranties{Sort: warranty.ByUpdatedAtDesc}},
+		{"updated_far", warranty.ListWarranties{Sort: warranty.ByUpdatedAtDesc, Paging: far}},
+		{"name", warranty.ListWarranties{Sort: warranty.ByProductName}},
+		{"name_far", warranty.ListWarranties{Sort: warranty.ByProductName, Paging: far}},
+	} {
+		b.Run(q.name, func(b *testing.B) {
+			if q.in.Limit == 0 {
+				q.in.Paging = warranty.Paging{Page: 1, Limit: 50}
+			}
+			before, total, first := cpuTime(s), int64(0), time.Now()
+			for n := 0; b.Loop(); n++ {
+				var err error
+				if _, total, err = s.Warranties(context.Background(), user, q.in, today); err != nil {
+					b.Fatal(err)
+				}
+				if n == 0 {
+					b.ReportMetric(float64(time.Since(first).Microseconds())/1000, "first-ms")
+				}
+			}
+			b.ReportMetric(float64((cpuTime(s)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+			b.ReportMetric(float64(total), "found")
+		})
+	}
+	for _, by := range []warranty.SummaryGroup{warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier} {
+		b.Run("by_"+string(by), func(b *testing.B) {
+			before := cpuTime(s)
+			for b.Loop() {
+				in := warranty.SummarizeWarranties{GroupBy: by, Limit: 50}
+				if _, err := s.Summary(context.Background(), user, in, today); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(s)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+		})
+	}
+}
+
+// benchCreates creates records for the account with the longest list and the one with the shortest, and
+// merges. It reports the longest merge.
+func benchCreates(b *testing.B, s *Store, users [4]warranty.ID) {
+	for name, user := range map[string]warranty.ID{"long": users[0], "short": users[3]} {
+		b.Run(name, func(b *testing.B) {
+			before := cpuTime(s)
+			for b.Loop() {
+				w := benchWarranty(b)
+				if err := s.Write(context.Background(), func(tx *Tx) error { return tx.InsertWarranty(w, user) }); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64((cpuTime(s)-before).Microseconds())/float64(b.N), "cpu-us/op")
+		})
+	}
+	start, before := time.Now(), cpuTime(s)
+	pending := number(b, s, `SELECT count(*) FROM find_pending`)
+	longest := s.longestWait(b, func() {
+		if err := s.MaintainSegments(context.Background()); err != nil {
+			b.Error(err)
+		}
+	})
+	b.Logf("merged %d of %d in %v, CPU %v; another write waited up to %v",
+		pending-number(b, s, `SELECT count(*) FROM find_pending`), pending, time.Since(start), cpuTime(s)-before, longest)
+}
+
+// longestWait runs fn and returns the longest time that another transaction took meanwhile.
+func (s *Store) longestWait(b *testing.B, fn func()) (longest time.Duration) {
+	b.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		fn()
+	}()
+	for {
+		select {
+		case <-done:
+			return longest
+		default:
+		}
+		start := time.Now()
+		if err := s.Write(context.Background(), func(tx *Tx) error {
+			return tx.later(`UPDATE users SET name = name WHERE email = 'nobody'`)
+		}); err != nil {
+			b.Fatal(err)
+		}
+		longest = max(longest, time.Since(start))
+	}
+}
+
+func benchWarranty(b *testing.B) warranty.Warranty {
+	b.Helper()
+	reference, err := warranty.NewReference(warranty.WarrantyPrefix, strings.NewReader(fmt.Sprintf("%015d", ids.Add(1))))
+	if err != nil {
+		b.Fatal(err)
+	}
+	category, serial := "Category 7", fmt.Sprint("SN", ids.Add(1))
+	return warranty.Warranty{
+		ID:              warranty.ID(uuid.Must(uuid.NewV7())),
+		ReferenceNumber: reference,
+		ProductName:     fmt.Sprint("Bosch Serie 8 product", ids.Add(1)%300),
+		Category:        &category,
+		SerialNumber:    &serial,
+		Standing:        warranty.Active,
+		StartDate:       warranty.FromEpochDay(20000),
+		EndDate:         warranty.FromEpochDay(21000),
+		Version:         1,
+	}
+}
