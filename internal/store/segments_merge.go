@@ -34,6 +34,9 @@ type indexedList struct {
 // MaintainSegments indexes lists that became long, merges what changed in the others, and drops the
 // index of lists that became short. It does a bounded amount of work.
 func (s *Store) MaintainSegments(ctx context.Context) error {
+	if err := s.noteOlder(ctx); err != nil {
+		return err
+	}
 	if err := s.countLists(ctx); err != nil {
 		return err
 	}
@@ -90,6 +93,42 @@ func (s *Store) maintain(ctx context.Context, l indexedList) error {
 		l.pending -= merged
 	}
 	return nil
+}
+
+// olderEvents is the number of events of an older release that are noted in one transaction.
+const olderEvents = 500
+
+// noteOlder notes the changes of an older release, which runs while replicas are replaced, for every
+// indexed list. It finds them by their events.
+func (s *Store) noteOlder(ctx context.Context) error {
+	for {
+		var events [][2]warranty.ID
+		err := s.db.Query(ctx, `SELECT h.thread_id, h.id `+unnoted+` LIMIT $1`, func(r *engine.Row) error {
+			events = append(events, [2]warranty.ID{r.ID(), r.ID()})
+			return nil
+		}, olderEvents)
+		if err != nil || len(events) == 0 {
+			return err
+		}
+		param, err := json.Marshal(events)
+		if err != nil {
+			return err
+		}
+		const chosen = `(SELECT
+			/*pg: CAST(v->>0 AS UUID) AS thread_id, CAST(v->>1 AS UUID) AS id FROM json_array_elements($1) v */
+			/*sqlite: unhex(json_extract(value, '$[0]'), '-') AS thread_id,
+				unhex(json_extract(value, '$[1]'), '-') AS id FROM json_each($1) */)`
+		if err := s.Write(ctx, func(t *Tx) error {
+			if err := t.later(`INSERT INTO find_pending (list, item_id, n)
+				SELECT DISTINCT l.list, e.thread_id, 1 FROM find_lists l CROSS JOIN `+chosen+` e WHERE true
+				ORDER BY 1, 2 ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, string(param)); err != nil {
+				return err
+			}
+			return t.later(`UPDATE history SET noted = 1 WHERE (thread_id, id) IN `+chosen, string(param))
+		}); err != nil {
+			return err
+		}
+	}
 }
 
 // noteLength notes the length of a list that was read.

@@ -394,6 +394,54 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	}
 }
 
+// TestChangesOfAnOlderReleaseAreFound changes a record without noting it, as the previous release does.
+func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
+	each(t, func(t *testing.T, st *Store) {
+		st.SegmentLists(6, 5, 0)
+		base := ids.Add(1_000_000)
+		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s.must(t, s.addUser)
+		for range 12 {
+			s.must(t, s.addWarranty)
+		}
+		user := s.users[0].ID
+		maintain := func() {
+			t.Helper()
+			if err := st.MaintainSegments(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		maintain()
+		if !s.compare(t, user, 0) {
+			t.Fatal("there is no index")
+		}
+		if err := s.write(func(tx *Tx) error {
+			if err := tx.later(`UPDATE warranties SET product_name = 'older' WHERE id = $1`, s.warranties[3]); err != nil {
+				return err
+			}
+			return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
+				VALUES ($1, $2, $3, $4, 'x', 1, 1, $1, '[]')`, s.warranties[3], newID(), s.now(), user)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		find := func() int64 {
+			in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Q: "older"}}
+			_, total, err := st.Warranties(t.Context(), user, in, s.today())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return total
+		}
+		if s.compare(t, user, 1) || find() != 1 {
+			t.Error("an index answered that lacks a change")
+		}
+		maintain()
+		if !s.compare(t, user, 2) || find() != 1 {
+			t.Error("the change was not noted")
+		}
+	})
+}
+
 type fataler interface {
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)

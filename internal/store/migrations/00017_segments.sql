@@ -37,7 +37,14 @@ CREATE TABLE find_parts (
 );
 /*pg: ALTER TABLE find_parts ALTER COLUMN data SET STORAGE EXTERNAL; */
 
+-- Events of changes that were noted in find_pending. Those of an older release, which runs while
+-- replicas are replaced, are not. The index leaves out events from before this release.
+ALTER TABLE history ADD COLUMN noted SMALLINT NOT NULL DEFAULT 0;
+CREATE INDEX history_unnoted ON history (id) WHERE noted = 0 AND at >= 1794787200000000;
+
 -- +goose Down
+DROP INDEX history_unnoted;
+ALTER TABLE history DROP COLUMN noted;
 DROP TABLE find_parts;
 DROP TABLE find_segments;
 DROP TABLE find_pending;
