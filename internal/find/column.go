@@ -78,6 +78,15 @@ func (c *column[K]) positions(code int) []uint16 {
 	return c.sorted[c.starts[code]:c.starts[code+1]]
 }
 
+// counts returns how many of some positions have each value.
+func (c *column[K]) counts(b bitmap) []int64 {
+	counts := make([]int64, len(c.values))
+	for at := range b.forward() {
+		counts[c.codes[at]]++
+	}
+	return counts
+}
+
 // keep removes the positions whose value is not allowed.
 func (c *column[K]) keep(b bitmap, allowed func(code uint16) bool) {
 	for i := range b {

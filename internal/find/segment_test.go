@@ -268,3 +268,49 @@ func TestLongSegmentsAgreeWithRecords(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkApply makes a segment, and applies a few changes to it.
+func BenchmarkApply(b *testing.B) {
+	m := &model{Rand: rand.New(rand.NewPCG(1, 1)), t: b, records: map[warranty.ID]*Record{}}
+	for range MaxSegment * 3 / 4 {
+		id := m.id()
+		m.records[id] = m.record(id)
+		m.records[id].Text += fmt.Sprintf("\nterm%d note%d service%d", m.IntN(2000), m.IntN(1000), m.IntN(100))
+	}
+	all := m.changes(slices.Collect(maps.Keys(m.records)))
+	made, err := Apply(nil, all, MaxSegment)
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := 0
+	for _, data := range made[0].Parts {
+		size += len(data)
+	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := Apply(nil, all, MaxSegment); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(size), "bytes")
+		b.ReportMetric(float64(len(made[0].Parts)), "parts")
+	})
+	b.Run("512", func(b *testing.B) {
+		var changes []Change
+		for i, c := range all {
+			if i%24 == 0 {
+				changes = append(changes, Change{c.ID, m.record(c.ID)})
+			}
+		}
+		written := 0
+		for b.Loop() {
+			next, err := Apply(made[0].Parts, changes, MaxSegment)
+			if err != nil {
+				b.Fatal(err)
+			}
+			changed, _ := Diff(made[0].Parts, next[0].Parts)
+			written = len(changed)
+		}
+		b.ReportMetric(float64(written), "parts")
+	})
+}

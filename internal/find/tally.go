@@ -38,6 +38,27 @@ func (l *List) Count(q *Question, by warranty.SummaryGroup) (*Counts, error) {
 	return c, nil
 }
 
+// CountEnds counts the records that a question selects, per end date.
+func (l *List) CountEnds(q *Question) (map[warranty.Date]int64, error) {
+	f, err := l.find(q, only(endColumn))
+	if err != nil {
+		return nil, err
+	}
+	days := map[warranty.Date]int64{}
+	for _, p := range f.pending {
+		days[p.record.End]++
+	}
+	for n, s := range l.Segments {
+		ends := get[*column[int64]](s, only(endColumn))
+		for code, count := range ends.counts(f.matches[n]) {
+			if count > 0 {
+				days[warranty.Date(ends.values[code])] += count
+			}
+		}
+	}
+	return days, nil
+}
+
 // placeID returns an id that orders places like the ids of their records.
 func placeID(segment, at, next int) (id warranty.ID) {
 	binary.BigEndian.PutUint32(id[:], uint32(segment))

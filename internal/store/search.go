@@ -144,11 +144,17 @@ func (s *Store) searchWarranties(
 		if ids, total, err = s.pageIDs(ctx, q, user, in, question); err != nil {
 			return err
 		}
-		list, err = rowsByID(ctx, q, user, kindWarranty, ids, warrantyColumns+`, a.roles`, joinWarranty,
-			readWarrantyRoles, func(w warranty.Warranty) warranty.ID { return w.ID })
+		list, err = warrantiesByID(ctx, q, user, ids)
 		return err
 	})
 	return list, total, err
+}
+
+func warrantiesByID(
+	ctx context.Context, q engine.Querier, user warranty.ID, ids []warranty.ID,
+) ([]warranty.Warranty, error) {
+	return rowsByID(ctx, q, user, kindWarranty, ids, warrantyColumns+`, a.roles`, joinWarranty, readWarrantyRoles,
+		func(w warranty.Warranty) warranty.ID { return w.ID })
 }
 
 // pageIDs returns the ids of a page and the total, from the segments of a long list or from all

@@ -40,7 +40,8 @@ type segmentCache struct {
 	maxMemory int
 	// candidates are users whose lists may be long.
 	candidates map[warranty.ID]bool
-	walked     warranty.ID // the last user whose list was counted
+	walked     warranty.ID          // the last user whose list was counted
+	indexed    map[warranty.ID]bool // users whose lists had an index recently
 }
 
 type segmentKey struct{ list, number int64 }
@@ -122,6 +123,27 @@ type segmentList struct {
 	keys    map[*find.Segment]segmentKey
 	entries map[segmentKey]*segmentEntry
 	n       map[warranty.ID]int64 // of the pending records
+}
+
+// withIndex runs fn with the index of a user's list, in one snapshot, and reports whether there is one.
+func (s *Store) withIndex(
+	ctx context.Context, user warranty.ID, fn func(engine.Querier, *segmentList) error,
+) (found bool, err error) {
+	s.segments.mu.Lock()
+	indexed := s.segments.indexed[user]
+	s.segments.mu.Unlock()
+	if !indexed {
+		return false, nil
+	}
+	err = s.db.Read(ctx, func(q engine.Querier) error {
+		index, err := s.segmentsOf(ctx, q, user, false)
+		found = index != nil
+		if err != nil || !found {
+			return err
+		}
+		return fn(q, index)
+	})
+	return found, err
 }
 
 // segmentsOf returns the index of a user's list, or nil if there is none yet.

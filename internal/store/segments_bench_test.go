@@ -133,6 +133,9 @@ func benchQuestions(b *testing.B, s *Store, user warranty.ID) {
 		name string
 		in   warranty.ListWarranties
 	}{
+		{"plain", warranty.ListWarranties{}},
+		{"plain_far", warranty.ListWarranties{Paging: far}},
+		{"active", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active}}},
 		{"rare", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "quokka"}}},
 		{"common", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "bosch"}}},
 		{"two", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "bosch product17"}}},

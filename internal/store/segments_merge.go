@@ -47,8 +47,9 @@ func (s *Store) MaintainSegments(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, l := range lists {
-		err := s.maintain(ctx, l)
+	defer s.segments.setIndexed(lists)
+	for i := range lists {
+		err := s.maintain(ctx, &lists[i])
 		if errors.Is(err, errOvertaken) {
 			err = nil // another replica does it
 		}
@@ -57,6 +58,18 @@ func (s *Store) MaintainSegments(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// setIndexed sets which lists have an index.
+func (c *segmentCache) setIndexed(lists []indexedList) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.indexed = map[warranty.ID]bool{}
+	for _, l := range lists {
+		if l.ready {
+			c.indexed[l.user] = true
+		}
+	}
 }
 
 var errOvertaken = errors.New("another replica changed the segment")
@@ -73,13 +86,13 @@ func (s *Store) indexedLists(ctx context.Context) (lists []indexedList, err erro
 }
 
 // maintain builds the index of a list, or merges its changes.
-func (s *Store) maintain(ctx context.Context, l indexedList) error {
+func (s *Store) maintain(ctx context.Context, l *indexedList) error {
 	for !l.ready {
 		var err error
 		if l.builtTo == nil {
-			l.builtTo, err = s.fenceList(ctx, l)
+			l.builtTo, err = s.fenceList(ctx, l.list)
 		} else {
-			err = s.buildSegment(ctx, &l)
+			err = s.buildSegment(ctx, l)
 		}
 		if err != nil || l.builtTo == nil {
 			return err
@@ -248,7 +261,7 @@ func randomID() (id warranty.ID) {
 
 // fenceList waits until every transaction has ended that changes records and may not have seen the
 // row in find_lists. It returns nil if some are still open.
-func (s *Store) fenceList(ctx context.Context, l indexedList) (*warranty.ID, error) {
+func (s *Store) fenceList(ctx context.Context, list int64) (*warranty.ID, error) {
 	for _, table := range []string{"access", "warranties", "find_pending"} {
 		passed, err := s.passFence(ctx, table)
 		if err != nil || !passed {
@@ -256,7 +269,7 @@ func (s *Store) fenceList(ctx context.Context, l indexedList) (*warranty.ID, err
 		}
 	}
 	err := s.Write(ctx, func(t *Tx) error {
-		return t.overtaken(`UPDATE find_lists SET built_to = $2 WHERE list = $1 AND built_to IS NULL`, l.list, warranty.ID{})
+		return t.overtaken(`UPDATE find_lists SET built_to = $2 WHERE list = $1 AND built_to IS NULL`, list, warranty.ID{})
 	})
 	return &warranty.ID{}, err
 }
@@ -352,7 +365,7 @@ func (t *Tx) putParts(list, number int64, parts find.Parts) error {
 
 // mergeList merges the changes of the segments with the most of them, until half of what may stay is
 // left. It returns the number of changes that were merged.
-func (s *Store) mergeList(ctx context.Context, l indexedList) (merged int, err error) {
+func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err error) {
 	var snapshot *segmentList
 	old := map[int]find.Parts{}
 	var order []int

@@ -198,7 +198,7 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) (indexed 
 	for _, r := range pageOf(records, in.Paging) {
 		want = append(want, r.ID)
 	}
-	list, total, err := s.searchWarranties(ctx, user, in, s.today())
+	list, total, err := s.Warranties(ctx, user, in, s.today())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,42 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) (indexed 
 	if diff := cmp.Diff(counts.Summary(s.today(), 3), summary); diff != "" {
 		t.Fatalf("after step %d, by %s, for %+v; scan (-) and index (+):\n%s", step, summarize.GroupBy, in, diff)
 	}
+	s.compareEnding(t, user)
 	return indexed
+}
+
+// compareEnding compares the warranties that end soon with a scan of all records.
+func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
+	ctx, last := context.Background(), s.today()+warranty.Date(s.random.IntN(40))
+	question := &find.Question{Today: s.today(), ExpiringBy: &last, Sort: warranty.ByEndDate}
+	var records []find.Record
+	want, days := []warranty.ID{}, map[warranty.Date]int64{}
+	err := s.eachRecord(ctx, s.db, user, "", question, func(r find.Record) {
+		records = append(records, r)
+		days[r.End]++
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(records, func(a, b find.Record) int { return question.Compare(&a, &b) })
+	for _, r := range records[:min(3, len(records))] {
+		want = append(want, r.ID)
+	}
+	list, err := s.Ending(ctx, user, s.today(), last, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []warranty.ID{}
+	for _, w := range list {
+		got = append(got, w.ID)
+	}
+	counts, err := s.EndDates(ctx, user, s.today(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got) + cmp.Diff(days, counts); diff != "" {
+		t.Fatalf("ending by %v; scan (-) and index (+):\n%s", last, diff)
+	}
 }
 
 // sameSnapshot compares the answer of an index with a scan in one snapshot, while others write. It

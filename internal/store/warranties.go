@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
@@ -59,6 +60,19 @@ func (s *Store) Warranties(
 	if needsScan(in) {
 		return s.searchWarranties(ctx, user, in, today)
 	}
+	var list []warranty.Warranty
+	var total int64
+	if found, err := s.withIndex(ctx, user, func(q engine.Querier, index *segmentList) error {
+		answer, err := index.Ask(find.QuestionOf(in.WarrantyFilter, in.Sort, today), in.Offset(), in.Limit)
+		if err != nil {
+			return err
+		}
+		total = answer.Total
+		list, err = warrantiesByID(ctx, q, user, answer.IDs)
+		return err
+	}); found || err != nil {
+		return list, total, err
+	}
 	l := listOf(user, kindWarranty)
 	switch in.Status {
 	case "":
@@ -104,16 +118,26 @@ const ending = ` FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.status 
 // first.
 func (s *Store) Ending(
 	ctx context.Context, user warranty.ID, today, last warranty.Date, limit int,
-) ([]warranty.Warranty, error) {
+) (list []warranty.Warranty, err error) {
+	question := &find.Question{Today: today, ExpiringBy: &last, Sort: warranty.ByEndDate}
+	if found, err := s.withIndex(ctx, user, func(q engine.Querier, index *segmentList) error {
+		answer, err := index.Ask(question, 0, limit)
+		if err != nil {
+			return err
+		}
+		list, err = warrantiesByID(ctx, q, user, answer.IDs)
+		return err
+	}); found || err != nil {
+		return list, err
+	}
 	release, err := s.endGate.acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	var list []warranty.Warranty
 	err = s.db.Query(ctx, `SELECT `+warrantyColumns+`, a.roles
 		FROM (SELECT a.item_id, a.roles /*sqlite: , a.item_row */`+ending+`
-		ORDER BY a.end_date, a.item_id LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id`,
+		ORDER BY a.end_date, a.item_id DESC LIMIT $4) a `+joinWarranty+` ORDER BY w.end_date, w.id DESC`,
 		func(r *engine.Row) error { list = append(list, readWarrantyRoles(r)); return nil }, user, today, last, limit)
 	return list, err
 }
@@ -122,13 +146,19 @@ func (s *Store) Ending(
 // date.
 func (s *Store) EndDates(
 	ctx context.Context, user warranty.ID, today, last warranty.Date,
-) (map[warranty.Date]int64, error) {
+) (days map[warranty.Date]int64, err error) {
+	if found, err := s.withIndex(ctx, user, func(_ engine.Querier, index *segmentList) (err error) {
+		days, err = index.CountEnds(&find.Question{Today: today, ExpiringBy: &last})
+		return err
+	}); found || err != nil {
+		return days, err
+	}
 	release, err := s.endGate.acquire(ctx, user)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	days := map[warranty.Date]int64{}
+	days = map[warranty.Date]int64{}
 	err = s.db.Query(ctx, `SELECT a.end_date, count(*)`+ending+` GROUP BY a.end_date`,
 		func(r *engine.Row) error { days[r.Date()] = r.Int(); return nil }, user, today, last)
 	return days, err
