@@ -83,7 +83,7 @@ const maxCompletions = 100
 
 // complete suggests IDs of the caller's records: of the newest ones, those whose ID
 // starts with the typed text or whose product name, reference, claim number or file name
-// contains it, and of all records, those that a search finds.
+// mentions it, and of all records, those that a search finds.
 func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.CompleteResult, error) {
 	found := &sdk.CompleteResult{Completion: sdk.CompletionResultDetails{Values: []string{}}}
 	list := listOf(req.Params)
@@ -138,13 +138,16 @@ type record struct {
 	texts []string // that match besides the ID
 }
 
-// mentions reports whether one of the texts contains typed, ignoring case and hyphens.
+// mentions reports whether one of the texts contains typed, or a word that starts with
+// each word of typed. Case and hyphens do not matter.
 func (r record) mentions(typed string) bool {
-	typed = warranty.Fold(typed)
-	bare := strings.ReplaceAll(typed, "-", "")
+	bare := func(s string) string { return strings.ReplaceAll(warranty.Fold(s), "-", "") }
+	typed = bare(typed)
 	return slices.ContainsFunc(r.texts, func(text string) bool {
-		text = warranty.Fold(text)
-		return strings.Contains(text, typed) || bare != "" && strings.Contains(strings.ReplaceAll(text, "-", ""), bare)
+		text = bare(text)
+		return strings.Contains(text, typed) || !slices.ContainsFunc(strings.Fields(typed), func(word string) bool {
+			return !strings.HasPrefix(text, word) && !strings.Contains(text, " "+word)
+		})
 	})
 }
 
