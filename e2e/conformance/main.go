@@ -54,7 +54,7 @@ func run(address, forward string) error {
 
 // fixtures serves the fixtures as the service serves its tools.
 func fixtures(public string) (http.Handler, error) {
-	guarded, err := mcp.Guard(public, mcp.NewEndpoint(newServer()))
+	guarded, err := mcp.Guard(public, mcp.NewEndpoint(&mcp.Server{Server: newServer()}))
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ import (
 
 // serve serves a server through Endpoint. The deadline of a request passes when late
 // receives a value.
-func serve(t *testing.T, server *sdk.Server, late <-chan struct{}) agent {
+func serve(t *testing.T, server *mcp.Server, late <-chan struct{}) agent {
 	t.Helper()
 	endpoint := mcp.NewEndpoint(server)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,7 +76,7 @@ func TestLateAnswersAreRefused(t *testing.T) {
 			ended <- struct{}{}
 			return nil, ctx.Err()
 		})
-	a := serve(t, server, started)
+	a := serve(t, &mcp.Server{Server: server}, started)
 	newBody, newHeaders := modern("tools/call", "sleep", fields{"name": "sleep"})
 	for name, send := range map[string]func() reply{
 		"older":  func() reply { return a.send("POST", call("sleep", "{}")) },
@@ -97,7 +97,7 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	server := sdk.NewServer(&sdk.Implementation{Name: "broken", Version: "1"}, nil)
 	server.AddResource(&sdk.Resource{URI: "x://here", Name: "here"}, nil)
-	r := serve(t, server, nil).send("POST", request(1, "resources/read", fields{"uri": "x://\x7f"}))
+	r := serve(t, &mcp.Server{Server: server}, nil).send("POST", request(1, "resources/read", fields{"uri": "x://\x7f"}))
 	if got := r.rpc(t); r.status != 500 || got.Error == nil || got.Error.Code != -32603 || string(got.ID) != "1" {
 		t.Errorf("%d %s", r.status, r.body)
 	}

@@ -27,15 +27,16 @@ const maxBody = 1 << 20
 // Endpoint is the hosted MCP endpoint. It wraps the SDK's handler to accept requests
 // without an Accept header and to respond with JSON-RPC to all errors.
 type Endpoint struct {
+	server *Server
 	plain  http.Handler // responds with one JSON message
 	stream http.Handler // responds with events, for clients that request progress
 }
 
 // NewEndpoint serves an MCP server over HTTP. It is stateless, so any replica can serve
 // any request.
-func NewEndpoint(server *sdk.Server) *Endpoint {
+func NewEndpoint(server *Server) *Endpoint {
 	server.AddReceivingMiddleware(bounded)
-	get := func(*http.Request) *sdk.Server { return server }
+	get := func(*http.Request) *sdk.Server { return server.Server }
 	options := sdk.StreamableHTTPOptions{
 		Stateless:    true,
 		JSONResponse: true,
@@ -48,6 +49,7 @@ func NewEndpoint(server *sdk.Server) *Endpoint {
 	streaming := options
 	streaming.JSONResponse = false
 	return &Endpoint{
+		server: server,
 		plain:  sdk.NewStreamableHTTPHandler(get, &options),
 		stream: sdk.NewStreamableHTTPHandler(get, &streaming),
 	}
@@ -143,6 +145,16 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		handler = e.stream
 	}
 	shaped := &shaper{ResponseWriter: w, id: m.ID, noStore: w.Header().Get("Cache-Control")}
+	if handler == e.plain {
+		if body, ok := e.server.direct(r.WithContext(ctx), m); ok {
+			if body == nil {
+				shaped.finish(ctx)
+			} else {
+				write(w, http.StatusOK, body)
+			}
+			return
+		}
+	}
 	r = r.Clone(context.WithValue(ctx, requestKey{}, r.Context()))
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	// The SDK requires an Accept header; the documented request does not have one.

@@ -43,13 +43,16 @@ func parse(body []byte) (message, *refusedMessage) {
 	if batch := bytes.TrimLeft(body, " \t\r\n"); len(batch) > 0 && batch[0] == '[' {
 		return refuse(jsonrpc.CodeInvalidRequest, "Batches are not supported. Send one message at a time.")
 	}
-	var value json.RawMessage
-	if err := api.ReadJSON(body, &value); err != nil {
-		return refuse(jsonrpc.CodeParseError,
-			"The message is malformed. Send one valid JSON object in UTF-8, without duplicate names.")
-	}
 	var m message
-	if err := api.ReadJSON(body, &m); err != nil || m.Version != "2.0" || m.Method == "" || m.ID != nil && !validID(m.ID) {
+	err := api.ReadJSON(body, &m)
+	if err != nil {
+		var value json.RawMessage
+		if api.ReadJSON(body, &value) != nil {
+			return refuse(jsonrpc.CodeParseError,
+				"The message is malformed. Send one valid JSON object in UTF-8, without duplicate names.")
+		}
+	}
+	if err != nil || m.Version != "2.0" || m.Method == "" || m.ID != nil && !validID(m.ID) {
 		return refuse(jsonrpc.CodeInvalidRequest,
 			`Invalid message. Send "jsonrpc": "2.0", a method, and an id that is a string or an integer of at most 53 bits.`)
 	}

@@ -23,7 +23,7 @@ const drainTimeout = 30 * time.Second
 
 // ServeStdio serves an MCP server over a pair of streams until the input ends and every
 // call is answered. It responds to invalid lines with an error; the SDK would stop.
-func ServeStdio(ctx context.Context, server *sdk.Server, in io.Reader, out io.Writer) error {
+func ServeStdio(ctx context.Context, server *Server, in io.Reader, out io.Writer) error {
 	answers := &answerWriter{out: out, done: make(chan struct{}, 1)}
 	messages, feed := io.Pipe()
 	go func() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,6 +24,9 @@ func (s *server) addTool(op api.Bound) error {
 	title = strings.ToUpper(title[:1]) + title[1:]
 	closed, changes := false, op.Method == http.MethodPut || op.Method == http.MethodDelete
 	s.needs[op.Tool] = op.Spec
+	s.tools[op.Tool] = func(ctx context.Context, arguments []byte) (answer, error) {
+		return safely(func() (answer, error) { return s.answer(ctx, op, arguments) })
+	}
 	s.sdk.AddTool(&sdk.Tool{
 		Name:         op.Tool,
 		Title:        title,
@@ -36,9 +40,12 @@ func (s *server) addTool(op api.Bound) error {
 			OpenWorldHint:   &closed,
 		},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		a, err := s.answer(ctx, op, req.Params.Arguments)
+		a, err := s.tools[op.Tool](ctx, req.Params.Arguments)
 		if err != nil {
-			return s.refusal(ctx, err), nil
+			return &sdk.CallToolResult{
+				IsError: true,
+				Content: []sdk.Content{&sdk.TextContent{Text: string(s.refusalText(ctx, err))}},
+			}, nil
 		}
 		return &sdk.CallToolResult{
 			StructuredContent: json.RawMessage(a.structured),
@@ -53,14 +60,15 @@ func (s *server) addTool(op api.Bound) error {
 // once.
 type answer struct{ structured, text []byte }
 
-// answer performs an operation and encodes its result. Both forms have the day of the
-// service as "today", and only the fields that the tool returns.
+// answer performs an operation and encodes its result as REST does, with only the fields
+// that the tool returns. Both forms also have the day of the service as "today", and the
+// ETag, which REST has in a header.
 func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) (a answer, err error) {
 	in, result, err := s.do(ctx, op, arguments)
 	if err != nil {
 		return a, err
 	}
-	body, today, err := s.envelope(result)
+	body, err := envelope(result)
 	if err != nil {
 		return a, err
 	}
@@ -78,64 +86,54 @@ func (s *server) answer(ctx context.Context, op api.Bound, arguments []byte) (a 
 	if a.structured, err = api.WithoutNulls(body); err != nil {
 		return a, err
 	}
-	a.structured = withDay(a.structured, today)
+	end := s.lastMembers(result)
+	a.structured = append(a.structured[:len(a.structured)-1], end...)
 	if a.text == nil {
 		a.text = a.structured
 	} else {
-		a.text = withDay(a.text, today)
+		a.text = append(a.text[:len(a.text)-1], end...)
 	}
 	return a, nil
 }
 
-// withDay adds the member "today" to an object.
-func withDay(object []byte, today warranty.Date) []byte {
-	return append(object[:len(object)-1], `,"today":"`+today.String()+`"}`...)
-}
-
-// envelope encodes a result as REST does, plus the ETag, which REST has in a header. It
-// also returns the day of the service that made the result.
-func (s *server) envelope(result any) ([]byte, warranty.Date, error) {
+// envelope encodes a result as REST does. The body of a remote service is kept: it may
+// have fields that this version does not know.
+func envelope(result any) ([]byte, error) {
 	relayed, elsewhere := result.(api.Relayed)
 	if elsewhere {
 		result = relayed.Value
 	}
-	today := cmp.Or(relayed.Today, s.Today())
 	if _, ok := result.(warranty.None); ok {
-		return []byte(`{"done":true}`), today, nil
+		return []byte(`{"done":true}`), nil
+	}
+	if elsewhere {
+		return relayed.Body, nil
 	}
 	if _, ok := result.(interface{ Paged() warranty.Pagination }); ok {
-		if elsewhere {
-			return relayed.Body, today, nil
-		}
-		body, err := api.AppendJSON(nil, result)
-		return body, today, err
+		return api.AppendJSON(nil, result)
 	}
-	var record struct {
-		Data any    `json:"data"`
-		ETag string `json:"etag,omitzero"`
-	}
-	record.Data = result
-	if elsewhere { // keep fields that this version does not know
-		var envelope struct {
-			Data json.RawMessage `json:"data"`
-		}
-		if err := api.ReadJSON(relayed.Body, &envelope); err != nil {
-			return nil, today, err
-		}
-		record.Data = envelope.Data
-	}
-	if tagged, ok := result.(interface{ ETag() string }); ok {
-		record.ETag = tagged.ETag()
-	}
-	body, err := api.AppendJSON(nil, record)
-	return body, today, err
+	body, err := api.AppendJSON([]byte(`{"data":`), result)
+	return append(body, '}'), err
 }
 
-// refusal returns err as a tool result with the problem that REST would send.
-func (s *server) refusal(ctx context.Context, err error) *sdk.CallToolResult {
+// lastMembers returns the end of an answer: its ETag, if it has one, and the day.
+func (s *server) lastMembers(result any) string {
+	relayed, elsewhere := result.(api.Relayed)
+	if elsewhere {
+		result = relayed.Value
+	}
+	end := `,"today":"` + cmp.Or(relayed.Today, s.Today()).String() + `"}`
+	if tagged, ok := result.(interface{ ETag() string }); ok {
+		end = `,"etag":` + strconv.Quote(tagged.ETag()) + end
+	}
+	return end
+}
+
+// refusalText returns the problem that REST would send for err.
+func (s *server) refusalText(ctx context.Context, err error) []byte {
 	body, encoding := api.AppendJSON(nil, s.problem(ctx, err))
 	if encoding != nil {
-		body = []byte(`{"code":"internal"}`)
+		return []byte(`{"code":"internal"}`)
 	}
-	return &sdk.CallToolResult{IsError: true, Content: []sdk.Content{&sdk.TextContent{Text: string(body)}}}
+	return body
 }
