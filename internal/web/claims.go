@@ -10,6 +10,7 @@ import (
 
 // claimList is the page /claims.
 type claimList struct {
+	form
 	Page    warranty.Page[warranty.Claim]
 	Filters []filter
 	Pager   pager
@@ -20,11 +21,11 @@ type claimList struct {
 
 func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
-	in := warranty.ListClaims{Paging: pagingOf(query)}
+	in := warranty.ListClaims{Paging: pagingOf(query, listPage), Q: query.Get("q")}
 	if status, err := warranty.ParseEnum[warranty.ClaimStatus](query.Get("status")); err == nil {
 		in.Status = status
 	}
-	list := claimList{Filters: []filter{{"", "warranties.all", in.Status == ""}}}
+	list := claimList{form: form{Values: query}, Filters: []filter{{"", "warranties.all", in.Status == ""}}}
 	for _, name := range in.Status.Values() {
 		list.Filters = append(list.Filters, filter{name, "claim_status." + name, in.Status.String() == name})
 	}
@@ -33,12 +34,15 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	if list.First = list.Page.Pagination.Total == 0 && in.Status == ""; list.First {
+	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == ""; list.First {
 		if list.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
 			return err
 		}
 	}
 	v := view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
+	if isPart(r) {
+		return web.part(w, r, "claims", "rows", v)
+	}
 	return web.show(w, r, http.StatusOK, "claims", v)
 }
 

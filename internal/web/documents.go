@@ -25,7 +25,7 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	query := r.URL.Query()
 	list := documentList{form: form{Values: query}}
 	var err error
-	in := warranty.ListDocuments{Paging: pagingOf(query), Q: query.Get("q")}
+	in := warranty.ListDocuments{Paging: pagingOf(query, listPage), Q: query.Get("q")}
 	if list.Page, err = web.Service.ListDocuments(r.Context(), who, in); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type requestList struct {
 func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	var list requestList
 	var err error
-	paging := pagingOf(r.URL.Query())
+	paging := pagingOf(r.URL.Query(), settingPage)
 	if id := r.URL.Query().Get("token_id"); id != "" {
 		token, err := web.tokenOf(r, who, id)
 		if err != nil {

@@ -73,7 +73,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 		v.Body = page
 		return web.part(w, r, "settings-api", "latest", v)
 	}
-	tokens, err := web.Service.ListTokens(r.Context(), who, warranty.ListTokens{Paging: pagingOf(r.URL.Query())})
+	tokens, err := web.Service.ListTokens(r.Context(), who, warranty.ListTokens{Paging: pagingOf(r.URL.Query(), settingPage)})
 	if err != nil {
 		return err
 	}

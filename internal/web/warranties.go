@@ -17,8 +17,54 @@ type warrantyList struct {
 	Page    warranty.Page[warranty.Warranty]
 	Today   warranty.Date
 	Filters []filter
+	Sorts   []filter
+	Columns map[string]column
 	Pager   pager
 	First   bool // there are no warranties at all
+}
+
+// column is the heading of a column that sorts the list.
+type column struct {
+	Href string
+	Sort string // the value of aria-sort: ascending, descending or none
+}
+
+// sorts are the choices of the order.
+var sorts = []filter{
+	{Value: "", Key: "sort.newest"},
+	{Value: "end_date", Key: "sort.ends_first"},
+	{Value: "-end_date", Key: "sort.ends_last"},
+	{Value: "product_name", Key: "sort.product"},
+	{Value: "-updated_at", Key: "sort.updated"},
+}
+
+// newColumn returns the heading of a column that sorts by the first order, and by the second if the
+// list is in the first.
+func newColumn(u *url.URL, orders ...string) column {
+	now := u.Query().Get("sort")
+	c := column{Sort: "none"}
+	next := orders[0]
+	if now == orders[0] {
+		next = orders[len(orders)-1]
+	}
+	switch now {
+	case "":
+	case orders[0]:
+		c.Sort = "ascending"
+	case orders[len(orders)-1]:
+		c.Sort = "descending"
+	}
+	c.Href = withQuery(u, "sort", next)
+	return c
+}
+
+// withQuery returns a URL with another value of a parameter, at the first page.
+func withQuery(u *url.URL, name, value string) string {
+	query := u.Query()
+	query.Del("page")
+	query.Del("done")
+	query.Set(name, value)
+	return u.Path + "?" + query.Encode()
 }
 
 // filter is a choice of the status filter.
@@ -39,7 +85,11 @@ var statusFilters = []filter{
 	{Value: "cancelled", Key: "status.cancelled"},
 }
 
-const webPage = 20
+// Records per page.
+const (
+	listPage    = 50
+	settingPage = 20
+)
 
 func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
@@ -48,8 +98,19 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 		f.On = f.Value == query.Get("status")
 		list.Filters = append(list.Filters, f)
 	}
+	for _, choice := range sorts {
+		choice.On = choice.Value == query.Get("sort")
+		list.Sorts = append(list.Sorts, choice)
+	}
+	list.Columns = map[string]column{
+		"product": newColumn(r.URL, "product_name"),
+		"ends":    newColumn(r.URL, "end_date", "-end_date"),
+	}
 	in := filterOf(query)
-	in.Paging = pagingOf(query)
+	in.Paging = pagingOf(query, listPage)
+	if order, err := warranty.ParseEnum[warranty.WarrantySort](query.Get("sort")); err == nil {
+		in.Sort = order
+	}
 	var err error
 	if list.Page, err = web.Service.ListWarranties(r.Context(), who, in); err != nil {
 		return err
@@ -76,32 +137,39 @@ func filterOf(query url.Values) warranty.ListWarranties {
 }
 
 // pagingOf returns the page of a query, by default the first.
-func pagingOf(query url.Values) warranty.Paging {
+func pagingOf(query url.Values, limit int) warranty.Paging {
 	page, err := strconv.Atoi(query.Get("page"))
 	if err != nil || page < 1 || page > warranty.MaxPage {
 		page = 1
 	}
-	return warranty.Paging{Page: page, Limit: webPage}
+	return warranty.Paging{Page: page, Limit: limit}
 }
 
-// pager holds the links to the previous and the next page of a list.
+// pager holds the links to other pages of a list. A link that leads nowhere is empty.
 type pager struct {
-	Prev, Next string
+	First, Prev, Next, Last string
 	warranty.Pagination
+	// Path and Query are those of the form that goes to any page.
+	Path  string
+	Query url.Values
 }
 
 func newPager(u *url.URL, p warranty.Pagination) pager {
-	at := func(page int) string {
+	query := u.Query()
+	query.Del("done")
+	at := func(page int64) string {
 		query := u.Query()
-		query.Set("page", strconv.Itoa(page))
+		query.Del("done")
+		query.Set("page", strconv.FormatInt(page, 10))
 		return u.Path + "?" + query.Encode()
 	}
-	out := pager{Pagination: p}
+	query.Del("page")
+	out := pager{Pagination: p, Path: u.Path, Query: query}
 	if p.Page > 1 {
-		out.Prev = at(p.Page - 1)
+		out.First, out.Prev = at(1), at(min(int64(p.Page-1), max(p.TotalPages, 1)))
 	}
 	if int64(p.Page) < p.TotalPages {
-		out.Next = at(p.Page + 1)
+		out.Next, out.Last = at(int64(p.Page)+1), at(p.TotalPages)
 	}
 	return out
 }

@@ -53,9 +53,6 @@ for (const list of document.querySelectorAll("[role=tablist]")) {
   list.hidden = false;
   choose(one("[role=tab]", list));
 }
-for (const field of document.querySelectorAll("[data-autosubmit]")) {
-  field.addEventListener("change", () => field.form.requestSubmit());
-}
 
 // A double click on a submit button sends the form once.
 document.addEventListener("submit", (event) => {

@@ -1,0 +1,56 @@
+package web_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWebListsSortAndPage checks the order of the list, the headings that change it, and the links to
+// other pages, which keep the filters.
+func TestWebListsSortAndPage(t *testing.T) {
+	w := webWorld(t, busy)
+	nora := w.Person("Nora")
+	for i := range 120 {
+		w.Warranty(nora.Session, fields{
+			"product_name":  fmt.Sprintf("Lamp %03d", (i*7)%120),
+			"start_date":    "2026-01-01",
+			"end_date":      fmt.Sprintf("2030-%02d-%02d", 1+i%12, 1+i%28),
+			"serial_number": fmt.Sprintf("SN-%04d", i),
+		})
+	}
+	b := w.SignedIn(t, nora)
+	first := b.Get("/warranties?q=lamp&sort=product_name")
+	first.Says(t, "the first page", 200, "Lamp 000", "Lamp 049", "SN-0000", "Page 1 of 3, 120 records",
+		`aria-sort="ascending"`, `href="/warranties?q=lamp&amp;sort=end_date"`,
+		`href="/warranties?page=2&amp;q=lamp&amp;sort=product_name"`, `href="/warranties?page=3&amp;q=lamp&amp;sort=product_name"`,
+		`<input type="hidden" name="sort" value="product_name">`)
+	first.Hides(t, "the first page", "Lamp 050", `rel="first"`, `rel="prev"`)
+	if text := first.Main(); strings.Index(text, "Lamp 001") > strings.Index(text, "Lamp 002") {
+		t.Error("the list is not sorted by product")
+	}
+	b.Get("/warranties?q=lamp&sort=product_name&page=3").Says(t, "the last page", 200, "Lamp 119", `rel="first"`, `rel="prev"`)
+	b.Get("/warranties?sort=end_date").Says(t, "by end", 200, `href="/warranties?sort=-end_date"`, `aria-sort="ascending"`)
+	b.Get("/warranties?sort=-end_date").Says(t, "by end, latest first", 200, `href="/warranties?sort=end_date"`,
+		`aria-sort="descending"`)
+	b.Get("/warranties?page=900").Says(t, "past the end", 200, "No warranties match")
+	b.Get("/warranties?sort=%22%3E%3Cscript%3E").Says(t, "an unknown order", 200, "Newest first")
+}
+
+// TestWebClaimsAreSearched finds a claim by its product, number and status.
+func TestWebClaimsAreSearched(t *testing.T) {
+	w := webWorld(t)
+	nora := w.Person("Nora")
+	lamp := w.Warranty(nora.Session, fields{"product_name": "Lumen lamp"})
+	pump := w.Warranty(nora.Session, fields{"product_name": "Pool pump"})
+	w.Claim(nora.Session, lamp.ID)
+	w.Claim(nora.Session, pump.ID)
+	b := w.SignedIn(t, nora)
+	found := b.Get("/claims?q=pool")
+	found.Says(t, "by product", 200, "Pool pump")
+	found.Hides(t, "by product", "Lumen lamp")
+	b.Get("/claims?q=pool&status=rejected").Says(t, "by status too", 200, "No claims match")
+	part := b.Send("GET", "/claims?q=lumen", nil, "HX-Request", "true")
+	part.Says(t, "a part", 200, "Lumen lamp", "1 claim found")
+	part.Hides(t, "a part", "<h1>")
+}
