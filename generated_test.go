@@ -343,13 +343,14 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 var (
 	secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{49}`)
 	took    = regexp.MustCompile(`"ms":\d+`)
+	synced  = regexp.MustCompile(`"synced_to":"[^"]+"`) // by the database's clock
 )
 
 // unsecret removes what looks like a credential, and values that the fixed clock does not
 // control.
 func unsecret(body string) string {
-	return took.ReplaceAllString(secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
-		`"ms":4`)
+	body = secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")
+	return synced.ReplaceAllString(took.ReplaceAllString(body, `"ms":4`), `"synced_to":"2026-06-01T09:56:00Z"`)
 }
 
 // exampleID returns a deterministic UUIDv7 for the time.

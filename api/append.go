@@ -112,6 +112,16 @@ func appendWarranties(b []byte, page warranty.Page[warranty.Warranty]) ([]byte, 
 			return b, err
 		}
 	}
+	if page.Feed != nil {
+		o := object{b: append(b, ']')}
+		if page.Next == nil {
+			o.null("next")
+		} else {
+			plain(&o, "next", page.Next)
+		}
+		o.instant("synced_to", page.SyncedTo)
+		return append(o.b, '}'), o.err
+	}
 	o := object{b: append(b, `],"pagination":{`...)}
 	o.number("page", int64(page.Pagination.Page))
 	o.number("limit", int64(page.Pagination.Limit))

@@ -133,6 +133,14 @@ func (s *Spec) Record() reflect.Type {
 	return s.Out
 }
 
+// FeedOnly reports whether the result is always a list of changes.
+func (s *Spec) FeedOnly() bool { return s.ListsChanges() && !s.takes("page") }
+
+// ListsChanges reports whether the result can be a list of changes.
+func (s *Spec) ListsChanges() bool { return s.takes("after") }
+
+func (s *Spec) takes(param string) bool { _, ok := s.byName[param]; return ok }
+
 // Refusals lists every error code that the operation can return.
 func (s *Spec) Refusals() []warranty.Code {
 	list := []warranty.Code{

@@ -53,6 +53,14 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	case warranty.FieldNames:
 		f.SetString(strings.Join(rapid.SliceOf(rapid.SampledFrom(p.Enum)).Draw(t, p.Name), ","))
 		return
+	case warranty.FeedPosition:
+		micros := rapid.Int64Range(0, 253402300799999999)
+		f.Set(reflect.ValueOf(warranty.FeedPosition{
+			At:      time.UnixMicro(micros.Draw(t, p.Name)).UTC(),
+			ID:      warranty.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, p.Name+" id")),
+			Settled: time.UnixMicro(micros.Draw(t, p.Name+" settled")).UTC(),
+		}))
+		return
 	case warranty.Date:
 		f.SetInt(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, p.Name))
 		return

@@ -106,7 +106,7 @@ func TestParametersAreDescribed(t *testing.T) {
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
 		"GET /api/v1/warranties": "page limit status category " +
-			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (sort) (fields)",
+			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (sort) (updated_since) (after) (fields)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
 			"(external_id) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
@@ -391,10 +391,10 @@ func TestRefusals(t *testing.T) {
 func TestPaged(t *testing.T) {
 	for _, s := range api.Operations() {
 		if want := strings.HasSuffix(s.Name, ".list") || strings.HasSuffix(s.Name, ".history") ||
-			s.Name == "tokens.requests"; s.Paged() != want {
+			s.Name == "warranties.deleted" || s.Name == "tokens.requests"; s.Paged() != want {
 			t.Errorf("%s is paged: %t", s.Name, s.Paged())
 		}
-		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" })
+		takesPages := slices.ContainsFunc(s.Params, func(p api.Param) bool { return p.Name == "page" || p.Name == "after" })
 		if takesPages != s.Paged() {
 			t.Errorf("%s has paging parameters: %t", s.Name, takesPages)
 		}

@@ -93,6 +93,17 @@ var (
 	})
 )
 
+// ListDeleted lists what left the account, for programs that keep a copy of its records.
+var ListDeleted = define[warranty.ListDeleted, warranty.Page[warranty.Deletion]](Spec{
+	Name:    "warranties.deleted",
+	Method:  http.MethodGet,
+	Base:    V1,
+	Path:    "/warranties/deleted",
+	Auth:    Credential,
+	Scope:   warranty.WarrantiesRead,
+	Summary: "List the warranties that left your account: deleted, transferred, or no longer shared with you.",
+})
+
 // LookupWarranties finds many records at once. Imports use it before they create
 // records. It is a POST because the items do not fit in a URL.
 var LookupWarranties = define[warranty.LookupWarranties, warranty.Lookups](Spec{
@@ -139,6 +150,7 @@ var warrantyOperations = []*Spec{
 	GetWarranty.Spec,
 	UpdateWarranty.Spec,
 	DeleteWarranty.Spec,
+	ListDeleted.Spec,
 	LookupWarranties.Spec,
 	VerifyWarranty.Spec,
 }

@@ -18,7 +18,7 @@ var newer = map[string]string{
 		"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01","status":"frozen",
 		"roles":["owner","auditor"],"colour":{"r":1},"created_at":"2026-01-01T00:00:00Z",
 		"updated_at":"2026-01-01T00:00:00Z"}],
-		"pagination":{"page":1,"limit":20,"total":1,"total_pages":1,"next":"x"},"synced_to":"y"}`,
+		"pagination":{"page":1,"limit":20,"total":1,"total_pages":1,"next":"x"},"as_of":"y"}`,
 	"/api/v1/claims": `{"data":[{"id":"01935b2e-7c4a-7def-8123-456789abcdef","claim_number":"CL-1",
 		"warranty_id":"01935b2e-7c4a-7def-8123-456789abcdef","warranty":{"id":"01935b2e-7c4a-7def-8123-456789abcdef",
 		"reference_number":"WR-1","product_name":"Kettle"},"type":"loan","description":"d",

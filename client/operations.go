@@ -45,6 +45,11 @@ func (c *Client) DeleteWarranty(ctx context.Context, in warranty.DeleteWarranty)
 	return err
 }
 
+// ListDeleted lists the warranties that left the account.
+func (c *Client) ListDeleted(ctx context.Context, in warranty.ListDeleted) (warranty.Page[warranty.Deletion], error) {
+	return Call(ctx, c, api.ListDeleted, in)
+}
+
 // LookupWarranties finds existing warranties, many at a time.
 func (c *Client) LookupWarranties(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
 	return Call(ctx, c, api.LookupWarranties, in)

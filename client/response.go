@@ -92,8 +92,11 @@ func (r Response) decode(s *api.Spec, out any) error {
 		return nil
 	}
 	var err error
-	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
-		if err = api.ReadJSON(r.Body, out); err == nil && page.Paged().Limit == 0 {
+	if page, ok := out.(interface {
+		Paged() warranty.Pagination
+		Changes() *warranty.Feed
+	}); ok {
+		if err = api.ReadJSON(r.Body, out); err == nil && page.Paged().Limit == 0 && page.Changes() == nil {
 			err = errors.New("no pagination")
 		}
 	} else {

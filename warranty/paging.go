@@ -58,10 +58,11 @@ func (f FieldNames) Names() []string {
 	return names
 }
 
-// Page is one page of a list.
+// Page is one page of a list. A list of changes has a Feed instead of a Pagination.
 type Page[T any] struct {
 	Data       []T        `json:"data"`
-	Pagination Pagination `json:"pagination"`
+	Pagination Pagination `json:"pagination,omitzero"`
+	*Feed
 }
 
 // Pagination describes the position of a page in its list.
@@ -80,6 +81,17 @@ func PageOf[T any](data []T, p Paging, total int64) Page[T] {
 	pages := (total + int64(p.Limit) - 1) / int64(p.Limit)
 	return Page[T]{Data: data, Pagination: Pagination{Page: p.Page, Limit: p.Limit, Total: total, TotalPages: pages}}
 }
+
+// FeedOf returns a page of a list of changes. Its Data is never nil.
+func FeedOf[T any](data []T, f Feed) Page[T] {
+	if data == nil {
+		data = []T{}
+	}
+	return Page[T]{Data: data, Feed: &f}
+}
+
+// Changes returns how to continue a list of changes, or nil for other lists.
+func (p Page[T]) Changes() *Feed { return p.Feed }
 
 // Paged returns the pagination. It identifies pages of any record type.
 func (p Page[T]) Paged() Pagination { return p.Pagination }

@@ -217,12 +217,19 @@ type ListWarranties struct {
 	WarrantyFilter
 	Sort WarrantySort `json:"sort,omitzero" in:"query" default:"-created_at" doc:"Order of the list."`
 	Selection
+
+	UpdatedSince *time.Time    `json:"updated_since,omitempty" in:"query" doc:"List what was added or changed for you at or after this time, oldest change first. Cannot be combined with filters. Use the synced_to of an earlier response." example:"2026-03-01T12:00:00Z" tool:"What changed since then, oldest change first. No other filters."`
+	After        *FeedPosition `json:"after,omitempty" in:"query" doc:"With updated_since, the next of the previous page." tool:"next of the previous page."`
 }
 
 // Check validates the input.
 func (in *ListWarranties) Check() error {
 	var c Checks
+	in.checkFeed(&c)
 	in.Paging.Check(&c)
+	if in.IsFeed() {
+		in.Page = 0
+	}
 	in.WarrantyFilter.check(&c)
 	return c.Err()
 }

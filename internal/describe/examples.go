@@ -119,6 +119,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Door:      warranty.DoorCLI,
 		},
 		sampleLookups(w), sampleLookups(w).Results[0],
+		warranty.Deletion{ID: sampleID(7), ReferenceNumber: sampleReference, DeletedAt: sampleNow.AddDate(0, 0, -1)},
 		w.Verified(user.Name, *w.SerialNumber, sampleNow),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),

@@ -171,7 +171,7 @@ func (b *builder) answer(op *api.Spec) *mediaType {
 	if sample, ok := b.samples[record]; ok {
 		media.Examples.add("example", &example{Ref: "#/components/examples/" + name})
 		if b.doc.Components.Examples.index(name) < 0 {
-			b.doc.Components.Examples.add(name, &example{Summary: "A response.", Value: envelope(sample, list)})
+			b.doc.Components.Examples.add(name, &example{Summary: "A response.", Value: envelope(op, sample)})
 		}
 	}
 	if b.doc.Components.Schemas.index(name) >= 0 {
@@ -185,22 +185,49 @@ func (b *builder) answer(op *api.Spec) *mediaType {
 		s.Properties.add("data", data)
 		return media
 	}
-	s.Required = append(s.Required, "pagination")
 	s.Properties.add("data", &schema{
 		Type:        "array",
 		Description: "The records of this page; never null.",
 		Items:       b.record(record),
 	})
-	pagination := b.record(reflect.TypeFor[warranty.Pagination]())
-	pagination.Description = "Position of this page in the list."
-	s.Properties.add("pagination", pagination)
+	if !op.FeedOnly() {
+		pagination := b.record(reflect.TypeFor[warranty.Pagination]())
+		pagination.Description = "Position of this page in the list."
+		if op.ListsChanges() {
+			pagination.Description += " Absent with updated_since."
+		} else {
+			s.Required = append(s.Required, "pagination")
+		}
+		s.Properties.add("pagination", pagination)
+	}
+	if op.ListsChanges() {
+		b.addFeed(op, s)
+	}
 	return media
 }
 
+// addFeed adds the members that continue a list of changes.
+func (b *builder) addFeed(op *api.Spec, s *schema) {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[warranty.Feed]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		field := b.schemaOf(f.Type)
+		field.Description = f.Tag.Get("doc")
+		if op.FeedOnly() {
+			s.Required = append(s.Required, name)
+		} else {
+			field.Description += " Only with updated_since."
+		}
+		s.Properties.add(name, field)
+	}
+}
+
 // envelope returns a sample record as a response body.
-func envelope(sample any, list bool) any {
-	if !list {
+func envelope(op *api.Spec, sample any) any {
+	if !op.Paged() {
 		return ordered[any]{{"data", sample}}
+	}
+	if op.FeedOnly() {
+		return ordered[any]{{"data", []any{sample}}, {"next", nil}, {"synced_to", sampleNow}}
 	}
 	pagination := warranty.PageOf[any](nil, warranty.Paging{Page: 1, Limit: warranty.DefaultLimit}, 1).Pagination
 	return ordered[any]{{"data", []any{sample}}, {"pagination", pagination}}

@@ -13,14 +13,15 @@ import (
 
 // plain holds the schemas of types that are encoded as a single JSON value.
 var plain = map[reflect.Type]schema{
-	reflect.TypeFor[time.Time]():          {Type: "string", Format: "date-time"},
-	reflect.TypeFor[warranty.Date]():      {Type: "string", Format: "date"},
-	reflect.TypeFor[warranty.ID]():        {Type: "string", Format: "uuid"},
-	reflect.TypeFor[warranty.Reference](): {Type: "string", Pattern: "^(WR|CL)(-[0-9A-HJKMNP-TV-Z]{4}){4}$"},
-	reflect.TypeFor[warranty.Scope]():     {Type: "string", Enum: names(warranty.AllScopes...)},
-	reflect.TypeFor[warranty.Code]():      {Type: "string", Enum: codeNames()},
-	reflect.TypeFor[warranty.Roles]():     listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
-	reflect.TypeFor[int64]():              {Type: "integer", Format: "int64"},
+	reflect.TypeFor[time.Time]():             {Type: "string", Format: "date-time"},
+	reflect.TypeFor[warranty.Date]():         {Type: "string", Format: "date"},
+	reflect.TypeFor[warranty.ID]():           {Type: "string", Format: "uuid"},
+	reflect.TypeFor[warranty.Reference]():    {Type: "string", Pattern: "^(WR|CL)(-[0-9A-HJKMNP-TV-Z]{4}){4}$"},
+	reflect.TypeFor[warranty.Scope]():        {Type: "string", Enum: names(warranty.AllScopes...)},
+	reflect.TypeFor[warranty.Code]():         {Type: "string", Enum: codeNames()},
+	reflect.TypeFor[warranty.Roles]():        listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
+	reflect.TypeFor[warranty.FeedPosition](): {Type: "string"},
+	reflect.TypeFor[int64]():                 {Type: "integer", Format: "int64"},
 }
 
 // kinds holds the schemas of basic types.

@@ -76,6 +76,11 @@ func (b *builder) result(s *api.Spec, record func(reflect.Type) *schema) *schema
 		list := listOf(record(s.Record()))
 		add("data", &list)
 		add("pagination", record(reflect.TypeFor[warranty.Pagination]()))
+		if s.ListsChanges() { // with updated_since, instead of pagination
+			object.Required = object.Required[:1]
+			object.Properties.add("next", &schema{Type: "string"})
+			object.Properties.add("synced_to", &schema{Type: "string", Format: "date-time"})
+		}
 	default:
 		add("data", record(s.Out))
 	}

@@ -94,7 +94,14 @@ func (e *Edge) answer(w http.ResponseWriter, r *http.Request, op api.Bound, out 
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
+	if page, ok := out.(interface {
+		Paged() warranty.Pagination
+		Changes() *warranty.Feed
+	}); ok && page.Changes() != nil {
+		if err := e.linkNext(h, r, page.Changes().Next); err != nil {
+			return err
+		}
+	} else if ok {
 		e.paginate(h, r, page.Paged())
 	}
 	if tagged, ok := out.(interface{ ETag() string }); ok {
@@ -141,6 +148,27 @@ func (e *Edge) paginate(h http.Header, r *http.Request, p warranty.Pagination) {
 	link("last", last)
 	h.Set("Link", strings.Join(links, ", "))
 	h.Set("X-Total-Count", strconv.FormatInt(p.Total, 10))
+}
+
+// linkNext sets the Link header of a list of changes.
+func (e *Edge) linkNext(h http.Header, r *http.Request, next *warranty.FeedPosition) error {
+	query := r.URL.Query()
+	link := func(rel string) string {
+		target := url.URL{Path: r.URL.Path, RawQuery: query.Encode()}
+		return "<" + e.PublicURL + target.String() + `>; rel="` + rel + `"`
+	}
+	query.Del("after")
+	links := link("first")
+	if next != nil {
+		after, err := next.MarshalText()
+		if err != nil {
+			return err
+		}
+		query.Set("after", string(after))
+		links += ", " + link("next")
+	}
+	h.Set("Link", links)
+	return nil
 }
 
 // Accepts reports whether the request's Accept header allows the media type.

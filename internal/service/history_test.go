@@ -153,7 +153,7 @@ func TestPeopleCannotChangeHistory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changes := regexp.MustCompile(`(?is)\b(UPDATE|DELETE\s+FROM|TRUNCATE(\s+TABLE)?|REPLACE\s+INTO|MERGE\s+INTO|ALTER\s+TABLE|INSERT\s+OR\s+REPLACE\s+INTO)\s+(ONLY\s+)?"?history\b|CREATE\s+TRIGGER`)
+	changes := regexp.MustCompile(`(?is)\b(UPDATE|DELETE\s+FROM|TRUNCATE(\s+TABLE)?|REPLACE\s+INTO|MERGE\s+INTO|ALTER\s+TABLE|INSERT\s+OR\s+REPLACE\s+INTO)\s+(ONLY\s+)?"?history\b|(BEFORE|INSTEAD\s+OF)[\w\s]+ON\s+history\b`)
 	inserts, looked := 0, 0
 	for _, name := range append(names, migrations...) {
 		if strings.HasSuffix(name, "_test.go") {

@@ -201,6 +201,11 @@ var rows = []row{
 		request:   send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"}),
 	},
 	allRoles(row{
+		operation: "warranties.deleted",
+		scope:     warranty.WarrantiesRead,
+		request:   get("/api/v1/warranties/deleted"),
+	}, ok),
+	allRoles(row{
 		operation: "warranties.lookup",
 		scope:     warranty.WarrantiesRead,
 		request: send("POST", "/api/v1/warranties/lookup",

@@ -20,6 +20,7 @@ func (s *Service) warrantyOperations() []api.Bound {
 		api.Bind(api.GetWarranty, s.GetWarranty),
 		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
 		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
+		api.Bind(api.ListDeleted, s.ListDeleted),
 		api.Bind(api.LookupWarranties, s.LookupWarranties),
 		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
 		api.Bind(api.ListHistory, s.ListHistory),
@@ -32,6 +33,13 @@ func (s *Service) ListWarranties(
 ) (warranty.Page[warranty.Warranty], error) {
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Warranty]{}, err
+	}
+	if in.IsFeed() {
+		list, feed, err := s.Store.ChangedWarranties(ctx, p.User.ID, in.From(), in.Limit)
+		for i := range list {
+			s.show(&list[i])
+		}
+		return warranty.FeedOf(list, feed), err
 	}
 	list, total, err := s.Store.Warranties(ctx, p.User.ID, in, s.today())
 	for i := range list {
@@ -48,6 +56,17 @@ func (s *Service) SummarizeWarranties(
 		return warranty.Summary{}, err
 	}
 	return s.Store.Summary(ctx, p.User.ID, in, s.today())
+}
+
+// ListDeleted lists the warranties that left the principal's account.
+func (s *Service) ListDeleted(
+	ctx context.Context, p warranty.Principal, in warranty.ListDeleted,
+) (warranty.Page[warranty.Deletion], error) {
+	if err := in.Check(s.now()); err != nil {
+		return warranty.Page[warranty.Deletion]{}, err
+	}
+	list, feed, err := s.Store.DeletedWarranties(ctx, p.User.ID, in.From(), in.Limit)
+	return warranty.FeedOf(list, feed), err
 }
 
 // LookupWarranties finds existing records of the principal, for imports.

@@ -30,8 +30,9 @@ const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = ac
 
 // grantNew gives a user roles on a warranty that was just inserted.
 func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Roles) error {
-	if err := t.later(`INSERT INTO access (`+accessColumns+`)
-		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */)`+addRoles,
+	if err := t.later(`INSERT INTO access (`+accessColumns+`, changed_at)
+		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */,
+			`+changeStamp+`)`+addRoles,
 		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}

@@ -322,9 +322,11 @@ func (s *Store) advanceHorizon(ctx context.Context, l *list, horizon warranty.ID
 		return false
 	}
 	passed, err := s.db.Fence(ctx, "access")
-	if err != nil {
-		return false
-	}
+	return err == nil && awaitFence(ctx, passed)
+}
+
+// awaitFence waits a moment for a fence and reports whether it was passed.
+func awaitFence(ctx context.Context, passed func(context.Context) (bool, error)) bool {
 	for wait := minFenceWait; ; wait *= 2 {
 		ok, err := passed(ctx)
 		if ok || err != nil || wait > maxFenceWait {

@@ -29,7 +29,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 			return err
 		}
 		for _, table := range []string{
-			"history", "transfers", "reminders", "mails", "idempotency", "access", "list_epochs", "list_changes",
+			"history", "transfers", "reminders", "mails", "idempotency", "access", "gone", "list_epochs", "list_changes",
 			"documents", "claims", "warranties", "one_time_codes", "token_usage", "token_secrets", "tokens", "sessions",
 			"calendars", "requests", "devices", "mail_log", "mail_digest", "milestones", "users",
 		} {

@@ -70,6 +70,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM idempotency WHERE created_at <= $1`, now.Add(-KeyLifetime)); err != nil {
 			return err
 		}
+		if err := t.later(`DELETE FROM gone WHERE at <= $1`, now.Add(-goneKept)); err != nil {
+			return err
+		}
 		return t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour))
 	})
 }

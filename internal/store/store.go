@@ -20,6 +20,7 @@ type Store struct {
 	// searchGate and endGate serialize the two kinds of full scan per user.
 	searchGate, endGate *scanGate
 	credentials         credentials
+	feed                feedState
 }
 
 //go:embed migrations/*.sql
