@@ -122,7 +122,8 @@ func (c *column[K]) matching(fits func(K) bool) (list []bool, some bool) {
 	return list, some
 }
 
-var errCorrupt = errors.New("a segment is corrupt")
+// ErrCorrupt means that the parts of a segment do not fit together.
+var ErrCorrupt = errors.New("a segment is corrupt")
 
 // encodeColumn appends the values with put and then the codes, in one byte each if that is enough.
 func encodeColumn[K cmp.Ordered](c *column[K], put func([]byte, []K) []byte) []byte {
@@ -143,7 +144,7 @@ func encodeColumn[K cmp.Ordered](c *column[K], put func([]byte, []K) []byte) []b
 func decodeColumn[K cmp.Ordered](b []byte, take func(b []byte, values []K) ([]byte, error)) (*column[K], error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > 1<<16 {
-		return nil, errCorrupt
+		return nil, ErrCorrupt
 	}
 	c := &column[K]{values: make([]K, n)}
 	b, err := take(b[size:], c.values)
@@ -155,11 +156,14 @@ func decodeColumn[K cmp.Ordered](b []byte, take func(b []byte, values []K) ([]by
 		for i, code := range b {
 			c.codes[i] = uint16(code)
 		}
-		return c, nil
+	} else {
+		c.codes = make([]uint16, len(b)/2)
+		for i := range c.codes {
+			c.codes[i] = binary.LittleEndian.Uint16(b[2*i:])
+		}
 	}
-	c.codes = make([]uint16, len(b)/2)
-	for i := range c.codes {
-		c.codes[i] = binary.LittleEndian.Uint16(b[2*i:])
+	if len(c.codes) > 0 && uint64(slices.Max(c.codes)) >= n {
+		return nil, ErrCorrupt
 	}
 	return c, nil
 }
@@ -179,7 +183,7 @@ func takeNumbers(b []byte, values []int64) ([]byte, error) {
 	for i := range values {
 		delta, size := binary.Varint(b)
 		if size <= 0 {
-			return nil, errCorrupt
+			return nil, ErrCorrupt
 		}
 		last += delta
 		values[i], b = last, b[size:]
@@ -199,7 +203,7 @@ func takeTexts(b []byte, values []string) ([]byte, error) {
 	for i := range values {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || uint64(len(b)-size) < n {
-			return nil, errCorrupt
+			return nil, ErrCorrupt
 		}
 		from := len(all) - len(b) + size
 		values[i], b = all[from:from+int(n)], b[size+int(n):]

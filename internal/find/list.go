@@ -52,6 +52,9 @@ func (s *Segment) Load(r Range, parts [][]byte) error {
 	if err != nil {
 		return err
 	}
+	if !s.fits(decoded) {
+		return ErrCorrupt
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.loaded[r]; !ok {
@@ -61,6 +64,25 @@ func (s *Segment) Load(r Range, parts [][]byte) error {
 		}
 	}
 	return nil
+}
+
+// fits reports whether decoded parts have as many positions as the segment.
+func (s *Segment) fits(decoded any) bool {
+	size := s.Size
+	switch d := decoded.(type) {
+	case []byte:
+		size = len(d)
+	case *column[int64]:
+		size = len(d.codes)
+	case *column[string]:
+		size = len(d.codes)
+	case []*codes:
+		size = 0
+		for _, c := range d {
+			size += len(c.ends)
+		}
+	}
+	return size == s.Size
 }
 
 // Memory returns the approximate memory that the loaded parts take, in bytes.
@@ -87,7 +109,7 @@ func decodeRange(r Range, parts [][]byte) (any, error) {
 		return list, nil
 	}
 	if len(parts) != 1 {
-		return nil, errCorrupt
+		return nil, ErrCorrupt
 	}
 	switch {
 	case kind == flagsKey:

@@ -55,7 +55,7 @@ func (p plan) words(old Parts, changes []Change, oldSize int) ([]Parts, error) {
 			result[0][key] = data
 			continue
 		}
-		if err := eachWord(data, func(word []byte, list positions) bool {
+		if err := eachWord(data, oldSize, func(word []byte, list positions) bool {
 			list.each(func(i int) {
 				if to := target[i]; to.piece >= 0 {
 					added[to.piece].add(key, string(word), to.at)
@@ -80,7 +80,7 @@ func (p plan) same(data []byte, target []place) (same bool, err error) {
 		return false, nil
 	}
 	same = true
-	err = eachWord(data, func(_ []byte, list positions) bool {
+	err = eachWord(data, len(target), func(_ []byte, list positions) bool {
 		list.each(func(i int) { same = same && target[i].piece >= 0 })
 		return same
 	})
@@ -150,36 +150,49 @@ func (p positions) addTo(b bitmap) {
 	}
 }
 
-// eachWord calls fn for each word of a part, in order, until it returns false.
-func eachWord(data []byte, fn func(word []byte, list positions) bool) error {
+// within reports whether all positions are in a segment of a size.
+func (p positions) within(size int) bool {
+	if p.dense {
+		return len(p.data)/8 <= (size+63)/64
+	}
+	return len(p.data) == 0 || int(binary.LittleEndian.Uint16(p.data[len(p.data)-2:])) < size
+}
+
+// eachWord calls fn for each word of a part of a segment with size positions, in order, until it
+// returns false.
+func eachWord(data []byte, size int, fn func(word []byte, list positions) bool) error {
 	for len(data) > 0 {
 		length, n := binary.Uvarint(data)
 		if n <= 0 || uint64(len(data)-n) < length {
-			return errCorrupt
+			return ErrCorrupt
 		}
 		word := data[n : n+int(length)]
 		data = data[n+int(length):]
 		count, n := binary.Uvarint(data)
 		if n <= 0 {
-			return errCorrupt
+			return ErrCorrupt
 		}
 		data = data[n:]
 		dense, n := binary.Uvarint(data)
 		if n <= 0 {
-			return errCorrupt
+			return ErrCorrupt
 		}
 		data = data[n:]
-		size := 2 * count
+		length = 2 * count
 		if dense > 0 {
-			size = 8 * dense
+			length = 8 * dense
 		}
-		if uint64(len(data)) < size {
-			return errCorrupt
+		if uint64(len(data)) < length {
+			return ErrCorrupt
 		}
-		if !fn(word, positions{dense > 0, data[:size]}) {
+		list := positions{dense > 0, data[:length]}
+		if !list.within(size) {
+			return ErrCorrupt
+		}
+		if !fn(word, list) {
 			return nil
 		}
-		data = data[size:]
+		data = data[length:]
 	}
 	return nil
 }
@@ -187,7 +200,7 @@ func eachWord(data []byte, fn func(word []byte, list positions) bool) error {
 // findPrefix adds the positions of the words of a part that begin with a prefix.
 func findPrefix(b bitmap, data []byte, prefix string) error {
 	first := []byte(prefix)
-	return eachWord(data, func(word []byte, list positions) bool {
+	return eachWord(data, 64*len(b), func(word []byte, list positions) bool {
 		fits := bytes.HasPrefix(word, first)
 		if fits {
 			list.addTo(b)

@@ -171,6 +171,12 @@ func decodeContent(parts Parts) (*content, error) {
 			c.words[key] = data
 		}
 	}
+	for _, size := range []int{len(c.flags), len(c.codes), len(c.starts), len(c.ends), len(c.updated), len(c.names),
+		len(c.categories), len(c.suppliers), len(c.sellers), len(c.emails)} {
+		if size != len(c.ids) {
+			return nil, ErrCorrupt
+		}
+	}
 	return c, nil
 }
 
@@ -360,7 +366,7 @@ func encodeCodes(list []string) []byte {
 func decodeCodes(b []byte) (*codes, error) {
 	n, size := binary.Uvarint(b)
 	if size <= 0 || n > chunk {
-		return nil, errCorrupt
+		return nil, ErrCorrupt
 	}
 	b = b[size:]
 	c := &codes{ends: make([]uint32, n)}
@@ -368,14 +374,14 @@ func decodeCodes(b []byte) (*codes, error) {
 	for i := range c.ends {
 		length, size := binary.Uvarint(b)
 		if size <= 0 {
-			return nil, errCorrupt
+			return nil, ErrCorrupt
 		}
 		b = b[size:]
 		end += uint32(length) + 1
 		c.ends[i] = end
 	}
 	if uint32(len(b)) != end {
-		return nil, errCorrupt
+		return nil, ErrCorrupt
 	}
 	c.text = string(b)
 	return c, nil

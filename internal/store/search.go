@@ -162,16 +162,18 @@ func warrantiesByID(
 func (s *Store) pageIDs(
 	ctx context.Context, q engine.Querier, user warranty.ID, in warranty.ListWarranties, question *find.Question,
 ) ([]warranty.ID, int64, error) {
-	index, err := s.indexFor(ctx, q, user, in.WarrantyFilter)
-	if err != nil {
-		return nil, 0, err
-	}
-	if index != nil {
-		answer, err := index.Ask(question, in.Offset(), in.Limit)
-		return answer.IDs, answer.Total, err
+	if in.ExternalID == "" { // which at most one record has
+		var answer find.Answer
+		answered, err := s.useIndex(ctx, q, user, in.Q != "", func(index *segmentList) (err error) {
+			answer, err = index.Ask(question, in.Offset(), in.Limit)
+			return err
+		})
+		if answered || err != nil {
+			return answer.IDs, answer.Total, err
+		}
 	}
 	var found []find.Record
-	err = s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) {
+	err := s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) {
 		r.Text, r.Codes = "", "" // not needed for sorting
 		found = append(found, r)
 	})
@@ -183,39 +185,37 @@ func (s *Store) pageIDs(
 	return ids, int64(len(found)), err
 }
 
-// indexFor returns the index of a user's list if the filter needs it and there is one.
-func (s *Store) indexFor(
-	ctx context.Context, q engine.Querier, user warranty.ID, f warranty.WarrantyFilter,
-) (*segmentList, error) {
-	if f.ExternalID != "" {
-		return nil, nil // at most one record
-	}
-	return s.segmentsOf(ctx, q, user, f.Q != "")
-}
-
 // Summary counts the warranties that the user has access to and that match in as of today.
 func (s *Store) Summary(
 	ctx context.Context, user warranty.ID, in warranty.SummarizeWarranties, today warranty.Date,
 ) (summary warranty.Summary, err error) {
 	question := find.QuestionOf(in.WarrantyFilter, "", today)
 	err = s.readAll(ctx, user, in.ExternalID, func(q engine.Querier) error {
-		index, err := s.indexFor(ctx, q, user, in.WarrantyFilter)
-		if err != nil {
-			return err
+		counts, err := s.countRecords(ctx, q, user, in, question)
+		if err == nil {
+			summary = counts.Summary(today, in.Limit)
 		}
-		if index != nil {
-			counts, err := index.Count(question, in.GroupBy)
-			if err == nil {
-				summary = counts.Summary(today, in.Limit)
-			}
-			return err
-		}
-		counts := find.NewCounts(in.GroupBy)
-		err = s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) { counts.Add(&r, today) })
-		summary = counts.Summary(today, in.Limit)
 		return err
 	})
 	return summary, err
+}
+
+// countRecords counts records per group, from the segments of a long list or from all records.
+func (s *Store) countRecords(
+	ctx context.Context, q engine.Querier, user warranty.ID, in warranty.SummarizeWarranties, question *find.Question,
+) (counts *find.Counts, err error) {
+	if in.ExternalID == "" {
+		answered, err := s.useIndex(ctx, q, user, in.Q != "", func(index *segmentList) (err error) {
+			counts, err = index.Count(question, in.GroupBy)
+			return err
+		})
+		if answered || err != nil {
+			return counts, err
+		}
+	}
+	counts = find.NewCounts(in.GroupBy)
+	err = s.eachRecord(ctx, q, user, in.ExternalID, question, func(r find.Record) { counts.Add(&r, question.Today) })
+	return counts, err
 }
 
 // searchPage searches a list of claims or documents by words. searched are two texts to search in

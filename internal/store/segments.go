@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"sync"
 
@@ -42,6 +43,7 @@ type segmentCache struct {
 	candidates map[warranty.ID]bool
 	walked     warranty.ID          // the last user whose list was counted
 	indexed    map[warranty.ID]bool // users whose lists had an index recently
+	corrupt    map[int64]bool       // indexes to drop
 }
 
 type segmentKey struct{ list, number int64 }
@@ -62,6 +64,7 @@ func newSegmentCache() *segmentCache {
 		entries:    map[segmentKey]*segmentEntry{},
 		maxMemory:  64 << 20,
 		candidates: map[warranty.ID]bool{},
+		corrupt:    map[int64]bool{},
 	}
 }
 
@@ -136,14 +139,28 @@ func (s *Store) withIndex(
 		return false, nil
 	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, user, false)
-		found = index != nil
-		if err != nil || !found {
-			return err
-		}
-		return fn(q, index)
+		found, err = s.useIndex(ctx, q, user, false, func(index *segmentList) error { return fn(q, index) })
+		return err
 	})
 	return found, err
+}
+
+// useIndex runs fn with the index of a user's list and reports whether there is one. A corrupt index is
+// none, and is dropped later.
+func (s *Store) useIndex(
+	ctx context.Context, q engine.Querier, user warranty.ID, withText bool, fn func(*segmentList) error,
+) (bool, error) {
+	index, err := s.segmentsOf(ctx, q, user, withText)
+	if err != nil || index == nil {
+		return false, err
+	}
+	if err = fn(index); errors.Is(err, find.ErrCorrupt) {
+		s.segments.mu.Lock()
+		defer s.segments.mu.Unlock()
+		s.segments.corrupt[index.list] = true
+		return false, nil
+	}
+	return true, err
 }
 
 // segmentsOf returns the index of a user's list, or nil if there is none yet.

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -50,8 +51,11 @@ func (s *Store) MaintainSegments(ctx context.Context) error {
 	defer s.segments.setIndexed(lists)
 	for i := range lists {
 		err := s.maintain(ctx, &lists[i])
-		if errors.Is(err, errOvertaken) {
+		switch {
+		case errors.Is(err, errOvertaken):
 			err = nil // another replica does it
+		case errors.Is(err, find.ErrCorrupt):
+			err = s.dropIndex(ctx, &lists[i])
 		}
 		if err != nil {
 			return err
@@ -98,6 +102,9 @@ func (s *Store) maintain(ctx context.Context, l *indexedList) error {
 			return err
 		}
 	}
+	if s.segments.isCorrupt(l.list) || l.pending > maxPending {
+		return s.dropIndex(ctx, l)
+	}
 	for l.pending > max(s.segments.merge, s.segments.perSegment*l.count) {
 		merged, err := s.mergeList(ctx, l)
 		if err != nil || merged == 0 {
@@ -110,6 +117,22 @@ func (s *Store) maintain(ctx context.Context, l *indexedList) error {
 
 // olderEvents is the number of events of an older release that are noted in one transaction.
 const olderEvents = 500
+
+// maxPending is the number of pending records from which a new index is faster than merging.
+const maxPending = 1 << 15
+
+func (c *segmentCache) isCorrupt(list int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.corrupt[list]
+}
+
+// dropIndex drops an index. The next run makes a new one if the list is still long.
+func (s *Store) dropIndex(ctx context.Context, l *indexedList) error {
+	l.ready = false
+	s.segments.noteLength(l.user, math.MaxInt64)
+	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM find_lists WHERE list = $1`, l.list) })
+}
 
 // noteOlder notes the changes of an older release, which runs while replicas are replaced, for every
 // indexed list. It finds them by their events.
@@ -363,6 +386,9 @@ func (t *Tx) putParts(list, number int64, parts find.Parts) error {
 	return nil
 }
 
+// mergeAtOnce is the number of segments that are read before they are merged.
+const mergeAtOnce = 8
+
 // mergeList merges the changes of the segments with the most of them, until half of what may stay is
 // left. It returns the number of changes that were merged.
 func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err error) {
@@ -382,7 +408,7 @@ func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err 
 		order = slices.SortedFunc(maps.Keys(changes), func(a, b int) int { return len(changes[b]) - len(changes[a]) })
 		left, keep := len(snapshot.Pending), max(s.segments.merge, s.segments.perSegment*l.count)/2
 		for i, n := range order {
-			if left <= keep {
+			if left <= keep || i == mergeAtOnce {
 				order = order[:i]
 				break
 			}

@@ -429,6 +429,47 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	}
 }
 
+// TestACorruptIndexIsReplaced damages parts of an index.
+func TestACorruptIndexIsReplaced(t *testing.T) {
+	each(t, func(t *testing.T, st *Store) {
+		st.SegmentLists(6, 5, 0)
+		base := ids.Add(1_000_000)
+		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s.must(t, s.addUser)
+		for range 12 {
+			s.must(t, s.addWarranty)
+		}
+		user := s.users[0].ID
+		for _, damage := range []string{
+			`DELETE FROM find_parts`,
+			`UPDATE find_parts SET data = part`,
+			`UPDATE find_segments SET size = size + 300`,
+		} {
+			for range 2 {
+				if err := st.MaintainSegments(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !s.compare(t, user, 0) {
+				t.Fatal("there is no index")
+			}
+			if err := s.write(func(tx *Tx) error {
+				if err := tx.later(damage); err != nil {
+					return err
+				}
+				return tx.later(`UPDATE find_segments SET version = version / 2`) // or the cache would answer
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				s.compare(t, user, 1)
+			}
+			s.must(t, s.addWarranty)
+			s.compare(t, user, 2)
+		}
+	})
+}
+
 // TestChangesOfAnOlderReleaseAreFound changes a record without noting it, as the previous release does.
 func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
