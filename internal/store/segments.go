@@ -115,9 +115,13 @@ func (c *segmentCache) resize(entries map[segmentKey]*segmentEntry) {
 	}
 }
 
-// unnoted selects the events of changes by an older release, which does not note them. While there are
-// any, no index answers. The order makes PostgreSQL use their index, whatever its statistics say.
-const unnoted = `FROM history h WHERE h.noted = 0 AND h.at >= 1794787200000000 ORDER BY h.id`
+// noted is the end of an event's changes whose transaction noted them in find_pending.
+const noted = " "
+
+// unnoted selects the events of changes by an older release, which does not note them. The first two
+// conditions are those of an index.
+const unnoted = `FROM history h WHERE length(rtrim(h.changes)) = length(h.changes) AND h.at >= 1794787200000000
+	AND h.at >= (SELECT older_from FROM find_state)`
 
 // segmentList is an indexed list in one snapshot.
 type segmentList struct {
@@ -175,7 +179,8 @@ func (s *Store) segmentsOf(
 	found := false
 	err := q.Query(ctx, `SELECT l.list, s.seg, s.version, s.first_id, s.size
 		FROM find_lists l LEFT JOIN find_segments s ON s.list = l.list
-		WHERE l.user_id = $1 AND l.ready_at IS NOT NULL AND (SELECT h.id `+unnoted+` LIMIT 1) IS NULL
+		WHERE l.user_id = $1 AND l.ready_at IS NOT NULL
+			AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM find_older)
 		ORDER BY s.first_id`, func(r *engine.Row) error {
 		found = true
 		l.list = r.Int()

@@ -35,14 +35,10 @@ type indexedList struct {
 // MaintainSegments indexes lists that became long, merges what changed in the others, and drops the
 // index of lists that became short. It does a bounded amount of work.
 func (s *Store) MaintainSegments(ctx context.Context) error {
-	if err := s.noteOlder(ctx); err != nil {
-		return err
-	}
-	if err := s.countLists(ctx); err != nil {
-		return err
-	}
-	if err := s.sweepSegments(ctx); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments} {
+		if err := step(ctx); err != nil {
+			return err
+		}
 	}
 	lists, err := s.indexedLists(ctx)
 	if err != nil {
@@ -115,9 +111,6 @@ func (s *Store) maintain(ctx context.Context, l *indexedList) error {
 	return nil
 }
 
-// olderEvents is the number of events of an older release that are noted in one transaction.
-const olderEvents = 500
-
 // maxPending is the number of pending records from which a new index is faster than merging.
 const maxPending = 1 << 15
 
@@ -134,13 +127,21 @@ func (s *Store) dropIndex(ctx context.Context, l *indexedList) error {
 	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM find_lists WHERE list = $1`, l.list) })
 }
 
+// olderEvents is the number of events of an older release that are noted in one transaction, and
+// olderFor how long they are remembered: longer than any transaction takes.
+const (
+	olderEvents = 500
+	olderFor    = 24 * time.Hour
+)
+
 // noteOlder notes the changes of an older release, which runs while replicas are replaced, for every
 // indexed list. It finds them by their events.
 func (s *Store) noteOlder(ctx context.Context) error {
 	for {
-		var events [][2]warranty.ID
-		err := s.db.Query(ctx, `SELECT h.thread_id, h.id `+unnoted+` LIMIT $1`, func(r *engine.Row) error {
-			events = append(events, [2]warranty.ID{r.ID(), r.ID()})
+		var events [][3]any
+		err := s.db.Query(ctx, `SELECT h.thread_id, h.id, h.at `+unnoted+`
+			AND NOT EXISTS (SELECT 1 FROM find_older o WHERE o.event_id = h.id) LIMIT $1`, func(r *engine.Row) error {
+			events = append(events, [3]any{r.ID(), r.ID(), r.Int()})
 			return nil
 		}, olderEvents)
 		if err != nil || len(events) == 0 {
@@ -151,20 +152,38 @@ func (s *Store) noteOlder(ctx context.Context) error {
 			return err
 		}
 		const chosen = `(SELECT
-			/*pg: CAST(v->>0 AS UUID) AS thread_id, CAST(v->>1 AS UUID) AS id FROM json_array_elements($1) v */
+			/*pg: CAST(v->>0 AS UUID) AS thread_id, CAST(v->>1 AS UUID) AS id, CAST(v->>2 AS BIGINT) AS at
+				FROM json_array_elements($1) v */
 			/*sqlite: unhex(json_extract(value, '$[0]'), '-') AS thread_id,
-				unhex(json_extract(value, '$[1]'), '-') AS id FROM json_each($1) */)`
+				unhex(json_extract(value, '$[1]'), '-') AS id, json_extract(value, '$[2]') AS at FROM json_each($1) */) e`
 		if err := s.Write(ctx, func(t *Tx) error {
 			if err := t.later(`INSERT INTO find_pending (list, item_id, n)
-				SELECT DISTINCT l.list, e.thread_id, 1 FROM find_lists l CROSS JOIN `+chosen+` e WHERE true
+				SELECT DISTINCT l.list, e.thread_id, 1 FROM find_lists l CROSS JOIN `+chosen+` WHERE true
 				ORDER BY 1, 2 ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, string(param)); err != nil {
 				return err
 			}
-			return t.later(`UPDATE history SET noted = 1 WHERE (thread_id, id) IN `+chosen, string(param))
+			return t.later(`INSERT INTO find_older (event_id, at) SELECT e.id, e.at FROM `+chosen+` WHERE true
+				ORDER BY 1 ON CONFLICT (event_id) DO NOTHING`, string(param))
 		}); err != nil {
 			return err
 		}
 	}
+}
+
+// forgetOlder forgets the events of older releases that are so old that no others can follow.
+func (s *Store) forgetOlder(ctx context.Context) error {
+	from, old := s.Now().Add(-olderFor), false
+	err := s.db.Query(ctx, `SELECT 1 FROM find_state WHERE older_from < $1`,
+		func(*engine.Row) error { old = true; return nil }, from.Add(-time.Hour))
+	if err != nil || !old {
+		return err
+	}
+	return s.Write(ctx, func(t *Tx) error {
+		if err := t.later(`UPDATE find_state SET older_from = $1 WHERE older_from < $1`, from); err != nil {
+			return err
+		}
+		return t.later(`DELETE FROM find_older WHERE at < $1`, from)
+	})
 }
 
 // noteLength notes the length of a list that was read.

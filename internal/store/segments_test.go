@@ -515,6 +515,11 @@ func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 		if !s.compare(t, user, 2) || find() != 1 {
 			t.Error("the change was not noted")
 		}
+		st.SetClock(func() time.Time { return s.now().Add(48 * time.Hour) })
+		maintain()
+		if !s.compare(t, user, 3) || number(t, st, `SELECT count(*) FROM find_older`) != 0 {
+			t.Error("the event was not forgotten")
+		}
 	})
 }
 

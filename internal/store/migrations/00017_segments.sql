@@ -37,14 +37,26 @@ CREATE TABLE find_parts (
 );
 /*pg: ALTER TABLE find_parts ALTER COLUMN data SET STORAGE EXTERNAL; */
 
--- Events of changes that were noted in find_pending. Those of an older release, which runs while
--- replicas are replaced, are not. The index leaves out events from before this release.
-ALTER TABLE history ADD COLUMN noted SMALLINT NOT NULL DEFAULT 0;
-CREATE INDEX history_unnoted ON history (id) WHERE noted = 0 AND at >= 1794787200000000;
+-- Changes of an older release, which runs while replicas are replaced, are not noted in find_pending.
+-- They are found by their events since older_from: those of this release end with a space. find_older
+-- has the events that were noted later.
+CREATE TABLE find_state (
+  one SMALLINT NOT NULL PRIMARY KEY,
+  older_from BIGINT NOT NULL
+);
+INSERT INTO find_state (one, older_from) VALUES (1,
+  /*pg: CAST(extract(epoch FROM clock_timestamp()) AS BIGINT) */ /*sqlite: unixepoch() */ * 1000000 - 600000000);
+CREATE TABLE find_older (
+  event_id UUID NOT NULL PRIMARY KEY,
+  at BIGINT NOT NULL
+);
+CREATE INDEX history_unnoted ON history (at)
+  WHERE length(rtrim(changes)) = length(changes) AND at >= 1794787200000000;
 
 -- +goose Down
 DROP INDEX history_unnoted;
-ALTER TABLE history DROP COLUMN noted;
+DROP TABLE find_older;
+DROP TABLE find_state;
 DROP TABLE find_parts;
 DROP TABLE find_segments;
 DROP TABLE find_pending;
