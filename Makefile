@@ -36,6 +36,10 @@ test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
 freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with rows
 	SVC_TEST_FREEZE=3m $(SERVICES) go test -count=1 -v -timeout=10m -run='^TestAFrozenBackendIsCounted$$' ./internal/store
 
+.PHONY: feed
+feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
+	SVC_TEST_FEED=100000 $(SERVICES) go test -count=1 -v -timeout=60m -run='^TestNothingIsMissed$$' ./internal/store
+
 FOR      ?= 1h
 .PHONY: torture torture-short torture-plants
 torture: ## inject faults for an hour (FOR=1h) and verify all data

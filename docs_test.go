@@ -305,7 +305,7 @@ func TestDocumentsRun(t *testing.T) {
 		{"README.md", "curl", []string{`"credential":"token"`, `"pagination":`, "HTTP/1.1 201 Created", "Idempotent-Replayed: true",
 			`"issuer":"Nora Lindqvist"`}},
 		{"docs/api.md", "curl", []string{`"secret":"svc_`, `"code":"idempotency_key_reused"`, `"code":"precondition_failed"`, "HTTP/1.1 204 No Content", `"code":"token_revoked"`,
-			`"status":"submitted"`, `"file_name":"receipt.txt"`, `"content_type":"text/plain`, `"structuredContent":{`}},
+			`"status":"submitted"`, `"file_name":"receipt.txt"`, `"content_type":"text/plain`, `"structuredContent":{`, `"next":null,"synced_to":"20`}},
 		{"docs/agents.md", "curl", []string{`"name":"list_warranties"`, `"inputSchema":{`}},
 		{"docs/operations.md", "sqlite3", []string{"added ada@shop.example", "new password set for ada@shop.example", "disabled ada@shop.example", "ok\n"}},
 	} {

@@ -85,17 +85,19 @@ func exampleOf(op *api.Spec) string {
 
 var examples = map[string]string{
 	"warranties.list": `  svc warranties list --status active --expiring-within-days 30
-  svc warranties list --query bosch --pretty`,
-	"warranties.create": "  svc warranties create --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29",
-	"warranties.get":    "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
-	"warranties.update": "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",
-	"warranties.delete": "  svc warranties delete 01935b2e-7c4a-7def-8123-456789abcdef --yes",
-	"warranties.verify": "  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force",
-	"claims.list":       "  svc claims list --status submitted",
-	"claims.get":        "  svc claims get 01935b2e-7c4a-7def-8123-456789abcdef",
-	"documents.list":    "  svc documents list --query invoice",
-	"documents.get":     "  svc documents get 01935b2e-7c4a-7def-8123-456789abcdef",
-	"auth.status":       "  svc auth status",
+  svc warranties list --query bosch --pretty
+  svc warranties list --updated-since 2026-03-01T12:00:00Z`,
+	"warranties.deleted": "  svc warranties deleted --since 2026-03-01T12:00:00Z",
+	"warranties.create":  "  svc warranties create --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29",
+	"warranties.get":     "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
+	"warranties.update":  "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",
+	"warranties.delete":  "  svc warranties delete 01935b2e-7c4a-7def-8123-456789abcdef --yes",
+	"warranties.verify":  "  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force",
+	"claims.list":        "  svc claims list --status submitted",
+	"claims.get":         "  svc claims get 01935b2e-7c4a-7def-8123-456789abcdef",
+	"documents.list":     "  svc documents list --query invoice",
+	"documents.get":      "  svc documents get 01935b2e-7c4a-7def-8123-456789abcdef",
+	"auth.status":        "  svc auth status",
 }
 
 // operate performs an operation and prints the result.

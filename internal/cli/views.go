@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/sheet"
@@ -21,10 +22,31 @@ func (r *run) showTable(op *api.Spec, out any, fields []string) error {
 	if err := r.write([]byte(text(op, out))); err != nil {
 		return err
 	}
-	if page, ok := out.(interface{ Paged() warranty.Pagination }); ok {
+	page, ok := out.(interface {
+		Paged() warranty.Pagination
+		Changes() *warranty.Feed
+	})
+	switch {
+	case !ok:
+	case page.Changes() != nil:
+		return r.feedFooter(page.Changes())
+	default:
 		r.footer(page.Paged())
 	}
 	return nil
+}
+
+// feedFooter says how to continue a list of changes.
+func (r *run) feedFooter(f *warranty.Feed) error {
+	if f.Next == nil {
+		r.note("No more changes. Synced to %s", f.SyncedTo.Format(time.RFC3339Nano))
+		return nil
+	}
+	next, err := f.Next.MarshalText()
+	if err == nil {
+		r.note("There are more changes. Next: --after %s", next)
+	}
+	return err
 }
 
 func (r *run) tableOf(op *api.Spec, out any) string {

@@ -34,6 +34,19 @@ const changeStamp = `/*pg: greatest((extract(epoch FROM clock_timestamp()) * 100
 		(SELECT floor FROM feed_marks)) */
 	/*sqlite: max(CAST(unixepoch('subsec') * 1000000 AS INTEGER), coalesce((SELECT floor FROM feed_marks), 0)) */`
 
+// changesPage and lossesPage read a page after a position. Each is a range of an index. The form of
+// the second keeps PostgreSQL from reading everybody's latest losses by the index on their age.
+const (
+	changesPage = `SELECT a.item_id, a.changed_at, a.roles /*sqlite: , a.item_row */ FROM access a
+		WHERE a.user_id = $1 AND a.kind = 1 AND (a.changed_at, a.item_id) > ($2, $3)
+		ORDER BY a.changed_at, a.item_id LIMIT $4`
+	lossesPage = `SELECT g.item_id, g.at FROM gone g
+		WHERE g.user_id = $1 AND /*sqlite: (g.at, g.item_id) > ($2, $3) */
+			/*pg: (g.user_id, g.at, g.item_id) > ($1, $2, $3) */ AND NOT EXISTS (
+			SELECT 1 FROM access a WHERE a.user_id = g.user_id AND a.kind = 1 AND a.item_id = g.item_id)
+		ORDER BY g.at, g.item_id LIMIT $4`
+)
+
 // goneKept is longer than losses are promised to be kept, in case a clock is corrected.
 const goneKept = warranty.GoneLifetime + 24*time.Hour
 
@@ -57,9 +70,7 @@ func (s *Store) ChangedWarranties(
 		return nil, warranty.Feed{}, err
 	}
 	return readFeed(ctx, s, user, from, limit, `SELECT m.settled, a.changed_at, `+warrantyColumns+`, a.roles
-		FROM feed_marks m LEFT JOIN (SELECT a.item_id, a.changed_at, a.roles /*sqlite: , a.item_row */ FROM access a
-			WHERE a.user_id = $1 AND a.kind = 1 AND (a.changed_at, a.item_id) > ($2, $3)
-			ORDER BY a.changed_at, a.item_id LIMIT $4) a ON 1 = 1
+		FROM feed_marks m LEFT JOIN (`+changesPage+`) a ON 1 = 1
 		LEFT `+joinWarranty+` ORDER BY a.changed_at, a.item_id`,
 		readWarrantyRoles, func(w warranty.Warranty) warranty.ID { return w.ID })
 }
@@ -70,10 +81,7 @@ func (s *Store) DeletedWarranties(
 	ctx context.Context, user warranty.ID, from warranty.FeedPosition, limit int,
 ) ([]warranty.Deletion, warranty.Feed, error) {
 	return readFeed(ctx, s, user, from, limit, `SELECT m.settled, g.at, w.id, w.reference, g.at
-		FROM feed_marks m LEFT JOIN (SELECT g.item_id, g.at FROM gone g
-			WHERE g.user_id = $1 AND (g.at, g.item_id) > ($2, $3) AND NOT EXISTS (
-				SELECT 1 FROM access a WHERE a.user_id = g.user_id AND a.kind = 1 AND a.item_id = g.item_id)
-			ORDER BY g.at, g.item_id LIMIT $4) g ON 1 = 1
+		FROM feed_marks m LEFT JOIN (`+lossesPage+`) g ON 1 = 1
 		LEFT JOIN warranties w ON w.id = g.item_id ORDER BY g.at, g.item_id`,
 		func(r *engine.Row) warranty.Deletion {
 			return warranty.Deletion{

@@ -430,3 +430,45 @@ func TestFeedFromBeforeTheMigration(t *testing.T) {
 		}
 	})
 }
+
+// TestFeedReadsARange: the plan of a page reads a range of an index and sorts nothing but the page.
+func TestFeedReadsARange(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		ada := newOwner(t, s)
+		ada.must(func(tx *Tx) error {
+			for range 3000 {
+				if err := tx.InsertWarranty(newRecord(), ada.user); err != nil {
+					return err
+				}
+				if err := tx.later(`INSERT INTO gone (user_id, at, item_id) VALUES ($1, $2, $3)`,
+					ada.user, time.Now(), newID()); err != nil {
+					return err
+				}
+			}
+			return tx.later(`ANALYZE`)
+		})
+		explain, losses := `EXPLAIN `, "gone_pkey"
+		if !s.db.Concurrent() {
+			explain, losses = `EXPLAIN QUERY PLAN `, "g USING PRIMARY KEY"
+		}
+		for page, index := range map[string]string{changesPage: "access_by_change", lossesPage: losses} {
+			var plan []string
+			if err := s.db.Query(t.Context(), explain+page, func(r *engine.Row) error {
+				if !s.db.Concurrent() {
+					r.Int()
+					r.Int()
+					r.Int()
+				}
+				plan = append(plan, r.Text())
+				return nil
+			}, ada.user, time.Now(), newID(), 101); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(plan, "\n")
+			if !strings.Contains(text, index) || strings.Contains(text, "Sort") || strings.Contains(text, "Seq Scan") ||
+				strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
+				t.Errorf("%s:\n%s", page, text)
+			}
+		}
+	})
+}
