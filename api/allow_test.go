@@ -125,9 +125,9 @@ func TestDo(t *testing.T) {
 		if !p.Scopes.Has(warranty.WarrantiesRead) {
 			t.Errorf("called for %+v", p)
 		}
-		return warranty.Warranty{ID: in.ID}, nil
+		return warranty.Warranty{ID: in.ID.ID}, nil
 	})
-	in := &warranty.GetWarranty{ID: someID}
+	in := &warranty.GetWarranty{ID: warranty.WarrantyKey{ID: someID}}
 	out, err := bound.Do(t.Context(), warranty.Principal{Credential: warranty.ByToken,
 		Scopes: warranty.Scopes{warranty.WarrantiesRead}}, in)
 	if err != nil || out.(warranty.Warranty).ID != someID {

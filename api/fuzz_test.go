@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -33,7 +34,7 @@ func judge(t *testing.T, s *api.Spec, in any, err error) {
 		if name == "reference" {
 			return in.(*warranty.VerifyWarranty).Reference
 		}
-		return field(in, api.Param{Name: name}).Interface().(warranty.ID).String()
+		return field(in, api.Param{Name: name}).Interface().(fmt.Stringer).String()
 	}
 	_, p.Query, _ = strings.Cut(req.Path, "?")
 	again, err := s.Decode(p)

@@ -93,6 +93,10 @@ func sample(s *api.Spec) any {
 			f.Set(reflect.ValueOf(warranty.DateOf(now)))
 		case f.Type() == reflect.TypeFor[warranty.ID]():
 			f.Set(reflect.ValueOf(someID))
+		case f.Type() == reflect.TypeFor[warranty.WarrantyKey]():
+			f.Set(reflect.ValueOf(warranty.WarrantyKey{ID: someID}))
+		case f.Type() == reflect.TypeFor[warranty.ClaimKey]():
+			f.Set(reflect.ValueOf(warranty.ClaimKey{ID: someID}))
 		default:
 			panic("add a value to sample in api/helpers_test.go for " + s.Name + " " + p.Name)
 		}

@@ -201,7 +201,7 @@ func TestIfMatchHeader(t *testing.T) {
 	}{{nil, ""}, {[]string{`"1"`}, `"1"`}, {[]string{`"1"`, `W/"2", "3"`}, `"1", W/"2", "3"`}, {[]string{`*`}, `*`},
 		{[]string{"", `"1"`}, `, "1"`}} {
 		in, err := decode(c.values...)
-		if diff := cmp.Diff(any(&warranty.DeleteWarranty{ID: someID, IfMatch: c.want}), in); err != nil || diff != "" {
+		if diff := cmp.Diff(any(&warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: someID}, IfMatch: c.want}), in); err != nil || diff != "" {
 			t.Errorf("%q: %v (-want +got):\n%s", c.values, err, diff)
 		}
 	}

@@ -40,6 +40,18 @@ func anyInput(s *api.Spec) *rapid.Generator[any] {
 	})
 }
 
+// anyKey returns an ID or a reference with the prefix.
+func anyKey(t *rapid.T, p api.Param, prefix string) (key warranty.WarrantyKey) {
+	random := rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, p.Name)
+	if rapid.Bool().Draw(t, p.Name+" by reference") {
+		key.Reference, _ = warranty.NewReference(prefix, bytes.NewReader(random))
+		return key
+	}
+	copy(key.ID[:], random)
+	key.ID[0] |= 1 // the zero ID is not a key
+	return key
+}
+
 func fill(t *rapid.T, f reflect.Value, p api.Param) {
 	switch f.Interface().(type) {
 	case time.Time:
@@ -60,6 +72,12 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 			ID:      warranty.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, p.Name+" id")),
 			Settled: time.UnixMicro(micros.Draw(t, p.Name+" settled")).UTC(),
 		}))
+		return
+	case warranty.WarrantyKey:
+		f.Set(reflect.ValueOf(anyKey(t, p, warranty.WarrantyPrefix)))
+		return
+	case warranty.ClaimKey:
+		f.Set(reflect.ValueOf(warranty.ClaimKey(anyKey(t, p, warranty.ClaimPrefix))))
 		return
 	case warranty.Date:
 		f.SetInt(rapid.Int64Range(0, int64(warranty.Lifetime)).Draw(t, p.Name))
@@ -232,9 +250,9 @@ func TestRequestIsWhatTheInterfaceSays(t *testing.T) {
 			http.Header{}, ""},
 		"create": {api.CreateWarranty.Spec, &warranty.CreateWarranty{ProductName: `"<é>`, StartDate: 1, EndDate: warranty.Lifetime, IdempotencyKey: new("k1")},
 			"POST", "/api/v1/warranties", http.Header{"Idempotency-Key": {"k1"}}, `{"product_name":"\"<é>","start_date":"0001-01-01","end_date":"9999-12-31"}`},
-		"update": {api.UpdateWarranty.Spec, &warranty.UpdateWarranty{ID: someID, Category: new(""), Status: new(warranty.Void), IfMatch: `"3"`},
+		"update": {api.UpdateWarranty.Spec, &warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: someID}, Category: new(""), Status: new(warranty.Void), IfMatch: `"3"`},
 			"PUT", "/api/v1/warranties/" + someID.String(), http.Header{"If-Match": {`"3"`}}, `{"status":"void","category":""}`},
-		"update of nothing": {api.UpdateWarranty.Spec, &warranty.UpdateWarranty{ID: someID}, "PUT", "/api/v1/warranties/" + someID.String(), http.Header{}, `{}`},
+		"update of nothing": {api.UpdateWarranty.Spec, &warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: someID}}, "PUT", "/api/v1/warranties/" + someID.String(), http.Header{}, `{}`},
 		"verify": {api.VerifyWarranty.Spec, &warranty.VerifyWarranty{Reference: "a/b c?d#e%f", Serial: "1"},
 			"GET", "/api/v1/verify/a%2Fb%20c%3Fd%23e%25f?serial=1", http.Header{}, ""},
 		"rotate, nothing given": {api.RotateToken.Spec, &warranty.RotateToken{ID: someID}, "POST", "/api/integration-tokens/" + someID.String() + "/rotate", http.Header{}, ""},

@@ -101,7 +101,7 @@ var draft = warranty.CreateWarranty{ProductName: "Kettle", StartDate: warranty.N
 // TestRetriesOfWhatIsSafe lists which requests are retried.
 func TestRetriesOfWhatIsSafe(t *testing.T) {
 	get := func(c *client.Client) error {
-		_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
+		_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 		return err
 	}
 	create := func(c *client.Client) error { _, err := c.CreateWarranty(t.Context(), draft); return err }
@@ -110,11 +110,11 @@ func TestRetriesOfWhatIsSafe(t *testing.T) {
 		return err
 	}
 	update := func(c *client.Client) error {
-		_, err := c.UpdateWarranty(t.Context(), warranty.UpdateWarranty{ID: warranty.ID{1}})
+		_, err := c.UpdateWarranty(t.Context(), warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 		return err
 	}
 	remove := func(c *client.Client) error {
-		return c.DeleteWarranty(t.Context(), warranty.DeleteWarranty{ID: warranty.ID{1}})
+		return c.DeleteWarranty(t.Context(), warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	}
 	html := func(status int) reply { return body(status, "text/html", "<h1>proxy</h1>") }
 	for name, test := range map[string]struct {
@@ -190,7 +190,7 @@ func TestUnsentRequestsAreRepeatedWhateverTheyAre(t *testing.T) {
 	f.Close() // connections are refused
 	attempts := 0
 	c := f.client(t, client.WithAttempts(3), client.WithObserver(func(client.Attempt) { attempts++ }))
-	err := c.DeleteWarranty(t.Context(), warranty.DeleteWarranty{ID: warranty.ID{1}})
+	err := c.DeleteWarranty(t.Context(), warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	var network *client.NetworkError
 	if attempts != 3 || !errors.As(err, &network) {
 		t.Errorf("%d attempts, %v", attempts, err)
@@ -247,7 +247,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 				c := offlineClient(t, 0, []reply{limited, created},
 					client.WithObserver(func(a client.Attempt) { waited += a.Wait }))
 				start := time.Now()
-				if _, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}}); err != nil {
+				if _, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}}); err != nil {
 					t.Fatal(err)
 				}
 				if took := time.Since(start); took != 7*time.Second || waited != took {
@@ -261,14 +261,14 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 func TestLongerRetryAfterThanPatienceEndsTheCall(t *testing.T) {
 	f := serve(t, problem(warranty.RateLimited, "Retry-After", "60"))
 	_, err := f.client(t, client.WithMaxWait(5*time.Second)).GetWarranty(t.Context(),
-		warranty.GetWarranty{ID: warranty.ID{1}})
+		warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.RetryAfter != time.Minute || f.count() != 1 {
 		t.Fatalf("%v after %d requests", err, f.count())
 	}
 	for _, nonsense := range []string{"soon", "-5", "99999999999999999999", "1e3"} {
 		f := serve(t, problem(warranty.RateLimited, "Retry-After", nonsense))
-		_, err := f.client(t, client.WithAttempts(1)).GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
+		_, err := f.client(t, client.WithAttempts(1)).GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 		if !errors.As(err, &refused) || refused.RetryAfter != 0 {
 			t.Errorf("Retry-After %q is read as %v", nonsense, refused.RetryAfter)
 		}
@@ -281,7 +281,7 @@ func TestWaitEndsWithTheContext(t *testing.T) {
 		defer cancel()
 		start := time.Now()
 		c := offlineClient(t, 0, []reply{problem(warranty.RateLimited, "Retry-After", "30")})
-		_, err := c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
+		_, err := c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 		var refused *client.Error
 		if time.Since(start) != 5*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &refused) {
 			t.Errorf("%v: %v", time.Since(start), err)
@@ -301,7 +301,7 @@ func TestSilenceIsANetworkError(t *testing.T) {
 				defer cancel()
 				start := time.Now()
 				_, err := offlineClient(t, limits[0], silence, client.WithAttempts(1)).GetWarranty(ctx,
-					warranty.GetWarranty{ID: warranty.ID{1}})
+					warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 				var network *client.NetworkError
 				if !errors.As(err, &network) || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != 3*time.Second {
 					t.Errorf("after %v: %v", time.Since(start), err)

@@ -79,7 +79,7 @@ func TestNewerServiceIsUnderstood(t *testing.T) {
 	if err != nil || status.Credential != "oauth" || !slices.Contains(status.Scopes, "reports:read") {
 		t.Errorf("status %+v %v", status, err)
 	}
-	_, err = c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.ID{1}})
+	_, err = c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	var refused *client.Error
 	if !errors.As(err, &refused) || refused.Code != "short_and_stout" || refused.Status != 418 ||
 		refused.Errors[0].Code != "clogged" {

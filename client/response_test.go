@@ -33,7 +33,7 @@ func TestGarbageIsNoRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, response).client(t, client.WithAttempts(1))
-			_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
+			_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 			var network *client.NetworkError
 			if !errors.As(err, &network) {
 				t.Errorf("read one: %v", err)
@@ -77,12 +77,12 @@ func TestHeadersOfARecordAreInIt(t *testing.T) {
 func TestAnswerIsGivenAsItCame(t *testing.T) {
 	newer := strings.Replace(record, `"id"`, `"colour":"a field of a newer service","id"`, 1)
 	out, response, err := serve(t, body(200, "application/json", newer)).client(t).Do(t.Context(), api.GetWarranty.Spec,
-		&warranty.GetWarranty{ID: warranty.ID{1}})
+		&warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	if err != nil || string(response.Body) != newer || out.(*warranty.Warranty).ProductName != "Kettle" {
 		t.Errorf("%v %s %+v", err, response.Body, out)
 	}
 	_, response, err = serve(t, problem(warranty.NotFound)).client(t).Do(t.Context(), api.GetWarranty.Spec,
-		&warranty.GetWarranty{ID: warranty.ID{1}})
+		&warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	if err == nil || response.Status != 404 || !strings.Contains(string(response.Body), `"request_id":"r-1"`) {
 		t.Errorf("an error of the service: %v %+v", err, response)
 	}
@@ -102,7 +102,7 @@ func TestKeyStaysWithItsService(t *testing.T) {
 			f := serve(t, redirect)
 			var network *client.NetworkError
 			if _, err := f.client(t, options...).GetWarranty(t.Context(),
-				warranty.GetWarranty{ID: warranty.ID{1}}); !errors.As(err, &network) {
+				warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}}); !errors.As(err, &network) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -128,11 +128,11 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	var seen []string
 	f := serve(t, problem(warranty.Unavailable), problem(warranty.InvalidCredential))
 	c := f.client(t, client.WithObserver(func(a client.Attempt) { seen = append(seen, fmt.Sprintf("%+v", a)) }))
-	_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.ID{1}})
+	_, err := c.GetWarranty(t.Context(), warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	broken := serve(t, created)
 	broken.Close()
 	_, unreachable := broken.client(t, client.WithAttempts(1)).GetWarranty(t.Context(),
-		warranty.GetWarranty{ID: warranty.ID{1}})
+		warranty.GetWarranty{ID: warranty.WarrantyKey{ID: warranty.ID{1}}})
 	seen = append(seen, fmt.Sprint(err), fmt.Sprintf("%+v", unreachable), fmt.Sprintf("%v %+v %#v", c, c, c),
 		fmt.Sprintf("%v", *c))
 	for _, text := range seen {

@@ -44,11 +44,11 @@ func TestClientAgainstTheService(t *testing.T) {
 		t.Errorf("%+v %v", page, err)
 	}
 	void := warranty.Void
-	changed, err := c.UpdateWarranty(ctx, warranty.UpdateWarranty{ID: made.ID, Status: &void, IfMatch: made.ETag()})
+	changed, err := c.UpdateWarranty(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &void, IfMatch: made.ETag()})
 	if err != nil || changed.Status != warranty.Void || changed.Version != 2 {
 		t.Errorf("%+v %v", changed, err)
 	}
-	_, err = c.UpdateWarranty(ctx, warranty.UpdateWarranty{ID: made.ID, Status: &void, IfMatch: made.ETag()})
+	_, err = c.UpdateWarranty(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &void, IfMatch: made.ETag()})
 	wantCode(t, err, warranty.PreconditionFailed)
 
 	verified, err := c.VerifyWarranty(ctx, warranty.VerifyWarranty{Reference: string(first.ReferenceNumber)})
@@ -69,7 +69,7 @@ func TestClientAgainstTheService(t *testing.T) {
 	if claims, err := c.ListClaims(ctx, warranty.ListClaims{}); err != nil || claims.Data == nil || len(claims.Data) != 0 {
 		t.Errorf("%+v %v", claims, err)
 	}
-	_, err = c.GetClaim(ctx, warranty.GetClaim{ID: made.ID})
+	_, err = c.GetClaim(ctx, warranty.GetClaim{ID: warranty.ClaimKey{ID: made.ID}})
 	wantCode(t, err, warranty.NotFound)
 	if documents, err := c.ListDocuments(ctx, warranty.ListDocuments{Q: "invoice"}); err != nil ||
 		len(documents.Data) != 0 {
@@ -77,10 +77,10 @@ func TestClientAgainstTheService(t *testing.T) {
 	}
 	_, err = c.GetDocument(ctx, warranty.GetDocument{ID: made.ID})
 	wantCode(t, err, warranty.NotFound)
-	if err := c.DeleteWarranty(ctx, warranty.DeleteWarranty{ID: made.ID}); err != nil {
+	if err := c.DeleteWarranty(ctx, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil {
 		t.Error(err)
 	}
-	_, err = c.GetWarranty(ctx, warranty.GetWarranty{ID: made.ID})
+	_, err = c.GetWarranty(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}})
 	wantCode(t, err, warranty.NotFound)
 	_, err = c.ListWarranties(ctx, warranty.ListWarranties{Paging: warranty.Paging{Limit: 1000}})
 	wantCode(t, err, warranty.ValidationFailed)

@@ -107,7 +107,7 @@ func (r Resolution) String() string { return string(r) }
 type ListClaims struct {
 	Paging
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
-	WarrantyID ID          `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty."`
+	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number."`
 	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about."`
 	Selection
 }
@@ -122,16 +122,16 @@ func (in *ListClaims) Check() error {
 
 // GetClaim is the input of claims.get.
 type GetClaim struct {
-	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the claim."`
+	ID ClaimKey `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
 	Selection
 }
 
 // FileClaim is the input of claims.file.
 type FileClaim struct {
-	WarrantyID   ID        `json:"warranty_id,omitzero" required:"true" doc:"Identifier of the warranty."`
-	Type         ClaimType `json:"type,omitzero" required:"true" doc:"What the claim asks for." example:"repair"`
-	Description  string    `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum no longer turns."`
-	IncidentDate Date      `json:"incident_date,omitzero" required:"true" doc:"Date on which it happened. Coverage is checked on this date." example:"2026-05-17"`
+	WarrantyID   WarrantyKey `json:"warranty_id,omitzero" required:"true" doc:"ID or reference number of the warranty."`
+	Type         ClaimType   `json:"type,omitzero" required:"true" doc:"What the claim asks for." example:"repair"`
+	Description  string      `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum no longer turns."`
+	IncidentDate Date        `json:"incident_date,omitzero" required:"true" doc:"Date on which it happened. Coverage is checked on this date." example:"2026-05-17"`
 }
 
 // Check validates the input.
@@ -168,7 +168,7 @@ func (in FileClaim) CheckCoverage(w Warranty, today Date) error {
 
 // MoveClaim is the input of claims.move.
 type MoveClaim struct {
-	ID                      ID          `json:"id" in:"path" required:"true" doc:"Identifier of the claim."`
+	ID                      ClaimKey    `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
 	Status                  ClaimStatus `json:"status,omitzero" required:"true" doc:"The new status." example:"under_review"`
 	Reason                  string      `json:"reason,omitzero" max:"2000" doc:"Reason for the change. Required for rejected and info_requested." example:"We will look at it this week."`
 	Resolution              Resolution  `json:"resolution,omitzero" doc:"How the claim was resolved. Required for resolved; not accepted otherwise."`

@@ -150,7 +150,7 @@ func TestMoveClaimCheck(t *testing.T) {
 func TestFileClaimCheck(t *testing.T) {
 	expectFaults(t, (&warranty.FileClaim{}).Check(), "warranty_id required", "type required", "description required",
 		"incident_date required")
-	in := warranty.FileClaim{WarrantyID: must(warranty.ParseID(sampleID)), Type: warranty.Repair,
+	in := warranty.FileClaim{WarrantyID: warranty.WarrantyKey{ID: must(warranty.ParseID(sampleID))}, Type: warranty.Repair,
 		Description: " It\nbroke. ", IncidentDate: 1}
 	expectFaults(t, in.Check())
 	if in.Description != "It\nbroke." {

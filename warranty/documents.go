@@ -50,8 +50,8 @@ func (t DocumentType) String() string { return string(t) }
 // ListDocuments is the input of documents.list.
 type ListDocuments struct {
 	Paging
-	WarrantyID ID     `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty."`
-	Q          string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the file name and type and in the product it belongs to."`
+	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only documents of this warranty. ID or reference number."`
+	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the file name and type and in the product it belongs to."`
 	Selection
 }
 
@@ -83,8 +83,8 @@ const (
 // UploadDocument describes a file to add to a warranty. The content is streamed
 // separately.
 type UploadDocument struct {
-	WarrantyID ID
-	ClaimID    ID // optional; a claim on the same warranty
+	WarrantyID WarrantyKey
+	ClaimID    ClaimKey // optional; a claim on the same warranty
 	Type       DocumentType
 	FileName   string
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func upload(name string) warranty.UploadDocument {
-	return warranty.UploadDocument{WarrantyID: must(warranty.ParseID(sampleID)), Type: warranty.Receipt, FileName: name}
+	return warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: must(warranty.ParseID(sampleID))}, Type: warranty.Receipt, FileName: name}
 }
 
 func TestUploadCheck(t *testing.T) {

@@ -67,7 +67,7 @@ func (a Action) String() string { return string(a) }
 // ListHistory is the input of warranties.history.
 type ListHistory struct {
 	Paging
-	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
+	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 }
 
 // Check validates the input.

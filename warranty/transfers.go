@@ -7,8 +7,8 @@ const TransferLifetime = 7 * 24 * time.Hour
 
 // OfferTransfer is the input of transfers.offer. A new offer replaces an earlier one.
 type OfferTransfer struct {
-	ID    ID     `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
-	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the new owner. We send the code to it." example:"kim@people.example"`
+	ID    WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	Email string      `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the new owner. We send the code to it." example:"kim@people.example"`
 }
 
 // Check validates the input.
@@ -29,7 +29,7 @@ type TransferOffer struct {
 
 // CancelTransfer is the input of transfers.cancel.
 type CancelTransfer struct {
-	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
+	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 }
 
 // AcceptTransfer is the input of transfers.accept.

@@ -305,7 +305,7 @@ type OtherGroups struct {
 
 // GetWarranty is the input of warranties.get.
 type GetWarranty struct {
-	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
+	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	Selection
 }
 
@@ -367,15 +367,15 @@ func checkDates(c *Checks, start, end Date) {
 // UpdateWarranty is the input of warranties.update. Fields that are nil stay as they
 // are.
 type UpdateWarranty struct {
-	ID          ID      `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
-	ProductName *string `json:"product_name,omitempty" max:"200" doc:"What is covered."`
-	StartDate   *Date   `json:"start_date,omitempty" doc:"First day of coverage."`
-	EndDate     *Date   `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
-	Status      *Status `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
-	Category    *string `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
-	Supplier    *string `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
-	ExternalID  *string `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
-	IfMatch     string  `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
+	ID          WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	ProductName *string     `json:"product_name,omitempty" max:"200" doc:"What is covered."`
+	StartDate   *Date       `json:"start_date,omitempty" doc:"First day of coverage."`
+	EndDate     *Date       `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	Status      *Status     `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
+	Category    *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
+	Supplier    *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
+	ExternalID  *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
+	IfMatch     string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
 }
 
 // Check trims and validates the input.
@@ -502,8 +502,8 @@ func Optional(s string) *string {
 
 // DeleteWarranty is the input of warranties.delete.
 type DeleteWarranty struct {
-	ID      ID     `json:"id" in:"path" required:"true" doc:"Identifier of the warranty."`
-	IfMatch string `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only if its ETag matches."`
+	ID      WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	IfMatch string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only if its ETag matches."`
 }
 
 // Check validates the input.

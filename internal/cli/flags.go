@@ -60,11 +60,13 @@ func placeholder(p api.Param) string {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	switch {
-	case t == reflect.TypeFor[warranty.Date]():
+	switch t {
+	case reflect.TypeFor[warranty.Date]():
 		return "YYYY-MM-DD"
-	case t == reflect.TypeFor[warranty.ID]():
+	case reflect.TypeFor[warranty.ID](), reflect.TypeFor[warranty.WarrantyKey](), reflect.TypeFor[warranty.ClaimKey]():
 		return "id"
+	}
+	switch {
 	case t.Kind() == reflect.Int:
 		return "number"
 	case p.Format == "email":

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -41,9 +42,16 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 	}
 	var names []string
 	for _, p := range op.Params {
-		if p.In == api.Path {
-			names = append(names, p.Name)
-			cmd.Use += " <" + p.Name + ">"
+		if p.In != api.Path {
+			continue
+		}
+		names = append(names, p.Name)
+		cmd.Use += " <" + p.Name + ">"
+		switch p.Type {
+		case reflect.TypeFor[warranty.WarrantyKey]():
+			cmd.Long += "\nYou can use the reference number instead of the id."
+		case reflect.TypeFor[warranty.ClaimKey]():
+			cmd.Long += "\nYou can use the claim number instead of the id."
 		}
 	}
 	cmd.Args, cmd.ValidArgsFunction = arguments(names...), cobra.NoFileCompletions
@@ -58,9 +66,6 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		r.makeDelete(cmd, op)
 	default:
 		cmd.RunE = func(cmd *cobra.Command, args []string) error { return r.operate(cmd, op, args) }
-	}
-	if strings.HasPrefix(op.Path, "/warranties/{id}") {
-		cmd.Long += "\nYou can use the reference number instead of the id."
 	}
 	return cmd
 }
@@ -94,7 +99,7 @@ var examples = map[string]string{
 	"warranties.delete":  "  svc warranties delete 01935b2e-7c4a-7def-8123-456789abcdef --yes",
 	"warranties.verify":  "  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force",
 	"claims.list":        "  svc claims list --status submitted",
-	"claims.get":         "  svc claims get 01935b2e-7c4a-7def-8123-456789abcdef",
+	"claims.get":         "  svc claims get CL-3F9B-T6WZ-0QKN-58R5",
 	"documents.list":     "  svc documents list --query invoice",
 	"documents.get":      "  svc documents get 01935b2e-7c4a-7def-8123-456789abcdef",
 	"auth.status":        "  svc auth status",
@@ -105,18 +110,13 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	if err := r.ensureKey(cmd, op); err != nil {
 		return err
 	}
-	remote, args, err := r.resolve(cmd, op, args)
-	if err != nil {
-		return err
-	}
 	in, err := input(cmd, op, args)
 	if err != nil {
 		return err
 	}
-	if remote == nil {
-		if remote, err = r.connect(false); err != nil {
-			return err
-		}
+	remote, err := r.connect(false)
+	if err != nil {
+		return err
 	}
 	out, response, err := remote.Do(cmd.Context(), op, in)
 	if err != nil {
@@ -138,49 +138,6 @@ func (r *run) ensureKey(cmd *cobra.Command, op *api.Spec) error {
 	key := client.NewKey()
 	r.debugf("idempotency key %s", key)
 	return cmd.Flags().Set("idempotency-key", key)
-}
-
-// resolve replaces a reference number in args with the id of the warranty. The client
-// is nil if no request was needed.
-func (r *run) resolve(cmd *cobra.Command, op *api.Spec, args []string) (*client.Client, []string, error) {
-	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
-		return nil, args, nil
-	}
-	if _, err := warranty.ParseID(args[0]); err == nil {
-		return nil, args, nil
-	}
-	reference, err := warranty.ParseReference(args[0])
-	if err != nil {
-		return nil, args, nil //nolint:nilerr // the decoder reports the error
-	}
-	// Validate the flags before sending anything.
-	if _, err := input(cmd, op, append([]string{warranty.ID{1}.String()}, args[1:]...)); err != nil {
-		return nil, nil, err
-	}
-	remote, err := r.connect(false)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := findByReference(cmd.Context(), remote, reference)
-	if err != nil {
-		return nil, nil, err
-	}
-	return remote, append([]string{w.ID.String()}, args[1:]...), nil
-}
-
-// findByReference finds a warranty by its reference number.
-func findByReference(ctx context.Context, remote *client.Client, ref warranty.Reference) (warranty.Warranty, error) {
-	in := warranty.ListWarranties{Paging: warranty.Paging{Limit: 2}, WarrantyFilter: warranty.WarrantyFilter{Q: string(ref)}}
-	page, _, err := call(ctx, remote, api.ListWarranties, in)
-	if err != nil {
-		return warranty.Warranty{}, err
-	}
-	for _, w := range page.Data {
-		if w.ReferenceNumber == ref {
-			return w, nil
-		}
-	}
-	return warranty.Warranty{}, api.GetWarranty.NotFound()
 }
 
 // call performs an operation. Errors are of type *remoteError.
@@ -277,18 +234,15 @@ func (r *run) displayName(ctx context.Context, op *api.Spec, typed string) (stri
 	if !strings.HasPrefix(op.Path, "/warranties/{id}") {
 		return safeLine(typed), nil
 	}
+	key, err := warranty.ParseWarrantyKey(typed)
+	if err != nil {
+		return "", api.GetWarranty.NotFound()
+	}
 	remote, err := r.connect(false)
 	if err != nil {
 		return "", err
 	}
-	var w warranty.Warranty
-	if reference, invalid := warranty.ParseReference(typed); invalid == nil {
-		w, err = findByReference(ctx, remote, reference)
-	} else if id, invalid := warranty.ParseID(typed); invalid == nil {
-		w, _, err = call(ctx, remote, api.GetWarranty, warranty.GetWarranty{ID: id})
-	} else {
-		return "", api.GetWarranty.NotFound()
-	}
+	w, _, err := call(ctx, remote, api.GetWarranty, warranty.GetWarranty{ID: key})
 	if p, ok := problemIn(err); ok && p.Code == warranty.InsufficientScope {
 		return safeLine(typed), nil
 	}

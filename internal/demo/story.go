@@ -64,7 +64,7 @@ func (t *story) records(ctx context.Context) error {
 		if r.standing == warranty.Active {
 			continue
 		}
-		change := warranty.UpdateWarranty{ID: w.ID, Status: &r.standing}
+		change := warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: w.ID}, Status: &r.standing}
 		if _, err := at(t.s, when.Add(36*time.Hour)).UpdateWarranty(ctx, t.who[r.by], change); err != nil {
 			return fmt.Errorf("%s: %w", r.product, err)
 		}
@@ -84,7 +84,7 @@ func (t *story) transfers(ctx context.Context) error {
 		{"Brandt built-in oven BOP7537LX", 1085},
 		{"Brandt wine cooler WB1V45", 55},
 	} {
-		in := warranty.OfferTransfer{ID: t.made[give.product].ID, Email: t.who[owner].User.Email}
+		in := warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: t.made[give.product].ID}, Email: t.who[owner].User.Email}
 		offer, err := t.daysAgo(give.ago).OfferTransfer(ctx, t.who[issuer], in)
 		if err != nil {
 			return fmt.Errorf("%s: %w", give.product, err)
@@ -115,7 +115,7 @@ func (t *story) documents(ctx context.Context) error {
 		{owner, "Brandt refrigerator BFC8610NX", warranty.Photo, "serial-plate.png", 120},
 	} {
 		w := t.made[d.product]
-		in := warranty.UploadDocument{WarrantyID: w.ID, Type: d.kind, FileName: d.name}
+		in := warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: w.ID}, Type: d.kind, FileName: d.name}
 		if err := t.upload(ctx, t.daysAgo(d.ago), d.by, in, i, w); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
@@ -262,7 +262,7 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 	w := t.made[c.product]
 	then := t.daysAgo(c.ago)
 	filed, err := then.FileClaim(ctx, t.who[owner], warranty.FileClaim{
-		WarrantyID:   w.ID,
+		WarrantyID:   warranty.WarrantyKey{ID: w.ID},
 		Type:         c.kind,
 		Description:  c.description,
 		IncidentDate: min(warranty.DateOf(then.Now())-3, w.EndDate), // covered, and before the claim
@@ -272,8 +272,8 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 	}
 	if c.photo != "" {
 		in := warranty.UploadDocument{
-			WarrantyID: w.ID,
-			ClaimID:    filed.ID,
+			WarrantyID: warranty.WarrantyKey{ID: w.ID},
+			ClaimID:    warranty.ClaimKey{ID: filed.ID},
 			Type:       warranty.ClaimEvidence,
 			FileName:   c.photo,
 		}
@@ -282,7 +282,7 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 		}
 	}
 	for i, move := range c.moves {
-		move.ID = filed.ID
+		move.ID = warranty.ClaimKey{ID: filed.ID}
 		by := seller
 		if move.Status == warranty.Withdrawn || move.Status == warranty.UnderReview && i > 0 {
 			by = owner // withdraws, answers or appeals

@@ -251,13 +251,13 @@ func sampleInputs() map[reflect.Type]any {
 		}},
 		&warranty.UpdateWarranty{Category: w.Category, Supplier: &supplier},
 		&warranty.FileClaim{
-			WarrantyID:   w.ID,
+			WarrantyID:   warranty.WarrantyKey{ID: w.ID},
 			Type:         claim.Type,
 			Description:  claim.Description,
 			IncidentDate: claim.IncidentDate,
 		},
-		&warranty.MoveClaim{ID: claim.ID, Status: claim.Status, Reason: *claim.StatusReason},
-		&warranty.OfferTransfer{ID: w.ID, Email: sampleNewOwner},
+		&warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: claim.Status, Reason: *claim.StatusReason},
+		&warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: w.ID}, Email: sampleNewOwner},
 		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{

@@ -56,11 +56,11 @@ func (b *builder) upload() {
 // uploadForm adds the form fields of an upload as a component.
 func (b *builder) uploadForm(name string) *schema {
 	closed := false
-	kind, id := b.schemaOf(reflect.TypeFor[warranty.DocumentType]()), reflect.TypeFor[warranty.ID]()
+	kind := b.schemaOf(reflect.TypeFor[warranty.DocumentType]())
 	kind.Description, kind.Examples = "Kind of document.", []any{warranty.ClaimEvidence}
-	of, claim := b.schemaOf(id), b.schemaOf(id)
-	of.Description, of.Examples = "Identifier of the warranty.", []any{sampleID(1)}
-	claim.Description = "Identifier of a claim on the same warranty, if the document belongs to one."
+	of, claim := b.schemaOf(reflect.TypeFor[warranty.WarrantyKey]()), b.schemaOf(reflect.TypeFor[warranty.ClaimKey]())
+	of.Description, of.Examples = "ID or reference number of the warranty.", []any{sampleID(1)}
+	claim.Description = "ID or number of a claim on the same warranty, if the document belongs to one."
 	claim.Examples = []any{sampleID(2)}
 	file := fileSchema()
 	file.MaxLength = number(warranty.MaxFileSize)

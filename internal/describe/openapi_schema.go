@@ -22,6 +22,9 @@ var plain = map[reflect.Type]schema{
 	reflect.TypeFor[warranty.Roles]():        listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
 	reflect.TypeFor[warranty.FeedPosition](): {Type: "string"},
 	reflect.TypeFor[int64]():                 {Type: "integer", Format: "int64"},
+	// References are accepted as people type them, so keys have no pattern.
+	reflect.TypeFor[warranty.WarrantyKey](): {Type: "string"},
+	reflect.TypeFor[warranty.ClaimKey]():    {Type: "string"},
 }
 
 // kinds holds the schemas of basic types.

@@ -148,10 +148,13 @@ func exampleInput(op *api.Spec) (any, error) {
 	for _, p := range op.Params {
 		field := in.Elem().FieldByName(goName(op.In, p.Name))
 		switch {
-		case p.In == api.Path && p.Type == reflect.TypeFor[warranty.ID]():
-			field.Set(reflect.ValueOf(sampleIDOf(op)))
-		case p.In == api.Path:
+		case p.In == api.Path && p.Type.Kind() == reflect.String:
 			field.SetString(string(sampleReference))
+		case p.In == api.Path:
+			id := field.Addr().Interface().(interface{ UnmarshalText([]byte) error })
+			if err := id.UnmarshalText([]byte(sampleIDOf(op).String())); err != nil {
+				return nil, err
+			}
 		case p.Name == "limit":
 			field.SetInt(1)
 		}

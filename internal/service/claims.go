@@ -47,7 +47,6 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	c := warranty.Claim{
 		ID:           s.NewID(),
 		ClaimNumber:  number,
-		WarrantyID:   in.WarrantyID,
 		Type:         in.Type,
 		Description:  in.Description,
 		IncidentDate: in.IncidentDate,
@@ -67,6 +66,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := in.CheckCoverage(w, warranty.DateOf(now)); err != nil {
 			return err
 		}
+		c.WarrantyID = w.ID
 		c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
 		if err := tx.InsertClaim(c); err != nil {
 			return err
@@ -87,7 +87,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		return warranty.Claim{}, err
 	}
 	now := s.now()
-	moved := s.event(p, warranty.ClaimMoved, in.ID, now)
+	moved := s.event(p, warranty.ClaimMoved, unknownYet, now)
 	var after warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		c, roles, sellerLinked, err := tx.LockClaim(p.User.ID, in.ID)
@@ -100,6 +100,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := tx.UpdateClaim(after, c.Status); err != nil {
 			return err
 		}
+		moved.SubjectID = c.ID
 		moved.Changes = []warranty.Change{{
 			Field: "status",
 			From:  warranty.Optional(c.Status.String()),
@@ -119,9 +120,9 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 
 // ClaimMoves returns a claim and the statuses that the principal can change it to.
 func (s *Service) ClaimMoves(
-	ctx context.Context, p warranty.Principal, id warranty.ID,
+	ctx context.Context, p warranty.Principal, key warranty.ClaimKey,
 ) (warranty.Claim, []warranty.ClaimStatus, error) {
-	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, id)
+	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, key)
 	return c, c.Moves(roles, sellerLinked), err
 }
 

@@ -70,7 +70,7 @@ func BenchmarkWrite(b *testing.B) {
 					r, err := s.CreateWarranty(ctx, p, pan)
 					for n := 0; err == nil && pb.Next(); n++ {
 						if text := fmt.Sprint(n); update {
-							_, err = s.UpdateWarranty(ctx, p, warranty.UpdateWarranty{ID: r.ID, Supplier: &text})
+							_, err = s.UpdateWarranty(ctx, p, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}, Supplier: &text})
 						} else {
 							_, err = s.CreateWarranty(ctx, p, pan)
 						}

@@ -66,16 +66,12 @@ func (s *Service) UploadDocument(
 	now := s.now()
 	d = warranty.Document{
 		ID:          s.NewID(),
-		WarrantyID:  in.WarrantyID,
 		FileName:    in.FileName,
 		Type:        in.Type,
 		ContentType: stored.ContentType,
 		SizeBytes:   stored.Size,
 		SHA256:      stored.SHA256,
 		CreatedAt:   now,
-	}
-	if !in.ClaimID.IsZero() {
-		d.ClaimID = &in.ClaimID
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
@@ -86,10 +82,13 @@ func (s *Service) UploadDocument(
 		if err := w.Roles.May(warranty.Upload); err != nil {
 			return err
 		}
-		if d.ClaimID != nil {
-			if err := tx.RequireClaim(*d.ClaimID, w.ID); err != nil {
+		d.WarrantyID = w.ID
+		if !in.ClaimID.IsZero() {
+			claim, err := tx.ClaimOn(w.ID, in.ClaimID)
+			if err != nil {
 				return err
 			}
+			d.ClaimID = &claim
 		}
 		if err := s.checkStorage(tx, p, stored.Size); err != nil {
 			return err

@@ -323,7 +323,7 @@ func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 func (w *world) transfer(id warranty.ID, from, to person) {
 	w.T.Helper()
 	offer, err := w.Service.OfferTransfer(context.Background(), from.Principal,
-		warranty.OfferTransfer{ID: id, Email: to.User.Email})
+		warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: id}, Email: to.User.Email})
 	if err == nil {
 		_, err = w.Service.AcceptTransfer(context.Background(), to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	}
@@ -336,7 +336,7 @@ func (w *world) transfer(id warranty.ID, from, to person) {
 func (w *world) claim(p person, id warranty.ID) warranty.Claim {
 	w.T.Helper()
 	c, err := w.Service.FileClaim(context.Background(), p.Principal, warranty.FileClaim{
-		WarrantyID:   id,
+		WarrantyID:   warranty.WarrantyKey{ID: id},
 		Type:         warranty.Repair,
 		Description:  "It broke.",
 		IncidentDate: date("2024-05-17"),
@@ -354,7 +354,7 @@ func (w *world) upload(p person, id warranty.ID, name string) (warranty.Document
 		return warranty.Document{}, err
 	}
 	return w.Service.UploadDocument(context.Background(), p.Principal, stored,
-		warranty.UploadDocument{WarrantyID: id, Type: warranty.Receipt, FileName: name})
+		warranty.UploadDocument{WarrantyID: warranty.WarrantyKey{ID: id}, Type: warranty.Receipt, FileName: name})
 }
 
 func (w *world) document(p person, id warranty.ID) warranty.Document {

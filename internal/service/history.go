@@ -7,6 +7,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// unknownYet is the subject of an event until the record is found by its key.
+var unknownYet warranty.ID
+
 // event returns a history event for an action of the principal.
 func (s *Service) event(
 	p warranty.Principal, action warranty.Action, subject warranty.ID, now time.Time, changes ...warranty.Change,

@@ -143,7 +143,7 @@ func (w *world) fillRandomly(p person, n int, seed uint64) {
 		}
 		for _, status := range [][]warranty.Status{nil, nil, {warranty.Void}, {warranty.Cancelled}, {warranty.Void, warranty.Active}}[random.IntN(5)] {
 			if _, err := w.Service.UpdateWarranty(w.T.Context(), p.Principal,
-				warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
+				warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &status}); err != nil {
 				w.T.Fatal(err)
 			}
 		}
@@ -248,7 +248,7 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 		made := w.record(from, "")
 		void, active := warranty.Void, warranty.Active
 		if _, err := w.Service.UpdateWarranty(ctx, from.Principal,
-			warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil {
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &void}); err != nil {
 			t.Fatal(err)
 		}
 		text := w.exported(from)
@@ -257,13 +257,13 @@ func TestImportLeavesLaterChangesAlone(t *testing.T) {
 		}
 		copied := w.all(to)[0]
 		history, err := w.Service.ListHistory(ctx, to.Principal,
-			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: copied.ID})
+			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: warranty.WarrantyKey{ID: copied.ID}})
 		if err != nil || len(history.Data) != 2 || history.Data[0].Changes[0].Field != "status" ||
 			copied.ReferenceNumber == made.ReferenceNumber {
 			t.Fatalf("%+v %v", history.Data, err)
 		}
 		if _, err := w.Service.UpdateWarranty(ctx, to.Principal,
-			warranty.UpdateWarranty{ID: copied.ID, Status: &active}); err != nil {
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: copied.ID}, Status: &active}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := imported(t, text, sheet.Import{Service: w.importing(to)}); err != nil {
@@ -302,14 +302,14 @@ func TestReimports(t *testing.T) {
 		for _, r := range w.all(olga) {
 			if r.ProductName == "Pot" || r.SerialNumber != nil {
 				if _, err := w.Service.DeleteWarranty(ctx, olga.Principal,
-					warranty.DeleteWarranty{ID: r.ID}); err != nil {
+					warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: r.ID}}); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
 		expect("after some were deleted", text, sheet.Import{}, 3, 0, 2, 8)
 		for _, r := range w.all(olga) {
-			if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: r.ID}); err != nil {
+			if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: r.ID}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -81,6 +81,7 @@ type modelRecord struct {
 
 type modelClaim struct {
 	id     warranty.ID
+	number warranty.Reference
 	on     *modelRecord
 	status warranty.ClaimStatus
 }
@@ -130,6 +131,22 @@ func (s *story) someRecord() *modelRecord {
 		s.create()
 	}
 	return rapid.SampledFrom(s.records).Draw(s.T, "record")
+}
+
+// key returns the key of a record, by id or by reference number.
+func (s *story) key(r *modelRecord) warranty.WarrantyKey {
+	if rapid.Bool().Draw(s.T, "by reference") {
+		return warranty.WarrantyKey{Reference: r.ReferenceNumber}
+	}
+	return warranty.WarrantyKey{ID: r.ID}
+}
+
+// claimKey returns the key of a claim, by id or by claim number.
+func (s *story) claimKey(c *modelClaim) warranty.ClaimKey {
+	if rapid.Bool().Draw(s.T, "by number") {
+		return warranty.ClaimKey{Reference: c.number}
+	}
+	return warranty.ClaimKey{ID: c.id}
 }
 
 // day returns a day around today, where statuses change, or the end of time.
@@ -187,7 +204,7 @@ func (s *story) must(err error) {
 
 func (s *story) update() {
 	a, r := s.anActor(), s.someRecord()
-	in := warranty.UpdateWarranty{ID: r.ID}
+	in := warranty.UpdateWarranty{ID: s.key(r)}
 	switch rapid.IntRange(0, 3).Draw(s.T, "what") {
 	case 0:
 		name, category := s.text("product"), ""
@@ -220,7 +237,7 @@ func (s *story) update() {
 
 func (s *story) delete() {
 	a, r := s.anActor(), s.someRecord()
-	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: r.ID})
+	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: s.key(r)})
 	switch roles := r.roles(a); {
 	case roles == (warranty.Roles{}):
 		if codeOf(err) != warranty.NotFound {
@@ -247,7 +264,7 @@ func (s *story) verify() {
 func (s *story) transfer() {
 	r, to := s.someRecord(), s.anActor()
 	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal,
-		warranty.OfferTransfer{ID: r.ID, Email: to.User.Email})
+		warranty.OfferTransfer{ID: s.key(r), Email: to.User.Email})
 	if r.deleted {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("offered after it was deleted: %v", err)
@@ -269,13 +286,13 @@ func (s *story) file() {
 		return
 	}
 	c, err := s.world.Service.FileClaim(ctx, r.owner.Principal, warranty.FileClaim{
-		WarrantyID:   r.ID,
+		WarrantyID:   s.key(r),
 		Type:         warranty.Repair,
 		Description:  "It broke.",
 		IncidentDate: r.StartDate,
 	})
 	s.must(err)
-	s.claims = append(s.claims, &modelClaim{id: c.ID, on: r, status: c.Status})
+	s.claims = append(s.claims, &modelClaim{id: c.ID, number: c.ClaimNumber, on: r, status: c.Status})
 }
 
 func (s *story) move() {
@@ -285,7 +302,7 @@ func (s *story) move() {
 	c, a := rapid.SampledFrom(s.claims).Draw(s.T, "claim"), s.anActor()
 	statuses := []warranty.ClaimStatus{warranty.UnderReview, warranty.Approved, warranty.InProgress, warranty.Withdrawn}
 	to := rapid.SampledFrom(statuses).Draw(s.T, "to")
-	moved, err := s.world.Service.MoveClaim(ctx, a.Principal, warranty.MoveClaim{ID: c.id, Status: to})
+	moved, err := s.world.Service.MoveClaim(ctx, a.Principal, warranty.MoveClaim{ID: s.claimKey(c), Status: to})
 	if c.on.roles(a) == (warranty.Roles{}) {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("a claim moved by a stranger: %v", err)
@@ -519,7 +536,7 @@ func (s *story) checkWarranties(a *actor) {
 			listed[w.ID] = w
 		}
 		for _, r := range s.records {
-			got, err := s.world.Service.GetWarranty(ctx, a.Principal, warranty.GetWarranty{ID: r.ID})
+			got, err := s.world.Service.GetWarranty(ctx, a.Principal, warranty.GetWarranty{ID: s.key(r)})
 			roles := r.roles(a)
 			if seen := err == nil; seen != (roles != (warranty.Roles{})) ||
 				err != nil && codeOf(err) != warranty.NotFound {
@@ -559,15 +576,20 @@ func flat(w warranty.Warranty) any {
 	return []any{w, texts, days}
 }
 
-// someWarranty returns an id to filter by: none, one of the story, or an unknown one.
-func (s *story) someWarranty() (id warranty.ID) {
+// someWarranty returns a key to filter by: none, one of the story, or an unknown one.
+func (s *story) someWarranty() (key warranty.WarrantyKey) {
 	switch rapid.IntRange(0, 4).Draw(s.T, "by warranty") {
 	case 0:
-		id = s.world.Service.NewID()
+		key.ID = s.world.Service.NewID()
 	case 1, 2:
-		id = s.someRecord().ID
+		key = s.key(s.someRecord())
 	}
-	return id
+	return key
+}
+
+// names reports whether a key to filter by is not set or that of the record.
+func names(key warranty.WarrantyKey, r *modelRecord) bool {
+	return key.IsZero() || key.ID == r.ID || key.Reference == r.ReferenceNumber
 }
 
 func (s *story) checkClaims(a *actor) {
@@ -586,14 +608,14 @@ func (s *story) checkClaims(a *actor) {
 			listed[c.ID] = true
 		}
 		for _, c := range s.claims {
-			got, err := s.world.Service.GetClaim(ctx, a.Principal, warranty.GetClaim{ID: c.id})
+			got, err := s.world.Service.GetClaim(ctx, a.Principal, warranty.GetClaim{ID: s.claimKey(c)})
 			sees := c.on.roles(a) != (warranty.Roles{})
 			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound ||
 				sees && got.Status != c.status {
 				s.Fatalf("claim %s is read as %v, %v; should be: %v, %v", c.id, got.Status, err, sees, c.status)
 			}
 			want := sees && (in.Status == "" || in.Status == c.status) &&
-				(in.WarrantyID.IsZero() || in.WarrantyID == c.on.ID)
+				names(in.WarrantyID, c.on)
 			if listed[c.id] != want {
 				s.Fatalf("claim %s is listed: %v, want %v, with %+v", c.id, listed[c.id], want, in)
 			}
@@ -628,7 +650,7 @@ func (s *story) checkDocuments(a *actor) {
 				s.Fatalf("document %s is read: %v; should be: %v", p.id, err, sees)
 			}
 			want := sees && (in.Q == "" || p.on.finds(in.Q, p.on.roles(a), p.name, "receipt")) &&
-				(in.WarrantyID.IsZero() || in.WarrantyID == p.on.ID)
+				names(in.WarrantyID, p.on)
 			if listed[p.id] != want {
 				s.Fatalf("document %s (%s) is listed: %v, want %v, with %+v", p.id, p.name, listed[p.id], want, in)
 			}

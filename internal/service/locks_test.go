@@ -98,11 +98,11 @@ func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 				w.transfer(made.ID, owner, other)
 			case 2:
 				if _, err := w.Service.UpdateWarranty(ctx, owner.Principal,
-					warranty.UpdateWarranty{ID: made.ID, Status: new(warranty.Void)}); err != nil {
+					warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: new(warranty.Void)}); err != nil {
 					t.Error(err)
 				}
 				if _, err := w.Service.DeleteWarranty(ctx, owner.Principal,
-					warranty.DeleteWarranty{ID: made.ID}); err != nil {
+					warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"mime/multipart"
 	"net/http"
 	"regexp"
@@ -97,7 +98,7 @@ func send(method, path string, body fields) func(*stage) request {
 func uploadRequest(s *stage) request {
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
-	_ = form.WriteField("warranty_id", s.record.ID.String()) // writing to memory cannot fail
+	_ = form.WriteField("warranty_id", s.fill("{id}")) // writing to memory cannot fail
 	_ = form.WriteField("type", "receipt")
 	part, _ := form.CreateFormFile("file", "receipt.txt")
 	_, _ = part.Write([]byte("A receipt, in plain text."))
@@ -437,7 +438,7 @@ func newStage(w *world, unverified bool) *stage {
 	s.paper = w.document(uploader, made.ID)
 	s.storageKey = w.strings(`SELECT storage_key FROM documents ORDER BY created_at DESC`)[0]
 	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal,
-		warranty.OfferTransfer{ID: made.ID, Email: "someone@people.example"})
+		warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: made.ID}, Email: "someone@people.example"})
 	if err != nil {
 		w.T.Fatal(err)
 	}
@@ -456,6 +457,18 @@ func newStage(w *world, unverified bool) *stage {
 		"reset code":        w.code(s.bystander.User, store.ForReset),
 	}
 	return s
+}
+
+// byNumber returns the stage with the record's reference and the claim's number, sloppily
+// typed, in place of their ids.
+func (s *stage) byNumber() *stage {
+	other := *s
+	other.names = maps.Clone(s.names)
+	typed := func(number warranty.Reference) string {
+		return strings.ToLower(strings.ReplaceAll(string(number), "-", ""))
+	}
+	other.names["id"], other.names["claim"] = typed(s.record.ReferenceNumber), typed(s.claimed.ClaimNumber)
+	return &other
 }
 
 var braces = regexp.MustCompile(`\{[^}]+\}`)

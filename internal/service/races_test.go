@@ -26,7 +26,10 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		session := w.session(owner.User, time.Hour)
 		kept := store.SavedResponse{User: owner.User.ID, Operation: "x", Key: "k", At: now}
 		lockWarranty := func(p person) func(*store.Tx) error {
-			return func(tx *store.Tx) error { _, err := tx.LockWarranty(p.User.ID, s.record.ID); return err }
+			return func(tx *store.Tx) error {
+				_, err := tx.LockWarranty(p.User.ID, warranty.WarrantyKey{ID: s.record.ID})
+				return err
+			}
 		}
 		lockUser := func(tx *store.Tx) error { _, err := tx.LockUser(owner.User.ID); return err }
 		lockToken := func(tx *store.Tx) error { _, err := tx.LockToken(owner.User.ID, token); return err }
@@ -46,7 +49,10 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			}},
 			{"an account that is added, a change", (*store.Tx).HoldWarranties, lockWarranty(owner)},
 			{"a change by the owner, one by the issuer", lockWarranty(owner), lockWarranty(issuer)},
-			{"a change by the owner, a decision on a claim", lockWarranty(owner), func(tx *store.Tx) error { _, _, _, err := tx.LockClaim(seller.User.ID, s.claimed.ID); return err }},
+			{"a change by the owner, a decision on a claim", lockWarranty(owner), func(tx *store.Tx) error {
+				_, _, _, err := tx.LockClaim(seller.User.ID, warranty.ClaimKey{ID: s.claimed.ID})
+				return err
+			}},
 			{"a change by the owner, the removal of a document", lockWarranty(owner), func(tx *store.Tx) error { _, err := tx.LockFile(seller.User.ID, s.paper.ID); return err }},
 			{"a change by the owner, a seller who is linked", lockWarranty(owner), linkSeller},
 			{"a seller who is linked, a change by the owner", linkSeller, lockWarranty(owner)},
@@ -101,7 +107,7 @@ func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 		for range 5 {
 			r := w.record(owner, "")
 			together(writers, func(i int) {
-				in := warranty.UpdateWarranty{ID: r.ID}
+				in := warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}}
 				text := fmt.Sprintf("by %d", i)
 				if i%2 == 0 {
 					in.Supplier = &text
@@ -112,7 +118,7 @@ func TestUpdatesAtOnceAreAllKept(t *testing.T) {
 					t.Errorf("update %d: %v", i, err)
 				}
 			})
-			after, err := w.Service.GetWarranty(ctx, owner.Principal, warranty.GetWarranty{ID: r.ID})
+			after, err := w.Service.GetWarranty(ctx, owner.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: r.ID}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,16 +143,16 @@ func TestAVoidedRecordStaysVoid(t *testing.T) {
 			r := w.record(owner, "")
 			void := warranty.Void
 			together(8, func(i int) {
-				in := warranty.UpdateWarranty{ID: r.ID, Status: &void}
+				in := warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}, Status: &void}
 				if i > 0 {
 					text := fmt.Sprint(i)
-					in = warranty.UpdateWarranty{ID: r.ID, Supplier: &text}
+					in = warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}, Supplier: &text}
 				}
 				if _, err := w.Service.UpdateWarranty(ctx, owner.Principal, in); err != nil {
 					t.Error(err)
 				}
 			})
-			after, err := w.Service.GetWarranty(ctx, owner.Principal, warranty.GetWarranty{ID: r.ID})
+			after, err := w.Service.GetWarranty(ctx, owner.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: r.ID}})
 			if err != nil || after.Status != warranty.Void {
 				t.Errorf("it is %v, %v", after.Status, err)
 			}
@@ -228,7 +234,7 @@ func TestACodeIsUsedOnce(t *testing.T) {
 			seller, r := w.person("Sami", false), w.record(owner, "")
 			verification := w.code(seller.User, store.ForVerification)
 			offer, err := w.Service.OfferTransfer(ctx, owner.Principal,
-				warranty.OfferTransfer{ID: r.ID, Email: others[0].User.Email})
+				warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: r.ID}, Email: others[0].User.Email})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -289,15 +295,15 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					case 0, 1:
 						text := fmt.Sprint(rand.IntN(5))
 						_, err = w.Service.UpdateWarranty(ctx, p.Principal,
-							warranty.UpdateWarranty{ID: r.ID, Category: &text})
+							warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}, Category: &text})
 					case 2:
 						status := warranty.EnumOf[warranty.Status](1 + rand.Int64N(2))
 						_, err = w.Service.UpdateWarranty(ctx, p.Principal,
-							warranty.UpdateWarranty{ID: r.ID, Status: &status})
+							warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: r.ID}, Status: &status})
 					case 3:
 						var c warranty.Claim
 						c, err = w.Service.FileClaim(ctx, p.Principal, warranty.FileClaim{
-							WarrantyID:   r.ID,
+							WarrantyID:   warranty.WarrantyKey{ID: r.ID},
 							Type:         warranty.Repair,
 							Description:  "It broke.",
 							IncidentDate: date("2024-05-17"),
@@ -308,7 +314,7 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					case 4:
 						claims.Range(func(id, _ any) bool {
 							_, err = w.Service.MoveClaim(ctx, p.Principal,
-								warranty.MoveClaim{ID: id.(warranty.ID), Status: warranty.UnderReview})
+								warranty.MoveClaim{ID: warranty.ClaimKey{ID: id.(warranty.ID)}, Status: warranty.UnderReview})
 							return rand.IntN(2) == 0
 						})
 					case 5:
@@ -316,7 +322,7 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 					case 6:
 						var offer warranty.TransferOffer
 						if offer, err = w.Service.OfferTransfer(ctx, p.Principal,
-							warranty.OfferTransfer{ID: r.ID, Email: "x@people.example"}); err == nil {
+							warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: r.ID}, Email: "x@people.example"}); err == nil {
 							offers.Store(offer.Code, true)
 						}
 					case 7:
@@ -327,7 +333,7 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 						})
 					case 8:
 						if rand.IntN(4) == 0 {
-							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: r.ID})
+							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: r.ID}})
 						} else {
 							n := rand.IntN(2)
 							_, err = w.Service.VerifyEmail(ctx, people[2+n].Principal,

@@ -15,7 +15,7 @@ import (
 // sees reports whether a user can read the record and finds it in their list.
 func (w *world) sees(p person, id warranty.ID) (reads, lists bool) {
 	w.T.Helper()
-	_, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: id})
+	_, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}})
 	if err != nil && codeOf(err) != warranty.NotFound {
 		w.T.Error(err)
 	}
@@ -42,7 +42,7 @@ func TestASellerSeesNothingBeforeVerification(t *testing.T) {
 		}
 		unrelated, deleted := w.record(owner, other.User.Email), w.record(owner, seller.User.Email)
 		claim, document := w.claim(owner, records[0].ID), w.document(owner, records[0].ID)
-		_, err := w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: deleted.ID})
+		_, err := w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: deleted.ID}})
 		if err != nil {
 			t.Fatal(err)
 		}

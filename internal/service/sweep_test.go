@@ -158,7 +158,7 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := w.Service.DeleteWarranty(t.Context(), olga.Principal,
-			warranty.DeleteWarranty{ID: second.ID}); err != nil {
+			warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: second.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		w.sweepFor(23 * time.Hour)

@@ -35,18 +35,14 @@ func (s *Service) OfferTransfer(
 		return warranty.TransferOffer{}, err
 	}
 	now := s.now()
-	offer := warranty.TransferOffer{
-		WarrantyID: in.ID,
-		Email:      in.Email,
-		Code:       code,
-		ExpiresAt:  now.Add(warranty.TransferLifetime),
-	}
-	offered := s.event(p, warranty.TransferOffered, in.ID, now)
+	offer := warranty.TransferOffer{Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
+	offered := s.event(p, warranty.TransferOffered, unknownYet, now)
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := lockToTransfer(tx, p, in.ID)
 		if err != nil {
 			return err
 		}
+		offer.WarrantyID, offered.SubjectID = w.ID, w.ID
 		if offer.Mailed = actor.EmailVerified; offer.Mailed {
 			if err := s.checkMailLimit(tx, actor, in.Email, w.ID, now); err != nil {
 				return err
@@ -65,8 +61,8 @@ func (s *Service) OfferTransfer(
 	return offer, err
 }
 
-func lockToTransfer(tx *store.Tx, p warranty.Principal, id warranty.ID) (warranty.Warranty, error) {
-	w, err := tx.LockWarranty(p.User.ID, id)
+func lockToTransfer(tx *store.Tx, p warranty.Principal, key warranty.WarrantyKey) (warranty.Warranty, error) {
+	w, err := tx.LockWarranty(p.User.ID, key)
 	if err != nil {
 		return w, err
 	}
@@ -78,12 +74,13 @@ func (s *Service) CancelTransfer(
 	ctx context.Context, p warranty.Principal, in warranty.CancelTransfer,
 ) (warranty.None, error) {
 	now := s.now()
-	cancelled := s.event(p, warranty.TransferCancelled, in.ID, now)
+	cancelled := s.event(p, warranty.TransferCancelled, unknownYet, now)
 	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
 		w, err := lockToTransfer(tx, p, in.ID)
 		if err != nil {
 			return err
 		}
+		cancelled.SubjectID = w.ID
 		if err := tx.CancelTransfer(w.ID, now); err != nil {
 			return err
 		}
@@ -100,7 +97,7 @@ func (s *Service) AcceptTransfer(
 		return warranty.Warranty{}, err
 	}
 	now := s.now()
-	accepted := s.event(p, warranty.TransferAccepted, warranty.ID{}, now)
+	accepted := s.event(p, warranty.TransferAccepted, unknownYet, now)
 	var w warranty.Warranty
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		id, err := tx.AcceptTransfer(warranty.HashCode(in.Code), p.User.ID, now)
@@ -114,7 +111,7 @@ func (s *Service) AcceptTransfer(
 		if err := tx.InsertEvent(id, accepted, p.User.ID); err != nil {
 			return err
 		}
-		w, err = tx.LockWarranty(p.User.ID, id)
+		w, err = tx.LockWarranty(p.User.ID, warranty.WarrantyKey{ID: id})
 		return err
 	})
 	s.show(&w)

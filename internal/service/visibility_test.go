@@ -1,7 +1,9 @@
 package service_test
 
 import (
+	"crypto/rand"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -18,18 +20,16 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 		s := newStage(w, false)
 		removed := newStage(w, false)
 		if _, err := w.Service.DeleteWarranty(ctx, removed.ownerIs.Principal,
-			warranty.DeleteWarranty{ID: removed.record.ID}); err != nil {
+			warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: removed.record.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		nothing := *s
-		nothing.names = map[string]string{}
-		for name, value := range s.names {
-			nothing.names[name] = value
-		}
+		nothing.names = maps.Clone(s.names)
 		for _, name := range []string{"id", "claim", "document", "token"} {
 			nothing.names[name] = w.Service.NewID().String()
 		}
-		nothing.record.ID, _ = warranty.ParseID(nothing.names["id"])
+		nothing.record.ReferenceNumber, _ = warranty.NewReference(warranty.WarrantyPrefix, rand.Reader)
+		nothing.claimed.ClaimNumber, _ = warranty.NewReference(warranty.ClaimPrefix, rand.Reader)
 
 		token, _ := w.token(s.strangerIs.User, warranty.AllScopes, time.Hour, false)
 		deletedToken, _ := w.token(removed.ownerIs.User, warranty.AllScopes, time.Hour, false)
@@ -56,16 +56,24 @@ func TestNotYoursLooksLikeNotThere(t *testing.T) {
 					return bare(t, answer)
 				}
 				want := ask(&nothing, secrets[0])
-				if got := ask(s, secrets[0]); got != want {
-					t.Errorf("%s %s by %s: what is not yours:\n%s\nwhat is not there:\n%s", r.operation, r.variant,
+				if got := ask(nothing.byNumber(), secrets[0]); got != want {
+					t.Errorf("%s %s by %s: an unknown number:\n%s\nan unknown id:\n%s", r.operation, r.variant,
 						kind, got, want)
+				}
+				for _, theirs := range []*stage{s, s.byNumber()} {
+					if got := ask(theirs, secrets[0]); got != want {
+						t.Errorf("%s %s by %s: what is not yours:\n%s\nwhat is not there:\n%s", r.operation, r.variant,
+							kind, got, want)
+					}
 				}
 				if strings.HasPrefix(r.operation, "tokens.") {
 					continue
 				}
-				if got := ask(removed, secrets[1]); got != want {
-					t.Errorf("%s %s by %s: what was deleted:\n%s\nwhat is not there:\n%s", r.operation, r.variant, kind,
-						got, want)
+				for _, deleted := range []*stage{removed, removed.byNumber()} {
+					if got := ask(deleted, secrets[1]); got != want {
+						t.Errorf("%s %s by %s: what was deleted:\n%s\nwhat is not there:\n%s", r.operation, r.variant,
+							kind, got, want)
+					}
 				}
 			}
 		}
@@ -88,17 +96,21 @@ func TestTheWarrantyFilterTellsNothing(t *testing.T) {
 		for _, list := range []string{"claims", "documents"} {
 			for _, secret := range []string{s.strangerIs.session, token} {
 				for _, more := range []string{"", "&page=2&limit=1"} {
-					ask := func(id warranty.ID) string {
+					ask := func(key fmt.Stringer) string {
 						a := w.Must(200, request{
 							Method: "GET",
-							Path:   fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, id, more),
+							Path:   fmt.Sprintf("/api/v1/%s?warranty_id=%s%s", list, key, more),
 							Secret: secret,
 						})
-						return strings.ReplaceAll(bare(t, a), id.String(), "THE-ID")
+						return strings.ReplaceAll(bare(t, a), key.String(), "THE-ID")
 					}
-					if foreign, random := ask(s.record.ID), ask(unknown); foreign != random ||
-						!strings.Contains(foreign, `"data":[]`) {
-						t.Errorf("%s of another user's warranty:\n%s\nof an unknown one:\n%s", list, foreign, random)
+					for _, theirs := range []fmt.Stringer{
+						s.record.ID, warranty.WarrantyKey{Reference: s.record.ReferenceNumber},
+					} {
+						if foreign, random := ask(theirs), ask(unknown); foreign != random ||
+							!strings.Contains(foreign, `"data":[]`) {
+							t.Errorf("%s of another user's warranty:\n%s\nof an unknown one:\n%s", list, foreign, random)
+						}
 					}
 				}
 			}

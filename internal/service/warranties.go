@@ -272,7 +272,7 @@ func (s *Service) UpdateWarranty(
 		return changed, err
 	}
 	now := s.now()
-	updated := s.event(p, warranty.WarrantyUpdated, in.ID, now)
+	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
 	write := func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
@@ -288,7 +288,7 @@ func (s *Service) UpdateWarranty(
 		if err := tx.UpdateWarranty(w, changed); err != nil {
 			return err
 		}
-		updated.Changes = warranty.Differences(w, changed)
+		updated.SubjectID, updated.Changes = w.ID, warranty.Differences(w, changed)
 		return tx.InsertEvent(w.ID, updated, p.User.ID)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
@@ -315,7 +315,7 @@ func (s *Service) DeleteWarranty(
 		return warranty.None{}, err
 	}
 	now := s.now()
-	deleted := s.event(p, warranty.WarrantyDeleted, in.ID, now)
+	deleted := s.event(p, warranty.WarrantyDeleted, unknownYet, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.User.ID, in.ID)
 		if err != nil {
@@ -330,6 +330,7 @@ func (s *Service) DeleteWarranty(
 		if err := tx.DeleteWarranty(w, now); err != nil {
 			return err
 		}
+		deleted.SubjectID = w.ID
 		return tx.InsertEvent(w.ID, deleted, p.User.ID)
 	})
 	return warranty.None{}, err

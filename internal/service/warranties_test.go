@@ -57,20 +57,20 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 		}
 		number, none := "A-1", ""
 		_, err = w.Service.UpdateWarranty(ctx, olga.Principal,
-			warranty.UpdateWarranty{ID: other.ID, ExternalID: &number})
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: other.ID}, ExternalID: &number})
 		taken(t, "an update", err, first.ID)
 		if cleared, err := w.Service.UpdateWarranty(ctx, olga.Principal,
-			warranty.UpdateWarranty{ID: first.ID, ExternalID: &none}); err != nil ||
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: first.ID}, ExternalID: &none}); err != nil ||
 			cleared.ExternalID != nil {
 			t.Errorf("clearing: %+v %v", cleared, err)
 		}
 		if moved, err := w.Service.UpdateWarranty(ctx, olga.Principal,
-			warranty.UpdateWarranty{ID: other.ID, ExternalID: &number}); err != nil ||
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: other.ID}, ExternalID: &number}); err != nil ||
 			*moved.ExternalID != "A-1" {
 			t.Errorf("setting: %+v %v", moved, err)
 		}
 		history, err := w.Service.ListHistory(ctx, olga.Principal,
-			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: other.ID})
+			warranty.ListHistory{Paging: warranty.Paging{Page: 1, Limit: 10}, ID: warranty.WarrantyKey{ID: other.ID}})
 		if err != nil || len(history.Data[0].Changes) != 1 ||
 			history.Data[0].Changes[0] != (warranty.Change{Field: "external_id"}) {
 			t.Errorf("history tells that it changed, not to what: %+v %v", history.Data, err)
@@ -91,7 +91,7 @@ func TestExternalIDIsUniqueForItsIssuer(t *testing.T) {
 		if got := find(olga, "A-2"); len(got) != 0 {
 			t.Errorf("%+v", got)
 		}
-		if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: other.ID}); err != nil {
+		if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: other.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := find(olga, "A-1"); len(got) != 0 {
@@ -117,7 +117,7 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 		w.transfer(made.ID, issuer, owner)
 		void, number := warranty.Void, "A-2"
 		for name, p := range map[string]person{"owner": owner, "seller": seller} {
-			if got, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: made.ID}); err != nil ||
+			if got, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil ||
 				got.ExternalID != nil {
 				t.Errorf("the %s reads %v %v", name, got.ExternalID, err)
 			}
@@ -127,17 +127,17 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 				t.Errorf("the %s finds it: %+v %v", name, page, err)
 			}
 			if _, err := w.Service.UpdateWarranty(ctx, p.Principal,
-				warranty.UpdateWarranty{ID: made.ID, ExternalID: &number}); codeOf(err) != warranty.RoleNotAllowed {
+				warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, ExternalID: &number}); codeOf(err) != warranty.RoleNotAllowed {
 				t.Errorf("the %s sets it: %v", name, err)
 			}
 		}
 		if got, err := w.Service.UpdateWarranty(ctx, seller.Principal,
-			warranty.UpdateWarranty{ID: made.ID, Status: &void}); err != nil ||
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &void}); err != nil ||
 			got.ExternalID != nil {
 			t.Errorf("%+v %v", got, err)
 		}
 		if got, err := w.Service.GetWarranty(ctx, issuer.Principal,
-			warranty.GetWarranty{ID: made.ID}); err != nil || got.ExternalID == nil ||
+			warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil || got.ExternalID == nil ||
 			*got.ExternalID != "A-1" {
 			t.Errorf("the seller's change lost it: %v %v", got.ExternalID, err)
 		}
@@ -255,7 +255,7 @@ func TestLookups(t *testing.T) {
 				t.Errorf("a stranger finds item %d", i)
 			}
 		}
-		if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: b.ID}); err != nil {
+		if _, err := w.Service.DeleteWarranty(ctx, olga.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: b.ID}}); err != nil {
 			t.Fatal(err)
 		}
 		if found := look(olga); found[3].WarrantyID != nil || found[12].WarrantyID != nil {

@@ -205,7 +205,7 @@ func (im *Import) create(ctx context.Context, row *Row) (Outcome, error) {
 	made, err := im.Service.Create(ctx, row.Input)
 	if err == nil && made.Replayed() {
 		// An earlier run created it. If it was deleted since, create it again.
-		_, err = im.Service.Get(ctx, warranty.GetWarranty{ID: made.ID})
+		_, err = im.Service.Get(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}})
 		if err == nil {
 			return AlreadyImported, im.finish(ctx, *row, made.ID)
 		}
@@ -227,7 +227,7 @@ func (im *Import) create(ctx context.Context, row *Row) (Outcome, error) {
 	if err != nil || row.Status == warranty.Active {
 		return Created, err
 	}
-	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: made.ID, Status: &row.Status})
+	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &row.Status})
 	return Created, err
 }
 
@@ -237,14 +237,14 @@ func (im *Import) finish(ctx context.Context, row Row, id warranty.ID) error {
 	if row.Status == warranty.Active {
 		return nil
 	}
-	w, err := im.Service.Get(ctx, warranty.GetWarranty{ID: id})
+	w, err := im.Service.Get(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}})
 	if isCode(err, warranty.NotFound) {
 		return nil
 	}
 	if err != nil || w.Version != 1 || !row.describes(w) {
 		return err
 	}
-	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: id, Status: &row.Status, IfMatch: w.ETag()})
+	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: id}, Status: &row.Status, IfMatch: w.ETag()})
 	if isCode(err, warranty.PreconditionFailed) {
 		return nil // changed concurrently
 	}

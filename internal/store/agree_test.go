@@ -216,7 +216,7 @@ func (s *script) change() (any, error) {
 	user, id := s.user(), s.warranty()
 	var changed warranty.Warranty
 	err := s.write(func(tx *Tx) error {
-		w, err := tx.LockWarranty(user, id)
+		w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: id})
 		if err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (s *script) remove() (any, error) {
 		return "skipped", nil
 	}
 	return nil, s.write(func(tx *Tx) error {
-		w, err := tx.LockWarranty(user, id)
+		w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: id})
 		if err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (s *script) remove() (any, error) {
 }
 
 func (s *script) get() (any, error) {
-	w, err := s.Warranty(context.Background(), s.user(), s.warranty())
+	w, err := s.Warranty(context.Background(), s.user(), warranty.WarrantyKey{ID: s.warranty()})
 	return []any{w, w.Standing, w.Version}, err
 }
 
@@ -316,7 +316,7 @@ func (s *script) fileClaim() (any, error) {
 	}
 	user := s.user()
 	err = s.write(func(tx *Tx) error {
-		if _, err := tx.LockWarranty(user, c.WarrantyID); err != nil {
+		if _, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: c.WarrantyID}); err != nil {
 			return err
 		}
 		return tx.InsertClaim(c)
@@ -332,7 +332,7 @@ func (s *script) moveClaim() (any, error) {
 	to := warranty.EnumOf[warranty.ClaimStatus](1 + s.random.Int64N(8))
 	var answer []any
 	err := s.write(func(tx *Tx) error {
-		c, roles, linked, err := tx.LockClaim(user, id)
+		c, roles, linked, err := tx.LockClaim(user, warranty.ClaimKey{ID: id})
 		if err != nil {
 			return err
 		}
@@ -347,7 +347,7 @@ func (s *script) moveClaim() (any, error) {
 func (s *script) listClaims() (any, error) {
 	in := warranty.ListClaims{Paging: s.paging(), Status: warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))}
 	if s.random.IntN(2) == 0 {
-		in.WarrantyID = s.warranty()
+		in.WarrantyID = warranty.WarrantyKey{ID: s.warranty()}
 	}
 	if s.random.IntN(2) == 0 {
 		in.Q = s.word()
@@ -356,7 +356,7 @@ func (s *script) listClaims() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.Claim(context.Background(), s.user(), oneOf(s, s.claims, warranty.ID{3}))
+	c, err := s.Claim(context.Background(), s.user(), warranty.ClaimKey{ID: oneOf(s, s.claims, warranty.ID{3})})
 	if errors.Is(err, warranty.ErrNotFound) {
 		err = nil
 	}
@@ -377,7 +377,7 @@ func (s *script) upload() (any, error) {
 	}
 	user := s.user()
 	err := s.write(func(tx *Tx) error {
-		if _, err := tx.LockWarranty(user, d.WarrantyID); err != nil {
+		if _, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: d.WarrantyID}); err != nil {
 			return err
 		}
 		return tx.InsertDocument(d, user, d.ID.String())
@@ -391,7 +391,7 @@ func (s *script) upload() (any, error) {
 func (s *script) listDocuments() (any, error) {
 	in := warranty.ListDocuments{Paging: s.paging()}
 	if s.random.IntN(2) == 0 {
-		in.WarrantyID = s.warranty()
+		in.WarrantyID = warranty.WarrantyKey{ID: s.warranty()}
 	}
 	if s.random.IntN(2) == 0 {
 		in.Q = s.word()

@@ -42,7 +42,7 @@ func BenchmarkPage(b *testing.B) {
 func BenchmarkGet(b *testing.B) {
 	benchEach(b, 200, func(b *testing.B, s *script) {
 		for b.Loop() {
-			if _, err := s.Warranty(context.Background(), s.users[0].ID, s.warranties[0]); err != nil {
+			if _, err := s.Warranty(context.Background(), s.users[0].ID, warranty.WarrantyKey{ID: s.warranties[0]}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -164,7 +164,7 @@ func TestRareEntriesAreRemembered(t *testing.T) {
 		for round, turned := range []int{4, 30, 31, 79, 30, 50, 4, 3, 31, 79, 50, 3} {
 			void[turned] = !void[turned]
 			err := st.Write(ctx, func(tx *Tx) error {
-				w, err := tx.LockWarranty(user, s.warranties[turned])
+				w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: s.warranties[turned]})
 				if err != nil {
 					return err
 				}
@@ -307,7 +307,7 @@ func (s *script) lookAtAll(t testing.TB) {
 
 func (s *script) delete() (any, error) {
 	return nil, s.write(func(tx *Tx) error {
-		w, err := tx.LockWarranty(s.user(), s.warranty())
+		w, err := tx.LockWarranty(s.user(), warranty.WarrantyKey{ID: s.warranty()})
 		if err != nil {
 			return err
 		}
@@ -403,7 +403,7 @@ func TestTotalsAreOfOneMoment(t *testing.T) {
 				}
 				var pair []warranty.Warranty
 				for _, id := range all {
-					w, err := tx.LockWarranty(user.ID, id)
+					w, err := tx.LockWarranty(user.ID, warranty.WarrantyKey{ID: id})
 					if errors.Is(err, warranty.ErrNotFound) {
 						return nil // deleted concurrently
 					}

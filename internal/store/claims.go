@@ -43,17 +43,24 @@ func readName(r *engine.Row) warranty.WarrantyName {
 }
 
 // Claim returns a claim that the user has access to.
-func (s *Store) Claim(ctx context.Context, user, id warranty.ID) (warranty.Claim, error) {
-	return claim(ctx, s.db, user, id)
+func (s *Store) Claim(ctx context.Context, user warranty.ID, k warranty.ClaimKey) (warranty.Claim, error) {
+	return claim(ctx, s.db, user, k)
 }
 
-func claim(ctx context.Context, q engine.Querier, user, id warranty.ID) (warranty.Claim, error) {
-	var c warranty.Claim
-	err := queryRow(ctx, q, `SELECT `+claimColumns+`
-		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`, func(r *engine.Row) { c = readClaim(r) }, user, id)
+func claim(
+	ctx context.Context, q engine.Querier, user warranty.ID, k warranty.ClaimKey,
+) (c warranty.Claim, err error) {
+	const read = `SELECT ` + claimColumns + fromClaim
+	sql, key := keyed(k, read+byItem, read+byNumber)
+	err = queryRow(ctx, q, sql, func(r *engine.Row) { c = readClaim(r) }, user, key)
 	return c, err
 }
+
+const (
+	fromClaim = ` FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 2`
+	byNumber = ` AND c.claim_number = $2`
+)
 
 // Claims lists the claims that the user has access to and that match in, and returns their total.
 func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
@@ -61,9 +68,7 @@ func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListCl
 	if in.Status != "" {
 		l.and(`a.status = ?`, in.Status)
 	}
-	if !in.WarrantyID.IsZero() {
-		l.narrow(`a.parent_id = ?`, in.WarrantyID)
-	}
+	l.ofWarranty(in.WarrantyID)
 	if in.Q != "" {
 		return searchPage(ctx, s, l, find.NewQuery(in.Q), `c.description, c.claim_number`, claimColumns, joinClaim,
 			in.Paging, readClaim, func(c warranty.Claim) warranty.ID { return c.ID })
@@ -89,33 +94,34 @@ func (t *Tx) InsertClaim(c warranty.Claim) error {
 // LockClaim returns a claim that the user has access to, the user's roles on its warranty, and
 // whether a seller is linked to it. The claim and its warranty are locked until the transaction
 // ends.
-func (t *Tx) LockClaim(user, id warranty.ID) (c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error) {
-	if err = t.exactlyOne(`SELECT 1
-		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 /*pg: FOR UPDATE OF w */`, user, id); err != nil {
+func (t *Tx) LockClaim(user warranty.ID, k warranty.ClaimKey) (
+	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+) {
+	const lock = `SELECT 1` + fromClaim
+	sql, key := keyed(k, lock+byItem+` /*pg: FOR UPDATE OF w */`, lock+byNumber+` /*pg: FOR UPDATE OF w */`)
+	if err = t.exactlyOne(sql, user, key); err != nil {
 		return c, roles, false, err
 	}
-	return claimWithRoles(t.ctx, t.tx, user, id)
+	return claimWithRoles(t.ctx, t.tx, user, k)
 }
 
 // ClaimWithRoles returns a claim that the user has access to, the user's roles on its warranty, and
 // whether a seller is linked to it.
-func (s *Store) ClaimWithRoles(ctx context.Context, user, id warranty.ID) (
+func (s *Store) ClaimWithRoles(ctx context.Context, user warranty.ID, k warranty.ClaimKey) (
 	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
 ) {
-	return claimWithRoles(ctx, s.db, user, id)
+	return claimWithRoles(ctx, s.db, user, k)
 }
 
-func claimWithRoles(ctx context.Context, q engine.Querier, user, id warranty.ID) (
+func claimWithRoles(ctx context.Context, q engine.Querier, user warranty.ID, k warranty.ClaimKey) (
 	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
 ) {
-	err = queryRow(ctx, q, `SELECT `+claimColumns+`, a.roles,
-			(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)
-		FROM access a JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id
-		WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2`,
-		func(r *engine.Row) {
-			c, roles, sellerLinked = readClaim(r), warranty.RolesOf(r.Int()), r.Int() > 0
-		}, user, id)
+	const read = `SELECT ` + claimColumns + `, a.roles,
+		(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)` + fromClaim
+	sql, key := keyed(k, read+byItem, read+byNumber)
+	err = queryRow(ctx, q, sql, func(r *engine.Row) {
+		c, roles, sellerLinked = readClaim(r), warranty.RolesOf(r.Int()), r.Int() > 0
+	}, user, key)
 	return c, roles, sellerLinked, err
 }
 

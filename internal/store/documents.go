@@ -44,9 +44,7 @@ func (s *Store) Documents(
 	ctx context.Context, user warranty.ID, in warranty.ListDocuments,
 ) ([]warranty.Document, int64, error) {
 	l := listOf(user, kindDocument)
-	if !in.WarrantyID.IsZero() {
-		l.narrow(`a.parent_id = ?`, in.WarrantyID)
-	}
+	l.ofWarranty(in.WarrantyID)
 	if in.Q != "" {
 		return searchPage(ctx, s, l, find.NewQuery(in.Q), `d.search, ''`, documentColumns, joinDocument,
 			in.Paging, readDocument, func(d warranty.Document) warranty.ID { return d.ID })
@@ -132,10 +130,12 @@ func uploaded(ctx context.Context, q engine.Querier, user warranty.ID) (sum int6
 	return sum, err
 }
 
-// RequireClaim returns ErrNotFound unless claim is a claim on the warranty.
-func (t *Tx) RequireClaim(claim, parent warranty.ID) error {
-	return queryRow(t.ctx, t.tx, `SELECT 1 FROM claims WHERE id = $1 AND warranty_id = $2`,
-		func(*engine.Row) {}, claim, parent)
+// ClaimOn returns the id of a claim on the warranty, or ErrNotFound.
+func (t *Tx) ClaimOn(parent warranty.ID, k warranty.ClaimKey) (id warranty.ID, err error) {
+	const read = `SELECT c.id FROM claims c WHERE c.warranty_id = $1`
+	sql, key := keyed(k, read+` AND c.id = $2`, read+byNumber)
+	err = queryRow(t.ctx, t.tx, sql, func(r *engine.Row) { id = r.ID() }, parent, key)
+	return id, err
 }
 
 // LockFile returns the file of a document that the user has access to and locks its warranty until

@@ -62,7 +62,7 @@ func (o *feedOwner) create() warranty.Warranty {
 
 // updateIn updates a record with its event, as the service does.
 func updateIn(tx *Tx, user, id warranty.ID) error {
-	w, err := tx.LockWarranty(user, id)
+	w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: id})
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func updateIn(tx *Tx, user, id warranty.ID) error {
 }
 
 func deleteIn(tx *Tx, user, id warranty.ID) error {
-	w, err := tx.LockWarranty(user, id)
+	w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: id})
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func deleteIn(tx *Tx, user, id warranty.ID) error {
 func transferIn(tx *Tx, from, to, id warranty.ID) error {
 	var code warranty.Hash
 	copy(code[:], id[:])
-	if _, err := tx.LockWarranty(from, id); err != nil {
+	if _, err := tx.LockWarranty(from, warranty.WarrantyKey{ID: id}); err != nil {
 		return err
 	}
 	now := time.Now()

@@ -59,9 +59,11 @@ func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]wa
 // WarrantyHistory lists the events of a warranty that the user has access to, and returns their
 // total.
 func (s *Store) WarrantyHistory(
-	ctx context.Context, user, id warranty.ID, p warranty.Paging,
+	ctx context.Context, user warranty.ID, k warranty.WarrantyKey, p warranty.Paging,
 ) ([]warranty.Event, int64, error) {
-	return s.history(ctx, `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2)`, user, id, p)
+	thread, key := keyed(k, `$2`, `(SELECT id FROM warranties WHERE reference = $2)`)
+	allowed := `EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = ` + thread + `)`
+	return s.history(ctx, thread, allowed, user, key, p)
 }
 
 // ClaimHistory lists the events of a claim that the user has access to, newest first.
@@ -81,18 +83,19 @@ func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warran
 func (s *Store) TokenHistory(
 	ctx context.Context, user, id warranty.ID, p warranty.Paging,
 ) ([]warranty.Event, int64, error) {
-	return s.history(ctx, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, user, id, p)
+	return s.history(ctx, `$2`, `EXISTS (SELECT 1 FROM tokens WHERE user_id = $1 AND id = $2)`, user, id, p)
 }
 
-// history reads one page of a thread if the condition allowed holds.
+// history reads one page of a thread if the condition allowed holds. thread is the id of the thread
+// in SQL, where $2 is the key.
 func (s *Store) history(
-	ctx context.Context, allowed string, user, thread warranty.ID, p warranty.Paging,
+	ctx context.Context, thread, allowed string, user warranty.ID, key any, p warranty.Paging,
 ) ([]warranty.Event, int64, error) {
 	var list []warranty.Event
 	total, found := int64(0), false
 	err := s.db.Query(ctx, `SELECT n.total, `+eventColumns+`
-		FROM (SELECT count(*) AS total FROM history WHERE thread_id = $2) n
-		LEFT JOIN (SELECT * FROM history WHERE thread_id = $2 ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
+		FROM (SELECT count(*) AS total FROM history WHERE thread_id = `+thread+`) n
+		LEFT JOIN (SELECT * FROM history WHERE thread_id = `+thread+` ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
 		WHERE `+allowed+` ORDER BY h.id DESC`,
 		func(r *engine.Row) error {
 			total, found = r.Int(), true
@@ -102,7 +105,7 @@ func (s *Store) history(
 			e, err := readEvent(r)
 			list = append(list, e)
 			return err
-		}, user, thread, p.Limit, p.Offset())
+		}, user, key, p.Limit, p.Offset())
 	if err == nil && !found {
 		err = warranty.ErrNotFound
 	}

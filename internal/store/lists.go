@@ -35,6 +35,16 @@ func (l *list) and(condition string, args ...any) { l.add(&l.filter, condition, 
 // narrow adds a condition that uses another index of access.
 func (l *list) narrow(condition string, args ...any) { l.add(&l.narrowed, condition, args) }
 
+// ofWarranty keeps the claims or documents of a warranty, if the key is set.
+func (l *list) ofWarranty(k warranty.WarrantyKey) {
+	switch {
+	case k.Reference != "":
+		l.narrow(`a.parent_id = (SELECT w.id FROM warranties w WHERE w.reference = ?)`, k.Reference)
+	case !k.ID.IsZero():
+		l.narrow(`a.parent_id = ?`, k.ID)
+	}
+}
+
 func (l *list) add(to *strings.Builder, condition string, args []any) {
 	for _, arg := range args {
 		l.args = append(l.args, arg)

@@ -79,8 +79,8 @@ const byIdentity = `SELECT j.k, CASE
 	/*sqlite: (SELECT key AS k, value ->> 'x' AS x, value ->> 's' AS s, value ->> 'p' AS p,
 		value ->> 'd' AS d, value ->> 'e' AS e, value ->> 'u' AS u FROM json_each($2)) j */`
 
-// byReference finds the references that the user has access to.
-const byReference = `SELECT w.reference, w.id FROM
+// lookupReferences finds the references that the user has access to.
+const lookupReferences = `SELECT w.reference, w.id FROM
 	/*pg: json_array_elements_text($2) j */ /*sqlite: json_each($2) j */
 	CROSS JOIN warranties w WHERE w.reference = j.value AND w.deleted_at IS NULL
 	AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id)`
@@ -133,7 +133,7 @@ func (s *Store) references(
 	if err != nil {
 		return nil, err
 	}
-	return found, s.db.Query(ctx, byReference, func(r *engine.Row) error {
+	return found, s.db.Query(ctx, lookupReferences, func(r *engine.Row) error {
 		found[written[r.Text()]] = r.ID()
 		return nil
 	}, user, string(param))

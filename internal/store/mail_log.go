@@ -91,7 +91,7 @@ func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
 			d.More++
 			continue
 		}
-		c, err := claim(t.ctx, t.tx, user, id)
+		c, err := claim(t.ctx, t.tx, user, warranty.ClaimKey{ID: id})
 		if err == nil {
 			d.Claims = append(d.Claims, c)
 		} else if !errors.Is(err, warranty.ErrNotFound) { // not found: they lost access

@@ -50,6 +50,19 @@ func enumNumber[T warranty.Enum](v T) int64 {
 	return n
 }
 
+// byItem selects a record by its id, for keyed.
+const byItem = ` AND a.item_id = $2`
+
+// keyed returns the statement that finds a record by its key, and the key as the argument $2. Both
+// statements must go through access, so that a record that the user cannot see is never found.
+func keyed[K warranty.WarrantyKey | warranty.ClaimKey](k K, byID, byReference string) (sql string, key any) {
+	w := warranty.WarrantyKey(k) // the same fields
+	if w.Reference != "" {
+		return byReference, w.Reference
+	}
+	return byID, w.ID
+}
+
 // queryRow reads the only row of a result. It returns ErrNotFound if there is none.
 func queryRow(ctx context.Context, q engine.Querier, sql string, read func(*engine.Row), args ...any) error {
 	found := false

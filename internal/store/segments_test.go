@@ -91,7 +91,7 @@ func (s *segmentScript) maintain(t *rapid.T) {
 func (s *segmentScript) rename() (any, error) {
 	user, id := s.user(), s.warranty()
 	return nil, s.write(func(tx *Tx) error {
-		w, err := tx.LockWarranty(user, id)
+		w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: id})
 		if err != nil {
 			return err
 		}
@@ -371,7 +371,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	user := s.users[0].ID
 	for i, late := range []func(*Tx) error{
 		func(tx *Tx) error { // changes no access row
-			w, err := tx.LockWarranty(user, s.warranties[0])
+			w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: s.warranties[0]})
 			if err != nil {
 				return err
 			}
@@ -380,7 +380,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 			return tx.UpdateWarranty(w, changed)
 		},
 		func(tx *Tx) error {
-			w, err := tx.LockWarranty(user, s.warranties[1])
+			w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: s.warranties[1]})
 			if err != nil {
 				return err
 			}

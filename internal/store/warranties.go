@@ -42,13 +42,22 @@ func readWarrantyRoles(r *engine.Row) warranty.Warranty {
 	return w
 }
 
-const warrantyQuery = `SELECT ` + warrantyColumns + `, a.roles FROM access a ` + joinWarranty + `
-	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL`
+const (
+	fromWarranty   = ` FROM access a ` + joinWarranty + ` WHERE a.user_id = $1 AND a.kind = 1 AND w.deleted_at IS NULL`
+	readWarrantyOf = `SELECT ` + warrantyColumns + `, a.roles` + fromWarranty
+	byReference    = ` AND w.reference = $2`
+)
 
 // Warranty returns a warranty that the user has access to.
-func (s *Store) Warranty(ctx context.Context, user, id warranty.ID) (warranty.Warranty, error) {
-	var w warranty.Warranty
-	err := queryRow(ctx, s.db, warrantyQuery, func(r *engine.Row) { w = readWarrantyRoles(r) }, user, id)
+func (s *Store) Warranty(ctx context.Context, user warranty.ID, k warranty.WarrantyKey) (warranty.Warranty, error) {
+	return oneWarranty(ctx, s.db, user, k)
+}
+
+func oneWarranty(
+	ctx context.Context, q engine.Querier, user warranty.ID, k warranty.WarrantyKey,
+) (w warranty.Warranty, err error) {
+	sql, key := keyed(k, readWarrantyOf+byItem, readWarrantyOf+byReference)
+	err = queryRow(ctx, q, sql, func(r *engine.Row) { w = readWarrantyRoles(r) }, user, key)
 	return w, err
 }
 
@@ -224,17 +233,15 @@ func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
 
 // LockWarranty returns a warranty that the user has access to and locks it until the transaction
 // ends.
-func (t *Tx) LockWarranty(user, id warranty.ID) (warranty.Warranty, error) {
+func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Warranty, error) {
 	// Only the record is locked, and the access row is read afterwards. Locking both could deadlock
 	// two users who change the same record.
-	var w warranty.Warranty
-	if err := t.exactlyOne(`SELECT 1 FROM access a `+joinWarranty+`
-		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
-		user, id); err != nil {
-		return w, err
+	const lock = `SELECT 1` + fromWarranty
+	sql, key := keyed(k, lock+byItem+` /*pg: FOR UPDATE OF w */`, lock+byReference+` /*pg: FOR UPDATE OF w */`)
+	if err := t.exactlyOne(sql, user, key); err != nil {
+		return warranty.Warranty{}, err
 	}
-	err := queryRow(t.ctx, t.tx, warrantyQuery, func(r *engine.Row) { w = readWarrantyRoles(r) }, user, id)
-	return w, err
+	return oneWarranty(t.ctx, t.tx, user, k)
 }
 
 // UpdateWarranty updates a locked warranty whose version is still before.Version.

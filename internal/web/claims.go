@@ -89,11 +89,11 @@ type claimDetail struct {
 }
 
 func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
 	}
-	c, moves, err := web.Service.ClaimMoves(r.Context(), who, id)
+	c, moves, err := web.Service.ClaimMoves(r.Context(), who, key)
 	if err != nil {
 		return err
 	}

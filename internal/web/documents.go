@@ -71,10 +71,11 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 	d, sent, err := upload.Receive(w, r, web.Service, who)
 	if err != nil {
 		f := form{Values: url.Values{"type": {sent.Type.String()}}}
-		for name, id := range map[string]warranty.ID{"warranty_id": sent.WarrantyID, "claim_id": sent.ClaimID} {
-			if !id.IsZero() {
-				f.Values.Set(name, id.String())
-			}
+		if !sent.WarrantyID.IsZero() {
+			f.Values.Set("warranty_id", sent.WarrantyID.String())
+		}
+		if !sent.ClaimID.IsZero() {
+			f.Values.Set("claim_id", sent.ClaimID.String())
 		}
 		if !web.setErrors(w, r, &f, err) {
 			return err
@@ -91,7 +92,7 @@ func (web *Web) downloadDocument(w http.ResponseWriter, r *http.Request, who war
 }
 
 func (web *Web) deleteDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return press(w, r, "/documents?done=removed", func(id warranty.ID) error {
+	return press(w, r, "/documents?done=removed", warranty.ParseID, func(id warranty.ID) error {
 		_, err := web.Service.DeleteDocument(r.Context(), who, warranty.DeleteDocument{ID: id})
 		return err
 	})

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -163,16 +164,18 @@ func submit[In, Out any](
 }
 
 // press handles a button: it performs an operation on the record of the path and redirects to
-// next, where %s is the id.
-func press(w http.ResponseWriter, r *http.Request, next string, do func(id warranty.ID) error) error {
-	id, err := warranty.ParseID(r.PathValue("id"))
+// next, where %s is the record's key.
+func press[K fmt.Stringer](
+	w http.ResponseWriter, r *http.Request, next string, parse func(string) (K, error), do func(key K) error,
+) error {
+	key, err := parse(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
 	}
-	if err := do(id); err != nil {
+	if err := do(key); err != nil {
 		return err
 	}
-	return redirect(w, r, strings.ReplaceAll(next, "%s", id.String()))
+	return redirect(w, r, strings.ReplaceAll(next, "%s", key.String()))
 }
 
 // setErrors sets the errors of a form from err and removes its passwords. It reports whether
@@ -225,12 +228,13 @@ func (web *Web) additionOf(
 	in.Paging = warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	list, err := web.Service.ListWarranties(r.Context(), who, in)
 	a := addition{form: f, Warranties: list.Data, More: list.Pagination.TotalPages > 1, Types: types}
-	id, none := warranty.ParseID(f.Value("warranty_id"))
+	key, none := warranty.ParseWarrantyKey(f.Value("warranty_id"))
 	if err != nil || none != nil {
 		return a, err
 	}
-	chosen, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
-	others := slices.DeleteFunc(list.Data, func(w warranty.Warranty) bool { return w.ID == id })
+	chosen, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: key})
+	others := slices.DeleteFunc(list.Data, func(w warranty.Warranty) bool { return w.ID == chosen.ID })
 	a.Warranties = append([]warranty.Warranty{chosen}, others...)
+	a.Values.Set("warranty_id", chosen.ID.String())
 	return a, err
 }

@@ -284,7 +284,7 @@ func TestWebRoundTrip(t *testing.T) {
 				t.Fatal(err)
 			}
 			status := rapid.SampledFrom([]warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled}).Draw(t, "status")
-			if _, err := w.Service.UpdateWarranty(t.Context(), who, warranty.UpdateWarranty{ID: made.ID, Status: &status}); err != nil {
+			if _, err := w.Service.UpdateWarranty(t.Context(), who, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &status}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -378,7 +378,7 @@ func (web *Web) toToken(w http.ResponseWriter, r *http.Request, who warranty.Pri
 }
 
 func (web *Web) revokeToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return press(w, r, "/settings/api?done=revoked", func(id warranty.ID) error {
+	return press(w, r, "/settings/api?done=revoked", warranty.ParseID, func(id warranty.ID) error {
 		_, err := web.Service.RevokeToken(r.Context(), who, warranty.RevokeToken{ID: id})
 		return err
 	})

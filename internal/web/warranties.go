@@ -230,7 +230,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			if err != nil || !created.Replay {
 				return created, err
 			}
-			_, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: created.ID})
+			_, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: created.ID}})
 			if !errors.Is(err, warranty.ErrNotFound) {
 				return created, nil
 			}
@@ -269,13 +269,13 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
-// warrantyOf returns the warranty with the id of the path.
+// warrantyOf returns the warranty with the id or reference number of the path.
 func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Warranty, error) {
-	id, err := warranty.ParseID(r.PathValue("id"))
+	key, err := warranty.ParseWarrantyKey(r.PathValue("id"))
 	if err != nil {
 		return warranty.Warranty{}, warranty.ErrNotFound
 	}
-	return web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: id})
+	return web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: key})
 }
 
 // updateWarranty handles the form of a warranty, and the buttons that set its status.
@@ -293,8 +293,8 @@ func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warra
 }
 
 func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return press(w, r, "/warranties?done=deleted", func(id warranty.ID) error {
-		_, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: id})
+	return press(w, r, "/warranties?done=deleted", warranty.ParseWarrantyKey, func(key warranty.WarrantyKey) error {
+		_, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: key})
 		return err
 	})
 }
@@ -337,17 +337,17 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		MayTransfer: may(warranty.Transfer),
 		MayClaim:    may(warranty.FileAClaim),
 	}
-	ctx, id, all := r.Context(), record.ID, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
-	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: id})
+	ctx, key, all := r.Context(), warranty.WarrantyKey{ID: record.ID}, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: key})
 	if err != nil {
 		return d, err
 	}
-	documents, err := web.Service.ListDocuments(ctx, who, warranty.ListDocuments{Paging: all, WarrantyID: id})
+	documents, err := web.Service.ListDocuments(ctx, who, warranty.ListDocuments{Paging: all, WarrantyID: key})
 	if err != nil {
 		return d, err
 	}
 	recent := warranty.Paging{Page: 1, Limit: 30}
-	history, err := web.Service.ListHistory(ctx, who, warranty.ListHistory{Paging: recent, ID: id})
+	history, err := web.Service.ListHistory(ctx, who, warranty.ListHistory{Paging: recent, ID: key})
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
 	return d, err
 }
@@ -375,8 +375,9 @@ func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warran
 }
 
 func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return press(w, r, "/warranties/%s?done=called_off", func(id warranty.ID) error {
-		_, err := web.Service.CancelTransfer(r.Context(), who, warranty.CancelTransfer{ID: id})
+	next := "/warranties/%s?done=called_off"
+	return press(w, r, next, warranty.ParseWarrantyKey, func(key warranty.WarrantyKey) error {
+		_, err := web.Service.CancelTransfer(r.Context(), who, warranty.CancelTransfer{ID: key})
 		return err
 	})
 }
