@@ -96,6 +96,7 @@ func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
 	o.name("roles")
 	o.b = append(o.b, w.Roles.JSON()...)
 	o.text("verify_url", w.VerifyURL)
+	o.text("web_url", w.WebURL)
 	o.instant("created_at", w.CreatedAt)
 	o.instant("updated_at", w.UpdatedAt)
 	return append(o.b, '}'), o.err

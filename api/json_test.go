@@ -359,8 +359,8 @@ func asArguments(s *api.Spec) func([]byte) (any, error) { return s.DecodeArgumen
 // They are rejected by name, never ignored.
 func TestFieldsOfOtherVerbs(t *testing.T) {
 	onUpdate := strings.Fields("description serial_number seller_name seller_email id owner owner_id issuer roles reference_number standing version " +
-		"days_remaining verify_url created_at updated_at if_match")
-	onCreate := strings.Fields("status id owner owner_id issuer roles reference_number standing version days_remaining verify_url created_at updated_at")
+		"days_remaining verify_url web_url created_at updated_at if_match")
+	onCreate := strings.Fields("status id owner owner_id issuer roles reference_number standing version days_remaining verify_url web_url created_at updated_at")
 	for _, tc := range []struct {
 		spec   *api.Spec
 		others string

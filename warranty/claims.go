@@ -23,6 +23,7 @@ type Claim struct {
 	CreatedAt               time.Time    `json:"created_at" doc:"When the claim was filed."`
 	UpdatedAt               time.Time    `json:"updated_at" doc:"When the claim last changed."`
 	ResolvedAt              *time.Time   `json:"resolved_at" doc:"When the claim was resolved."`
+	WebURL                  string       `json:"web_url" format:"uri" doc:"URL of the claim's page for signed-in people."`
 }
 
 // RecordID returns the ID used in the Location header of a created record.

@@ -83,7 +83,7 @@ func TestNameFor(t *testing.T) {
 // TestDocumentJSON compares the fields with the contract, section 6. None of them is a
 // path or URL of the file.
 func TestDocumentJSON(t *testing.T) {
-	want := strings.Fields("id warranty_id claim_id warranty file_name type content_type size_bytes sha256 created_at")
+	want := strings.Fields("id warranty_id claim_id warranty file_name type content_type size_bytes sha256 created_at web_url")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Document{})); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)

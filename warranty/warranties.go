@@ -41,6 +41,7 @@ type Warranty struct {
 	DaysRemaining   *int      `json:"days_remaining" doc:"Days of coverage left after today; null if the warranty is not active or is for life."`
 	Roles           Roles     `json:"roles" doc:"Your roles on this warranty."`
 	VerifyURL       string    `json:"verify_url" format:"uri" doc:"URL of the public verification page."`
+	WebURL          string    `json:"web_url" format:"uri" doc:"URL of the record's page for signed-in people."`
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
 

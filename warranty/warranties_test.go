@@ -27,7 +27,7 @@ func sample() warranty.Warranty {
 		SellerName: new("Shop"), SellerEmail: new("ada@shop.example"), StartDate: day("2026-03-01"),
 		EndDate: day("2028-02-29"),
 		Status:  warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner),
-		VerifyURL: "https://w.example/verify/" + sampleReference,
+		VerifyURL: "https://w.example/verify/" + sampleReference, WebURL: "https://w.example/warranties/" + sampleID,
 		CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), Standing: warranty.Active, Version: 3, Replay: true,
 	}
 }
@@ -492,7 +492,7 @@ func TestMatches(t *testing.T) {
 // TestWarrantyJSON compares the fields with the contract, sections 4 and 13.
 func TestWarrantyJSON(t *testing.T) {
 	want := strings.Fields("id reference_number product_name description serial_number external_id category supplier seller_name seller_email " +
-		"start_date end_date status days_remaining roles verify_url created_at updated_at")
+		"start_date end_date status days_remaining roles verify_url web_url created_at updated_at")
 	slices.Sort(want)
 	for name, w := range map[string]warranty.Warranty{"full": sample(), "empty": {}} {
 		t.Run(name, func(t *testing.T) {

@@ -143,32 +143,32 @@ func TestRequestIsWhatTheFlagsSay(t *testing.T) {
 }
 
 func TestReferenceStandsForTheID(t *testing.T) {
-	reference := "WR-0000-0000-0000-0000"
 	var paths []string
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		paths = append(paths, r.Method+" "+r.URL.String())
-		found := strings.ReplaceAll(record(`"Kettle"`), "WR-7K2M-9QXT-4D8P-HV3A", reference)
-		if r.URL.Query().Get("q") != "" {
-			first := strings.ReplaceAll(found, id, "01935b2e-0000-7def-8123-456789abcdef")
-			answers(200, page(first+","+record(`"another"`))).ServeHTTP(w, r)
-			return
+		switch {
+		case r.URL.Path == "/api/v1/claims":
+			answers(200, page()).ServeHTTP(w, r)
+		case strings.HasPrefix(r.URL.Path, "/api/v1/claims/"):
+			answers(200, `{"data":{}}`).ServeHTTP(w, r)
+		default:
+			answers(200, `{"data":`+record(`"Kettle"`)+`}`).ServeHTTP(w, r)
 		}
-		answers(200, `{"data":`+found+`}`).ServeHTTP(w, r)
-	})
-	d := newHarness(t, handler)
+	}))
 	d.want(0, "warranties", "get", "wr 0000-0000 0000 oooo")
-	want := []string{"GET /api/v1/warranties?limit=2&q=" + reference,
-		"GET /api/v1/warranties/01935b2e-0000-7def-8123-456789abcdef"}
+	d.want(0, "claims", "get", "cl 3f9b t6wz oqkn 58r5")
+	d.want(0, "claims", "list", "--warranty-id", "wr000000000000OOOO")
+	d.want(2, "warranties", "update", "WR-0000-0000-0000-0000", "--status", "expired")
+	d.want(2, "claims", "list", "--warranty-id", "CL-3F9B-T6WZ-0QKN-58R5")
+	d.want(3, "warranties", "get", "WR-0000-0000-0000-0001")
+	want := []string{
+		"GET /api/v1/warranties/WR-0000-0000-0000-0000",
+		"GET /api/v1/claims/CL-3F9B-T6WZ-0QKN-58R5",
+		"GET /api/v1/claims?warranty_id=WR-0000-0000-0000-0000",
+	}
 	if !slices.Equal(paths, want) {
 		t.Errorf("%q", paths)
 	}
-	paths = nil
-	d.want(2, "warranties", "update", reference, "--status", "expired")
-	if len(paths) != 0 {
-		t.Errorf("wrong flags were looked up: %q", paths)
-	}
-	d.handler = answers(200, page())
-	d.want(3, "warranties", "get", reference)
 }
 
 func TestDeleteAsks(t *testing.T) {

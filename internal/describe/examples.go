@@ -48,6 +48,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 	w := sampleWarranty(publicURL)
 	name := nameOf(w)
 	claim := sampleClaimOn(w)
+	claim.WebURL = publicURL + "/claims/" + claim.ID.String()
 	token := sampleToken()
 	fresh := token
 	fresh.CreatedAt, fresh.ExpiresAt = sampleNow, sampleNow.AddDate(0, 0, warranty.DefaultTokenDays)
@@ -78,6 +79,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			SizeBytes:   348_160,
 			SHA256:      sampleSHA256,
 			CreatedAt:   sampleNow.AddDate(0, 0, -12),
+			WebURL:      w.WebURL,
 		},
 		sampleSummary(), sampleSummary().Groups[0], sampleSummary().Other,
 		warranty.TransferOffer{
@@ -148,6 +150,7 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 		Standing:        warranty.Active,
 		Roles:           warranty.NewRoles(warranty.Owner, warranty.Issuer),
 		VerifyURL:       publicURL + "/verify/" + string(sampleReference),
+		WebURL:          publicURL + "/warranties/" + sampleID(1).String(),
 		CreatedAt:       sampleNow.AddDate(0, -3, 0),
 		UpdatedAt:       sampleNow.AddDate(0, 0, -14),
 	}

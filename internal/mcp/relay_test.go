@@ -24,7 +24,7 @@ import (
 func TestNewerServiceIsRelayed(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle","serial_number":null,` +
-		`"start_date":"2026-01-01","end_date":"2027-01-01","status":"frozen","roles":["owner","auditor"],"colour":"red","verify_url":"http://x/verify/1",` +
+		`"start_date":"2026-01-01","end_date":"2027-01-01","status":"frozen","roles":["owner","auditor"],"colour":"red","verify_url":"http://x/verify/1","web_url":"http://x/warranties/1",` +
 		`"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}`
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

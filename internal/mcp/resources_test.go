@@ -49,6 +49,7 @@ func TestResourcesAreWhatTheToolsGet(t *testing.T) {
 		kettle := w.Warranty(ada.Session, nil)
 		for uri, tool := range map[string]string{
 			"warranty://warranties/" + kettle.ID:                                                   "get_warranty",
+			"warranty://warranties/" + strings.ToLower(kettle.ReferenceNumber):                     "get_warranty",
 			"warranty://claims/" + claim(w, ada.Session, kettle.ID, "It leaks"):                    "get_claim",
 			"warranty://documents/" + document(w, ada.Session, kettle.ID, "receipt from Berg.txt"): "get_document",
 		} {

@@ -49,7 +49,8 @@ func TestEnvelopes(t *testing.T) {
 			"seller_email": "shop@example.com",
 			"start_date":   "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil,
 			"roles":      []any{"owner", "issuer"},
-			"verify_url": servertest.PublicURL + "/verify/" + reference})
+			"verify_url": servertest.PublicURL + "/verify/" + reference,
+			"web_url":    servertest.PublicURL + "/warranties/" + id})
 		equal(t, "Location", created.Header.Get("Location"), servertest.PublicURL+"/api/v1/warranties/"+id)
 		equal(t, "ETag", created.Header.Get("ETag"), `"1"`)
 		equal(t, "the created record is read back", w.Get("/api/v1/warranties/"+id, key).Body, created.Body)
@@ -227,7 +228,7 @@ func TestWhatIsNotTakenIsRefusedByName(t *testing.T) {
 		record := w.Warranty(key, fields{"category": "A", "serial_number": "S-1"})
 		path := "/api/v1/warranties/" + record.ID
 		valid := fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01"}
-		made1 := []string{"id", "reference_number", "days_remaining", "roles", "verify_url", "created_at", "updated_at",
+		made1 := []string{"id", "reference_number", "days_remaining", "roles", "verify_url", "web_url", "created_at", "updated_at",
 			"owner", "owner_id", "issuer_id", "user_id", "version", "standing", "deleted_at"}
 		for _, name := range append(slices.Clone(made1), "status", "idempotency_key", "if_match", "<b>") {
 			body := maps.Clone(valid)

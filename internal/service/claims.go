@@ -26,13 +26,21 @@ func (s *Service) ListClaims(
 		return warranty.Page[warranty.Claim]{}, err
 	}
 	list, total, err := s.Store.Claims(ctx, p.User.ID, in)
+	for i := range list {
+		s.showClaim(&list[i])
+	}
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
 // GetClaim returns a claim that the principal can see.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
-	return s.Store.Claim(ctx, p.User.ID, in.ID)
+	c, err := s.Store.Claim(ctx, p.User.ID, in.ID)
+	s.showClaim(&c)
+	return c, err
 }
+
+// showClaim sets the derived fields of a stored claim.
+func (s *Service) showClaim(c *warranty.Claim) { c.WebURL = s.PublicURL + "/claims/" + c.ID.String() }
 
 // FileClaim files a claim on a warranty that the principal owns.
 func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
@@ -54,6 +62,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		CreatedAt:    now,
 		UpdatedAt:    now,
 	}
+	s.showClaim(&c)
 	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
@@ -115,6 +124,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		return s.mailClaim(tx, actor, after, now)
 	})
 	s.wakeMail()
+	s.showClaim(&after)
 	return after, err
 }
 

@@ -31,6 +31,9 @@ func (s *Service) ListDocuments(
 		return warranty.Page[warranty.Document]{}, err
 	}
 	list, total, err := s.Store.Documents(ctx, p.User.ID, in)
+	for i := range list {
+		s.showDocument(&list[i])
+	}
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
@@ -38,8 +41,14 @@ func (s *Service) ListDocuments(
 func (s *Service) GetDocument(
 	ctx context.Context, p warranty.Principal, in warranty.GetDocument,
 ) (warranty.Document, error) {
-	return s.Store.Document(ctx, p.User.ID, in.ID)
+	d, err := s.Store.Document(ctx, p.User.ID, in.ID)
+	s.showDocument(&d)
+	return d, err
 }
+
+// showDocument sets the derived fields of a stored document. Documents have no page of
+// their own; they are listed on the page of their warranty.
+func (s *Service) showDocument(d *warranty.Document) { d.WebURL = s.warrantyPage(d.WarrantyID) }
 
 // UploadDocument adds a stored file to a warranty. The file is complete and durable
 // before its record is written; a crash in between leaves an orphaned file for the
@@ -102,6 +111,7 @@ func (s *Service) UploadDocument(
 		}
 		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
 	})
+	s.showDocument(&d)
 	return d, err
 }
 

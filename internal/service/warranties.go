@@ -96,7 +96,18 @@ func (s *Service) show(w *warranty.Warranty) {
 		w.ExternalID = nil
 	}
 	w.Show(s.today())
+	s.setURLs(w)
+}
+
+// setURLs sets the URLs of the record's pages.
+func (s *Service) setURLs(w *warranty.Warranty) {
 	w.VerifyURL = s.PublicURL + "/verify/" + string(w.ReferenceNumber)
+	w.WebURL = s.warrantyPage(w.ID)
+}
+
+// warrantyPage returns the URL of a warranty's page for signed-in people.
+func (s *Service) warrantyPage(id warranty.ID) string {
+	return s.PublicURL + "/warranties/" + id.String()
 }
 
 // CreateWarranty creates a warranty, or replays the response of an earlier request with
@@ -132,7 +143,7 @@ func (s *Service) CreateWarranty(
 	if err != nil || earlier == nil {
 		return w, err
 	}
-	return replay(*saved, *earlier)
+	return s.replay(*saved, *earlier)
 }
 
 // create writes a warranty. If the idempotency key was used before, it writes nothing and
@@ -251,7 +262,9 @@ func (s *Service) responseToSave(
 	}, err
 }
 
-func replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
+// replay returns the stored response of an earlier request. The URLs are set again: the
+// previous release stored no web_url.
+func (s *Service) replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
 	var w warranty.Warranty
 	if now.Fingerprint != earlier.Fingerprint {
 		return w, warranty.Refuse(warranty.IdempotencyKeyReused,
@@ -260,6 +273,7 @@ func replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
 	}
 	err := api.ReadJSON([]byte(earlier.Response), &w)
 	w.Version, w.Replay = 1, true
+	s.setURLs(&w)
 	return w, err
 }
 

@@ -171,8 +171,8 @@ func TestOwnExportsAndForeignSpreadsheets(t *testing.T) {
 	for name, test := range map[string]struct{ source, text, want string }{
 		"svc": {ours,
 			"id,reference_number,product_name,description,serial_number,category,supplier,seller_name,seller_email," +
-				"start_date,end_date,status,days_remaining,roles,verify_url,created_at,updated_at\n" +
-				"x,WR-1,'=Kettle,,'-7,Kitchen,,,,2026-01-01,2027-12-31,active,411,owner,http://x," +
+				"start_date,end_date,status,days_remaining,roles,verify_url,web_url,created_at,updated_at\n" +
+				"x,WR-1,'=Kettle,,'-7,Kitchen,,,,2026-01-01,2027-12-31,active,411,owner,http://x,http://y," +
 				"2026-01-01T00:00:00Z,2026-01-01T00:00:00Z\n",
 			"=Kettle|2026-01-01|2027-12-31|-7|Kitchen|||"},
 		"German Excel": {"",

@@ -44,3 +44,27 @@ func TestWebFormIsSentOnce(t *testing.T) {
 	equal(t, "the same once value", strings.Contains(gone.Body, once), false)
 	equal(t, "records after that", w.Records(), 3)
 }
+
+// TestNumbersLeadToPages opens pages by the reference number of a warranty and the number of a claim.
+func TestNumbersLeadToPages(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	b := w.SignedIn(t, olga)
+	record := w.Warranty(olga.Session, fields{"product_name": "Kettle"})
+	var claim struct {
+		ClaimNumber string `json:"claim_number"`
+	}
+	w.Must(200, made("GET", "/api/v1/claims/"+w.Claim(olga.Session, record.ID), olga.Session, nil)).Into(t, &claim)
+	typed := strings.ToLower(strings.ReplaceAll(record.ReferenceNumber, "-", ""))
+	for _, path := range []string{"/warranties/" + typed, "/warranties/" + typed + "/edit", "/warranties/" + typed + "/label"} {
+		b.Get(path).Says(t, path, 200, "Kettle")
+	}
+	b.Get("/claims/"+claim.ClaimNumber).Says(t, "a claim", 200, claim.ClaimNumber, "Kettle")
+	for _, path := range []string{"/claims/new?warranty_id=" + typed, "/documents/new?warranty_id=" + typed} {
+		b.Get(path).Says(t, path, 200, `<option value="`+record.ID+`" selected`)
+	}
+	sent := b.Post("/warranties/"+typed, "product_name", "Toaster", "start_date", "2026-01-01", "end_date", "2028-01-01")
+	equal(t, "after a change", sent.Location, "/warranties/"+record.ID+"?done=updated")
+	w.SignedIn(t, w.Verified("Zoe")).Get("/warranties/"+typed).Says(t, "another user's", 404, "Not found")
+	equal(t, "after deleting", b.Post("/warranties/"+typed+"/delete").Location, "/warranties?done=deleted")
+}
