@@ -164,7 +164,7 @@ func TestReferenceStandsForTheID(t *testing.T) {
 	want := []string{
 		"GET /api/v1/warranties/WR-0000-0000-0000-0000",
 		"GET /api/v1/claims/CL-3F9B-T6WZ-0QKN-58R5",
-		"GET /api/v1/claims?warranty_id=WR-0000-0000-0000-0000",
+		"GET /api/v1/claims?limit=20&page=1&warranty_id=WR-0000-0000-0000-0000",
 	}
 	if !slices.Equal(paths, want) {
 		t.Errorf("%q", paths)
