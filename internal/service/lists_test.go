@@ -570,9 +570,10 @@ func flat(w warranty.Warranty) any {
 	}
 	texts := []string{
 		orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier),
-		orEmpty(w.SellerName), orEmpty(w.SellerEmail),
+		orEmpty(w.SellerName), orEmpty(w.SellerEmail), orEmpty(w.ExternalID),
 	}
-	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.DaysRemaining = nil, nil, nil, nil, nil, nil, nil
+	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.ExternalID = nil, nil, nil, nil, nil, nil, nil
+	w.DaysRemaining = nil
 	return []any{w, texts, days}
 }
 
