@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -242,5 +243,35 @@ func TestFieldsAreTheColumns(t *testing.T) {
 	d.want(2, "warranties", "list", "--fields", "id,colour")
 	if !strings.Contains(d.stderr, "Unknown field: colour.") {
 		t.Errorf("%q", d.stderr)
+	}
+}
+
+// TestChangesSayHowToContinue lists changes and deletions.
+func TestChangesSayHowToContinue(t *testing.T) {
+	next := strings.Repeat("A", 43)
+	const deletion = `{"id":"` + id + `","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","deleted_at":"2026-11-14T09:00:00Z"}`
+	const synced = `"synced_to":"2026-11-15T11:00:00.000123Z"}`
+	var asked string
+	body := `{"data":[],"next":"` + next + `",` + synced
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Path + "?" + r.URL.RawQuery
+		answers(200, body).ServeHTTP(w, r)
+	}))
+	d.terminal = true
+	d.want(0, "warranties", "list", "--updated-since", "2026-11-09T00:00:00Z", "--after", next)
+	if asked != "/api/v1/warranties?after="+next+"&limit=20&updated_since=2026-11-09T00%3A00%3A00Z" {
+		t.Errorf("asked %s", asked)
+	}
+	if !strings.Contains(d.stderr, "Next: --after "+next) {
+		t.Errorf("%q", d.stderr)
+	}
+	body = `{"data":[` + deletion + `],"next":null,` + synced
+	d.want(0, "warranties", "deleted", "--since", "2026-11-09T00:00:00Z")
+	if !strings.Contains(d.stdout, "WR-7K2M-9QXT-4D8P-HV3A") || !strings.Contains(d.stderr, "2026-11-15T11:00:00.000123Z") {
+		t.Errorf("%q %q", d.stdout, d.stderr)
+	}
+	d.want(0, "warranties", "deleted", "-o", "ndjson")
+	if d.stdout != deletion+"\n" {
+		t.Errorf("%q", d.stdout)
 	}
 }
