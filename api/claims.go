@@ -18,7 +18,7 @@ var (
 		Tool:    "list_claims",
 		Summary: "List the claims on your warranties, newest first.",
 		ToolDoc: "Find claims on the user's warranties, newest first. Open are submitted, under_review, info_requested, " +
-			"approved and in_progress. Tools cannot file or decide claims: a person does that on the warranty's page.",
+			"approved and in_progress. A person files and decides claims on the page of the warranty or claim (web_url).",
 		ToolFields: []string{"id", "claim_number", "warranty", "type", "incident_date", "status"},
 	})
 	GetClaim = define[warranty.GetClaim, warranty.Claim](Spec{
@@ -30,7 +30,7 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "get_claim",
 		Summary: "Get a claim.",
-		ToolDoc: "Get all fields of one claim: description, reason of the status and resolution.",
+		ToolDoc: "Get all fields of one claim: its description, the reason of its status and its resolution.",
 	})
 	FileClaim = define[warranty.FileClaim, warranty.Claim](Spec{
 		Name:     "claims.file",

@@ -156,7 +156,11 @@ func (s *Spec) decodeObject(
 	return readObject(data, func(name string, value jsontext.Value) {
 		i, ok := s.byName[name]
 		if !ok || !takes(s.Params[i]) {
-			c.Add(Printable(name), "unknown_field", "Unknown field. Allowed fields: "+s.names(takes)+".")
+			message := "Unknown field. Allowed fields: " + s.names(takes) + "."
+			if slices.Contains(s.ByPerson, name) {
+				message = "The API cannot change this field. A person can correct it on the record's page; see web_url."
+			}
+			c.Add(Printable(name), "unknown_field", message)
 			return
 		}
 		field := in.FieldByIndex(s.Params[i].index)

@@ -19,8 +19,8 @@ var (
 		Tool:    "list_documents",
 		Summary: "List the metadata of the documents of your warranties, newest first.",
 		ToolDoc: "Find receipts, invoices, manuals and other documents of the user's warranties, newest first. " +
-			"Tools return metadata only: a person opens or uploads the file on the warranty's page.",
-		ToolFields: []string{"id", "warranty", "file_name", "type", "created_at"},
+			"Tools return metadata: a person opens and uploads files on the page (web_url).",
+		ToolFields: []string{"id", "warranty", "file_name", "type", "created_at", "web_url"},
 	})
 	GetDocument = define[warranty.GetDocument, warranty.Document](Spec{
 		Name:    "documents.get",

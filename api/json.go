@@ -149,10 +149,11 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 }
 
 // setArgument is setJSON for the arguments of a tool, where null means "not given". An
-// empty header parameter is an error. Models also send numbers and booleans as text, and
-// lists of field names as arrays.
+// empty header parameter is an error. Models also send numbers and booleans as text, days
+// as times, and lists of field names as arrays.
 func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
 	kind := deref(p.Type).Kind()
+	day := len(value) == len(`"2006-01-02"`) && deref(p.Type) == timeType
 	switch {
 	case value.Kind() == 'n':
 		return nil
@@ -164,6 +165,8 @@ func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
 			return wrongType(p.Type)
 		}
 		return setText(field, strings.TrimSpace(text))
+	case value.Kind() == '"' && day:
+		return setText(field, string(value[1:len(value)-1])+"T00:00:00Z")
 	case value.Kind() == '[' && p.Type == fieldNames:
 		var names []string
 		if err := json.Unmarshal(value, &names); err != nil {

@@ -54,6 +54,8 @@ type Spec struct {
 	ReadOnly bool
 	// BodyOptional allows a request without a body.
 	BodyOptional bool
+	// ByPerson lists fields that only a person can correct, on the record's page.
+	ByPerson []string
 	// Errors lists codes beyond those that Refusals derives from the other fields.
 	Errors []warranty.Code
 

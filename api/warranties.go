@@ -17,8 +17,9 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "list_warranties",
 		Summary: "List the warranties that you own, sold or issued.",
-		ToolDoc: "Find the user's warranties, newest first. " +
-			"Start here for any question about a product, and use get_warranty for all fields of one record.",
+		ToolDoc: "Find the user's warranties by words, dates, status and more. Start here for questions about a product. " +
+			"For all fields of a record use get_warranty, for counts summarize_warranties, for a reference number of " +
+			"someone else verify_warranty.",
 		ToolFields: []string{
 			"id", "reference_number", "product_name", "category", "end_date", "status", "days_remaining",
 		},
@@ -32,6 +33,8 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "summarize_warranties",
 		Summary: "Count the warranties that match the filters, by status, category, supplier or month of the end date.",
+		ToolDoc: "Count the user's warranties by status, category, supplier or month of the end date, with the filters of " +
+			"list_warranties. Use it instead of counting a list.",
 	})
 	CreateWarranty = define[warranty.CreateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.create",
@@ -42,8 +45,8 @@ var (
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "create_warranty",
 		Summary: "Create a warranty. You become its owner and issuer.",
-		ToolDoc: "Create a warranty. Ask the user for missing dates instead of guessing. serial_number, description and " +
-			"seller_* cannot be changed later with tools.",
+		ToolDoc: "Create a warranty, for example from a receipt. Ask the user for missing dates instead of guessing. " +
+			"Tools cannot change serial_number, description and seller_* later.",
 		Status:   http.StatusCreated,
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
@@ -57,7 +60,8 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "get_warranty",
 		Summary: "Get a warranty.",
-		ToolDoc: "Get all fields of one warranty, and the etag for update_warranty and delete_warranty.",
+		ToolDoc: "Get all fields of one warranty, its page for people (web_url), and the etag for update_warranty and " +
+			"delete_warranty.",
 	})
 	UpdateWarranty = define[warranty.UpdateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.update",
@@ -70,7 +74,8 @@ var (
 		Summary: "Update the given fields of a warranty.",
 		ToolDoc: "Change the given fields of a warranty, for example end_date to extend it or status active to reinstate " +
 			"a void one. A cancelled warranty stays cancelled. Tools cannot change serial_number, description, seller_name " +
-			"and seller_email: a person does that on the record's page.",
+			"and seller_email: a person does that on the record's page (web_url).",
+		ByPerson: []string{"serial_number", "description", "seller_name", "seller_email"},
 		Errors: []warranty.Code{
 			warranty.RoleNotAllowed,
 			warranty.InvalidTransition,

@@ -36,7 +36,7 @@ func (p Paging) Offset() int64 { return int64(p.Page-1) * int64(p.Limit) }
 
 // Selection selects the fields of the records in a response.
 type Selection struct {
-	Fields FieldNames `json:"fields,omitzero" in:"query" doc:"Names of the fields to return, separated by commas. Without it, records have all fields." tool:"Fields to return."`
+	Fields FieldNames `json:"fields,omitzero" in:"query" doc:"Names of the fields to return, separated by commas. Without it, records have all fields." tool:"Fields to return instead of the usual ones."`
 }
 
 // Selected returns the selected fields, or nil for all.

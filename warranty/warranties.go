@@ -162,7 +162,7 @@ var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active},
 
 // WarrantyFilter selects warranties. Its zero value selects all.
 type WarrantyFilter struct {
-	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored."`
+	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, serial number, reference or external ID, or 3+ characters inside one of the last three."`
 	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
 	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
 	Supplier           string `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive."`
@@ -322,7 +322,7 @@ type CreateWarranty struct {
 	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Name of the supplier."`
 	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Name of the seller."`
 	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"Email address of the seller. The account that has verified it can see the record."`
-	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record."`
+	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record." tool:"A unique string. Repeating the call with it creates no second record."`
 }
 
 // Check trims and validates the input.

@@ -21,10 +21,10 @@ var products = []string{
 }
 
 // Bounds of answers in bytes. With the tokenizer o200k_base, a list in rows has 2.1 bytes
-// in a token and a list of tools 4.6, so they are 7,000 and 4,000 tokens.
+// in a token and a list of tools 4.5, so they are 7,000 and 4,000 tokens.
 const (
 	maxListBytes  = 14_700
-	maxToolsBytes = 18_000
+	maxToolsBytes = 17_900
 )
 
 // TestAnswersAreShort bounds what a model reads: a page of 100 warranties as text, and the
@@ -211,4 +211,42 @@ func TestConnectionsCanBeNarrowed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDirectAnswersAreThoseOfTheSDK compares the calls that are answered without the SDK
+// with those that a client of event streams gets from it.
+func TestDirectAnswersAreThoseOfTheSDK(t *testing.T) {
+	w := onSQLite(t)
+	ada := w.Person("Ada")
+	a := agentOf(w, ada, warranty.WarrantiesRead)
+	kettle := w.Warranty(ada.Session, fields{"product_name": "Kettle <é> &amp; \"1\" \\", "category": "Kitchen"})
+	for _, params := range []string{
+		`{"name":"get_warranty","arguments":{"id":"` + kettle.ID + `"}}`,
+		`{"name":"get_warranty","arguments":{"id":"` + kettle.ID + `"},"_meta":{"progressToken":7}}`,
+		`{"name":"list_warranties"}`,
+		`{"name":"list_warranties","arguments":null}`,
+		`{"name":"list_warranties","arguments":{"limit":0}}`,
+		`{"name":"list_warranties","arguments":[1]}`,
+		`{"name":"get_warranty","arguments":{"id":"` + unknownID + `"}}`,
+		`{"name":"delete_warranty","arguments":{"id":"` + kettle.ID + `"}}`,
+		`{"name":"drop_table","arguments":{}}`,
+		`{"name":7}`,
+		`{}`,
+		`[]`,
+	} {
+		for _, id := range []string{"1", `"a \"b\" é"`, "-9007199254740991"} {
+			body := `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":` + params + `}`
+			direct := a.send("POST", body, "X-Request-Id", "the-same-id")
+			streamed := a.send("POST", body, "X-Request-Id", "the-same-id", "Accept", "text/event-stream")
+			_, data, ok := strings.Cut(streamed.body, "data: ")
+			if !ok {
+				data = streamed.body
+			}
+			var got, want any
+			decode(t, []byte(direct.body), &got)
+			decode(t, []byte(strings.TrimSpace(data)), &want)
+			equal(t, params, got, want)
+			equal(t, params+": status", direct.status, streamed.status)
+		}
+	}
 }
