@@ -40,7 +40,7 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 				s.made = func() time.Time { return time.UnixMilli(1_000_000_000 + random.Int64N(1000)) } // in any order
 			}
 			steps := []func() (any, error){
-				s.change, s.rename, s.rename, s.remove, s.handOver, s.handOver, s.fileClaim, s.moveClaim, s.moveClaim,
+				s.change, s.rename, s.rename, s.remove, s.handOver, s.handOver, s.handOver, s.handOver, s.fileClaim, s.moveClaim, s.moveClaim,
 				s.link, s.restore, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty,
 			}
 			for i := range rapid.IntRange(30, 60).Draw(t, "steps") {
@@ -73,7 +73,10 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 }
 
 // segmentScript adds steps that change what a search sees.
-type segmentScript struct{ *script }
+type segmentScript struct {
+	*script
+	handed []warranty.ID // records that were transferred
+}
 
 // maintain runs the background task for the users of this script. Its errors are those that were
 // injected.
@@ -106,9 +109,13 @@ func (s *segmentScript) rename() (any, error) {
 	})
 }
 
-// handOver transfers a record to a user.
+// handOver transfers a record to a user, often one that was transferred before: its owner loses access.
 func (s *segmentScript) handOver() (any, error) {
 	id, user, code := s.warranty(), s.user(), s.hash(int(s.last))
+	if len(s.handed) > 1 && s.random.IntN(3) > 0 {
+		id = s.handed[s.random.IntN(len(s.handed))]
+	}
+	s.handed = append(s.handed, id)
 	return nil, s.write(func(tx *Tx) error {
 		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour)); err != nil {
 			return err
@@ -294,7 +301,7 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 		processes := []*Store{open(t, database), open(t, database)}
 		scripts := make([]*segmentScript, 4)
 		base := ids.Add(1_000_000)
-		first := &segmentScript{&script{Store: processes[0], random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		first := &segmentScript{script: &script{Store: processes[0], random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 		for _, p := range processes {
 			p.SegmentLists(6, 5, 0)
 		}
@@ -307,7 +314,7 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 		for i := range scripts {
 			c := *first.script
 			c.Store, c.random, c.last = processes[i%2], rand.New(rand.NewPCG(uint64(i), 2)), base+uint64(i+1)*10_000
-			scripts[i] = &segmentScript{&c}
+			scripts[i] = &segmentScript{script: &c}
 		}
 		var writing atomic.Int32
 		writing.Store(int32(len(scripts)))
@@ -332,7 +339,7 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 					}
 				}
 			default:
-				random := &segmentScript{&script{random: rand.New(rand.NewPCG(uint64(i), 3)), references: first.references}}
+				random := &segmentScript{script: &script{random: rand.New(rand.NewPCG(uint64(i), 3)), references: first.references}}
 				for writing.Load() > 0 {
 					in := random.anyQuestion()
 					indexed, err := p.sameSnapshot(first.users[i%2].ID, in, first.today())
@@ -363,7 +370,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	database := testenv.Postgres(t)
 	writer, other := open(t, database), open(t, database)
 	base := ids.Add(1_000_000)
-	s := &segmentScript{&script{Store: writer, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+	s := &segmentScript{script: &script{Store: writer, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 	s.must(t, s.addUser)
 	for range 12 {
 		s.must(t, s.addWarranty)
@@ -434,7 +441,7 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		st.SegmentLists(6, 5, 0)
 		base := ids.Add(1_000_000)
-		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s := &segmentScript{script: &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 		s.must(t, s.addUser)
 		for range 12 {
 			s.must(t, s.addWarranty)
@@ -475,7 +482,7 @@ func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		st.SegmentLists(6, 5, 0)
 		base := ids.Add(1_000_000)
-		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s := &segmentScript{script: &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 		s.must(t, s.addUser)
 		for range 12 {
 			s.must(t, s.addWarranty)
