@@ -288,7 +288,7 @@ type Summary struct {
 	Today   Date         `json:"today" doc:"The day on which statuses were computed."`
 	GroupBy SummaryGroup `json:"group_by" doc:"What was counted by."`
 	Total   int64        `json:"total" doc:"Exact number of warranties that the filters select."`
-	Groups  []Group      `json:"groups" doc:"The groups: months in order of time, all others largest first."`
+	Groups  []Group      `json:"groups" doc:"The groups: months in order of time, those nearest to today if there are more than the limit; all others largest first."`
 	Other   OtherGroups  `json:"other" doc:"The groups beyond the limit."`
 }
 

@@ -39,7 +39,7 @@ func (o *order[K]) add(c *column[K], fits func(int) bool) {
 	before := make([]int32, len(c.values)+1)
 	for i, code := range c.codes {
 		if fits(i) {
-			before[code+1]++
+			before[int(code)+1]++
 		}
 	}
 	for i := 1; i < len(before); i++ {

@@ -3,6 +3,7 @@ package find
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"warranty.example/svc/warranty"
@@ -61,27 +62,42 @@ func groupOf(by warranty.SummaryGroup, r *Record, today warranty.Date) string {
 func monthOf(day warranty.Date) string { return day.String()[:len("2006-01")] }
 
 // Summary returns the result with at most limit groups: months in order of time, all others largest
-// first.
+// first. If there are more months, it has those nearest to today.
 func (c *Counts) Summary(today warranty.Date, limit int) warranty.Summary {
 	list := make([]*group, 0, len(c.groups))
 	for _, g := range c.groups {
 		list = append(list, g)
 	}
+	byValue := func(a, b *group) int {
+		return cmp.Or(strings.Compare(Fold(a.value), Fold(b.value)), strings.Compare(a.value, b.value))
+	}
 	slices.SortFunc(list, func(a, b *group) int {
-		order := cmp.Compare(b.count, a.count)
 		if c.by == warranty.GroupByEndMonth {
-			order = 0
+			return cmp.Or(cmp.Compare(distance(a.value, today), distance(b.value, today)), byValue(a, b))
 		}
-		return cmp.Or(order, strings.Compare(Fold(a.value), Fold(b.value)), strings.Compare(a.value, b.value))
+		return cmp.Or(cmp.Compare(b.count, a.count), byValue(a, b))
 	})
 	s := warranty.Summary{Today: today, GroupBy: c.by, Total: c.total, Groups: []warranty.Group{}}
-	for i, g := range list {
-		if i >= limit {
-			s.Other.Groups++
-			s.Other.Count += g.count
-			continue
-		}
+	for _, g := range list[min(limit, len(list)):] {
+		s.Other.Groups++
+		s.Other.Count += g.count
+	}
+	list = list[:min(limit, len(list))]
+	if c.by == warranty.GroupByEndMonth {
+		slices.SortFunc(list, byValue)
+	}
+	for _, g := range list {
 		s.Groups = append(s.Groups, warranty.Group{Value: warranty.Optional(g.value), Count: g.count})
 	}
 	return s
+}
+
+// distance returns the number of months between a month (YYYY-MM) and today.
+func distance(month string, today warranty.Date) int {
+	months := func(text string) int {
+		digits := strings.ReplaceAll(text[:len("2006-01")], "-", "")
+		n, _ := strconv.Atoi(digits) // made by Date.String
+		return n/100*12 + n%100
+	}
+	return max(months(month)-months(today.String()), months(today.String())-months(month))
 }

@@ -79,6 +79,8 @@ func appendLower(b []byte, r rune) []byte {
 		r = 'd'
 	case 'ı':
 		r = 'i'
+	case 'ς':
+		r = 'σ'
 	}
 	return utf8.AppendRune(b, r)
 }

@@ -90,7 +90,7 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 	if list == nil {
 		return found, nil
 	}
-	typed, values := strings.TrimSpace(req.Params.Argument.Value), []string{}
+	typed, values, more := strings.TrimSpace(req.Params.Argument.Value), []string{}, false
 	queries := []map[string]any{{"limit": maxCompletions}}
 	searches := slices.ContainsFunc(list.Params, func(p api.Param) bool { return p.Name == "q" })
 	if searches && typed != "" {
@@ -105,15 +105,27 @@ func (s *server) complete(ctx context.Context, req *sdk.CompleteRequest) (*sdk.C
 		if err != nil {
 			continue // respond with no suggestions instead of an error
 		}
+		more = isFirstOfMany(result)
 		for _, r := range recordsOf(result) {
 			matches := i > 0 || strings.HasPrefix(r.id, typed) || r.mentions(typed)
-			if matches && len(values) < maxCompletions && !slices.Contains(values, r.id) {
+			if matches && !slices.Contains(values, r.id) {
 				values = append(values, r.id)
 			}
 		}
 	}
-	found.Completion.Values, found.Completion.Total = values, len(values)
+	found.Completion.HasMore = more || len(values) > maxCompletions
+	found.Completion.Values = values[:min(len(values), maxCompletions)]
+	found.Completion.Total = len(found.Completion.Values)
 	return found, nil
+}
+
+// isFirstOfMany reports whether a list has more pages.
+func isFirstOfMany(page any) bool {
+	if relayed, ok := page.(api.Relayed); ok {
+		page = relayed.Value
+	}
+	paged, ok := page.(interface{ Paged() warranty.Pagination })
+	return ok && paged.Paged().TotalPages > 1
 }
 
 // listOf returns the operation that lists the records to suggest, or nil.

@@ -34,6 +34,8 @@ type segmentCache struct {
 	size, build int
 	// Pending records are merged once there are more than merge, and perSegment for each segment.
 	merge, perSegment int
+	// With more pending records than this, a scan answers until they are merged.
+	maxPending int
 
 	mu        sync.Mutex
 	entries   map[segmentKey]*segmentEntry
@@ -61,6 +63,7 @@ func newSegmentCache() *segmentCache {
 		build:      find.MaxSegment * 3 / 4,
 		merge:      512,
 		perSegment: 24,
+		maxPending: find.MaxSegment,
 		entries:    map[segmentKey]*segmentEntry{},
 		maxMemory:  64 << 20,
 		candidates: map[warranty.ID]bool{},
@@ -149,13 +152,13 @@ func (s *Store) withIndex(
 	return found, err
 }
 
-// useIndex runs fn with the index of a user's list and reports whether there is one. A corrupt index is
-// none, and is dropped later.
+// useIndex runs fn with the index of a user's list and reports whether there is one. One that is far
+// behind is none, and neither is a corrupt one, which is dropped later.
 func (s *Store) useIndex(
 	ctx context.Context, q engine.Querier, user warranty.ID, withText bool, fn func(*segmentList) error,
 ) (bool, error) {
 	index, err := s.segmentsOf(ctx, q, user, withText)
-	if err != nil || index == nil {
+	if err != nil || index == nil || len(index.Pending) > s.segments.maxPending {
 		return false, err
 	}
 	if err = fn(index); errors.Is(err, find.ErrCorrupt) {

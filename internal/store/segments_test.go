@@ -477,6 +477,34 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 	})
 }
 
+// TestAnIndexFarBehindIsNotUsed changes more records at once than an index may leave pending.
+func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
+	each(t, func(t *testing.T, st *Store) {
+		st.SegmentLists(6, 5, 0)
+		st.segments.maxPending = 3
+		base := ids.Add(1_000_000)
+		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s.must(t, s.addUser)
+		for range 12 {
+			s.must(t, s.addWarranty)
+		}
+		user := s.users[0].ID
+		for range 2 {
+			if err := st.MaintainSegments(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 5 {
+			found, err := st.withIndex(t.Context(), user, func(engine.Querier, *segmentList) error { return nil })
+			if want := i <= 3; err != nil || found != want {
+				t.Errorf("with %d pending records an index is used: %v, want %v; %v", i, found, want, err)
+			}
+			s.compare(t, user, i)
+			s.must(t, s.addWarranty)
+		}
+	})
+}
+
 // TestChangesOfAnOlderReleaseAreFound changes a record without noting it, as the previous release does.
 func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
