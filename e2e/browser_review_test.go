@@ -135,7 +135,7 @@ func TestPastedAddressIsAReference(t *testing.T) {
 	s := openSite(t)
 	owner := s.person(t, nora)
 	owner.mustOpen(t, "/warranties")
-	reference := eval[string](t, owner, `document.querySelector("td.mono").innerText`)
+	reference := eval[string](t, owner, `document.querySelector("td.mono > span").innerText`)
 	b := s.visitor(t)
 	b.mustOpen(t, "/verify")
 	b.fill(t, "#reference", "https://warranty.example/verify/"+reference+"?serial=x#top")

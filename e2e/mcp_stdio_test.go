@@ -172,12 +172,13 @@ func TestMCPStdioKnowsTheScopesOfItsKey(t *testing.T) {
 	m := mcpStart(t, mcpEnv(p, mcpScoped(t, p, session, "warranties:read")))
 	m.begin()
 	list := string(m.ask("tools/list", `{}`).Result)
-	for _, tool := range []string{"list_warranties", "get_warranty", "verify_warranty"} {
+	tools := []string{"list_warranties", "summarize_warranties", "get_warranty", "verify_warranty"}
+	for _, tool := range tools {
 		if !strings.Contains(list, `"name":"`+tool+`"`) {
 			t.Errorf("%s is not listed", tool)
 		}
 	}
-	if n := strings.Count(list, `"inputSchema"`); n != 3 {
+	if n := strings.Count(list, `"inputSchema"`); n != len(tools) {
 		t.Errorf("%d tools are listed", n)
 	}
 	if text, refused := m.tool("create_warranty", `{"product_name":"Lamp","start_date":"2026-01-01","end_date":"2030-01-01"}`); !refused || !strings.Contains(text, `"insufficient_scope"`) {
