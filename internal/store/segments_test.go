@@ -483,7 +483,7 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 		st.SegmentLists(6, 5, 0)
 		st.segments.maxPending = 3
 		base := ids.Add(1_000_000)
-		s := &segmentScript{&script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
+		s := &segmentScript{script: &script{Store: st, random: rand.New(rand.NewPCG(1, 1)), base: base, last: base, sure: true}}
 		s.must(t, s.addUser)
 		for range 12 {
 			s.must(t, s.addWarranty)
