@@ -30,7 +30,8 @@ Requires the scope warranties:read.`,
 		Example: "  svc warranties export > warranties.csv\n  svc warranties export --status active -o ndjson",
 		Args:    arguments(),
 	}
-	addParams(cmd, op, "page", "limit")
+	// The pager needs the order newest first, and a row has all fields.
+	addParams(cmd, op, "page", "limit", "sort", "fields", "updated_since", "after")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		in, err := input(cmd, op, nil)
 		if err != nil {

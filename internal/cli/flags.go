@@ -50,7 +50,10 @@ func addParams(cmd *cobra.Command, op *api.Spec, omit ...string) {
 		if p.Required {
 			help += " (required)"
 		}
-		cmd.Flags().Var(&textFlag{kind: placeholder(p)}, p.Name, help)
+		flag := cmd.Flags().VarPF(&textFlag{kind: placeholder(p)}, p.Name, "", help)
+		if p.Type == reflect.TypeFor[*bool]() {
+			flag.NoOptDefVal = "true"
+		}
 		complete(cmd, api.FlagName(p.Name), p.Enum)
 	}
 }

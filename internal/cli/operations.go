@@ -59,6 +59,12 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		cmd.Long += "\nRequires the scope " + string(op.Scope) + "."
 	}
 	addParams(cmd, op)
+	if op.Paged() && cmd.Flags().Lookup("page") != nil {
+		addAll(cmd)
+	}
+	if op.Name == api.SummarizeWarranties.Name {
+		cmd.Aliases = []string{"summary"} // its path
+	}
 	switch {
 	case op.Name == api.VerifyWarranty.Name:
 		r.makeVerify(cmd, op)
@@ -114,11 +120,21 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	if err != nil {
 		return err
 	}
-	remote, err := r.connect(false)
+	all, err := wantsAll(cmd)
 	if err != nil {
 		return err
 	}
-	out, response, err := remote.Do(cmd.Context(), op, in)
+	remote, err := r.connect(all) // waits at the rate limit
+	if err != nil {
+		return err
+	}
+	do := remote.Do
+	if all {
+		do = func(ctx context.Context, op *api.Spec, in any) (any, client.Response, error) {
+			return doAll(ctx, remote, op, in)
+		}
+	}
+	out, response, err := do(cmd.Context(), op, in)
 	if err != nil {
 		return &remoteError{err, response}
 	}

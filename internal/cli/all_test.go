@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestAllPages lists 250 records while some are added and removed between the pages: each record that
+// is there all the time is listed once.
+func TestAllPages(t *testing.T) {
+	records := make([]int, 250) // newest first
+	for i := range records {
+		records[i] = 1000 - i
+	}
+	requests := 0
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch requests++; requests {
+		case 2:
+			records = append([]int{1002, 1001}, records...) // shift others to later pages
+		case 3:
+			records = append(records[:10:10], records[150:]...) // shift others to earlier pages
+		}
+		page, _ := strconv.Atoi(r.URL.Query().Get("page"))
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		var list []string
+		for i := (page - 1) * limit; i < min(page*limit, len(records)); i++ {
+			kettle := record(fmt.Sprintf(`"Kettle %d"`, records[i]))
+			list = append(list, strings.Replace(kettle, id, idOf(records[i]), 1))
+		}
+		answers(200, fmt.Sprintf(`{"data":[%s],"pagination":{"page":%d,"limit":%d,"total":%d,"total_pages":%d}}`,
+			strings.Join(list, ","), page, limit, len(records), (len(records)+limit-1)/limit)).ServeHTTP(w, r)
+	}))
+	d.want(0, "warranties", "list", "--all", "--sort", "end_date")
+	var all struct {
+		Data []struct {
+			ID string `json:"id"`
+		} `json:"data"`
+		Pagination struct{ Total int }
+	}
+	if err := json.Unmarshal([]byte(d.stdout), &all); err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, r := range all.Data {
+		seen[r.ID]++
+	}
+	for _, n := range records {
+		if n <= 1000 && seen[idOf(n)] != 1 {
+			t.Errorf("%d is listed %d times", n, seen[idOf(n)])
+		}
+	}
+	if all.Pagination.Total != len(all.Data) {
+		t.Errorf("total %d of %d records", all.Pagination.Total, len(all.Data))
+	}
+	d.want(2, "warranties", "list", "--all", "--limit", "5")
+	if !strings.Contains(d.stderr, "Remove --page and --limit") {
+		t.Error(d.stderr)
+	}
+}
+
+func idOf(n int) string { return fmt.Sprintf("01935b2e-7c4a-7def-8123-%012d", n) }
+
+// TestExportKeepsItsOrder checks that an export does not take an order, which would make it skip
+// records.
+func TestExportKeepsItsOrder(t *testing.T) {
+	d := newHarness(t, answers(200, page()))
+	for _, flag := range []string{"--sort=end_date", "--fields=id", "--updated-since=2026-01-01T00:00:00Z"} {
+		d.want(2, "warranties", "export", flag)
+	}
+}
