@@ -72,6 +72,7 @@ var homes = map[string]string{
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
 	"golang.org/x/term":                   "internal/cli",
+	"github.com/itchyny/gojq":             "internal/cli",
 	"rsc.io/qr":                           "internal/web",
 }
 

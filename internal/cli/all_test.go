@@ -72,3 +72,34 @@ func TestExportKeepsItsOrder(t *testing.T) {
 		d.want(2, "warranties", "export", flag)
 	}
 }
+
+// TestJQ prints parts of a response.
+func TestJQ(t *testing.T) {
+	d := newHarness(t, answers(200, page(record(`"Kettle \u001b[31m"`), record(`"Pot"`))))
+	for expression, want := range map[string]string{
+		".data[].product_name":       "Kettle \x1b[31m\nPot\n",
+		".pagination.total":          "2\n",
+		".data | map(.roles)":        `[["owner","issuer"],["owner","issuer"]]` + "\n",
+		".data[] | select(.x == 1)":  "",
+		`.data[0].status, "a" + "b"`: "active\nab\n",
+	} {
+		d.want(0, "warranties", "list", "--jq", expression)
+		if d.stdout != want {
+			t.Errorf("%s prints %q, want %q", expression, d.stdout, want)
+		}
+		d.want(0, "api", "GET", "/warranties", "--jq", expression)
+		if d.stdout != want {
+			t.Errorf("api: %s prints %q, want %q", expression, d.stdout, want)
+		}
+	}
+	for _, args := range [][]string{
+		{"--jq", ".data[", "--all"}, {"--jq", ".data.x"}, {"--jq", ".", "-o", "csv"}, {"--jq", ".", "--pretty"},
+	} {
+		d.want(2, append([]string{"warranties", "list"}, args...)...)
+	}
+	d.terminal = true
+	d.want(0, "warranties", "list", "--jq", ".data[0].product_name")
+	if want := "Kettle \\x1b[31m\n"; d.stdout != want {
+		t.Errorf("a terminal gets %q, want %q", d.stdout, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/client"
@@ -39,6 +40,8 @@ type run struct {
 	*Program
 	baseURL, keyFile string
 	output           string
+	jq               string     // the expression of --jq
+	jqCode           *gojq.Code // nil without one
 	pretty, noColor  bool
 	debug            bool
 	wait             time.Duration

@@ -59,6 +59,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 		cmd.Long += "\nRequires the scope " + string(op.Scope) + "."
 	}
 	addParams(cmd, op)
+	r.addJQ(cmd)
 	if op.Paged() && cmd.Flags().Lookup("page") != nil {
 		addAll(cmd)
 	}

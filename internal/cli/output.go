@@ -25,13 +25,17 @@ func (r *run) checkOutput() error {
 		return usage("Unknown output format "+quote(unknown)+".", "Use -o table, json, ndjson or csv.")
 	case r.pretty && r.output != "" && r.output != "json":
 		return usage("--pretty only works with JSON.", "Remove --pretty or -o "+r.output+".")
+	case r.jq != "" && (r.pretty || r.output != "" && r.output != "json"):
+		return usage("--jq only works with plain JSON.", "Remove --pretty and -o, or --jq.")
 	}
-	return nil
+	return r.parseJQ()
 }
 
 // format returns the output format.
 func (r *run) format() string {
 	switch {
+	case r.jqCode != nil:
+		return "jq"
 	case r.pretty:
 		return "pretty"
 	case r.output != "":
@@ -49,6 +53,8 @@ func (r *run) show(op *api.Spec, out any, response client.Response, fields []str
 		return nil
 	}
 	switch r.format() {
+	case "jq":
+		return r.showJQ(response.Body)
 	case "pretty":
 		return r.write(indentJSON(response.Body))
 	case "ndjson":

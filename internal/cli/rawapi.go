@@ -35,6 +35,7 @@ base URL, or to the host if it begins with /api/.`,
 	cmd.Flags().StringVarP(&data, "data", "d", "", "`JSON` body; @file reads a file, - reads standard input")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "request `header`, such as 'Name: value' (repeatable)")
 	cmd.Flags().BoolVarP(&include, "include", "i", false, "print the status and headers of the response to standard error")
+	r.addJQ(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		request, err := r.rawRequest(args[0], args[1], headers)
 		if err != nil {
@@ -55,6 +56,9 @@ base URL, or to the host if it begins with /api/.`,
 		}
 		if err != nil {
 			return &remoteError{err, response}
+		}
+		if r.jqCode != nil {
+			return r.showJQ(response.Body)
 		}
 		return r.showRaw(response)
 	}

@@ -52,6 +52,7 @@ type exchange struct {
 const record = `{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle",
 "description":null,"serial_number":null,"external_id":null,"category":null,"supplier":null,"seller_name":null,"seller_email":null,"start_date":"2026-03-01",
 "end_date":"2028-02-29","status":"active","days_remaining":3,"roles":["owner"],"verify_url":"https://w.example/verify/WR-7K2M-9QXT-4D8P-HV3A",
+"web_url":"https://w.example/warranties/019ca93e-5b40-7a1c-8d02-6f3b91c42001",
 "created_at":"2026-03-01T09:30:00Z","updated_at":"2026-03-01T09:30:00Z"}`
 
 func apiHeader(more ...string) http.Header {
@@ -108,7 +109,8 @@ func TestCheckAccepts(t *testing.T) {
 	fileHead.body, partHead.body = "", ""
 	document := `{"data":{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42003","warranty_id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","claim_id":null,
 "warranty":{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle"},"file_name":"a.pdf",
-"type":"receipt","content_type":"application/pdf","size_bytes":7,"sha256":"9f86","created_at":"2026-03-01T09:30:00Z"}}`
+"type":"receipt","content_type":"application/pdf","size_bytes":7,"sha256":"9f86",
+"web_url":"https://w.example/warranties/019ca93e-5b40-7a1c-8d02-6f3b91c42001","created_at":"2026-03-01T09:30:00Z"}}`
 	for name, e := range map[string]exchange{
 		"record": oneWarranty(),
 		"head":   head,
