@@ -103,3 +103,21 @@ func TestJQ(t *testing.T) {
 		t.Errorf("a terminal gets %q, want %q", d.stdout, want)
 	}
 }
+
+// TestSummaryIsATable prints the groups of a summary as rows.
+func TestSummaryIsATable(t *testing.T) {
+	d := newHarness(t, answers(200, `{"data":{"today":"2026-11-15","group_by":"category","total":9,"groups":[`+
+		`{"value":"Kitchen","count":5},{"value":null,"count":2}],"other":{"groups":1,"count":2}}}`))
+	d.want(0, "warranties", "summarize", "--group-by", "category", "-o", "csv")
+	if want := "value,count\nKitchen,5\n,2\n"; d.stdout != want {
+		t.Errorf("CSV is %q, want %q", d.stdout, want)
+	}
+	d.terminal = true
+	d.want(0, "warranties", "summary")
+	if !strings.Contains(d.stdout, "Kitchen") || strings.Contains(d.stdout, "0x") {
+		t.Errorf("the table is %q", d.stdout)
+	}
+	if want := "9 warranties. 1 more group with 2 of them."; !strings.Contains(d.stderr, want) {
+		t.Errorf("the note is %q, want %q", d.stderr, want)
+	}
+}

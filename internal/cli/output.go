@@ -143,8 +143,11 @@ func recordsOf(body []byte, paged bool) ([]json.RawMessage, error) {
 	return []json.RawMessage{one.Data}, err
 }
 
-// listOf returns the records of a page, or a list of the single record.
+// listOf returns the records of a page, the groups of a summary, or a list of the single record.
 func listOf(out any) reflect.Value {
+	if summary, ok := out.(*warranty.Summary); ok {
+		return reflect.ValueOf(summary.Groups)
+	}
 	v := reflect.ValueOf(out)
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()

@@ -64,10 +64,23 @@ func (r *run) tableOf(op *api.Spec, out any) string {
 		return r.recordText(v.ProductName, c, pairs)
 	case *warranty.Verification:
 		return r.verdict(v)
+	case *warranty.Summary:
+		r.note("%s", summaryNote(v))
+		return r.table(anyColumns(listOf(v), nil))
 	case *warranty.AuthStatus:
 		return listing(append([]pair{{"server", r.address()}, {"key from", r.key.From}}, pairsOf(*v)...), s)
 	}
 	return r.plainTable(op, out, nil)
+}
+
+// summaryNote says how many warranties a summary counts, and what its limit left out.
+func summaryNote(s *warranty.Summary) string {
+	text := count(s.Total, "1 warranty.", "%d warranties.")
+	if s.Other.Groups > 0 {
+		text += " " + count(s.Other.Groups, "1 more group", "%d more groups") +
+			" with " + count(s.Other.Count, "1 of them.", "%d of them.")
+	}
+	return text
 }
 
 // plainTable formats records by their fields, selected or all: a page as a table, a
