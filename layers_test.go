@@ -73,6 +73,7 @@ var homes = map[string]string{
 	"github.com/prometheus/client_golang": "internal/server",
 	"golang.org/x/term":                   "internal/cli",
 	"github.com/itchyny/gojq":             "internal/cli",
+	"github.com/BurntSushi/toml":          "internal/config",
 	"rsc.io/qr":                           "internal/web",
 }
 

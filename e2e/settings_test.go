@@ -40,7 +40,12 @@ func effects(t *testing.T) map[string]effect {
 	box, otherBox := newMailbox(t), newMailbox(t)
 	redis, seen := silent(t)
 	otherRedis, otherSeen := silent(t)
+	for name, contact := range map[string]string{"one": "mailto:one@file.example", "other": "mailto:other@file.example"} {
+		writeFile(t, filepath.Join(dir, name+".toml"), "security-contact = \""+contact+"\"\n")
+	}
 	return map[string]effect{
+		"config": {one: dir + "/one.toml", other: dir + "/other.toml", wrong: "missing.toml",
+			shows: [2]string{"mailto:one@file.example", "mailto:other@file.example"}, see: securityContact},
 		"listen": {one: one, other: other, wrong: "8080",
 			see: func(*testing.T, *process) string { return answering("/healthz", one, other) }},
 		"public-url": {one: "https://one.example", other: "http://other.example:8443", wrong: "one.example",
@@ -187,12 +192,21 @@ func effects(t *testing.T) map[string]effect {
 			}},
 		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "security team",
 			shows: [2]string{"mailto:security@one.example", "https://other.example/report"},
-			see: func(t *testing.T, p *process) string {
-				text := p.want(t, 200, call{method: "GET", path: "/.well-known/security.txt"}).body
-				return regexp.MustCompile(`(?m)^Contact: (.*)$`).FindStringSubmatch(text)[1]
-			}},
+			see:   securityContact},
 		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
 			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
+	}
+}
+
+func securityContact(t *testing.T, p *process) string {
+	text := p.want(t, 200, call{method: "GET", path: "/.well-known/security.txt"}).body
+	return regexp.MustCompile(`(?m)^Contact: (.*)$`).FindStringSubmatch(text)[1]
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -383,7 +397,7 @@ func TestHelpListsEverySetting(t *testing.T) {
 	}
 	var got []string
 	for _, found := range regexp.MustCompile(`(?m)^ .*?--([a-z-]+)`).FindAllStringSubmatch(string(out), -1) {
-		if found[1] != "help" && found[1] != "version" {
+		if flag := found[1]; flag != "help" && flag != "version" && !strings.HasSuffix(flag, "-file") {
 			got = append(got, found[1])
 		}
 	}

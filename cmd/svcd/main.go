@@ -72,7 +72,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand())
+	root.AddCommand(userCommand(), configCommand())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 
 // wrong lists invalid values of each setting.
 var wrong = map[string][]string{
+	"config": {"missing.toml", "testdata", "a\x00b", "http://u:hunter2@x"},
 	"listen": {
 		"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "a b:80",
 		"https://u:hunter2@h:80", "x\ny:80",

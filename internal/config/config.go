@@ -21,6 +21,7 @@ import (
 // Config holds the parsed settings. Database can contain a password: log the Config
 // itself, which hides it, never this field.
 type Config struct {
+	ConfigFile     string             // empty: none
 	Listen         string             // host:port, the host may be empty
 	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
 	Database       string             // a file path, or a postgres:// URL; see IsPostgres
@@ -54,7 +55,7 @@ type Config struct {
 func (c Config) IsPostgres() bool { return engine.IsPostgres(c.Database) }
 
 // AddFlags declares every setting as a flag of fs. The flags accept any value. Load
-// validates them, so that flags and environment variables give the same errors.
+// validates them, so that all sources give the same errors.
 func AddFlags(fs *pflag.FlagSet) {
 	for _, s := range Table() {
 		usage := fmt.Sprintf("%s (default %s) [%s]", s.Help, s.shownDefault(), s.Env)
@@ -62,24 +63,132 @@ func AddFlags(fs *pflag.FlagSet) {
 		if s.arg == boolean {
 			f.NoOptDefVal = "true"
 		}
+		if s.shown != nil {
+			usage := fmt.Sprintf("file that contains the value of --%s [%s]", s.Flag, envOf(s.Flag+fileSuffix))
+			fs.Var(&value{kind: "path"}, s.Flag+fileSuffix, usage)
+		}
 	}
 }
 
-// Load reads every setting from its flag in fs or, if the flag is not set, from the
-// environment. An empty value means the default. The error is one line that names
-// the flag or variable and never contains a password.
+// Value is the value of a setting and where it was set.
+type Value struct {
+	Setting Setting
+	Text    string // never contains a secret
+	Source  string // a flag, a variable, a line of the configuration file, or empty for the default
+	Hidden  bool   // Text is not the whole value
+}
+
+// Load reads every setting from its flag in fs, from the environment or from the
+// configuration file, in this order of precedence. An empty value means the default.
+// The error is one line that names the source and never contains a secret.
 func Load(fs *pflag.FlagSet, getenv func(string) string) (Config, error) {
+	c, _, err := Resolve(fs, getenv)
+	return c, err
+}
+
+// Resolve is Load that also returns the value and the source of each setting.
+func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, error) {
 	var c Config
+	var values []Value
+	sources := []source{flagSource(fs), envSource(getenv)}
 	for _, s := range Table() {
-		given, source := s.lookup(fs, getenv)
-		if given == "" {
-			given = s.initial(c)
+		given, name, err := s.find(sources)
+		if err != nil {
+			return Config{}, nil, err
 		}
-		if err := s.set(&c, given); err != nil {
-			return Config{}, fmt.Errorf("%s: %w", source, err)
+		v := Value{Setting: s, Text: given, Source: name}
+		if given == "" {
+			v.Text, v.Source = s.initial(c), ""
+		}
+		if err := s.set(&c, v.Text); err != nil {
+			return Config{}, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if s.shown != nil {
+			hidden := s.shown(v.Text)
+			v.Text, v.Hidden = hidden, hidden != v.Text
+		}
+		values = append(values, v)
+		if s.Flag == FileFlag && c.ConfigFile != "" { // first in the table
+			file, err := fileSource(c.ConfigFile)
+			if err != nil {
+				return Config{}, nil, fmt.Errorf("%s: %w", name, err)
+			}
+			sources = append(sources, file)
 		}
 	}
-	return c, nil
+	return c, values, nil
+}
+
+// source is a place where settings are given by the names of their flags.
+type source struct {
+	get  func(name string) (value string, given bool)
+	name func(name string) string // for errors
+}
+
+func flagSource(fs *pflag.FlagSet) source {
+	return source{
+		get: func(name string) (string, bool) {
+			f := fs.Lookup(name)
+			if f == nil || !f.Changed {
+				return "", false
+			}
+			return strings.TrimSpace(f.Value.String()), true
+		},
+		name: func(name string) string { return "--" + name },
+	}
+}
+
+func envSource(getenv func(string) string) source {
+	return source{
+		get: func(name string) (string, bool) {
+			v := strings.TrimSpace(getenv(envOf(name)))
+			return v, v != ""
+		},
+		name: envOf,
+	}
+}
+
+func fileSource(path string) (source, error) {
+	entries, err := readFile(path)
+	return source{
+		get: func(name string) (string, bool) {
+			return entries[name].value, entries[name].value != ""
+		},
+		name: func(name string) string { return fmt.Sprintf("%s:%d: %s", path, entries[name].line, name) },
+	}, err
+}
+
+// find returns the value in the first source that has one, "" if none does, and its
+// name for errors. A secret can also be in a file that the source names.
+func (s Setting) find(sources []source) (given, name string, err error) {
+	for _, from := range sources {
+		given, plain := from.get(s.Flag)
+		name := from.name(s.Flag)
+		if s.shown == nil {
+			if plain {
+				return given, name, nil
+			}
+			continue
+		}
+		path, inFile := from.get(s.Flag + fileSuffix)
+		switch fileName := from.name(s.Flag + fileSuffix); {
+		case plain && inFile:
+			return "", "", fmt.Errorf("%s: %s is also set; remove one of them", fileName, name)
+		case plain || inFile && path == "":
+			return given, name, nil
+		case inFile:
+			if given, err = readSecret(path); err != nil {
+				return "", "", fmt.Errorf("%s: %w", fileName, err)
+			}
+			return given, fileName, nil
+		}
+	}
+	return "", "--" + s.Flag, nil
+}
+
+// envOf returns the environment variable of a flag.
+func envOf(flag string) string {
+	return "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // UnknownVars lists the SVC_ variables that are not settings. They are not an error,
@@ -88,6 +197,7 @@ func UnknownVars(environ []string) []string {
 	known := map[string]bool{"SVC_API_KEY": true, "SVC_API_KEY_FILE": true, "SVC_BASE_URL": true}
 	for _, s := range Table() {
 		known[s.Env] = true
+		known[envOf(s.Flag+fileSuffix)] = s.shown != nil
 	}
 	var names []string
 	for _, pair := range environ {
@@ -97,17 +207,6 @@ func UnknownVars(environ []string) []string {
 		}
 	}
 	return names
-}
-
-// lookup returns the given value, "" if there is none, and its flag or variable.
-func (s Setting) lookup(fs *pflag.FlagSet, getenv func(string) string) (given, source string) {
-	if f := fs.Lookup(s.Flag); f != nil && f.Changed {
-		return strings.TrimSpace(f.Value.String()), "--" + s.Flag
-	}
-	if v := strings.TrimSpace(getenv(s.Env)); v != "" {
-		return v, s.Env
-	}
-	return "", "--" + s.Flag
 }
 
 // String formats the settings without passwords.

@@ -42,6 +42,7 @@ var samples = []struct {
 	one, two     string
 	gotOne, got2 any // nil: the value as given
 }{
+	{flag: "config", field: "ConfigFile", def: "", one: "testdata/one.toml", two: "testdata/two.toml"},
 	{flag: "listen", field: "Listen", def: "127.0.0.1:8080", one: ":80", two: "[::1]:9000"},
 	{
 		flag:   "public-url",

@@ -5,14 +5,24 @@ import (
 	"net/netip"
 	"net/url"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"warranty.example/svc/internal/netaddr"
 )
 
-// boolean is the argument type of flags without an argument. pflag requires this name.
-const boolean = "bool"
+// Kinds of arguments that a configuration file does not write as a string.
+const (
+	boolean  = "bool" // a flag without an argument; pflag requires this name
+	number   = "number"
+	networks = "networks" // a string or a list of strings
+)
+
+// FileFlag is the flag of the setting that names the configuration file. It is the first one of
+// the table.
+const FileFlag = "config"
+
+// fileSuffix is appended to the name of a secret to name the file that contains it.
+const fileSuffix = "-file"
 
 // Setting describes one setting for the help, the docs and Load.
 type Setting struct {
@@ -24,7 +34,13 @@ type Setting struct {
 	arg    string                      // placeholder of the value in the help
 	derive func(Config) string         // computes the default from earlier settings
 	set    func(*Config, string) error // validates and stores a value
+	// shown removes the secret from a value. A setting that has it can also be given
+	// as the path of a file, under its name and fileSuffix.
+	shown func(string) string
 }
+
+// Literal reports whether a configuration file has the value without quotes.
+func (s Setting) Literal() bool { return s.arg == boolean || s.arg == number }
 
 // initial returns the default value.
 func (s Setting) initial(c Config) string {
@@ -46,6 +62,12 @@ func (s Setting) shownDefault() string {
 // on another one comes after it.
 func Table() []Setting {
 	table := []Setting{
+		{
+			Flag: FileFlag,
+			arg:  "path",
+			Help: "TOML file with settings by the names of these flags; flags and variables take precedence",
+			set:  text(checkPath, func(c *Config) *string { return &c.ConfigFile }),
+		},
 		{
 			Flag:    "listen",
 			Default: "127.0.0.1:8080",
@@ -75,6 +97,7 @@ func Table() []Setting {
 			derive:  defaultDatabase,
 			Help:    "SQLite file, or postgres://user:password@host/name",
 			set:     text(checkDatabase, func(c *Config) *string { return &c.Database }),
+			shown:   public,
 		},
 		{
 			Flag:    "adopt-files",
@@ -84,10 +107,11 @@ func Table() []Setting {
 			set:     choice(func(c *Config) *bool { return &c.AdoptFiles }),
 		},
 		{
-			Flag: "redis",
-			arg:  "url",
-			Help: "redis://host:port/number, or rediss:// for TLS; shares rate limits between replicas",
-			set:  setRedis,
+			Flag:  "redis",
+			arg:   "url",
+			Help:  "redis://host:port/number, or rediss:// for TLS; shares rate limits between replicas",
+			set:   setRedis,
+			shown: public,
 		},
 		{
 			Flag:    "demo",
@@ -98,7 +122,7 @@ func Table() []Setting {
 		},
 		{
 			Flag: "trusted-proxies",
-			arg:  "networks",
+			arg:  networks,
 			Help: "comma-separated networks (CIDR) or addresses whose X-Forwarded-For is trusted",
 			set:  setProxies,
 		},
@@ -107,7 +131,8 @@ func Table() []Setting {
 			arg:  "url",
 			Help: "smtp://user:password@host:port (requires STARTTLS except on loopback or with ?tls=off)," +
 				" or smtps:// for implicit TLS; without it emails are logged",
-			set: setSMTP,
+			set:   setSMTP,
+			shown: public,
 		},
 		{
 			Flag:    "mail-from",
@@ -127,56 +152,56 @@ func Table() []Setting {
 		{
 			Flag:    "rate-limit",
 			Default: "100",
-			arg:     "number",
+			arg:     number,
 			Help:    "requests per minute and session",
 			set:     whole(1, func(c *Config) *int { return &c.RateLimit }),
 		},
 		{
 			Flag:    "max-token-rate",
 			Default: "1000",
-			arg:     "number",
+			arg:     number,
 			Help:    "highest rate limit of a token, in requests per minute",
 			set:     whole(1, func(c *Config) *int { return &c.MaxTokenRate }),
 		},
 		{
 			Flag:    "ip-rate-limit",
 			Default: "600",
-			arg:     "number",
+			arg:     number,
 			Help:    "requests per minute and IP address, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.IPRateLimit }),
 		},
 		{
 			Flag:    "verify-rate-limit",
 			Default: "30",
-			arg:     "number",
+			arg:     number,
 			Help:    "public verifications per minute and IP address, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.VerifyRateLimit }),
 		},
 		{
 			Flag:    "sign-in-rate-limit",
 			Default: "10",
-			arg:     "number",
+			arg:     number,
 			Help:    "sign-ins per minute and IP address, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.SignInRateLimit }),
 		},
 		{
 			Flag:    "sign-up-rate-limit",
 			Default: "10",
-			arg:     "number",
+			arg:     number,
 			Help:    "registrations per hour and IP address, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.SignUpRateLimit }),
 		},
 		{
 			Flag:    "storage-limit",
 			Default: "1024",
-			arg:     "number",
+			arg:     number,
 			Help:    "MiB of documents per user, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.StorageLimit }),
 		},
 		{
 			Flag:    "connections-per-address",
 			Default: "200",
-			arg:     "number",
+			arg:     number,
 			Help:    "open connections per IP address, 0 for no limit; trusted proxies are not limited",
 			set:     whole(0, func(c *Config) *int { return &c.ConnectionsPerAddress }),
 		},
@@ -190,7 +215,7 @@ func Table() []Setting {
 		{
 			Flag:    "mail-limit",
 			Default: "200",
-			arg:     "number",
+			arg:     number,
 			Help:    "emails to other people per account in 24 hours, 0 for no limit",
 			set:     whole(0, func(c *Config) *int { return &c.MailLimit }),
 		},
@@ -208,7 +233,7 @@ func Table() []Setting {
 		},
 	}
 	for i := range table {
-		table[i].Env = "SVC_" + strings.ToUpper(strings.ReplaceAll(table[i].Flag, "-", "_"))
+		table[i].Env = envOf(table[i].Flag)
 	}
 	return table
 }
