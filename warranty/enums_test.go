@@ -22,10 +22,12 @@ var enums = []struct {
 	{warranty.DocumentType(""), "receipt invoice certificate terms manual photo claim_evidence other"},
 	{warranty.TokenStatus(""), "active expired revoked"},
 	{warranty.Role(""), "owner seller issuer"},
-	{warranty.Door(""), "web api cli mcp"},
+	{warranty.Door(""), "web api cli mcp operator"},
 	{warranty.Action(""),
 		"warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
-			"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked"},
+			"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked " +
+			"account.added account.password_set account.disabled account.enabled account.deleted account.admin_granted " +
+			"account.admin_revoked"},
 }
 
 func TestEnums(t *testing.T) {

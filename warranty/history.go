@@ -47,6 +47,15 @@ const (
 	TokenCreated      Action = "token.created"
 	TokenRotated      Action = "token.rotated"
 	TokenWasRevoked   Action = "token.revoked"
+
+	// Actions of the operator, in the history of an account.
+	AccountAdded        Action = "account.added"
+	AccountPasswordSet  Action = "account.password_set"
+	AccountDisabled     Action = "account.disabled"
+	AccountEnabled      Action = "account.enabled"
+	AccountDeleted      Action = "account.deleted"
+	AccountAdminGranted Action = "account.admin_granted"
+	AccountAdminRevoked Action = "account.admin_revoked"
 )
 
 var actionNames = namesOf(
@@ -56,6 +65,8 @@ var actionNames = namesOf(
 	DocumentUploaded, DocumentDeleted,
 	TransferOffered, TransferCancelled, TransferAccepted,
 	TokenCreated, TokenRotated, TokenWasRevoked,
+	AccountAdded, AccountPasswordSet, AccountDisabled, AccountEnabled, AccountDeleted,
+	AccountAdminGranted, AccountAdminRevoked,
 )
 
 // Values lists the known actions.

@@ -50,15 +50,17 @@ func ScopesOf(mask int64) Scopes {
 // Door is the interface through which a request was made.
 type Door string
 
-// The doors.
+// The doors. They are stored by position, so new ones must go at the end.
 const (
 	DoorWeb Door = "web"
 	DoorAPI Door = "api"
 	DoorCLI Door = "cli"
 	DoorMCP Door = "mcp"
+	// DoorOperator is a command of the server's operator.
+	DoorOperator Door = "operator"
 )
 
-var doorNames = namesOf(DoorWeb, DoorAPI, DoorCLI, DoorMCP)
+var doorNames = namesOf(DoorWeb, DoorAPI, DoorCLI, DoorMCP, DoorOperator)
 
 // Values lists the known doors.
 func (Door) Values() []string { return doorNames }

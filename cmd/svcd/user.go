@@ -22,12 +22,14 @@ import (
 func userCommand() *cobra.Command {
 	user := &cobra.Command{
 		Use:   "user",
-		Short: "Add an account, disable it or reset its password",
+		Short: "List, add, disable and delete accounts, reset passwords, revoke tokens",
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("missing command: add, disable or password; see svcd user --help")}
+			return usageError{errors.New("missing command: list, add, password, disable, enable, delete, tokens or admin; " +
+				"see svcd user --help")}
 		},
 	}
-	user.AddCommand(addCommand(), disableCommand(), passwordCommand())
+	user.AddCommand(listCommand(), addCommand(), passwordCommand(), disableCommand(), enableCommand(), deleteCommand(),
+		tokensCommand(), adminCommand())
 	return user
 }
 
@@ -66,6 +68,43 @@ func disableCommand() *cobra.Command {
 			return err
 		}),
 	}
+}
+
+func enableCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "enable EMAIL",
+		Short: "Enable a disabled account; its tokens stay revoked",
+		Args:  oneEmail,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+			if err := s.EnableUser(cmd.Context(), email); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "enabled %s\n", email)
+			return err
+		}),
+	}
+}
+
+func adminCommand() *cobra.Command {
+	var revoke bool
+	admin := &cobra.Command{
+		Use:   "admin EMAIL",
+		Short: "Grant an account access to the admin page",
+		Args:  oneEmail,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+			if err := s.SetAdmin(cmd.Context(), email, !revoke); err != nil {
+				return err
+			}
+			done := "is now an administrator"
+			if revoke {
+				done = "is not an administrator any more"
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", email, done)
+			return err
+		}),
+	}
+	admin.Flags().BoolVar(&revoke, "revoke", false, "revoke the access")
+	return admin
 }
 
 func passwordCommand() *cobra.Command {
@@ -127,7 +166,7 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		if err := chownToFolderOwner(made); err != nil {
 			return err
 		}
-		email := strings.ToLower(strings.TrimSpace(args[0]))
+		email := strings.ToLower(strings.TrimSpace(strings.Join(args, "")))
 		if err = do(cmd, s, email); errors.Is(err, warranty.ErrNotFound) {
 			err = fmt.Errorf("account %s not found", email)
 		}
@@ -142,10 +181,8 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 // readPassword reads a line from standard input, because arguments are visible in
 // the process list and the shell history.
 func readPassword(cmd *cobra.Command) (string, error) {
-	if file, ok := cmd.InOrStdin().(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			fmt.Fprint(cmd.ErrOrStderr(), "New password (visible as you type): ")
-		}
+	if isTerminal(cmd.InOrStdin()) {
+		fmt.Fprint(cmd.ErrOrStderr(), "New password (visible as you type): ")
 	}
 	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {

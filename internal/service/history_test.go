@@ -164,6 +164,19 @@ func TestPeopleCannotChangeHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 		looked++
+		if filepath.Base(name) == "operator.go" { // erases names and texts when the operator deletes an account
+			text := string(source)
+			for _, erasure := range []string{
+				"`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`",
+				"`UPDATE history SET actor = $2, token_name = NULL WHERE actor_id = $1`",
+			} {
+				if strings.Count(text, erasure) != 1 {
+					t.Errorf("%s does not contain %s once", name, erasure)
+				}
+				text = strings.Replace(text, erasure, "", 1)
+			}
+			source = []byte(text)
+		}
 		if found := changes.FindString(string(source)); found != "" {
 			t.Errorf("%s contains %q", name, found)
 		}

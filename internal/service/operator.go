@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"errors"
+	"time"
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
@@ -28,7 +30,10 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		if err := tx.InsertUser(user, hash); err != nil {
 			return err
 		}
-		return s.linkSeller(tx, user, warranty.DoorAPI, user.CreatedAt)
+		if err := s.linkSeller(tx, user, warranty.DoorOperator, user.CreatedAt); err != nil {
+			return err
+		}
+		return s.operatorEvent(tx, warranty.AccountAdded, user.ID, user.CreatedAt)
 	})
 	if s.Store.IsDuplicate(err) {
 		err = warranty.Refuse(warranty.AlreadyExists, "This address already has an account.")
@@ -51,8 +56,121 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 		if err := tx.RevokeTokens(account.ID, now); err != nil {
 			return err
 		}
-		return tx.DeleteSessions(account.ID)
+		if err := tx.DeleteSessions(account.ID); err != nil || account.Disabled {
+			return err
+		}
+		return s.operatorEvent(tx, warranty.AccountDisabled, account.ID, now)
 	})
+}
+
+// EnableUser enables a disabled account for the operator. Its tokens stay revoked.
+func (s *Service) EnableUser(ctx context.Context, email string) error {
+	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+		if !account.Disabled {
+			return nil
+		}
+		err := tx.EnableUser(account.ID)
+		if errors.Is(err, warranty.ErrNotFound) {
+			return warranty.Refuse(warranty.RoleNotAllowed, "This account was set aside and cannot be enabled.")
+		}
+		if err != nil {
+			return err
+		}
+		return s.operatorEvent(tx, warranty.AccountEnabled, account.ID, now)
+	})
+}
+
+// SetAdmin grants or revokes access to the admin page.
+func (s *Service) SetAdmin(ctx context.Context, email string, admin bool) error {
+	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+		if account.Admin == admin {
+			return nil
+		}
+		if admin && (account.Disabled || !account.EmailVerified) {
+			return warranty.Refuse(warranty.RoleNotAllowed,
+				"An administrator needs an enabled account with a verified address.")
+		}
+		if err := tx.SetAdmin(account.ID, admin, now); err != nil {
+			return err
+		}
+		action := warranty.AccountAdminGranted
+		if !admin {
+			action = warranty.AccountAdminRevoked
+		}
+		return s.operatorEvent(tx, action, account.ID, now)
+	})
+}
+
+// UserTokens lists the tokens of an account for the operator, newest first.
+func (s *Service) UserTokens(ctx context.Context, email string) ([]warranty.Token, error) {
+	account, err := s.Store.AccountByEmail(ctx, email)
+	if err != nil {
+		return nil, err
+	}
+	const limit = 100
+	var all []warranty.Token
+	for page := 1; ; page++ {
+		list, total, err := s.Store.Tokens(ctx, account.ID, warranty.Paging{Page: page, Limit: limit}, s.today())
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			list[i].Show(s.now())
+		}
+		if all = append(all, list...); len(list) < limit || int64(len(all)) >= total {
+			return all, nil
+		}
+	}
+}
+
+// RevokeUserToken revokes one token of an account for the operator.
+func (s *Service) RevokeUserToken(ctx context.Context, email string, id warranty.ID) error {
+	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+		token, err := tx.LockToken(account.ID, id)
+		if errors.Is(err, warranty.ErrNotFound) {
+			err = warranty.Refuse(warranty.NotFound, "The account has no such token.")
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.RevokeToken(id, now); err != nil || token.RevokedAt != nil {
+			return err
+		}
+		return s.operatorEventOn(tx, id, warranty.TokenWasRevoked, id, now)
+	})
+}
+
+// operate runs a transaction of the operator on a locked account.
+func (s *Service) operate(
+	ctx context.Context, email string, fn func(*store.Tx, store.Account, time.Time) error,
+) error {
+	found, err := s.Store.AccountByEmail(ctx, email)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.LockUser(found.ID)
+		if err != nil {
+			return err
+		}
+		return fn(tx, account, now)
+	})
+}
+
+// operator is the actor of the operator's events.
+var operator = warranty.Principal{User: warranty.User{Name: "Operator"}, Door: warranty.DoorOperator}
+
+// operatorEvent adds an event to the history of an account.
+func (s *Service) operatorEvent(tx *store.Tx, action warranty.Action, account warranty.ID, now time.Time) error {
+	return s.operatorEventOn(tx, account, action, account, now)
+}
+
+// operatorEventOn adds an event of the operator to a history.
+func (s *Service) operatorEventOn(
+	tx *store.Tx, thread warranty.ID, action warranty.Action, subject warranty.ID, now time.Time,
+) error {
+	return tx.InsertEvent(thread, s.event(operator, action, subject, now), operator.User.ID)
 }
 
 // SetPassword resets a password for the operator. It ends all sessions and, unless
@@ -79,7 +197,10 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 			if err := tx.DeleteSessions(account.ID); err != nil {
 				return err
 			}
-		} else if err := s.endCredentials(tx, account.User, warranty.DoorAPI, now); err != nil {
+		} else if err := s.endCredentials(tx, account.User, warranty.DoorOperator, now); err != nil {
+			return err
+		}
+		if err := s.operatorEvent(tx, warranty.AccountPasswordSet, account.ID, now); err != nil {
 			return err
 		}
 		circumstances := s.circumstances(warranty.Principal{}, now)

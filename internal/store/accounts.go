@@ -13,12 +13,13 @@ type Account struct {
 	warranty.User
 	PasswordHash string
 	Disabled     bool
+	Admin        bool // may open the admin page
 	Mails        warranty.MailChoices
 }
 
 const (
 	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
-	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.mail_choices`
+	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices`
 )
 
 func readUser(r *engine.Row) warranty.User {
@@ -32,7 +33,8 @@ func readUser(r *engine.Row) warranty.User {
 }
 
 func readAccount(r *engine.Row, a *Account) {
-	a.User, a.PasswordHash, a.Disabled, a.Mails = readUser(r), r.Text(), r.Set(), readChoices(r.Int())
+	a.User, a.PasswordHash, a.Disabled, a.Admin = readUser(r), r.Text(), r.Set(), r.Set()
+	a.Mails = readChoices(r.Int())
 }
 
 // The bits of mail_choices.
@@ -167,8 +169,11 @@ func (t *Tx) HoldWarranties() error {
 	return t.later(`/*pg: LOCK TABLE warranties IN EXCLUSIVE MODE *//*sqlite: SELECT 1 */`)
 }
 
-// InsertSession adds a session by the hash of its secret.
+// InsertSession adds a session of a locked account by the hash of its secret.
 func (t *Tx) InsertSession(id, user warranty.ID, secret warranty.Hash, now, expires time.Time) error {
+	if err := t.later(`UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, user, now); err != nil {
+		return err
+	}
 	return t.later(`INSERT INTO sessions (id, secret_hash, user_id, expires_at, created_at) VALUES ($1, $2, $3, $4, $5)`,
 		id, secret, user, expires, now)
 }

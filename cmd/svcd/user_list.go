@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// listedUser is an account in the JSON output of user list.
+type listedUser struct {
+	Email         string          `json:"email"`
+	Name          string          `json:"name"`
+	State         store.UserState `json:"state"`
+	EmailVerified bool            `json:"email_verified"`
+	Admin         bool            `json:"admin"`
+	Records       int64           `json:"records"`
+	StorageBytes  int64           `json:"storage_bytes"`
+	LastSignInAt  *time.Time      `json:"last_sign_in_at"`
+	CreatedAt     time.Time       `json:"created_at"`
+	ID            string          `json:"id"`
+}
+
+// userBatch is the number of accounts per query.
+const userBatch = 500
+
+func listCommand() *cobra.Command {
+	var asJSON bool
+	list := &cobra.Command{
+		Use:   "list",
+		Short: "List the accounts, with records, storage and last sign-in",
+		Args:  noArguments,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, _ string) error {
+			print, flush := userTable(cmd.OutOrStdout())
+			if asJSON {
+				print, flush = userJSON(cmd.OutOrStdout())
+			}
+			for after := ""; ; {
+				users, err := s.Store.Users(cmd.Context(), after, userBatch)
+				if err != nil {
+					return err
+				}
+				for _, u := range users {
+					if err := print(u); err != nil {
+						return err
+					}
+				}
+				if len(users) < userBatch {
+					return flush()
+				}
+				after = users[len(users)-1].Email
+			}
+		}),
+	}
+	list.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	return list
+}
+
+// userTable prints accounts as a table.
+func userTable(w io.Writer) (print func(store.UserSummary) error, flush func() error) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ADDRESS\tNAME\tRECORDS\tSTORAGE\tLAST SIGN-IN\tSTATE")
+	return func(u store.UserSummary) error {
+		state := string(u.State)
+		if u.Admin {
+			state += ", admin"
+		}
+		if u.State == store.UserActive && !u.Verified {
+			state += ", unverified"
+		}
+		_, err := fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n",
+			u.Email, printable(u.Name), u.Records, size(u.StorageBytes), day(u.LastSignInAt), state)
+		return err
+	}, table.Flush
+}
+
+// userJSON prints accounts as a JSON array, one per line.
+func userJSON(w io.Writer) (print func(store.UserSummary) error, flush func() error) {
+	separator := "[\n"
+	return func(u store.UserSummary) error {
+			line, err := json.Marshal(listedUser{
+				Email:         u.Email,
+				Name:          u.Name,
+				State:         u.State,
+				EmailVerified: u.Verified,
+				Admin:         u.Admin,
+				Records:       u.Records,
+				StorageBytes:  u.StorageBytes,
+				LastSignInAt:  u.LastSignInAt,
+				CreatedAt:     u.CreatedAt,
+				ID:            u.ID.String(),
+			})
+			if err == nil {
+				_, err = fmt.Fprintf(w, "%s%s", separator, line)
+			}
+			separator = ",\n"
+			return err
+		}, func() error {
+			if separator == "[\n" {
+				separator = "["
+			} else {
+				separator = "\n"
+			}
+			_, err := fmt.Fprintln(w, separator+"]")
+			return err
+		}
+}
+
+func tokensCommand() *cobra.Command {
+	var asJSON bool
+	var revoke string
+	tokens := &cobra.Command{
+		Use:   "tokens EMAIL",
+		Short: "List the integration tokens of an account, or revoke one",
+		Args:  oneEmail,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+			if revoke != "" {
+				id, err := warranty.ParseID(revoke)
+				if err != nil {
+					return usageError{fmt.Errorf("--revoke: %q is not the ID of a token", revoke)}
+				}
+				if err := s.RevokeUserToken(cmd.Context(), email, id); err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", id)
+				return err
+			}
+			list, err := s.UserTokens(cmd.Context(), email)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				if list == nil {
+					list = []warranty.Token{}
+				}
+				out := json.NewEncoder(cmd.OutOrStdout())
+				out.SetIndent("", "  ")
+				return out.Encode(list)
+			}
+			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(table, "ID\tNAME\tPREFIX\tSTATUS\tLAST USED\tEXPIRES\tSCOPES")
+			for _, t := range list {
+				scopes := make([]string, len(t.Scopes))
+				for i, scope := range t.Scopes {
+					scopes[i] = string(scope)
+				}
+				fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", t.ID, printable(t.Name), t.Prefix, t.Status,
+					day(t.LastUsedAt), day(&t.ExpiresAt), strings.Join(scopes, " "))
+			}
+			return table.Flush()
+		}),
+	}
+	tokens.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	tokens.Flags().StringVar(&revoke, "revoke", "", "revoke the token with this ID")
+	return tokens
+}
+
+// day formats the date of an instant for a table.
+func day(t *time.Time) string {
+	if t == nil {
+		return "never"
+	}
+	return t.UTC().Format("2006-01-02")
+}
+
+// size formats a number of bytes.
+func size(bytes int64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB"}
+	value, unit := float64(bytes), 0
+	for value >= 1024 && unit < len(units)-1 {
+		value, unit = value/1024, unit+1
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", bytes)
+	}
+	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// printable replaces characters that a terminal interprets, in text that users wrote.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !strconv.IsPrint(r) {
+			return '�'
+		}
+		return r
+	}, text)
+}

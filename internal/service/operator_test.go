@@ -1,0 +1,219 @@
+package service_test
+
+import (
+	"context"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// summary returns an account as the operator sees it.
+func (w *world) summary(email string) store.UserSummary {
+	w.T.Helper()
+	for after := ""; ; {
+		list, err := w.Store.Users(context.Background(), after, 2) // short pages, to test paging
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		for _, u := range list {
+			if u.Email == email {
+				return u
+			}
+			if u.Email <= after {
+				w.T.Fatalf("%s is listed after %s", u.Email, after)
+			}
+			after = u.Email
+		}
+		if len(list) < 2 {
+			return store.UserSummary{}
+		}
+	}
+}
+
+// actions lists the actions in the history of an account, oldest first.
+func (w *world) actions(account warranty.ID) (list []string) {
+	w.T.Helper()
+	question := `SELECT CAST(action AS TEXT) FROM history WHERE thread_id = ` + w.IDLiteral(account.String()) + ` ORDER BY id`
+	for _, number := range w.strings(question) {
+		n := int64(0)
+		for _, digit := range number {
+			n = 10*n + int64(digit-'0')
+		}
+		list = append(list, string(warranty.EnumOf[warranty.Action](n)))
+	}
+	return list
+}
+
+// TestOperatorListsAccounts compares the list with what the accounts did.
+func TestOperatorListsAccounts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga, sami := w.person("Olga", true), w.person("Sami", false)
+		record := w.record(olga, "")
+		w.record(olga, "")
+		w.document(olga, record.ID)
+		got := w.summary(olga.User.Email)
+		if got.Records != 2 || got.StorageBytes != int64(len("A receipt, in plain text.")) || got.Name != "Olga" ||
+			!got.Verified || got.State != store.UserActive || got.Admin || got.LastSignInAt == nil ||
+			time.Since(*got.LastSignInAt) > time.Hour {
+			t.Errorf("Olga is listed as %+v", got)
+		}
+		if got := w.summary(sami.User.Email); got.Records != 0 || got.Verified {
+			t.Errorf("Sami is listed as %+v", got)
+		}
+		if err := w.Service.DisableUser(t.Context(), sami.User.Email); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.summary(sami.User.Email); got.State != store.UserDisabled {
+			t.Errorf("a disabled account is listed as %+v", got)
+		}
+	})
+}
+
+// TestOperatorActionsAreInHistory performs every action and reads the account's history.
+func TestOperatorActionsAreInHistory(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		u, err := w.Service.AddUser(ctx, warranty.Register{Name: "Ada", Email: "ada@people.example", Password: "plum ladder quiet"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, token := w.token(u, warranty.AllScopes, time.Hour, false)
+		for i, step := range []func() error{
+			func() error { return w.Service.SetPassword(ctx, u.Email, "seven grey herons", true) },
+			func() error { return w.Service.SetAdmin(ctx, u.Email, true) },
+			func() error { return w.Service.SetAdmin(ctx, u.Email, true) }, // no change, no event
+			func() error { return w.Service.RevokeUserToken(ctx, u.Email, token) },
+			func() error { return w.Service.SetAdmin(ctx, u.Email, false) },
+			func() error { return w.Service.DisableUser(ctx, u.Email) },
+			func() error { return w.Service.EnableUser(ctx, u.Email) },
+			func() error { return w.Service.DeleteUser(ctx, u.Email) },
+		} {
+			if err := step(); err != nil {
+				t.Fatalf("step %d: %v", i, err)
+			}
+			if i == 1 && !w.summary(u.Email).Admin {
+				t.Error("the administrator is not listed as one")
+			}
+			if i == 3 {
+				w.Alive(t, "a revoked token", key, false)
+			}
+		}
+		want := []string{"account.added", "account.password_set", "account.admin_granted", "account.admin_revoked",
+			"account.disabled", "account.enabled", "account.deleted"}
+		if got := w.actions(u.ID); !slices.Equal(got, want) {
+			t.Errorf("the history is %v, want %v", got, want)
+		}
+		if got := w.actions(token); !slices.Equal(got, []string{"token.revoked"}) {
+			t.Errorf("the history of the token is %v", got)
+		}
+		if n := w.number(`SELECT count(*) FROM history WHERE actor <> 'Operator' OR door <> 5`); n != 0 {
+			t.Errorf("%d events are not the operator's", n)
+		}
+	})
+}
+
+// TestEnabledAccountsWork: an enabled account can sign in again, and its old credentials stay ended.
+func TestEnabledAccountsWork(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.person("Olga", true)
+		key, _ := w.token(olga.User, warranty.AllScopes, time.Hour, false)
+		for _, step := range []func(context.Context, string) error{w.Service.DisableUser, w.Service.EnableUser} {
+			if err := step(t.Context(), olga.User.Email); err != nil {
+				t.Fatal(err)
+			}
+			w.Alive(t, "the old token", key, false)
+			w.Alive(t, "the old session", olga.session, false)
+		}
+		again := w.session(olga.User, time.Hour)
+		w.Alive(t, "a new session", again.session, true)
+		unknown := w.Service.EnableUser(t.Context(), "nobody@people.example")
+		if codeOf(unknown) != warranty.NotFound {
+			t.Errorf("enabling an unknown account: %v", unknown)
+		}
+	})
+}
+
+// TestDeletedAccountsLeaveNothingPersonal searches every table for what the account had entered.
+func TestDeletedAccountsLeaveNothingPersonal(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		olga, other := w.person("Canaryolga", true), w.person("Other", true)
+		create := func(p person, name, seller string) warranty.Warranty {
+			made, err := w.Service.CreateWarranty(ctx, p.Principal, warranty.CreateWarranty{ProductName: name,
+				StartDate: date("2020-01-01"), EndDate: date("2099-12-31"), SellerEmail: seller,
+				Description: "canaryword", SerialNumber: "CANARY-1", IdempotencyKey: warranty.Optional("canary")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return made
+		}
+		own := create(olga, "Canary kettle", "")
+		w.document(olga, own.ID)
+		w.claim(olga, own.ID)
+		removed := w.record(olga, "")
+		if _, err := w.Service.DeleteWarranty(ctx, olga.Principal,
+			warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: removed.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		shared := w.record(olga, other.User.Email)
+		claim := w.claim(olga, shared.ID)
+		receipt := w.document(olga, shared.ID)
+		issued := w.record(olga, "")
+		w.transfer(issued.ID, olga, other)
+		w.token(olga.User, warranty.AllScopes, time.Hour, false)
+		for range deletedRecords { // more than one step
+			w.record(olga, "")
+		}
+		_, n, err := w.Service.UserRecords(ctx, olga.User.Email)
+		want := store.UserRecords{Own: 1 + deletedRecords, OwnDocuments: 1, OwnBytes: 25, Shared: 2, Ownerless: 1}
+		if err != nil || n != want {
+			t.Errorf("the plan is %+v, want %+v (%v)", n, want, err)
+		}
+
+		if err := w.Service.DeleteUser(ctx, olga.User.Email); err != nil {
+			t.Fatal(err)
+		}
+		hexName := hex.EncodeToString([]byte("canary"))
+		for _, table := range w.tables() {
+			for _, row := range w.rows(table) {
+				if low := strings.ToLower(row); strings.Contains(low, "canary") || strings.Contains(low, hexName) {
+					t.Errorf("%s has %s", table, row)
+				}
+			}
+		}
+		w.Alive(t, "the session", olga.session, false)
+		if got := w.summary(olga.User.Email); got.Email != "" {
+			t.Errorf("the account is listed as %+v", got)
+		}
+		if _, err := w.Service.AddUser(ctx, warranty.Register{Name: "Next", Email: olga.User.Email,
+			Password: "plum ladder quiet"}); err != nil {
+			t.Errorf("the address is not free: %v", err)
+		}
+		// What others can see stays.
+		for _, id := range []warranty.ID{shared.ID, issued.ID} {
+			if _, err := w.Service.GetWarranty(ctx, other.Principal,
+				warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}}); err != nil {
+				t.Errorf("a shared record: %v", err)
+			}
+		}
+		if _, err := w.Service.GetClaim(ctx, other.Principal, warranty.GetClaim{ID: warranty.ClaimKey{ID: claim.ID}}); err != nil {
+			t.Errorf("a claim on a shared record: %v", err)
+		}
+		if _, file, err := w.Service.OpenDocument(ctx, other.Principal, warranty.GetDocument{ID: receipt.ID}); err != nil {
+			t.Errorf("a document of a shared record: %v", err)
+		} else if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := w.number(`SELECT count(*) FROM access WHERE user_id = ` + w.IDLiteral(olga.User.ID.String())); n != 0 {
+			t.Errorf("the account still has access to %d items", n)
+		}
+	})
+}
+
+// deletedRecords is more than a transaction of DeleteUser changes.
+const deletedRecords = 60
