@@ -24,7 +24,8 @@ var arrows = map[string]string{
 	"api":      "warranty",
 	"client":   "api warranty",
 
-	"internal/config":       "internal/limit internal/mail internal/netaddr internal/store/engine",
+	"internal/config":       "internal/limit internal/listen internal/mail internal/netaddr internal/store/engine",
+	"internal/listen":       "",
 	"internal/netaddr":      "",
 	"internal/version":      "",
 	"internal/credentials":  "api warranty",
@@ -45,7 +46,7 @@ var arrows = map[string]string{
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/mail internal/server internal/service internal/store internal/version warranty",
+	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/server internal/service internal/store internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 

@@ -30,10 +30,12 @@ type Client struct {
 	host      string            // of root; requests to other hosts are rejected
 	authorize func(http.Header) // a function, so that printing a Client never shows the secret
 	userAgent string
-	http      *http.Client
-	attempts  int
-	maxWait   time.Duration
-	observe   func(Attempt)
+	// traceparent is sent with requests whose context has none.
+	traceparent string
+	http        *http.Client
+	attempts    int
+	maxWait     time.Duration
+	observe     func(Attempt)
 }
 
 // Option configures a Client.
@@ -53,6 +55,16 @@ func WithHTTPClient(h *http.Client) Option {
 
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
+
+// WithTraceparent makes all requests part of the trace that a W3C traceparent names. A
+// malformed one is ignored. [api.WithTraceparent] sets the trace of a single call.
+func WithTraceparent(traceparent string) Option {
+	return func(c *Client) {
+		if api.TraceID(traceparent) != "" {
+			c.traceparent = traceparent
+		}
+	}
+}
 
 // WithAttempts sets the maximum number of attempts per request; 1 disables retries.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }

@@ -310,3 +310,25 @@ func TestSilenceIsANetworkError(t *testing.T) {
 		})
 	}
 }
+
+func TestTraceparentIsSent(t *testing.T) {
+	const mine, other = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	f := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	for _, c := range []struct{ option, call, want string }{
+		{"", "", ""},
+		{mine, "", mine},
+		{"", other, other},
+		{mine, other, other},
+		{mine, "wrong", mine},
+		{"wrong", "", ""},
+	} {
+		ctx := context.Background()
+		if c.call != "" {
+			ctx = api.WithTraceparent(ctx, c.call)
+		}
+		_, err := f.client(t, client.WithTraceparent(c.option)).Send(ctx, api.Request{Method: http.MethodGet, Path: "/"})
+		if got := f.requests[f.count()-1].Header.Get("Traceparent"); err != nil || got != c.want {
+			t.Errorf("option %q, call %q: sent %q, %v", c.option, c.call, got, err)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,9 @@ func (c *Client) sendOnce(ctx context.Context, r api.Request) (Response, error) 
 	request.Header.Set("User-Agent", c.userAgent)
 	if r.Body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
+	}
+	if trace := cmp.Or(api.Traceparent(ctx), c.traceparent); trace != "" {
+		request.Header.Set(api.TraceparentHeader, trace)
 	}
 	c.authorize(request.Header)
 	response, err := c.http.Do(request)

@@ -1,13 +1,16 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -31,6 +34,11 @@ type process struct {
 // launch starts a command that runs svcd, and waits until it is ready. The environment
 // is exactly env plus a drain of 0.
 func launch(dir string, env []string, command ...string) (*process, error) {
+	return launchWith(dir, nil, env, command...)
+}
+
+// launchWith is launch that passes open files on.
+func launchWith(dir string, files []*os.File, env []string, command ...string) (*process, error) {
 	p := &process{dir: dir, exited: make(chan struct{}), cmd: exec.Command(command[0], command[1:]...),
 		client: &http.Client{Timeout: testenv.Patience, Transport: &http.Transport{MaxIdleConnsPerHost: 64}}}
 	p.cmd.Dir, p.cmd.Env = dir, append([]string{"PATH=" + os.Getenv("PATH"), "SVC_DRAIN=0s"}, env...)
@@ -44,7 +52,7 @@ func launch(dir string, env []string, command ...string) (*process, error) {
 		return nil, err
 	}
 	defer log.Close()
-	p.cmd.Stdout, p.cmd.Stderr = out, log
+	p.cmd.Stdout, p.cmd.Stderr, p.cmd.ExtraFiles = out, log, files
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -66,7 +74,10 @@ func (p *process) awaitReady() error {
 		}
 		if p.url == "" {
 			for _, line := range p.logged("listening") {
-				p.url = "http://" + line["address"].(string)
+				p.reach(line["address"].(string))
+			}
+			if text := regexp.MustCompile(`msg=listening address=(\S+)`).FindStringSubmatch(p.log()); text != nil {
+				p.reach(text[1]) // --log-format text
 			}
 			continue
 		}
@@ -75,6 +86,19 @@ func (p *process) awaitReady() error {
 		}
 	}
 	return fmt.Errorf("svcd is not ready after %v:\n%s", testenv.Patience, p.log())
+}
+
+// reach sets the URL of the server from the address that it logs.
+func (p *process) reach(address string) {
+	path, isSocket := strings.CutPrefix(address, "unix:")
+	if !isSocket {
+		p.url = "http://" + address
+		return
+	}
+	p.url = "http://socket"
+	p.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
 }
 
 // start runs svcd until the test ends, on a free port and with a new data folder

@@ -193,6 +193,18 @@ func effects(t *testing.T) map[string]effect {
 		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "security team",
 			shows: [2]string{"mailto:security@one.example", "https://other.example/report"},
 			see:   securityContact},
+		"socket-mode": {one: "0600", other: "0666", wrong: "0060", with: []string{"--listen=unix:" + dir + "/s", "--public-url=http://s.example"}, shows: [2]string{"-rw-------", "-rw-rw-rw-"},
+			see: func(t *testing.T, _ *process) string {
+				info, err := os.Stat(dir + "/s")
+				if err != nil {
+					t.Fatal(err)
+				}
+				return info.Mode().Perm().String()
+			}},
+		"log-level": {one: "info", other: "debug", wrong: "trace", shows: [2]string{"false", "true"},
+			see: func(_ *testing.T, p *process) string { return fmt.Sprint(strings.Contains(p.log(), `"settings"`)) }},
+		"log-format": {one: "text", other: "json", wrong: "xml", shows: [2]string{"true", "false"},
+			see: func(_ *testing.T, p *process) string { return fmt.Sprint(strings.Contains(p.log(), "msg=listening")) }},
 		"admin-listen": {one: one, other: other, wrong: "0.0.0.0:8081",
 			see: func(*testing.T, *process) string { return answering("/metrics", one, other) }},
 	}
@@ -311,7 +323,7 @@ func TestEverySettingHasAnEffect(t *testing.T) {
 // look starts svcd with a setting and compares its effect.
 func (row effect) look(t *testing.T, want string, env []string, args ...string) {
 	t.Helper()
-	if !strings.Contains(fmt.Sprint(env), "SVC_LISTEN") {
+	if !strings.Contains(fmt.Sprint(env, row.with), "SVC_LISTEN") {
 		args = append(args, "--listen="+freeAddress(t))
 	}
 	p, err := launch(t.TempDir(), env, append(append([]string{svcd()}, args...), row.with...)...)

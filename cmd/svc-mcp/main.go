@@ -75,7 +75,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	c, err := client.New(base, key.Secret,
 		client.WithUserAgent("svc-mcp/"+version.String()),
-		client.WithMaxWait(10*time.Second))
+		client.WithMaxWait(10*time.Second),
+		client.WithTraceparent(os.Getenv(api.TraceparentEnv)))
 	if err != nil {
 		return fmt.Errorf("SVC_BASE_URL: %w", err)
 	}

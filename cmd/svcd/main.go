@@ -115,6 +115,15 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	return s, nil
 }
 
+// newLog returns the log on standard error.
+func newLog(c config.Config) *slog.Logger {
+	options := &slog.HandlerOptions{Level: c.LogLevel}
+	if c.LogText {
+		return slog.New(slog.NewTextHandler(os.Stderr, options))
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, options))
+}
+
 // serve runs the server until ctx is done.
 func serve(ctx context.Context, c config.Config) (err error) {
 	defer func() {
@@ -122,11 +131,12 @@ func serve(ctx context.Context, c config.Config) (err error) {
 			err = nil // stopped during startup
 		}
 	}()
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	log := newLog(c)
+	log.Debug("settings", "config", c)
 	if names := config.UnknownVars(os.Environ()); len(names) > 0 {
 		log.Warn("unknown SVC_ variables; svcd --help lists the known ones", "names", names)
 	}
-	listener, err := server.Listen(c.Listen)
+	listener, err := openListener(c)
 	if err != nil {
 		return err
 	}
@@ -184,7 +194,8 @@ func serve(ctx context.Context, c config.Config) (err error) {
 			return err
 		}
 	}
-	log.Info("listening", "address", listener.Addr().String(), "public_url", c.PublicURL, "version", version.String())
+	log.Info("listening", "address", addressOf(listener), "public_url", c.PublicURL, "version", version.String())
+	defer notify(ctx, log)()
 	return srv.Run(ctx, listener)
 }
 

@@ -195,6 +195,7 @@ func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
 		client.WithAttempts(attempts),
 		client.WithMaxWait(maxWait),
 		client.WithObserver(r.observe),
+		client.WithTraceparent(r.Getenv(api.TraceparentEnv)),
 	}
 	remote, err := client.New(r.address(), key, append(options, r.ClientOptions...)...)
 	if err != nil {

@@ -3,6 +3,8 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net"
 	netmail "net/mail"
 	"net/netip"
@@ -13,6 +15,7 @@ import (
 	"unicode"
 
 	"warranty.example/svc/internal/limit"
+	"warranty.example/svc/internal/listen"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/netaddr"
 )
@@ -73,15 +76,50 @@ func choice(field func(*Config) *bool) func(*Config, string) error {
 	}
 }
 
-func setSignup(c *Config, v string) error {
-	if v != "open" && v != "closed" {
-		return fmt.Errorf("%s is neither open nor closed", netaddr.Quote(v))
+// oneOf stores whether the value is the second of two words.
+func oneOf(first, second string, field func(*Config) *bool) func(*Config, string) error {
+	return func(c *Config, v string) error {
+		if v != first && v != second {
+			return fmt.Errorf("%s is neither %s nor %s", netaddr.Quote(v), first, second)
+		}
+		*field(c) = v == second
+		return nil
 	}
-	c.SignupClosed = v == "closed"
+}
+
+func setLogLevel(c *Config, v string) error {
+	level, ok := map[string]slog.Level{
+		"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+	}[v]
+	if !ok {
+		return fmt.Errorf("%s is not debug, info, warn or error", netaddr.Quote(v))
+	}
+	c.LogLevel = level
 	return nil
 }
 
+// checkListen accepts host:port, a Unix socket and sockets passed by systemd.
 func checkListen(v string) error {
+	if listen.IsTCP(v) {
+		return checkTCP(v)
+	}
+	if strings.ContainsFunc(v, unicode.IsControl) {
+		return errors.New("contains a control character")
+	}
+	return listen.Check(v)
+}
+
+// setMode stores the mode of a Unix socket, in octal digits.
+func setMode(c *Config, v string) error {
+	mode, err := strconv.ParseUint(v, 8, 32)
+	if err != nil || mode&^0o777 != 0 || mode&0o600 != 0o600 {
+		return fmt.Errorf("%s is not a mode from 0600 to 0777", netaddr.Quote(v))
+	}
+	c.SocketMode = fs.FileMode(mode)
+	return nil
+}
+
+func checkTCP(v string) error {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil || !netaddr.IsPort(port, 0) {
 		return fmt.Errorf("%s is not host:port, such as 127.0.0.1:8080", netaddr.Quote(v))
@@ -98,7 +136,7 @@ func setAdminListen(c *Config, v string) error {
 	if v == "" {
 		return nil
 	}
-	if err := checkListen(v); err != nil {
+	if err := checkTCP(v); err != nil {
 		return err
 	}
 	host, port, _ := net.SplitHostPort(v)

@@ -12,8 +12,10 @@ var wrong = map[string][]string{
 	"config": {"missing.toml", "testdata", "a\x00b", "http://u:hunter2@x"},
 	"listen": {
 		"8080", "127.0.0.1", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "::1:80", "a b:80",
-		"https://u:hunter2@h:80", "x\ny:80",
+		"https://u:hunter2@h:80", "x\ny:80", "unix:", "unix:relative", "unix:/a/../b", "unix:@abstract", "unix:/a\nb",
+		"unix:/" + strings.Repeat("x", 103), "systemd:", "systemd:a\nb",
 	},
+	"socket-mode": {"0060", "0888", "10660", "rw", "-1", "0000", "1000"},
 	"public-url": {
 		"example.com", "ftp://a", "https://", "/x", "https://a/x", "https://a?x", "https://a?", "https://a#x",
 		"https://u@a", "https://u:hunter2@a", "https://a:99999", "https://a:x", "https://a:", "https://a\"b",
@@ -53,6 +55,8 @@ var wrong = map[string][]string{
 	"admin-listen": {
 		"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9",
 	},
+	"log-level":  {"trace", "INFO", "0", "info,debug"},
+	"log-format": {"xml", "JSON", "true"},
 	"mail-limit": {"-1", "x", "1.5"},
 	"security-contact": {
 		"someone", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>",

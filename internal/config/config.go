@@ -4,6 +4,7 @@ package config
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	netmail "net/mail"
 	"net/url"
@@ -22,7 +23,8 @@ import (
 // itself, which hides it, never this field.
 type Config struct {
 	ConfigFile     string             // empty: none
-	Listen         string             // host:port, the host may be empty
+	Listen         string             // host:port with an optional host, or see package listen
+	SocketMode     fs.FileMode        // of a Unix socket
 	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
 	Database       string             // a file path, or a postgres:// URL; see IsPostgres
 	Data           string             // a folder
@@ -36,6 +38,9 @@ type Config struct {
 	AdminListen    string // host:port on loopback; empty: disabled
 	// SecurityContact is the URL shown in security.txt; empty: none.
 	SecurityContact string
+
+	LogLevel slog.Level
+	LogText  bool // write the log as text instead of JSON
 
 	// A limit of 0 means no limit.
 	RateLimit       int // requests per minute and session, at least 1

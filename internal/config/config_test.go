@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -44,6 +45,15 @@ var samples = []struct {
 }{
 	{flag: "config", field: "ConfigFile", def: "", one: "testdata/one.toml", two: "testdata/two.toml"},
 	{flag: "listen", field: "Listen", def: "127.0.0.1:8080", one: ":80", two: "[::1]:9000"},
+	{
+		flag:   "socket-mode",
+		field:  "SocketMode",
+		def:    fs.FileMode(0o660),
+		one:    "600",
+		gotOne: fs.FileMode(0o600),
+		two:    "0777",
+		got2:   fs.FileMode(0o777),
+	},
 	{
 		flag:   "public-url",
 		field:  "PublicURL",
@@ -119,6 +129,8 @@ var samples = []struct {
 		gotOne: "mailto:security@w.example",
 		two:    "https://w.example/security",
 	},
+	{flag: "log-level", field: "LogLevel", def: slog.LevelInfo, one: "error", gotOne: slog.LevelError, two: "debug", got2: slog.LevelDebug},
+	{flag: "log-format", field: "LogText", def: false, one: "text", gotOne: true, two: "json", got2: false},
 	{flag: "admin-listen", field: "AdminListen", def: "", one: "127.0.0.1:9", two: "localhost:9"},
 }
 
@@ -254,6 +266,16 @@ func TestPrintingHidesPasswords(t *testing.T) {
 	for _, want := range []string{"postgres://h/db", "redis://h", "smtp://h", "127.0.0.1:8080"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not in %s", want, out)
+		}
+	}
+}
+
+func TestPublicURLIsRequiredWithoutHostAndPort(t *testing.T) {
+	for _, listen := range []string{"unix:/run/svcd.sock", "systemd", "systemd:web"} {
+		_, err := load(t, nil, "--listen="+listen)
+		checkLine(t, err, "--public-url", "nothing")
+		if c := mustLoad(t, nil, "--listen="+listen, "--public-url=https://w.example"); c.Listen != listen {
+			t.Error(c.Listen)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"warranty.example/svc/internal/listen"
 	"warranty.example/svc/internal/netaddr"
 )
 
@@ -71,9 +72,16 @@ func Table() []Setting {
 		{
 			Flag:    "listen",
 			Default: "127.0.0.1:8080",
-			arg:     "host:port",
-			Help:    "address to listen on",
+			arg:     "address",
+			Help:    "host:port, unix:/path of a socket, or systemd for a socket passed by systemd (systemd:name if several)",
 			set:     text(checkListen, func(c *Config) *string { return &c.Listen }),
+		},
+		{
+			Flag:    "socket-mode",
+			Default: "0660",
+			arg:     "mode",
+			Help:    "permissions of the Unix socket; who can connect to it counts as a trusted proxy",
+			set:     setMode,
 		},
 		{
 			Flag:    "public-url",
@@ -147,7 +155,7 @@ func Table() []Setting {
 			Default: "open",
 			arg:     "open|closed",
 			Help:    "who can register: anyone, or only the first account if closed",
-			set:     setSignup,
+			set:     oneOf("open", "closed", func(c *Config) *bool { return &c.SignupClosed }),
 		},
 		{
 			Flag:    "rate-limit",
@@ -226,6 +234,20 @@ func Table() []Setting {
 			set:  setSecurityContact,
 		},
 		{
+			Flag:    "log-level",
+			Default: "info",
+			arg:     "debug|info|warn|error",
+			Help:    "lowest level to log; requests are logged at info, failed ones at error",
+			set:     setLogLevel,
+		},
+		{
+			Flag:    "log-format",
+			Default: "json",
+			arg:     "json|text",
+			Help:    "format of the log on standard error",
+			set:     oneOf("json", "text", func(c *Config) *bool { return &c.LogText }),
+		},
+		{
 			Flag: "admin-listen",
 			arg:  "host:port",
 			Help: "second, loopback-only address for metrics and profiles",
@@ -238,8 +260,11 @@ func Table() []Setting {
 	return table
 }
 
-// defaultPublicURL is the URL for a browser on the same machine.
+// defaultPublicURL is the URL for a browser on the same machine. Only TCP has one.
 func defaultPublicURL(c Config) string {
+	if !listen.IsTCP(c.Listen) {
+		return ""
+	}
 	host, port, _ := net.SplitHostPort(c.Listen)
 	if addr, err := netip.ParseAddr(host); host == "" || err == nil && addr.Unmap().IsUnspecified() {
 		host = "localhost"

@@ -15,6 +15,9 @@ import (
 // setPublicURL stores the URL in the form of a browser's Origin header: lower case,
 // without default port and trailing slash.
 func setPublicURL(c *Config, v string) error {
+	if v == "" {
+		return errors.New("is required, because --listen has no host and port")
+	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return errors.New("is not an absolute http or https URL, such as https://warranty.example.com")

@@ -11,6 +11,10 @@ import (
 // maxHops bounds the work that a forged X-Forwarded-For can cause.
 const maxHops = 50
 
+// UnixPeer is the address of every peer of a Unix socket. Such a peer is a trusted proxy,
+// because the mode of the socket decides who can connect.
+const UnixPeer = "@"
+
 // Proxies are the networks whose X-Forwarded-For header is trusted. By default no
 // network is, because any client can send the header.
 type Proxies []netip.Prefix
@@ -65,14 +69,15 @@ func (p Proxies) Peer(remoteAddr string) (addr netip.Addr, trusted bool) {
 
 // ClientIP returns the address of the client: the peer or, behind trusted proxies,
 // the right-most hop of X-Forwarded-For that is not one of them. Anything to the left
-// of that hop, or of a malformed one, is untrusted. It returns the zero Addr if the
-// peer has no IP address.
+// of that hop, or of a malformed one, is untrusted. It returns the zero Addr if there is
+// no IP address.
 func (p Proxies) ClientIP(remoteAddr string, forwardedFor []string) netip.Addr {
 	client, _ := parseHop(remoteAddr)
+	trusted := remoteAddr == UnixPeer || p.trusts(client)
 	hops := maxHops
 	for i := len(forwardedFor) - 1; i >= 0; i-- {
 		for rest, more := forwardedFor[i], true; more; hops-- {
-			if hops == 0 || !p.trusts(client) {
+			if hops == 0 || !trusted {
 				return client
 			}
 			var hop string
@@ -81,7 +86,7 @@ func (p Proxies) ClientIP(remoteAddr string, forwardedFor []string) netip.Addr {
 			if !ok {
 				return client
 			}
-			client = addr
+			client, trusted = addr, p.trusts(addr)
 		}
 	}
 	return client

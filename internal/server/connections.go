@@ -33,7 +33,7 @@ const (
 // than crowdedIdle are closed; at a full server, the one that has been idle longest
 // is closed. Connections from trusted proxies are shared by many clients: they have
 // no limit per address and are never closed for being idle, because the proxy may
-// already be sending the next request.
+// already be sending the next request. The same goes for connections on a Unix socket.
 type connections struct {
 	net.Listener
 	maxOpen, perAddress int
@@ -69,7 +69,7 @@ func newConnections(
 type conn struct {
 	net.Conn
 	from    *connections
-	address string // the key in byAddress; empty for proxies and for peers without an IP address
+	address string // the key in byAddress; empty for proxies and Unix sockets
 	element *list.Element
 	since   time.Time // idle since
 	closed  bool
@@ -91,7 +91,7 @@ func (l *connections) Accept() (net.Conn, error) {
 // admit returns the counted connection, or closes it and returns nil.
 func (l *connections) admit(accepted net.Conn) net.Conn {
 	c := &conn{Conn: accepted, from: l}
-	if peer, trusted := l.proxies.Peer(accepted.RemoteAddr().String()); peer.IsValid() && !trusted {
+	if peer, trusted := l.proxies.Peer(c.RemoteAddr().String()); peer.IsValid() && !trusted {
 		c.address = limit.Key(peer)
 	}
 	l.mu.Lock()
@@ -198,6 +198,15 @@ func (c *conn) Close() error {
 	c.from.forget(c)
 	c.from.mu.Unlock()
 	return c.Conn.Close()
+}
+
+// RemoteAddr returns the address of the peer. All peers of a Unix socket have the same
+// one: they choose their own names, which could look like IP addresses.
+func (c *conn) RemoteAddr() net.Addr {
+	if _, ok := c.Conn.LocalAddr().(*net.UnixAddr); ok {
+		return &net.UnixAddr{Net: "unix", Name: limit.UnixPeer}
+	}
+	return c.Conn.RemoteAddr()
 }
 
 // CloseWrite lets net/http finish a response to a request whose body it did not read

@@ -74,6 +74,11 @@ func requestAttrs(r *http.Request, c *api.Caller, rec *recorder, took time.Durat
 		slog.String("ip", c.Address),
 		slog.String("door", c.Door.String()),
 	}
+	if sent := r.Header[api.TraceparentHeader]; len(sent) == 1 {
+		if id := api.TraceID(sent[0]); id != "" {
+			attrs = append(attrs, slog.String("trace_id", id))
+		}
+	}
 	if !rec.ended {
 		attrs = append(attrs, slog.Bool("aborted", true)) // the response is incomplete
 	}

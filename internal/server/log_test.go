@@ -62,6 +62,27 @@ func TestBrowserRequestsAreLogged(t *testing.T) {
 	equal(t, "door of a program", requestLine(w, t, "GET "+list)["door"], any("api"))
 }
 
+// TestTraceIDIsLogged sends well-formed, malformed and repeated traceparent headers.
+func TestTraceIDIsLogged(t *testing.T) {
+	w := webWorld(t)
+	const good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	for path, sent := range map[string][]string{
+		"/healthz":      {good},
+		"/openapi.json": {good, good},
+		"/llms.txt":     {"00-4bf92f3577b34da6a3ce929d0e0e4736\x1b[31m67aa0ba902b7-01"},
+		"/readyz":       nil,
+	} {
+		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r.Header["Traceparent"] = sent
+		w.HTTP.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
+		want := any(nil)
+		if path == "/healthz" {
+			want = "4bf92f3577b34da6a3ce929d0e0e4736"
+		}
+		equal(t, "trace of "+path, requestLine(w, t, "GET "+path)["trace_id"], want)
+	}
+}
+
 // TestFailedSignInsNameTheAccount checks that failed sign-ins are logged with the account's
 // id and the caller's address, but not the input (B8).
 func TestFailedSignInsNameTheAccount(t *testing.T) {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -75,15 +74,6 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
-}
-
-// Listen listens on a TCP address. Its error mentions the --listen flag.
-func Listen(address string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", address, err)
-	}
-	return listener, nil
 }
 
 // Admin serves profiles and metrics on a separate listener until the context is done.

@@ -33,7 +33,7 @@ type running struct {
 func run(t *testing.T, options ...option) *running {
 	t.Helper()
 	w := newWorld(t, databases[0].Open(t), options...)
-	listener, err := server.Listen("127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
