@@ -69,7 +69,7 @@ func effects(t *testing.T) map[string]effect {
 					t.Fatal(err)
 				}
 				defer folder.Close()
-				if err := folder.SetID(files.ID{}); err != nil { // of another database
+				if err := folder.SetID(t.Context(), files.ID{}); err != nil { // of another database
 					t.Fatal(err)
 				}
 				again, err := launch(dir, p.cmd.Env, append(slices.Clone(p.cmd.Args), "--listen="+freeAddress(t))...)

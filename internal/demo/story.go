@@ -130,7 +130,7 @@ func (t *story) upload(
 	if err != nil {
 		return err
 	}
-	stored, err := s.StoreFile(bytes.NewReader(content))
+	stored, err := s.StoreFile(ctx, bytes.NewReader(content))
 	if err != nil {
 		return err
 	}

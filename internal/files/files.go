@@ -1,7 +1,8 @@
-// Package files stores document files in a folder, each under a key.
+// Package files stores document files, each under a key: in a folder, or in S3.
 package files
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -19,17 +20,6 @@ type Dir struct {
 	disk disk
 	path string
 }
-
-// Place is a subfolder of a Dir.
-type Place string
-
-// Uploads are written to Arriving and moved to Complete. Orphaned files stay in Trash
-// before they are removed.
-const (
-	Arriving Place = "arriving"
-	Complete Place = "complete"
-	Trash    Place = "trash"
-)
 
 func (p Place) path(key string) string { return filepath.Join(string(p), key) }
 
@@ -89,12 +79,12 @@ func (d *Dir) Path() string { return d.path }
 
 // Put stores a file under a key. If it returns nil, the file is complete and durable;
 // otherwise it does not exist.
-func (d *Dir) Put(key string, from io.Reader) error {
+func (d *Dir) Put(ctx context.Context, key string, from io.Reader) error {
 	if err := d.write(Arriving.path(key), Complete.path(key), from); err != nil {
 		return withoutPath(err)
 	}
 	if err := d.disk.sync(string(Complete)); err != nil {
-		return errors.Join(withoutPath(err), d.Delete(key))
+		return errors.Join(withoutPath(err), d.Delete(ctx, key))
 	}
 	return nil
 }
@@ -123,8 +113,9 @@ func (d *Dir) write(temporary, final string, from io.Reader) error {
 }
 
 // Get opens the file of a key. It also looks in the trash, because a restored
-// database can reference trashed files.
-func (d *Dir) Get(key string) (io.ReadSeekCloser, error) {
+// database can reference trashed files. The file system guards the content, so sum is
+// not used.
+func (d *Dir) Get(_ context.Context, key, _ string) (io.ReadSeekCloser, error) {
 	file, err := d.disk.open(Complete.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err = d.disk.open(Trash.path(key))
@@ -137,17 +128,17 @@ func (d *Dir) Get(key string) (io.ReadSeekCloser, error) {
 
 // Delete removes the file of a key, including from the trash. A missing file is not
 // an error.
-func (d *Dir) Delete(key string) error {
-	return errors.Join(d.Remove(Complete, key), d.Remove(Trash, key))
+func (d *Dir) Delete(ctx context.Context, key string) error {
+	return errors.Join(d.Remove(ctx, Complete, key), d.Remove(ctx, Trash, key))
 }
 
 // Remove removes a file from a place. A missing file is not an error.
-func (d *Dir) Remove(place Place, key string) error {
+func (d *Dir) Remove(_ context.Context, place Place, key string) error {
 	return withoutPath(ignoreMissing(d.disk.remove(place.path(key))))
 }
 
 // Move durably moves a file between places. A missing file is not an error.
-func (d *Dir) Move(key string, from, to Place) error {
+func (d *Dir) Move(_ context.Context, key string, from, to Place) error {
 	err := d.disk.rename(from.path(key), to.path(key))
 	if err == nil {
 		err = errors.Join(d.disk.sync(string(to)), d.disk.sync(string(from)))
@@ -156,7 +147,7 @@ func (d *Dir) Move(key string, from, to Place) error {
 }
 
 // Has reports whether a place has the file of a key.
-func (d *Dir) Has(place Place, key string) (bool, error) {
+func (d *Dir) Has(_ context.Context, place Place, key string) (bool, error) {
 	_, err := d.disk.stat(place.path(key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -166,7 +157,7 @@ func (d *Dir) Has(place Place, key string) (bool, error) {
 
 // Keys calls each with the keys of the files in a place, in batches of at most count,
 // in no particular order. It skips entries that are not named like a key.
-func (d *Dir) Keys(place Place, count int, each func(keys []string) error) error {
+func (d *Dir) Keys(_ context.Context, place Place, count int, each func(keys []string) error) error {
 	folder, err := d.disk.open(string(place))
 	if err != nil {
 		return err

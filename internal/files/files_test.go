@@ -54,7 +54,7 @@ func expectNames(t *testing.T, path string, want ...string) {
 
 func put(t *testing.T, d *Dir, key, content string) {
 	t.Helper()
-	if err := d.Put(key, strings.NewReader(content)); err != nil {
+	if err := d.Put(t.Context(), key, strings.NewReader(content)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -65,7 +65,7 @@ func TestFilesAreKeptAndRemoved(t *testing.T) {
 	put(t, d, "one", content)
 	put(t, d, "two", "another")
 	expectNames(t, path, "complete/one", "complete/two")
-	file, err := d.Get("one")
+	file, err := d.Get(t.Context(), "one", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +77,11 @@ func TestFilesAreKeptAndRemoved(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 { // deleting a missing file is not an error
-		if err := d.Delete("one"); err != nil {
+		if err := d.Delete(t.Context(), "one"); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := d.Get("one"); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.Get(t.Context(), "one", ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a removed file: %v", err)
 	}
 	expectNames(t, path, "complete/two")
@@ -92,7 +92,7 @@ func TestPutLeavesNothingBehind(t *testing.T) {
 	d, path := open(t)
 	broken := errors.New("the line broke")
 	for _, before := range []string{"", "a", strings.Repeat("a", 1<<20)} {
-		err := d.Put("key", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
+		err := d.Put(t.Context(), "key", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
 		if !errors.Is(err, broken) {
 			t.Errorf("after %d bytes: %v", len(before), err)
 		}
@@ -110,7 +110,7 @@ func TestPutTakesAKeyOnce(t *testing.T) {
 	for i := range 8 {
 		running.Go(func() {
 			content := fmt.Sprintf("%d", i)
-			_ = d.Put("key",
+			_ = d.Put(t.Context(), "key",
 				io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one fail
 		})
 	}
@@ -140,16 +140,16 @@ func TestKeysStayInTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"../../outside", "../../../etc/passwd", "/etc/passwd", outside, "link", "a/b", ""} {
-		if file, err := d.Get(key); err == nil {
+		if file, err := d.Get(t.Context(), key, ""); err == nil {
 			if content, _ := io.ReadAll(file); len(content) > 0 {
 				t.Errorf("%q gives out %q", key, content)
 			}
 			_ = file.Close()
 		}
-		if err := d.Put(key, strings.NewReader("x")); err == nil && key != "link" {
+		if err := d.Put(t.Context(), key, strings.NewReader("x")); err == nil && key != "link" {
 			t.Errorf("%q was written", key)
 		}
-		_ = d.Delete(key) // removes the link, not its target
+		_ = d.Delete(t.Context(), key) // removes the link, not its target
 	}
 	if got, err := os.ReadFile(outside); err != nil || string(got) != "secret" {
 		t.Errorf("the file outside is %q, %v", got, err)
@@ -184,17 +184,17 @@ func TestFilesMove(t *testing.T) {
 	for _, step := range []struct{ from, to Place }{
 		{Complete, Trash}, {Complete, Trash}, {Trash, Complete}, {Trash, Complete},
 	} {
-		if err := d.Move(key, step.from, step.to); err != nil { // a missing file is not an error
+		if err := d.Move(t.Context(), key, step.from, step.to); err != nil { // a missing file is not an error
 			t.Fatal(err)
 		}
 		expectNames(t, path, step.to.path(key))
-		file, err := d.Get(key)
+		file, err := d.Get(t.Context(), key, "")
 		if err != nil {
 			t.Fatalf("in %s: %v", step.to, err)
 		}
 		_ = file.Close()
 		for _, place := range []Place{Complete, Trash, Arriving} {
-			if has, err := d.Has(place, key); has != (place == step.to) || err != nil {
+			if has, err := d.Has(t.Context(), place, key); has != (place == step.to) || err != nil {
 				t.Errorf("in %s: %s has it: %t, %v", step.to, place, has, err)
 			}
 		}
@@ -225,7 +225,7 @@ func TestKeysGivesOutWhatIsOurs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	err := d.Keys(Complete, 10, func(keys []string) error {
+	err := d.Keys(t.Context(), Complete, 10, func(keys []string) error {
 		if len(keys) > 10 {
 			t.Errorf("%d keys at once", len(keys))
 		}
@@ -238,7 +238,7 @@ func TestKeysGivesOutWhatIsOurs(t *testing.T) {
 		t.Errorf("got %q, want %q, %v", got, want, err)
 	}
 	broken := errors.New("enough")
-	if err := d.Keys(Complete, 10, func([]string) error { return broken }); !errors.Is(err, broken) {
+	if err := d.Keys(t.Context(), Complete, 10, func([]string) error { return broken }); !errors.Is(err, broken) {
 		t.Error(err)
 	}
 }

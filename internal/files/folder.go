@@ -1,6 +1,7 @@
 package files
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ var ErrDamaged = errors.New("the folder's id file is damaged")
 
 // ID reads the folder's id. It resolves the path again to detect that another folder
 // was mounted there. Without an id file the error is fs.ErrNotExist.
-func (d *Dir) ID() (ID, error) {
+func (d *Dir) ID(context.Context) (ID, error) {
 	opened, err := d.disk.stat(".")
 	if err != nil {
 		return ID{}, err
@@ -66,7 +67,7 @@ func parseID(text string) (ID, error) {
 }
 
 // SetID durably writes the folder's id.
-func (d *Dir) SetID(id ID) error {
+func (d *Dir) SetID(_ context.Context, id ID) error {
 	err := d.write(idFile+"-"+rand.Text(), idFile, strings.NewReader(fmt.Sprintf(idFormat, id.Database, id.Folder)))
 	if err != nil {
 		return err

@@ -17,15 +17,15 @@ import (
 // TestFolderID writes and reads the id, and detects a damaged one. // A1
 func TestFolderID(t *testing.T) {
 	d, path := open(t)
-	if _, err := d.ID(); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.ID(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a new folder: %v", err)
 	}
 	for i := range byte(2) { // including over another one
 		id := ID{Database: warranty.ID{1, i}, Folder: warranty.ID{2, i}}
-		if err := d.SetID(id); err != nil {
+		if err := d.SetID(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.ID(); err != nil || got != id {
+		if got, err := d.ID(t.Context()); err != nil || got != id {
 			t.Errorf("got %v, %v", got, err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestFolderID(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(path, "id"), whole[:length], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := d.ID(); !errors.Is(err, ErrDamaged) {
+		if got, err := d.ID(t.Context()); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%d of %d bytes: %v, %v", length, len(whole), got, err)
 		}
 	}
@@ -47,19 +47,19 @@ func TestFolderID(t *testing.T) {
 // TestFolderThatIsReplaced is detected: the open handle leads to the old one. // D4
 func TestFolderThatIsReplaced(t *testing.T) {
 	d, path := open(t)
-	if err := d.SetID(ID{}); err != nil {
+	if err := d.SetID(t.Context(), ID{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(path, path+" away"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.ID(); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := d.ID(t.Context()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no folder: %v", err)
 	}
 	if err := os.CopyFS(path, os.DirFS(path+" away")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.ID(); err == nil || !strings.Contains(err.Error(), "was replaced") {
+	if _, err := d.ID(t.Context()); err == nil || !strings.Contains(err.Error(), "was replaced") {
 		t.Errorf("another folder: %v", err)
 	}
 }

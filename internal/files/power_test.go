@@ -163,7 +163,7 @@ func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 		for _, key := range []string{kept, moved, back} {
 			expectWhole(t, d, key, content, acknowledged[key])
 		}
-		got, err := d.ID()
+		got, err := d.ID(t.Context())
 		if has := err == nil && got == id; !has && (acknowledged["id"] || !errors.Is(err, fs.ErrNotExist)) {
 			t.Errorf("after %d steps: the folder's id is %v, %v", cuts, got, err)
 		}
@@ -182,16 +182,16 @@ func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 		acknowledged[what] = true
 		check()
 	}
-	do(kept, d.Put(kept, strings.NewReader(content)))
-	do("id", d.SetID(id))
-	do(moved, d.Put(moved, strings.NewReader(content)))
-	do(back, d.Put(back, strings.NewReader(content)))
+	do(kept, d.Put(t.Context(), kept, strings.NewReader(content)))
+	do("id", d.SetID(t.Context(), id))
+	do(moved, d.Put(t.Context(), moved, strings.NewReader(content)))
+	do(back, d.Put(t.Context(), back, strings.NewReader(content)))
 	// During a move, a strict disk may have neither name. After the move the file
 	// exists.
 	quietly := func(key string, from, to Place) {
 		t.Helper()
 		acknowledged[key] = false
-		do(key, d.Move(key, from, to))
+		do(key, d.Move(t.Context(), key, from, to))
 	}
 	quietly(moved, Complete, Trash)
 	quietly(back, Complete, Trash)
@@ -205,7 +205,7 @@ func TestNothingAcknowledgedIsLostFromTheFolder(t *testing.T) {
 // expectWhole fails if a file is incomplete, or missing although it must exist.
 func expectWhole(t *testing.T, d *Dir, key, content string, must bool) {
 	t.Helper()
-	file, err := d.Get(key)
+	file, err := d.Get(t.Context(), key, "")
 	if errors.Is(err, fs.ErrNotExist) && !must {
 		return
 	}

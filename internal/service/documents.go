@@ -60,7 +60,7 @@ func (s *Service) UploadDocument(
 		// Only a rejected request is sure to have written nothing. If the response to the
 		// commit was lost, the record may exist and needs its file.
 		if isRefusal(err) {
-			err = joinErrors(err, s.Files.Delete(stored.key))
+			err = joinErrors(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
 		}
 	}()
 	if err := in.Check(); err != nil {
@@ -72,6 +72,7 @@ func (s *Service) UploadDocument(
 	if s.FolderError() != nil {
 		return d, errFolder
 	}
+	folder := s.readFolder(ctx) // not in the transaction, because it may take seconds
 	now := s.now()
 	d = warranty.Document{
 		ID:          s.NewID(),
@@ -103,7 +104,7 @@ func (s *Service) UploadDocument(
 			return err
 		}
 		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-		if err := s.holdFolder(tx); err != nil {
+		if err := s.holdFolder(tx, folder); err != nil {
 			return err
 		}
 		if err := tx.InsertDocument(d, p.User.ID, stored.key); err != nil {
@@ -176,7 +177,7 @@ type StoredFile struct {
 
 // StoreFile stores a file from a stream. The caller must pass it to UploadDocument or
 // to ForgetFile.
-func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
+func (s *Service) StoreFile(ctx context.Context, from io.Reader) (StoredFile, error) {
 	if s.FolderError() != nil {
 		return StoredFile{}, errFolder
 	}
@@ -185,7 +186,7 @@ func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
 		return StoredFile{}, err
 	}
 	scanner := files.NewScanner(from)
-	if err := s.Files.Put(key, scanner); err != nil {
+	if err := s.Files.Put(ctx, key, scanner); err != nil {
 		if scanner.Err() != nil {
 			return StoredFile{}, scanner.Err()
 		}
@@ -200,7 +201,9 @@ func (s *Service) StoreFile(from io.Reader) (StoredFile, error) {
 }
 
 // ForgetFile removes a stored file that has no document.
-func (s *Service) ForgetFile(stored StoredFile) error { return s.Files.Delete(stored.key) }
+func (s *Service) ForgetFile(ctx context.Context, stored StoredFile) error {
+	return s.Files.Delete(ctx, stored.key)
+}
 
 // OpenDocument opens the file of a document that the principal can see.
 func (s *Service) OpenDocument(
@@ -210,7 +213,7 @@ func (s *Service) OpenDocument(
 	if err != nil {
 		return warranty.Document{}, nil, err
 	}
-	content, err := s.Files.Get(f.StorageKey)
+	content, err := s.Files.Get(ctx, f.StorageKey, f.Document.SHA256)
 	if err == nil {
 		return f.Document, content, nil
 	}

@@ -149,7 +149,7 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 		if facts.row, err = tx.LockFolder(); err != nil {
 			return err
 		}
-		facts.carried, err = s.Files.ID()
+		facts.carried, err = s.Files.ID(ctx)
 		facts.missing, facts.damaged = errors.Is(err, fs.ErrNotExist), errors.Is(err, files.ErrDamaged)
 		if err != nil && !facts.missing && !facts.damaged {
 			return err
@@ -159,7 +159,7 @@ func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
 			return tx.SetFolder(facts.carried.Folder)
 		case bindFolder:
 			id := files.ID{Database: facts.row.Database, Folder: s.NewID()}
-			if err := s.Files.SetID(id); err != nil {
+			if err := s.Files.SetID(ctx, id); err != nil {
 				return err
 			}
 			return tx.SetFolder(id.Folder)
@@ -201,10 +201,10 @@ func (s *Service) lookForNewest(ctx context.Context, facts *folderFacts) error {
 	}
 	facts.documents = len(keys) > 0
 	for _, key := range keys {
-		complete, err := s.Files.Has(files.Complete, key)
+		complete, err := s.Files.Has(ctx, files.Complete, key)
 		trashed := false
 		if err == nil && !complete {
-			trashed, err = s.Files.Has(files.Trash, key)
+			trashed, err = s.Files.Has(ctx, files.Trash, key)
 		}
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (s *Service) lookForNewest(ctx context.Context, facts *folderFacts) error {
 // knows.
 func (s *Service) sample(ctx context.Context) (count, known int, err error) {
 	enough := errors.New("enough")
-	err = s.Files.Keys(files.Complete, store.FileBatch, func(keys []string) error {
+	err = s.Files.Keys(ctx, files.Complete, store.FileBatch, func(keys []string) error {
 		used, unused, err := s.Store.UsedFiles(ctx, keys)
 		if err != nil {
 			return err
@@ -247,13 +247,25 @@ func (s *Service) CheckFolder(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.compareFolder(row)
+	s.compareFolder(row, s.readFolder(ctx))
 	return nil
 }
 
+// readID is the result of reading the folder's id.
+type readID struct {
+	id  files.ID
+	err error
+}
+
+func (s *Service) readFolder(ctx context.Context) (r readID) {
+	r.id, r.err = s.Files.ID(ctx)
+	return r
+}
+
 // holdFolder locks the database's claim on the folder until the transaction ends. It
-// fails if the folder belongs to another database: the last check may be a minute old.
-func (s *Service) holdFolder(tx *store.Tx) error {
+// fails if the folder, as just read, belongs to another database: the last check may be a
+// minute old.
+func (s *Service) holdFolder(tx *store.Tx, folder readID) error {
 	if !s.folder.bound.Load() {
 		return nil
 	}
@@ -261,7 +273,7 @@ func (s *Service) holdFolder(tx *store.Tx) error {
 	if err != nil {
 		return err
 	}
-	s.compareFolder(row)
+	s.compareFolder(row, folder)
 	if s.FolderError() != nil {
 		return errFolder
 	}
@@ -269,8 +281,8 @@ func (s *Service) holdFolder(tx *store.Tx) error {
 }
 
 // compareFolder compares the folder's id with the database.
-func (s *Service) compareFolder(row store.Folder) {
-	id, err := s.Files.ID()
+func (s *Service) compareFolder(row store.Folder, folder readID) {
+	id, err := folder.id, folder.err
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrDamaged):
 		s.setFolderError(otherFolder)

@@ -63,7 +63,7 @@ func (w *world) plant(place files.Place, count int) (keys []string) {
 func (w *world) in(place files.Place) int {
 	w.T.Helper()
 	count := 0
-	if err := w.Service.Files.Keys(place, 100,
+	if err := w.Service.Files.Keys(context.Background(), place, 100,
 		func(keys []string) error { count += len(keys); return nil }); err != nil {
 		w.T.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 		}
 	}
 	foreign := func(w *world) {
-		if err := w.Service.Files.SetID(files.ID{Database: warranty.ID{1}, Folder: warranty.ID{2}}); err != nil {
+		if err := w.Service.Files.SetID(context.Background(), files.ID{Database: warranty.ID{1}, Folder: warranty.ID{2}}); err != nil {
 			w.T.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestFolderIsBoundOrRefused(t *testing.T) {
 				if after, _ := os.ReadFile(filepath.Join(w.Folder, "id")); string(after) != string(before) {
 					t.Errorf("the id became %q", after)
 				}
-				if _, err := s.StoreFile(strings.NewReader("text")); got == unready &&
+				if _, err := s.StoreFile(t.Context(), strings.NewReader("text")); got == unready &&
 					codeOf(err) != warranty.Unavailable {
 					t.Errorf("a file was taken into the wrong folder: %v", err)
 				}
@@ -265,7 +265,7 @@ func TestFolderTroubleShowsAndEnds(t *testing.T) {
 			}
 		}
 		// Another database adopts the folder: nothing is swept any more.
-		if err := w.Service.Files.SetID(files.ID{}); err != nil {
+		if err := w.Service.Files.SetID(t.Context(), files.ID{}); err != nil {
 			t.Fatal(err)
 		}
 		check()

@@ -349,7 +349,7 @@ func (w *world) claim(p person, id warranty.ID) warranty.Claim {
 
 // upload adds a document to a warranty that the user can see.
 func (w *world) upload(p person, id warranty.ID, name string) (warranty.Document, error) {
-	stored, err := w.Service.StoreFile(strings.NewReader("A receipt, in plain text."))
+	stored, err := w.Service.StoreFile(context.Background(), strings.NewReader("A receipt, in plain text."))
 	if err != nil {
 		return warranty.Document{}, err
 	}

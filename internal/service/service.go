@@ -24,7 +24,7 @@ type Service struct {
 	Log   *slog.Logger
 	Mail  mail.Sender
 	// Files stores the uploaded files.
-	Files *files.Dir
+	Files files.Store
 	// Throttle counts one attempt and returns an error if there were too many.
 	Throttle func(ctx context.Context, what Throttle, whom string) error
 

@@ -54,7 +54,7 @@ func (s fileSweep) deleted(ctx context.Context) error {
 			return err
 		}
 		for _, f := range list {
-			if err := s.Files.Delete(f.Key); err != nil {
+			if err := s.Files.Delete(ctx, f.Key); err != nil {
 				return err
 			}
 		}
@@ -102,7 +102,7 @@ func (s fileSweep) toTrash(ctx context.Context, list []store.UnusedFile) error {
 	}
 	keys = slices.DeleteFunc(keys, func(key string) bool { return used[key] })
 	for _, key := range keys {
-		if err := s.Files.Move(key, files.Complete, files.Trash); err != nil {
+		if err := s.Files.Move(ctx, key, files.Complete, files.Trash); err != nil {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (s fileSweep) trash(ctx context.Context) error {
 		return err
 	}
 	for _, f := range back {
-		if err := s.Files.Move(f.Key, files.Trash, files.Complete); err != nil {
+		if err := s.Files.Move(ctx, f.Key, files.Trash, files.Complete); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s fileSweep) trash(ctx context.Context) error {
 		s.Log.Info("restored files from the trash: documents use them again", "count", len(back))
 	}
 	for _, f := range over {
-		if err := s.Files.Remove(files.Trash, f.Key); err != nil {
+		if err := s.Files.Remove(ctx, files.Trash, f.Key); err != nil {
 			return err
 		}
 	}
@@ -151,7 +151,7 @@ func (s fileSweep) arriving(ctx context.Context) error {
 	})
 	for _, f := range over {
 		if err == nil {
-			err = s.Files.Remove(files.Arriving, f.Key)
+			err = s.Files.Remove(ctx, files.Arriving, f.Key)
 		}
 	}
 	if err != nil {
@@ -179,7 +179,7 @@ func (s fileSweep) stale(ctx context.Context) error {
 			if !ok {
 				continue // the document was deleted: see deleted
 			}
-			here, err := s.Files.Has(place, f.Key)
+			here, err := s.Files.Has(ctx, place, f.Key)
 			if err != nil {
 				return err
 			}
@@ -209,7 +209,7 @@ func (s fileSweep) over(list []store.UnusedFile, state store.FileState, age time
 func (s fileSweep) each(
 	ctx context.Context, place files.Place, state store.FileState, do func(used, unused []store.UnusedFile) error,
 ) error {
-	return s.Files.Keys(place, store.FileBatch, func(keys []string) error {
+	return s.Files.Keys(ctx, place, store.FileBatch, func(keys []string) error {
 		uses, noted, err := s.Store.UsedFiles(ctx, keys)
 		if err != nil {
 			return err

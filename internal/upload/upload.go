@@ -46,7 +46,7 @@ func RenewContext(r *http.Request) (*http.Request, context.CancelFunc) {
 }
 
 // Receive reads a document from a multipart form with the fields file, warranty_id,
-// type and optionally claim_id, in any order. The file is streamed to disk. in is what
+// type and optionally claim_id, in any order. The file is streamed to its store. in is what
 // was read of the other fields, even if the upload fails.
 func Receive(
 	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
@@ -63,10 +63,11 @@ func Receive(
 	if err != nil {
 		return d, in, errForm
 	}
-	in, stored, err := readForm(form, s)
+	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
+	in, stored, err := readForm(transfer, form, s)
 	if err != nil {
 		if stored != nil {
-			err = errors.Join(err, s.ForgetFile(*stored))
+			err = errors.Join(err, s.ForgetFile(transfer, *stored))
 		}
 		return d, in, err
 	}
@@ -81,7 +82,7 @@ var errForm = warranty.Refuse(warranty.MalformedRequest, "The multipart/form-dat
 // readForm reads the parts of the form and stores the file. It returns the stored file
 // even on an error, so that the caller can remove it.
 func readForm(
-	form *multipart.Reader, s *service.Service,
+	ctx context.Context, form *multipart.Reader, s *service.Service,
 ) (in warranty.UploadDocument, stored *service.StoredFile, err error) {
 	var c warranty.Checks
 	seen, parts := map[string]bool{}, 0
@@ -105,7 +106,7 @@ func readForm(
 		seen[name] = true
 		if name == "file" {
 			in.FileName = fileName
-			got, err := s.StoreFile(part)
+			got, err := s.StoreFile(ctx, part)
 			if err != nil {
 				return in, nil, formError(err)
 			}
