@@ -28,7 +28,7 @@ run: build ## run the service with demo data
 	bin/svcd --demo
 
 .PHONY: test
-test: ## run every test, on SQLite, PostgreSQL, Redis, HAProxy and Chromium
+test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	go build -o bin/test/ ./cmd/...
 	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
@@ -89,6 +89,7 @@ fmt: ## format the code
 vet: ## run go vet
 	go vet -tags=$(TAGS) ./...
 	cd e2e && go vet -tags=$(TAGS),mcpconformance ./...
+	cd tools/s3server && go vet ./...
 
 .PHONY: man
 man: ## write svc's man pages into bin/man

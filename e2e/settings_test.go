@@ -39,6 +39,7 @@ func effects(t *testing.T) map[string]effect {
 	one, other := freeAddress(t), freeAddress(t)
 	box, otherBox := newMailbox(t), newMailbox(t)
 	redis, seen := silent(t)
+	s3 := testenv.NewS3Server(t, "")
 	otherRedis, otherSeen := silent(t)
 	for name, contact := range map[string]string{"one": "mailto:one@file.example", "other": "mailto:other@file.example"} {
 		writeFile(t, filepath.Join(dir, name+".toml"), "security-contact = \""+contact+"\"\n")
@@ -60,6 +61,10 @@ func effects(t *testing.T) map[string]effect {
 			see: func(t *testing.T, p *process) string {
 				p.want(t, 401, call{method: "GET", path: "/api/v1/warranties"})
 				return fmt.Sprint(seen.Load() > 0, otherSeen.Load() > 0)
+			}},
+		"files": {one: s3.URL("one", ""), other: s3.URL("other", ""), shows: [2]string{"true false", "true true"}, wrong: "/srv/files",
+			see: func(*testing.T, *process) string {
+				return fmt.Sprint(exists(s3.Folder+"/buckets/documents/one/id"), exists(s3.Folder+"/buckets/documents/other/id"))
 			}},
 		"adopt-files": {one: "true", other: "false", shows: [2]string{"taken over", "refused"}, wrong: "perhaps",
 			see: func(t *testing.T, p *process) string {

@@ -126,9 +126,35 @@ func lockFile(path string) (release func() error, err error) {
 	return lock.Release, nil
 }
 
-// openFiles opens the files folder and checks that it belongs to this database. With
-// SQLite it also locks the folder.
+// openFiles opens the store of the document files and checks that it belongs to this
+// database.
 func openFiles(ctx context.Context, c config.Config, s *service.Service) (release func() error, err error) {
+	if c.S3 == nil {
+		return openFolder(ctx, c, s)
+	}
+	bucket, err := c.S3.Connect()
+	if err == nil {
+		s.Files = bucket
+		err = bucket.Probe(ctx)
+	}
+	var remote files.RemoteError
+	if err == nil || errors.As(err, &remote) && !remote.Setting {
+		err = s.BindFolder(ctx, !c.IsPostgres(), c.AdoptFiles) // it copes with an outage
+	}
+	var foreign service.ForeignFolderError
+	switch {
+	case err == nil:
+		return bucket.Close, nil
+	case errors.As(err, &foreign) || errors.As(err, &remote) && remote.Setting:
+		err = usageError{fmt.Errorf("--files: %w", err)}
+	case errors.As(err, &remote):
+		err = fmt.Errorf("--files: %w", err)
+	}
+	return nil, err
+}
+
+// openFolder opens the files folder. With SQLite it also locks it.
+func openFolder(ctx context.Context, c config.Config, s *service.Service) (release func() error, err error) {
 	folder := filesFolder(c)
 	if s.Files, err = files.Open(folder); err != nil {
 		err = usageError{fmt.Errorf("--data: cannot use the folder %s: %w", folder, err)}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/listen"
 	"warranty.example/svc/internal/mail"
@@ -168,6 +169,13 @@ func setProxies(c *Config, v string) (err error) {
 func setRedis(c *Config, v string) (err error) {
 	if v != "" {
 		c.Redis, err = limit.ParseRedis(v)
+	}
+	return err
+}
+
+func setFiles(c *Config, v string) (err error) {
+	if v != "" {
+		c.S3, err = files.ParseS3(v)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store/engine"
@@ -28,6 +29,7 @@ type Config struct {
 	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
 	Database       string             // a file path, or a postgres:// URL; see IsPostgres
 	Data           string             // a folder
+	S3             *files.S3          // nil: the document files are in Data
 	AdoptFiles     bool               // take over another database's files
 	Redis          *limit.RedisServer // nil: limits are counted in memory
 	Demo           bool

@@ -108,6 +108,15 @@ func Table() []Setting {
 			shown:   public,
 		},
 		{
+			Flag:    "files",
+			Default: "files in data",
+			arg:     "url",
+			derive:  func(Config) string { return "" },
+			Help: "document files in S3: s3://bucket/prefix?endpoint=https://host:port;" +
+				" keys from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+			set: setFiles,
+		},
+		{
 			Flag:    "adopt-files",
 			Default: "false",
 			arg:     boolean,

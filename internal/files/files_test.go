@@ -3,14 +3,12 @@ package files
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -59,75 +57,6 @@ func put(t *testing.T, d *Dir, key, content string) {
 	}
 }
 
-func TestFilesAreKeptAndRemoved(t *testing.T) {
-	d, path := open(t)
-	content := strings.Repeat("a page. ", 10_000)
-	put(t, d, "one", content)
-	put(t, d, "two", "another")
-	expectNames(t, path, "complete/one", "complete/two")
-	file, err := d.Get(t.Context(), "one", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := io.ReadAll(file)
-	if err != nil || string(got) != content {
-		t.Errorf("read %d bytes, %v", len(got), err)
-	}
-	if err := file.Close(); err != nil {
-		t.Error(err)
-	}
-	for range 2 { // deleting a missing file is not an error
-		if err := d.Delete(t.Context(), "one"); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := d.Get(t.Context(), "one", ""); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a removed file: %v", err)
-	}
-	expectNames(t, path, "complete/two")
-}
-
-// TestPutLeavesNothingBehind interrupts files at the start and in the middle.
-func TestPutLeavesNothingBehind(t *testing.T) {
-	d, path := open(t)
-	broken := errors.New("the line broke")
-	for _, before := range []string{"", "a", strings.Repeat("a", 1<<20)} {
-		err := d.Put(t.Context(), "key", io.MultiReader(strings.NewReader(before), iotest.ErrReader(broken)))
-		if !errors.Is(err, broken) {
-			t.Errorf("after %d bytes: %v", len(before), err)
-		}
-		expectNames(t, path)
-	}
-	put(t, d, "key", "whole")
-	expectNames(t, path, "complete/key")
-}
-
-// TestPutTakesAKeyOnce: of many concurrent writes to a key, one succeeds.
-func TestPutTakesAKeyOnce(t *testing.T) {
-	d, path := open(t)
-	var running sync.WaitGroup
-	release := make(chan struct{})
-	for i := range 8 {
-		running.Go(func() {
-			content := fmt.Sprintf("%d", i)
-			_ = d.Put(t.Context(), "key",
-				io.MultiReader(strings.NewReader(content), gate(release), strings.NewReader(content))) // all but one fail
-		})
-	}
-	close(release)
-	running.Wait()
-	expectNames(t, path, "complete/key")
-	got, err := os.ReadFile(filepath.Join(path, string(Complete), "key"))
-	if err != nil || len(got) != 2 || got[0] != got[1] {
-		t.Errorf("the file is %q, %v", got, err)
-	}
-}
-
-// gate is an empty reader that ends when it is released.
-type gate chan struct{}
-
-func (g gate) Read([]byte) (int, error) { <-g; return 0, io.EOF }
-
 // TestKeysStayInTheFolder tries keys that lead elsewhere. The service only uses
 // generated keys; this guards against mistakes.
 func TestKeysStayInTheFolder(t *testing.T) {
@@ -172,31 +101,6 @@ func TestOnlyTheOwnerReads(t *testing.T) {
 		info, err := os.Stat(filepath.Join(path, name))
 		if err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s has the mode %v, want %v (%v)", name, info.Mode().Perm(), want, err)
-		}
-	}
-}
-
-// TestFilesMove moves a file to the trash, where it can still be read, and back.
-func TestFilesMove(t *testing.T) {
-	d, path := open(t)
-	key := newKey(t)
-	put(t, d, key, "x")
-	for _, step := range []struct{ from, to Place }{
-		{Complete, Trash}, {Complete, Trash}, {Trash, Complete}, {Trash, Complete},
-	} {
-		if err := d.Move(t.Context(), key, step.from, step.to); err != nil { // a missing file is not an error
-			t.Fatal(err)
-		}
-		expectNames(t, path, step.to.path(key))
-		file, err := d.Get(t.Context(), key, "")
-		if err != nil {
-			t.Fatalf("in %s: %v", step.to, err)
-		}
-		_ = file.Close()
-		for _, place := range []Place{Complete, Trash, Arriving} {
-			if has, err := d.Has(t.Context(), place, key); has != (place == step.to) || err != nil {
-				t.Errorf("in %s: %s has it: %t, %v", step.to, place, has, err)
-			}
 		}
 	}
 }

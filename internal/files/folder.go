@@ -24,6 +24,11 @@ const idFile = "id"
 
 const idFormat = "The files of documents of one svcd database. Keep this file with them.\ndatabase %s\nfolder %s\n"
 
+// maxID is more than the length of an id file.
+const maxID = 1 << 10
+
+func (id ID) format() string { return fmt.Sprintf(idFormat, id.Database, id.Folder) }
+
 // ErrDamaged reports that the folder's id file is invalid, for example truncated.
 var ErrDamaged = errors.New("the folder's id file is damaged")
 
@@ -46,7 +51,7 @@ func (d *Dir) ID(context.Context) (ID, error) {
 		return ID{}, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, 1<<10))
+	text, err := io.ReadAll(io.LimitReader(file, maxID))
 	if err != nil {
 		return ID{}, err
 	}
@@ -68,7 +73,7 @@ func parseID(text string) (ID, error) {
 
 // SetID durably writes the folder's id.
 func (d *Dir) SetID(_ context.Context, id ID) error {
-	err := d.write(idFile+"-"+rand.Text(), idFile, strings.NewReader(fmt.Sprintf(idFormat, id.Database, id.Folder)))
+	err := d.write(idFile+"-"+rand.Text(), idFile, strings.NewReader(id.format()))
 	if err != nil {
 		return err
 	}

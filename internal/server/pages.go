@@ -45,7 +45,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) { answer(w, `{"s
 
 // readiness reports whether requests should be sent to this replica: not while the
 // database or the data folder is unavailable, and not during shutdown. A full disk
-// does not count: reads still work, and other replicas may share the disk.
+// does not count: reads still work, and other replicas may share the disk. Nor does a
+// failing S3, which fails for all replicas: records work without it.
 func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		s.edge.Answer(w, r, &warranty.Error{
@@ -65,11 +66,14 @@ func (s *Server) readiness(w http.ResponseWriter, r *http.Request) {
 		s.edge.Refuse(w, r, err)
 		return
 	}
+	writes, files := "ok", ""
 	if s.Service.Store.WritesFail() {
-		answer(w, `{"status":"ok","writes":"failing"}`)
-		return
+		writes = "failing"
 	}
-	answer(w, `{"status":"ok","writes":"ok"}`)
+	if s.Service.FilesFail() {
+		files = `,"files":"failing"`
+	}
+	answer(w, `{"status":"ok","writes":"`+writes+`"`+files+`}`)
 }
 
 func answer(w http.ResponseWriter, body string) {

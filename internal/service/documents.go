@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
+	"os"
 	"time"
 
 	"warranty.example/svc/api"
@@ -69,8 +71,8 @@ func (s *Service) UploadDocument(
 	if err := in.NameFor(stored.ContentType); err != nil {
 		return d, err
 	}
-	if s.FolderError() != nil {
-		return d, errFolder
+	if err := s.acceptsFiles(); err != nil {
+		return d, err
 	}
 	folder := s.readFolder(ctx) // not in the transaction, because it may take seconds
 	now := s.now()
@@ -178,8 +180,8 @@ type StoredFile struct {
 // StoreFile stores a file from a stream. The caller must pass it to UploadDocument or
 // to ForgetFile.
 func (s *Service) StoreFile(ctx context.Context, from io.Reader) (StoredFile, error) {
-	if s.FolderError() != nil {
-		return StoredFile{}, errFolder
+	if err := s.acceptsFiles(); err != nil {
+		return StoredFile{}, err
 	}
 	key, err := files.NewKey(s.Random)
 	if err != nil {
@@ -215,12 +217,35 @@ func (s *Service) OpenDocument(
 	}
 	content, err := s.Files.Get(ctx, f.StorageKey, f.Document.SHA256)
 	if err == nil {
-		return f.Document, content, nil
+		return f.Document, s.logErrors(content, in.ID), nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.Document, nil, s.missing(ctx, p, in.ID)
 	}
 	return f.Document, nil, errors.Join(errFolder, err)
+}
+
+// logErrors logs why a file from S3 could not be read to its end; the client only sees the
+// connection close. A local file is returned as it is, so that the system can send it.
+func (s *Service) logErrors(content io.ReadSeekCloser, id warranty.ID) io.ReadSeekCloser {
+	if _, local := content.(*os.File); local {
+		return content
+	}
+	return &loggedFile{ReadSeekCloser: content, log: s.Log.With("document", id.String())}
+}
+
+type loggedFile struct {
+	io.ReadSeekCloser
+	log *slog.Logger
+}
+
+// Read implements io.Reader.
+func (f *loggedFile) Read(p []byte) (int, error) {
+	n, err := f.ReadSeekCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		f.log.Error("cannot read a document's file", "error", err.Error())
+	}
+	return n, err
 }
 
 // errFolder is the error for users while the files folder is unusable. /readyz shows the
@@ -237,8 +262,8 @@ func (s *Service) missing(ctx context.Context, p warranty.Principal, id warranty
 	if _, err := s.Store.Document(ctx, p.User.ID, id); err != nil {
 		return err
 	}
-	if s.FolderError() != nil {
-		return errFolder
+	if err := s.acceptsFiles(); err != nil {
+		return err
 	}
 	if s.folder.firstMissing(id) {
 		s.Log.Error("document file missing; restore it from a backup", "document", id.String())

@@ -15,21 +15,26 @@ import (
 
 // folderState is the state of the files folder.
 type folderState struct {
-	unusable atomic.Pointer[string] // why the folder is unusable; nil if it is usable
-	bound    atomic.Bool            // BindFolder has run
+	unusable atomic.Pointer[string]  // why the folder is unusable; nil if it is usable
+	failing  atomic.Pointer[string]  // why S3 fails; nil if it does not
+	bound    atomic.Bool             // BindFolder has run
+	later    atomic.Pointer[binding] // BindFolder could not reach S3, so CheckFolder repeats it
 
 	mu     sync.Mutex
 	missed map[warranty.ID]bool // documents whose missing file was logged
 }
 
+// binding holds the arguments of BindFolder.
+type binding struct{ alone, adopt bool }
+
 // Reasons, as shown by /readyz.
 const (
 	otherFolder = "This server's files folder is not the one of its database. " +
-		"Set --data to the same folder on every replica. " +
+		"Set --data, or --files for S3, to the same value on every replica. " +
 		"Only if the other folder is lost for good, start once with --adopt-files; " +
 		"documents whose file is not in this folder then return 410."
 	otherDatabase = "The files folder now belongs to another database. " +
-		"Use another --data, or start once with --adopt-files."
+		"Use another --data or --files, or start once with --adopt-files."
 )
 
 // ForeignFolderError rejects a folder that contains the files of another database.
@@ -37,16 +42,41 @@ type ForeignFolderError struct{ Reason string }
 
 // Error returns the reason and what to do.
 func (e ForeignFolderError) Error() string {
-	return e.Reason + "; use the database that it belongs to, choose another folder with --data, " +
+	return e.Reason + "; use the database that it belongs to, choose another folder with --data or --files, " +
 		"or start once with --adopt-files to take it over"
 }
 
-// FolderError returns why the files folder is unusable, or nil.
+// FolderError returns why the files folder is unusable, or nil. A failing S3 is not
+// included: it fails for all replicas, and everything but files works without it.
 func (s *Service) FolderError() error {
 	if reason := s.folder.unusable.Load(); reason != nil {
 		return &warranty.Error{Code: warranty.Unavailable, Wait: folderEvery, Message: *reason}
 	}
 	return nil
+}
+
+// FilesFail reports whether S3 failed when it was last checked.
+func (s *Service) FilesFail() bool { return s.folder.failing.Load() != nil }
+
+// acceptsFiles returns an error for users while files cannot be stored.
+func (s *Service) acceptsFiles() error {
+	if s.FolderError() != nil || s.folder.later.Load() != nil {
+		return errFolder
+	}
+	return nil
+}
+
+// setFailing sets why S3 fails, "" if it does not, and logs changes.
+func (s *Service) setFailing(reason string) {
+	if reason == "" {
+		if s.folder.failing.Swap(nil) != nil {
+			s.Log.Info("document files are available again", "folder", s.Files.Path())
+		}
+		return
+	}
+	if s.folder.failing.Swap(&reason) == nil {
+		s.Log.Error("document files are unavailable", "folder", s.Files.Path(), "reason", reason)
+	}
 }
 
 // setFolderError sets why the folder is unusable, "" if it is usable, and logs changes.
@@ -134,7 +164,43 @@ func (f folderFacts) decide() int {
 // BindFolder checks that the files folder belongs to this database. It returns a
 // ForeignFolderError for another database's folder. A folder that the replicas do not
 // share is reported by FolderError. alone means that no other process uses the database.
+// If S3 does not answer and the database was bound before, the check is repeated later.
 func (s *Service) BindFolder(ctx context.Context, alone, adopt bool) error {
+	err := s.bindFolder(ctx, alone, adopt)
+	var remote files.RemoteError
+	if !errors.As(err, &remote) || remote.Setting {
+		return err
+	}
+	row, reading := s.Store.Folder(ctx)
+	if reading != nil || row.Folder.IsZero() {
+		return errors.Join(err, reading)
+	}
+	s.folder.later.Store(&binding{alone: alone, adopt: adopt})
+	s.setFailing(remote.Reason)
+	return nil
+}
+
+// bindLater repeats BindFolder. It is too late to refuse to start, so a foreign folder
+// is reported like a replaced one.
+func (s *Service) bindLater(ctx context.Context, again *binding) error {
+	err := s.bindFolder(ctx, again.alone, again.adopt)
+	var remote files.RemoteError
+	var foreign ForeignFolderError
+	switch {
+	case errors.As(err, &remote):
+		s.setFailing(remote.Reason)
+		return nil
+	case errors.As(err, &foreign):
+		s.setFolderError(otherDatabase)
+	case err != nil:
+		return err
+	}
+	s.setFailing("")
+	s.folder.later.Store(nil)
+	return nil
+}
+
+func (s *Service) bindFolder(ctx context.Context, alone, adopt bool) error {
 	facts := folderFacts{alone: alone, adopt: adopt}
 	var err error
 	if err = s.lookForNewest(ctx, &facts); err != nil {
@@ -243,6 +309,9 @@ func (s *Service) sample(ctx context.Context) (count, known int, err error) {
 // CheckFolder checks that the files folder still belongs to this database. Another
 // folder may have been mounted in its place, or another database may have adopted it.
 func (s *Service) CheckFolder(ctx context.Context) error {
+	if again := s.folder.later.Load(); again != nil {
+		return s.bindLater(ctx, again)
+	}
 	row, err := s.Store.Folder(ctx)
 	if err != nil {
 		return err
@@ -274,15 +343,21 @@ func (s *Service) holdFolder(tx *store.Tx, folder readID) error {
 		return err
 	}
 	s.compareFolder(row, folder)
-	if s.FolderError() != nil {
+	if s.FilesFail() {
 		return errFolder
 	}
-	return nil
+	return s.acceptsFiles()
 }
 
 // compareFolder compares the folder's id with the database.
 func (s *Service) compareFolder(row store.Folder, folder readID) {
 	id, err := folder.id, folder.err
+	var remote files.RemoteError
+	if errors.As(err, &remote) {
+		s.setFailing(remote.Reason)
+		return
+	}
+	s.setFailing("")
 	switch {
 	case errors.Is(err, fs.ErrNotExist) || errors.Is(err, files.ErrDamaged):
 		s.setFolderError(otherFolder)

@@ -25,7 +25,7 @@ const (
 // when it was first seen in its state, by the database's clock; the machine's clock and
 // file times are ignored.
 func (s *Service) SweepFiles(ctx context.Context) error {
-	if err := s.CheckFolder(ctx); err != nil || s.FolderError() != nil {
+	if err := s.CheckFolder(ctx); err != nil || s.acceptsFiles() != nil || s.FilesFail() {
 		return err
 	}
 	now, mine := s.now(), false
