@@ -104,6 +104,15 @@ var samples = []struct {
 	},
 	{flag: "signup", field: "SignupClosed", def: false, one: "closed", gotOne: true, two: "open", got2: false},
 	{flag: "rate-limit", field: "RateLimit", def: 100, one: "1", gotOne: 1, two: "2", got2: 2},
+	{
+		flag:   "files",
+		field:  "S3",
+		def:    "<nil>",
+		one:    "s3://u:hunter2@bucket/a/b/?endpoint=http://10.0.0.1:9000&tls=off",
+		gotOne: "s3://bucket/a/b",
+		two:    "s3://bucket.example?region=eu-central-1&path-style=on&credentials=iam",
+		got2:   "s3://bucket.example",
+	},
 	{flag: "storage-limit", field: "StorageLimit", def: 1024, one: "1", gotOne: 1, two: "0", got2: 0},
 	{flag: "max-token-rate", field: "MaxTokenRate", def: 1000, one: "1", gotOne: 1, two: "2", got2: 2},
 	{flag: "ip-rate-limit", field: "IPRateLimit", def: 600, one: "0", gotOne: 0, two: "2", got2: 2},
@@ -256,14 +265,14 @@ func TestIsPostgres(t *testing.T) {
 
 func TestPrintingHidesPasswords(t *testing.T) {
 	c := mustLoad(t, nil, "--database=postgres://u:hunter2@h/db?password=hunter2", "--redis=redis://:hunter2@h",
-		"--smtp=smtp://u:hunter2@h")
+		"--smtp=smtp://u:hunter2@h", "--files=s3://u:hunter2@bucket/x")
 	var log strings.Builder
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "config", c)
 	out := fmt.Sprintf("%v %+v %#v %s %v", c, c, c, c, &c) + log.String()
 	if strings.Contains(out, "hunter2") {
 		t.Errorf("a password is printed: %s", out)
 	}
-	for _, want := range []string{"postgres://h/db", "redis://h", "smtp://h", "127.0.0.1:8080"} {
+	for _, want := range []string{"postgres://h/db", "redis://h", "smtp://h", "s3://bucket/x", "127.0.0.1:8080"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%s is not in %s", want, out)
 		}

@@ -39,6 +39,7 @@ type s3Limits struct {
 	transfer time.Duration // sending one part, with its retries
 	stall    time.Duration // waiting for the next bytes
 	cleanup  time.Duration // removing what a failed upload left
+	wait     time.Duration // waiting for a slot
 	slots    int           // uploads larger than smallBuffer at the same time
 }
 
@@ -47,6 +48,7 @@ var defaultLimits = s3Limits{
 	transfer: time.Minute,
 	stall:    30 * time.Second,
 	cleanup:  5 * time.Second,
+	wait:     time.Minute,
 	slots:    16,
 }
 
@@ -144,7 +146,10 @@ func (b *Bucket) request(ctx context.Context) (context.Context, context.CancelFu
 // Delete removes the file of a key, including from the trash. A missing file is not an
 // error.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
-	return errors.Join(b.Remove(ctx, Complete, key), b.Remove(ctx, Trash, key))
+	if err := b.Remove(ctx, Complete, key); err != nil {
+		return err
+	}
+	return b.Remove(ctx, Trash, key)
 }
 
 // Remove removes a file from a place. From Arriving it removes the parts of an upload that

@@ -25,9 +25,12 @@ func (e RemoteError) Error() string { return e.Reason }
 // errStalled ends a transfer that makes no progress.
 var errStalled = errors.New("no data was received for too long")
 
+const unknownKey = "S3 does not know the access key; check AWS_ACCESS_KEY_ID, or the keys in --files"
+
 // settingErrors are the S3 error codes that an operator has to fix.
 var settingErrors = map[string]string{
-	minio.InvalidAccessKeyID: "S3 does not know the access key; check AWS_ACCESS_KEY_ID, or the keys in --files",
+	minio.InvalidAccessKeyID: unknownKey,
+	"XAdminUserNotFound":     unknownKey, // of versitygw
 	minio.SignatureDoesNotMatch: "S3 rejects the secret key; check AWS_SECRET_ACCESS_KEY, or the keys in --files " +
 		"(write special characters as %xx)",
 	minio.AccessDenied: "S3 denies access; the keys need the right to list the bucket, and to read, write and " +
@@ -74,7 +77,10 @@ func responseError(r minio.ErrorResponse) error {
 	if r.Code == "" {
 		r.Code = fmt.Sprint("status ", r.StatusCode)
 	}
-	return RemoteError{Reason: fmt.Sprintf("S3 answers %s: %s", r.Code, strings.TrimSpace(r.Message))}
+	return RemoteError{
+		Reason:  fmt.Sprintf("S3 answers %s: %s", r.Code, strings.TrimSpace(r.Message)),
+		Setting: r.StatusCode == http.StatusUnauthorized || r.StatusCode == http.StatusForbidden,
+	}
 }
 
 // errExists reports that a conditional write found another object.

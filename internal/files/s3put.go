@@ -66,7 +66,7 @@ func readPart(from io.Reader, buffer []byte) (n int, last bool, err error) {
 	for n < len(buffer) {
 		more, err := from.Read(buffer[n:])
 		n += more
-		if err == io.EOF { //nolint:errorlint // a wrapped EOF is an error
+		if err == io.EOF {
 			return n, true, nil
 		}
 		if err != nil {
@@ -78,7 +78,7 @@ func readPart(from io.Reader, buffer []byte) (n int, last bool, err error) {
 
 // acquire waits for a slot.
 func (b *Bucket) acquire(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, b.limits.transfer)
+	ctx, cancel := context.WithTimeout(ctx, b.limits.wait)
 	defer cancel()
 	select {
 	case b.slots <- struct{}{}:

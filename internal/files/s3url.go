@@ -132,6 +132,9 @@ func (s *S3) setEndpoint(raw string, plain bool) error {
 // String returns the URL without keys and parameters.
 func (s *S3) String() string { return strings.TrimSuffix("s3://"+s.bucket+"/"+s.prefix, "/") }
 
+// GoString is String, for %#v.
+func (s *S3) GoString() string { return s.String() }
+
 // credentials returns the keys, from the URL, the machine's role or the environment.
 func (s *S3) credentials() (*credentials.Credentials, error) {
 	switch {
