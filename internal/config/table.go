@@ -114,7 +114,8 @@ func Table() []Setting {
 			derive:  func(Config) string { return "" },
 			Help: "document files in S3: s3://bucket/prefix?endpoint=https://host:port;" +
 				" keys from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-			set: setFiles,
+			set:   setFiles,
+			shown: public,
 		},
 		{
 			Flag:    "adopt-files",
