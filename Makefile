@@ -92,8 +92,9 @@ vet: ## run go vet
 	cd tools/s3server && go vet ./...
 
 .PHONY: man
-man: ## write svc's man pages into bin/man
+man: ## write the man pages into bin/man
 	go run ./cmd/svc man bin/man
+	go run ./cmd/svcd man bin/man
 
 .PHONY: mcp-conformance
 mcp-conformance: ## test MCP with the official suite, the inspector and TypeScript clients (npm, network)

@@ -27,6 +27,7 @@ var arrows = map[string]string{
 	"internal/config":       "internal/files internal/limit internal/listen internal/mail internal/netaddr internal/store/engine",
 	"internal/listen":       "",
 	"internal/netaddr":      "",
+	"internal/man":          "",
 	"internal/version":      "",
 	"internal/credentials":  "api warranty",
 	"internal/limit":        "internal/netaddr",
@@ -39,14 +40,14 @@ var arrows = map[string]string{
 	"internal/rest":         "api warranty",
 	"internal/mcp":          "api warranty",
 	"internal/sheet":        "api warranty",
-	"internal/cli":          "api client internal/credentials internal/sheet warranty",
+	"internal/cli":          "api client internal/credentials internal/man internal/sheet warranty",
 	"internal/describe":     "api warranty",
 	"internal/upload":       "api internal/service warranty",
 	"internal/web":          "api internal/describe internal/service internal/sheet internal/upload warranty",
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/server internal/service internal/store internal/version warranty",
+	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 

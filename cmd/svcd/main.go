@@ -52,13 +52,12 @@ type usageError struct{ error }
 
 func command() *cobra.Command {
 	root := &cobra.Command{
-		Use:               "svcd",
-		Short:             "The warranty records service",
-		Version:           version.String(),
-		Args:              noArguments,
-		SilenceErrors:     true,
-		SilenceUsage:      true,
-		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
+		Use:           "svcd",
+		Short:         "The warranty records service",
+		Version:       version.String(),
+		Args:          noArguments,
+		SilenceErrors: true,
+		SilenceUsage:  true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(cmd)
 			if err != nil {
@@ -72,7 +71,8 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand(), configCommand())
+	root.AddCommand(userCommand(), configCommand(), healthcheckCommand(), manCommand())
+	addCompletion(root)
 	return root
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/man"
 )
 
 func (r *run) versionCommand() *cobra.Command {
@@ -27,22 +29,19 @@ func (r *run) versionCommand() *cobra.Command {
 }
 
 // exitCodes describes the exit codes, for the help and the man page.
-var exitCodes = []struct {
-	code    int
-	meaning string
-}{
-	{exitOK, "Success."},
-	{exitServer, "Internal error of the service (5xx) or of this machine."},
-	{exitUsage, "Usage error: the command line or a value is invalid and nothing was changed, some rows of an import " +
+var exitCodes = []man.Exit{
+	{Code: exitOK, Meaning: "Success."},
+	{Code: exitServer, Meaning: "Internal error of the service (5xx) or of this machine."},
+	{Code: exitUsage, Meaning: "Usage error: the command line or a value is invalid and nothing was changed, some rows of an import " +
 		"failed, or a confirmation was declined."},
-	{exitNotFound, "The record does not exist, or you cannot access it."},
-	{exitCredential, "The key is missing, invalid, expired or revoked, or its scopes or your role on the warranty do " +
+	{Code: exitNotFound, Meaning: "The record does not exist, or you cannot access it."},
+	{Code: exitCredential, Meaning: "The key is missing, invalid, expired or revoked, or its scopes or your role on the warranty do " +
 		"not allow this."},
-	{exitRateLimited, "Too many requests. The message says when to try again. --wait sets how long svc waits."},
-	{exitConflict, "Conflict: an invalid status change, a record that changed (--if-match), or a reused idempotency key."},
-	{exitNetwork, "The service is unreachable, or something else responded, such as a proxy."},
-	{exitNotInForce, "svc verify: the warranty exists but is not in force today, or the serial number does not match."},
-	{exitInterrupted, "Interrupted with Ctrl-C."},
+	{Code: exitRateLimited, Meaning: "Too many requests. The message says when to try again. --wait sets how long svc waits."},
+	{Code: exitConflict, Meaning: "Conflict: an invalid status change, a record that changed (--if-match), or a reused idempotency key."},
+	{Code: exitNetwork, Meaning: "The service is unreachable, or something else responded, such as a proxy."},
+	{Code: exitNotInForce, Meaning: "svc verify: the warranty exists but is not in force today, or the serial number does not match."},
+	{Code: exitInterrupted, Meaning: "Interrupted with Ctrl-C."},
 }
 
 func exitCodesTopic() *cobra.Command {
@@ -52,7 +51,7 @@ func exitCodesTopic() *cobra.Command {
 
 `)
 	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "  %3d  %s\n", e.code, strings.ReplaceAll(wrap(e.meaning, 72), "\n", "\n       "))
+		fmt.Fprintf(&b, "  %3d  %s\n", e.Code, strings.ReplaceAll(wrap(e.Meaning, 72), "\n", "\n       "))
 	}
 	return &cobra.Command{Use: "exit-codes", Short: "Exit codes of svc", Long: strings.TrimRight(b.String(), "\n")}
 }

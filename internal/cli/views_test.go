@@ -197,8 +197,8 @@ func TestAboutItself(t *testing.T) {
 	}
 	d.want(0, "help", "exit-codes")
 	for _, e := range exitCodes {
-		if !strings.Contains(d.stdout, fmt.Sprintf("%5d  ", e.code)) {
-			t.Errorf("exit code %d is missing:\n%s", e.code, d.stdout)
+		if !strings.Contains(d.stdout, fmt.Sprintf("%5d  ", e.Code)) {
+			t.Errorf("exit code %d is missing:\n%s", e.Code, d.stdout)
 		}
 	}
 	for _, command := range []string{"", "warranties", "help warranties list", "auth --help"} {
