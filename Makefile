@@ -23,6 +23,22 @@ help: ## show this list
 build: ## build static binaries into bin/
 	go build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)' -o bin/ ./cmd/...
 
+# The files of a release have the time of the commit.
+EPOCH    ?= $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
+PLATFORMS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+RELEASE  ?= bin/release
+RUN_RELEASE ?= go run .
+.PHONY: release release-check release-test release-compare
+release: ## build archives, packages and images into bin/release
+	cd tools/release && $(RUN_RELEASE) --root=$(CURDIR) --out=$(abspath $(RELEASE)) --version='$(VERSION)' --ldflags='$(LDFLAGS)' \
+		--epoch='$(EPOCH)' --platforms='$(PLATFORMS)'
+release-check: ## vet, lint and test the release program
+	cd tools/release && go mod tidy -diff && go vet ./... && go test ./... && go tool -modfile=../go.mod golangci-lint run ./...
+release-test: ## install, upgrade, run and remove the packages and images (root on Debian, network)
+	scripts/release-test
+release-compare: ## check that two clones with empty caches build the same release
+	scripts/release-compare
+
 .PHONY: run
 run: build ## run the service with demo data
 	bin/svcd --demo

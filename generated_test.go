@@ -10,10 +10,14 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/pflag"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/config"
@@ -47,6 +51,7 @@ func TestGeneratedFiles(t *testing.T) {
 	t.Run("docs/operations.md", func(t *testing.T) {
 		generated(t, "docs/operations.md", tables(t, "docs/operations.md", map[string][][]string{"settings": settingRows()}))
 	})
+	t.Run("deploy/svcd.toml", func(t *testing.T) { generated(t, "deploy/svcd.toml", configFile(t)) })
 }
 
 // generated compares a file with its expected content, or writes it.
@@ -118,6 +123,60 @@ func settingRows() [][]string {
 		rows = append(rows, []string{"`--" + s.Flag + "`", "`" + s.Env + "`", def, s.Help})
 	}
 	return rows
+}
+
+// configFile returns the configuration file of the packages. It sets the data folder,
+// and has every other setting with its default as a comment.
+func configFile(t *testing.T) string {
+	t.Helper()
+	const data = "/var/lib/svcd"
+	resolve := func(args ...string) (config.Config, []config.Value) {
+		flags := pflag.NewFlagSet("svcd", pflag.ContinueOnError)
+		config.AddFlags(flags)
+		if err := flags.Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		c, values, err := config.Resolve(flags, func(string) string { return "" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, values
+	}
+	want, values := resolve("--data=" + data)
+	var b, set strings.Builder
+	b.WriteString(`# Settings of svcd. "svcd config --config /etc/svcd/svcd.toml" checks and prints them;
+# "man svcd" describes them. Restart svcd after a change: systemctl restart svcd
+#
+# Each setting is shown with its default. A setting that can contain a password can also
+# be read from a file: database-file = "/etc/svcd/database"
+
+`)
+	for _, v := range values {
+		if v.Setting.Flag == config.FileFlag {
+			continue
+		}
+		text := v.Text
+		if !v.Setting.Literal() {
+			text = strconv.Quote(text)
+		}
+		line := v.Setting.Flag + " = " + text + "\n"
+		set.WriteString(line)
+		if v.Setting.Flag != "data" {
+			line = "#" + line
+		}
+		b.WriteString("# " + v.Setting.Help + "\n" + line + "\n")
+	}
+	// Without the comment signs, the settings are still the defaults.
+	file := filepath.Join(t.TempDir(), "svcd.toml")
+	if err := os.WriteFile(file, []byte(set.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, _ := resolve("--config=" + file)
+	got.ConfigFile = ""
+	if got.String() != want.String() {
+		t.Errorf("the file sets\n%s\nwant\n%s", got, want)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func operationRows() [][]string {
