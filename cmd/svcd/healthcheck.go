@@ -2,16 +2,20 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/listen"
 )
 
 // healthcheckTimeout bounds a health check.
@@ -44,25 +48,49 @@ func healthcheckCommand() *cobra.Command {
 // healthcheck fails unless the server at --listen returns 200 for path. An unspecified
 // listen address, such as 0.0.0.0, reaches this machine.
 func healthcheck(ctx context.Context, c config.Config, path string) error {
+	network, address := "tcp", c.Listen
+	if socket, ok := strings.CutPrefix(c.Listen, "unix:"); ok {
+		network, address = "unix", socket
+	} else if !listen.IsTCP(c.Listen) {
+		return usageError{fmt.Errorf("the address of --listen %s is unknown; give the one of the socket unit with --listen", c.Listen)}
+	}
 	ctx, cancel := context.WithTimeout(ctx, healthcheckTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
-	if err != nil {
-		return err
-	}
 	client := http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
-			return d.DialContext(ctx, "tcp", c.Listen)
+			return d.DialContext(ctx, network, address)
 		},
+		// The certificate is for the public name, and the request has no secret.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 	}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("no answer from %s: %w", c.Listen, errors.Unwrap(err))
+	status, err := ask(ctx, &client, "http://localhost"+path)
+	if status == http.StatusBadRequest { // the answer of a TLS server
+		public, parseErr := url.Parse(c.PublicURL)
+		if parseErr != nil {
+			return parseErr
+		}
+		status, err = ask(ctx, &client, "https://"+public.Hostname()+path)
 	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s returned %s", path, answer.Status)
+	switch {
+	case err != nil:
+		return fmt.Errorf("no answer from %s: %w", c.Listen, err)
+	case status != http.StatusOK:
+		return fmt.Errorf("%s returned %d", path, status)
 	}
 	return nil
+}
+
+// ask returns the status of a response.
+func ask(ctx context.Context, client *http.Client, address string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := client.Do(request)
+	if err != nil {
+		return 0, errors.Unwrap(err) // without the URL
+	}
+	return answer.StatusCode, answer.Body.Close()
 }

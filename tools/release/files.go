@@ -103,16 +103,13 @@ func (r *release) hostPrograms(ctx context.Context) (string, error) {
 // tree returns the files below a folder, with names relative to it, in order.
 func tree(folder string) ([]file, error) {
 	var list []file
-	err := filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+	system := os.DirFS(folder)
+	err := fs.WalkDir(system, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		body, err := os.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		name, err = filepath.Rel(folder, name)
-		list = append(list, file{filepath.ToSlash(name), 0o644, body})
+		body, err := fs.ReadFile(system, name)
+		list = append(list, file{name, 0o644, body})
 		return err
 	})
 	return list, err

@@ -175,7 +175,7 @@ func checkArchive(t *testing.T, name string) map[string]entry {
 	bin := t.TempDir()
 	for _, program := range programs {
 		file := filepath.Join(bin, program)
-		if err := os.WriteFile(file, list[program].body, 0o700); err != nil { //nolint:gosec // it is run
+		if err := os.WriteFile(file, list[program].body, 0o700); err != nil {
 			t.Fatal(err)
 		}
 		if got := runIn(t, bin, file, "--version"); !strings.HasSuffix(got, " "+version) {
