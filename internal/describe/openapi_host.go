@@ -27,6 +27,11 @@ func (b *builder) hostOperations() {
 				Type:        "string",
 				Enum:        []any{"ok", "failing"},
 				Description: "failing if a disk write failed in the last 10 seconds. Reads still work.",
+			}},
+			{"files", &schema{
+				Type:        "string",
+				Enum:        []any{"failing"},
+				Description: "Only present while the S3 server of the document files fails. Everything else still works.",
 			}}}},
 		Example: ordered[any]{{"status", "ok"}, {"writes", "ok"}},
 	}}}

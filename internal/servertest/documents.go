@@ -1,10 +1,16 @@
 package servertest
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/testenv"
 )
 
 // Small files of every accepted type.
@@ -73,12 +79,46 @@ func (w *World) Upload(secret string, parts ...Part) Uploaded {
 	return d
 }
 
-// Stored lists the files on disk, except those of deleted documents, which are kept
+// OnS3 keeps the files in S3 instead of the folder.
+func OnS3(t testing.TB) Option {
+	t.Helper()
+	where := testenv.S3(t)
+	return func(s *server.Server) {
+		_ = s.Service.Files.Close() // the folder, which is not used
+		bucket, err := files.ParseS3(where)
+		if err == nil {
+			s.Service.Files, err = bucket.Connect()
+		}
+		if err == nil {
+			err = s.Service.BindFolder(context.Background(), false, true)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Stored lists the stored files, except those of deleted documents, which are kept
 // for a day.
 func (w *World) Stored() []string {
 	w.T.Helper()
 	deleted := w.Rows(`SELECT storage_key FROM unused_files WHERE state = 1`)
 	list := []string{}
+	if bucket, remote := w.Service.Files.(*files.Bucket); remote {
+		for _, place := range []files.Place{files.Arriving, files.Complete, files.Trash} {
+			if err := bucket.Keys(context.Background(), place, 100, func(keys []string) error {
+				for _, key := range keys {
+					if !slices.Contains(deleted, key) {
+						list = append(list, string(place)+"/"+key)
+					}
+				}
+				return nil
+			}); err != nil {
+				w.T.Fatal(err)
+			}
+		}
+		return list
+	}
 	err := filepath.WalkDir(w.Folder, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && entry.Name() != "id" && !slices.Contains(deleted, entry.Name()) {
 			path, err = filepath.Rel(w.Folder, path)

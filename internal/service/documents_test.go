@@ -28,7 +28,7 @@ func mebibytes(n int) string { return pdf + strings.Repeat("\x00", n<<20-len(pdf
 // TestPeopleUploadDocuments uploads every accepted file type, with form fields in
 // every order, and reads back the documents and their files.
 func TestPeopleUploadDocuments(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		owner := w.Verified("Olga")
 		record := w.Warranty(owner.Session, nil)
 		claim := w.Claim(owner.Session, record.ID)
@@ -197,7 +197,7 @@ func uploadRefusals(me servertest.Person, record, claim, otherClaim, foreign, fo
 // TestPeopleUploadsThatAreRefusedLeaveNothing tries every invalid upload. None may
 // leave a file or a row behind.
 func TestPeopleUploadsThatAreRefusedLeaveNothing(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		me, stranger := w.Verified("Mia"), w.Verified("Zoe")
 		record, other, deleted, foreign := w.Warranty(me.Session, nil), w.Warranty(me.Session, nil), w.Warranty(me.Session, nil), w.Warranty(stranger.Session, nil)
 		claim, otherClaim, foreignClaim := w.Claim(me.Session, record.ID), w.Claim(me.Session, other.ID), w.Claim(stranger.Session, foreign.ID)
@@ -325,7 +325,7 @@ func TestPeopleWhoMayNoMoreWhenTheFileHasArrived(t *testing.T) {
 // TestPeopleDownloadFiles checks the headers that keep browsers from rendering or
 // running an uploaded file: attachment, nosniff and a sandbox.
 func TestPeopleDownloadFiles(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
 		stranger := w.Person("Zoe")
 		for name, content := range map[string]string{"terms.txt": text, "a.pdf": pdf, "a.jpg": jpeg, "a.png": png, "a.webp": webp,
@@ -412,7 +412,7 @@ func TestPeopleDownloadFiles(t *testing.T) {
 
 // TestPeopleRemoveDocuments deletes documents with their files, and checks the history.
 func TestPeopleRemoveDocuments(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
 		kept := s.Upload(s.who(third), document(s.record.ID, "kept.pdf", pdf)...)
 		for _, c := range []struct{ uploader, remover string }{{me, me}, {another, another}, {third, third}, {another, me}, {third, me}} {
@@ -503,13 +503,13 @@ func TestPeopleHearWhenFilesCannotBeStored(t *testing.T) {
 // TestMissingFileIsGone deletes the file of a document: everyone with access to it gets
 // the same error, and the log mentions the document once (D4).
 func TestMissingFileIsGone(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		me, stranger := w.Verified("Mia"), w.Verified("Stan")
 		record := w.Warranty(me.Session, nil)
 		d := w.Upload(me.Session, document(record.ID, "a.pdf", pdf)...)
 		path := "/api/documents/" + d.ID + "/file"
 		for _, name := range w.Stored() {
-			if err := os.Remove(filepath.Join(w.Folder, name)); err != nil {
+			if err := w.Service.Files.Delete(t.Context(), filepath.Base(name)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -43,12 +44,24 @@ func (w *world) unbind() {
 	}
 }
 
+// inS3 reports whether the files are in S3.
+func (w *world) inS3() bool {
+	_, remote := w.Service.Files.(*files.Bucket)
+	return remote
+}
+
 // plant creates files that no document uses.
 func (w *world) plant(place files.Place, count int) (keys []string) {
 	w.T.Helper()
 	for range count {
 		key, err := files.NewKey(rand.Reader)
-		if err == nil {
+		switch {
+		case err != nil:
+		case w.inS3() && place == files.Arriving: // an upload whose server was killed
+			w.abandon(key)
+		case w.inS3():
+			err = w.Service.Files.Put(context.Background(), key, strings.NewReader("x"))
+		default:
 			err = os.WriteFile(filepath.Join(w.Folder, string(place), key), []byte("x"), 0o600)
 		}
 		if err != nil {
@@ -58,6 +71,25 @@ func (w *world) plant(place files.Place, count int) (keys []string) {
 	}
 	return keys
 }
+
+// abandon leaves an upload to S3 behind after its first part.
+func (w *world) abandon(key string) {
+	w.T.Helper()
+	died := errors.New("the process ended here")
+	defer func() {
+		if p := recover(); p != died { //nolint:errorlint // the same value
+			w.T.Fatal(p)
+		}
+	}()
+	err := w.Service.Files.Put(context.Background(), key,
+		io.MultiReader(strings.NewReader(strings.Repeat("x", 6<<20)), dying{died}))
+	w.T.Fatalf("the upload ended: %v", err)
+}
+
+// dying is a reader that panics.
+type dying struct{ with error }
+
+func (d dying) Read([]byte) (int, error) { panic(d.with) }
 
 // in counts the files in a place.
 func (w *world) in(place files.Place) int {

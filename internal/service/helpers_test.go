@@ -38,6 +38,18 @@ func each(t *testing.T, test func(t *testing.T, w *world), options ...servertest
 	servertest.Each(t, func(t *testing.T, w *servertest.World) { test(t, wrap(w)) }, options...)
 }
 
+// eachStore is each with the files in a folder, and then in S3.
+func eachStore(t *testing.T, test func(t *testing.T, w *world), options ...servertest.Option) {
+	t.Helper()
+	each(t, test, options...)
+	for _, database := range servertest.Databases {
+		t.Run(database.Name+" and S3", func(t *testing.T) {
+			t.Parallel()
+			test(t, newWorld(t, database.Open(t), append(slices.Clone(options), servertest.OnS3(t))...))
+		})
+	}
+}
+
 // eachStopped is each with a clock that only moves when the test sets it.
 func eachStopped(t *testing.T, test func(*testing.T, *world, *stoppedClock), options ...servertest.Option) {
 	t.Helper()

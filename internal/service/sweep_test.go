@@ -32,7 +32,7 @@ func (w *world) sweepFor(d time.Duration) {
 // that a document uses. // A1, D1, D3
 func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 	const day = 24 * time.Hour
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		record := w.record(olga, "")
 		for range 5 {
@@ -41,6 +41,9 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 		orphans := w.plant(files.Complete, 3)
 		halves := w.plant(files.Arriving, 2)
 		for i, key := range orphans {
+			if w.inS3() {
+				break // the server sets the times
+			}
 			then := time.Now().Add(time.Duration(i-1) * 1000 * day) // written by a machine with a wrong clock
 			if err := os.Chtimes(filepath.Join(w.Folder, "complete", key), then, then); err != nil {
 				t.Fatal(err)
@@ -83,7 +86,7 @@ func TestOrphanedFilesGoThroughTheTrash(t *testing.T) {
 
 // TestFilesAreLeftAloneIfMostAreUnknown, as with the wrong database. // A1
 func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		record := w.record(olga, "")
 		for range 3 {
@@ -108,7 +111,7 @@ func TestFilesAreLeftAloneIfMostAreUnknown(t *testing.T) {
 // TestTrashedFilesComeBack restores the documents of files in the trash, like a
 // restored backup: they can be read immediately, and are moved back. // A1
 func TestTrashedFilesComeBack(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		d := w.document(olga, w.record(olga, "").ID)
 		w.execute(`CREATE TABLE backup AS SELECT * FROM documents`)
@@ -145,7 +148,7 @@ func TestTrashedFilesComeBack(t *testing.T) {
 // TestDeletedDocumentsKeepTheirFilesForADay, so that a backup that copies the database
 // first has every file. // D4
 func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		olga := w.person("Olga", true)
 		first, second := w.record(olga, ""), w.record(olga, "")
 		d := w.document(olga, first.ID)
@@ -180,7 +183,7 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 // TestDeletedFilesAreBounded uploads and deletes in turn: the deleted files kept for a
 // user never exceed the storage limit.
 func TestDeletedFilesAreBounded(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
+	eachStore(t, func(t *testing.T, w *world) {
 		const size = int64(len("A receipt, in plain text."))
 		w.Service.StorageLimit = 2 * size
 		olga := w.person("Olga", true)
