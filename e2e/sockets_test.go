@@ -96,13 +96,6 @@ func TestSystemdPassesASocket(t *testing.T) {
 		return launchWith(dir, []*os.File{file}, []string{"LISTEN_FDS=1", "LISTEN_FDNAMES=web",
 			"NOTIFY_SOCKET=" + filepath.Join(dir, "notify"), "WATCHDOG_USEC=20000"}, command...)
 	}
-	p, err := pass("--listen=systemd:web")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := "http://" + listener.Addr().String(); p.url != want {
-		t.Errorf("listens on %s, want %s", p.url, want)
-	}
 	next := func(want string) {
 		t.Helper()
 		states.SetReadDeadline(time.Now().Add(testenv.Patience))
@@ -116,12 +109,21 @@ func TestSystemdPassesASocket(t *testing.T) {
 			}
 		}
 	}
-	next("READY=1")
-	next("WATCHDOG=1")
-	if err := p.stop(); err != nil {
-		t.Error(err)
+	for _, listen := range []string{"systemd", "systemd:web"} {
+		p, err := pass("--listen=" + listen)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "http://" + listener.Addr().String(); p.url != want {
+			t.Errorf("listens on %s, want %s", p.url, want)
+		}
+		next("READY=1")
+		next("WATCHDOG=1")
+		if err := p.stop(); err != nil {
+			t.Error(err)
+		}
+		next("STOPPING=1")
 	}
-	next("STOPPING=1")
 	for listen, want := range map[string]string{
 		"127.0.0.1:0":  "systemd passed a socket that no setting uses: web",
 		"systemd:mail": "systemd passed no such socket",

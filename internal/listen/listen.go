@@ -61,7 +61,10 @@ func New() (*Opener, error) {
 
 // Open listens on an address. A new Unix socket gets the mode.
 func (o *Opener) Open(address string, mode fs.FileMode) (net.Listener, error) {
-	if name, ok := strings.CutPrefix(address, systemdPrefix); ok || address == systemdSocket {
+	if address == systemdSocket {
+		return o.take("")
+	}
+	if name, ok := strings.CutPrefix(address, systemdPrefix); ok {
 		return o.take(name)
 	}
 	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
