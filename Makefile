@@ -57,6 +57,12 @@ freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
 	SVC_TEST_FEED=100000 $(SERVICES) go test -count=1 -v -timeout=60m -run='^TestNothingIsMissed$$' ./internal/store
 
+.PHONY: backups copies
+backups: ## back up and restore 200 times on each database while others write
+	SVC_TEST_BACKUPS=200 $(SERVICES) go test -count=1 -v -timeout=120m -run='^TestBackupsUnderLoad$$' ./internal/archive
+copies: ## copy a million records from SQLite to PostgreSQL and back, and compare all tables
+	SVC_TEST_COPIES=1000000 $(SERVICES) go test -count=1 -v -timeout=120m -run='^TestManyRecordsAreCopied$$' ./internal/archive
+
 FOR      ?= 1h
 .PHONY: torture torture-short torture-plants
 torture: ## inject faults for an hour (FOR=1h) and verify all data

@@ -36,6 +36,7 @@ var arrows = map[string]string{
 	"internal/find":         "warranty",
 	"internal/store":        "internal/find internal/store/engine warranty",
 	"internal/store/engine": "internal/netaddr warranty",
+	"internal/archive":      "internal/store internal/store/engine warranty",
 	"internal/service":      "api internal/files internal/mail internal/store warranty",
 	"internal/rest":         "api warranty",
 	"internal/mcp":          "api warranty",
@@ -47,7 +48,7 @@ var arrows = map[string]string{
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
+	"cmd/svcd":    "internal/archive internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 

@@ -71,7 +71,8 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand(), configCommand(), healthcheckCommand(), manCommand())
+	root.AddCommand(userCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
+		healthcheckCommand(), manCommand())
 	addCompletion(root)
 	return root
 }

@@ -99,6 +99,29 @@ func chownToFolderOwner(made []string) error {
 	return nil
 }
 
+// chownTree is chownToFolderOwner for everything in a folder and the folder itself.
+func chownTree(folder string) error {
+	info, err := os.Stat(filepath.Dir(folder))
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	to, _ := ownerOf(info)
+	if to.uid == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return root.Lchown(path, to.uid, to.gid)
+	})
+}
+
 // missingFiles lists the files of a SQLite database that do not exist.
 func missingFiles(c config.Config) (missing []string) {
 	if c.IsPostgres() {

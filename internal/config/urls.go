@@ -46,6 +46,12 @@ func setPublicURL(c *Config, v string) error {
 	return nil
 }
 
+// WithDatabase returns the settings with another database.
+func (c Config) WithDatabase(database string) (Config, error) {
+	c.Database = database
+	return c, checkDatabase(database)
+}
+
 func checkDatabase(v string) error {
 	if !engine.IsPostgres(v) {
 		if strings.Contains(v, "://") {

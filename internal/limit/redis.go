@@ -86,6 +86,13 @@ type Redis struct {
 // RedisServer is a parsed Redis URL.
 type RedisServer struct{ options redis.Options }
 
+// Ping checks that the server answers.
+func (s *RedisServer) Ping(ctx context.Context) error {
+	options := s.options
+	client := redis.NewClient(&options)
+	return errors.Join(client.Ping(ctx).Err(), client.Close())
+}
+
 // ParseRedis parses redis[s]://[user:password@]host[:port][/db]. Errors never contain the
 // URL.
 func ParseRedis(url string) (*RedisServer, error) {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	gomail "github.com/wneessen/go-mail"
+	"github.com/wneessen/go-mail/smtp"
 
 	"warranty.example/svc/internal/netaddr"
 )
@@ -126,6 +127,14 @@ func (s *SMTP) setTLS() {
 	}
 }
 
+// Check connects to the server and authenticates, without sending anything.
+func (s *SMTP) Check(ctx context.Context) error {
+	if err := s.session(ctx, Message{}, func(*gomail.Client, *smtp.Client) error { return nil }); err != nil {
+		return fmt.Errorf("mail: connecting to %s: %s", s.addr(), s.scrub(err.Error()))
+	}
+	return nil
+}
+
 // Send delivers m, or fails within 15 seconds. As always with SMTP, the server may
 // have accepted an email although Send returns an error.
 func (s *SMTP) Send(ctx context.Context, m Message) error {
@@ -149,9 +158,16 @@ func (s *SMTP) Send(ctx context.Context, m Message) error {
 	return fmt.Errorf("mail: sending through %s: %s", s.addr(), s.scrub(err.Error()))
 }
 
-// deliver sends m on a new connection. It closes the connection when ctx is done,
-// because the library checks ctx only while dialing.
+// deliver sends m on a new connection.
 func (s *SMTP) deliver(ctx context.Context, m Message) error {
+	return s.session(ctx, m, func(client *gomail.Client, session *smtp.Client) error {
+		return client.SendWithSMTPClient(session, s.compose(m))
+	})
+}
+
+// session runs fn on a new connection for m. It closes the connection when ctx is done,
+// because the library checks ctx only while dialing.
+func (s *SMTP) session(ctx context.Context, m Message, fn func(*gomail.Client, *smtp.Client) error) error {
 	conn, err := s.dial(ctx, "tcp", s.addr())
 	if err != nil {
 		return err
@@ -168,7 +184,7 @@ func (s *SMTP) deliver(ctx context.Context, m Message) error {
 	if err != nil {
 		return err
 	}
-	if err := client.SendWithSMTPClient(session, s.compose(m)); err != nil {
+	if err := fn(client, session); err != nil {
 		return err
 	}
 	_ = client.CloseWithSMTPClient(session) // the email is already accepted

@@ -159,7 +159,7 @@ func (s *Service) operate(
 }
 
 // operator is the actor of the operator's events.
-var operator = warranty.Principal{User: warranty.User{Name: "Operator"}, Door: warranty.DoorOperator}
+var operator = warranty.Principal{User: warranty.User{Name: store.OperatorName}, Door: warranty.DoorOperator}
 
 // operatorEvent adds an event to the history of an account.
 func (s *Service) operatorEvent(tx *store.Tx, action warranty.Action, account warranty.ID, now time.Time) error {

@@ -15,10 +15,16 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 	if err != nil {
 		return err
 	}
-	return t.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		thread, e.ID, e.At, actor, e.Actor, e.Door, e.TokenName, e.Action, e.SubjectID, string(changes)+noted)
+	return t.later(insertEvent, thread, e.ID, e.At, actor, e.Actor, e.Door, e.TokenName, e.Action, e.SubjectID,
+		string(changes)+noted)
 }
+
+const insertEvent = `INSERT INTO history
+	(thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+// OperatorName is the actor of the operator's events.
+const OperatorName = "Operator"
 
 const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
 

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"embed"
-	"io/fs"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -29,14 +28,18 @@ var migrationFiles embed.FS
 // Open opens a PostgreSQL database by its address, or a SQLite file by its path, and migrates its
 // schema.
 func Open(ctx context.Context, database string) (*Store, error) {
-	migrations, err := fs.Sub(migrationFiles, "migrations")
+	c, err := configuration()
 	if err != nil {
 		return nil, err
 	}
-	db, err := engine.Open(ctx, database, engine.Config{Migrations: migrations, Encode: encode})
+	db, err := engine.Open(ctx, database, c)
 	if err != nil {
 		return nil, err
 	}
+	return newStore(db), nil
+}
+
+func newStore(db *engine.DB) *Store {
 	return &Store{
 		db:          db,
 		lists:       newListCache(),
@@ -44,7 +47,7 @@ func Open(ctx context.Context, database string) (*Store, error) {
 		searchGate:  newScanGate(),
 		endGate:     newScanGate(),
 		credentials: credentials{tokens: map[warranty.Hash]rememberedToken{}},
-	}, nil
+	}
 }
 
 // Close waits for the transactions under way and closes the database.

@@ -49,7 +49,7 @@ type backend interface {
 
 // Config describes a database.
 type Config struct {
-	// Migrations are the *.sql files that make the schema.
+	// Migrations are the *.sql files that make the schema; nil leaves it as it is.
 	Migrations fs.FS
 	// Encode converts an argument of a type that the package does not support to one that it does.
 	Encode func(any) any
@@ -78,6 +78,9 @@ func Open(ctx context.Context, database string, c Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{backend: b, concurrent: true, pulse: b.pulse}
+	if c.Migrations == nil {
+		return db.opened(ctx, nil)
+	}
 	return db.opened(ctx, migratePostgres(ctx, b, c.Migrations))
 }
 
@@ -87,6 +90,9 @@ func openFile(ctx context.Context, f sqliteFile, c Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{backend: b, failed: b.failed}
+	if c.Migrations == nil {
+		return db.opened(ctx, nil)
+	}
 	return db.opened(ctx, migrateSQLite(ctx, f, b.dialect, c.Migrations))
 }
 

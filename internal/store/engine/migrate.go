@@ -34,6 +34,9 @@ func (m migrations) Open(name string) (fs.File, error) {
 	return translated{File: file, text: strings.NewReader(m.dialect.translate(string(text)))}, err
 }
 
+// ReadDir lists the migrations.
+func (m migrations) ReadDir(name string) ([]fs.DirEntry, error) { return fs.ReadDir(m.FS, name) }
+
 // translated is a file whose content is its translation.
 type translated struct {
 	fs.File

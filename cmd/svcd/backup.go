@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/archive"
+	"warranty.example/svc/internal/version"
+)
+
+// backupCommand writes a backup while the service runs.
+func backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE|FOLDER|-",
+		Short: "Write the database and the document files to a file, while the service runs",
+		Args:  oneArgument("give the file or folder to write the backup to, or - for standard output"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			c, err := load(cmd)
+			if err != nil {
+				return err
+			}
+			st, files, closeSource, err := openSource(cmd.Context(), c, filesOf(c))
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, closeSource()) }()
+			bar := newProgress(cmd.ErrOrStderr())
+			defer bar.clear()
+			var done archive.Summary
+			path, err := writeNew(cmd, args[0], func(w io.Writer) (err error) {
+				done, err = archive.Backup(cmd.Context(), st, files, w, version.String(), time.Now(), bar.show)
+				return err
+			})
+			if err != nil {
+				return stoppedOr(cmd.Context(), err)
+			}
+			bar.clear()
+			reportFiles(cmd.ErrOrStderr(), done)
+			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
+				path, done.Rows, done.Files, size(done.FileBytes))
+			return err
+		},
+	}
+}
+
+func oneArgument(missing string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return usageError{errors.New(missing)}
+		}
+		return nil
+	}
+}
+
+// stoppedOr explains the error of a command that was interrupted.
+func stoppedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("interrupted; nothing was kept")
+	}
+	return err
+}
+
+// reportFiles prints what is wrong with files in the source.
+func reportFiles(w io.Writer, s archive.Summary) {
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(w, "svcd: %d documents have no file (%s); they were lost earlier\n", len(s.Missing), some(s.Missing))
+	}
+	for key := range s.Damaged {
+		fmt.Fprintf(w, "svcd: the file %s differs from the checksum of its document; it was copied as it is\n", key)
+	}
+}
+
+// some lists the first few of many.
+func some(list []string) string {
+	if len(list) > 3 {
+		return strings.Join(list[:3], ", ") + ", …"
+	}
+	return strings.Join(list, ", ")
+}
+
+// writeNew writes a new file, readable only by its owner. It is written under another name and appears
+// when it is complete. A folder gets a file named by the time.
+func writeNew(cmd *cobra.Command, to string, write func(io.Writer) error) (path string, err error) {
+	if to == "-" {
+		if isTerminal(cmd.OutOrStdout()) {
+			return "", usageError{errors.New("standard output is a terminal; give a file or redirect it")}
+		}
+		return "the backup to standard output", write(cmd.OutOrStdout())
+	}
+	path = to
+	if info, err := os.Stat(to); err == nil && info.IsDir() {
+		path = filepath.Join(to, "svcd-"+time.Now().UTC().Format("20060102T150405Z")+".tar")
+	}
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return path, usageError{err}
+		}
+		return path, usageError{fmt.Errorf("%s already exists and is not overwritten", path)}
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial") // mode 0600
+	if err != nil {
+		return path, usageError{err}
+	}
+	defer os.Remove(file.Name()) // it has its final name then, or is not needed
+	err = write(file)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return path, err
+	}
+	if err := moveNew(file.Name(), path); err != nil {
+		return path, err
+	}
+	return path, syncFolder(filepath.Dir(path))
+}
+
+// moveNew gives a file its final name and never replaces another file.
+func moveNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	// The file system has no hard links.
+	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
+		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
+	}
+	return os.Rename(from, to)
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// doctorCommand checks an installation and changes nothing.
+func doctorCommand() *cobra.Command {
+	var deep bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check settings, database, files, clock, mail server, Redis and DNS; changes nothing",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &doctor{out: cmd.OutOrStdout(), deep: deep, bar: newProgress(cmd.ErrOrStderr())}
+			d.examine(cmd)
+			d.bar.clear()
+			if d.failed > 0 {
+				return fmt.Errorf("%d of %d checks failed", d.failed, d.checks)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "read every record, its history, the indexes and all files too")
+	return cmd
+}
+
+// doctor prints one line per check.
+type doctor struct {
+	out            io.Writer
+	deep           bool
+	bar            *progressLine
+	checks, failed int
+}
+
+// networkPatience is how long a check waits for another machine.
+const networkPatience = 15 * time.Second
+
+// check runs one check. It returns what it found, or why it failed and what to do.
+func (d *doctor) check(name string, run func() (string, error)) bool {
+	d.checks++
+	found, err := run()
+	d.bar.clear()
+	if err != nil {
+		d.failed++
+		fmt.Fprintf(d.out, "failed  %-9s %s\n", name, oneLine.Replace(err.Error()))
+		return false
+	}
+	fmt.Fprintf(d.out, "ok      %-9s %s\n", name, found)
+	return true
+}
+
+func (d *doctor) examine(cmd *cobra.Command) {
+	ctx := cmd.Context()
+	var c config.Config
+	if !d.check("settings", func() (text string, err error) {
+		c, err = load(cmd)
+		if unknown := config.UnknownVars(os.Environ()); err == nil && len(unknown) > 0 {
+			return "valid, but not known: " + strings.Join(unknown, ", "), nil
+		}
+		return "valid", err
+	}) {
+		return
+	}
+	d.examineData(ctx, c)
+	d.check("smtp", func() (string, error) { return checkSMTP(ctx, c) })
+	d.check("redis", func() (string, error) { return checkRedis(ctx, c) })
+	d.check("dns", func() (string, error) { return checkDNS(ctx, c.PublicURL) })
+}
+
+// examineData checks what is stored.
+func (d *doctor) examineData(ctx context.Context, c config.Config) {
+	var st *store.Store
+	made := missingFiles(c)
+	if !d.check("database", func() (text string, err error) {
+		if !c.IsPostgres() && !exists(c.Database) {
+			return "", fmt.Errorf("no database at %s; set its folder with --data, or start svcd to create it", c.Database)
+		}
+		if st, err = store.OpenAsIs(ctx, c.Database); err != nil {
+			return "", explainDenied(err, databaseFiles(c)...)
+		}
+		return schemaOf(ctx, st, c)
+	}) {
+		if st != nil {
+			_ = st.Close() // the database is not usable
+		}
+		return
+	}
+	defer func() {
+		if err := errors.Join(st.Close(), chownToFolderOwner(made)); err != nil {
+			d.check("close", func() (string, error) { return "", err })
+		}
+	}()
+	d.check("clock", func() (string, error) { return checkClock(ctx, st) })
+	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
+	if !d.deep {
+		return
+	}
+	d.check("integrity", func() (string, error) {
+		d.bar.show("checking the file", 0)
+		if err := st.CheckIntegrity(ctx); err != nil {
+			return "", fmt.Errorf("the database is damaged: %w; restore a backup", err)
+		}
+		return "the structure of the database is intact", nil
+	})
+	d.check("records", func() (string, error) { return d.checkRecords(ctx, st) })
+}
+
+// schemaOf describes the schema.
+func schemaOf(ctx context.Context, st *store.Store, c config.Config) (string, error) {
+	kind := "SQLite"
+	if c.IsPostgres() {
+		kind = "PostgreSQL"
+	}
+	have, err := st.SchemaVersion(ctx)
+	if err != nil {
+		return "", fmt.Errorf("this is not a database of svcd: %w; check --database", err)
+	}
+	latest, err := store.LatestSchema()
+	switch {
+	case err != nil:
+		return "", err
+	case have > latest:
+		return "", fmt.Errorf("schema %d is newer than this svcd, which knows schemas up to %d; use the newer svcd", have, latest)
+	case have < latest:
+		return fmt.Sprintf("%s, schema %d; the next start migrates it to %d", kind, have, latest), nil
+	}
+	return fmt.Sprintf("%s, schema %d", kind, have), nil
+}
+
+// maxSkew is how far a clock may be off.
+const maxSkew = 5 * time.Second
+
+// checkClock compares this machine's clock with the database's, and with the newest record.
+func checkClock(ctx context.Context, st *store.Store) (string, error) {
+	if off := time.Until(st.Now()).Round(time.Millisecond); off.Abs() > maxSkew {
+		return "", fmt.Errorf("this machine's clock differs from the database's by %v; set both by NTP", off)
+	}
+	newest, err := st.NewestTime(ctx)
+	if err != nil {
+		return "", err
+	}
+	if ahead := newest.Sub(st.Now()).Round(time.Second); ahead > maxSkew {
+		return "", fmt.Errorf("the newest record is %v in the future; the clock is wrong, or was; set it by NTP", ahead)
+	}
+	return "agrees with the database", nil
+}
+
+// checkRecords reads all records.
+func (d *doctor) checkRecords(ctx context.Context, st *store.Store) (string, error) {
+	faults, err := st.CheckRecords(ctx, warranty.DateOf(st.Now()), func(what string) { d.bar.show(what, 0) })
+	if err != nil {
+		return "", err
+	}
+	if len(faults) == 0 {
+		return "access, history and indexes agree with the records", nil
+	}
+	list := make([]string, len(faults))
+	for i, f := range faults {
+		list[i] = f.String()
+	}
+	return "", fmt.Errorf("%s; restore a backup, and report this", strings.Join(list, "; "))
+}
+
+func checkSMTP(ctx context.Context, c config.Config) (string, error) {
+	if c.SMTP == nil {
+		return "not set; emails are logged", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	if err := mail.NewSMTP(c.SMTP, c.MailFrom).Check(ctx); err != nil {
+		return "", fmt.Errorf("%w; check --smtp", err)
+	}
+	return fmt.Sprintf("%s accepts emails", c.SMTP), nil
+}
+
+func checkRedis(ctx context.Context, c config.Config) (string, error) {
+	if c.Redis == nil {
+		return "not set; each server counts by itself", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	if err := c.Redis.Ping(ctx); err != nil {
+		return "", fmt.Errorf("no answer: %w; check --redis", err)
+	}
+	return "answers", nil
+}
+
+// checkDNS resolves the host of the public URL.
+func checkDNS(ctx context.Context, public string) (string, error) {
+	u, err := url.Parse(public)
+	if err != nil {
+		return "", err
+	}
+	host := u.Hostname()
+	if _, err := netip.ParseAddr(host); err == nil {
+		return host + " needs no lookup", nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	addresses, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be resolved: %w; check --public-url and the DNS of this machine", host, err)
+	}
+	return host + " is " + some(addresses), nil
+}

@@ -1,0 +1,345 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"warranty.example/svc/internal/archive"
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/files"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// newPlace is an empty place for a database and its files. Both are made under other names and moved into
+// place once they are complete, files first.
+type newPlace struct {
+	config   config.Config
+	database string      // as it is made
+	files    files.Store // as they are made; nil if they stay where they are
+	folder   string      // their final folder; empty for a bucket
+	release  []func() error
+}
+
+// filesPlace is where document files are: in a bucket or a folder.
+type filesPlace struct {
+	bucket *files.S3
+	folder string
+}
+
+// filesOf returns where the settings say that the files are.
+func filesOf(c config.Config) filesPlace {
+	if c.S3 != nil {
+		return filesPlace{bucket: c.S3}
+	}
+	return filesPlace{folder: filesFolder(c)}
+}
+
+// String returns the place without secrets.
+func (f filesPlace) String() string {
+	if f.bucket != nil {
+		return f.bucket.String()
+	}
+	return f.folder
+}
+
+// unfinished is appended to names of what is not complete yet.
+const unfinished = ".unfinished"
+
+// openPlace checks that a place is empty and locks it. It removes what an interrupted command left.
+func openPlace(ctx context.Context, c config.Config, where *filesPlace) (p *newPlace, err error) {
+	p = &newPlace{config: c, database: c.Database}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	if !c.IsPostgres() {
+		if err := p.openDatabase(); err != nil {
+			return p, err
+		}
+	}
+	switch {
+	case where == nil:
+		return p, nil
+	case where.bucket != nil:
+		return p, p.openBucket(ctx, where.bucket)
+	}
+	return p, p.openFolder(where.folder)
+}
+
+func (p *newPlace) openFolder(folder string) error {
+	p.folder = folder
+	if err := files.MkdirAll(filepath.Dir(folder)); err != nil {
+		return explainDenied(usageError{err}, filepath.Dir(folder))
+	}
+	lock := folder + unfinished + lockSuffix
+	release, err := lockFile(lock)
+	if err != nil {
+		return err
+	}
+	p.release = append(p.release, func() error { return errors.Join(release(), os.Remove(lock)) })
+	if err := checkEmpty(folder); err != nil {
+		return err
+	}
+	// Only an interrupted command leaves this folder, and none is running.
+	if err := os.RemoveAll(folder + unfinished); err != nil {
+		return err
+	}
+	dir, err := files.Open(folder + unfinished)
+	if err == nil {
+		p.files = dir
+	}
+	return err
+}
+
+// openBucket checks that a prefix of a bucket is empty. Files are put there at once, because objects
+// cannot be moved cheaply; without a database they are orphans.
+func (p *newPlace) openBucket(ctx context.Context, where *files.S3) error {
+	bucket, err := where.Connect()
+	if err != nil {
+		return usageError{fmt.Errorf("--files: %w", err)}
+	}
+	p.files = bucket
+	if err := bucket.Probe(ctx); err != nil {
+		return usageError{fmt.Errorf("--files: %w", err)}
+	}
+	_, err = bucket.ID(ctx)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrDamaged) {
+		return err
+	}
+	used := err == nil || errors.Is(err, files.ErrDamaged)
+	for _, place := range []files.Place{files.Complete, files.Trash} {
+		if err := bucket.Keys(ctx, place, 1, func([]string) error { used = true; return errEnough }); err != nil &&
+			!errors.Is(err, errEnough) {
+			return err
+		}
+	}
+	if used {
+		return usageError{fmt.Errorf("%s is not empty and is not overwritten; choose another prefix, or empty it", where)}
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough")
+
+func (p *newPlace) openDatabase() error {
+	release, err := lockDatabase(p.config)
+	if err != nil {
+		return err
+	}
+	p.release = append(p.release, release)
+	if exists(p.config.Database) || exists(p.config.Database+"-wal") {
+		return usageError{fmt.Errorf("%s already exists and is not overwritten; choose another place, or move it away",
+			p.config.Database)}
+	}
+	p.database = p.config.Database + unfinished
+	for _, path := range p.databaseFiles() {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *newPlace) databaseFiles() []string {
+	return []string{p.database, p.database + "-wal", p.database + "-shm", p.database + "-journal"}
+}
+
+// checkEmpty rejects a files folder that contains something.
+func checkEmpty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return usageError{err}
+	}
+	for _, e := range entries {
+		inside := []os.DirEntry{}
+		if e.IsDir() {
+			if inside, err = os.ReadDir(filepath.Join(folder, e.Name())); err != nil {
+				return usageError{err}
+			}
+		}
+		if !e.IsDir() && e.Name() != "lock" || len(inside) > 0 {
+			return usageError{fmt.Errorf("the folder %s is not empty and is not overwritten; choose another place, "+
+				"or move it away", folder)}
+		}
+	}
+	return nil
+}
+
+// target returns where to create the data. The files get a new id.
+func (p *newPlace) target(ctx context.Context, database warranty.ID) archive.Target {
+	t := archive.Target{
+		Database: p.database,
+		ID:       database,
+		NewID:    newID,
+		Now:      time.Now().UTC().Truncate(time.Microsecond),
+	}
+	if p.files != nil {
+		t.Files, t.Folder = p.files, newID()
+	}
+	t.BeforeCommit = func() error { return p.placeFiles(ctx, files.ID{Database: database, Folder: t.Folder}) }
+	return t
+}
+
+// newID returns an id that is ordered by time, like those of records.
+func newID() warranty.ID { return warranty.ID(uuid.Must(uuid.NewV7())) }
+
+// placeFiles moves the files into place.
+func (p *newPlace) placeFiles(ctx context.Context, id files.ID) error {
+	if p.files == nil {
+		return nil
+	}
+	if err := p.files.SetID(ctx, id); err != nil || p.folder == "" {
+		return err
+	}
+	if err := chownTree(p.folder + unfinished); err != nil {
+		return err
+	}
+	if err := checkEmpty(p.folder); err != nil {
+		return err
+	}
+	for _, name := range []string{"complete", "arriving", "trash", "lock", ""} { // all of them empty
+		if err := os.Remove(filepath.Join(p.folder, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(p.folder+unfinished, p.folder); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(p.folder))
+}
+
+// placeDatabase moves the SQLite file into place.
+func (p *newPlace) placeDatabase() error {
+	if p.config.IsPostgres() {
+		return nil
+	}
+	if err := os.Rename(p.database, p.config.Database); err != nil {
+		return err
+	}
+	if err := chownToFolderOwner([]string{p.config.Database, p.config.Database + lockSuffix}); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(p.config.Database))
+}
+
+// discard removes what was made so far.
+func (p *newPlace) discard(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // after an interruption too
+	if !p.config.IsPostgres() {
+		for _, path := range p.databaseFiles() {
+			_ = os.Remove(path) // the next attempt removes it
+		}
+	}
+	if p.folder != "" {
+		_ = os.RemoveAll(p.folder + unfinished) // the next attempt removes it
+	}
+	if bucket, ok := p.files.(*files.Bucket); ok { // it was empty before
+		_ = bucket.Keys(ctx, files.Complete, store.FileBatch, func(keys []string) error {
+			for _, key := range keys {
+				_ = bucket.Remove(ctx, files.Complete, key) // the next attempt says that the prefix is not empty
+			}
+			return nil
+		})
+	}
+}
+
+func (p *newPlace) close() (err error) {
+	if p.files != nil {
+		err = p.files.Close()
+	}
+	for _, release := range p.release {
+		err = errors.Join(err, release())
+	}
+	return err
+}
+
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// openSource opens a database as it is, and its files. The files must be those of the database.
+func openSource(ctx context.Context, c config.Config, where filesPlace) (*store.Store, archive.Source, func() error, error) {
+	if !c.IsPostgres() && !exists(c.Database) {
+		return nil, nil, nil, usageError{fmt.Errorf("no database at %s; set its folder with --data", c.Database)}
+	}
+	made := missingFiles(c)
+	st, err := store.OpenAsIs(ctx, c.Database)
+	if err != nil {
+		return nil, nil, nil, explainDenied(err, databaseFiles(c)...)
+	}
+	dir, err := openSourceFiles(ctx, st, where)
+	if err != nil {
+		return nil, nil, nil, errors.Join(err, st.Close(), chownToFolderOwner(made))
+	}
+	if dir == nil {
+		return st, noFiles{}, func() error { return errors.Join(st.Close(), chownToFolderOwner(made)) }, nil
+	}
+	return st, dir, func() error { return errors.Join(dir.Close(), st.Close(), chownToFolderOwner(made)) }, nil
+}
+
+// openSourceFiles opens the files of a database. It returns nil if there are none yet.
+func openSourceFiles(ctx context.Context, st *store.Store, where filesPlace) (files.Store, error) {
+	row, err := st.Folder(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("this is not a database of svcd, or an old one: %w", err)
+	}
+	if where.bucket == nil && !exists(where.folder) {
+		if row.Folder.IsZero() {
+			return nil, nil
+		}
+		return nil, usageError{fmt.Errorf("the files of the database are not in %s; set --data or --files to their place", where)}
+	}
+	dir, err := where.open()
+	if err != nil {
+		return nil, err
+	}
+	id, err := dir.ID(ctx)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(err, dir.Close())
+	}
+	if !row.Folder.IsZero() && (id.Database != row.Database || id.Folder != row.Folder) {
+		return nil, errors.Join(usageError{fmt.Errorf(
+			"the files in %s belong to another database; set --data or --files to the place of this one's files", where)}, dir.Close())
+	}
+	return dir, nil
+}
+
+func (f filesPlace) open() (files.Store, error) {
+	if f.bucket != nil {
+		bucket, err := f.bucket.Connect()
+		if err != nil {
+			return nil, usageError{fmt.Errorf("--files: %w", err)}
+		}
+		return bucket, nil
+	}
+	dir, err := files.Open(f.folder)
+	if err != nil {
+		return nil, explainDenied(err, f.folder)
+	}
+	return dir, nil
+}
+
+// noFiles is an empty place of files.
+type noFiles struct{}
+
+// Get reports that there is no file.
+func (noFiles) Get(context.Context, string, string) (io.ReadSeekCloser, error) {
+	return nil, fs.ErrNotExist
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"warranty.example/svc/internal/archive"
+)
+
+// restoreCommand makes a database and files from a backup.
+func restoreCommand() *cobra.Command {
+	var keep bool
+	restore := &cobra.Command{
+		Use:   "restore FILE|-",
+		Short: "Restore a backup into an empty database and folder; ends all sessions and tokens",
+		Args:  oneArgument("give the backup file, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			c, err := load(cmd)
+			if err != nil {
+				return err
+			}
+			in := cmd.InOrStdin()
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return usageError{err}
+				}
+				defer file.Close()
+				in = file
+			}
+			where := filesOf(c)
+			place, err := openPlace(cmd.Context(), c, &where)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, place.close()) }()
+			bar := newProgress(cmd.ErrOrStderr())
+			defer bar.clear()
+			// A restored database is another one: it must not use the folder of the original by mistake.
+			target := place.target(cmd.Context(), newID())
+			target.KeepCredentials = keep
+			done, err := archive.Restore(cmd.Context(), in, target, bar.show)
+			if err == nil {
+				err = place.placeDatabase()
+			}
+			if err != nil {
+				place.discard(cmd.Context())
+				return explainTarget(stoppedOr(cmd.Context(), err))
+			}
+			bar.clear()
+			reportFiles(cmd.ErrOrStderr(), done)
+			fmt.Fprintf(cmd.OutOrStdout(), "restored %d rows and %d files (%s)\n", done.Rows, done.Files, size(done.FileBytes))
+			return printCredentials(cmd.OutOrStdout(), keep)
+		},
+	}
+	restore.Flags().BoolVar(&keep, "keep-credentials", false,
+		"keep sessions, tokens, codes, transfers, calendar feeds and unsent emails as they were at the time of the backup")
+	return restore
+}
+
+func printCredentials(w io.Writer, keep bool) (err error) {
+	if keep {
+		_, err = fmt.Fprintln(w, "credentials are as they were at the time of the backup, including those revoked since")
+	} else {
+		_, err = fmt.Fprintln(w, "all sessions, tokens, codes, transfers and calendar feeds have ended; passwords still work")
+	}
+	return err
+}
+
+// explainTarget adds what to do to errors about the target.
+func explainTarget(err error) error {
+	switch {
+	case errors.Is(err, archive.ErrIncomplete), errors.Is(err, archive.ErrFormat), errors.Is(err, archive.ErrChecksum):
+		return fmt.Errorf("%w; nothing was restored, use another backup", err)
+	}
+	return err
+}

@@ -1,0 +1,159 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// Target is a new place for a service's data.
+type Target struct {
+	Database string // to create
+	Files    Sink
+	// Folder is the id of the place of the files.
+	Folder warranty.ID
+	// ID is the id of the new database. Zero keeps the one in the backup.
+	ID warranty.ID
+	// KeepCredentials keeps credentials and unsent emails.
+	KeepCredentials bool
+	NewID           func() warranty.ID
+	Now             time.Time
+	// BeforeCommit puts the files into place. The database appears afterwards.
+	BeforeCommit func() error
+}
+
+// Restore makes a database and files from a backup. Nothing is usable until it returns nil: the SQLite
+// file must then be moved to its place by the caller, and a PostgreSQL database is empty until then.
+func Restore(ctx context.Context, from io.Reader, to Target, progress Progress) (Summary, error) {
+	var out Summary
+	r, err := newReader(from)
+	if err != nil {
+		return out, err
+	}
+	latest, err := store.LatestSchema()
+	if err != nil {
+		return out, err
+	}
+	if r.header.Schema > latest {
+		return out, fmt.Errorf("the backup was made by a newer svcd (%s, schema %d); this one supports schemas up to %d",
+			r.header.Svcd, r.header.Schema, latest)
+	}
+	err = store.Create(ctx, to.Database, r.header.Schema, func(l *store.Loader) error {
+		to.configure(l)
+		var docs documents
+		var sums []TableSum
+		for _, t := range r.header.Tables {
+			var sum TableSum
+			next, stop := pull(counted(docs.watch(t, r.table(t, &sum)), t.Name, progress))
+			err := l.Load(ctx, t, next)
+			stop()
+			if err != nil {
+				return err
+			}
+			sums = append(sums, sum)
+			out.Rows += sum.Rows
+		}
+		seen, err := r.restoreFiles(ctx, docs.list, to.Files, progress)
+		if err != nil {
+			return err
+		}
+		if out.Manifest, err = r.manifest(); err != nil {
+			return err
+		}
+		if err := verify(out.Manifest, sums, docs.list, seen); err != nil {
+			return err
+		}
+		return to.finish(ctx, l, out.Deleted)
+	})
+	return out, err
+}
+
+func (to Target) finish(ctx context.Context, l *store.Loader, deleted []string) error {
+	if err := l.Finish(ctx, to.Folder, deleted); err != nil {
+		return err
+	}
+	return to.BeforeCommit()
+}
+
+func (to Target) configure(l *store.Loader) {
+	l.KeepCredentials, l.Database, l.NewID, l.Now = to.KeepCredentials, to.ID, to.NewID, to.Now
+}
+
+// counted tells progress about rows.
+func counted(list rows, name string, progress Progress) rows {
+	return func(yield func([]any, error) bool) {
+		n := int64(0)
+		for row, err := range list {
+			if n++; n%10_000 == 0 {
+				progress(name, n)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// restoreFiles stores the files that follow and returns their checksums by key.
+func (r *reader) restoreFiles(
+	ctx context.Context, list []document, to Sink, progress Progress,
+) (map[string][sha256.Size]byte, error) {
+	known := make(map[string]bool, len(list))
+	for _, doc := range list {
+		known[doc.key] = true
+	}
+	seen := make(map[string][sha256.Size]byte, len(list))
+	err := r.files(func(key string, size int64, content io.Reader) error {
+		if _, twice := seen[key]; twice || !known[key] {
+			return fmt.Errorf("%w: it has a file %.40q that no document uses", ErrFormat, key)
+		}
+		hash := sha256.New()
+		if err := to.Put(ctx, key, io.TeeReader(content, hash)); err != nil {
+			return err
+		}
+		seen[key] = [sha256.Size]byte(hash.Sum(nil))
+		progress("files", int64(len(seen)))
+		return nil
+	})
+	return seen, err
+}
+
+// ErrChecksum reports a backup whose content is not what was written.
+var ErrChecksum = errors.New("the backup is damaged")
+
+// verify compares what was read with the manifest, and files with their documents.
+func verify(m Manifest, sums []TableSum, list []document, seen map[string][sha256.Size]byte) error {
+	if !slices.Equal(m.Tables, sums) {
+		for i, sum := range sums {
+			if i >= len(m.Tables) || m.Tables[i] != sum {
+				return fmt.Errorf("%w: the table %s differs from its checksum", ErrChecksum, sum.Name)
+			}
+		}
+		return fmt.Errorf("%w: tables are missing", ErrChecksum)
+	}
+	if m.Files != int64(len(seen)) {
+		return fmt.Errorf("%w: it has %d of %d files", ErrChecksum, len(seen), m.Files)
+	}
+	absent := map[string]bool{}
+	for _, key := range slices.Concat(m.Missing, m.Deleted) {
+		absent[key] = true
+	}
+	for _, doc := range list {
+		sum, ok := seen[doc.key]
+		switch got := hex.EncodeToString(sum[:]); {
+		case !ok && !absent[doc.key]:
+			return fmt.Errorf("%w: the file %s is missing", ErrChecksum, doc.key)
+		case ok && got != doc.sha256() && got != m.Damaged[doc.key]:
+			return fmt.Errorf("%w: the file %s differs from its checksum", ErrChecksum, doc.key)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,245 @@
+package store
+
+import (
+	"context"
+	"io/fs"
+	"slices"
+	"strconv"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// Table describes a table in a backup.
+type Table = engine.Table
+
+// Column is a column in a backup.
+type Column = engine.Column
+
+// Snapshot is the content of a database at one time.
+type Snapshot struct {
+	engine *engine.Snapshot
+	// Version is the version of the schema.
+	Version int64
+	// Tables are in the order in which they must be loaded.
+	Tables []Table
+}
+
+// rowNumbers are the columns that only SQLite has. They are made again when rows are loaded.
+var rowNumbers = map[string]string{"warranties": "row", "access": "item_row"}
+
+// lastTables are loaded after the others: rows of access refer to the number of a warranty, and events
+// about ended credentials are added to history.
+var lastTables = []string{"history", "access"}
+
+func configuration() (engine.Config, error) {
+	migrations, err := fs.Sub(migrationFiles, "migrations")
+	return engine.Config{Migrations: migrations, Encode: encode}, err
+}
+
+// LatestSchema returns the version of the schema that this binary makes.
+func LatestSchema() (int64, error) {
+	c, err := configuration()
+	if err != nil {
+		return 0, err
+	}
+	return c.LatestVersion()
+}
+
+// OpenAsIs opens an existing database without migrating it, for Snapshot and for checks.
+func OpenAsIs(ctx context.Context, database string) (*Store, error) {
+	db, err := engine.OpenAsIs(ctx, database, engine.Config{Encode: encode})
+	if err != nil {
+		return nil, err
+	}
+	return newStore(db), nil
+}
+
+// SchemaVersion returns the version of the database's schema.
+func (s *Store) SchemaVersion(ctx context.Context) (int64, error) { return s.db.SchemaVersion(ctx) }
+
+// Snapshot runs fn on the database as it is now, without blocking writers.
+func (s *Store) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
+	return s.db.Snapshot(ctx, func(e *engine.Snapshot) error { return fn(newSnapshot(e)) })
+}
+
+// newSnapshot leaves out the columns that only SQLite has, and orders the tables.
+func newSnapshot(e *engine.Snapshot) *Snapshot {
+	s := &Snapshot{engine: e, Version: e.Version, Tables: e.Tables}
+	for i := range s.Tables {
+		t := &s.Tables[i]
+		t.Columns = slices.DeleteFunc(t.Columns, func(c Column) bool { return c.Name == rowNumbers[t.Name] })
+		if slices.Contains(t.Key, rowNumbers[t.Name]) {
+			t.Key = []string{"id"}
+		}
+	}
+	slices.SortStableFunc(s.Tables, func(a, b Table) int {
+		return slices.Index(lastTables, a.Name) - slices.Index(lastTables, b.Name)
+	})
+	return s
+}
+
+// Rows calls each with the rows of a table in the order of its key. Values are nil, int64, string or
+// []byte, and valid only during the call.
+func (s *Snapshot) Rows(ctx context.Context, t Table, each func(values []any) error) error {
+	return s.engine.Rows(ctx, t, each)
+}
+
+// Loader fills a new database.
+type Loader struct {
+	engine *engine.Loader
+	// KeepCredentials keeps credentials and unsent emails. Otherwise all of them end.
+	KeepCredentials bool
+	// Database replaces the id of the database, unless it is zero.
+	Database warranty.ID
+	// NewID makes the ids of events.
+	NewID func() warranty.ID
+	// Now is the time of these events.
+	Now time.Time
+
+	revoked, cancelled []warranty.ID // tokens, and warranties with open transfers
+}
+
+// Create makes a database with the schema of a version, lets fill load its rows, and migrates it to the
+// latest schema. A PostgreSQL database must be empty and stays so until Create returns nil. A SQLite file
+// must not exist; if Create fails, the caller removes it.
+func Create(ctx context.Context, database string, version int64, fill func(*Loader) error) error {
+	c, err := configuration()
+	if err != nil {
+		return err
+	}
+	return engine.Create(ctx, database, c, version, func(l *engine.Loader) error { return fill(&Loader{engine: l}) })
+}
+
+// itemRow is the number of the warranty of an access row, whose columns have these positions.
+func itemRow(columns []Column) string {
+	position := func(name string) string {
+		return "$" + strconv.Itoa(1+slices.IndexFunc(columns, func(c Column) bool { return c.Name == name }))
+	}
+	return `CASE WHEN ` + position("kind") + ` = 1 THEN
+		coalesce((SELECT row FROM warranties WHERE id = ` + position("item_id") + `), 0) ELSE 0 END`
+}
+
+// Load adds the rows of a table.
+func (l *Loader) Load(ctx context.Context, t Table, next engine.NextRow) error {
+	var computed []engine.Computed
+	if t.Name == "access" && l.engine.SQLite {
+		computed = []engine.Computed{{Name: "item_row", SQL: itemRow(t.Columns)}}
+	}
+	if err := l.engine.Insert(ctx, t.Name, t.Columns, computed, l.ended(t, next)); err != nil {
+		return err
+	}
+	if t.Name == "history" {
+		return l.addEvents(ctx)
+	}
+	return nil
+}
+
+// Snapshot runs fn on what was loaded.
+func (l *Loader) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
+	e, err := l.engine.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	return fn(newSnapshot(e))
+}
+
+// Finish records the folder that holds the files, and removes documents whose files no longer exist
+// because they were deleted during the backup.
+func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []string) error {
+	for _, key := range deleted {
+		for _, sql := range []string{
+			`DELETE FROM access WHERE kind = 3 AND item_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
+			`DELETE FROM documents WHERE storage_key = $1`,
+		} {
+			if err := l.engine.Exec(ctx, sql, key); err != nil {
+				return err
+			}
+		}
+	}
+	if folder.IsZero() {
+		return nil
+	}
+	return l.engine.Exec(ctx, `UPDATE installation SET folder_id = $1`, folder)
+}
+
+// endedTables are the tables whose rows are credentials, or emails that contain them.
+var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails"}
+
+// ended returns the rows without credentials that must not work any more. Tokens are revoked.
+func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
+	column := func(name string) int {
+		return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+	}
+	switch {
+	case t.Name == "installation" && !l.Database.IsZero():
+		id, folder := column("id"), column("folder_id")
+		return filterRows(next, func(row []any) bool {
+			row[id], row[folder] = l.Database[:], nil
+			return true
+		})
+	case l.KeepCredentials:
+		return next
+	case t.Name == "transfers":
+		id := column("warranty_id")
+		return filterRows(next, func(row []any) bool {
+			l.cancelled = append(l.cancelled, warranty.ID(row[id].([]byte)))
+			return false
+		})
+	case slices.Contains(endedTables, t.Name):
+		return filterRows(next, func([]any) bool { return false })
+	case t.Name == "tokens":
+		id, revoked := column("id"), column("revoked_at")
+		return filterRows(next, func(row []any) bool {
+			if row[revoked] == nil {
+				row[revoked] = l.Now.UnixMicro()
+				l.revoked = append(l.revoked, warranty.ID(row[id].([]byte)))
+			}
+			return true
+		})
+	case t.Name == "users":
+		epoch := column("credential_epoch")
+		return filterRows(next, func(row []any) bool {
+			if n, ok := row[epoch].(int64); ok {
+				row[epoch] = n + 1
+			}
+			return true
+		})
+	}
+	return next
+}
+
+// filterRows returns the rows that keep accepts.
+func filterRows(next engine.NextRow, keep func(row []any) bool) engine.NextRow {
+	return func() ([]any, error) {
+		for {
+			row, err := next()
+			if err != nil || row == nil || keep(row) {
+				return row, err
+			}
+		}
+	}
+}
+
+// addEvents adds the ends of tokens and transfers to their histories.
+func (l *Loader) addEvents(ctx context.Context) error {
+	add := func(thread warranty.ID, action warranty.Action) error {
+		return l.engine.Exec(ctx, insertEvent, thread, l.NewID(), l.Now, warranty.ID{}, OperatorName,
+			warranty.DoorOperator, nil, action, thread, "[]"+noted)
+	}
+	for _, id := range l.revoked {
+		if err := add(id, warranty.TokenWasRevoked); err != nil {
+			return err
+		}
+	}
+	for _, id := range l.cancelled {
+		if err := add(id, warranty.TransferCancelled); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrNoSchema reports a database without tables of the service.
+var ErrNoSchema = engine.ErrNoSchema

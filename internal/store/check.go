@@ -1,0 +1,249 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/find"
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// Fault is something in the database that should not be.
+type Fault struct {
+	What    string
+	Count   int64
+	Example warranty.ID // of a record
+}
+
+// String describes the fault in one line.
+func (f Fault) String() string {
+	return fmt.Sprintf("%s: %d, for example %s", f.What, f.Count, f.Example)
+}
+
+// rules select what should not be. Each has one column, the id of a record.
+var rules = []struct{ what, sql string }{
+	{"access of unknown accounts", `SELECT a.item_id FROM access a
+		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id)`},
+	{"access to warranties that differ from their record", `SELECT a.item_id FROM access a
+		LEFT JOIN warranties w ON w.id = a.item_id
+		WHERE a.kind = 1 AND (w.id IS NULL OR w.deleted_at IS NOT NULL OR a.parent_id <> a.item_id
+			OR a.status <> w.standing OR a.start_date <> w.start_date OR a.end_date <> w.end_date
+			OR a.category <> w.folded_category /*sqlite: OR a.item_row <> w.row */)`},
+	{"access to claims that differ from their record", `SELECT a.item_id FROM access a
+		LEFT JOIN claims c ON c.id = a.item_id
+		WHERE a.kind = 2 AND (c.id IS NULL OR c.warranty_id <> a.parent_id OR c.status <> a.status)`},
+	{"access to documents that differ from their record", `SELECT a.item_id FROM access a
+		LEFT JOIN documents d ON d.id = a.item_id
+		WHERE a.kind = 3 AND (d.id IS NULL OR d.warranty_id <> a.parent_id)`},
+	{"access to claims or documents with other roles than on their warranty", `SELECT a.item_id FROM access a
+		LEFT JOIN access p ON p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id
+		WHERE a.kind > 1 AND (p.user_id IS NULL OR p.roles <> a.roles)`},
+	{"claims that someone with access to the warranty cannot see", `SELECT c.id FROM claims c
+		JOIN access p ON p.parent_id = c.warranty_id AND p.kind = 1
+		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id WHERE a.user_id IS NULL`},
+	{"documents that someone with access to the warranty cannot see", `SELECT d.id FROM documents d
+		JOIN access p ON p.parent_id = d.warranty_id AND p.kind = 1
+		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id WHERE a.user_id IS NULL`},
+	{"warranties that nobody can see", `SELECT w.id FROM warranties w WHERE w.deleted_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1)`},
+	{"warranties with several owners", `SELECT a.parent_id FROM access a
+		WHERE a.kind = 1 AND a.roles & 1 <> 0 GROUP BY a.parent_id HAVING count(*) > 1`},
+	{"claims without a warranty", `SELECT c.id FROM claims c
+		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = c.warranty_id)`},
+	{"documents of missing or deleted warranties", `SELECT d.id FROM documents d
+		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = d.warranty_id AND w.deleted_at IS NULL)`},
+	{"warranties of unknown issuers", `SELECT w.id FROM warranties w
+		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.issuer_id)`},
+	{"tokens of unknown accounts", `SELECT t.id FROM tokens t
+		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = t.user_id)`},
+	{"secrets without a token", `SELECT s.token_id FROM token_secrets s
+		WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = s.token_id)`},
+	{"sessions of unknown accounts", `SELECT s.id FROM sessions s
+		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id)`},
+	{"history of unknown records", `SELECT h.thread_id FROM history h
+		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = h.thread_id)
+			AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = h.thread_id)
+			AND NOT EXISTS (SELECT 1 FROM users u WHERE u.id = h.thread_id)`},
+}
+
+// CheckRecords reads all records, who can see them, their history and the indexes of long lists, and
+// returns what contradicts each other. It changes nothing.
+func (s *Store) CheckRecords(ctx context.Context, today warranty.Date, progress func(what string)) ([]Fault, error) {
+	var faults []Fault
+	err := s.db.Snapshot(ctx, func(q *engine.Snapshot) error {
+		for _, rule := range rules {
+			progress(rule.what)
+			fault := Fault{What: rule.what}
+			if err := q.Query(ctx, rule.sql, func(r *engine.Row) error {
+				if fault.Count++; fault.Count == 1 {
+					fault.Example = r.ID()
+				}
+				return nil
+			}); err != nil {
+				return err
+			}
+			if fault.Count > 0 {
+				faults = append(faults, fault)
+			}
+		}
+		for _, check := range []func(context.Context, engine.Querier) ([]Fault, error){checkHistory,
+			func(ctx context.Context, q engine.Querier) ([]Fault, error) {
+				return s.checkSegments(ctx, q, today, progress)
+			},
+		} {
+			found, err := check(ctx, q)
+			if err != nil {
+				return err
+			}
+			faults = append(faults, found...)
+		}
+		return nil
+	})
+	return faults, err
+}
+
+// checkHistory reads every event.
+func checkHistory(ctx context.Context, q engine.Querier) ([]Fault, error) {
+	fault := Fault{What: "unreadable events in history"}
+	err := q.Query(ctx, `SELECT h.thread_id, `+eventColumns+` FROM history h`, func(r *engine.Row) error {
+		thread := r.ID()
+		e, err := readEvent(r)
+		var invalid *json.SyntaxError
+		if err != nil && !errors.As(err, &invalid) {
+			return err
+		}
+		if err == nil && e.Action != "" && e.Door != "" && !e.At.IsZero() {
+			return nil
+		}
+		if fault.Count++; fault.Count == 1 {
+			fault.Example = thread
+		}
+		return nil
+	})
+	if fault.Count == 0 {
+		return nil, err
+	}
+	return []Fault{fault}, err
+}
+
+// checkSegments compares every indexed list with its records, in three orders.
+func (s *Store) checkSegments(
+	ctx context.Context, q engine.Querier, today warranty.Date, progress func(string),
+) (faults []Fault, err error) {
+	var users []warranty.ID
+	if err := q.Query(ctx, `SELECT user_id FROM find_lists WHERE ready_at IS NOT NULL ORDER BY user_id`,
+		func(r *engine.Row) error { users = append(users, r.ID()); return nil }); err != nil {
+		return nil, err
+	}
+	for _, user := range users {
+		progress("index of " + user.String())
+		n, err := s.segmentFaults(ctx, q, user, today)
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			faults = append(faults, Fault{What: "records at the wrong place in the index of an account", Count: n, Example: user})
+		}
+	}
+	return faults, nil
+}
+
+// segmentFaults counts the records whose place in an index is not that of the records.
+func (s *Store) segmentFaults(
+	ctx context.Context, q engine.Querier, user warranty.ID, today warranty.Date,
+) (faults int64, err error) {
+	index, err := s.segmentsOf(ctx, q, user, false)
+	if err != nil || index == nil {
+		return 0, err
+	}
+	var newest []warranty.ID
+	ends, updates := map[warranty.ID]int64{}, map[warranty.ID]int64{}
+	if err := s.eachRecord(ctx, q, user, "", find.QuestionOf(warranty.WarrantyFilter{}, "", today), func(r find.Record) {
+		newest = append(newest, r.ID)
+		ends[r.ID], updates[r.ID] = r.End.EpochDay(), r.Updated
+	}); err != nil {
+		return 0, err
+	}
+	for _, sort := range []warranty.WarrantySort{"", warranty.ByEndDate, warranty.ByUpdatedAt} {
+		question := find.QuestionOf(warranty.WarrantyFilter{}, sort, today)
+		answer, err := index.Ask(question, 0, len(newest)+1)
+		if errors.Is(err, find.ErrCorrupt) {
+			return int64(len(newest)), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if len(answer.IDs) != len(newest) || answer.Total != int64(len(newest)) {
+			faults += max(1, int64(len(newest)-len(answer.IDs)))
+			continue
+		}
+		switch sort {
+		case warranty.ByEndDate:
+			faults += unordered(answer.IDs, ends)
+		case warranty.ByUpdatedAt:
+			faults += unordered(answer.IDs, updates)
+		default:
+			for i, id := range answer.IDs {
+				if id != newest[i] {
+					faults++
+				}
+			}
+		}
+	}
+	return faults, nil
+}
+
+// unordered counts the ids that are not in the order of their keys, or have none.
+func unordered(ids []warranty.ID, keys map[warranty.ID]int64) (n int64) {
+	last := int64(-1 << 62)
+	for _, id := range ids {
+		key, ok := keys[id]
+		if !ok || key < last {
+			n++
+		}
+		last = key
+	}
+	return n
+}
+
+// CheckIntegrity checks the structure of a SQLite file. PostgreSQL has no such check.
+func (s *Store) CheckIntegrity(ctx context.Context) error {
+	var lines []string
+	err := s.db.Query(ctx, `/*sqlite: PRAGMA integrity_check(10) *//*pg: SELECT 'ok' */`,
+		func(r *engine.Row) error { lines = append(lines, r.Text()); return nil })
+	if err == nil && !slices.Equal(lines, []string{"ok"}) {
+		err = errors.New(strings.Join(lines, "; "))
+	}
+	return err
+}
+
+// StoredFile is a document's file.
+type StoredFile struct {
+	Key, SHA256 string
+	Size        int64
+}
+
+// EachFile calls each with the files of all documents.
+func (s *Store) EachFile(ctx context.Context, each func(StoredFile) error) error {
+	return s.db.Snapshot(ctx, func(q *engine.Snapshot) error {
+		return q.Query(ctx, `SELECT storage_key, sha256, size_bytes FROM documents ORDER BY id`, func(r *engine.Row) error {
+			return each(StoredFile{Key: r.Text(), SHA256: fmt.Sprintf("%x", r.Bytes()), Size: r.Int()})
+		})
+	})
+}
+
+// NewestTime returns the latest time in the history, or the zero time.
+func (s *Store) NewestTime(ctx context.Context) (newest time.Time, err error) {
+	err = queryRow(ctx, s.db, `SELECT max(updated_at) FROM warranties`, func(r *engine.Row) {
+		if !r.Null() {
+			newest = r.Time()
+		}
+	})
+	return newest, err
+}
