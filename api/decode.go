@@ -88,8 +88,8 @@ func (s *Spec) DecodeArguments(data []byte) (any, error) {
 	in := reflect.New(s.In)
 	var c warranty.Checks
 	if len(data) > 0 {
-		if err := s.decodeObject(data, in.Elem(), &c, func(Param) bool { return true }, setArgument); err != nil {
-			return nil, err
+		if s.decodeObject(data, in.Elem(), &c, func(Param) bool { return true }, setArgument) != nil {
+			return nil, malformedArguments
 		}
 	}
 	var missing warranty.Checks // unlike a path, an object can lack path parameters

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -66,6 +68,9 @@ func ReadJSON(data []byte, v any) error { return json.Unmarshal(data, v) }
 
 var malformed = warranty.Refuse(warranty.MalformedRequest,
 	"The body is malformed. Send one valid JSON object in UTF-8, without duplicate names or trailing data.")
+
+var malformedArguments = warranty.Refuse(warranty.MalformedRequest,
+	"The arguments are malformed. Send one JSON object with the tool's parameters.")
 
 // readObject calls each for every member of a JSON object.
 func readObject(data []byte, each func(name string, value jsontext.Value)) error {
@@ -141,11 +146,23 @@ func setJSON(p Param, field reflect.Value, value jsontext.Value) *wrong {
 		if isText(deref(field.Type())) {
 			return wrongType(field.Type())
 		}
+		if deref(field.Type()).Kind() == reflect.Int {
+			value = whole(value)
+		}
 		if err := json.Unmarshal(value, field.Addr().Interface(), json.RejectUnknownMembers(true)); err != nil {
 			return wrongType(field.Type())
 		}
 		return nil
 	}
+}
+
+// whole returns a whole number without a fraction or exponent, which JSON Schema allows for an integer:
+// 1 for 1.0. It returns other values as they are.
+func whole(value jsontext.Value) jsontext.Value {
+	if n, err := strconv.ParseFloat(string(value), 64); err == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		return strconv.AppendInt(nil, int64(n), 10)
+	}
+	return value
 }
 
 // setArgument is setJSON for the arguments of a tool, where null means "not given". An
@@ -171,6 +188,9 @@ func setArgument(p Param, field reflect.Value, value jsontext.Value) *wrong {
 		var names []string
 		if err := json.Unmarshal(value, &names); err != nil {
 			return wrongType(p.Type)
+		}
+		if len(names) == 1 && names[0] == "" {
+			return unknownField(p, " ")
 		}
 		field.SetString(strings.Join(names, ","))
 		return nil

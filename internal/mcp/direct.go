@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
 )
 
 // Server is an MCP server.
@@ -19,8 +20,8 @@ type Server struct {
 	*sdk.Server
 	// tools are called without the SDK where that makes no difference; see direct.
 	tools map[string]func(ctx context.Context, arguments []byte) (answer, error)
-	// refuse returns the answer to a call that failed.
-	refuse func(ctx context.Context, err error) []byte
+	// problem returns err as REST would.
+	problem func(ctx context.Context, err error) warranty.Problem
 }
 
 // direct responds to the call of a tool without the SDK, which decodes and encodes every
@@ -52,7 +53,7 @@ func (s *Server) direct(r *http.Request, m message) (body []byte, ok bool) {
 		if r.Context().Err() != nil {
 			return nil, true
 		}
-		a.text = s.refuse(r.Context(), err)
+		a.text = refusalText(s.problem(r.Context(), err))
 	}
 	out, quoting := api.AppendJSON(out, string(a.text))
 	if quoting != nil {

@@ -85,6 +85,7 @@ func TestLateAnswersAreRefused(t *testing.T) {
 		r := send()
 		got := r.rpc(t)
 		if r.status != 503 || got.Error == nil || got.Error.Code != 50300 || string(got.ID) != "1" ||
+			got.Error.problem(t).Code != warranty.Unavailable ||
 			r.header.Get("Retry-After") != "1" || r.header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: %d %v %s", name, r.status, r.header, r.body)
 		}

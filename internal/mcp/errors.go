@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
@@ -71,6 +75,50 @@ func encodeError(id json.RawMessage, code int, message string, data *warranty.Pr
 		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"internal error"}}`)
 	}
 	return body
+}
+
+// plainly returns a message of the SDK with an error that has a code and a text for users. Errors before
+// initialize have code 0: the protocol defines no code for them, and -32002 meant a missing resource in
+// older versions, so they become invalid requests. Errors about parameters quote Go types.
+func plainly(message []byte) []byte {
+	if !bytes.Contains(message, []byte(`"error":{`)) {
+		return message
+	}
+	decoded, err := jsonrpc.DecodeMessage(message)
+	answer, ok := decoded.(*jsonrpc.Response)
+	if err != nil || !ok || answer.Error == nil {
+		return message
+	}
+	rpc := &jsonrpc.Error{Message: answer.Error.Error()}
+	_ = errors.As(answer.Error, &rpc) // otherwise the text is enough
+	code, text := int(rpc.Code), rpc.Message
+	switch {
+	case strings.Contains(text, "unmarshaling "):
+		code, text = jsonrpc.CodeInvalidParams, "Invalid params. A parameter has the wrong type."
+	case strings.Contains(text, `missing required "params"`):
+		text = "Invalid params. This method requires params."
+	case strings.Contains(text, "session initialization"):
+		text = "Send initialize first: " + text + "."
+	}
+	id, err := json.Marshal(answer.ID.Raw())
+	if err != nil || code != 0 && text == rpc.Message {
+		return message
+	}
+	return append(encodeError(id, cmp.Or(code, jsonrpc.CodeInvalidRequest), text, nil), '\n')
+}
+
+// plainEvents is plainly for the messages of a stream. The SDK writes whole events.
+func plainEvents(events []byte) []byte {
+	if !bytes.Contains(events, []byte(`"error":{`)) {
+		return events
+	}
+	lines := bytes.Split(events, []byte("\n"))
+	for i, line := range lines {
+		if message, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			lines[i] = append([]byte("data: "), bytes.TrimSpace(plainly(message))...)
+		}
+	}
+	return bytes.Join(lines, []byte("\n"))
 }
 
 // rpcCode returns the JSON-RPC code of a problem. The service's own codes are outside

@@ -144,7 +144,12 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if takesJSON, takesEvents := accepted(r); takesEvents && (m.wantsProgress() || !takesJSON) {
 		handler = e.stream
 	}
-	shaped := &shaper{ResponseWriter: w, id: m.ID, noStore: w.Header().Get("Cache-Control")}
+	shaped := &shaper{
+		ResponseWriter: w,
+		id:             m.ID,
+		noStore:        w.Header().Get("Cache-Control"),
+		problem:        e.problem,
+	}
 	if handler == e.plain {
 		if body, ok := e.server.direct(r.WithContext(ctx), m); ok {
 			if body == nil {
@@ -161,6 +166,14 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	handler.ServeHTTP(shaped, r)
 	shaped.finish(r.Context())
+}
+
+// problem returns err as REST would.
+func (e *Endpoint) problem(ctx context.Context, err error) warranty.Problem {
+	if e.server.problem == nil { // a server without operations
+		return warranty.AsError(err).Problem("", api.CallerOf(ctx).RequestID)
+	}
+	return e.server.problem(ctx, err)
 }
 
 // accepted reports which response formats the request accepts. Without either, it is
@@ -208,6 +221,7 @@ type shaper struct {
 	http.ResponseWriter
 	id      json.RawMessage
 	noStore string
+	problem func(context.Context, error) warranty.Problem
 	status  int
 	streams bool
 	body    bytes.Buffer
@@ -231,7 +245,8 @@ func (s *shaper) Write(b []byte) (int, error) {
 		s.WriteHeader(http.StatusOK)
 	}
 	if s.streams {
-		return s.ResponseWriter.Write(b)
+		_, err := s.ResponseWriter.Write(plainEvents(b))
+		return len(b), err
 	}
 	return s.body.Write(b)
 }
@@ -246,22 +261,28 @@ func (s *shaper) Flush() {
 // Unwrap returns the underlying writer, for http.ResponseController.
 func (s *shaper) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
+var errNoAnswer = errors.New("the SDK wrote no response")
+
+// finish sends the response.
 func (s *shaper) finish(ctx context.Context) {
-	refuse := func(status, code int, message string) {
+	refuse := func(status, code int, message string, data *warranty.Problem) {
 		s.Header().Set("Cache-Control", s.noStore)
-		write(s.ResponseWriter, status, encodeError(s.id, code, message, nil))
+		write(s.ResponseWriter, status, encodeError(s.id, code, message, data))
 	}
 	switch {
 	case s.streams:
-	case s.status == 0 && ctx.Err() != nil:
-		s.Header().Set("Retry-After", "1")
-		status := http.StatusServiceUnavailable
-		refuse(status, rpcCode(status), warranty.AsError(ctx.Err()).Message)
-	case s.status == 0: // the SDK wrote nothing
-		refuse(http.StatusInternalServerError, jsonrpc.CodeInternalError, "Something went wrong. Try again.")
+	case s.status == 0: // the time is up, or the SDK wrote nothing
+		err := ctx.Err()
+		if err == nil {
+			err = errNoAnswer
+		} else {
+			s.Header().Set("Retry-After", "1")
+		}
+		p := s.problem(ctx, err)
+		refuse(p.Status, rpcCode(p.Status), p.Detail, &p)
 	case s.status >= http.StatusBadRequest && strings.HasPrefix(s.Header().Get("Content-Type"), "text/plain"):
-		refuse(s.status, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.body.String()))
+		refuse(s.status, jsonrpc.CodeInvalidRequest, strings.TrimSpace(s.body.String()), nil)
 	default:
-		send(s.ResponseWriter, s.status, s.body.Bytes())
+		send(s.ResponseWriter, s.status, plainly(s.body.Bytes()))
 	}
 }

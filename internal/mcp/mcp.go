@@ -92,7 +92,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.addPrompts()
 	s.sdk.AddReceivingMiddleware(fixErrors, s.recovered, s.onlyAllowed)
-	return &Server{Server: s.sdk, tools: s.tools, refuse: s.refusalText}, nil
+	return &Server{Server: s.sdk, tools: s.tools, problem: s.problem}, nil
 }
 
 // recovered turns panics into errors. The SDK runs handlers in its own goroutines,

@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,41 +115,14 @@ type answerWriter struct {
 
 // Write writes one message of the SDK.
 func (w *answerWriter) Write(b []byte) (int, error) {
-	message, err := jsonrpc.DecodeMessage(b)
-	answer, ok := message.(*jsonrpc.Response)
-	out := b
-	if ok && err == nil {
-		out = coded(b, answer)
-	}
+	out := plainly(b)
 	w.mu.Lock()
-	_, err = w.out.Write(out)
+	_, err := w.out.Write(out)
 	w.mu.Unlock()
 	if isAnswer(b) {
 		w.expect(-1)
 	}
 	return len(b), err
-}
-
-// coded sets the code of SDK errors that have none. Errors before initialize do not
-// pass through fixErrors. The protocol defines no code for them, and -32002 meant a
-// missing resource in older versions, so they become invalid requests.
-func coded(message []byte, answer *jsonrpc.Response) []byte {
-	var rpc *jsonrpc.Error
-	if answer.Error == nil || errors.As(answer.Error, &rpc) && rpc.Code != 0 {
-		return message
-	}
-	id, err := json.Marshal(answer.ID.Raw())
-	if err != nil {
-		return message
-	}
-	text := answer.Error.Error()
-	if rpc != nil {
-		text = rpc.Message
-	}
-	if strings.Contains(text, "session initialization") {
-		text = "Send initialize first: " + text + "."
-	}
-	return append(encodeError(id, jsonrpc.CodeInvalidRequest, text, nil), '\n')
 }
 
 // Close does nothing: the process owns the output.

@@ -44,7 +44,7 @@ func (s *server) addTool(op api.Bound) error {
 		if err != nil {
 			return &sdk.CallToolResult{
 				IsError: true,
-				Content: []sdk.Content{&sdk.TextContent{Text: string(s.refusalText(ctx, err))}},
+				Content: []sdk.Content{&sdk.TextContent{Text: string(refusalText(s.problem(ctx, err)))}},
 			}, nil
 		}
 		return &sdk.CallToolResult{
@@ -129,10 +129,10 @@ func (s *server) lastMembers(result any) string {
 	return end
 }
 
-// refusalText returns the problem that REST would send for err.
-func (s *server) refusalText(ctx context.Context, err error) []byte {
-	body, encoding := api.AppendJSON(nil, s.problem(ctx, err))
-	if encoding != nil {
+// refusalText encodes a problem as REST would.
+func refusalText(p warranty.Problem) []byte {
+	body, err := api.AppendJSON(nil, p)
+	if err != nil {
 		return []byte(`{"code":"internal"}`)
 	}
 	return body

@@ -380,3 +380,27 @@ func TestGuideIsTrue(t *testing.T) {
 		t.Errorf("%d examples", len(examples))
 	}
 }
+
+// TestArgumentsThatModelsSend sends arguments of the wrong shape, and whole numbers with a fraction.
+func TestArgumentsThatModelsSend(t *testing.T) {
+	w := onSQLite(t)
+	a := agentOf(w, w.Person("Ada"))
+	for arguments, want := range map[string]string{
+		`[]`:                   "The arguments are malformed",
+		`"x"`:                  "The arguments are malformed",
+		`{"page":1.5}`:         "Must be an integer.",
+		`{"fields":[""]}`:      "Unknown field: (empty)",
+		`{"fields":["id",""]}`: "Unknown field: (empty)",
+		`{"fields":[5]}`:       "Must be a list of field names.",
+		`{"page":1.0}`:         `"page":1`,
+		`{"limit":1e1}`:        `"limit":10`,
+		`{"fields":[]}`:        `"columns":["id"`,
+	} {
+		for _, headers := range [][]string{nil, {"Accept", "text/event-stream"}} { // without and with the SDK
+			if r := a.send("POST", call("list_warranties", arguments), headers...); r.status != 200 ||
+				!strings.Contains(strings.ReplaceAll(r.body, `\"`, `"`), want) {
+				t.Errorf("%s: %d %s does not contain %s", arguments, r.status, r.body, want)
+			}
+		}
+	}
+}

@@ -78,6 +78,8 @@ func (m message) check(t *testing.T, a agent) {
 		t.Errorf("%s: want the code %d: %s", m.name, m.code, r.body)
 	case got.Error != nil && strings.TrimSpace(got.Error.Message) == "":
 		t.Errorf("%s: the error has no message", m.name)
+	case got.Error != nil && (strings.Contains(got.Error.Message, "mcp.") || strings.Contains(got.Error.Message, "Go ")):
+		t.Errorf("%s: the error quotes Go types: %s", m.name, got.Error.Message)
 	}
 }
 
@@ -131,6 +133,16 @@ func TestMessages(t *testing.T) {
 		{name: "without params", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, status: 200},
 		{name: "params null", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":null}`, status: 200},
 		{name: "params a list", body: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}`, status: 200,
+			code: invalidParams},
+		{name: "a cursor that is a number", body: request(1, "tools/list", fields{"cursor": 5}), status: 200,
+			code: invalidParams},
+		{name: "a tool that is a number", body: request(1, "tools/call", fields{"name": 5}), status: 200,
+			code: invalidParams},
+		{name: "a URI that is a number", body: request(1, "resources/read", fields{"uri": 5}), status: 200,
+			code: invalidParams},
+		{name: "a reference that is a number", body: request(1, "completion/complete", fields{"ref": 5}), status: 200,
+			code: invalidParams},
+		{name: "a version that is a number", body: request(1, "initialize", fields{"protocolVersion": 5}), status: 200,
 			code: invalidParams},
 		{name: "a call without initialize", body: call("list_warranties", "{}"), status: 200},
 		{name: "ping", body: `{"jsonrpc":"2.0","id":1,"method":"ping"}`, status: 200},
