@@ -63,6 +63,8 @@ type Lookup struct {
 	MatchedBy  *MatchedBy `json:"matched_by" doc:"How the record was matched; null if none was found."`
 	WarrantyID *ID        `json:"warranty_id" doc:"Identifier of the record; null if none was found."`
 	Status     *Status    `json:"status" doc:"Current status of the record; null if none was found."`
+	StartDate  *Date      `json:"start_date" doc:"First day of the record's coverage; null if none was found."`
+	EndDate    *Date      `json:"end_date" doc:"Last day of the record's coverage; null if none was found."`
 }
 
 // MatchedBy is how a record was matched.

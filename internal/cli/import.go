@@ -343,6 +343,12 @@ func (i *importer) summary() string {
 	if i.dryRun && !n.ExistingChecked {
 		b.WriteString("No API key: existing records were not checked.\n")
 	}
+	if n.OtherDates > 0 {
+		b.WriteString(count(int64(n.OtherDates),
+			"1 already imported row has other dates than its record. ",
+			"%d already imported rows have other dates than their records. ") +
+			"Update the records, or create rows without an external ID as new warranties with --allow-duplicates.\n")
+	}
 	if n.LooksImported > 0 {
 		b.WriteString(count(int64(n.LooksImported),
 			"1 already imported row matches a record only by product, dates and supplier. "+

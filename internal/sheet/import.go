@@ -38,6 +38,7 @@ type Counts struct {
 	Created         int                `json:"created"`
 	AlreadyImported int                `json:"already_imported"`
 	LooksImported   int                `json:"looks_already_imported"`
+	OtherDates      int                `json:"already_imported_with_other_dates"`
 	Skipped         int                `json:"skipped"`
 	Reasons         map[SkipReason]int `json:"skipped_by_reason"`
 	Refused         int                `json:"failed"`
@@ -63,6 +64,9 @@ func (c *Counts) add(row Row, o Outcome) {
 		c.Reasons[row.Skip]++
 	case Refused:
 		c.Refused++
+	}
+	if row.OtherDates {
+		c.OtherDates++
 	}
 	if row.Repeat && (o == ToCreate || o == Created) {
 		c.Repeated++
@@ -186,6 +190,7 @@ func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Out
 		if *found.MatchedBy == warranty.ByContent {
 			outcome = LooksImported
 		}
+		row.OtherDates = otherDates(found, *row)
 		if im.DryRun || found.Status != nil && *found.Status == row.Status {
 			return outcome, nil
 		}
@@ -197,6 +202,13 @@ func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Out
 		row.changeKey("again", found.WarrantyID.String())
 	}
 	return im.create(ctx, row)
+}
+
+// otherDates reports whether a record covers other days than the row, as after a renewal. An older
+// service does not return them.
+func otherDates(found warranty.Lookup, row Row) bool {
+	return found.StartDate != nil && *found.StartDate != row.Input.StartDate ||
+		found.EndDate != nil && *found.EndDate != row.Input.EndDate
 }
 
 // create creates the record of a row. The status is set by an update, because a

@@ -61,8 +61,10 @@ type Row struct {
 	// Reference is the reference number of the exported record, if any.
 	Reference warranty.Reference
 	Repeat    bool // equal to an earlier row
-	Skip      SkipReason
-	Err       error
+	// OtherDates means that the row is already imported, and its record covers other days.
+	OtherDates bool
+	Skip       SkipReason
+	Err        error
 
 	item  warranty.LookupItem
 	cells []string

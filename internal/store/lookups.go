@@ -110,7 +110,7 @@ func (s *Store) Lookup(
 			found[i] = warranty.Lookup{MatchedBy: &by, WarrantyID: &id}
 		}
 	}
-	return found, s.addStatuses(ctx, found, today)
+	return found, s.describeFound(ctx, found, today)
 }
 
 // references returns the records of the items' references, by the reference as written in the item.
@@ -181,8 +181,8 @@ func matchKind(item warranty.LookupItem) warranty.MatchedBy {
 	return warranty.ByContent
 }
 
-// addStatuses adds the status of the found records.
-func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today warranty.Date) error {
+// describeFound adds the status and dates of the found records.
+func (s *Store) describeFound(ctx context.Context, found []warranty.Lookup, today warranty.Date) error {
 	ids := []warranty.ID{}
 	for _, f := range found {
 		if f.WarrantyID != nil {
@@ -196,7 +196,7 @@ func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today 
 	if err != nil {
 		return err
 	}
-	statuses := map[warranty.ID]warranty.Status{}
+	records := map[warranty.ID]warranty.Warranty{}
 	err = s.db.Query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
 		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */
 		/*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
@@ -208,13 +208,13 @@ func (s *Store) addStatuses(ctx context.Context, found []warranty.Lookup, today 
 				EndDate:   r.Date(),
 			}
 			w.Show(today)
-			statuses[w.ID] = w.Status
+			records[w.ID] = w
 			return nil
 		}, string(param))
 	for i := range found {
 		if id := found[i].WarrantyID; id != nil {
-			status := statuses[*id]
-			found[i].Status = &status
+			w := records[*id]
+			found[i].Status, found[i].StartDate, found[i].EndDate = &w.Status, &w.StartDate, &w.EndDate
 		}
 	}
 	return err
