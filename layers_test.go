@@ -41,10 +41,11 @@ var arrows = map[string]string{
 	"internal/rest":         "api warranty",
 	"internal/mcp":          "api warranty",
 	"internal/sheet":        "api warranty",
-	"internal/cli":          "api client internal/credentials internal/man internal/sheet warranty",
+	"internal/pages":        "warranty",
+	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet warranty",
 	"internal/describe":     "api warranty",
 	"internal/upload":       "api internal/service warranty",
-	"internal/web":          "api internal/describe internal/service internal/sheet internal/upload warranty",
+	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
+	"warranty.example/svc/internal/pages"
 	"warranty.example/svc/warranty"
 )
 
@@ -27,19 +30,7 @@ func wantsAll(cmd *cobra.Command) (bool, error) {
 	return true, nil
 }
 
-// walk lists all pages of an operation while the list may change. New records shift others to later
-// pages, where they are skipped because they were seen. After deletions it steps back, so that no
-// record is missed.
-type walk struct {
-	in      reflect.Value // the input
-	page    int
-	total   int64
-	back    int // consecutive steps back
-	seen    map[string]bool
-	records []json.RawMessage
-}
-
-// listed is the part of a page that a walk needs.
+// listed is the part of a page that is needed to read all of them.
 type listed struct {
 	Data       []json.RawMessage   `json:"data"`
 	Pagination warranty.Pagination `json:"pagination"`
@@ -47,16 +38,23 @@ type listed struct {
 	SyncedTo   json.RawMessage     `json:"synced_to"`
 }
 
-// maxBack bounds the steps back, in case a list keeps shrinking.
-const maxBack = 20
-
-// doAll performs a list for every page and returns the result as one page.
+// doAll performs a list for every page and returns the result as one page. Lists of changes are
+// continued with after; their records may be repeated.
 func doAll(ctx context.Context, remote *client.Client, op *api.Spec, in any) (any, client.Response, error) {
-	w := walk{in: reflect.ValueOf(in).Elem(), page: 1, seen: map[string]bool{}}
-	w.in.FieldByName("Limit").SetInt(warranty.MaxLimit)
-	for {
-		if !w.isFeed() {
-			w.in.FieldByName("Page").SetInt(int64(w.page))
+	input := reflect.ValueOf(in).Elem()
+	fields := api.Selected(in)
+	if fields != nil { // the walk needs the ids
+		input.FieldByName("Fields").SetString(strings.Join(append(slices.Clone(fields), "id"), ","))
+		defer input.FieldByName("Fields").SetString(strings.Join(fields, ","))
+	}
+	var walk pages.Walk
+	var all []json.RawMessage
+	for done := false; !done; {
+		input.FieldByName("Limit").SetInt(warranty.MaxLimit)
+		if page := input.FieldByName("Page"); page.IsValid() && !isFeed(input) {
+			paging := walk.Paging()
+			page.SetInt(int64(paging.Page))
+			input.FieldByName("Limit").SetInt(int64(paging.Limit))
 		}
 		_, response, err := remote.Do(ctx, op, in)
 		if err != nil {
@@ -66,73 +64,77 @@ func doAll(ctx context.Context, remote *client.Client, op *api.Spec, in any) (an
 		if err := json.Unmarshal(response.Body, &page); err != nil {
 			return nil, response, err
 		}
-		done, err := w.add(page)
+		if page.SyncedTo != nil {
+			all = append(all, page.Data...)
+			done, err = proceed(input, page.Next)
+		} else {
+			var fresh []int
+			fresh, done, err = addPage(&walk, page)
+			for _, i := range fresh {
+				all = append(all, page.Data[i])
+			}
+		}
 		if err != nil {
 			return nil, response, err
 		}
 		if done {
-			return w.result(op, response, page)
+			return allOf(op, response, page, all, fields)
 		}
 	}
+	panic("unreachable")
 }
 
-// isFeed reports whether the list is one of changes, which is continued with after.
-func (w *walk) isFeed() bool {
-	since := w.in.FieldByName("UpdatedSince")
+// isFeed reports whether a list is one of changes, which has no page numbers.
+func isFeed(input reflect.Value) bool {
+	since := input.FieldByName("UpdatedSince")
 	return since.IsValid() && !since.IsZero()
 }
 
-// add adds the new records of a page and reports whether it was the last.
-func (w *walk) add(page listed) (done bool, err error) {
-	for _, record := range page.Data {
+// proceed sets after to the next page of a list of changes and reports whether there is none.
+func proceed(input reflect.Value, next *string) (done bool, err error) {
+	if next == nil {
+		return true, nil
+	}
+	var after warranty.FeedPosition
+	err = after.UnmarshalText([]byte(*next))
+	input.FieldByName("After").Set(reflect.ValueOf(&after))
+	return false, err
+}
+
+// addPage returns the indexes of the new records of a page, and whether it is the last.
+func addPage(walk *pages.Walk, page listed) (fresh []int, done bool, err error) {
+	ids := make([]string, len(page.Data))
+	for i, record := range page.Data {
 		var id struct {
 			ID string `json:"id"`
 		}
 		if err := json.Unmarshal(record, &id); err != nil {
-			return false, err
+			return nil, false, err
 		}
-		if id.ID == "" {
-			id.ID = string(record) // --fields without id
-		}
-		if !w.seen[id.ID] || w.isFeed() {
-			w.seen[id.ID] = true
-			w.records = append(w.records, record)
-		}
+		ids[i] = id.ID
 	}
-	if w.isFeed() {
-		if page.Next == nil {
-			return true, nil
-		}
-		var after warranty.FeedPosition
-		err := after.UnmarshalText([]byte(*page.Next))
-		w.in.FieldByName("After").Set(reflect.ValueOf(&after))
-		return false, err
-	}
-	gone := w.total - page.Pagination.Total
-	w.total = page.Pagination.Total
-	if gone > 0 && w.back < maxBack {
-		w.back++
-		w.page = max(1, w.page-int((gone+warranty.MaxLimit-1)/warranty.MaxLimit))
-		return false, nil
-	}
-	w.back = 0
-	w.page++
-	return int64(w.page) > page.Pagination.TotalPages, nil
+	fresh, done = walk.Add(ids, page.Pagination.Total)
+	return fresh, done, nil
 }
 
-// result returns all records as one page.
-func (w *walk) result(op *api.Spec, response client.Response, last listed) (any, client.Response, error) {
-	all := map[string]any{"data": w.records}
-	if w.records == nil {
-		all["data"] = []json.RawMessage{}
+// allOf returns all records as one page, with the selected fields or all.
+func allOf(
+	op *api.Spec, response client.Response, last listed, records []json.RawMessage, fields []string,
+) (any, client.Response, error) {
+	if records == nil {
+		records = []json.RawMessage{}
 	}
-	if w.isFeed() {
+	all := map[string]any{"data": records}
+	if last.SyncedTo != nil {
 		all["next"], all["synced_to"] = nil, last.SyncedTo
 	} else {
-		total := int64(len(w.records))
+		total := int64(len(records))
 		all["pagination"] = warranty.Pagination{Page: 1, Limit: int(max(total, 1)), Total: total, TotalPages: min(total, 1)}
 	}
 	body, err := json.Marshal(all)
+	if err == nil && fields != nil {
+		body, err = api.Pick(body, fields)
+	}
 	if err != nil {
 		return nil, response, err
 	}

@@ -62,6 +62,46 @@ func TestAllPages(t *testing.T) {
 	}
 }
 
+// TestAllKeepsEqualRecords lists all pages with fields that do not tell records apart.
+func TestAllKeepsEqualRecords(t *testing.T) {
+	var selected string
+	d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		selected = r.URL.Query().Get("fields")
+		var list []string
+		for n := range 3 {
+			list = append(list, fmt.Sprintf(`{"id":%q,"product_name":"Kettle"}`, idOf(n)))
+		}
+		answers(200, `{"data":[`+strings.Join(list, ",")+
+			`],"pagination":{"page":1,"limit":100,"total":3,"total_pages":1}}`).ServeHTTP(w, r)
+	}))
+	d.want(0, "warranties", "list", "--all", "--fields", "product_name", "--jq", ".data")
+	if want := strings.Repeat(`,{"product_name":"Kettle"}`, 3)[1:]; d.stdout != "["+want+"]\n" || selected != "product_name,id" {
+		t.Errorf("fields=%s prints %s, want %s", selected, d.stdout, want)
+	}
+}
+
+// TestAllOfAFeed follows a feed to its end.
+func TestAllOfAFeed(t *testing.T) {
+	const next = "AAZgaCM-C7AABmBnmjJWAAGNmRWRQHMMqvaGKYYtEQk"
+	for _, args := range [][]string{
+		{"warranties", "deleted", "--since", "2026-11-01T00:00:00Z"},
+		{"warranties", "list", "--updated-since", "2026-11-01T00:00:00Z"},
+	} {
+		d := newHarness(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			more := `"` + next + `"`
+			if r.URL.Query().Get("after") == next {
+				more = "null"
+			}
+			answers(200, fmt.Sprintf(`{"data":[{"id":%q}],"next":%s,"synced_to":"2026-11-16T16:52:25.152Z"}`,
+				id, more)).ServeHTTP(w, r)
+		}))
+		d.want(0, append(args, "--all", "--jq", "[(.data|length), .next, .synced_to]")...)
+		if want := `[2,null,"2026-11-16T16:52:25.152Z"]` + "\n"; d.stdout != want {
+			t.Errorf("%v prints %s, want %s", args, d.stdout, want)
+		}
+	}
+}
+
 func idOf(n int) string { return fmt.Sprintf("01935b2e-7c4a-7def-8123-%012d", n) }
 
 // TestExportKeepsItsOrder checks that an export does not take an order, which would make it skip
@@ -82,6 +122,7 @@ func TestJQ(t *testing.T) {
 		".data | map(.roles)":        `[["owner","issuer"],["owner","issuer"]]` + "\n",
 		".data[] | select(.x == 1)":  "",
 		`.data[0].status, "a" + "b"`: "active\nab\n",
+		`"a", halt, "b"`:             "a\n",
 	} {
 		d.want(0, "warranties", "list", "--jq", expression)
 		if d.stdout != want {
@@ -96,6 +137,10 @@ func TestJQ(t *testing.T) {
 		{"--jq", ".data[", "--all"}, {"--jq", ".data.x"}, {"--jq", ".", "-o", "csv"}, {"--jq", ".", "--pretty"},
 	} {
 		d.want(2, append([]string{"warranties", "list"}, args...)...)
+	}
+	d.want(2, "warranties", "list", "--jq", ".data | error")
+	if len(d.stderr) > 500 {
+		t.Errorf("the error repeats the response: %s", d.stderr)
 	}
 	d.terminal = true
 	d.want(0, "warranties", "list", "--jq", ".data[0].product_name")

@@ -12,6 +12,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
+	"warranty.example/svc/internal/pages"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
@@ -30,7 +31,7 @@ Requires the scope warranties:read.`,
 		Example: "  svc warranties export > warranties.csv\n  svc warranties export --status active -o ndjson",
 		Args:    arguments(),
 	}
-	// The pager needs the order newest first, and a row has all fields.
+	// The walk needs the order newest first, and a row has all fields.
 	addParams(cmd, op, "page", "limit", "sort", "fields", "updated_since", "after")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		in, err := input(cmd, op, nil)
@@ -59,22 +60,11 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 		page, raw, err = listPage(ctx, remote, in)
 		return page, err
 	}
-	p := sheet.Pager{Filter: in, List: list}
 	written := 0
-	for {
-		page, err := p.Next(ctx)
-		if err != nil {
-			return err
-		}
-		if page == nil {
-			break
-		}
-		for i, w := range page.Data {
-			if !p.Fresh(w.ID) {
-				continue
-			}
+	err := pages.Each(ctx, list, in, func(page warranty.Page[warranty.Warranty], fresh []int) error {
+		for _, i := range fresh {
 			written++
-			if err := sink.add(w, raw[i]); err != nil {
+			if err := sink.add(page.Data[i], raw[i]); err != nil {
 				return err
 			}
 		}
@@ -83,9 +73,10 @@ func (r *run) export(ctx context.Context, remote *client.Client, in warranty.Lis
 		if r.StdoutTerminal {
 			r.bar.clear()
 		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
+		return out.Flush()
+	})
+	if err != nil {
+		return err
 	}
 	if err := sink.end(); err != nil {
 		return err

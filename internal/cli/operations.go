@@ -60,7 +60,7 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 	}
 	addParams(cmd, op)
 	r.addJQ(cmd)
-	if op.Paged() && cmd.Flags().Lookup("page") != nil {
+	if op.Paged() && cmd.Flags().Lookup("limit") != nil {
 		addAll(cmd)
 	}
 	if op.Name == api.SummarizeWarranties.Name {
@@ -142,7 +142,7 @@ func (r *run) operate(cmd *cobra.Command, op *api.Spec, args []string) error {
 	if created, ok := out.(interface{ Replayed() bool }); ok && created.Replayed() {
 		r.note("This idempotency key was already used. Showing the existing record.")
 	}
-	return r.show(op, out, response, api.Selected(in))
+	return r.show(cmd.Context(), op, out, response, api.Selected(in))
 }
 
 // ensureKey adds an idempotency key to a create without one, so that a retry after a
@@ -318,7 +318,7 @@ not exist, and 10 if it is not in force today or the serial number does not matc
 		if err != nil {
 			return err
 		}
-		if err := r.show(verify.Spec, &v, response, nil); err != nil {
+		if err := r.show(cmd.Context(), verify.Spec, &v, response, nil); err != nil {
 			return err
 		}
 		if !inForce(v) {

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/internal/pages"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -57,21 +60,18 @@ func imported(t *testing.T, text string, im sheet.Import) (sheet.Counts, error) 
 func (w *world) all(p person) []warranty.Warranty {
 	w.T.Helper()
 	var list []warranty.Warranty
-	pages := sheet.Pager{
-		List: func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
+	if err := pages.Each(w.T.Context(),
+		func(ctx context.Context, in warranty.ListWarranties) (warranty.Page[warranty.Warranty], error) {
 			return w.Service.ListWarranties(ctx, p.Principal, in)
-		},
+		}, warranty.ListWarranties{}, func(page warranty.Page[warranty.Warranty], fresh []int) error {
+			for _, i := range fresh {
+				list = append(list, page.Data[i])
+			}
+			return nil
+		}); err != nil {
+		w.T.Fatal(err)
 	}
-	for {
-		page, err := pages.Next(w.T.Context())
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		if page == nil {
-			return list
-		}
-		list = append(list, page.Data...)
-	}
+	return list
 }
 
 // exported returns a user's export.
@@ -333,4 +333,36 @@ func TestReimports(t *testing.T) {
 			t.Errorf("four imports at once made %d records, %d are there", made, len(w.all(nils)))
 		}
 	}, busy)
+}
+
+// TestImportSaysWhichRowsHaveOtherDates: a renewal of a known serial number is not created silently, and
+// not left out silently.
+func TestImportSaysWhichRowsHaveOtherDates(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		p := w.person("Olga", true)
+		const head = "product_name,serial_number,external_id,start_date,end_date\n"
+		const first = head + "Kettle,S1,,2024-01-01,2026-01-01\nPot,S2,,2024-01-01,2026-01-01\nPan,,E3,2024-01-01,2026-01-01\n"
+		const renewed = head + "Kettle,S1,,2026-01-02,2028-01-01\nPot,S2,,2024-01-01,2026-01-01\nPan,,E3,2024-01-01,2027-01-01\n"
+		for i, run := range []struct {
+			text            string
+			dry, duplicates bool
+			want            sheet.Counts
+		}{
+			{first, false, false, sheet.Counts{Rows: 3, Created: 3}},
+			{first, false, false, sheet.Counts{Rows: 3, AlreadyImported: 3}},
+			{renewed, true, false, sheet.Counts{Rows: 3, AlreadyImported: 3, OtherDates: 2}},
+			{renewed, false, false, sheet.Counts{Rows: 3, AlreadyImported: 3, OtherDates: 2}},
+			{renewed, false, true, sheet.Counts{Rows: 3, Created: 2, AlreadyImported: 1, OtherDates: 1}},
+		} {
+			got, err := imported(t, run.text, sheet.Import{
+				Service: w.importing(p), DryRun: run.dry, AllowDuplicates: run.duplicates,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(run.want, got); diff != "" {
+				t.Errorf("run %d: %s", i, diff)
+			}
+		}
+	})
 }

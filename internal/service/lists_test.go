@@ -353,9 +353,9 @@ func (s *story) remove() {
 	}
 }
 
-// pages reads all pages of a list and checks that it matches its total, is sorted
+// allPages reads all pages of a list and checks that it matches its total, is sorted
 // newest first and has no duplicates.
-func pages[T any](
+func allPages[T any](
 	s *story, limit int, page func(warranty.Paging) (warranty.Page[T], error), id func(T) warranty.ID,
 ) (list []T) {
 	for n := 1; ; n++ {
@@ -522,7 +522,7 @@ func (s *story) filter() (in warranty.ListWarranties) {
 func (s *story) checkWarranties(a *actor) {
 	for _, in := range []warranty.ListWarranties{{}, s.filter(), s.filter()} {
 		today := s.today()
-		list := pages(
+		list := allPages(
 			s,
 			rapid.IntRange(1, 4).Draw(s.T, "limit"),
 			func(p warranty.Paging) (warranty.Page[warranty.Warranty], error) {
@@ -595,7 +595,7 @@ func names(key warranty.WarrantyKey, r *modelRecord) bool {
 
 func (s *story) checkClaims(a *actor) {
 	for _, in := range []warranty.ListClaims{{}, {Status: warranty.EnumOf[warranty.ClaimStatus](rapid.Int64Range(0, 8).Draw(s.T, "claim status")), WarrantyID: s.someWarranty()}} {
-		list := pages(
+		list := allPages(
 			s,
 			rapid.IntRange(1, 3).Draw(s.T, "limit"),
 			func(p warranty.Paging) (warranty.Page[warranty.Claim], error) {
@@ -631,7 +631,7 @@ func (s *story) checkClaims(a *actor) {
 func (s *story) checkDocuments(a *actor) {
 	q := rapid.SampledFrom([]string{"", "receipt", "ünÏ", "%", "_", "日", "invoice"}).Draw(s.T, "q")
 	for _, in := range []warranty.ListDocuments{{}, {Q: q, WarrantyID: s.someWarranty()}} {
-		list := pages(
+		list := allPages(
 			s,
 			rapid.IntRange(1, 3).Draw(s.T, "limit"),
 			func(p warranty.Paging) (warranty.Page[warranty.Document], error) {

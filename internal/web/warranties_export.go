@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/pages"
 	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
@@ -22,50 +23,36 @@ func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who war
 	// writing fails.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), upload.TransferTimeout)
 	defer cancel()
-	pages := sheet.Pager{Filter: filterOf(r.URL.Query()), List: acting(who, web.Service.ListWarranties)}
-	first, err := pages.Next(ctx)
-	if err != nil {
-		return err
-	}
-	attachCSV(w.Header(), "warranties-"+warranty.DateOf(web.Service.Now()).String()+".csv")
-	if err := writePages(ctx, w, &pages, first); err != nil {
+	out := sheet.NewWriter(w)
+	started := false
+	// Each page is written as soon as it is read, so that memory use does not depend on the number of
+	// records.
+	err := pages.Each(ctx, acting(who, web.Service.ListWarranties), filterOf(r.URL.Query()),
+		func(page warranty.Page[warranty.Warranty], fresh []int) error {
+			if !started {
+				started = true
+				attachCSV(w.Header(), "warranties-"+warranty.DateOf(web.Service.Now()).String()+".csv")
+				out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
+			}
+			for _, i := range fresh {
+				out.Write(sheet.Values(reflect.ValueOf(page.Data[i])))
+			}
+			if err := out.Flush(); err != nil {
+				return errors.Join(errClientGone, err)
+			}
+			return nil
+		})
+	if err != nil && started {
 		if !errors.Is(err, errClientGone) {
 			web.Log.WarnContext(ctx, "export failed", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		}
 		panic(http.ErrAbortHandler) // so that the client sees that the file is incomplete
 	}
-	return nil
+	return err
 }
 
 // errClientGone means that the client disconnected during the export.
 var errClientGone = errors.New("the client disconnected")
-
-// writePages writes each page as soon as it is read, so that memory use does not depend on
-// the number of records.
-func writePages(
-	ctx context.Context, w http.ResponseWriter, pages *sheet.Pager, page *warranty.Page[warranty.Warranty],
-) error {
-	out := sheet.NewWriter(w)
-	out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
-	for page != nil {
-		for _, record := range page.Data {
-			if pages.Fresh(record.ID) {
-				out.Write(sheet.Values(reflect.ValueOf(record)))
-			}
-		}
-		if err := out.Flush(); err != nil {
-			return errors.Join(errClientGone, err)
-		}
-		var err error
-		if page, err = pages.Next(ctx); err != nil {
-			return err
-		}
-	}
-	if err := out.Flush(); err != nil {
-		return errors.Join(errClientGone, err)
-	}
-	return nil
-}
 
 // attachCSV sets the headers of a CSV download.
 func attachCSV(h http.Header, name string) {
