@@ -71,7 +71,7 @@ func (r *run) login(cmd *cobra.Command) error {
 			r.note("%s is set and takes precedence over the stored key.", name)
 		}
 	}
-	return r.show(api.GetAuthStatus.Spec, &status, response, nil)
+	return r.show(cmd.Context(), api.GetAuthStatus.Spec, &status, response, nil)
 }
 
 func (r *run) askForKey(cmd *cobra.Command) (string, error) {

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/itchyny/gojq"
 	"github.com/spf13/cobra"
@@ -28,9 +31,9 @@ func (r *run) parseJQ() error {
 	return nil
 }
 
-// showJQ writes the results of the --jq expression: texts as they are, other values as JSON, each on a
-// line.
-func (r *run) showJQ(body []byte) error {
+// showJQ writes the results of the --jq expression as they are found: texts as they are, other values as
+// JSON, each on a line.
+func (r *run) showJQ(ctx context.Context, body []byte) error {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil // a delete
 	}
@@ -38,29 +41,56 @@ func (r *run) showJQ(body []byte) error {
 	if err := json.Unmarshal(body, &input); err != nil {
 		return usage("The response is not JSON.", "Remove --jq to see it.")
 	}
-	var out bytes.Buffer
-	results := r.jqCode.Run(input)
+	r.bar.clear()
+	out := bufio.NewWriter(r.Stdout)
+	results := r.jqCode.RunWithContext(ctx, input)
 	for {
 		v, ok := results.Next()
 		if !ok {
-			return r.write(out.Bytes())
+			return out.Flush()
 		}
-		switch v := v.(type) {
-		case error:
-			return usage("The --jq expression failed: "+v.Error()+".",
-				"Check the expression against the JSON that -o json prints.")
-		case string:
-			if r.StdoutTerminal {
-				v = safeLines(v)
-			}
-			out.WriteString(v)
-		default:
-			text, err := gojq.Marshal(v)
-			if err != nil {
-				return err
-			}
-			out.Write(safeJSON(text))
+		line, err := r.resultOf(v)
+		if err != nil {
+			return errors.Join(out.Flush(), err)
 		}
-		out.WriteByte('\n')
+		if line == nil {
+			return out.Flush()
+		}
+		// Fails if the reader has seen enough.
+		if _, err := out.Write(append(line, '\n')); err != nil {
+			return err
+		}
 	}
+}
+
+// resultOf returns a result as it is printed, or nil if the expression has ended.
+func (r *run) resultOf(v any) ([]byte, error) {
+	var halted *gojq.HaltError
+	switch v := v.(type) {
+	case error:
+		if errors.As(v, &halted) && halted.ExitCode() == 0 {
+			return nil, nil
+		}
+		if errors.Is(v, context.Canceled) {
+			return nil, v
+		}
+		return nil, usage("The --jq expression failed: "+shortened(v.Error())+".",
+			"Check the expression against the JSON that -o json prints.")
+	case string:
+		if r.StdoutTerminal {
+			v = safeLines(v)
+		}
+		return []byte(v), nil
+	}
+	text, err := gojq.Marshal(v)
+	return safeJSON(text), err
+}
+
+// shortened returns the beginning of a long text: an error of jq may contain all of the JSON.
+func shortened(text string) string {
+	const most = 200
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
 }

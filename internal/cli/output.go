@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"reflect"
@@ -48,13 +49,13 @@ func (r *run) format() string {
 
 // show writes the result of an operation to standard output, with the selected fields or
 // all.
-func (r *run) show(op *api.Spec, out any, response client.Response, fields []string) error {
+func (r *run) show(ctx context.Context, op *api.Spec, out any, response client.Response, fields []string) error {
 	if _, ok := out.(*warranty.None); ok {
 		return nil
 	}
 	switch r.format() {
 	case "jq":
-		return r.showJQ(response.Body)
+		return r.showJQ(ctx, response.Body)
 	case "pretty":
 		return r.write(indentJSON(response.Body))
 	case "ndjson":

@@ -58,7 +58,7 @@ base URL, or to the host if it begins with /api/.`,
 			return &remoteError{err, response}
 		}
 		if r.jqCode != nil {
-			return r.showJQ(response.Body)
+			return r.showJQ(cmd.Context(), response.Body)
 		}
 		return r.showRaw(response)
 	}
