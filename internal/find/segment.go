@@ -406,7 +406,7 @@ func bucketOf(word string) string { return wordsKey + firstRunes(word, bucketRun
 // indexedWords returns the words by which a record is found. Words of its codes are found there,
 // except by their first runes.
 func indexedWords(r *Record) []string {
-	list := Words(r.Text)
+	list := words(r.Text, true)
 	for i, word := range list {
 		if utf8.RuneCountInString(word) >= MinInside && strings.Contains(r.Codes, word) {
 			list[i] = firstRunes(word, MinInside-1)

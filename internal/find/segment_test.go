@@ -26,7 +26,7 @@ type model struct {
 }
 
 var vocabulary = []string{
-	"Bosch", "BOSCH", "Serie", "washing", "machine", "Kühlschrank", "kuhl", "Straße", "a", "ab", "abc", "日本語", "日",
+	"Bosch", "BOSCH", "Serie", "washing", "machine", "Kühlschrank", "kuhl", "Straße", "a", "ab", "abc", "日本語", "日", "本語", "語", "x日本", "語x",
 	"Ünïcødé", "e\u0301", "4711", "x-9", "🧰", "O'Neil", "fridge", "fr", "f",
 }
 

@@ -90,17 +90,61 @@ func isWordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Mc, r)
 }
 
-// Words returns the different words of a text, folded, in the order of their first occurrence.
-func Words(text string) []string {
+// isUnspaced reports whether a rune belongs to a script that has no spaces between words.
+func isUnspaced(r rune) bool {
+	return r >= 0x2E80 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
+}
+
+// Words returns the different words of a text, folded, in the order of their first occurrence. In
+// scripts without spaces between words, every two characters are a word.
+func Words(text string) []string { return words(text, false) }
+
+// words is Words. With ends, the last character before another script is also a word, so that every
+// character begins one.
+func words(text string, ends bool) []string {
 	var list []string
 	seen := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !isWordRune(r) }) {
+	add := func(word string) {
 		if !seen[word] {
 			seen[word] = true
 			list = append(list, word)
 		}
 	}
+	for word := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !isWordRune(r) }) {
+		for word != "" {
+			unspaced := strings.IndexFunc(word, isUnspaced)
+			if unspaced < 0 {
+				unspaced = len(word)
+			}
+			if unspaced > 0 {
+				add(word[:unspaced])
+				word = word[unspaced:]
+				continue
+			}
+			end := strings.IndexFunc(word, func(r rune) bool { return !isUnspaced(r) })
+			if end < 0 {
+				end = len(word)
+			}
+			eachPair(word[:end], ends, add)
+			word = word[end:]
+		}
+	}
 	return list
+}
+
+// eachPair calls fn for every two characters that follow each other, and for the last one if it is the
+// only one or ends is set.
+func eachPair(text string, ends bool, fn func(string)) {
+	_, first := utf8.DecodeRuneInString(text)
+	ends = ends || first == len(text)
+	for first < len(text) {
+		_, second := utf8.DecodeRuneInString(text[first:])
+		fn(text[:first+second])
+		text, first = text[first:], second
+	}
+	if ends {
+		fn(text)
+	}
 }
 
 // Code returns a serial number, reference or external id as it is searched: folded, without
@@ -155,13 +199,16 @@ func matchesAll(words []string, folded, codes string) bool {
 
 // hasWord reports whether a word begins somewhere in a folded text.
 func hasWord(folded, word string) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	unspaced := isUnspaced(first)
 	for from := 0; ; {
 		i := strings.Index(folded[from:], word)
 		if i < 0 {
 			return false
 		}
 		i += from
-		if before, _ := utf8.DecodeLastRuneInString(folded[:i]); i == 0 || !isWordRune(before) {
+		before, _ := utf8.DecodeLastRuneInString(folded[:i])
+		if i == 0 || !isWordRune(before) || isUnspaced(before) || unspaced {
 			return true
 		}
 		from = i + len(word)

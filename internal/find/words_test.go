@@ -40,6 +40,9 @@ func TestWords(t *testing.T) {
 		"claim_evidence":                       {"claim", "evidence"},
 		" \t\n!?«»":                            nil,
 		"🙂":                                    nil,
+		"東芝 ドラム式洗濯機":                           {"東芝", "トラ", "ラム", "ム式", "式洗", "洗濯", "濯機"},
+		"iPhoneケースX 2枚":                        {"iphone", "ケー", "ース", "x", "2", "枚"},
+		"냉장고":                                  {find.Fold("냉장고")},
 	} {
 		if got := find.Words(text); !slices.Equal(got, want) {
 			t.Errorf("Words(%q) = %q, want %q", text, got, want)
@@ -53,6 +56,25 @@ func TestWords(t *testing.T) {
 func TestQuery(t *testing.T) {
 	const text = "Bosch Serie 6 Waschmaschine\nGroße Haushaltsgeräte\nFoto Berg GmbH\nWGG244A20-0017\nWR-7K2M-9QXT-H04V-B3CA"
 	codes := strings.Join([]string{find.Code("WGG244A20-0017"), find.Code("WR-7K2M-9QXT-H04V-B3CA")}, "\n")
+	const unspaced = "東芝ドラム式洗濯機 ZABOON\n家電\niPhoneケース"
+	for q, want := range map[string]bool{
+		"洗濯機":       true,
+		"洗濯":        true,
+		"機":         true,
+		"洗":         true,
+		"ドラム式洗濯機":   true,
+		"トラム":       true, // without the marks
+		"洗機":        false,
+		"zaboon 洗濯": true,
+		"iphoneケース": true,
+		"phoneケース":  false,
+		"ケース":       true,
+		"冷蔵庫":       false,
+	} {
+		if got := find.NewQuery(q).Matches(unspaced, ""); got != want {
+			t.Errorf("%q matches: %v, want %v", q, got, want)
+		}
+	}
 	for q, want := range map[string]bool{
 		"bosch waschmaschine":    true,
 		"WASCHMASCHINE Bosch":    true,
