@@ -321,3 +321,49 @@ func TestFilters(t *testing.T) {
 		equal(t, "all filters at once", names(ids(t, w.Get(both, key))), []string{"percent", "plain"})
 	})
 }
+
+// TestSorts lists records in every order. Equal ones are newest first.
+func TestSorts(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		key, _ := w.Token(w.Person("Olga"))
+		names := map[string]string{}
+		for _, r := range []struct{ name, product, end string }{
+			{"a", "Zebra lamp", "2030-01-02"},
+			{"b", "apple press", "2031-01-02"},
+			{"c", "Äpfel", "2029-01-02"},
+			{"d", "Mixer", "2030-01-02"},
+			{"e", "mixer", "2028-01-02"},
+		} {
+			names[w.Warranty(key, fields{"product_name": r.product, "end_date": r.end}).ID] = r.name
+			w.Clock.Advance(time.Minute)
+		}
+		for id, name := range names {
+			if name == "b" {
+				w.Must(200, made("PUT", "/api/v1/warranties/"+id, key, fields{"supplier": "Foto Berg"}))
+			}
+		}
+		for sort, want := range map[string]string{
+			"":             "edcba",
+			"-created_at":  "edcba",
+			"end_date":     "ecdab",
+			"-end_date":    "bdace",
+			"product_name": "cbeda",
+			"updated_at":   "acdeb",
+			"-updated_at":  "bedca",
+		} {
+			for _, limit := range []int{1, 2, 5} {
+				got := ""
+				for page := 1; page <= 5; page++ {
+					query := url.Values{"limit": {fmt.Sprint(limit)}, "page": {fmt.Sprint(page)}}
+					if sort != "" {
+						query.Set("sort", sort)
+					}
+					for _, id := range ids(t, w.Must(200, made("GET", "/api/v1/warranties?"+query.Encode(), key, nil))) {
+						got += names[id]
+					}
+				}
+				equal(t, fmt.Sprintf("sort=%s, %d a page", sort, limit), got, want)
+			}
+		}
+	})
+}
