@@ -15,8 +15,15 @@ type claimList struct {
 	Filters []filter
 	Pager   pager
 	First   bool // there are no claims at all
-	// HasWarranty reports whether the user owns a warranty to file a claim on.
-	HasWarranty bool
+	Empty   emptyList
+}
+
+// emptyList is shown in place of claims or documents if there are none. Only the first list of a user
+// leads to a warranty to begin with, if there is one.
+type emptyList struct {
+	First, HasWarranty      bool
+	Title, Help, New, Clear string
+	Path                    string
 }
 
 func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -34,11 +41,14 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
+	list.Empty = emptyList{Title: web.t("claims.none"), Help: web.t("claims.none_help"), Clear: web.t("claims.clear")}
 	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == ""; list.First {
-		if list.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
+		list.Empty = emptyList{First: true, Title: web.t("claims.first"), Help: web.t("claims.first_help"), New: web.t("claim.new")}
+		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
 			return err
 		}
 	}
+	list.Empty.Path = r.URL.Path
 	v := view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "claims", "rows", v)

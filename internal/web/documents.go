@@ -17,8 +17,7 @@ type documentList struct {
 	// no limit.
 	Uploaded, Most int64
 	First          bool // there are no documents at all
-	// HasWarranty reports whether there is a warranty to add a document to.
-	HasWarranty bool
+	Empty          emptyList
 }
 
 func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -30,11 +29,15 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
+	list.Empty = emptyList{Title: web.t("documents.none"), Help: web.t("documents.none_help"), Clear: web.t("documents.clear")}
 	if list.First = list.Page.Pagination.Total == 0 && query.Get("q") == ""; list.First {
-		if list.HasWarranty, err = web.hasWarranty(r, who, warranty.ListWarranties{}); err != nil {
+		list.Empty = emptyList{First: true, Title: web.t("documents.first"), Help: web.t("documents.first_help"),
+			New: web.t("document.upload")}
+		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, warranty.ListWarranties{}); err != nil {
 			return err
 		}
 	}
+	list.Empty.Path = r.URL.Path
 	if list.Uploaded, list.Most, err = web.Service.Uploaded(r.Context(), who); err != nil {
 		return err
 	}
