@@ -137,23 +137,10 @@ func (s *Service) VerifyEmail(
 		user.EmailVerified = true
 		return s.linkSeller(tx, user, p.Door, now)
 	})
+	if err == nil {
+		s.linkMore(ctx, user.ID)
+	}
 	return user, err
-}
-
-// linkSeller gives a user access to the records that name their address as the
-// seller's, and adds an event to the history of each.
-func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
-	linked, err := tx.LinkSeller(user.ID, user.Email)
-	if err != nil {
-		return err
-	}
-	for _, id := range linked {
-		e := s.event(warranty.Principal{User: user, Door: door}, warranty.SellerLinked, id, now)
-		if err := tx.InsertEvent(id, e, user.ID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // SendVerification emails a new code to the principal's address, unless it is verified.

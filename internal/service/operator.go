@@ -38,6 +38,9 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 	if s.Store.IsDuplicate(err) {
 		err = warranty.Refuse(warranty.AlreadyExists, "This address already has an account.")
 	}
+	if err == nil {
+		s.linkMore(ctx, user.ID)
+	}
 	return user, err
 }
 

@@ -51,6 +51,7 @@ func (s *Service) ResetPassword(
 		return warranty.None{}, err
 	}
 	fresh := s.NewID()
+	started := false
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		locked, err := lockByCode(tx, owner, code, store.ForReset, now)
 		if err != nil {
@@ -67,8 +68,12 @@ func (s *Service) ResetPassword(
 		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
 			return err
 		}
+		started = user.ID == fresh
 		return s.notify(tx, user, mail.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now)))
 	})
+	if err == nil && started {
+		s.linkMore(ctx, fresh)
+	}
 	s.wakeMail()
 	return warranty.None{}, err
 }

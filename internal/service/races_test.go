@@ -33,7 +33,10 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		}
 		lockUser := func(tx *store.Tx) error { _, err := tx.LockUser(owner.User.ID); return err }
 		lockToken := func(tx *store.Tx) error { _, err := tx.LockToken(owner.User.ID, token); return err }
-		linkSeller := func(tx *store.Tx) error { _, err := tx.LinkSeller(seller.User.ID, seller.User.Email); return err }
+		linkSeller := func(tx *store.Tx) error {
+			_, _, err := tx.LinkSeller(seller.User.ID, seller.User.Email, warranty.ID{}, 1000)
+			return err
+		}
 		keep := func(tx *store.Tx) error { _, err := tx.SaveResponse(kept); return err }
 		reach := func(tx *store.Tx) error { _, err := tx.ReachMilestone("x", now); return err }
 		for _, c := range []struct {

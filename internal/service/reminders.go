@@ -31,12 +31,12 @@ func (s *Service) Remind(ctx context.Context) error {
 	if done, err := s.Store.ReachedMilestone(ctx, milestone); err != nil || done {
 		return err
 	}
-	warranties := func(first, last warranty.Date, stage int) func(context.Context, warranty.ID) ([]store.Due, error) {
-		return func(ctx context.Context, after warranty.ID) ([]store.Due, error) {
+	warranties := func(first, last warranty.Date, stage int) func(context.Context, store.Due) ([]store.Due, error) {
+		return func(ctx context.Context, after store.Due) ([]store.Due, error) {
 			return s.Store.WarrantiesEnding(ctx, first, last, stage, after, remindPage)
 		}
 	}
-	tokens := func(ctx context.Context, after warranty.ID) ([]store.Due, error) {
+	tokens := func(ctx context.Context, after store.Due) ([]store.Due, error) {
 		return s.Store.TokensExpiring(ctx, now, now.Add(lastStage*24*time.Hour), lastStage, after, remindPage)
 	}
 	err := errors.Join(
@@ -62,10 +62,10 @@ func (s *Service) endingMail(d store.Due) mail.Message {
 func (s *Service) remindAll(
 	ctx context.Context,
 	stage int,
-	due func(context.Context, warranty.ID) ([]store.Due, error),
+	due func(context.Context, store.Due) ([]store.Due, error),
 	message func(store.Due) mail.Message,
 ) error {
-	var after warranty.ID
+	var after store.Due
 	for {
 		page, err := due(ctx, after)
 		if err != nil || len(page) == 0 {
@@ -83,7 +83,7 @@ func (s *Service) remindAll(
 		if err != nil {
 			return err
 		}
-		after = page[len(page)-1].Subject
+		after = page[len(page)-1]
 		s.wakeMail()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -241,6 +242,52 @@ func TestCreateAndResetAtOnce(t *testing.T) {
 					t.Errorf("the seller reads %v, lists %v a record that names them", reads, lists)
 				}
 			}
+		}
+		checkAccess(t, w)
+	}, busy)
+}
+
+// TestManyRecordsAreLinkedInSteps verifies the address of a seller whom more records name than one
+// transaction links. Each is linked once, also if several replicas continue at the same time.
+func TestManyRecordsAreLinkedInSteps(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", false)
+		const records = 250
+		for range records {
+			w.record(owner, seller.User.Email)
+		}
+		linked := func() (access, events int) {
+			access = w.Count(`SELECT count(*) FROM access WHERE kind = 1 AND user_id = ` + w.IDLiteral(seller.User.ID.String()))
+			return access, w.Count(`SELECT count(*) FROM history WHERE actor_id = ` + w.IDLiteral(seller.User.ID.String()))
+		}
+		verify := func() {
+			w.Must(200, request{
+				Method: "POST",
+				Path:   "/api/auth/verify-email",
+				Secret: seller.session,
+				Body:   fields{"code": w.code(seller.User, store.ForVerification)},
+			})
+		}
+		verify()
+		if access, events := linked(); access != records || events != records {
+			t.Fatalf("%d records and %d events, want %d", access, events, records)
+		}
+		// As if the process had ended after the first transaction.
+		w.Exec(`DELETE FROM access WHERE roles = 2 AND user_id = ` + w.IDLiteral(seller.User.ID.String()))
+		w.Exec(`DELETE FROM history WHERE actor_id = ` + w.IDLiteral(seller.User.ID.String()))
+		w.record(owner, seller.User.Email) // linked when it is created
+		w.Exec(`INSERT INTO seller_links (user_id, after_id, door) VALUES (` + w.IDLiteral(seller.User.ID.String()) + `, ` +
+			w.IDLiteral("00000000-0000-0000-0000-000000000000") + `, 1)`)
+		testenv.Together(3, func(int) {
+			if err := w.Service.LinkSellers(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		if access, events := linked(); access != records+1 || events != records {
+			t.Errorf("%d records and %d events after continuing, want %d and %d", access, events, records+1, records)
+		}
+		if n := w.Count(`SELECT count(*) FROM seller_links`); n != 0 {
+			t.Errorf("%d users are still being linked", n)
 		}
 		checkAccess(t, w)
 	}, busy)

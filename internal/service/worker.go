@@ -47,6 +47,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
+		{"link sellers", indexEvery, s.LinkSellers, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica
 	} {

@@ -42,27 +42,6 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 	return t.listsGrew(w.ID, kindWarranty, w.ID)
 }
 
-// LinkSeller makes a user the seller of every warranty that names their email address, including
-// its claims and documents. It returns the warranties.
-func (t *Tx) LinkSeller(user warranty.ID, email string) ([]warranty.ID, error) {
-	var ids []warranty.ID
-	// Lock each warranty first: a claim that is being filed on it is either visible here or will
-	// find the new seller's row.
-	err := t.tx.Query(t.ctx, `SELECT id FROM warranties WHERE seller_email = $1 AND deleted_at IS NULL
-		ORDER BY id /*pg: FOR UPDATE */`,
-		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, email)
-	if err != nil || len(ids) == 0 {
-		return nil, err
-	}
-	if err := t.grantAll(`w.seller_email = $2`, user, email, warranty.NewRoles(warranty.Seller)); err != nil {
-		return nil, err
-	}
-	if err := t.noteChanged(`a.user_id = $1 AND a.roles & $2 <> 0`, user, warranty.NewRoles(warranty.Seller)); err != nil {
-		return nil, err
-	}
-	return ids, t.listsChanged(`a.user_id = $1`, anyItem, user)
-}
-
 // grant gives a user a role on a locked warranty and its claims and documents.
 func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 	if err := t.grantAll(`w.id = $2`, user, id, role); err != nil {
@@ -253,6 +232,18 @@ func (t *Tx) lockLists(id, newOwner warranty.ID) error {
 			SELECT a.user_id, a.kind FROM access a WHERE a.parent_id = $1
 			UNION SELECT CAST($2 AS UUID), a.kind FROM access a WHERE a.parent_id = $1) p
 		ORDER BY p.kind, p.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id, newOwner)
+}
+
+// allListsChanged marks all lists of a user as changed, without reading them.
+func (t *Tx) allListsChanged(user warranty.ID) error {
+	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch) VALUES ($1, 1, 1), ($1, 2, 1), ($1, 3, 1)
+		ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, user); err != nil {
+		return err
+	}
+	return t.later(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
+		SELECT e.user_id, e.kind, e.epoch % $2, e.epoch, CAST($3 AS UUID) FROM list_epochs e WHERE e.user_id = $1
+		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`,
+		user, t.store.lists.slots, anyItem)
 }
 
 // listsChanged increments the epochs of the lists that the condition on access selects and records

@@ -156,7 +156,7 @@ func (s *script) addUser() (any, error) {
 		if err := tx.InsertUser(u, "hash "+s.word()); err != nil || !u.EmailVerified {
 			return err
 		}
-		_, err := tx.LinkSeller(u.ID, u.Email)
+		_, _, err := tx.LinkSeller(u.ID, u.Email, warranty.ID{}, 1000)
 		return err
 	})
 	if err != nil {

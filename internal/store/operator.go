@@ -185,6 +185,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM mail_digest WHERE user_id = $1`,
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM find_lists WHERE user_id = $1`,
+		`DELETE FROM seller_links WHERE user_id = $1`,
 	} {
 		if err := t.later(sql, id); err != nil {
 			return err

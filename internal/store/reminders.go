@@ -20,20 +20,21 @@ type Due struct {
 }
 
 // WarrantiesEnding lists active warranties that end between two days, with owners who want
-// reminders and were not reminded at this stage. after is the last warranty of the previous page.
+// reminders and were not reminded at this stage. after is the last one of the previous page.
 func (s *Store) WarrantiesEnding(
-	ctx context.Context, first, last warranty.Date, stage int, after warranty.ID, limit int,
+	ctx context.Context, first, last warranty.Date, stage int, after Due, limit int,
 ) ([]Due, error) {
 	var list []Due
-	// CROSS JOIN makes SQLite start with the warranties, in order. Otherwise it would sort all
-	// remaining rows for every page.
+	// CROSS JOIN makes SQLite start with the warranties, in the order of their index. Otherwise it
+	// would sort all remaining rows for every page.
 	err := s.db.Query(ctx, `SELECT w.id, w.product_name, w.reference, w.end_date, u.name, u.email
 		FROM warranties w CROSS JOIN access a CROSS JOIN users u
-		WHERE w.id > $1 AND w.standing = 1 AND w.end_date >= $2 AND w.end_date <= $3 AND w.deleted_at IS NULL
+		WHERE (w.end_date, w.id) > ($6, $1) AND w.end_date >= $2 AND w.end_date <= $3
+			AND w.standing = 1 AND w.deleted_at IS NULL
 			AND a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 AND u.id = a.user_id
 			AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL AND u.mail_choices & 1 <> 0
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.stage = $4 AND m.ends = w.end_date)
-		ORDER BY w.id LIMIT $5`,
+		ORDER BY w.end_date, w.id LIMIT $5`,
 		func(r *engine.Row) error {
 			d := Due{
 				Subject:   r.ID(),
@@ -46,14 +47,14 @@ func (s *Store) WarrantiesEnding(
 			d.Ends = warranty.FromEpochDay(d.ends).Time()
 			list = append(list, d)
 			return nil
-		}, after, first, last, stage, limit)
+		}, after.Subject, first, last, stage, limit, after.ends)
 	return list, err
 }
 
 // TokensExpiring lists active tokens that expire by a time, of users who want reminders and were
 // not reminded at this stage.
 func (s *Store) TokensExpiring(
-	ctx context.Context, now, by time.Time, stage int, after warranty.ID, limit int,
+	ctx context.Context, now, by time.Time, stage int, after Due, limit int,
 ) ([]Due, error) {
 	var list []Due
 	err := s.db.Query(ctx, `SELECT t.id, t.name, t.expires_at, u.name, u.email
@@ -73,7 +74,7 @@ func (s *Store) TokensExpiring(
 			d.ends = d.Ends.UnixMicro()
 			list = append(list, d)
 			return nil
-		}, after, now, by, stage, limit)
+		}, after.Subject, now, by, stage, limit)
 	return list, err
 }
 
