@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,6 +49,13 @@ type listCache struct {
 	entries map[listKey]*listEntry
 	size    int // of all entries, in blocks
 	maxSize int
+	// wanted are lists to count in the background, by their key and filter.
+	wanted map[wantedKey]*list
+}
+
+type wantedKey struct {
+	listKey
+	filter string
 }
 
 type listKey struct {
@@ -82,9 +92,13 @@ type blocks struct {
 }
 
 const (
-	uncounted  = -1
-	maxFilters = 16 // per list
+	uncounted   = -1
+	maxFilters  = 16 // per list
+	quickBlocks = 64 // that a quick list counts
 )
+
+// errUncounted means that a quick list would have to count many blocks.
+var errUncounted = errors.New("the list is not counted yet")
 
 func newListCache() *listCache {
 	return &listCache{
@@ -95,6 +109,7 @@ func newListCache() *listCache {
 		maxAge:  time.Hour,
 		entries: map[listKey]*listEntry{},
 		maxSize: 1 << 18, // about 20 MiB, with a few filters per list
+		wanted:  map[wantedKey]*list{},
 	}
 }
 
@@ -146,6 +161,32 @@ func (c *listCache) cached(ctx context.Context, s *Store, l *list) (*blocks, err
 	return c.refresh(ctx, s, l)
 }
 
+// want has a list counted in the background.
+func (c *listCache) want(l *list) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.wanted) < maxWanted {
+		c.wanted[wantedKey{listKey{l.user, l.kind}, l.key()}] = l
+	}
+}
+
+const maxWanted = 64
+
+// countWanted counts the wanted lists.
+func (s *Store) countWanted(ctx context.Context) error {
+	s.lists.mu.Lock()
+	lists := slices.Collect(maps.Values(s.lists.wanted))
+	clear(s.lists.wanted)
+	s.lists.mu.Unlock()
+	for _, l := range lists {
+		l.quick = false
+		if _, err := s.lists.refresh(ctx, s, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (c *listCache) expired(n *listCounts) bool { return time.Since(n.since) > c.maxAge }
 
 // refresh counts the missing blocks of a list for its filter; concurrent callers share the result.
@@ -171,6 +212,9 @@ func (c *listCache) refresh(ctx context.Context, s *Store, l *list) (*blocks, er
 		old = &listCounts{since: time.Now()}
 	}
 	next, err := old.catchUp(ctx, s, l)
+	if err == nil && l.quick && len(next.ends) == 0 {
+		return nil, errUncounted
+	}
 	if err == nil {
 		err = next.extend(ctx, s, l, c, entry)
 	}
@@ -286,14 +330,7 @@ func (n *listCounts) extend(ctx context.Context, s *Store, l *list, c *listCache
 	if time.Now().Before(entry.nextExtend) {
 		return nil
 	}
-	var ends []warranty.ID
-	seen := int64(0)
-	all := listOf(l.user, l.kind)
-	err := all.scan(ctx, s, last(n.ends), c.horizon(s.Now()), func(id warranty.ID) {
-		if seen++; seen%c.block == 0 {
-			ends = append(ends, id)
-		}
-	})
+	ends, err := l.blockEnds(ctx, s, last(n.ends), c.horizon(s.Now()), c.block)
 	switch {
 	case err != nil || len(ends) == 0:
 	case s.advanceHorizon(ctx, l, last(ends)):
@@ -356,42 +393,61 @@ func (n *listCounts) count(ctx context.Context, s *Store, l *list, c *listCache)
 			other.sum = uncounted // counted when requested
 		}
 	}
-	maxRare := int(int64(len(n.ends)) * c.block / c.rare)
-	for from := 0; from < len(b.matches); from++ {
-		to := from
-		for ; to < len(b.matches) && b.matches[to] == uncounted; to++ {
-			b.matches[to] = 0
+	var todo []int
+	for i, matches := range b.matches {
+		if matches == uncounted {
+			todo = append(todo, i)
 		}
-		if from == to {
-			continue
-		}
-		if err := b.countRun(ctx, s, l, last(n.ends[:from]), n.ends[to-1], maxRare); err != nil {
-			return err
-		}
-		from = to
+	}
+	if l.quick && len(todo) > quickBlocks {
+		return errUncounted
+	}
+	if err := b.countBlocks(ctx, s, l, todo); err != nil {
+		return err
 	}
 	b.sum = 0
 	for _, matches := range b.matches {
 		b.sum += int64(matches)
 	}
-	if len(b.rare) > maxRare {
+	if b.sum > int64(len(n.ends))*c.block/c.rare {
 		b.rare = nil
+		return nil
 	}
-	return nil
+	return b.findRare(ctx, s, l, todo)
 }
 
-// countRun counts the blocks between two ids and collects the matching entries unless there are too
-// many.
-func (b *blocks) countRun(ctx context.Context, s *Store, l *list, floor, top warranty.ID, maxRare int) error {
-	var found []warranty.ID
-	err := l.scan(ctx, s, floor, top, func(id warranty.ID) {
-		b.matches[blockOf(b.ends, id)]++
-		if len(found) <= maxRare {
-			found = append(found, id)
+// countBlocks counts some of the blocks.
+func (b *blocks) countBlocks(ctx context.Context, s *Store, l *list, todo []int) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	ranges := make([][3]any, len(todo))
+	for k, i := range todo {
+		ranges[k] = [3]any{i, last(b.ends[:i]), b.ends[i]}
+	}
+	param, err := json.Marshal(ranges)
+	if err != nil {
+		return err
+	}
+	return l.countRanges(ctx, s, string(param), func(i, matches int64) { b.matches[i] = int32(matches) })
+}
+
+// findRare collects the matching entries of some blocks. They replace those that were collected before.
+func (b *blocks) findRare(ctx context.Context, s *Store, l *list, todo []int) error {
+	for len(todo) > 0 {
+		run := 1
+		for run < len(todo) && todo[run] == todo[0]+run {
+			run++
 		}
-	})
-	b.rare = slices.Concat(b.rare[:countUpTo(b.rare, floor)], found, b.rare[countUpTo(b.rare, top):])
-	return err
+		floor, top := last(b.ends[:todo[0]]), b.ends[todo[run-1]]
+		var found []warranty.ID
+		if err := l.scan(ctx, s, floor, top, func(id warranty.ID) { found = append(found, id) }); err != nil {
+			return err
+		}
+		b.rare = slices.Concat(b.rare[:countUpTo(b.rare, floor)], found, b.rare[countUpTo(b.rare, top):])
+		todo = todo[run:]
+	}
+	return nil
 }
 
 // countUpTo returns the number of ids up to and including id.
@@ -405,13 +461,6 @@ func countUpTo(ids []warranty.ID, id warranty.ID) int {
 
 func search(ids []warranty.ID, id warranty.ID) (int, bool) {
 	return slices.BinarySearchFunc(ids, id, func(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) })
-}
-
-// scan calls each for the matching ids above floor, up to and including top, in order.
-func (l *list) scan(ctx context.Context, s *Store, floor, top warranty.ID, each func(warranty.ID)) error {
-	return s.db.Query(ctx, `SELECT a.item_id FROM access a
-		WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4`+l.filter.String()+`
-		ORDER BY a.item_id`, func(r *engine.Row) error { each(r.ID()); return nil }, l.values(floor, top)...)
 }
 
 func last(ends []warranty.ID) warranty.ID {

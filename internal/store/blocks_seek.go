@@ -1,12 +1,49 @@
 package store
 
 import (
+	"context"
 	"fmt"
 
+	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
-// This file finds a page among the blocks of a list.
+// This file finds a page among the blocks of a list, and has the statements that make them.
+
+// blockEnds returns the last entry of each block of a size above floor, up to and including top. The
+// database counts the entries: reading them takes several times as long.
+func (l *list) blockEnds(ctx context.Context, s *Store, floor, top warranty.ID, size int64) (ends []warranty.ID, err error) {
+	err = s.db.Query(ctx, `WITH RECURSIVE e (id) AS (
+			SELECT CAST($3 AS UUID)
+			UNION ALL SELECT (SELECT a.item_id FROM access a
+				WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > e.id AND a.item_id <= $4
+				ORDER BY a.item_id LIMIT 1 OFFSET $5) FROM e WHERE e.id IS NOT NULL)
+		SELECT e.id FROM e WHERE e.id > $3`,
+		func(r *engine.Row) error { ends = append(ends, r.ID()); return nil }, l.user, l.kind, floor, top, size-1)
+	return ends, err
+}
+
+// countRanges counts the matching entries of ranges: a JSON array of a number, an id before the range
+// and its last id.
+func (l *list) countRanges(ctx context.Context, s *Store, ranges string, each func(number, matches int64)) error {
+	return s.db.Query(ctx, fmt.Sprintf(`SELECT b.i, (SELECT count(*) FROM access a
+			WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > b.floor AND a.item_id <= b.top
+				AND a.item_id > $3 AND a.item_id <= $4 %s)
+		FROM (SELECT
+			/*pg: CAST(v->>0 AS BIGINT) AS i, CAST(v->>1 AS UUID) AS floor, CAST(v->>2 AS UUID) AS top
+				FROM json_array_elements($%[2]d) v */
+			/*sqlite: json_extract(value, '$[0]') AS i, unhex(json_extract(value, '$[1]'), '-') AS floor,
+				unhex(json_extract(value, '$[2]'), '-') AS top FROM json_each($%[2]d) */) b`,
+		l.filter.String(), listArgs+len(l.args)+1),
+		func(r *engine.Row) error { each(r.Int(), r.Int()); return nil }, l.values(warranty.ID{}, newest, ranges)...)
+}
+
+// scan calls each for the matching ids above floor, up to and including top, in order.
+func (l *list) scan(ctx context.Context, s *Store, floor, top warranty.ID, each func(warranty.ID)) error {
+	return s.db.Query(ctx, `SELECT a.item_id FROM access a
+		WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3 AND a.item_id <= $4`+l.filter.String()+`
+		ORDER BY a.item_id`, func(r *engine.Row) error { each(r.ID()); return nil }, l.values(floor, top)...)
+}
 
 // newest is an id above all others.
 var newest = func() (id warranty.ID) {

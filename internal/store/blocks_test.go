@@ -339,7 +339,7 @@ func (s *script) giveAway() (any, error) {
 func (s *script) linkSeller() (any, error) {
 	return nil, s.write(func(tx *Tx) error {
 		u := s.users[s.random.IntN(len(s.users))]
-		found, err := tx.LinkSeller(u.ID, s.address())
+		found, _, err := tx.LinkSeller(u.ID, s.address(), warranty.ID{}, 1000)
 		if err == nil && len(found) == 0 {
 			err = warranty.ErrNotFound
 		}

@@ -21,6 +21,8 @@ type list struct {
 	// narrowed uses another index. Such a list is counted on every request.
 	narrowed strings.Builder
 	args     []any
+	// quick makes page fail with errUncounted instead of counting many blocks.
+	quick bool
 }
 
 // listArgs is the number of arguments before those of the conditions: the user, the kind, and the
@@ -119,6 +121,9 @@ func page[T any](ctx context.Context, s *Store, l *list, columns, joins string, 
 	if l.countable() {
 		maxTail = s.lists.maxTail()
 		b, err = s.lists.cached(ctx, s, l)
+		if err == nil && b == nil && l.quick && p.Offset() > maxTail {
+			err = errUncounted // the statement would skip as many entries
+		}
 	}
 	for try := 0; err == nil; try++ {
 		if try >= maxTries {

@@ -139,17 +139,33 @@ type segmentList struct {
 func (s *Store) withIndex(
 	ctx context.Context, user warranty.ID, fn func(engine.Querier, *segmentList) error,
 ) (found bool, err error) {
-	s.segments.mu.Lock()
-	indexed := s.segments.indexed[user]
-	s.segments.mu.Unlock()
-	if !indexed {
-		return false, nil
+	if indexed, err := s.isIndexed(ctx, user); err != nil || !indexed {
+		return false, err
 	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
 		found, err = s.useIndex(ctx, q, user, false, func(index *segmentList) error { return fn(q, index) })
 		return err
 	})
 	return found, err
+}
+
+// isIndexed reports whether a user's list had an index recently.
+func (s *Store) isIndexed(ctx context.Context, user warranty.ID) (bool, error) {
+	c := s.segments
+	c.mu.Lock()
+	indexed, known := c.indexed[user], c.indexed != nil
+	c.mu.Unlock()
+	if known {
+		return indexed, nil
+	}
+	lists, err := s.indexedLists(ctx)
+	if err != nil {
+		return false, err
+	}
+	c.setIndexed(lists)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.indexed[user], nil
 }
 
 // useIndex runs fn with the index of a user's list and reports whether there is one. One that is far

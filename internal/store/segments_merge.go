@@ -35,7 +35,9 @@ type indexedList struct {
 // MaintainSegments indexes lists that became long, merges what changed in the others, and drops the
 // index of lists that became short. It does a bounded amount of work.
 func (s *Store) MaintainSegments(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments} {
+	for _, step := range []func(context.Context) error{
+		s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments, s.countWanted,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -129,7 +129,7 @@ func (s *segmentScript) handOver() (any, error) {
 func (s *segmentScript) link() (any, error) {
 	user, address := s.user(), s.address()
 	return nil, s.write(func(tx *Tx) error {
-		_, err := tx.LinkSeller(user, address)
+		_, _, err := tx.LinkSeller(user, address, warranty.ID{}, 1000)
 		return err
 	})
 }

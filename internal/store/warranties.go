@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -69,8 +70,17 @@ func (s *Store) Warranties(
 	if needsScan(in) {
 		return s.searchWarranties(ctx, user, in, today)
 	}
-	var list []warranty.Warranty
-	var total int64
+	l := plainList(user, in, today)
+	var err error
+	if l.quick, err = s.isIndexed(ctx, user); err != nil {
+		return nil, 0, err
+	}
+	list, total, err := s.plainPage(ctx, l, in.Paging)
+	if !errors.Is(err, errUncounted) {
+		return list, total, err
+	}
+	// Until its blocks are counted, the index answers, which takes longer for each page but does not
+	// wait.
 	if found, err := s.withIndex(ctx, user, func(q engine.Querier, index *segmentList) error {
 		answer, err := index.Ask(find.QuestionOf(in.WarrantyFilter, in.Sort, today), in.Offset(), in.Limit)
 		if err != nil {
@@ -80,8 +90,19 @@ func (s *Store) Warranties(
 		list, err = warrantiesByID(ctx, q, user, answer.IDs)
 		return err
 	}); found || err != nil {
+		s.lists.want(l)
 		return list, total, err
 	}
+	l.quick = false
+	return s.plainPage(ctx, l, in.Paging)
+}
+
+func (s *Store) plainPage(ctx context.Context, l *list, p warranty.Paging) ([]warranty.Warranty, int64, error) {
+	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+joinWarranty, p, readWarrantyRoles)
+}
+
+// plainList is a list with filters that access alone can answer.
+func plainList(user warranty.ID, in warranty.ListWarranties, today warranty.Date) *list {
 	l := listOf(user, kindWarranty)
 	switch in.Status {
 	case "":
@@ -105,7 +126,7 @@ func (s *Store) Warranties(
 	if in.Role != "" {
 		l.and(`a.roles & ? <> 0`, warranty.NewRoles(in.Role))
 	}
-	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+joinWarranty, in.Paging, readWarrantyRoles)
+	return l
 }
 
 // needsScan reports whether a list has a filter or an order that access alone cannot answer.
