@@ -56,6 +56,7 @@ freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with
 .PHONY: feed
 feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no reader misses one
 	SVC_TEST_FEED=100000 $(SERVICES) go test -count=1 -v -timeout=60m -run='^TestNothingIsMissed$$' ./internal/store
+	cd e2e && SVC_TEST_FEED=100000 ../$(SERVICES) go test -count=1 -v -timeout=60m -run='^TestFeedOfThreeServers$$' .
 
 .PHONY: backups copies
 backups: ## back up and restore 200 times on each database while others write
