@@ -31,7 +31,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 		for _, table := range []string{
 			"history", "transfers", "reminders", "mails", "idempotency", "access", "gone", "list_epochs", "list_changes",
 			"documents", "claims", "warranties", "one_time_codes", "token_usage", "token_secrets", "tokens", "sessions",
-			"calendars", "requests", "devices", "mail_log", "mail_digest", "milestones", "users",
+			"calendars", "requests", "devices", "mail_log", "mail_digest", "seller_links", "milestones", "users",
 		} {
 			if err := t.later(`DELETE FROM ` + table); err != nil {
 				return err
