@@ -139,6 +139,10 @@ bench-quick: ## the same with less data (2 minutes)
 bench-check: ## vet, lint and test the benchmark module
 	cd bench && go mod tidy -diff && go vet ./... && go test ./... && go tool -modfile=../tools/go.mod golangci-lint run ./...
 
+.PHONY: alerts
+alerts: ## check and test the alert rules with promtool (Debian package prometheus)
+	cd deploy && promtool check rules alerts.yml && promtool test rules alerts_test.yml
+
 .PHONY: vuln
 vuln: ## check for known vulnerabilities (queries the Go vulnerability database)
 	$(TOOL) govulncheck ./...

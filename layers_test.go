@@ -26,6 +26,7 @@ var arrows = map[string]string{
 
 	"internal/config":       "internal/files internal/limit internal/listen internal/mail internal/netaddr internal/store/engine",
 	"internal/listen":       "",
+	"internal/certs":        "",
 	"internal/netaddr":      "",
 	"internal/man":          "",
 	"internal/version":      "",
@@ -49,7 +50,7 @@ var arrows = map[string]string{
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/archive internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
+	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 

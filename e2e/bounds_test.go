@@ -6,6 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -89,8 +93,63 @@ func TestInsidesAreShownOnTheAdminPortAlone(t *testing.T) {
 		t.Error("the admin port serves a public route")
 	}
 	inside := (&process{url: "http://" + admin, client: p.client}).want(t, 200, call{method: "GET", path: "/metrics"}).body
-	if !strings.Contains(inside, `svc_request_seconds_count{route="-",status="404"}`) || !strings.Contains(inside, "go_goroutines") {
+	if !strings.Contains(inside, `svc_http_request_duration_seconds_count{method="GET",route="-",status="404"}`) || !strings.Contains(inside, "go_goroutines") {
 		t.Errorf("the metrics lack the requests or the runtime:\n%.2000s", inside)
+	}
+}
+
+// TestMetricsOfDashboardAndAlertsExist compares the metrics with those that the files in deploy use
+// and that the document lists.
+func TestMetricsOfDashboardAndAlertsExist(t *testing.T) {
+	t.Parallel()
+	admin := freeAddress(t)
+	key, certs := certificates(t, 1)
+	p := start(t, "--admin-listen="+admin, "--redis=redis://127.0.0.1:1", "--tls-cert="+certs[0], "--tls-key="+key)
+	p.want(t, 404, call{method: "BREW", path: "/nowhere"})
+	var metrics string
+	testenv.Wait(t, "the request in the metrics", func() bool {
+		metrics = (&process{url: "http://" + admin, client: http.DefaultClient}).want(t, 200, call{method: "GET", path: "/metrics"}).body
+		return strings.Contains(metrics, `{method="other",route="-",status="404"}`)
+	})
+	if strings.Contains(metrics, "BREW") {
+		t.Error("any method is a label")
+	}
+	exists := map[string]bool{}
+	for _, line := range regexp.MustCompile(`(?m)^(\w+)`).FindAllString(metrics, -1) {
+		exists[line] = true
+	}
+	names := regexp.MustCompile(`\b(?:svc|process|go)_\w+`)
+	for _, file := range []string{"deploy/dashboard.json", "deploy/alerts.yml", "docs/operations.md"} {
+		text, err := os.ReadFile(filepath.Join("..", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := 0
+		for _, name := range names.FindAllString(string(text), -1) {
+			if found++; !exists[name] && !exists[name+"_count"] {
+				t.Errorf("%s uses %s, which does not exist", file, name)
+			}
+		}
+		if found == 0 {
+			t.Errorf("%s uses no metric", file)
+		}
+	}
+	document, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range exists {
+		name = regexp.MustCompile(`_(bucket|count|sum)$`).ReplaceAllString(name, "")
+		if strings.HasPrefix(name, "svc_") && !strings.Contains(string(document), "`"+name+"`") {
+			t.Errorf("docs/operations.md does not list %s", name)
+		}
+	}
+	if promtool, err := exec.LookPath("promtool"); err == nil {
+		check := exec.Command(promtool, "check", "metrics")
+		check.Stdin = strings.NewReader(metrics)
+		if out, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -91,6 +92,11 @@ func (p *process) awaitReady() error {
 // reach sets the URL of the server from the address that it logs.
 func (p *process) reach(address string) {
 	path, isSocket := strings.CutPrefix(address, "unix:")
+	if strings.Contains(fmt.Sprint(p.cmd.Args, p.cmd.Env), "--tls-cert=") || strings.Contains(fmt.Sprint(p.cmd.Env), "SVC_TLS_CERT=") {
+		p.url = "https://" + address
+		p.client.Transport = &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+		return
+	}
 	if !isSocket {
 		p.url = "http://" + address
 		return

@@ -44,7 +44,16 @@ func effects(t *testing.T) map[string]effect {
 	for name, contact := range map[string]string{"one": "mailto:one@file.example", "other": "mailto:other@file.example"} {
 		writeFile(t, filepath.Join(dir, name+".toml"), "security-contact = \""+contact+"\"\n")
 	}
+	key, certs := certificates(t, 2)
 	return map[string]effect{
+		"tls-cert": {one: certs[0], other: certs[1], wrong: "https://w.example", shows: [2]string{"1", "2"}, with: []string{"--tls-key=" + key}, see: servedSerial},
+		// The certificate belongs to one key.
+		"tls-key": {one: key, other: key, wrong: "https://w.example",
+			shows: [2]string{"1", "1"}, with: []string{"--tls-cert=" + certs[0]}, see: servedSerial},
+		"http-listen": {one: one, other: other, wrong: "80", with: []string{"--tls-cert=" + certs[0], "--tls-key=" + key},
+			see: func(*testing.T, *process) string {
+				return redirecting(one, other)
+			}},
 		"config": {one: dir + "/one.toml", other: dir + "/other.toml", wrong: "missing.toml",
 			shows: [2]string{"mailto:one@file.example", "mailto:other@file.example"}, see: securityContact},
 		"listen": {one: one, other: other, wrong: "8080",
@@ -256,6 +265,21 @@ func connectionsServed(t *testing.T, p *process, connections int) string {
 		}
 	}
 	return fmt.Sprint(served)
+}
+
+// redirecting returns the addresses that redirect to https.
+func redirecting(addresses ...string) string {
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	var found []string
+	for _, address := range addresses {
+		if resp, err := client.Get("http://" + address + "/"); err == nil {
+			resp.Body.Close()
+			if strings.HasPrefix(resp.Header.Get("Location"), "https://") {
+				found = append(found, address)
+			}
+		}
+	}
+	return strings.Join(found, " and ")
 }
 
 // answering reports for each address whether GET returns 200.

@@ -11,22 +11,50 @@ import (
 	"warranty.example/svc/internal/listen"
 )
 
-// openListener listens on the address of --listen.
-func openListener(c config.Config) (net.Listener, error) {
+// listeners are the open sockets of the service.
+type listeners struct {
+	public   net.Listener
+	redirect net.Listener // nil without --http-listen
+}
+
+// Close closes the sockets. Closing them again is a no-op.
+func (l listeners) Close() {
+	_ = l.public.Close() // already closed after a normal stop
+	if l.redirect != nil {
+		_ = l.redirect.Close()
+	}
+}
+
+// openListeners listens on the addresses of --listen and --http-listen.
+func openListeners(c config.Config) (l listeners, err error) {
 	opener, err := listen.New()
 	if err != nil {
-		return nil, usageError{err}
+		return l, usageError{err}
 	}
-	listener, err := opener.Open(c.Listen, c.SocketMode)
+	if l.public, err = openListener(opener, c, "--listen", c.Listen); err != nil {
+		return l, err
+	}
+	if c.HTTPListen != "" {
+		if l.redirect, err = openListener(opener, c, "--http-listen", c.HTTPListen); err != nil {
+			l.Close()
+			return l, err
+		}
+	}
+	if err := opener.Close(); err != nil {
+		l.Close()
+		return l, usageError{err}
+	}
+	return l, nil
+}
+
+func openListener(opener *listen.Opener, c config.Config, flag, address string) (net.Listener, error) {
+	listener, err := opener.Open(address, c.SocketMode)
 	var wrong listen.AddressError
 	switch {
 	case errors.As(err, &wrong):
-		return nil, usageError{fmt.Errorf("--listen: cannot listen on %s: %w", c.Listen, err)}
+		return nil, usageError{fmt.Errorf("%s: cannot listen on %s: %w", flag, address, err)}
 	case err != nil:
-		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen", c.Listen, err)
-	}
-	if err := opener.Close(); err != nil {
-		return nil, errors.Join(usageError{err}, listener.Close())
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
 	}
 	return listener, nil
 }

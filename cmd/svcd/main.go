@@ -137,11 +137,15 @@ func serve(ctx context.Context, c config.Config) (err error) {
 	if names := config.UnknownVars(os.Environ()); len(names) > 0 {
 		log.Warn("unknown SVC_ variables; svcd --help lists the known ones", "names", names)
 	}
-	listener, err := openListener(c)
+	files, err := openCertificate(c, log)
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	listeners, err := openListeners(c)
+	if err != nil {
+		return err
+	}
+	defer listeners.Close()
 	release, err := lockDatabase(c)
 	if err != nil {
 		return err
@@ -186,6 +190,8 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		defer stopMetrics() // after the last request
 		go server.Admin(metrics, admin, log, srv.Metrics.Handler())
 	}
+	stopTLS := startTLS(ctx, srv, files, listeners.redirect)
+	defer stopTLS()
 	if c.Demo {
 		d, err := demo.Fill(ctx, s)
 		if err != nil {
@@ -195,9 +201,9 @@ func serve(ctx context.Context, c config.Config) (err error) {
 			return err
 		}
 	}
-	log.Info("listening", "address", addressOf(listener), "public_url", c.PublicURL, "version", version.String())
+	log.Info("listening", "address", addressOf(listeners.public), "public_url", c.PublicURL, "version", version.String())
 	defer notify(ctx, log)()
-	return srv.Run(ctx, listener)
+	return srv.Run(ctx, listeners.public)
 }
 
 // limiter returns a limiter in Redis if --redis is set, else in memory.

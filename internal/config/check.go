@@ -161,6 +161,35 @@ func checkPath(v string) error {
 	return nil
 }
 
+func setTLSCert(c *Config, v string) error {
+	if v != "" && strings.HasPrefix(c.Listen, "unix:") {
+		return errors.New("cannot be used with a Unix socket; the proxy in front of it has the certificate")
+	}
+	c.TLSCert = v
+	return checkPath(v)
+}
+
+func setTLSKey(c *Config, v string) error {
+	if (v == "") != (c.TLSCert == "") {
+		return errors.New("must be set together with --tls-cert")
+	}
+	c.TLSKey = v
+	return checkPath(v)
+}
+
+func setHTTPListen(c *Config, v string) error {
+	switch {
+	case v == "":
+		return nil
+	case c.TLSCert == "":
+		return errors.New("requires TLS: set --tls-cert and --tls-key")
+	case v == c.Listen && !strings.HasSuffix(v, ":0"):
+		return fmt.Errorf("%s is already used by --listen; use another address", netaddr.Quote(v))
+	}
+	c.HTTPListen = v
+	return checkListen(v)
+}
+
 func setProxies(c *Config, v string) (err error) {
 	c.TrustedProxies, err = limit.ParseProxies(v)
 	return err

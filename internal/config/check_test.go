@@ -15,6 +15,9 @@ var wrong = map[string][]string{
 		"https://u:hunter2@h:80", "x\ny:80", "unix:", "unix:relative", "unix:/a/../b", "unix:@abstract", "unix:/a\nb",
 		"unix:/" + strings.Repeat("x", 103), "systemd:", "systemd:a\nb",
 	},
+	"tls-cert":    {"a\x00b", "http://u:hunter2@x"},
+	"tls-key":     {"key.pem", "a\x00b"},
+	"http-listen": {":80", "80", "0.0.0.0:x"},
 	"socket-mode": {"0060", "0888", "10660", "rw", "-1", "0000", "1000"},
 	"public-url": {
 		"example.com", "ftp://a", "https://", "/x", "https://a/x", "https://a?x", "https://a?", "https://a#x",
@@ -109,4 +112,22 @@ func TestLongValueIsCut(t *testing.T) {
 	v := strings.Repeat("ä", 10_000)
 	_, err := load(t, nil, "--listen="+v)
 	checkLine(t, err, "--listen", "a long value")
+}
+
+func TestSettingsThatContradict(t *testing.T) {
+	const cert, key = "--tls-cert=c", "--tls-key=k"
+	for _, c := range []struct {
+		source string
+		args   []string
+	}{
+		{"--tls-key", []string{cert}},
+		{"--tls-key", []string{key}},
+		{"--tls-cert", []string{cert, key, "--listen=unix:/s", "--public-url=https://w.example"}},
+		{"--public-url", []string{cert, key, "--public-url=http://w.example"}},
+		{"--http-listen", []string{"--http-listen=:80"}},
+		{"--http-listen", []string{cert, key, "--listen=:443", "--http-listen=:443"}},
+	} {
+		_, err := load(t, nil, c.args...)
+		checkLine(t, err, c.source, strings.Join(c.args, " "))
+	}
 }

@@ -26,6 +26,9 @@ type Config struct {
 	ConfigFile     string             // empty: none
 	Listen         string             // host:port with an optional host, or see package listen
 	SocketMode     fs.FileMode        // of a Unix socket
+	TLSCert        string             // path of a PEM file; empty: no TLS
+	TLSKey         string             // path of a PEM file
+	HTTPListen     string             // like Listen; empty: disabled
 	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
 	Database       string             // a file path, or a postgres:// URL; see IsPostgres
 	Data           string             // a folder

@@ -41,10 +41,21 @@ var samples = []struct {
 	flag, field  string
 	def          any
 	one, two     string
-	gotOne, got2 any // nil: the value as given
+	gotOne, got2 any      // nil: the value as given
+	with         []string // flags that the values need
 }{
 	{flag: "config", field: "ConfigFile", def: "", one: "testdata/one.toml", two: "testdata/two.toml"},
 	{flag: "listen", field: "Listen", def: "127.0.0.1:8080", one: ":80", two: "[::1]:9000"},
+	{flag: "tls-cert", field: "TLSCert", def: "", one: "one.pem", two: "two.pem", with: []string{"--tls-key=key.pem"}},
+	{flag: "tls-key", field: "TLSKey", def: "", one: "one.pem", two: "two.pem", with: []string{"--tls-cert=cert.pem"}},
+	{
+		flag:  "http-listen",
+		field: "HTTPListen",
+		def:   "",
+		one:   ":80",
+		two:   "unix:/run/http",
+		with:  []string{"--tls-cert=cert.pem", "--tls-key=key.pem"},
+	},
 	{
 		flag:   "socket-mode",
 		field:  "SocketMode",
@@ -169,6 +180,9 @@ func TestEverySetting(t *testing.T) {
 				{"flag over wrong variable", map[string]string{env: "\x00"}, []string{"--" + s.flag + "=" + s.two}, two},
 				{"empty flag over variable", map[string]string{env: s.one}, []string{"--" + s.flag + "="}, s.def},
 			} {
+				if c.want != s.def {
+					c.args = append(c.args, s.with...)
+				}
 				if got := field(mustLoad(t, c.env, c.args...)); fmt.Sprint(got) != fmt.Sprint(c.want) {
 					t.Errorf("%s: %v, want %v", c.what, got, c.want)
 				}
@@ -194,7 +208,7 @@ func TestTableIsComplete(t *testing.T) {
 			if s.flag != set.Flag {
 				continue
 			}
-			changed := reflect.ValueOf(mustLoad(t, map[string]string{set.Env: s.one}))
+			changed := reflect.ValueOf(mustLoad(t, map[string]string{set.Env: s.one}, s.with...))
 			if reflect.DeepEqual(changed.FieldByName(s.field).Interface(), base.FieldByName(s.field).Interface()) {
 				t.Errorf("--%s changes nothing", s.flag)
 			}
@@ -237,13 +251,15 @@ func TestDerivedDefaults(t *testing.T) {
 		{"--listen=[::]:8080", "PublicURL", "http://localhost:8080"},
 		{"--listen=[::ffff:0.0.0.0]:8080", "PublicURL", "http://localhost:8080"},
 		{"--listen=[::1]:8080", "PublicURL", "http://[::1]:8080"},
+		{"--listen=:8443 --tls-cert=c --tls-key=k", "PublicURL", "https://localhost:8443"},
+		{"--listen=:443 --tls-cert=c --tls-key=k", "PublicURL", "https://localhost"},
 		{"--listen=Box.lan:0", "PublicURL", "http://box.lan:0"},
 		{"--data=/srv/svc", "Database", "/srv/svc/svc.db"},
 		{"--public-url=https://w.example.com:8443", "MailFrom", "<warranty@w.example.com>"},
 		{"--public-url=http://[::1]:80", "MailFrom", "<warranty@localhost>"},
 		{"--demo", "Demo", "true"},
 	} {
-		got := reflect.ValueOf(mustLoad(t, nil, c.arg)).FieldByName(c.field)
+		got := reflect.ValueOf(mustLoad(t, nil, strings.Fields(c.arg)...)).FieldByName(c.field)
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%s: %s is %v, want %s", c.arg, c.field, got, c.want)
 		}

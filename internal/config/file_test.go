@@ -42,17 +42,17 @@ func TestEverySettingInAFile(t *testing.T) {
 		sample := samples[i]
 		field := func(c config.Config) any { return reflect.ValueOf(c).FieldByName(sample.field).Interface() }
 		path := write(t, fileLine(s, sample.one))
-		want := field(mustLoad(t, map[string]string{s.Env: sample.one}))
-		if got := field(mustLoad(t, nil, "--config="+path)); !reflect.DeepEqual(got, want) {
+		want := field(mustLoad(t, map[string]string{s.Env: sample.one}, sample.with...))
+		if got := field(mustLoad(t, nil, append(sample.with, "--config="+path)...)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s in the file: %v, want %v", s.Flag, got, want)
 		}
-		if got := field(mustLoad(t, map[string]string{"SVC_CONFIG": path})); !reflect.DeepEqual(got, want) {
+		if got := field(mustLoad(t, map[string]string{"SVC_CONFIG": path}, sample.with...)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s in the file of SVC_CONFIG: %v, want %v", s.Flag, got, want)
 		}
-		want = field(mustLoad(t, nil, "--"+s.Flag+"="+sample.two))
+		want = field(mustLoad(t, nil, append(sample.with, "--"+s.Flag+"="+sample.two)...))
 		for what, got := range map[string]config.Config{
-			"flag":     mustLoad(t, nil, "--config="+path, "--"+s.Flag+"="+sample.two),
-			"variable": mustLoad(t, map[string]string{"SVC_CONFIG": path, s.Env: sample.two}),
+			"flag":     mustLoad(t, nil, append(sample.with, "--config="+path, "--"+s.Flag+"="+sample.two)...),
+			"variable": mustLoad(t, map[string]string{"SVC_CONFIG": path, s.Env: sample.two}, sample.with...),
 		} {
 			if !reflect.DeepEqual(field(got), want) {
 				t.Errorf("%s: the file takes precedence over the %s: %v, want %v", s.Flag, what, field(got), want)

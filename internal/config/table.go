@@ -84,8 +84,26 @@ func Table() []Setting {
 			set:     setMode,
 		},
 		{
+			Flag: "tls-cert",
+			arg:  "path",
+			Help: "PEM file with a certificate chain, to serve HTTPS; renewed files are loaded without a restart",
+			set:  setTLSCert,
+		},
+		{
+			Flag: "tls-key",
+			arg:  "path",
+			Help: "PEM file with the key of tls-cert",
+			set:  setTLSKey,
+		},
+		{
+			Flag: "http-listen",
+			arg:  "address",
+			Help: "second address, without TLS, that redirects to the public URL; such as :80",
+			set:  setHTTPListen,
+		},
+		{
 			Flag:    "public-url",
-			Default: "http:// + listen",
+			Default: "http:// or https:// + listen",
 			arg:     "url",
 			derive:  defaultPublicURL,
 			Help:    "base URL of all links, as users see it",
@@ -279,7 +297,11 @@ func defaultPublicURL(c Config) string {
 	if addr, err := netip.ParseAddr(host); host == "" || err == nil && addr.Unmap().IsUnspecified() {
 		host = "localhost"
 	}
-	return "http://" + net.JoinHostPort(host, port)
+	scheme := "http"
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port)
 }
 
 // defaultDatabase puts the SQLite file beside the documents, so that one folder

@@ -42,6 +42,9 @@ func setPublicURL(c *Config, v string) error {
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		host += ":" + port
 	}
+	if c.TLSCert != "" && u.Scheme != "https" {
+		return errors.New("must start with https://, because --tls-cert is set")
+	}
 	c.PublicURL = u.Scheme + "://" + host
 	return nil
 }

@@ -230,6 +230,13 @@ func (r *Redis) keepRegistered(ctx context.Context) {
 	r.servers = max(servers, 1)
 }
 
+// Up reports whether Redis answered last.
+func (r *Redis) Up() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.down
+}
+
 // useRedis reports whether to send a request to Redis: every request while it is up,
 // one probe per second while it is down.
 func (r *Redis) useRedis() (use, probe bool) {

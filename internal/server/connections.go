@@ -2,6 +2,7 @@ package server
 
 import (
 	"container/list"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"net/http"
@@ -158,6 +159,9 @@ func (l *connections) refuse(accepted net.Conn, address, reason string) {
 
 // track is the http.Server's ConnState hook; it maintains the list of idle connections.
 func (l *connections) track(tracked net.Conn, state http.ConnState) {
+	if encrypted, ok := tracked.(*tls.Conn); ok {
+		tracked = encrypted.NetConn()
+	}
 	c, ok := tracked.(*conn)
 	if !ok {
 		return

@@ -49,7 +49,7 @@ func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took
 	}
 	s.Log.LogAttrs(r.Context(), level, "request", requestAttrs(r, caller, rec, took)...)
 	if s.Metrics != nil {
-		s.Metrics.observe(routeOf(r), rec.outcome(), took)
+		s.Metrics.observe(r, rec.outcome(), took)
 	}
 	s.Service.Record(caller.Principal, requestInfo(r, caller, rec, took))
 }
@@ -267,6 +267,9 @@ func (s *Server) showWindow(h http.Header, policy string, w limit.Window) {
 
 // tooMany returns the error for an exhausted window. The message starts with what.
 func (s *Server) tooMany(code warranty.Code, what string, w limit.Window) error {
+	if s.Metrics != nil {
+		s.Metrics.limited.WithLabelValues(string(code)).Inc()
+	}
 	wait := max(time.Second, w.Until.Sub(s.Service.Now()))
 	return &warranty.Error{Code: code, Message: what + " Try again in " + waitText(wait) + ".", Wait: wait}
 }

@@ -20,7 +20,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	}
 	open := newConnections(listener, s.MaxConnections, s.ConnectionsPerAddress, s.Proxies, s.Log)
 	if s.Metrics != nil {
-		s.Metrics.watch(open)
+		s.Metrics.watch(s, open)
 	}
 	httpServer := newHTTPServer(handler, s.Log)
 	httpServer.ConnState = open.track
@@ -29,7 +29,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener) error {
 	go func() { defer close(worked); s.Service.Run(worker) }()
 
 	failed := make(chan error, 1)
-	go func() { failed <- httpServer.Serve(open) }()
+	go func() { failed <- s.serve(httpServer, open) }()
 	err = s.serveUntil(ctx.Done(), failed)
 	s.draining.Store(true)
 	if err == nil && s.Drain > 0 {
@@ -72,7 +72,7 @@ func newHTTPServer(handler http.Handler, log *slog.Logger) *http.Server {
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:          errorLog(log),
 	}
 }
 

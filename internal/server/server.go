@@ -4,6 +4,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,8 +31,12 @@ type Server struct {
 	Service *service.Service
 	Limits  limit.Limiter
 	Log     *slog.Logger
-	Metrics *Metrics // optional
-	Version string
+	Metrics *Metrics    // optional
+	TLS     *tls.Config // optional
+	// CertificateExpires returns the end of the certificate's validity, for the metrics;
+	// nil without TLS.
+	CertificateExpires func() time.Time
+	Version            string
 
 	PublicURL string
 	Proxies   limit.Proxies

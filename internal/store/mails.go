@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -19,6 +20,13 @@ func (t *Tx) InsertMail(m Mail) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until)
 		VALUES ($1, $2, $3, $4, $5, 0, 0)`,
 		m.ID, m.To, m.Subject, m.Text, m.Code)
+}
+
+// QueuedMails counts the emails in the outbox, and those that failed at least once.
+func (s *Store) QueuedMails(ctx context.Context) (all, failed int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END) FROM mails`,
+		func(r *engine.Row) { all, failed = r.Int(), r.Int() })
+	return all, failed, err
 }
 
 // ClaimMails claims waiting emails until a time. No other worker gets them before then.

@@ -60,6 +60,9 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 // may still work.
 func (s *Store) WritesFail() bool { return s.db.WritesFail() }
 
+// Stats returns the load of the database, as seen by this process.
+func (s *Store) Stats() engine.Stats { return s.db.Stats() }
+
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.
 func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }

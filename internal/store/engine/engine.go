@@ -44,6 +44,8 @@ type backend interface {
 	// that is this machine's clock.
 	now(ctx context.Context) (time.Time, error)
 	isDuplicate(err error) bool
+	// connections returns the number of connections in use, and the most that can be.
+	connections() (inUse, most int)
 	close() error
 }
 
@@ -62,6 +64,7 @@ type DB struct {
 
 	backend    backend
 	offset     atomic.Int64 // database clock minus Clock, in nanoseconds
+	writing    atomic.Int64 // calls of Write under way
 	concurrent bool
 	failed     <-chan struct{}
 	pulse      *pulse
@@ -124,7 +127,24 @@ func (db *DB) Read(ctx context.Context, fn func(Querier) error) error {
 
 // Write runs fn in a transaction and returns once it is durable. fn may run more than once, after a
 // serialization failure or a lost connection.
-func (db *DB) Write(ctx context.Context, fn func(Tx) error) error { return db.backend.write(ctx, fn) }
+func (db *DB) Write(ctx context.Context, fn func(Tx) error) error {
+	db.writing.Add(1)
+	defer db.writing.Add(-1)
+	return db.backend.write(ctx, fn)
+}
+
+// Stats describes the load of the database, as seen by this process.
+type Stats struct {
+	ConnectionsInUse, MaxConnections int
+	// Writes is the number of transactions that run or wait.
+	Writes int64
+}
+
+// Stats returns the current load.
+func (db *DB) Stats() Stats {
+	inUse, most := db.backend.connections()
+	return Stats{ConnectionsInUse: inUse, MaxConnections: most, Writes: db.writing.Load()}
+}
 
 // Ping checks that the database answers reads.
 func (db *DB) Ping(ctx context.Context) error { return db.backend.ping(ctx) }

@@ -465,3 +465,8 @@ func (r *postgresRow) id(i int) warranty.ID {
 	copy(id[:], r.values[i])
 	return id
 }
+
+func (e *postgresBackend) connections() (inUse, most int) {
+	stat := e.pool.Stat()
+	return int(stat.AcquiredConns()), int(stat.MaxConns())
+}

@@ -349,3 +349,8 @@ func (s *sqliteStmt) id(i int) warranty.ID {
 	copy(id[:], s.ColumnRawBlob(i))
 	return id
 }
+
+// connections counts the connections for reads. There is one more for writes.
+func (e *sqliteBackend) connections() (inUse, most int) {
+	return cap(e.readers.free) - len(e.readers.free), cap(e.readers.free)
+}
