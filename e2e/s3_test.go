@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// TestFilesMoveToS3AndBack copies an installation from a folder to S3, serves, checks, backs up and
+// restores it there, and copies it to another prefix and back into a folder.
+func TestFilesMoveToS3AndBack(t *testing.T) {
+	t.Parallel()
+	s3, dir := testenv.NewS3Server(t, ""), t.TempDir()
+	one, two, three := s3.URL("one", ""), s3.URL("two", ""), s3.URL("three", "")
+	p, session := withDocuments(t, dir, 5, "--data=data")
+	p.mustStop(t)
+	right := func(files string, args ...string) {
+		t.Helper()
+		report := mustSvcd(t, dir, append([]string{"doctor", "--deep"}, args...)...)
+		if strings.Contains(report, "failed") || !strings.Contains(report, files) || !strings.Contains(report, "all checksums right") {
+			t.Error(report)
+		}
+	}
+	mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=new/svc.db", "--to-files="+one)
+	right("5 files", "--data=new", "--files="+one)
+
+	p = startIn(t, dir, "--data=new", "--files="+one)
+	record := p.want(t, 201, create(session, "Toaster", "")).must(t, "data.id")
+	if a, err := p.upload(session, record, 99, 6<<20); err != nil || a.status != 201 {
+		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
+	}
+	for id := range p.documents(t, session) {
+		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	}
+	mustSvcd(t, dir, "backup", "b.tar", "--data=new", "--files="+one)
+	p.mustStop(t)
+	if line := refusedStart(t, dir, "--data=another", "--files="+one); !strings.HasPrefix(line, "svcd: --files: ") ||
+		!strings.Contains(line, "belongs to another database") {
+		t.Error(line)
+	}
+
+	mustSvcd(t, dir, "restore", "b.tar", "--data=restored", "--files="+two)
+	right("6 files", "--data=restored", "--files="+two)
+	refuseSvcd(t, 2, "", dir, "restore", "b.tar", "--data=again", "--files="+two) // it is not empty
+	mustSvcd(t, dir, "restore", "b.tar", "--data=local")
+	right("6 files", "--data=local")
+
+	database := testenv.Postgres(t)
+	mustSvcd(t, dir, "copy", "--from=new/svc.db", "--from-files="+one, "--to="+database, "--to-files="+three)
+	right("6 files", "--database="+database, "--files="+three)
+	mustSvcd(t, dir, "copy", "--from="+database, "--from-files="+three, "--to=back/svc.db", "--to-files=back/files")
+	right("6 files", "--data=back")
+	p = startIn(t, dir, "--data=back")
+	for id := range p.documents(t, session) {
+		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	}
+}
