@@ -77,7 +77,7 @@ func (w *world) abandon(key string) {
 	w.T.Helper()
 	died := errors.New("the process ended here")
 	defer func() {
-		if p := recover(); p != died { //nolint:errorlint // the same value
+		if p := recover(); p != died {
 			w.T.Fatal(p)
 		}
 	}()
