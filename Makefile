@@ -47,6 +47,7 @@ run: build ## run the service with demo data
 .PHONY: test
 test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	go build -o bin/test/ ./cmd/...
+	go build -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
 	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
 
 .PHONY: freeze

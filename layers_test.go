@@ -26,7 +26,7 @@ var arrows = map[string]string{
 
 	"internal/config":       "internal/files internal/limit internal/listen internal/mail internal/netaddr internal/store/engine",
 	"internal/listen":       "",
-	"internal/certs":        "",
+	"internal/certs":        "internal/store warranty",
 	"internal/netaddr":      "",
 	"internal/man":          "",
 	"internal/version":      "",

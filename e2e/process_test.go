@@ -92,7 +92,7 @@ func (p *process) awaitReady() error {
 // reach sets the URL of the server from the address that it logs.
 func (p *process) reach(address string) {
 	path, isSocket := strings.CutPrefix(address, "unix:")
-	if strings.Contains(fmt.Sprint(p.cmd.Args, p.cmd.Env), "--tls-cert=") || strings.Contains(fmt.Sprint(p.cmd.Env), "SVC_TLS_CERT=") {
+	if regexp.MustCompile(`--tls-cert=|SVC_TLS_CERT=|--acme\b`).MatchString(fmt.Sprint(p.cmd.Args, p.cmd.Env)) {
 		p.url = "https://" + address
 		p.client.Transport = &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 		return

@@ -190,8 +190,11 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		defer stopMetrics() // after the last request
 		go server.Admin(metrics, admin, log, srv.Metrics.Handler())
 	}
-	stopTLS := startTLS(ctx, srv, files, listeners.redirect)
-	defer stopTLS()
+	stopTLS, err := startTLS(ctx, c, srv, files, listeners.redirect)
+	defer stopTLS() // before the database is closed
+	if err != nil {
+		return err
+	}
 	if c.Demo {
 		d, err := demo.Fill(ctx, s)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"sync"
 	"time"
 
 	"warranty.example/svc/internal/certs"
@@ -35,14 +36,35 @@ func openCertificate(c config.Config, log *slog.Logger) (*certs.Files, error) {
 
 // startTLS makes the server use the certificate and starts what runs beside it, until the
 // returned function is called.
-func startTLS(ctx context.Context, srv *server.Server, files *certs.Files, redirect net.Listener) (stop func()) {
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+func startTLS(
+	ctx context.Context, c config.Config, srv *server.Server, files *certs.Files, redirect net.Listener,
+) (stop func(), err error) {
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	stop = func() { cancel(); beside.Wait() }
+	var answer func(path string) (string, bool)
 	if files != nil {
 		srv.TLS, srv.CertificateExpires = server.TLSConfig(files.Certificate), files.Expires
-		go files.Watch(running)
+		beside.Go(func() { files.Watch(running) })
+	}
+	if c.ACME {
+		u, err := url.Parse(c.PublicURL)
+		if err != nil {
+			return stop, err
+		}
+		a := &certs.ACME{
+			Host:      u.Hostname(),
+			Directory: c.ACMEDirectory,
+			Email:     c.ACMEEmail,
+			HTTP:      redirect != nil,
+			Store:     srv.Service.Store,
+			Log:       srv.Log,
+		}
+		srv.TLS, srv.CertificateExpires, answer = server.TLSConfig(a.Certificate), a.Expires, a.Answer
+		beside.Go(func() { a.Run(running) })
 	}
 	if redirect != nil {
-		go srv.Redirect(running, redirect, nil)
+		beside.Go(func() { srv.Redirect(running, redirect, answer) })
 	}
-	return stop
+	return stop, nil
 }

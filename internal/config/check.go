@@ -177,12 +177,43 @@ func setTLSKey(c *Config, v string) error {
 	return checkPath(v)
 }
 
+func setACME(c *Config, v string) error {
+	if err := choice(func(c *Config) *bool { return &c.ACME })(c, v); err != nil || !c.ACME {
+		return err
+	}
+	if c.TLSCert != "" {
+		return errors.New("cannot be used with --tls-cert")
+	}
+	if strings.HasPrefix(c.Listen, "unix:") {
+		return errors.New("cannot be used with a Unix socket; the proxy in front of it has the certificate")
+	}
+	return nil
+}
+
+func setACMEEmail(c *Config, v string) error {
+	if a, err := netmail.ParseAddress(v); v != "" && (err != nil || a.Address != v) {
+		return errors.New("is not an email address")
+	}
+	c.ACMEEmail = v
+	return nil
+}
+
+func setACMEDirectory(c *Config, v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" ||
+		strings.ContainsFunc(v, unicode.IsControl) || strings.Contains(v, " ") {
+		return errors.New("is not an https:// URL")
+	}
+	c.ACMEDirectory = v
+	return nil
+}
+
 func setHTTPListen(c *Config, v string) error {
 	switch {
 	case v == "":
 		return nil
-	case c.TLSCert == "":
-		return errors.New("requires TLS: set --tls-cert and --tls-key")
+	case !c.HasTLS():
+		return errors.New("requires TLS: set --tls-cert and --tls-key, or --acme")
 	case v == c.Listen && !strings.HasSuffix(v, ":0"):
 		return fmt.Errorf("%s is already used by --listen; use another address", netaddr.Quote(v))
 	}

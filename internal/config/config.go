@@ -28,6 +28,9 @@ type Config struct {
 	SocketMode     fs.FileMode        // of a Unix socket
 	TLSCert        string             // path of a PEM file; empty: no TLS
 	TLSKey         string             // path of a PEM file
+	ACME           bool               // obtain the certificate by ACME
+	ACMEEmail      string             // empty: none
+	ACMEDirectory  string             // URL of the certificate authority
 	HTTPListen     string             // like Listen; empty: disabled
 	PublicURL      string             // scheme://host[:port] in lower case, without a trailing slash
 	Database       string             // a file path, or a postgres:// URL; see IsPostgres
@@ -60,6 +63,9 @@ type Config struct {
 	StorageLimit          int           // MiB of documents per user
 	MailLimit             int           // emails to other people per account and day
 }
+
+// HasTLS reports whether the service speaks HTTPS.
+func (c Config) HasTLS() bool { return c.TLSCert != "" || c.ACME }
 
 // IsPostgres reports whether Database is a PostgreSQL URL.
 func (c Config) IsPostgres() bool { return engine.IsPostgres(c.Database) }

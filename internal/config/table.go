@@ -96,6 +96,26 @@ func Table() []Setting {
 			set:  setTLSKey,
 		},
 		{
+			Flag:    "acme",
+			Default: "false",
+			arg:     boolean,
+			Help:    "obtain and renew a certificate for the host of public-url by itself; accepts the terms of the certificate authority",
+			set:     setACME,
+		},
+		{
+			Flag: "acme-email",
+			arg:  "address",
+			Help: "address for messages of the certificate authority",
+			set:  setACMEEmail,
+		},
+		{
+			Flag:    "acme-directory",
+			Default: "https://acme-v02.api.letsencrypt.org/directory",
+			arg:     "url",
+			Help:    "ACME directory of the certificate authority",
+			set:     setACMEDirectory,
+		},
+		{
 			Flag: "http-listen",
 			arg:  "address",
 			Help: "second address, without TLS, that redirects to the public URL; such as :80",
@@ -288,9 +308,10 @@ func Table() []Setting {
 	return table
 }
 
-// defaultPublicURL is the URL for a browser on the same machine. Only TCP has one.
+// defaultPublicURL is the URL for a browser on the same machine. Only TCP has one, and a certificate
+// authority needs a real name.
 func defaultPublicURL(c Config) string {
-	if !listen.IsTCP(c.Listen) {
+	if !listen.IsTCP(c.Listen) || c.ACME {
 		return ""
 	}
 	host, port, _ := net.SplitHostPort(c.Listen)
@@ -298,7 +319,7 @@ func defaultPublicURL(c Config) string {
 		host = "localhost"
 	}
 	scheme := "http"
-	if c.TLSCert != "" {
+	if c.HasTLS() {
 		scheme = "https"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port)

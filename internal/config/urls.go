@@ -16,7 +16,7 @@ import (
 // without default port and trailing slash.
 func setPublicURL(c *Config, v string) error {
 	if v == "" {
-		return errors.New("is required, because --listen has no host and port")
+		return errors.New("is required with --acme, and if --listen has no host and port")
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -42,8 +42,11 @@ func setPublicURL(c *Config, v string) error {
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		host += ":" + port
 	}
-	if c.TLSCert != "" && u.Scheme != "https" {
-		return errors.New("must start with https://, because --tls-cert is set")
+	if c.HasTLS() && u.Scheme != "https" {
+		return errors.New("must start with https://, because --tls-cert or --acme is set")
+	}
+	if c.ACME && (netaddr.IsIP(host) || !strings.Contains(strings.Trim(host, "."), ".")) {
+		return errors.New("must have a public host name, because of --acme")
 	}
 	c.PublicURL = u.Scheme + "://" + host
 	return nil

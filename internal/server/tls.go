@@ -20,7 +20,8 @@ func TLSConfig(certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error))
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
 		GetCertificate: certificate,
-		NextProtos:     []string{"h2", "http/1.1"},
+		// The last one is for the challenges of a certificate authority (RFC 8737).
+		NextProtos: []string{"h2", "http/1.1", "acme-tls/1"},
 	}
 }
 
