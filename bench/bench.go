@@ -24,6 +24,10 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	r := newReport(o)
+	if err := awaitIndexes(ctx, targets, r); err != nil {
+		return err
+	}
 	if err := waitIdle(ctx, targets); err != nil {
 		return err
 	}
@@ -31,8 +35,10 @@ func run(ctx context.Context, o options) error {
 	if err := warm(ctx, o, targets); err != nil {
 		return err
 	}
-	r := newReport(o)
 	if err := rounds(ctx, o, targets, r); err != nil {
+		return err
+	}
+	if err := measureMerges(ctx, o, targets, r); err != nil {
 		return err
 	}
 	if err := measureMemory(ctx, o, targets, r); err != nil {
@@ -95,8 +101,8 @@ func waitIdle(ctx context.Context, targets []*target) error {
 
 // A server is idle when it uses less than idleCPU in idleCheck.
 const (
-	idleCheck = time.Second
-	idleCPU   = 50 * time.Millisecond
+	idleCheck = 3 * time.Second // longer than the pauses of background tasks
+	idleCPU   = 150 * time.Millisecond
 )
 
 // warm runs every operation before the measurement, so that caches are filled. The CPU
@@ -105,7 +111,7 @@ func warm(ctx context.Context, o options, targets []*target) error {
 	logf("warming up")
 	for _, t := range targets {
 		for _, op := range t.operations(o) {
-			for range 2 {
+			for range warmUps(op) {
 				if err := t.begin(ctx, op, 2, o.length/5); err != nil {
 					return err
 				}
@@ -118,6 +124,14 @@ func warm(ctx context.Context, o options, targets []*target) error {
 		}
 	}
 	return nil
+}
+
+// warmUps returns how often an operation runs before the measurement.
+func warmUps(op load.Operation) int {
+	if op.Group == load.Basic {
+		return 2
+	}
+	return 1 // the indexes are ready, and the peers are slow
 }
 
 // connectionsFor returns the number of connections for an operation: fewer than
@@ -135,8 +149,11 @@ func rounds(ctx context.Context, o options, targets []*target, r *report.Report)
 	for round := range o.rounds {
 		logf("round %d of %d", round+1, o.rounds)
 		for _, op := range o.operations {
+			if op.Group != load.Basic && round >= findingRounds {
+				continue
+			}
 			for _, t := range targets {
-				if !t.can(op) {
+				if !t.can(o, op) {
 					continue
 				}
 				if err := t.keep(r); err != nil {
@@ -157,6 +174,9 @@ func rounds(ctx context.Context, o options, targets []*target, r *report.Report)
 	return nil
 }
 
+// findingRounds is the number of rounds for searches and orders, which vary less.
+const findingRounds = 3
+
 // peakConnections is the number of connections when memory is measured.
 const peakConnections = 64
 
@@ -165,7 +185,7 @@ const peakConnections = 64
 func measureMemory(ctx context.Context, o options, targets []*target, r *report.Report) error {
 	logf("measuring memory")
 	for _, t := range targets {
-		if t.set.Records != o.records {
+		if t.set.Records != o.records || t.set.Giant {
 			continue
 		}
 		for _, op := range t.operations(o) {
@@ -193,6 +213,9 @@ func show(ctx context.Context, o options, r *report.Report, busy string) int {
 		fmt.Printf("CPU ms per request by number of records\n\n%s\n", r.Growth())
 	}
 	fmt.Printf("Peak memory, with %d connections\n\n%s\n", r.PeakAt, r.Memory())
+	if len(r.Writes) > 0 {
+		fmt.Printf("Transactions, with a user who sees all records\n\n%s\n", r.WriteTimes())
+	}
 	targets, misses := r.Targets()
 	fmt.Printf("Targets, for a million records\n\n%s", targets)
 	return misses

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/bench/internal/data"
 	"warranty.example/svc/bench/internal/load"
 	"warranty.example/svc/bench/internal/servers"
 )
@@ -100,13 +101,27 @@ func allServers(folder servers.Folder, profiles bool) []servers.Server {
 	}
 }
 
-// sizes returns the numbers of records to measure a server with. Growth is only
-// measured for svcd.
-func (o options) sizes(s servers.Server) []int {
-	if _, peer := s.(servers.Peer); peer {
-		return []int{o.records}
+// sets returns the sets of records to measure a server with. Growth and the user who sees all
+// records are only measured for svcd.
+func (o options) sets(s servers.Server) (list []data.Set) {
+	has := func(g load.Group) bool {
+		return slices.ContainsFunc(o.operations, func(op load.Operation) bool { return op.Group == g })
 	}
-	return append([]int{o.records}, o.growth...)
+	_, peer := s.(servers.Peer)
+	if has(load.Basic) || has(load.Finding) {
+		list = append(list, data.Of(o.records))
+	}
+	for _, n := range o.growth {
+		if has(load.Basic) && !peer {
+			list = append(list, data.Of(n))
+		}
+	}
+	if has(load.FindingGiant) && !peer {
+		giant := data.Of(o.records)
+		giant.Giant = true
+		list = append(list, giant)
+	}
+	return list
 }
 
 func serverNames() (names []string) {

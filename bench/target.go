@@ -20,6 +20,7 @@ type target struct {
 	audience    *data.Audience
 	running     *servers.Running
 	connections map[string]int // by operation
+	writes      report.Writes  // when addWrites was last called
 
 	open *interval // the last load, whose CPU time is not read yet
 }
@@ -35,7 +36,12 @@ type interval struct {
 // three seconds.
 const aftermath = 4 * time.Second
 
-func (t *target) String() string { return fmt.Sprintf("%s at %d", t.server.Name(), t.set.Records) }
+func (t *target) String() string {
+	if t.set.Giant {
+		return fmt.Sprintf("%s at %d with giant", t.server.Name(), t.set.Records)
+	}
+	return fmt.Sprintf("%s at %d", t.server.Name(), t.set.Records)
+}
 
 // prepare builds, fills and starts everything.
 func prepare(ctx context.Context, o options) (targets []*target, err error) {
@@ -44,11 +50,10 @@ func prepare(ctx context.Context, o options) (targets []*target, err error) {
 		if err := s.Build(ctx); err != nil {
 			return targets, err
 		}
-		for _, records := range o.sizes(s) {
-			set := data.Of(records)
-			if audiences[records] == nil {
+		for _, set := range o.sets(s) {
+			if audiences[set.Records] == nil {
 				a := set.Audience(warranty.DateOf(time.Now()))
-				audiences[records] = &a
+				audiences[set.Records] = &a
 			}
 			begun := time.Now()
 			if err := s.Fill(ctx, set); err != nil {
@@ -61,7 +66,7 @@ func prepare(ctx context.Context, o options) (targets []*target, err error) {
 			t := &target{
 				server:      s,
 				set:         set,
-				audience:    audiences[records],
+				audience:    audiences[set.Records],
 				running:     running,
 				connections: map[string]int{},
 			}
@@ -72,16 +77,29 @@ func prepare(ctx context.Context, o options) (targets []*target, err error) {
 	return targets, nil
 }
 
-// can reports whether the server supports an operation.
-func (t *target) can(op load.Operation) bool {
-	_, agents := t.running.API.(load.Agents)
-	return agents || !op.ForAgents
+// can reports whether an operation is measured on the server.
+func (t *target) can(o options, op load.Operation) bool {
+	switch op.Group {
+	case load.Basic:
+		if t.set.Giant {
+			return false
+		}
+	case load.Finding:
+		if t.set.Giant || t.set.Records != o.records {
+			return false
+		}
+	case load.FindingGiant:
+		if !t.set.Giant {
+			return false
+		}
+	}
+	return op.Supports == nil || op.Supports(t.running.API)
 }
 
 // operations returns the selected operations that the server supports.
 func (t *target) operations(o options) (list []load.Operation) {
 	for _, op := range o.operations {
-		if t.can(op) {
+		if t.can(o, op) {
 			list = append(list, op)
 		}
 	}

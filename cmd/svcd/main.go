@@ -186,6 +186,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 			return fmt.Errorf("--admin-listen: %w", err)
 		}
 		srv.Metrics = server.NewMetrics(version.String())
+		s.Store.ObserveWrites(srv.Metrics.ObserveWrite)
 		metrics, stopMetrics := context.WithCancel(context.WithoutCancel(ctx))
 		defer stopMetrics() // after the last request
 		go server.Admin(metrics, admin, log, srv.Metrics.Handler())

@@ -21,6 +21,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.HistogramVec
 	limited  *prometheus.CounterVec
+	writes   prometheus.Histogram
 }
 
 // NewMetrics returns metrics that include the given version in svc_build_info.
@@ -36,6 +37,11 @@ func NewMetrics(version string) *Metrics {
 			Name: "svc_rate_limited_total",
 			Help: "Requests refused because of a rate limit, by error code.",
 		}, []string{"code"}),
+		writes: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "svc_database_write_duration_seconds",
+			Help:    "Time that write transactions took; with SQLite, that each commit held the only writer.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+		}),
 	}
 	for _, code := range []warranty.Code{warranty.RateLimited, warranty.IPThrottled} {
 		m.limited.WithLabelValues(string(code)) // present before the first one
@@ -46,10 +52,13 @@ func NewMetrics(version string) *Metrics {
 		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 	})
 	build.Set(1)
-	m.registry.MustRegister(m.requests, m.limited, build, collectors.NewGoCollector(),
+	m.registry.MustRegister(m.requests, m.limited, m.writes, build, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
+
+// ObserveWrite counts one write transaction.
+func (m *Metrics) ObserveWrite(took time.Duration) { m.writes.Observe(took.Seconds()) }
 
 // methods are the values of the label method. Clients can send any other word.
 var methods = []string{

@@ -63,6 +63,10 @@ func (s *Store) WritesFail() bool { return s.db.WritesFail() }
 // Stats returns the load of the database, as seen by this process.
 func (s *Store) Stats() engine.Stats { return s.db.Stats() }
 
+// ObserveWrites calls fn with the time that each transaction took; on SQLite, that it held the only
+// writer.
+func (s *Store) ObserveWrites(fn func(time.Duration)) { s.db.ObserveWrites(fn) }
+
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.
 func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }

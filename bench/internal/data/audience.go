@@ -23,11 +23,15 @@ type Audience struct {
 	Extendable []Record
 	// Totals of Big: all records, the two categories, and active records.
 	All, Common, Rare, Active int
+	// Found has the number of results of each search, for Big and for Giant.
+	Found [len(Searches)]struct{ Big, Giant Found }
+	// Records and Giant are those of the set.
+	Records, Giant int
 }
 
 // Audience returns the audience of the set on a date.
 func (s Set) Audience(today warranty.Date) Audience {
-	var a Audience
+	a := Audience{Records: s.Records, Giant: s.GiantUser()}
 	owned := make([][]Record, s.Users)
 	for i := range s.Records {
 		r := s.Record(i)
@@ -35,6 +39,7 @@ func (s Set) Audience(today warranty.Date) Audience {
 		if r.Seller == Big {
 			a.count(r, today)
 		}
+		a.search(r)
 	}
 	for user := s.Shops + 1; user < s.Users && len(a.Readers)+len(a.Writers) < maxPeople; user++ {
 		if n := len(owned[user]); n < PageSize || n > PageSize*5/4 {

@@ -12,7 +12,7 @@ import (
 
 // Generation is the version of the generated records. Databases of other generations
 // are not reused.
-const Generation = 2
+const Generation = 3
 
 const (
 	// Big is the seller of a fifth of all records.
@@ -29,8 +29,27 @@ var (
 	lastCreated  = time.Date(2026, time.July, 1, 0, 0, 0, 0, time.UTC)
 )
 
+// maxUnchanged is the maximum time between the creation of a record and its last change.
+const maxUnchanged = 120 * 24 * time.Hour
+
 // Set is a number of records and of users that they belong to.
-type Set struct{ Records, Users, Shops int }
+type Set struct {
+	Records, Users, Shops int
+	// Giant adds a user who sees all records. A change of any record then also changes this user's
+	// list, so the figures of other users are measured without it.
+	Giant bool
+}
+
+// People returns the number of users, including Giant.
+func (s Set) People() int {
+	if s.Giant {
+		return s.Users + 1
+	}
+	return s.Users
+}
+
+// GiantUser returns the user who sees all records.
+func (s Set) GiantUser() int { return s.Users }
 
 // Of returns the set with this number of records.
 func Of(records int) Set {
@@ -46,6 +65,7 @@ type Record struct {
 	Start, End    warranty.Date
 	Standing      warranty.Status
 	Created       time.Time
+	Updated       time.Time
 }
 
 // NoSeller is the seller of a record without a seller account.
@@ -57,6 +77,7 @@ func (s Set) Record(i int) Record {
 	r := Record{Number: i, Owner: 1 + rng.IntN(s.Users-1), Seller: s.seller(i, rng), Category: category(rng), Standing: standing(rng)}
 	r.Created = firstCreated.Add(lastCreated.Sub(firstCreated) / time.Duration(s.Records) * time.Duration(i)).Truncate(time.Microsecond)
 	r.Start, r.End = cover(r.Created, rng)
+	r.Updated = r.Created.Add(time.Duration(rng.Int64N(int64(maxUnchanged)))).Truncate(time.Microsecond)
 	return r
 }
 

@@ -56,6 +56,15 @@ func Secret(user int) string {
 	return secret
 }
 
+// Session returns the secret of a user's session.
+func Session(user int) string {
+	secret, err := warranty.NewSecret(warranty.SessionSecret, stream(user, 'l'))
+	if err != nil {
+		panic(err) // the stream never ends
+	}
+	return secret
+}
+
 func stream(number int, use byte) *rand.ChaCha8 {
 	var seed [32]byte
 	binary.BigEndian.PutUint64(seed[:], uint64(number))

@@ -12,6 +12,12 @@ const (
 	Rare   = "Marine"
 )
 
+// rareMaker makes one product in rareEvery.
+const (
+	rareMaker = "Zephyr"
+	rareEvery = 20_011
+)
+
 var (
 	categories = []string{Common, "Electronics", "Furniture", "Garden", "Photography", "Sports", "Tools", "Vehicles"}
 	makers     = []string{"Alpen", "Borealis", "Caldera", "Dunmore", "Elbe", "Fjord", "Garnet", "Holm", "Isar", "Juniper"}
@@ -44,6 +50,9 @@ func (r Record) Texts() Texts {
 		Product:   fmt.Sprintf("%s %s %d", pick(rng, makers), pick(rng, products), 100+rng.IntN(900)),
 		Serial:    fmt.Sprintf("%c%c%07d", 'A'+rune(rng.IntN(26)), 'A'+rune(rng.IntN(26)), rng.IntN(10_000_000)),
 		Supplier:  pick(rng, suppliers),
+	}
+	if r.Number%rareEvery == 5 {
+		t.Product = strings.Replace(t.Product, strings.Fields(t.Product)[0], rareMaker, 1)
 	}
 	if rng.IntN(10) < 6 {
 		t.Description = strings.Join([]string{pick(rng, terms), pick(rng, terms), pick(rng, terms)}, " ")

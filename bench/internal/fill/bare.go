@@ -21,10 +21,11 @@ func Bare(set data.Set) []Table {
 			rowsOf(set.Records, func(i int) []any {
 				r := set.Record(i)
 				t := r.Texts()
-				owner, at := data.UserID(r.Owner).String(), r.Created.Format(time.RFC3339Nano)
+				owner := data.UserID(r.Owner).String()
 				return []any{r.ID().String(), t.Reference, owner, owner, account(r.Seller), t.Product, optional(t.Description),
 					t.Serial, r.Category, t.Supplier, optional(t.SellerName), optional(t.SellerEmail), r.Start.String(),
-					r.End.String(), r.Standing.String(), at, at}
+					r.End.String(), r.Standing.String(), r.Created.Format(time.RFC3339Nano),
+					r.Updated.Format(time.RFC3339Nano)}
 			})},
 		{"members", []string{"user_id", "warranty_id"}, func(yield func([]any) bool) {
 			for _, s := range accessRows(set) {

@@ -23,14 +23,14 @@ func PocketBase(set data.Set) []Table {
 			rowsOf(set.Records, func(i int) []any {
 				r := set.Record(i)
 				t := r.Texts()
-				owner, at := data.PocketBaseID('u', r.Owner), pocketBaseTime(r.Created)
+				owner := data.PocketBaseID('u', r.Owner)
 				seller := ""
 				if r.Seller != data.NoSeller {
 					seller = data.PocketBaseID('u', r.Seller)
 				}
 				return []any{data.PocketBaseID('w', i), t.Reference, owner, owner, seller, t.Product, t.Description, t.Serial,
 					r.Category, t.Supplier, t.SellerName, t.SellerEmail, pocketBaseDay(r.Start), pocketBaseDay(r.End),
-					r.Standing.String(), at, at}
+					r.Standing.String(), pocketBaseTime(r.Created), pocketBaseTime(r.Updated)}
 			})},
 	}
 }

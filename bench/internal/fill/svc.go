@@ -13,16 +13,16 @@ import (
 // tokenRate is practically unlimited, so that no request is refused.
 const tokenRate = 1_000_000_000
 
-// Svc returns everything that svcd would have written: the users with a token each, the
-// records, the access rows, and the history.
+// Svc returns everything that svcd would have written: the users with a token and a session each,
+// the records, the access rows, and the history.
 func Svc(set data.Set) []Table {
-	return []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
+	return []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcSessions(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
 }
 
 func svcUsers(set data.Set) Table {
 	at := micros(set.Record(0).Created)
 	return Table{"users", []string{"id", "email", "name", "password_hash", "verified_at", "created_at", "mail_choices"},
-		rowsOf(set.Users, func(u int) []any {
+		rowsOf(set.People(), func(u int) []any {
 			// No passwords, and no reminders during the measurement.
 			return []any{id(data.UserID(u)), data.Email(u), data.Name(u), "-", at, at, int64(0)}
 		})}
@@ -32,16 +32,24 @@ func svcTokens(set data.Set) Table {
 	at, scopes := micros(set.Record(0).Created), warranty.AllScopes.Mask()
 	end := micros(time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC))
 	return Table{"tokens", []string{"id", "user_id", "name", "prefix", "scopes", "rate_limit", "expires_at", "created_at"},
-		rowsOf(set.Users, func(u int) []any {
+		rowsOf(set.People(), func(u int) []any {
 			prefix := data.Secret(u)[:warranty.PrefixLength]
 			return []any{id(data.TokenID(u)), id(data.UserID(u)), "bench", prefix, scopes, int64(tokenRate), end, at}
 		})}
 }
 
 func svcSecrets(set data.Set) Table {
-	return Table{"token_secrets", []string{"secret_hash", "token_id"}, rowsOf(set.Users, func(u int) []any {
+	return Table{"token_secrets", []string{"secret_hash", "token_id"}, rowsOf(set.People(), func(u int) []any {
 		return []any{hash(data.Secret(u)), id(data.TokenID(u))}
 	})}
+}
+
+func svcSessions(set data.Set) Table {
+	at, end := micros(set.Record(0).Created), micros(time.Date(2099, time.January, 1, 0, 0, 0, 0, time.UTC))
+	return Table{"sessions", []string{"id", "secret_hash", "user_id", "expires_at", "created_at"},
+		rowsOf(set.People(), func(u int) []any {
+			return []any{id(data.TokenID(u)), hash(data.Session(u)), id(data.UserID(u)), end, at}
+		})}
 }
 
 func svcWarranties(set data.Set) Table {
@@ -51,10 +59,9 @@ func svcWarranties(set data.Set) Table {
 		rowsOf(set.Records, func(i int) []any {
 			r := set.Record(i)
 			t := r.Texts()
-			at := micros(r.Created)
 			return []any{id(r.ID()), t.Reference, id(data.UserID(r.Owner)), t.Product, optional(t.Description), t.Serial,
 				r.Category, warranty.Fold(r.Category), t.Supplier, optional(t.SellerName), optional(t.SellerEmail),
-				r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), at, at}
+				r.Start.EpochDay(), r.End.EpochDay(), warranty.EnumNumber(r.Standing), searched(t), int64(1), micros(r.Created), micros(r.Updated)}
 		})}
 }
 
@@ -72,7 +79,7 @@ type accessRow struct {
 
 func svcAccess(set data.Set) Table {
 	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date",
-		"category"},
+		"category", "changed_at"},
 		func(yield func([]any) bool) {
 			for _, s := range accessRows(set) {
 				if !yield(svcAccessRow(set, s)) {
@@ -86,7 +93,7 @@ func svcAccessRow(set data.Set, s accessRow) []any {
 	r := set.Record(s.record)
 	record := id(r.ID())
 	return []any{id(data.UserID(s.user)), int64(1), record, record, s.roles.Mask(), warranty.EnumNumber(r.Standing),
-		r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category)}
+		r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category), micros(r.Updated)}
 }
 
 // SvcSQLite is Svc with the column that only SQLite has: access has the rowid of the
@@ -112,6 +119,9 @@ func accessRows(set data.Set) []accessRow {
 	var list []accessRow
 	for i := range set.Records {
 		r := set.Record(i)
+		if set.Giant {
+			list = append(list, accessRow{set.GiantUser(), i, warranty.NewRoles(warranty.Seller)})
+		}
 		if r.Seller == r.Owner {
 			list = append(list, accessRow{r.Owner, i, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)})
 			continue

@@ -11,6 +11,7 @@ import (
 type Call struct {
 	Method, Path, Token string
 	Header              string // an additional header line, or ""
+	Page                bool   // request a web page instead of JSON
 	Body                string
 
 	Status int
@@ -26,7 +27,12 @@ func (c Call) append(b []byte, host string) []byte {
 	b = append(b, c.Path...)
 	b = append(b, " HTTP/1.1\r\nHost: "...)
 	b = append(b, host...)
-	b = append(b, "\r\nUser-Agent: bench\r\nAccept: application/json\r\n"...)
+	b = append(b, "\r\nUser-Agent: bench\r\n"...)
+	if c.Page {
+		b = append(b, "Accept: text/html\r\n"...)
+	} else {
+		b = append(b, "Accept: application/json\r\n"...)
+	}
 	if c.Token != "" {
 		b = append(b, "Authorization: Bearer "...)
 		b = append(b, c.Token...)

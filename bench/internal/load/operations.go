@@ -2,6 +2,7 @@ package load
 
 import (
 	"math/rand/v2"
+	"slices"
 
 	"warranty.example/svc/bench/internal/data"
 )
@@ -20,6 +21,19 @@ type Agents interface {
 	GetByTool(user int, r data.Record) Call
 }
 
+// Finder is an API with searches and orders.
+type Finder interface {
+	Find(user int, f Find) Call
+}
+
+// Summarizer is an API with summaries.
+type Summarizer interface {
+	// Summary counts a user's records by a field.
+	Summary(user int, by string, total int) Call
+	// Overview is the first web page of a user.
+	Overview(user int, total int) Call
+}
+
 // Query is a query for one page, with the expected total.
 type Query struct {
 	Page, Limit int
@@ -35,9 +49,28 @@ func (q Query) rows() int { return max(0, min(q.Limit, q.Total-(q.Page-1)*q.Limi
 // Operation is a measured operation.
 type Operation struct {
 	Name, Title string
-	ForAgents   bool // needs Agents
+	Group       Group
 	Lengthens   bool // the response grows with the number of records
 	Make        func(API, *data.Audience, *rand.Rand) Call
+	// Supports reports whether an API has the operation; nil means that all have.
+	Supports func(API) bool
+}
+
+// Group says where an operation is measured.
+type Group int
+
+const (
+	// Basic operations are measured with all numbers of records.
+	Basic Group = iota
+	// Finding is measured with all records only.
+	Finding
+	// FindingGiant is measured in a set with a user who sees all records.
+	FindingGiant
+)
+
+func hasTools(api API) bool {
+	_, ok := api.(Agents)
+	return ok
 }
 
 // deepPage is a page far down a long list; shorter lists use the last full page.
@@ -47,7 +80,9 @@ const deepPage = 1000
 const extension = 300
 
 // Operations are all measured operations in the order of the report.
-var Operations = []Operation{
+var Operations = slices.Concat(basic, finding(Finding), finding(FindingGiant))
+
+var basic = []Operation{
 	{Name: "get", Title: "get one", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 		p, r := someRecord(a.Readers, rng)
 		return api.Get(p.User, r)
@@ -80,10 +115,10 @@ var Operations = []Operation{
 	{Name: "create", Title: "create with a key, durable", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 		return api.Create(a.Writers[rng.IntN(len(a.Writers))].User, newKey())
 	}},
-	{Name: "update", Title: "update", Make: update},
+	{Name: "update", Title: "update", Make: Update},
 	{Name: "mixed", Title: "big's page 1, with an update in ten", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 		if rng.IntN(10) == 0 {
-			return update(api, a, rng)
+			return Update(api, a, rng)
 		}
 		return api.List(data.Big, Query{Page: 1, Limit: data.PageSize, Total: a.All})
 	}},
@@ -91,14 +126,14 @@ var Operations = []Operation{
 		_, r := someRecord(a.Readers, rng)
 		return api.Verify(r)
 	}},
-	{Name: "mcp", Title: "get by an agent (MCP)", ForAgents: true, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+	{Name: "mcp", Title: "get by an agent (MCP)", Supports: hasTools, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 		p, r := someRecord(a.Readers, rng)
 		return api.(Agents).GetByTool(p.User, r)
 	}},
 }
 
-// update changes the end date of a record; Big sees every fifth of them.
-func update(api API, a *data.Audience, rng *rand.Rand) Call {
+// Update changes the end date of a record; Big sees every fifth of them.
+func Update(api API, a *data.Audience, rng *rand.Rand) Call {
 	return api.Update(a.Extendable[rng.IntN(len(a.Extendable))], 1+rng.IntN(extension))
 }
 

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -57,6 +58,29 @@ func (p PocketBase) List(user int, q Query) Call {
 		call.Holds = []string{`"totalItems":` + strconv.Itoa(q.Total) + ","}
 	}
 	return call
+}
+
+// pocketBaseSorts are the fields by which PocketBase sorts for an order of svcd.
+var pocketBaseSorts = strings.NewReplacer("created_at", "created", "updated_at", "updated")
+
+// Find reads a page of a search for pieces of text, or in an order.
+func (p PocketBase) Find(user int, f Find) Call {
+	path := recordsPath + "?page=" + strconv.Itoa(f.Page) + "&perPage=" + strconv.Itoa(data.PageSize) +
+		"&sort=" + cmp.Or(pocketBaseSorts.Replace(f.Sort), "-created")
+	var filters []string
+	for _, word := range f.Words {
+		fields := []string{"product_name", "description", "supplier", "seller_name", "serial_number", "reference_number"}
+		for i, field := range fields {
+			fields[i] = fmt.Sprintf("%s~%q", field, word)
+		}
+		filters = append(filters, "("+strings.Join(fields, "||")+")")
+	}
+	if len(filters) > 0 {
+		path += "&filter=" + url.QueryEscape(strings.Join(filters, "&&"))
+	}
+	return Call{Method: http.MethodGet, Path: path, Token: p.Tokens[user], Status: http.StatusOK,
+		Holds: []string{`"totalItems":` + strconv.Itoa(f.Found.Pieces) + ","},
+		Each:  `"reference_number":`, Count: pageRows(f.Page, f.Found.Pieces)}
 }
 
 // Create creates a record with a shop as the seller.

@@ -90,6 +90,41 @@ func (s *Bare) Verify(r data.Record) Call {
 		Status: http.StatusOK, Holds: []string{reference, r.Start.String()}}
 }
 
+// Find reads a page of a search or in an order.
+func (s *Svcd) Find(user int, f Find) Call {
+	path := warrantiesPath + "?page=" + strconv.Itoa(f.Page) + "&limit=" + strconv.Itoa(data.PageSize)
+	if len(f.Words) > 0 {
+		path += "&q=" + url.QueryEscape(strings.Join(f.Words, " "))
+	}
+	if f.Sort != "" {
+		path += "&sort=" + f.Sort
+	}
+	return Call{Method: http.MethodGet, Path: path, Token: s.secret(user), Status: http.StatusOK,
+		Holds: []string{`"total":` + strconv.Itoa(f.Found.Words) + ","},
+		Each:  `"reference_number":`, Count: pageRows(f.Page, f.Found.Words)}
+}
+
+// Summary counts a user's records.
+func (s *Svcd) Summary(user int, by string, total int) Call {
+	return Call{Method: http.MethodGet, Path: warrantiesPath + "/summary?group_by=" + by, Token: s.secret(user),
+		Status: http.StatusOK, Holds: []string{`"total":` + strconv.Itoa(total) + ",", `"groups":[{`}}
+}
+
+// Overview reads the first web page.
+func (s *Svcd) Overview(user int, total int) Call {
+	return Call{Method: http.MethodGet, Path: "/", Page: true, Header: "Cookie: svc_session=" + data.Session(user),
+		Status: http.StatusOK, Holds: []string{grouped(total)}}
+}
+
+// grouped returns a number as the pages print it: 1,000,000.
+func grouped(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
 // GetByTool reads one record with an MCP tool.
 func (s *Svcd) GetByTool(user int, r data.Record) Call {
 	id := r.ID().String()

@@ -36,6 +36,7 @@ type Report struct {
 	Smaller    []int            // other measured sizes in ascending order
 	Peaks      map[string]int64 // peak memory in bytes by server
 	PeakAt     int              // number of connections for Peaks
+	Writes     []Phase          // transactions with a user who sees all records
 	rounds     map[key][]Cell
 }
 

@@ -1,6 +1,10 @@
 package report
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Names of the servers that targets are about.
 const (
@@ -29,6 +33,9 @@ func (r *Report) targets() []target {
 		{what: "create: PocketBase to svcd", a: at(Pocket, "create"), b: at(Ours, "create"), least: 2.5},
 		{what: "update: PocketBase to svcd", a: at(Pocket, "update"), b: at(Ours, "update"), least: 2.5},
 		{what: "get: svcd to bare", a: at(Ours, "get"), b: at(Bare, "get"), most: 1.3},
+		{what: "update: svcd to bare", a: at(Ours, "update"), b: at(Bare, "update"), most: 1.3},
+		{what: "MCP get to get", a: at(Ours, "mcp"), b: at(Ours, "get"), most: 2.5},
+		{what: "MCP get to get, PostgreSQL", a: at(OursPG, "mcp"), b: at(OursPG, "get"), most: 2.5},
 		{what: "create: svcd to bare", a: at(Ours, "create"), b: at(Bare, "create"), most: 1.6},
 		{what: "big's page to a small user's", a: at(Ours, "big"), b: at(Ours, "small"), most: 1.5},
 		{what: "page 1,000 to page 1", a: at(Ours, "deep"), b: at(Ours, "big"), most: 5},
@@ -45,6 +52,60 @@ func (r *Report) targets() []target {
 		}
 	}
 	return list
+}
+
+// bound is an upper bound for the CPU time of a request.
+type bound struct {
+	what       string
+	cost, most time.Duration
+}
+
+// bounds returns the measured CPU times that have an upper bound, with a million records.
+func (r *Report) bounds() (list []bound) {
+	if r.Records != 1_000_000 {
+		return nil
+	}
+	for _, op := range r.Operations {
+		for _, server := range []string{Ours, OursPG} {
+			c, measured := r.Median(server, r.Records, op.Name)
+			most := boundOf(op.Name, server)
+			if measured && most > 0 {
+				list = append(list, bound{op.Title + ", " + server, c.Total(), most})
+			}
+		}
+	}
+	return list
+}
+
+// boundOf returns the upper bound for an operation, or 0.
+func boundOf(operation, server string) time.Duration {
+	has := func(prefix string) bool { return strings.HasPrefix(operation, prefix) }
+	switch {
+	case has("small-search"):
+		return 2 * time.Millisecond
+	case has("search") && server == OursPG:
+		return 30 * time.Millisecond
+	case has("search"):
+		return 20 * time.Millisecond
+	case has("giant-search"):
+		return 120 * time.Millisecond
+	case has("summary"):
+		return 10 * time.Millisecond
+	case has("sort"):
+		return 40 * time.Millisecond
+	case has("overview"):
+		return 30 * time.Millisecond
+	}
+	return 0
+}
+
+func (r *Report) titleOf(server string) string {
+	for _, s := range r.Servers {
+		if s.Name == server {
+			return s.Title
+		}
+	}
+	return ""
 }
 
 const (
@@ -72,6 +133,15 @@ func (r *Report) Targets() (text string, misses int) {
 			add(t.what, fmt.Sprintf("≥ %v×", t.least), times(got), got >= t.least)
 		default:
 			add(t.what, fmt.Sprintf("≤ %v×", t.most), times(got), got <= t.most)
+		}
+	}
+	for _, b := range r.bounds() {
+		add(b.what, "≤ "+millis(b.most)+" ms", millis(b.cost)+" ms", b.cost <= b.most)
+	}
+	for _, p := range r.Writes {
+		longer := p.Writes.longer(maxHold)
+		if p.Server == r.titleOf(Ours) {
+			add(p.Title+": transactions longer than "+millis(maxHold)+" ms", "0", fmt.Sprint(longer), longer == 0)
 		}
 	}
 	if n, measured := r.Peaks[Ours]; measured {

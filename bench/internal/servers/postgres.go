@@ -84,7 +84,9 @@ func (s *SvcdPostgres) Start(ctx context.Context, set data.Set) (*Running, error
 		os.RemoveAll(dir)
 		_ = s.server.Execute(context.WithoutCancel(ctx), drop) // the next run drops leftovers
 	}
-	r, err := s.run(ctx, dir, remove, "--database", s.server.URL(run))
+	svcd := s.Svcd
+	svcd.Profiles = svcd.Profiles || set.Giant
+	r, err := svcd.run(ctx, dir, remove, "--database", s.server.URL(run))
 	if err == nil {
 		// The title of a backend process contains the name of its database.
 		r.Database = func() (time.Duration, error) { return proc.ChildrenCPU(s.server.PID, " "+run+" ") }

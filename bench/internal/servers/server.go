@@ -131,6 +131,9 @@ func filled(server string, set data.Set, pattern string) (string, error) {
 		}
 		h.Write(text)
 	}
+	if set.Giant {
+		server += "-giant"
+	}
 	return fmt.Sprintf("%s-%d-%d-%.4x", server, set.Records, data.Generation, h.Sum(nil)), nil
 }
 

@@ -15,7 +15,8 @@ import (
 // high that they never refuse a request.
 type Svcd struct {
 	Folder
-	// Profiles enables the admin listener, which is off by default.
+	// Profiles enables the admin listener, which is off by default. Sets with a user who sees all
+	// records always have it, for the durations of transactions.
 	Profiles bool
 }
 
@@ -48,6 +49,7 @@ func (s Svcd) Start(ctx context.Context, set data.Set) (*Running, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Profiles = s.Profiles || set.Giant
 	return s.run(ctx, dir, remove)
 }
 

@@ -39,6 +39,7 @@ type backend interface {
 	write(ctx context.Context, fn func(Tx) error) error
 	ping(ctx context.Context) error
 	writesFail() bool
+	observeWrites(fn func(time.Duration))
 	fence(ctx context.Context, table string) (passed func(context.Context) (bool, error), err error)
 	// now returns the time of the clock shared by all users of the database, or the zero time if
 	// that is this machine's clock.
@@ -153,6 +154,11 @@ func (db *DB) Ping(ctx context.Context) error { return db.backend.ping(ctx) }
 // may still work.
 func (db *DB) WritesFail() bool { return db.backend.writesFail() }
 
+// ObserveWrites calls fn with the time that each transaction took, without the time that it waited
+// for others to start. On SQLite, transactions that share a commit are one, and no other can write
+// meanwhile.
+func (db *DB) ObserveWrites(fn func(time.Duration)) { db.backend.observeWrites(fn) }
+
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.
 func (db *DB) Failed() <-chan struct{} { return db.failed }
@@ -186,4 +192,21 @@ func (r *writeFailures) note() { r.at.Store(time.Now().UnixNano()) }
 
 func (r *writeFailures) writesFail() bool {
 	return time.Since(time.Unix(0, r.at.Load())) < writeFailureWindow
+}
+
+// writeTimes passes the durations of transactions to an observer.
+type writeTimes struct {
+	observer atomic.Pointer[func(time.Duration)]
+}
+
+func (w *writeTimes) observeWrites(fn func(time.Duration)) { w.observer.Store(&fn) }
+
+// began returns a function that ends the observation of a transaction.
+func (w *writeTimes) began() (ended func()) {
+	observe := w.observer.Load()
+	if observe == nil {
+		return func() {}
+	}
+	start := time.Now()
+	return func() { (*observe)(time.Since(start)) }
 }

@@ -22,6 +22,7 @@ import (
 // postgresBackend is PostgreSQL, shared by replicas.
 type postgresBackend struct {
 	writeFailures
+	writeTimes
 	dialect *dialect
 	encode  encoder
 	pool    *pgxpool.Pool
@@ -178,6 +179,7 @@ func (e *postgresBackend) writeOnce(ctx context.Context, fn func(Tx) error) (ret
 		return lostConnection(err), err
 	}
 	defer conn.Release()
+	defer e.began()()
 	// Each statement must see everything committed before it, regardless of the database's default: a
 	// write checks its credential, and a list's horizon, after locking.
 	tx := &postgresTx{backend: e, conn: conn, ctx: ctx, begin: `BEGIN ISOLATION LEVEL READ COMMITTED`}

@@ -20,6 +20,7 @@ import (
 // sqliteBackend is SQLite in this process: a few connections for reads and one for all writes.
 type sqliteBackend struct {
 	writeFailures
+	writeTimes
 	dialect *dialect
 	encode  encoder
 	readers *sqliteReaders

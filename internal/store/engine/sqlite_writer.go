@@ -90,6 +90,7 @@ func (e *sqliteBackend) commit(conn *sqliteConn, group []*writeUnit) error {
 		return unavailable(errFailed)
 	default:
 	}
+	defer e.began()()
 	ctx := context.Background()
 	conn.SetInterrupt(ctx)
 	if err := conn.Later(ctx, `BEGIN IMMEDIATE`); err != nil {

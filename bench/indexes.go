@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"warranty.example/svc/bench/internal/data"
+	"warranty.example/svc/bench/internal/load"
+	"warranty.example/svc/bench/internal/proc"
+	"warranty.example/svc/bench/internal/report"
+)
+
+// awaitIndexes waits until svcd has indexed its long lists. A search makes svcd look at a list; it
+// would find it by itself, but later.
+func awaitIndexes(ctx context.Context, targets []*target, r *report.Report) error {
+	for _, t := range targets {
+		finder, ok := t.running.API.(load.Finder)
+		if _, peer := t.running.API.(load.Summarizer); !ok || !peer {
+			continue
+		}
+		if err := waitIdle(ctx, []*target{t}); err != nil {
+			return err
+		}
+		before, err := t.costs()
+		if err != nil {
+			return err
+		}
+		user, found := data.Big, t.audience.Found[0].Big
+		if t.set.Giant {
+			user, found = t.audience.Giant, t.audience.Found[0].Giant
+		}
+		start := time.Now()
+		if _, err := load.Run(ctx, t.running.Addr, 1, time.Nanosecond, func(*rand.Rand) load.Call {
+			return finder.Find(user, load.Find{Page: 1, Words: data.Searches[0].Words, Found: found})
+		}); err != nil {
+			return err
+		}
+		if err := waitIdle(ctx, []*target{t}); err != nil {
+			return err
+		}
+		after, err := t.costs()
+		if err != nil {
+			return err
+		}
+		cost := (after[0] + after[1] - before[0] - before[1]).Seconds()
+		logf("%s: indexed after %.0f s, with %.1f s of CPU", t, time.Since(start).Seconds(), cost)
+		if t.set.Giant {
+			if err := t.addWrites(ctx, r, "first search and index"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mergeLength is how long updates are sent to find long transactions.
+const mergeLength = 5 * time.Second
+
+// measureMerges sends updates that change the list of Giant, so that svcd merges them into its index.
+func measureMerges(ctx context.Context, o options, targets []*target, r *report.Report) error {
+	for _, t := range targets {
+		if !t.set.Giant {
+			continue
+		}
+		if err := t.addWrites(ctx, r, ""); err != nil {
+			return err
+		}
+		if _, err := load.Run(ctx, t.running.Addr, o.connections, mergeLength, func(rng *rand.Rand) load.Call {
+			return load.Update(t.running.API, t.audience, rng)
+		}); err != nil {
+			return err
+		}
+		if err := waitIdle(ctx, []*target{t}); err != nil {
+			return err
+		}
+		if err := t.addWrites(ctx, r, "updates and merges"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addWrites adds the transactions since the last call to the report, unless it has no title.
+func (t *target) addWrites(ctx context.Context, r *report.Report, title string) error {
+	text, err := proc.Fetch(ctx, fmt.Sprintf("http://%s/metrics", t.running.Admin))
+	if err != nil {
+		return err
+	}
+	now, err := report.ParseWrites(text)
+	if err != nil {
+		return err
+	}
+	if title != "" {
+		r.Writes = append(r.Writes, report.Phase{Title: title, Server: t.server.Title(), Writes: now.Minus(t.writes)})
+	}
+	t.writes = now
+	return nil
+}

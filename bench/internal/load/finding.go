@@ -1,0 +1,104 @@
+package load
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+
+	"warranty.example/svc/bench/internal/data"
+)
+
+// Find is a search or an order, with the expected number of results.
+type Find struct {
+	Page  int
+	Words []string
+	Sort  string
+	Found data.Found
+}
+
+// pageRows returns the number of records on a page.
+func pageRows(page, total int) int { return max(0, min(data.PageSize, total-(page-1)*data.PageSize)) }
+
+// sorts are all orders except newest first, which other operations measure.
+var sorts = []struct{ name, title string }{
+	{"-created_at", "newest first"},
+	{"end_date", "by end date"},
+	{"-end_date", "by end date, latest first"},
+	{"product_name", "by name"},
+	{"updated_at", "by last change"},
+	{"-updated_at", "by last change, latest first"},
+}
+
+// farPage is the second measured page of an order; shorter lists use the last full page.
+const farPage = 2000
+
+// finding returns the searches, orders, summaries and the overview of Big and small users, or of
+// Giant.
+func finding(g Group) (list []Operation) {
+	prefix, whose := "", "big"
+	if g == FindingGiant {
+		prefix, whose = "giant-", "giant"
+	}
+	account := func(a *data.Audience) (user, all int) {
+		if g == FindingGiant {
+			return a.Giant, a.Records
+		}
+		return data.Big, a.All
+	}
+	for i, search := range data.Searches {
+		if g == Finding {
+			list = append(list, searchSmall(search))
+		}
+		list = append(list, Operation{Name: prefix + "search-" + search.Name, Title: whose + " searches " + search.Title, Group: g,
+			Supports: finds, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+				user, _ := account(a)
+				found := a.Found[i].Big
+				if g == FindingGiant {
+					found = a.Found[i].Giant
+				}
+				return api.(Finder).Find(user, Find{Page: 1, Words: search.Words, Found: found})
+			}})
+	}
+	for _, sort := range sorts {
+		for _, page := range []int{1, farPage} {
+			name := fmt.Sprintf("%ssort-%s-%d", prefix, strings.ReplaceAll(sort.name, "-", "latest-"), page)
+			title := fmt.Sprintf("%s %s, page %s", whose, sort.title, grouped(page))
+			list = append(list, Operation{Name: name, Title: title, Group: g, Supports: finds, Lengthens: true,
+				Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+					user, all := account(a)
+					return api.(Finder).Find(user, Find{Page: min(page, all/data.PageSize), Sort: sort.name, Found: data.Found{Words: all, Pieces: all}})
+				}})
+		}
+	}
+	for _, by := range []string{"status", "category"} {
+		list = append(list, Operation{Name: prefix + "summary-" + by, Title: whose + " by " + by + ", summary", Group: g,
+			Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+				user, all := account(a)
+				return api.(Summarizer).Summary(user, by, all)
+			}})
+	}
+	return append(list, Operation{Name: prefix + "overview", Title: whose + "'s overview, a web page", Group: g,
+		Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+			user, all := account(a)
+			return api.(Summarizer).Overview(user, all)
+		}})
+}
+
+// searchSmall is a search in the records of a small user.
+func searchSmall(search data.Search) Operation {
+	return Operation{Name: "small-search-" + search.Name, Title: "a small user searches " + search.Title, Group: Finding,
+		Supports: finds, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+			p, _ := someRecord(a.Readers, rng)
+			return api.(Finder).Find(p.User, Find{Page: 1, Words: search.Words, Found: p.FoundBy(search)})
+		}}
+}
+
+func finds(api API) bool {
+	_, ok := api.(Finder)
+	return ok
+}
+
+func summarizes(api API) bool {
+	_, ok := api.(Summarizer)
+	return ok
+}
