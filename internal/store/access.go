@@ -28,7 +28,8 @@ const accessColumns = `user_id, kind, item_id, parent_id, roles, status, start_d
 
 const addRoles = ` ON CONFLICT (user_id, kind, item_id) DO UPDATE SET roles = access.roles | excluded.roles`
 
-// grantNew gives a user roles on a warranty that was just inserted.
+// grantNew gives a user roles on a warranty that was just inserted. Only the list of this user has
+// to be noted and marked as changed.
 func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Roles) error {
 	if err := t.later(`INSERT INTO access (`+accessColumns+`, changed_at)
 		VALUES ($1, $2, $3, $3, $4, $5, $6, $7, $8 /*sqlite: , (SELECT row FROM warranties WHERE id = $3) */,
@@ -36,10 +37,16 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
-	if err := t.noteWarranty(w.ID); err != nil {
+	if err := t.later(`INSERT INTO find_pending (list, item_id, n)
+		SELECT l.list, CAST($2 AS UUID), 1 FROM find_lists l WHERE l.user_id = $1
+		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, user, w.ID); err != nil {
 		return err
 	}
-	return t.listsGrew(w.ID, kindWarranty, w.ID)
+	if t.store.lists.late(w.ID, t.store.Now()) {
+		return t.childChanged(kindWarranty, w.ID, w.ID)
+	}
+	return t.later(`UPDATE list_epochs SET epoch = epoch + 1 WHERE user_id = $1 AND kind = $2 AND horizon >= $3`,
+		user, kindWarranty, w.ID)
 }
 
 // grant gives a user a role on a locked warranty and its claims and documents.
@@ -135,17 +142,17 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	return n, t.later(`DELETE FROM access WHERE user_id = $1`, from)
 }
 
-// syncAccess copies the columns that lists filter on from a changed warranty, if any of them
-// changed.
+// syncAccess stamps the change of a warranty for everyone who can see it, and copies the columns that
+// lists filter on.
 func (t *Tx) syncAccess(before, w warranty.Warranty) error {
+	if err := t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6, changed_at = `+
+		changeStamp+` WHERE parent_id = $1 AND kind = $2`,
+		w.ID, kindWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
+		return err
+	}
 	if w.Standing == before.Standing && w.StartDate == before.StartDate && w.EndDate == before.EndDate &&
 		foldedCategory(w) == foldedCategory(before) {
 		return nil
-	}
-	if err := t.later(`UPDATE access SET status = $3, start_date = $4, end_date = $5, category = $6
-		WHERE parent_id = $1 AND kind = $2`,
-		w.ID, kindWarranty, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
-		return err
 	}
 	return t.childChanged(kindWarranty, w.ID, w.ID)
 }
@@ -250,8 +257,7 @@ func (t *Tx) allListsChanged(user warranty.ID) error {
 // the item. Every transaction locks lists by kind and then by account, so that no two deadlock.
 func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
 	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch)
-		SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+`
-		ORDER BY a.kind, a.user_id
+		SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+` /*pg: ORDER BY a.kind, a.user_id */
 		ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
 		return err
 	}

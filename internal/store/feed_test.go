@@ -388,8 +388,8 @@ func TestFeedOfThePreviousRelease(t *testing.T) {
 					WHERE id = $1`, w.ID); err != nil {
 					return err
 				}
-				updated := warranty.Event{ID: newID(), Door: warranty.DoorAPI, Action: warranty.WarrantyUpdated}
-				return tx.InsertEvent(w.ID, updated, ada.user)
+				return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
+					VALUES ($1, $2, 0, $3, 'x', 1, 2, $1, '[]')`, w.ID, newID(), ada.user)
 			}},
 			{"loss", func(tx *Tx) error {
 				return tx.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, w.ID, bob.user)

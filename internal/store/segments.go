@@ -118,8 +118,9 @@ func (c *segmentCache) resize(entries map[segmentKey]*segmentEntry) {
 	}
 }
 
-// noted is the end of an event's changes whose transaction noted them in find_pending.
-const noted = " "
+// noted is the end of an event's changes whose transaction noted them in find_pending and stamped
+// access.changed_at. With fewer spaces, a trigger stamps them.
+const noted = "  "
 
 // unnoted selects the events of changes by an older release, which does not note them. The first two
 // conditions are those of an index.
@@ -303,7 +304,7 @@ func inOrder(parts []part) [][]byte {
 func (t *Tx) noteChanged(which string, args ...any) error {
 	return t.later(`INSERT INTO find_pending (list, item_id, n)
 		SELECT l.list, a.item_id, 1 FROM access a JOIN find_lists l ON l.user_id = a.user_id
-		WHERE a.kind = 1 AND `+which+` ORDER BY l.list, a.item_id
+		WHERE a.kind = 1 AND `+which+` /*pg: ORDER BY l.list, a.item_id */
 		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, args...)
 }
 

@@ -12,6 +12,7 @@ const maxPeople = 4000
 type Person struct {
 	User    int
 	Records []Record
+	Found   [len(Searches)]Found // only of readers
 }
 
 // Audience is the users who send requests, with the expected results.
@@ -47,6 +48,7 @@ func (s Set) Audience(today warranty.Date) Audience {
 		}
 		p := Person{User: user, Records: owned[user]}
 		if user%2 == 0 {
+			p.search()
 			a.Readers = append(a.Readers, p)
 			continue
 		}

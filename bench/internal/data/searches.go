@@ -33,12 +33,14 @@ func (a *Audience) search(r Record) {
 	}
 }
 
-// FoundBy returns the number of results of a search in the records of a person.
-func (p Person) FoundBy(search Search) (n Found) {
+// search counts the results of all searches in the records of a person.
+func (p *Person) search() {
 	for _, r := range p.Records {
-		n.add(search.in(r.Texts().fields()))
+		fields := r.Texts().fields()
+		for i, search := range Searches {
+			p.Found[i].add(search.in(fields))
+		}
 	}
-	return n
 }
 
 func (f *Found) add(other Found) {

@@ -19,7 +19,7 @@ type Find struct {
 // pageRows returns the number of records on a page.
 func pageRows(page, total int) int { return max(0, min(data.PageSize, total-(page-1)*data.PageSize)) }
 
-// sorts are all orders except newest first, which other operations measure.
+// sorts are all orders.
 var sorts = []struct{ name, title string }{
 	{"-created_at", "newest first"},
 	{"end_date", "by end date"},
@@ -47,7 +47,7 @@ func finding(g Group) (list []Operation) {
 	}
 	for i, search := range data.Searches {
 		if g == Finding {
-			list = append(list, searchSmall(search))
+			list = append(list, searchSmall(i, search))
 		}
 		list = append(list, Operation{Name: prefix + "search-" + search.Name, Title: whose + " searches " + search.Title, Group: g,
 			Supports: finds, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
@@ -85,11 +85,11 @@ func finding(g Group) (list []Operation) {
 }
 
 // searchSmall is a search in the records of a small user.
-func searchSmall(search data.Search) Operation {
+func searchSmall(i int, search data.Search) Operation {
 	return Operation{Name: "small-search-" + search.Name, Title: "a small user searches " + search.Title, Group: Finding,
 		Supports: finds, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 			p, _ := someRecord(a.Readers, rng)
-			return api.(Finder).Find(p.User, Find{Page: 1, Words: search.Words, Found: p.FoundBy(search)})
+			return api.(Finder).Find(p.User, Find{Page: 1, Words: search.Words, Found: p.Found[i]})
 		}}
 }
 

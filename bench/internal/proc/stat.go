@@ -1,41 +1,36 @@
-// Package proc starts servers as processes and reads their CPU time and memory from
-// /proc.
+// Package proc starts servers as processes and reads their CPU time and memory.
 package proc
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
-// tick is the unit of CPU times in /proc, on every Linux.
-const tick = 10 * time.Millisecond
-
-// parseStat reads the CPU time and the parent of a process from /proc/PID/stat.
-func parseStat(text []byte) (computed time.Duration, parent int, err error) {
+// parentOf reads the parent of a process from the text of /proc/PID/stat.
+func parentOf(stat []byte) (int, error) {
 	// The name in parentheses may contain parentheses and spaces.
-	_, rest, found := bytes.Cut(text[max(bytes.LastIndexByte(text, ')'), 0):], []byte(") "))
+	_, rest, found := bytes.Cut(stat[max(bytes.LastIndexByte(stat, ')'), 0):], []byte(") "))
 	fields := bytes.Fields(rest)
-	if !found || len(fields) < 13 {
-		return 0, 0, fmt.Errorf("not the stat of a process: %q", text)
+	if !found || len(fields) < 2 {
+		return 0, fmt.Errorf("not the stat of a process: %q", stat)
 	}
-	user, err1 := strconv.Atoi(string(fields[11]))
-	system, err2 := strconv.Atoi(string(fields[12]))
-	parent, err3 := strconv.Atoi(string(fields[1]))
-	return time.Duration(user+system) * tick, parent, errors.Join(err1, err2, err3)
+	return strconv.Atoi(string(fields[1]))
 }
 
-// CPU returns the user and system time of a process.
+// CPU returns the user and system time of a process. The times in /proc have a resolution of 10 ms,
+// its CPU clock one of nanoseconds.
 func CPU(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
+	const schedulerClock = 2 // see clock_getcpuclockid
+	var now unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|schedulerClock), &now); err != nil { //nolint:gosec // pids are small
+		return 0, fmt.Errorf("CPU clock of process %d: %w", pid, err)
 	}
-	computed, _, err := parseStat(text)
-	return computed, err
+	return time.Duration(now.Nano()), nil
 }
 
 // ChildrenCPU returns the CPU time of the children of a process whose command line contains a text.
@@ -50,11 +45,17 @@ func ChildrenCPU(pid int, text string) (time.Duration, error) {
 		if err != nil {
 			continue // not a process, or it has ended
 		}
-		computed, parent, err := parseStat(stat)
-		if err != nil || parent != pid {
+		if parent, err := parentOf(stat); err != nil || parent != pid {
 			continue
 		}
-		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err == nil && bytes.Contains(line, []byte(text)) {
+		child, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue // /proc/self
+		}
+		if line, err := os.ReadFile("/proc/" + e.Name() + "/cmdline"); err != nil || !bytes.Contains(line, []byte(text)) {
+			continue
+		}
+		if computed, err := CPU(child); err == nil {
 			sum += computed
 		}
 	}

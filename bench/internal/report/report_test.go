@@ -78,3 +78,41 @@ func TestTargetsAreReachedOrMissed(t *testing.T) {
 		t.Errorf("%d misses, or a target that was not measured, in\n%s", misses, text)
 	}
 }
+
+func TestLongTransactionsAreCounted(t *testing.T) {
+	w, err := ParseWrites([]byte(`# TYPE svc_write_seconds histogram
+svc_write_seconds_bucket{le="0.025"} 5
+svc_write_seconds_bucket{le="0.05"} 8
+svc_write_seconds_bucket{le="0.1"} 9
+svc_write_seconds_bucket{le="+Inf"} 9
+svc_write_seconds_sum 0.3
+`))
+	if err != nil || w.all() != 9 || w.longer(maxHold) != 1 || w.longest() != "50.0–100" {
+		t.Errorf("%+v, %v, %s", w, err, w.longest())
+	}
+	if later := w.Minus(w); later.all() != 0 || later.longer(maxHold) != 0 || later.longest() != "< 25.0" {
+		t.Errorf("%+v, %s", later, later.longest())
+	}
+	if _, err := ParseWrites([]byte("go_goroutines 9\n")); err == nil {
+		t.Error("metrics without the histogram are accepted")
+	}
+}
+
+func TestBoundsApplyToAMillionRecords(t *testing.T) {
+	r := measured()
+	r.Operations = append(r.Operations, Operation{Name: "search-two", Title: "big searches two words"})
+	r.Add(Ours, 1_000_000, "search-two", Cell{CPU: 21 * time.Millisecond})
+	r.Add(OursPG, 1_000_000, "search-two", Cell{CPU: 11 * time.Millisecond, Database: 10 * time.Millisecond})
+	text, misses := r.Targets()
+	for _, want := range []string{
+		"big searches two words, svcd | ≤ 20.0 ms | 21.0 ms | MISSED",
+		"big searches two words, svcd-postgres | ≤ 30.0 ms | 21.0 ms | reached",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if misses != 3 {
+		t.Errorf("%d misses in\n%s", misses, text)
+	}
+}
