@@ -129,11 +129,11 @@ func (s *Store) dropIndex(ctx context.Context, l *indexedList) error {
 	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM find_lists WHERE list = $1`, l.list) })
 }
 
-// olderEvents is the number of events of an older release that are noted in one transaction, and
+// olderRows is the number of rows that one transaction adds to note events of an older release, and
 // olderFor how long they are remembered: longer than any transaction takes.
 const (
-	olderEvents = 500
-	olderFor    = 24 * time.Hour
+	olderRows = 2048
+	olderFor  = 24 * time.Hour
 )
 
 // noteOlder notes the changes of an older release, which runs while replicas are replaced, for every
@@ -141,14 +141,18 @@ const (
 func (s *Store) noteOlder(ctx context.Context) error {
 	for {
 		var events [][3]any
-		err := s.db.Query(ctx, `SELECT h.thread_id, h.id, h.at `+unnoted+`
+		lists := 0
+		err := s.db.Query(ctx, `SELECT h.thread_id, h.id, h.at, (SELECT count(*) FROM find_lists) `+unnoted+`
 			AND NOT EXISTS (SELECT 1 FROM find_older o WHERE o.event_id = h.id) LIMIT $1`, func(r *engine.Row) error {
 			events = append(events, [3]any{r.ID(), r.ID(), r.Int()})
+			lists = int(r.Int())
 			return nil
-		}, olderEvents)
+		}, olderRows)
 		if err != nil || len(events) == 0 {
 			return err
 		}
+		// Each event is noted once, and its record in every list.
+		events = events[:min(len(events), max(1, olderRows/(1+lists)))]
 		param, err := json.Marshal(events)
 		if err != nil {
 			return err
@@ -282,13 +286,20 @@ func (s *Store) sweepSegments(ctx context.Context) error {
 			return err
 		}
 	}
-	orphans := false
-	err = s.db.Query(ctx, `SELECT 1 FROM find_pending x WHERE`+dropped+` LIMIT 1`,
-		func(*engine.Row) error { orphans = true; return nil })
-	if err != nil || !orphans {
-		return err
+	for {
+		orphans := false
+		err = s.db.Query(ctx, `SELECT 1 FROM find_pending x WHERE`+dropped+` LIMIT 1`,
+			func(*engine.Row) error { orphans = true; return nil })
+		if err != nil || !orphans {
+			return err
+		}
+		if err := s.Write(ctx, func(t *Tx) error {
+			return t.later(`DELETE FROM find_pending WHERE (list, item_id) IN
+				(SELECT x.list, x.item_id FROM find_pending x WHERE`+dropped+` LIMIT $1)`, mergeChanges)
+		}); err != nil {
+			return err
+		}
 	}
-	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM find_pending AS x WHERE` + dropped) })
 }
 
 // randomNumber returns a number that nothing else uses.
@@ -407,8 +418,12 @@ func (t *Tx) putParts(list, number int64, parts find.Parts) error {
 	return nil
 }
 
-// mergeAtOnce is the number of segments that are read before they are merged.
-const mergeAtOnce = 8
+// mergeAtOnce is the number of segments that are read before they are merged, and mergeChanges the
+// number of changes that one transaction merges: it must not hold SQLite's writer for long.
+const (
+	mergeAtOnce  = 8
+	mergeChanges = 2048
+)
 
 // mergeList merges the changes of the segments with the most of them, until half of what may stay is
 // left. It returns the number of changes that were merged.
@@ -423,8 +438,9 @@ func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err 
 		}
 		clear(changes)
 		for _, p := range snapshot.Pending {
-			n := snapshot.SegmentOf(p.ID)
-			changes[n] = append(changes[n], p)
+			if n := snapshot.SegmentOf(p.ID); len(changes[n]) < mergeChanges {
+				changes[n] = append(changes[n], p)
+			}
 		}
 		order = slices.SortedFunc(maps.Keys(changes), func(a, b int) int { return len(changes[b]) - len(changes[a]) })
 		left, keep := len(snapshot.Pending), max(s.segments.merge, s.segments.perSegment*l.count)/2
