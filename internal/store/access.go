@@ -256,14 +256,18 @@ func (t *Tx) allListsChanged(user warranty.ID) error {
 // listsChanged increments the epochs of the lists that the condition on access selects and records
 // the item. Every transaction locks lists by kind and then by account, so that no two deadlock.
 func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
+	distinct := ``
+	if item == anyItem {
+		distinct = `DISTINCT` // a list contains one item only once
+	}
 	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch)
-		SELECT DISTINCT a.user_id, a.kind, 1 FROM access a WHERE `+which+` /*pg: ORDER BY a.kind, a.user_id */
+		SELECT `+distinct+` a.user_id, a.kind, 1 FROM access a WHERE `+which+` /*pg: ORDER BY a.kind, a.user_id */
 		ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, args...); err != nil {
 		return err
 	}
 	n := len(args)
 	return t.later(fmt.Sprintf(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
-		SELECT DISTINCT e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID)
+		SELECT `+distinct+` e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID)
 		FROM list_epochs e JOIN access a ON a.user_id = e.user_id AND a.kind = e.kind WHERE `+which+`
 		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`, n+1, n+2),
 		append(args, t.store.lists.slots, item)...)

@@ -67,10 +67,15 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 				20000 + `+random+` % 1800, 1, 'x', 1, 0, 1700000000000000 + `+random+` * 1000
 			FROM n`, from, to, users[0])
 	}
+	// PostgreSQL ends a statement after a minute.
+	const parts = 20
 	for i, every := range []int{1, 5, max(1, records/2008), max(1, records/46)} {
-		write(`INSERT INTO access (`+accessColumns+`)
-			SELECT $1, 1, id, id, 2, standing, start_date, end_date, folded_category /*sqlite: , row */
-			FROM warranties WHERE (created_at + updated_at / 1000) % $2 = 0`, users[i], every)
+		for part := range parts {
+			write(`INSERT INTO access (`+accessColumns+`, changed_at)
+				SELECT $1, 1, id, id, 2, standing, start_date, end_date, folded_category /*sqlite: , row */, 1
+				FROM warranties WHERE (created_at + updated_at / 1000) % $2 = 0 AND start_date % $3 = $4`,
+				users[i], every, parts, part)
+		}
 	}
 	return users
 }
