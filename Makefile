@@ -131,10 +131,10 @@ lint: ## run golangci-lint with .golangci.yml
 	cd e2e && go tool -modfile=../tools/go.mod golangci-lint run ./...
 
 .PHONY: bench bench-quick bench-check
-bench: ## compare svcd with its peers at a million records (15 minutes, 10 GB of disk)
+bench: ## compare svcd with its peers at a million records (20 minutes, 16 GB of disk)
 	@$(SERVICES) true # installs PostgreSQL if missing and running as root
 	cd bench && go run . $(BENCH)
-bench-quick: ## the same with less data (2 minutes)
+bench-quick: ## the same with less data (3 minutes)
 	@$(SERVICES) true
 	cd bench && go run . --records 100000 --growth 10000 --rounds 1 --length 500ms $(BENCH)
 bench-check: ## vet, lint and test the benchmark module

@@ -67,7 +67,8 @@ func newReport(o options) *report.Report {
 		r.Servers = append(r.Servers, report.Server{Name: s.Name(), Title: s.Title()})
 	}
 	for _, op := range o.operations {
-		r.Operations = append(r.Operations, report.Operation{Name: op.Name, Title: op.Title, Lengthens: op.Lengthens})
+		r.Operations = append(r.Operations, report.Operation{Name: op.Name, Title: op.Title, Lengthens: op.Lengthens,
+			Question: op.Question, Account: op.Account})
 	}
 	return r
 }
@@ -209,6 +210,9 @@ func measureMemory(ctx context.Context, o options, targets []*target, r *report.
 func show(ctx context.Context, o options, r *report.Report, busy string) int {
 	fmt.Printf("%d records, %d connections, median of %d rounds of %v for each operation and server\n\n%s\n%s\n",
 		o.records, o.connections, o.rounds, o.length, report.Machine(ctx, busy), r.Comparison())
+	if finding := r.Finding(); finding != "" {
+		fmt.Printf("Searches, orders and summaries: CPU ms of the server and its database per request\n\n%s\n", finding)
+	}
 	if len(r.Smaller) > 0 {
 		fmt.Printf("CPU ms per request by number of records\n\n%s\n", r.Growth())
 	}

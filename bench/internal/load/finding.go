@@ -50,7 +50,7 @@ func finding(g Group) (list []Operation) {
 			list = append(list, searchSmall(i, search))
 		}
 		list = append(list, Operation{Name: prefix + "search-" + search.Name, Title: whose + " searches " + search.Title, Group: g,
-			Supports: finds, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+			Question: search.Title, Account: whose, Supports: finds, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 				user, _ := account(a)
 				found := a.Found[i].Big
 				if g == FindingGiant {
@@ -62,8 +62,9 @@ func finding(g Group) (list []Operation) {
 	for _, sort := range sorts {
 		for _, page := range []int{1, farPage} {
 			name := fmt.Sprintf("%ssort-%s-%d", prefix, strings.ReplaceAll(sort.name, "-", "latest-"), page)
-			title := fmt.Sprintf("%s %s, page %s", whose, sort.title, grouped(page))
-			list = append(list, Operation{Name: name, Title: title, Group: g, Supports: finds, Lengthens: true,
+			question := fmt.Sprintf("%s, page %s", sort.title, grouped(page))
+			list = append(list, Operation{Name: name, Title: whose + " " + question, Group: g,
+				Question: question, Account: whose, Supports: finds, Lengthens: true,
 				Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 					user, all := account(a)
 					return api.(Finder).Find(user, Find{Page: min(page, all/data.PageSize), Sort: sort.name, Found: data.Found{Words: all, Pieces: all}})
@@ -72,13 +73,13 @@ func finding(g Group) (list []Operation) {
 	}
 	for _, by := range []string{"status", "category"} {
 		list = append(list, Operation{Name: prefix + "summary-" + by, Title: whose + " by " + by + ", summary", Group: g,
-			Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+			Question: "summary by " + by, Account: whose, Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 				user, all := account(a)
 				return api.(Summarizer).Summary(user, by, all)
 			}})
 	}
 	return append(list, Operation{Name: prefix + "overview", Title: whose + "'s overview, a web page", Group: g,
-		Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+		Question: "overview, a web page", Account: whose, Supports: summarizes, Lengthens: true, Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
 			user, all := account(a)
 			return api.(Summarizer).Overview(user, all)
 		}})
@@ -87,7 +88,7 @@ func finding(g Group) (list []Operation) {
 // searchSmall is a search in the records of a small user.
 func searchSmall(i int, search data.Search) Operation {
 	return Operation{Name: "small-search-" + search.Name, Title: "a small user searches " + search.Title, Group: Finding,
-		Supports: finds, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
+		Question: search.Title, Account: "small", Supports: finds, Make: func(api API, a *data.Audience, rng *rand.Rand) Call {
 			p, _ := someRecord(a.Readers, rng)
 			return api.(Finder).Find(p.User, Find{Page: 1, Words: search.Words, Found: p.Found[i]})
 		}}

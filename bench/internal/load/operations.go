@@ -51,7 +51,9 @@ type Operation struct {
 	Name, Title string
 	Group       Group
 	Lengthens   bool // the response grows with the number of records
-	Make        func(API, *data.Audience, *rand.Rand) Call
+	// Question and Account are the row and the column of a search, an order or a summary in the report.
+	Question, Account string
+	Make              func(API, *data.Audience, *rand.Rand) Call
 	// Supports reports whether an API has the operation; nil means that all have.
 	Supports func(API) bool
 }

@@ -116,3 +116,27 @@ func TestBoundsApplyToAMillionRecords(t *testing.T) {
 		t.Errorf("%d misses in\n%s", misses, text)
 	}
 }
+
+func TestQuestionsHaveATableOfTheirOwn(t *testing.T) {
+	r := measured()
+	r.Operations = append(r.Operations,
+		Operation{Name: "small-search-two", Question: "two words", Account: "small"},
+		Operation{Name: "search-two", Question: "two words", Account: "big"},
+		Operation{Name: "overview", Question: "overview", Account: "big"})
+	r.Add(Ours, 1_000_000, "small-search-two", Cell{CPU: time.Millisecond})
+	r.Add(Ours, 1_000_000, "search-two", Cell{CPU: 6 * time.Millisecond})
+	r.Add(Pocket, 1_000_000, "search-two", Cell{CPU: 600 * time.Millisecond})
+	r.Add(Ours, 1_000_000, "overview", Cell{CPU: 9 * time.Millisecond, Database: time.Millisecond})
+	const want = `
+| question  | small, ours | big, ours | big, theirs |
+|-----------|-------------|-----------|-------------|
+| two words | 1.00        | 6.00      | 600         |
+| overview  |             | 10.0      |             |
+`
+	if got := "\n" + r.Finding(); got != want {
+		t.Errorf("got%swant%s", got, want)
+	}
+	if text := r.Comparison(); strings.Contains(text, "two words") || measured().Finding() != "" {
+		t.Errorf("a question is in the wrong table:\n%s", text)
+	}
+}

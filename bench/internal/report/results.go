@@ -26,6 +26,8 @@ type Server struct{ Name, Title string }
 type Operation struct {
 	Name, Title string
 	Lengthens   bool // the response grows with the number of records, so there is no target for growth
+	// Question and Account are the row and the column in the table Finding; others are in Comparison.
+	Question, Account string
 }
 
 // Report holds all results. The other servers are compared with the first one.

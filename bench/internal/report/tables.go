@@ -14,6 +14,9 @@ import (
 func (r *Report) Comparison() string {
 	rows := [][]string{{"operation", "server", "CPU ms", "incl. database", "ratio", "spread", "requests/s", "p50 ms", "p99 ms"}}
 	for _, op := range r.Operations {
+		if op.Question != "" {
+			continue
+		}
 		base := figure{r.Servers[0].Name, op.Name, r.Records}
 		title := op.Title
 		for _, s := range r.Servers {
@@ -26,6 +29,50 @@ func (r *Report) Comparison() string {
 				strconv.FormatFloat(c.PerSecond, 'f', 0, 64), millis(c.P50) + r.fewer(c), millis(c.P99)})
 			title = ""
 		}
+	}
+	return table(rows)
+}
+
+// Finding returns the table of questions by account and server, or "" if none was measured.
+func (r *Report) Finding() string {
+	type column struct{ account, server string }
+	var columns []column
+	var questions []string
+	cost := map[string]map[column]string{}
+	head := []string{"question"}
+	for _, account := range []string{"small", "big", "giant"} {
+		for _, s := range r.Servers {
+			found := false
+			for _, op := range r.Operations {
+				c, measured := r.Median(s.Name, r.Records, op.Name)
+				if op.Account != account || !measured {
+					continue
+				}
+				if cost[op.Question] == nil {
+					cost[op.Question] = map[column]string{}
+				}
+				if !slices.Contains(questions, op.Question) {
+					questions = append(questions, op.Question)
+				}
+				cost[op.Question][column{account, s.Name}] = millis(c.Total())
+				found = true
+			}
+			if found {
+				columns = append(columns, column{account, s.Name})
+				head = append(head, account+", "+strings.TrimPrefix(s.Title, "svcd, "))
+			}
+		}
+	}
+	if len(questions) == 0 {
+		return ""
+	}
+	rows := [][]string{head}
+	for _, q := range questions {
+		row := []string{q}
+		for _, c := range columns {
+			row = append(row, cost[q][c])
+		}
+		rows = append(rows, row)
 	}
 	return table(rows)
 }
