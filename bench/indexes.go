@@ -35,10 +35,7 @@ func awaitIndexes(ctx context.Context, targets []*target, r *report.Report) erro
 		search := func(*rand.Rand) load.Call {
 			return finder.Find(user, load.Find{Page: 1, Words: data.Searches[0].Words, Found: found})
 		}
-		if err := retry(func() error {
-			_, err := load.Run(ctx, t.running.Addr, 1, time.Millisecond, search)
-			return err
-		}); err != nil {
+		if err := t.repeatUntilCheap(ctx, search); err != nil {
 			return err
 		}
 		if err := waitIdle(ctx, []*target{t}); err != nil {
@@ -59,16 +56,34 @@ func awaitIndexes(ctx context.Context, targets []*target, r *report.Report) erro
 	return nil
 }
 
-// retry repeats the first search of a long list, which may take longer than a request may on a busy
-// machine.
-func retry(try func() error) (err error) {
-	for range 20 {
-		if err = try(); err == nil {
+// scanCost is less than a scan of the longest list costs, and more than an indexed search.
+const scanCost = 400 * time.Millisecond
+
+// repeatUntilCheap repeats a search until it does not scan a long list. On a busy machine, a scan may
+// take longer than a request may.
+func (t *target) repeatUntilCheap(ctx context.Context, search func(*rand.Rand) load.Call) error {
+	for try := 0; ; try++ {
+		before, err := t.costs()
+		if err != nil {
+			return err
+		}
+		_, failed := load.Run(ctx, t.running.Addr, 1, time.Millisecond, search)
+		after, err := t.costs()
+		if err != nil {
+			return err
+		}
+		if failed == nil && after[0]+after[1]-before[0]-before[1] < scanCost {
 			return nil
 		}
-		time.Sleep(2 * time.Second)
+		if try == 200 {
+			return fmt.Errorf("%s: a long list is not indexed (%w)", t, failed)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(idleCheck):
+		}
 	}
-	return err
 }
 
 // mergeLength is how long updates are sent to find long transactions.
