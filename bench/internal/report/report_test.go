@@ -80,12 +80,12 @@ func TestTargetsAreReachedOrMissed(t *testing.T) {
 }
 
 func TestLongTransactionsAreCounted(t *testing.T) {
-	w, err := ParseWrites([]byte(`# TYPE svc_write_seconds histogram
-svc_write_seconds_bucket{le="0.025"} 5
-svc_write_seconds_bucket{le="0.05"} 8
-svc_write_seconds_bucket{le="0.1"} 9
-svc_write_seconds_bucket{le="+Inf"} 9
-svc_write_seconds_sum 0.3
+	w, err := ParseWrites([]byte(`# TYPE svc_database_write_duration_seconds histogram
+svc_database_write_duration_seconds_bucket{le="0.025"} 5
+svc_database_write_duration_seconds_bucket{le="0.05"} 8
+svc_database_write_duration_seconds_bucket{le="0.1"} 9
+svc_database_write_duration_seconds_bucket{le="+Inf"} 9
+svc_database_write_duration_seconds_sum 0.3
 `))
 	if err != nil || w.all() != 9 || w.longer(maxHold) != 1 || w.longest() != "50.0–100" {
 		t.Errorf("%+v, %v, %s", w, err, w.longest())

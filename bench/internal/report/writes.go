@@ -27,7 +27,7 @@ const maxHold = 50 * time.Millisecond
 // ParseWrites reads the histogram of transactions from the metrics of svcd.
 func ParseWrites(metrics []byte) (w Writes, err error) {
 	for line := range bytes.Lines(metrics) {
-		text, found := strings.CutPrefix(strings.TrimSpace(string(line)), `svc_write_seconds_bucket{le="`)
+		text, found := strings.CutPrefix(strings.TrimSpace(string(line)), `svc_database_write_duration_seconds_bucket{le="`)
 		if !found {
 			continue
 		}
@@ -42,7 +42,7 @@ func ParseWrites(metrics []byte) (w Writes, err error) {
 		}
 	}
 	if len(w.Counts) != len(w.Bounds)+1 {
-		err = errors.New("the metrics of svcd have no histogram svc_write_seconds")
+		err = errors.New("the metrics of svcd have no histogram svc_database_write_duration_seconds")
 	}
 	return w, err
 }
