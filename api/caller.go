@@ -15,6 +15,15 @@ type Caller struct {
 	// FormRefused is the result. A request counts once, even if it writes several times.
 	FormCounted bool
 	FormRefused error
+	// OnFailure, if set, gets the internal error that the request failed with, from any goroutine.
+	OnFailure func(error)
+}
+
+// Fail reports the internal error that the request failed with. It is never sent to the client.
+func (c *Caller) Fail(err error) {
+	if c.OnFailure != nil {
+		c.OnFailure(err)
+	}
 }
 
 // StatusClientGone is logged for a request whose client closed the connection before

@@ -24,12 +24,13 @@ func (s *server) problem(ctx context.Context, err error) warranty.Problem {
 		}
 	}
 	refusal := warranty.AsError(err)
-	requestID := api.CallerOf(ctx).RequestID
+	caller := api.CallerOf(ctx)
 	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(ctx, err) {
+		caller.Fail(err)
 		s.Log.ErrorContext(ctx, "request failed",
-			"request_id", requestID, "code", string(refusal.Code), "error", err.Error())
+			"request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
 	}
-	return refusal.Problem(s.PublicURL, requestID)
+	return refusal.Problem(s.PublicURL, caller.RequestID)
 }
 
 // fault returns err as a JSON-RPC error with the problem as its data.

@@ -29,6 +29,7 @@ func (e *Edge) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 	caller := api.CallerOf(r.Context())
 	refusal := AsRefusal(err)
 	if refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable {
+		caller.Fail(err)
 		e.Log.ErrorContext(r.Context(), "request failed",
 			"request_id", caller.RequestID, "code", string(refusal.Code), "error", err.Error())
 	}

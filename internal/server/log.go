@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"warranty.example/svc/api"
@@ -18,6 +19,23 @@ type recorder struct {
 	bytes  int64
 	failed bool // writing to the client failed
 	ended  bool // the handler returned instead of aborting the response
+
+	failure atomic.Pointer[string] // the internal error, if any
+}
+
+// fail records the internal error that the request failed with. It may run in any goroutine.
+func (r *recorder) fail(err error) { r.failure.Store(new(err.Error())) }
+
+// failureText describes why the request failed, for the admin page.
+func (r *recorder) failureText() string {
+	text := ""
+	if !r.ended {
+		text = "The response was aborted."
+	}
+	if failure := r.failure.Load(); failure != nil {
+		text = strings.TrimSpace(text + " " + *failure)
+	}
+	return text
 }
 
 // outcome returns the status for logs and metrics: the one that was sent, or

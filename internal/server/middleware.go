@@ -28,6 +28,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		defer cancel()
 		r = r.WithContext(ctx)
 		recorder := &recorder{ResponseWriter: w}
+		caller.OnFailure = recorder.fail
 		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
 		w.Header()["Date"] = s.date()
 		w.Header().Set("X-Request-Id", caller.RequestID)
@@ -51,7 +52,12 @@ func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took
 	if s.Metrics != nil {
 		s.Metrics.observe(r, rec.outcome(), took)
 	}
-	s.Service.Record(caller.Principal, requestInfo(r, caller, rec, took))
+	info := requestInfo(r, caller, rec, took)
+	s.Service.Record(caller.Principal, info)
+	failed := level >= slog.LevelError || rec.failure.Load() != nil // MCP sends errors with the status 200
+	if failed && r.URL.Path != "/readyz" {                          // probes would push out the errors of users
+		s.Service.RecordError(caller.Principal, info, rec.failureText())
+	}
 }
 
 // Shared header values, never modified.

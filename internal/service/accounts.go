@@ -206,12 +206,15 @@ func (s *Service) newCode(purpose store.Purpose, user warranty.User, lifetime ti
 	case store.ForSignIn:
 		message = mail.SignInCode(user.Email, user.Name, code, s.PublicURL)
 	}
+	expires := s.now().Add(lifetime)
+	outgoing := s.outgoing(message)
+	outgoing.Expires = &expires
 	return newCode{
 		hash:    warranty.HashCode(code),
 		purpose: purpose,
 		user:    user.ID,
-		expires: s.now().Add(lifetime),
-		mail:    new(s.outgoing(message)),
+		expires: expires,
+		mail:    &outgoing,
 	}, err
 }
 

@@ -57,6 +57,7 @@ type Service struct {
 	passwords *passwords
 	usage     *usage
 	requests  *requestLog
+	errors    *errorLog
 	mailNow   chan struct{}
 	finished  *finishedMails
 }
@@ -103,6 +104,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		passwords: newPasswords(),
 		usage:     newUsage(),
 		requests:  newRequestLog(),
+		errors:    newErrorLog(),
 		mailNow:   make(chan struct{}, 1),
 		finished:  newFinishedMails(),
 	}

@@ -54,8 +54,9 @@ func (s *Service) OfferTransfer(
 		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
 			return err
 		}
-		message := mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL)
-		return tx.InsertMailTo(s.outgoing(message), p.User.ID, w.ID, now)
+		message := s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL))
+		message.Expires = &offer.ExpiresAt
+		return tx.InsertMailTo(message, p.User.ID, w.ID, now)
 	})
 	s.wakeMail()
 	return offer, err

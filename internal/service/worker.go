@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -72,10 +73,12 @@ func (s *Service) attempt(what string, work func() error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.Log.Error("worker panicked", "work", what, "panic", fmt.Sprint(p))
+			s.recordTaskError(what, "panic: "+fmt.Sprint(p))
 		}
 	}()
 	if err := work(); err != nil && !errors.Is(err, context.Canceled) {
 		s.Log.Error("worker failed; will retry", "work", what, "error", err.Error())
+		s.recordTaskError(what, err.Error())
 	}
 }
 
@@ -105,8 +108,7 @@ func (s *Service) SendMail(ctx context.Context) error {
 	return err
 }
 
-// finishedMails are emails that this process has sent or given up but could not remove
-// yet. It does not send them again.
+// finishedMails are emails that this process has sent but could not remove yet. It does not send them again.
 type finishedMails struct {
 	mu  sync.Mutex
 	ids map[warranty.ID]bool
@@ -155,31 +157,67 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 		// The claim may or may not have been committed, so nothing is sent. It expires.
 		return 0, errors.Join(err, failed)
 	}
+	var failures []store.MailFailure
 	for i, m := range claimed {
 		if ctx.Err() != nil || s.now().Add(mailTime).After(until) {
 			// The service is stopping or the mail server is slow: release the rest for others.
 			err = errors.Join(err, ctx.Err(), s.releaseMails(ctx, claimed[i:], until))
 			break
 		}
-		err = errors.Join(err, s.deliver(ctx, m))
+		failure, problem := s.deliver(ctx, m)
+		if failure != nil {
+			failures = append(failures, *failure)
+		}
+		err = errors.Join(err, problem)
 	}
-	return len(claimed), err
+	return len(claimed), errors.Join(err, s.recordMailFailures(ctx, failures, until))
 }
 
-// deliver sends one claimed email. Claiming it has counted the attempt.
-func (s *Service) deliver(ctx context.Context, m store.Mail) error {
+// deliver sends one claimed email. Claiming it has counted the attempt. It returns the failure to
+// record, if any, and the error to log.
+func (s *Service) deliver(ctx context.Context, m store.Mail) (*store.MailFailure, error) {
 	if !s.finished.has(m.ID) {
-		message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
-		err := s.Mail.Send(ctx, message)
-		if err != nil && m.Attempts < mailAttempts {
-			return fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
+		err := errMailExpired
+		if m.Expires == nil || s.now().Before(*m.Expires) {
+			message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
+			err = s.Mail.Send(ctx, message)
 		}
 		if err != nil {
-			s.Log.Error("gave up on an email", "mail", m.ID.String(), "attempts", m.Attempts, "error", err.Error())
+			return s.failMail(m, err)
 		}
 		s.finished.add(m.ID)
 	}
-	return s.removeMail(ctx, m.ID)
+	return nil, s.removeMail(ctx, m.ID)
+}
+
+var errMailExpired = errors.New("the code in this email expired before the email could be sent")
+
+// failMail returns the failure of an attempt, and the error to log. After the last attempt the email
+// is kept for the operator.
+func (s *Service) failMail(m store.Mail, err error) (*store.MailFailure, error) {
+	text := err.Error()
+	if m.Code != "" {
+		text = strings.ReplaceAll(text, m.Code, "(code)")
+	}
+	final := m.Attempts >= mailAttempts || errors.Is(err, errMailExpired)
+	failure := &store.MailFailure{Mail: m, Error: errorText(text), Final: final}
+	if !final {
+		return failure, fmt.Errorf("mail %s, attempt %d: %w", m.ID, m.Attempts, err)
+	}
+	s.Log.Error("gave up on an email", "mail", m.ID.String(), "attempts", m.Attempts, "error", err.Error())
+	return failure, nil
+}
+
+// recordMailFailures records failed attempts, even if ctx is done. If it fails, the emails are tried
+// again when their claim expires.
+func (s *Service) recordMailFailures(ctx context.Context, failures []store.MailFailure, until time.Time) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	now := s.now()
+	return s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.RecordMailFailures(failures, until, now)
+	})
 }
 
 // removeMail removes a finished email, even if ctx is done. If it does not exist, an

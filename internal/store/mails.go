@@ -12,14 +12,18 @@ import (
 type Mail struct {
 	ID                      warranty.ID
 	To, Subject, Text, Code string
+	Expires                 *time.Time // when the code expires; nil without a code
 	Attempts                int
 }
 
+// never is the claimed_until of emails that failed for good.
+var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
-	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until)
-		VALUES ($1, $2, $3, $4, $5, 0, 0)`,
-		m.ID, m.To, m.Subject, m.Text, m.Code)
+	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at)
+		VALUES ($1, $2, $3, $4, $5, 0, 0, $6)`,
+		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires)
 }
 
 // QueuedMails counts the emails in the outbox, and those that failed at least once.
@@ -35,7 +39,7 @@ func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 	err := t.tx.Query(t.ctx, `UPDATE mails SET claimed_until = $2, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM mails WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
-		RETURNING id, address, subject, body, code, attempts`,
+		RETURNING id, address, subject, body, code, expires_at, attempts`,
 		func(r *engine.Row) error {
 			mails = append(mails, Mail{
 				ID:       r.ID(),
@@ -43,6 +47,7 @@ func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 				Subject:  r.Text(),
 				Text:     r.Text(),
 				Code:     r.Text(),
+				Expires:  r.OptionalTime(),
 				Attempts: int(r.Int()),
 			})
 			return nil
@@ -50,9 +55,33 @@ func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 	return mails, err
 }
 
-// DeleteMail deletes an email that was sent or abandoned.
+// DeleteMail deletes an email that was sent.
 func (t *Tx) DeleteMail(id warranty.ID) error {
 	return t.exactlyOne(`DELETE FROM mails WHERE id = $1`, id)
+}
+
+// MailFailure is a failed attempt to send a claimed email.
+type MailFailure struct {
+	Mail
+	Error string
+	Final bool // there are no more attempts
+}
+
+// RecordMailFailures records failed attempts of emails that were claimed until a time. Emails whose
+// last attempt failed stay in the outbox, but are not sent.
+func (t *Tx) RecordMailFailures(list []MailFailure, until, now time.Time) error {
+	for _, f := range list {
+		next, failed := until, (*time.Time)(nil)
+		if f.Final {
+			next, failed = never, &now
+		}
+		err := t.later(`UPDATE mails SET failed_attempts = attempts, last_error = $3, claimed_until = $4, failed_at = $5
+			WHERE id = $1 AND claimed_until = $2`, f.ID, until, f.Error, next, failed)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReleaseMails ends the claims on emails that were not tried. The attempts do not count.
@@ -65,4 +94,15 @@ func (t *Tx) ReleaseMails(mails []Mail, until time.Time) error {
 		}
 	}
 	return nil
+}
+
+// SweepMails deletes emails that failed before a time, and the text of failed emails whose code has
+// expired.
+func (t *Tx) SweepMails(before, now time.Time) error {
+	err := t.later(`DELETE FROM mails WHERE claimed_until >= $1 AND failed_at < $2`, never, before)
+	if err != nil {
+		return err
+	}
+	return t.later(`UPDATE mails SET body = '', code = ''
+		WHERE claimed_until >= $1 AND code <> '' AND (expires_at IS NULL OR expires_at <= $2)`, never, now)
 }

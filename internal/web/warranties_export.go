@@ -44,6 +44,7 @@ func (web *Web) exportWarranties(w http.ResponseWriter, r *http.Request, who war
 		})
 	if err != nil && started {
 		if !errors.Is(err, errClientGone) {
+			api.CallerOf(ctx).Fail(err)
 			web.Log.WarnContext(ctx, "export failed", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		}
 		panic(http.ErrAbortHandler) // so that the client sees that the file is incomplete

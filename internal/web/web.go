@@ -289,6 +289,7 @@ func redirect(w http.ResponseWriter, r *http.Request, path string) error {
 func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *warranty.Error {
 	refusal := *warranty.AsError(err)
 	if (refusal.Code == warranty.Internal || refusal.Code == warranty.Unavailable) && !api.ClientGone(r.Context(), err) {
+		api.CallerOf(r.Context()).Fail(err)
 		web.Log.ErrorContext(r.Context(), "page failed",
 			"request_id", api.CallerOf(r.Context()).RequestID, "error", err.Error())
 	}

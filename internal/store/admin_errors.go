@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// InsertServerErrors adds errors. Existing ones are left unchanged, because a write with an unknown
+// outcome may be retried.
+func (t *Tx) InsertServerErrors(list []warranty.ServerError) error {
+	for _, e := range list {
+		var user *warranty.ID
+		if !e.UserID.IsZero() {
+			user = &e.UserID
+		}
+		err := t.later(`INSERT INTO server_errors (at, id, replica, request_id, source, status, user_id, message)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (at, id) DO NOTHING`,
+			e.At, e.ID, e.Replica, e.RequestID, e.Source, e.Status, user, e.Message)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PruneServerErrors deletes errors from before a time, and the oldest ones beyond keep.
+func (t *Tx) PruneServerErrors(before time.Time, keep int) error {
+	if err := t.later(`DELETE FROM server_errors WHERE at < $1`, before); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM server_errors
+		WHERE at < (SELECT at FROM server_errors ORDER BY at DESC, id DESC LIMIT 1 OFFSET $1)`, keep-1)
+}
+
+// ServerErrors lists errors, newest first, and returns their total. If requestID is set, it lists
+// only the errors of that request.
+func (s *Store) ServerErrors(
+	ctx context.Context, requestID string, p warranty.Paging,
+) (list []warranty.ServerError, total int64, err error) {
+	where, args := ``, []any{p.Limit, p.Offset()}
+	if requestID != "" {
+		where, args = ` WHERE request_id = $3`, append(args, requestID)
+	}
+	err = s.db.Query(ctx, `SELECT n.total, e.id, e.at, e.replica, e.request_id, e.source, e.status, e.user_id, e.message
+		FROM (SELECT count(*) AS total FROM server_errors`+where+`) n
+		LEFT JOIN (SELECT * FROM server_errors`+where+` ORDER BY at DESC, id DESC LIMIT $1 OFFSET $2) e ON 1 = 1
+		ORDER BY e.at DESC, e.id DESC`,
+		func(r *engine.Row) error {
+			total = r.Int()
+			if r.Null() {
+				return nil
+			}
+			list = append(list, warranty.ServerError{
+				ID:        r.ID(),
+				At:        r.Time(),
+				Replica:   r.Text(),
+				RequestID: r.Text(),
+				Source:    r.Text(),
+				Status:    int(r.Int()),
+				UserID:    r.ID(),
+				Message:   r.Text(),
+			})
+			return nil
+		}, args...)
+	return list, total, err
+}

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// MailQueue counts the emails in the outbox.
+type MailQueue struct{ Waiting, Failed int64 }
+
+// CountMailQueue counts the emails in the outbox.
+func (s *Store) CountMailQueue(ctx context.Context) (q MailQueue, err error) {
+	err = queryRow(ctx, s.db, `SELECT (SELECT count(*) FROM mails WHERE claimed_until < $1),
+			(SELECT count(*) FROM mails WHERE claimed_until >= $1)`,
+		func(r *engine.Row) { q = MailQueue{Waiting: r.Int(), Failed: r.Int()} }, never)
+	return q, err
+}
+
+// sendable means that the email has no code, or one that still works; $2 is the current time.
+const sendable = `(body <> '' AND (code = '' OR expires_at > $2))`
+
+// idle excludes emails that are being sent; $2 is the current time.
+const idle = `(failed_attempts = attempts OR claimed_until <= $2)`
+
+// QueuedMails lists the waiting emails in the order in which they are tried, or the failed ones,
+// newest first. It never returns their text.
+func (s *Store) QueuedMails(
+	ctx context.Context, failed bool, now time.Time, p warranty.Paging,
+) (list []warranty.QueuedMail, err error) {
+	which := `claimed_until < $1 ORDER BY claimed_until, id`
+	if failed {
+		which = `claimed_until >= $1 ORDER BY id DESC`
+	}
+	err = s.db.Query(ctx, `SELECT id, address, subject, attempts, last_error, claimed_until, failed_at,
+			CASE WHEN `+idle+` THEN 0 ELSE 1 END, CASE WHEN `+sendable+` THEN 0 ELSE 1 END
+		FROM mails WHERE `+which+` LIMIT $3 OFFSET $4`,
+		func(r *engine.Row) error {
+			list = append(list, readQueuedMail(r))
+			return nil
+		}, never, now, p.Limit, p.Offset())
+	return list, err
+}
+
+func readQueuedMail(r *engine.Row) warranty.QueuedMail {
+	m := warranty.QueuedMail{
+		ID:       r.ID(),
+		To:       r.Text(),
+		Subject:  r.Text(),
+		Attempts: int(r.Int()),
+		Error:    r.Text(),
+		NextTry:  r.Time(),
+		FailedAt: r.OptionalTime(),
+		Sending:  r.Int() == 1,
+		Expired:  r.Int() == 1,
+	}
+	if m.FailedAt != nil {
+		m.NextTry, m.Sending = time.Time{}, false
+	}
+	return m
+}
+
+// LockQueuedMail returns an email in the outbox and locks it until the transaction ends.
+func (t *Tx) LockQueuedMail(id warranty.ID, now time.Time) (m warranty.QueuedMail, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT id, address, subject, attempts, last_error, claimed_until, failed_at,
+			CASE WHEN `+idle+` THEN 0 ELSE 1 END, CASE WHEN `+sendable+` THEN 0 ELSE 1 END
+		FROM mails WHERE id = $1 /*pg: FOR UPDATE */`,
+		func(r *engine.Row) { m = readQueuedMail(r) }, id, now)
+	return m, err
+}
+
+// retry makes emails due now. A failed email gets all its attempts again.
+const retry = `UPDATE mails SET claimed_until = 0, failed_at = NULL,
+	attempts = CASE WHEN failed_at IS NULL THEN attempts ELSE 0 END,
+	failed_attempts = CASE WHEN failed_at IS NULL THEN attempts ELSE 0 END`
+
+// RetryMail makes a locked email due now.
+func (t *Tx) RetryMail(id warranty.ID) error {
+	return t.exactlyOne(retry+` WHERE id = $1`, id)
+}
+
+// RetryMails makes due now all emails that are not being sent and can be sent, and returns their
+// number.
+func (t *Tx) RetryMails(now time.Time) (int64, error) {
+	return t.exec(retry+` WHERE claimed_until > $1 AND `+idle+` AND `+sendable, now, now)
+}
