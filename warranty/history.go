@@ -48,7 +48,7 @@ const (
 	TokenRotated      Action = "token.rotated"
 	TokenWasRevoked   Action = "token.revoked"
 
-	// Actions of the operator, in the history of an account.
+	// Actions of the operator, in the history of an account. Migration 22 relies on their positions.
 	AccountAdded        Action = "account.added"
 	AccountPasswordSet  Action = "account.password_set"
 	AccountDisabled     Action = "account.disabled"
@@ -56,6 +56,8 @@ const (
 	AccountDeleted      Action = "account.deleted"
 	AccountAdminGranted Action = "account.admin_granted"
 	AccountAdminRevoked Action = "account.admin_revoked"
+	MailRetried         Action = "mail.retried"
+	MailGivenUp         Action = "mail.given_up"
 )
 
 var actionNames = namesOf(
@@ -66,7 +68,7 @@ var actionNames = namesOf(
 	TransferOffered, TransferCancelled, TransferAccepted,
 	TokenCreated, TokenRotated, TokenWasRevoked,
 	AccountAdded, AccountPasswordSet, AccountDisabled, AccountEnabled, AccountDeleted,
-	AccountAdminGranted, AccountAdminRevoked,
+	AccountAdminGranted, AccountAdminRevoked, MailRetried, MailGivenUp,
 )
 
 // Values lists the known actions.

@@ -90,6 +90,10 @@ type Principal struct {
 	Scopes       Scopes
 	RateLimit    int
 	ExpiresAt    time.Time
+	// Admin means that a session may open the admin page. SignedInAt is when it started. Tokens have
+	// neither.
+	Admin      bool
+	SignedInAt time.Time
 	// Address is the network by which the caller is throttled: an IPv4 address or an
 	// IPv6 /64.
 	Address string

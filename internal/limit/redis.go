@@ -267,3 +267,10 @@ func (r *Redis) setResult(ctx context.Context, probe bool, err error) {
 		r.log.InfoContext(ctx, "rate limits: Redis is available again")
 	}
 }
+
+// Status reports whether Redis answers, and the last known number of servers that share it.
+func (r *Redis) Status() (up bool, servers int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.down, r.servers
+}

@@ -101,6 +101,9 @@ func (s *Server) Handler() (http.Handler, error) {
 		VerifyJSON: s.verify,
 		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
 	}
+	if shared, ok := s.Limits.(*limit.Redis); ok {
+		s.pages.Redis = shared.Status
+	}
 	if err := s.pages.Register(mux); err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ type errorLog struct {
 	replica string
 
 	mu      sync.Mutex
-	waiting []warranty.ServerError
+	waiting []store.ServerError
 	dropped int
 	written int                  // since the last removal of the oldest
 	tasks   map[string]taskError // the last recorded error of each task
@@ -45,7 +45,7 @@ func newErrorLog() *errorLog {
 	return &errorLog{replica: warranty.Printable(host, 64), tasks: map[string]taskError{}}
 }
 
-func (l *errorLog) add(list ...warranty.ServerError) {
+func (l *errorLog) add(list ...store.ServerError) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	room := max(0, min(len(list), errorsWaiting-len(l.waiting)))
@@ -65,7 +65,7 @@ func (l *errorLog) full() bool {
 	return true
 }
 
-func (l *errorLog) take() (list []warranty.ServerError, dropped int) {
+func (l *errorLog) take() (list []store.ServerError, dropped int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list, dropped = l.waiting, l.dropped
@@ -74,7 +74,7 @@ func (l *errorLog) take() (list []warranty.ServerError, dropped int) {
 }
 
 // putBack returns errors that could not be written, before newer ones.
-func (l *errorLog) putBack(list []warranty.ServerError, dropped int) {
+func (l *errorLog) putBack(list []store.ServerError, dropped int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	list = append(list, l.waiting...)
@@ -118,10 +118,10 @@ var userInfo = regexp.MustCompile(`://[^/@\s]*@`)
 func errorText(text string) string {
 	lines := strings.Split(userInfo.ReplaceAllString(text, "://(secret)@"), "\n")
 	for i, line := range lines {
-		lines[i] = warranty.Printable(strings.ReplaceAll(line, "\t", "  "), warranty.MaxErrorText)
+		lines[i] = warranty.Printable(strings.ReplaceAll(line, "\t", "  "), store.MaxErrorText)
 	}
 	text = strings.Join(lines, "\n")
-	return text[:min(len(text), warranty.MaxErrorText)]
+	return text[:min(len(text), store.MaxErrorText)]
 }
 
 // RecordError records a request that failed because of the server, for the admin page. Its route
@@ -133,7 +133,7 @@ func (s *Service) RecordError(p warranty.Principal, a RequestInfo, text string) 
 	if !knownMethods[a.Method] {
 		a.Method = "-" // clients can send any word
 	}
-	s.errors.add(warranty.ServerError{
+	s.errors.add(store.ServerError{
 		ID:        s.NewID(),
 		At:        s.now(),
 		Replica:   s.errors.replica,
@@ -153,7 +153,7 @@ func (s *Service) recordTaskError(task, text string) {
 	if s.errors.repeats(task, text, now) || s.errors.full() {
 		return
 	}
-	s.errors.add(warranty.ServerError{
+	s.errors.add(store.ServerError{
 		ID: s.NewID(), At: now, Replica: s.errors.replica, Source: "worker: " + task, Message: text,
 	})
 }
@@ -167,7 +167,7 @@ func (s *Service) flushErrors(ctx context.Context) error {
 	}
 	now, write := s.now(), list
 	if dropped > 0 {
-		write = append(list[:len(list):len(list)], warranty.ServerError{
+		write = append(list[:len(list):len(list)], store.ServerError{
 			ID:      s.NewID(),
 			At:      now,
 			Replica: s.errors.replica,
@@ -183,6 +183,6 @@ func (s *Service) flushErrors(ctx context.Context) error {
 		return nil
 	}
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
-		return tx.PruneServerErrors(now.Add(-warranty.ServerErrorLifetime), warranty.MaxServerErrors)
+		return tx.PruneServerErrors(now.Add(-store.ServerErrorLifetime), store.MaxServerErrors)
 	})
 }

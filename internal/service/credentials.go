@@ -73,6 +73,8 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		User:         c.User,
 		Credential:   warranty.BySession,
 		CredentialID: c.ID,
+		Admin:        c.Admin,
+		SignedInAt:   c.CreatedAt,
 		Scopes:       warranty.AllScopes,
 		RateLimit:    s.RateLimit,
 		ExpiresAt:    c.ExpiresAt,

@@ -52,35 +52,43 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 		return err
 	}
 	now := s.now()
-	return s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.DisableUser(account.ID, now); err != nil {
-			return err
-		}
-		if err := tx.RevokeTokens(account.ID, now); err != nil {
-			return err
-		}
-		if err := tx.DeleteSessions(account.ID); err != nil || account.Disabled {
-			return err
-		}
-		return s.operatorEvent(tx, warranty.AccountDisabled, account.ID, now)
-	})
+	return s.Store.Write(ctx, func(tx *store.Tx) error { return s.disable(tx, operator, account, now) })
+}
+
+// disable disables an account and ends its credentials.
+func (s *Service) disable(tx *store.Tx, by warranty.Principal, account store.Account, now time.Time) error {
+	if err := tx.DisableUser(account.ID, now); err != nil {
+		return err
+	}
+	if err := tx.RevokeTokens(account.ID, now); err != nil {
+		return err
+	}
+	if err := tx.DeleteSessions(account.ID); err != nil || account.Disabled {
+		return err
+	}
+	return s.accountEvent(tx, by, warranty.AccountDisabled, account.ID, now)
 }
 
 // EnableUser enables a disabled account for the operator. Its tokens stay revoked.
 func (s *Service) EnableUser(ctx context.Context, email string) error {
 	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
-		if !account.Disabled {
-			return nil
-		}
-		err := tx.EnableUser(account.ID)
-		if errors.Is(err, warranty.ErrNotFound) {
-			return warranty.Refuse(warranty.RoleNotAllowed, "This account was set aside and cannot be enabled.")
-		}
-		if err != nil {
-			return err
-		}
-		return s.operatorEvent(tx, warranty.AccountEnabled, account.ID, now)
+		return s.enable(tx, operator, account, now)
 	})
+}
+
+// enable enables a locked account.
+func (s *Service) enable(tx *store.Tx, by warranty.Principal, account store.Account, now time.Time) error {
+	if !account.Disabled {
+		return nil
+	}
+	err := tx.EnableUser(account.ID)
+	if errors.Is(err, warranty.ErrNotFound) {
+		return warranty.Refuse(warranty.RoleNotAllowed, "This account was set aside and cannot be enabled.")
+	}
+	if err != nil {
+		return err
+	}
+	return s.accountEvent(tx, by, warranty.AccountEnabled, account.ID, now)
 }
 
 // SetAdmin grants or revokes access to the admin page.
@@ -164,9 +172,16 @@ func (s *Service) operate(
 // operator is the actor of the operator's events.
 var operator = warranty.Principal{User: warranty.User{Name: store.OperatorName}, Door: warranty.DoorOperator}
 
-// operatorEvent adds an event to the history of an account.
+// operatorEvent adds an event of a command to the history of an account.
 func (s *Service) operatorEvent(tx *store.Tx, action warranty.Action, account warranty.ID, now time.Time) error {
-	return s.operatorEventOn(tx, account, action, account, now)
+	return s.accountEvent(tx, operator, action, account, now)
+}
+
+// accountEvent adds an event to the history of an account.
+func (s *Service) accountEvent(
+	tx *store.Tx, by warranty.Principal, action warranty.Action, account warranty.ID, now time.Time,
+) error {
+	return tx.InsertEvent(account, s.event(by, action, account, now), by.User.ID)
 }
 
 // operatorEventOn adds an event of the operator to a history.

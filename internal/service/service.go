@@ -58,6 +58,8 @@ type Service struct {
 	usage     *usage
 	requests  *requestLog
 	errors    *errorLog
+	delivery  *delivery
+	started   time.Time
 	mailNow   chan struct{}
 	finished  *finishedMails
 }
@@ -105,6 +107,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		usage:     newUsage(),
 		requests:  newRequestLog(),
 		errors:    newErrorLog(),
+		delivery:  &delivery{},
+		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
 		finished:  newFinishedMails(),
 	}

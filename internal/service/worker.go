@@ -181,6 +181,7 @@ func (s *Service) deliver(ctx context.Context, m store.Mail) (*store.MailFailure
 		if m.Expires == nil || s.now().Before(*m.Expires) {
 			message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
 			err = s.Mail.Send(ctx, message)
+			s.delivery.note(err, s.now())
 		}
 		if err != nil {
 			return s.failMail(m, err)

@@ -8,9 +8,29 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// Limits of what is kept for the operator.
+const (
+	ServerErrorLifetime = 30 * 24 * time.Hour
+	MaxServerErrors     = 10_000
+	MaxErrorText        = 2000
+	FailedMailLifetime  = 30 * 24 * time.Hour
+)
+
+// ServerError is a request that failed because of the server, or a failed background task.
+type ServerError struct {
+	ID        warranty.ID
+	At        time.Time
+	Replica   string      // host name
+	RequestID string      // empty for a background task
+	Source    string      // method and route, or the task
+	Status    int         // 0 for a background task
+	UserID    warranty.ID // zero if nobody was signed in
+	Message   string
+}
+
 // InsertServerErrors adds errors. Existing ones are left unchanged, because a write with an unknown
 // outcome may be retried.
-func (t *Tx) InsertServerErrors(list []warranty.ServerError) error {
+func (t *Tx) InsertServerErrors(list []ServerError) error {
 	for _, e := range list {
 		var user *warranty.ID
 		if !e.UserID.IsZero() {
@@ -39,7 +59,7 @@ func (t *Tx) PruneServerErrors(before time.Time, keep int) error {
 // only the errors of that request.
 func (s *Store) ServerErrors(
 	ctx context.Context, requestID string, p warranty.Paging,
-) (list []warranty.ServerError, total int64, err error) {
+) (list []ServerError, total int64, err error) {
 	where, args := ``, []any{p.Limit, p.Offset()}
 	if requestID != "" {
 		where, args = ` WHERE request_id = $3`, append(args, requestID)
@@ -53,7 +73,7 @@ func (s *Store) ServerErrors(
 			if r.Null() {
 				return nil
 			}
-			list = append(list, warranty.ServerError{
+			list = append(list, ServerError{
 				ID:        r.ID(),
 				At:        r.Time(),
 				Replica:   r.Text(),

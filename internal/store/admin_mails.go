@@ -8,6 +8,19 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// QueuedMail is an email in the outbox without its text, which may contain a code.
+type QueuedMail struct {
+	ID       warranty.ID
+	To       string
+	Subject  string
+	Attempts int
+	Error    string     // of the last attempt
+	NextTry  time.Time  // zero if the email has failed for good
+	FailedAt *time.Time // when the service gave up; nil while the email is waiting
+	Sending  bool       // an attempt is in progress
+	Expired  bool       // the code in the email no longer works, so it cannot be sent
+}
+
 // MailQueue counts the emails in the outbox.
 type MailQueue struct{ Waiting, Failed int64 }
 
@@ -29,7 +42,7 @@ const idle = `(failed_attempts = attempts OR claimed_until <= $2)`
 // newest first. It never returns their text.
 func (s *Store) QueuedMails(
 	ctx context.Context, failed bool, now time.Time, p warranty.Paging,
-) (list []warranty.QueuedMail, err error) {
+) (list []QueuedMail, err error) {
 	which := `claimed_until < $1 ORDER BY claimed_until, id`
 	if failed {
 		which = `claimed_until >= $1 ORDER BY id DESC`
@@ -44,8 +57,8 @@ func (s *Store) QueuedMails(
 	return list, err
 }
 
-func readQueuedMail(r *engine.Row) warranty.QueuedMail {
-	m := warranty.QueuedMail{
+func readQueuedMail(r *engine.Row) QueuedMail {
+	m := QueuedMail{
 		ID:       r.ID(),
 		To:       r.Text(),
 		Subject:  r.Text(),
@@ -63,7 +76,7 @@ func readQueuedMail(r *engine.Row) warranty.QueuedMail {
 }
 
 // LockQueuedMail returns an email in the outbox and locks it until the transaction ends.
-func (t *Tx) LockQueuedMail(id warranty.ID, now time.Time) (m warranty.QueuedMail, err error) {
+func (t *Tx) LockQueuedMail(id warranty.ID, now time.Time) (m QueuedMail, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT id, address, subject, attempts, last_error, claimed_until, failed_at,
 			CASE WHEN `+idle+` THEN 0 ELSE 1 END, CASE WHEN `+sendable+` THEN 0 ELSE 1 END
 		FROM mails WHERE id = $1 /*pg: FOR UPDATE */`,

@@ -15,6 +15,8 @@ type Credential struct {
 	Hash          warranty.Hash
 	User          warranty.User
 	Disabled      bool
+	Admin         bool      // a session of an operator
+	CreatedAt     time.Time // of a session
 	TokenName     string
 	Scopes        warranty.Scopes
 	RateLimit     int
@@ -115,13 +117,16 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 // SessionBySecret returns a session by the hash of its secret.
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
-	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, s.id, s.expires_at, s.secret_hash
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, u.admin_since, s.id, s.created_at, s.expires_at,
+			s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
 		func(r *engine.Row) {
 			c = Credential{
 				User:      readUser(r),
 				Disabled:  r.Set(),
+				Admin:     r.Set(),
 				ID:        r.ID(),
+				CreatedAt: r.Time(),
 				ExpiresAt: r.Time(),
 				Scopes:    warranty.AllScopes,
 				Hash:      warranty.Hash(r.Bytes()),

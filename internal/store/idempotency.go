@@ -73,10 +73,10 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM gone WHERE at <= $1`, now.Add(-goneKept)); err != nil {
 			return err
 		}
-		if err := t.SweepMails(now.Add(-warranty.FailedMailLifetime), now); err != nil {
+		if err := t.SweepMails(now.Add(-FailedMailLifetime), now); err != nil {
 			return err
 		}
-		if err := t.PruneServerErrors(now.Add(-warranty.ServerErrorLifetime), warranty.MaxServerErrors); err != nil {
+		if err := t.PruneServerErrors(now.Add(-ServerErrorLifetime), MaxServerErrors); err != nil {
 			return err
 		}
 		return t.later(`DELETE FROM usage_batches WHERE written_at <= $1`, now.Add(-7*24*time.Hour))

@@ -32,26 +32,33 @@ type UserSummary struct {
 	CreatedAt    time.Time
 }
 
+const (
+	summaryColumns = `u.id, u.email, u.name, u.verified_at, u.disabled_at, u.set_aside_for, u.admin_since,
+		u.last_sign_in_at, u.created_at`
+	summaryStorage = `(SELECT CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT) FROM documents d WHERE d.uploader_id = u.id)`
+)
+
+// readSummary reads summaryColumns, the number of records and the storage.
+func readSummary(r *engine.Row) UserSummary {
+	u := UserSummary{ID: r.ID(), Email: r.Text(), Name: r.Text(), Verified: r.Set(), State: UserActive}
+	if r.Set() {
+		u.State = UserDisabled
+	}
+	if r.Set() {
+		u.State = UserSetAside
+	}
+	u.Admin, u.LastSignInAt, u.CreatedAt = r.Set(), r.OptionalTime(), r.Time()
+	u.Records, u.StorageBytes = r.Int(), r.Int()
+	return u
+}
+
 // Users lists accounts by email address, starting after one. Deleted accounts are not listed.
 func (s *Store) Users(ctx context.Context, after string, limit int) (list []UserSummary, err error) {
-	err = s.db.Query(ctx, `SELECT u.id, u.email, u.name, u.verified_at, u.disabled_at, u.set_aside_for, u.admin_since,
-			u.last_sign_in_at, u.created_at,
-			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1),
-			(SELECT CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT) FROM documents d WHERE d.uploader_id = u.id)
+	err = s.db.Query(ctx, `SELECT `+summaryColumns+`,
+			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
 		FROM users u WHERE u.deleted_at IS NULL AND u.email /*pg: COLLATE "C" */ > $1
-		ORDER BY u.email /*pg: COLLATE "C" */ LIMIT $2`, func(r *engine.Row) error {
-		u := UserSummary{ID: r.ID(), Email: r.Text(), Name: r.Text(), Verified: r.Set(), State: UserActive}
-		if r.Set() {
-			u.State = UserDisabled
-		}
-		if r.Set() {
-			u.State = UserSetAside
-		}
-		u.Admin, u.LastSignInAt, u.CreatedAt = r.Set(), r.OptionalTime(), r.Time()
-		u.Records, u.StorageBytes = r.Int(), r.Int()
-		list = append(list, u)
-		return nil
-	}, after, limit)
+		ORDER BY u.email /*pg: COLLATE "C" */ LIMIT $2`,
+		func(r *engine.Row) error { list = append(list, readSummary(r)); return nil }, after, limit)
 	return list, err
 }
 

@@ -186,7 +186,9 @@ func flash(r *http.Request) string {
 var flashes = map[string]bool{
 	"created": true, "updated": true, "deleted": true, "uploaded": true, "removed": true, "filed": true,
 	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
-	"revoked": true, "password": true, "signed_out": true, "restored": true,
+	"revoked": true, "password": true, "signed_out": true, "restored": true, "disabled": true, "enabled": true,
+	"mail_retried": true, "mail_given_up": true, "mail_gone": true, "mails_retried": true, "mails_none": true,
+	"sign_in_again": true,
 }
 
 // warrantyForm is the form that creates or edits a warranty.

@@ -30,6 +30,9 @@ type Web struct {
 	IndexJSON, VerifyJSON http.HandlerFunc
 	// NoPage answers JSON that was posted to a page.
 	NoPage http.HandlerFunc
+	// Redis returns the state of Redis and the number of servers that share it. It is nil without
+	// Redis.
+	Redis func() (up bool, servers int)
 
 	views     *views
 	reference reference
@@ -167,6 +170,17 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/calendar", page: web.newCalendar},
 		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},
 		{pattern: "GET /calendar/{file}", page: web.feed, open: true},
+		{pattern: "GET /admin", page: web.operators(web.admin)},
+		{pattern: "GET /admin/users", page: web.operators(web.adminUsers)},
+		{pattern: "GET /admin/users/{id}", page: web.operators(web.adminUser)},
+		{pattern: "POST /admin/users/{id}/disable", page: web.operators(web.adminDisable)},
+		{pattern: "POST /admin/users/{id}/enable", page: web.operators(web.adminEnable)},
+		{pattern: "GET /admin/mails", page: web.operators(web.adminMails)},
+		{pattern: "POST /admin/mails/retry", page: web.operators(web.adminRetryMails)},
+		{pattern: "POST /admin/mails/{id}/retry", page: web.operators(web.adminRetryMail)},
+		{pattern: "POST /admin/mails/{id}/give-up", page: web.operators(web.adminGiveUpMail)},
+		{pattern: "GET /admin/errors", page: web.operators(web.adminErrors)},
+		{pattern: "GET /admin/history", page: web.operators(web.adminHistory)},
 		{pattern: "GET /transfers/accept", page: empty(web.showAcceptTransfer)},
 		{pattern: "POST /transfers/accept", page: web.acceptTransfer},
 	}

@@ -40,3 +40,6 @@ func (e *postgresBackend) now(ctx context.Context) (now time.Time, err error) {
 	})
 	return now, err
 }
+
+// ClockOffset returns how far the database's clock is ahead of this machine's.
+func (db *DB) ClockOffset() time.Duration { return time.Duration(db.offset.Load()) }

@@ -1,0 +1,302 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// What the admin page shows.
+type (
+	UserSummary   = store.UserSummary
+	UserQuery     = store.UserQuery
+	UserOrder     = store.UserOrder
+	UserFilter    = store.UserFilter
+	QueuedMail    = store.QueuedMail
+	MailQueue     = store.MailQueue
+	ServerError   = store.ServerError
+	OperatorEvent = store.OperatorEvent
+)
+
+// MaxRecordsShown bounds the records that are counted per account in a list.
+const MaxRecordsShown = store.MaxRecordsShown
+
+const (
+	// operatorSession is how long after signing in an operator can make changes on the admin page.
+	operatorSession = 12 * time.Hour
+	// accountEvents is the number of events on the page of an account.
+	accountEvents = 50
+	// recent are the periods of the figures on the admin page.
+	recentSignIns, recentErrors = 30 * 24 * time.Hour, 24 * time.Hour
+)
+
+// ErrSignInAgain refuses a change on the admin page by a session that started too long ago.
+var ErrSignInAgain = warranty.Refuse(warranty.SessionExpired, "Sign in again to make changes as an operator.")
+
+// checkOperator refuses everyone but operators with a session, as if the page did not exist.
+func checkOperator(p warranty.Principal) error {
+	if p.Credential != warranty.BySession || !p.Admin {
+		return warranty.ErrNotFound
+	}
+	return nil
+}
+
+// writeAsOperator runs a transaction on the admin page. It commits only if the principal is still an
+// operator and signed in recently. The accounts of the operator and of other, if set, are locked in
+// the order of their ids, so that two operators who disable each other do not deadlock; one of them
+// fails.
+func (s *Service) writeAsOperator(
+	ctx context.Context, p warranty.Principal, other warranty.ID,
+	fn func(tx *store.Tx, other store.Account, now time.Time) error,
+) error {
+	if err := checkOperator(p); err != nil {
+		return err
+	}
+	now := s.now()
+	if now.Sub(p.SignedInAt) > operatorSession {
+		return ErrSignInAgain
+	}
+	ids := []warranty.ID{p.User.ID}
+	if !other.IsZero() && other != p.User.ID {
+		ids = append(ids, other)
+	}
+	slices.SortFunc(ids, func(a, b warranty.ID) int { return bytes.Compare(a[:], b[:]) })
+	var account store.Account
+	lock := func(tx *store.Tx) error {
+		for _, id := range ids {
+			locked, err := tx.LockUser(id)
+			if err != nil {
+				return err
+			}
+			if id == p.User.ID && !locked.Admin {
+				return warranty.ErrNotFound
+			}
+			if id == other {
+				account = locked
+			}
+		}
+		return nil
+	}
+	return s.writeWithLocks(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account, now) })
+}
+
+// AdminUsers lists accounts for an operator.
+func (s *Service) AdminUsers(
+	ctx context.Context, p warranty.Principal, q UserQuery,
+) (warranty.Page[UserSummary], error) {
+	if err := checkOperator(p); err != nil {
+		return warranty.Page[UserSummary]{}, err
+	}
+	list, total, err := s.Store.FindUsers(ctx, q)
+	return warranty.PageOf(list, q.Paging, total), err
+}
+
+// AdminUser is an account as an operator sees it.
+type AdminUser struct {
+	UserSummary
+	Tokens  []warranty.Token
+	History []warranty.Event
+}
+
+// AdminUser returns an account for an operator. It has no secrets.
+func (s *Service) AdminUser(ctx context.Context, p warranty.Principal, id warranty.ID) (u AdminUser, err error) {
+	if err := checkOperator(p); err != nil {
+		return u, err
+	}
+	if u.UserSummary, err = s.Store.UserSummary(ctx, id); err != nil {
+		return u, err
+	}
+	page := warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
+	if u.Tokens, _, err = s.Store.Tokens(ctx, id, page, s.today()); err != nil {
+		return u, err
+	}
+	for i := range u.Tokens {
+		u.Tokens[i].Show(s.now())
+	}
+	u.History, err = s.Store.AccountHistory(ctx, id, accountEvents)
+	return u, err
+}
+
+// AdminDisable disables an account for an operator, like DisableUser.
+func (s *Service) AdminDisable(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	return s.writeAsOperator(ctx, p, id, func(tx *store.Tx, account store.Account, now time.Time) error {
+		if id == p.User.ID {
+			return warranty.Refuse(warranty.RoleNotAllowed, "You cannot disable your own account.")
+		}
+		return s.disable(tx, p, account, now)
+	})
+}
+
+// AdminEnable enables an account for an operator, like EnableUser.
+func (s *Service) AdminEnable(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	return s.writeAsOperator(ctx, p, id, func(tx *store.Tx, account store.Account, now time.Time) error {
+		return s.enable(tx, p, account, now)
+	})
+}
+
+// AdminMails lists the waiting or the failed emails for an operator, and counts both.
+func (s *Service) AdminMails(
+	ctx context.Context, p warranty.Principal, failed bool, page warranty.Paging,
+) (warranty.Page[QueuedMail], MailQueue, error) {
+	if err := checkOperator(p); err != nil {
+		return warranty.Page[QueuedMail]{}, MailQueue{}, err
+	}
+	queue, err := s.Store.CountMailQueue(ctx)
+	if err != nil {
+		return warranty.Page[QueuedMail]{}, queue, err
+	}
+	total := queue.Waiting
+	if failed {
+		total = queue.Failed
+	}
+	list, err := s.Store.QueuedMails(ctx, failed, s.now(), page)
+	return warranty.PageOf(list, page, total), queue, err
+}
+
+// AdminRetryMail makes an email due now.
+func (s *Service) AdminRetryMail(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	err := s.changeMail(ctx, p, id, warranty.MailRetried, func(tx *store.Tx, m QueuedMail) error {
+		if m.Expired {
+			return warranty.Refuse(warranty.InvalidTransition,
+				"The code in this email has expired, so it cannot be sent. The recipient has to request a new one.")
+		}
+		return tx.RetryMail(id)
+	})
+	s.wakeMail()
+	return err
+}
+
+// AdminGiveUpMail removes an email from the outbox.
+func (s *Service) AdminGiveUpMail(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	return s.changeMail(ctx, p, id, warranty.MailGivenUp, func(tx *store.Tx, _ QueuedMail) error {
+		return tx.DeleteMail(id)
+	})
+}
+
+// changeMail changes an email that is not being sent, and records it.
+func (s *Service) changeMail(
+	ctx context.Context, p warranty.Principal, id warranty.ID, action warranty.Action,
+	change func(*store.Tx, QueuedMail) error,
+) error {
+	return s.writeAsOperator(ctx, p, warranty.ID{}, func(tx *store.Tx, _ store.Account, now time.Time) error {
+		m, err := tx.LockQueuedMail(id, now)
+		if err != nil {
+			return err
+		}
+		if m.Sending {
+			return warranty.Refuse(warranty.InvalidTransition, "This email is being sent right now. Try again in two minutes.")
+		}
+		if err := change(tx, m); err != nil {
+			return err
+		}
+		recipient := warranty.Change{Field: "recipient", To: new(maskAddress(m.To))}
+		return tx.InsertEvent(id, s.event(p, action, id, now, recipient), p.User.ID)
+	})
+}
+
+// maskAddress shortens an address for the history, which is kept when the account is deleted.
+func maskAddress(email string) string {
+	name, domain, _ := strings.Cut(email, "@")
+	return name[:min(len(name), 1)] + "…@" + domain
+}
+
+// AdminRetryMails makes all emails due now that can be sent, and returns their number.
+func (s *Service) AdminRetryMails(ctx context.Context, p warranty.Principal) (n int64, err error) {
+	err = s.writeAsOperator(ctx, p, warranty.ID{}, func(tx *store.Tx, _ store.Account, now time.Time) error {
+		if n, err = tx.RetryMails(now); err != nil || n == 0 {
+			return err
+		}
+		e := s.event(p, warranty.MailRetried, s.NewID(), now,
+			warranty.Change{Field: "emails", To: new(strconv.FormatInt(n, 10))})
+		return tx.InsertEvent(e.SubjectID, e, p.User.ID)
+	})
+	s.wakeMail()
+	return n, err
+}
+
+// AdminErrors lists recent server errors for an operator, of one request or of all.
+func (s *Service) AdminErrors(
+	ctx context.Context, p warranty.Principal, requestID string, page warranty.Paging,
+) (warranty.Page[ServerError], error) {
+	if err := checkOperator(p); err != nil {
+		return warranty.Page[ServerError]{}, err
+	}
+	list, total, err := s.Store.ServerErrors(ctx, requestID, page)
+	return warranty.PageOf(list, page, total), err
+}
+
+// AdminHistory lists what operators did, by command or on the admin page.
+func (s *Service) AdminHistory(
+	ctx context.Context, p warranty.Principal, page warranty.Paging,
+) (warranty.Page[OperatorEvent], error) {
+	if err := checkOperator(p); err != nil {
+		return warranty.Page[OperatorEvent]{}, err
+	}
+	list, total, err := s.Store.OperatorHistory(ctx, page)
+	return warranty.PageOf(list, page, total), err
+}
+
+// Health is what this process knows about the service.
+type Health struct {
+	store.Counts
+	Database   store.DatabaseInfo
+	WritesFail bool
+	FilesError string // why the files folder is unusable; empty if it is usable
+	MailServer string // empty if emails go to the log
+	// LastSent and LastFailed are the last delivery and the last failed one by this process; zero if
+	// there was none.
+	LastSent, LastFailed time.Time
+	Replica              string
+	Started              time.Time
+}
+
+// AdminHealth returns the state of the service for an operator.
+func (s *Service) AdminHealth(ctx context.Context, p warranty.Principal) (h Health, err error) {
+	if err := checkOperator(p); err != nil {
+		return h, err
+	}
+	now := s.now()
+	h.WritesFail, h.Replica, h.Started = s.Store.WritesFail(), s.errors.replica, s.started
+	h.LastSent, h.LastFailed = s.delivery.last()
+	if server, ok := s.Mail.(fmt.Stringer); ok {
+		h.MailServer = server.String()
+	}
+	if err := s.FolderError(); err != nil {
+		h.FilesError = warranty.AsError(err).Message
+	}
+	if h.Counts, err = s.Store.Count(ctx, now.Add(-recentSignIns), now.Add(-recentErrors)); err != nil {
+		return h, err
+	}
+	h.Database, err = s.Store.DatabaseInfo(ctx)
+	return h, err
+}
+
+// delivery holds when this process last delivered an email, and when that last failed, in
+// microseconds.
+type delivery struct{ sent, failed atomic.Int64 }
+
+func (d *delivery) note(err error, now time.Time) {
+	if err != nil {
+		d.failed.Store(now.UnixMicro())
+		return
+	}
+	d.sent.Store(now.UnixMicro())
+}
+
+func (d *delivery) last() (sent, failed time.Time) {
+	at := func(micros int64) time.Time {
+		if micros == 0 {
+			return time.Time{}
+		}
+		return time.UnixMicro(micros).UTC()
+	}
+	return at(d.sent.Load()), at(d.failed.Load())
+}
