@@ -116,12 +116,13 @@ var userInfo = regexp.MustCompile(`://[^/@\s]*@`)
 
 // errorText returns the text of an error without secrets.
 func errorText(text string) string {
+	text = text[:min(len(text), 2*store.MaxErrorText)] // secrets at the end must not be cut in two
 	lines := strings.Split(userInfo.ReplaceAllString(text, "://(secret)@"), "\n")
 	for i, line := range lines {
 		lines[i] = warranty.Printable(strings.ReplaceAll(line, "\t", "  "), store.MaxErrorText)
 	}
 	text = strings.Join(lines, "\n")
-	return text[:min(len(text), store.MaxErrorText)]
+	return strings.Clone(text[:min(len(text), store.MaxErrorText)])
 }
 
 // RecordError records a request that failed because of the server, for the admin page. Its route
