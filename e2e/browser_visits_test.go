@@ -34,6 +34,7 @@ const (
 	stranger = ""         // not signed in
 	newcomer = "newcomer" // has an account and nothing else
 	tinkerer = "tinkerer" // has a record, and sends invalid forms
+	operator = "operator" // has access to the admin page
 )
 
 // company returns the users with their tabs, and the pages to visit. Tests share them and open their
@@ -42,12 +43,17 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 	t.Helper()
 	s.gather.Do(func() {
 		people := map[string]*tab{}
-		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer} {
+		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer, operator} {
 			people[who] = s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
 			switch who {
 			case stranger:
-			case newcomer, tinkerer:
-				people[who].signIn(t, s.account(t, who), password)
+			case newcomer, tinkerer, operator:
+				email := s.account(t, who)
+				if who == operator {
+					s.appoint(t, email)
+					s.trouble(t, "connection refused")
+				}
+				people[who].signIn(t, email, password)
 			default:
 				people[who].signIn(t, who, s.passwords[who])
 			}
@@ -165,6 +171,9 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
+	add(operator, adminPages...)
+	add(operator, first(operator, "/admin/users?q=operator", `td a[href^="/admin/users/"]`),
+		first(operator, "/admin/users?q=newcomer", `td a[href^="/admin/users/"]`))
 	return append(all, byForms()...)
 }
 
