@@ -107,6 +107,7 @@ func fill(ctx context.Context, s *service.Service, people []Person) error {
 	// Discard the emails of the story.
 	quiet := *s
 	quiet.Mail = mail.NewLog(slog.New(slog.DiscardHandler))
+	quiet.Now = func() time.Time { return s.Now().AddDate(-20, 0, 0) } // before any of the codes expired
 	return quiet.SendAllMail(ctx)
 }
 

@@ -57,6 +57,9 @@ func (s *Store) QueuedMails(
 	return list, err
 }
 
+// maxSubject is the number of characters of a subject that are shown.
+const maxSubject = 200
+
 func readQueuedMail(r *engine.Row) QueuedMail {
 	m := QueuedMail{
 		ID:       r.ID(),
@@ -68,6 +71,9 @@ func readQueuedMail(r *engine.Row) QueuedMail {
 		FailedAt: r.OptionalTime(),
 		Sending:  r.Int() == 1,
 		Expired:  r.Int() == 1,
+	}
+	if subject := []rune(m.Subject); len(subject) > maxSubject {
+		m.Subject = string(subject[:maxSubject]) + "…"
 	}
 	if m.FailedAt != nil {
 		m.NextTry, m.Sending = time.Time{}, false
