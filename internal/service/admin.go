@@ -14,15 +14,23 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// What the admin page shows.
+// The types of the store that the admin page shows.
 type (
-	UserSummary   = store.UserSummary
-	UserQuery     = store.UserQuery
-	UserOrder     = store.UserOrder
-	UserFilter    = store.UserFilter
-	QueuedMail    = store.QueuedMail
-	MailQueue     = store.MailQueue
-	ServerError   = store.ServerError
+	// UserSummary is an account.
+	UserSummary = store.UserSummary
+	// UserQuery is a page of the list of accounts.
+	UserQuery = store.UserQuery
+	// UserOrder is an order of the list.
+	UserOrder = store.UserOrder
+	// UserFilter selects accounts of the list.
+	UserFilter = store.UserFilter
+	// QueuedMail is an email in the outbox.
+	QueuedMail = store.QueuedMail
+	// MailQueue counts the emails in the outbox.
+	MailQueue = store.MailQueue
+	// ServerError is a failed request or background task.
+	ServerError = store.ServerError
+	// OperatorEvent is something that an operator did.
 	OperatorEvent = store.OperatorEvent
 )
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -168,7 +169,7 @@ func (s *Service) flushErrors(ctx context.Context) error {
 	}
 	now, write := s.now(), list
 	if dropped > 0 {
-		write = append(list[:len(list):len(list)], store.ServerError{
+		write = append(slices.Clone(list), store.ServerError{
 			ID:      s.NewID(),
 			At:      now,
 			Replica: s.errors.replica,

@@ -73,7 +73,7 @@ func (s *Store) findUserIDs(ctx context.Context, q UserQuery) (ids []warranty.ID
 			func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, q.Limit, q.Offset())
 		return ids, total, err
 	}
-	text, from := find.Fold(strings.TrimSpace(q.Text)), int64(q.Offset())
+	text, from := find.Fold(strings.TrimSpace(q.Text)), q.Offset()
 	err = s.db.Query(ctx, `SELECT u.id, u.email, u.name, u.verified_at, u.disabled_at, u.admin_since
 		FROM users u WHERE u.deleted_at IS NULL`+order, func(r *engine.Row) error {
 		id, email, name := r.ID(), r.Text(), r.Text()
