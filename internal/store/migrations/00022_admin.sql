@@ -24,14 +24,14 @@ CREATE INDEX server_errors_by_request ON server_errors (request_id);
 -- The list of accounts, by page and in each of its orders.
 CREATE INDEX users_listed ON users (id) WHERE deleted_at IS NULL;
 CREATE INDEX users_by_sign_in ON users (COALESCE(last_sign_in_at, 0), id) WHERE deleted_at IS NULL;
-/*pg: CREATE INDEX users_by_email ON users (email COLLATE "C") WHERE deleted_at IS NULL; */
+CREATE INDEX users_by_email ON users (email /*pg: COLLATE "C" */, id) WHERE deleted_at IS NULL;
 
 -- What operators did, by command (door 5) or on the admin page.
 CREATE INDEX history_of_operators ON history (id) WHERE action >= 15 OR door = 5;
 
 -- +goose Down
 DROP INDEX history_of_operators;
-/*pg: DROP INDEX users_by_email; */
+DROP INDEX users_by_email;
 DROP INDEX users_by_sign_in;
 DROP INDEX users_listed;
 DROP TABLE server_errors;
