@@ -165,7 +165,7 @@ func (s *Service) AdminMails(
 	if failed {
 		total = queue.Failed
 	}
-	list, err := s.Store.QueuedMails(ctx, failed, s.now(), page)
+	list, err := s.Store.ListMailQueue(ctx, failed, s.now(), page)
 	return warranty.PageOf(list, page, total), queue, err
 }
 

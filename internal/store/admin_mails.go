@@ -38,9 +38,9 @@ const sendable = `(body <> '' AND (code = '' OR expires_at > $2))`
 // idle excludes emails that are being sent; $2 is the current time.
 const idle = `(failed_attempts = attempts OR claimed_until <= $2)`
 
-// QueuedMails lists the waiting emails in the order in which they are tried, or the failed ones,
+// ListMailQueue lists the waiting emails in the order in which they are tried, or the failed ones,
 // newest first. It never returns their text.
-func (s *Store) QueuedMails(
+func (s *Store) ListMailQueue(
 	ctx context.Context, failed bool, now time.Time, p warranty.Paging,
 ) (list []QueuedMail, err error) {
 	which := `claimed_until < $1 ORDER BY claimed_until, id`

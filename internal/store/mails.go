@@ -26,10 +26,10 @@ func (t *Tx) InsertMail(m Mail) error {
 		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires)
 }
 
-// QueuedMails counts the emails in the outbox, and those that failed at least once.
+// QueuedMails counts the waiting emails, and those of them that failed at least once.
 func (s *Store) QueuedMails(ctx context.Context) (all, failed int64, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END) FROM mails`,
-		func(r *engine.Row) { all, failed = r.Int(), r.Int() })
+	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END) FROM mails
+		WHERE claimed_until < $1`, func(r *engine.Row) { all, failed = r.Int(), r.Int() }, never)
 	return all, failed, err
 }
 
