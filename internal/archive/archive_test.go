@@ -341,8 +341,8 @@ func zipped(t *testing.T, lines []byte) []byte {
 func TestEveryTableIsClassified(t *testing.T) {
 	known := strings.Fields(`access calendars claims devices documents feed_marks find_lists find_older find_parts
 		find_pending find_segments find_state gone history idempotency installation list_changes list_epochs mail_digest
-		mail_log mails milestones one_time_codes reminders requests schema_compatibility seller_links server_errors sessions token_secrets
-		token_usage tokens transfers unused_files usage_batches users warranties`)
+		mail_log mails milestones one_time_codes reminders requests schema_compatibility seller_links server_errors sessions
+		token_secrets token_usage tokens transfers unused_files usage_batches users warranties`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
 		var names []string
 		err := w.Store.Snapshot(ctx, func(s *store.Snapshot) error {
