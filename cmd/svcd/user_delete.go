@@ -45,13 +45,13 @@ func deleteCommand() *cobra.Command {
 
 // deletionOf says what deleting an account does.
 func deletionOf(account store.Account, n store.UserRecords) string {
-	text := fmt.Sprintf("%s (%s): %d records that only this account can see are deleted, with %d documents (%s).",
+	text := fmt.Sprintf("%s (%s)\nRecords that only this account can see, and that are deleted: %d, with %d documents (%s).",
 		account.Email, printable(account.Name), n.Own, n.OwnDocuments, size(n.OwnBytes))
 	if n.Shared > 0 {
-		text += fmt.Sprintf("\n%d records that others can see stay, with their claims and documents.", n.Shared)
+		text += fmt.Sprintf("\nRecords that others can see, and that stay with their claims and documents: %d.", n.Shared)
 	}
 	if n.Ownerless > 0 {
-		text += fmt.Sprintf(" %d of them have no owner afterwards; to keep an owner, let this account transfer them first.",
+		text += fmt.Sprintf(" Without an owner afterwards: %d; to keep one, let this account transfer them first.",
 			n.Ownerless)
 	}
 	return text + "\nThis cannot be undone, except by restoring a backup."
