@@ -47,7 +47,7 @@ func TestHealthcheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}} //nolint:gosec // a test
+	local := &httptest.Server{Listener: listener, Config: &http.Server{Handler: handler}}
 	local.Start()
 	defer local.Close()
 	check("unix:"+socket, "/healthz", "")
