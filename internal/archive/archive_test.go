@@ -234,43 +234,47 @@ func rewrite(t *testing.T, b []byte, change func(name string, content []byte) []
 	return out.Bytes()
 }
 
-// TestOlderBackupsAreMigrated restores a backup of the schema before migration 20, which added three
-// columns at the end of users.
+// TestOlderBackupsAreMigrated restores a backup of the schema before migration 20. Later migrations
+// added tables, and columns at the end of others.
 func TestOlderBackupsAreMigrated(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t))
 	populate(t, w)
-	const added = 3
-	var h archive.Header
-	var sum [sha256.Size]byte
+	tables, columns := []string{"acme", "server_errors"}, map[string]int{"users": 3, "mails": 4} // added since
+	sums := map[string]string{}
 	older := rewrite(t, backup(t, w), func(name string, content []byte) []byte {
 		switch name {
 		case "header.json":
+			var h archive.Header
 			if err := json.Unmarshal(content, &h); err != nil {
 				t.Fatal(err)
 			}
 			h.Schema = 19
-			for i := range h.Tables {
-				if columns := &h.Tables[i].Columns; h.Tables[i].Name == "users" {
-					*columns = (*columns)[:len(*columns)-added]
-				}
+			h.Tables = slices.DeleteFunc(h.Tables, func(s store.Table) bool { return slices.Contains(tables, s.Name) })
+			for i, s := range h.Tables {
+				h.Tables[i].Columns = s.Columns[:len(s.Columns)-columns[s.Name]]
 			}
 			return encoded(t, h)
-		case "tables/users/000001.jsonl.gz":
-			lines := shortened(t, content, added)
-			sum = sha256.Sum256(lines)
-			return zipped(t, lines)
 		case "manifest.json":
 			var m archive.Manifest
 			if err := json.Unmarshal(content, &m); err != nil {
 				t.Fatal(err)
 			}
-			for i := range m.Tables {
-				if m.Tables[i].Name == "users" {
-					m.Tables[i].SHA256 = hex.EncodeToString(sum[:])
+			m.Tables = slices.DeleteFunc(m.Tables, func(s archive.TableSum) bool { return slices.Contains(tables, s.Name) })
+			for i, s := range m.Tables {
+				if columns[s.Name] > 0 {
+					m.Tables[i].SHA256 = sums[s.Name]
 				}
 			}
 			return encoded(t, m)
+		}
+		if table := strings.Split(name, "/"); table[0] == "tables" && slices.Contains(tables, table[1]) {
+			return nil
+		} else if table[0] == "tables" && columns[table[1]] > 0 {
+			lines := shortened(t, content, columns[table[1]])
+			sum := sha256.Sum256(lines)
+			sums[table[1]] = hex.EncodeToString(sum[:])
+			return zipped(t, lines)
 		}
 		return content
 	})
