@@ -75,7 +75,7 @@ func TestOneVersionEverywhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile(`(?m)^svc_build_info\{version="(.*)"\} 1$`).FindStringSubmatch(string(text))
+	found := regexp.MustCompile(`(?m)^svc_build_info\{.*\bversion="([^"]*)".*\} 1$`).FindStringSubmatch(string(text))
 	if found == nil {
 		t.Fatal("the metrics have no svc_build_info")
 	}
