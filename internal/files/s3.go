@@ -313,6 +313,9 @@ func (b *Bucket) setVersion(etag string) {
 	b.version = etag
 }
 
+// idReads is how often SetID tries to read the id that it wrote.
+const idReads = 3
+
 // SetID writes the bucket's id, unless it changed since it was last read: of databases
 // that start on one bucket at the same time, one gets it.
 func (b *Bucket) SetID(ctx context.Context, id ID) error {
@@ -334,8 +337,15 @@ func (b *Bucket) SetID(ctx context.Context, id ID) error {
 		return remoteError(err)
 	}()
 	// The id is read again in any case: the answer to an earlier attempt may have been lost.
-	if got, reading := b.ID(ctx); reading == nil && got == id {
+	got, reading := b.ID(ctx)
+	for tries := 1; reading != nil && !errors.Is(reading, fs.ErrNotExist) && tries < idReads; tries++ {
+		got, reading = b.ID(ctx)
+	}
+	if reading == nil && got == id {
 		return nil
+	}
+	if err == nil && reading != nil {
+		return reading
 	}
 	if err == nil || errors.Is(err, errExists) {
 		return errors.New("another svcd is taking over the bucket at the same time; start again")
