@@ -38,8 +38,8 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		return err
 	}
 	if err := t.later(`INSERT INTO find_pending (list, item_id, n)
-		SELECT l.list, CAST($2 AS UUID), 1 FROM find_lists l WHERE l.user_id = $1
-		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, user, w.ID); err != nil {
+		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM find_lists l WHERE l.user_id = $1
+		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, user, w.ID); err != nil {
 		return err
 	}
 	if t.store.lists.late(w.ID, t.store.Now()) {

@@ -158,7 +158,7 @@ func (s *Store) checkSegments(
 func (s *Store) segmentFaults(
 	ctx context.Context, q engine.Querier, user warranty.ID, today warranty.Date,
 ) (faults int64, err error) {
-	index, err := s.segmentsOf(ctx, q, user, false)
+	index, err := s.segmentsOf(ctx, q, user)
 	if err != nil || index == nil {
 		return 0, err
 	}

@@ -80,6 +80,13 @@ func readRecord(r *engine.Row) find.Record {
 	}
 }
 
+// readWholeRecord reads recordColumns and searchedColumns.
+func readWholeRecord(r *engine.Row) *find.Record {
+	record := readRecord(r)
+	record.Text, record.Codes = readSearched(r)
+	return &record
+}
+
 func derefText(text *string) string {
 	if text == nil {
 		return ""
@@ -164,7 +171,7 @@ func (s *Store) pageIDs(
 ) ([]warranty.ID, int64, error) {
 	if in.ExternalID == "" { // which at most one record has
 		var answer find.Answer
-		answered, err := s.useIndex(ctx, q, user, in.Q != "", func(index *segmentList) (err error) {
+		answered, err := s.useIndex(ctx, q, user, func(index *segmentList) (err error) {
 			answer, err = index.Ask(question, in.Offset(), in.Limit)
 			return err
 		})
@@ -205,7 +212,7 @@ func (s *Store) countRecords(
 	ctx context.Context, q engine.Querier, user warranty.ID, in warranty.SummarizeWarranties, question *find.Question,
 ) (counts *find.Counts, err error) {
 	if in.ExternalID == "" {
-		answered, err := s.useIndex(ctx, q, user, in.Q != "", func(index *segmentList) (err error) {
+		answered, err := s.useIndex(ctx, q, user, func(index *segmentList) (err error) {
 			counts, err = index.Count(question, in.GroupBy)
 			return err
 		})

@@ -46,6 +46,7 @@ type segmentCache struct {
 	walked     warranty.ID          // the last user whose list was counted
 	indexed    map[warranty.ID]bool // users whose lists had an index recently
 	corrupt    map[int64]bool       // indexes to drop
+	pending    map[int64]*pendingSet
 }
 
 type segmentKey struct{ list, number int64 }
@@ -68,6 +69,7 @@ func newSegmentCache() *segmentCache {
 		maxMemory:  64 << 20,
 		candidates: map[warranty.ID]bool{},
 		corrupt:    map[int64]bool{},
+		pending:    map[int64]*pendingSet{},
 	}
 }
 
@@ -133,7 +135,9 @@ type segmentList struct {
 	list    int64
 	keys    map[*find.Segment]segmentKey
 	entries map[segmentKey]*segmentEntry
-	n       map[warranty.ID]int64 // of the pending records
+	// versions are those of the segments.
+	versions []int64
+	*pendingSet
 }
 
 // withIndex runs fn with the index of a user's list, in one snapshot, and reports whether there is one.
@@ -144,7 +148,7 @@ func (s *Store) withIndex(
 		return false, err
 	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		found, err = s.useIndex(ctx, q, user, false, func(index *segmentList) error { return fn(q, index) })
+		found, err = s.useIndex(ctx, q, user, func(index *segmentList) error { return fn(q, index) })
 		return err
 	})
 	return found, err
@@ -172,9 +176,9 @@ func (s *Store) isIndexed(ctx context.Context, user warranty.ID) (bool, error) {
 // useIndex runs fn with the index of a user's list and reports whether there is one. One that is far
 // behind is none, and neither is a corrupt one, which is dropped later.
 func (s *Store) useIndex(
-	ctx context.Context, q engine.Querier, user warranty.ID, withText bool, fn func(*segmentList) error,
+	ctx context.Context, q engine.Querier, user warranty.ID, fn func(*segmentList) error,
 ) (bool, error) {
-	index, err := s.segmentsOf(ctx, q, user, withText)
+	index, err := s.segmentsOf(ctx, q, user)
 	if err != nil || index == nil || len(index.Pending) > s.segments.maxPending {
 		return false, err
 	}
@@ -188,26 +192,23 @@ func (s *Store) useIndex(
 }
 
 // segmentsOf returns the index of a user's list, or nil if there is none yet.
-func (s *Store) segmentsOf(
-	ctx context.Context, q engine.Querier, user warranty.ID, withText bool,
-) (*segmentList, error) {
+func (s *Store) segmentsOf(ctx context.Context, q engine.Querier, user warranty.ID) (*segmentList, error) {
 	l := &segmentList{
 		keys:    map[*find.Segment]segmentKey{},
 		entries: map[segmentKey]*segmentEntry{},
-		n:       map[warranty.ID]int64{},
 	}
-	found := false
-	err := q.Query(ctx, `SELECT l.list, s.seg, s.version, s.first_id, s.size
-		FROM find_lists l LEFT JOIN find_segments s ON s.list = l.list
-		WHERE l.user_id = $1 AND l.ready_at IS NOT NULL
-			AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM find_older)
-		ORDER BY s.first_id`, func(r *engine.Row) error {
+	found, sum := false, int64(0)
+	err := q.Query(ctx, `SELECT l.list, l.sum, s.seg, s.version, s.first_id, s.size
+		FROM (SELECT l.list, (SELECT CAST(COALESCE(sum(p.n), 0) AS BIGINT) FROM find_pending p WHERE p.list = l.list) AS sum
+			FROM find_lists l WHERE l.user_id = $1 AND l.ready_at IS NOT NULL
+				AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM find_older) LIMIT 1) l
+		LEFT JOIN find_segments s ON s.list = l.list ORDER BY s.first_id`, func(r *engine.Row) error {
 		found = true
-		l.list = r.Int()
+		l.list, sum = r.Int(), r.Int()
 		if !r.Null() {
 			key := segmentKey{l.list, r.Int()}
 			entry := s.segments.get(key, r.Int(), r.ID(), int(r.Int()))
-			l.Segments = append(l.Segments, entry.Segment)
+			l.Segments, l.versions = append(l.Segments, entry.Segment), append(l.versions, entry.version)
 			l.keys[entry.Segment], l.entries[key] = key, entry
 		}
 		return nil
@@ -216,35 +217,7 @@ func (s *Store) segmentsOf(
 		return nil, err
 	}
 	l.Load = func(wants []find.Want) error { return s.loadParts(ctx, q, l, wants) }
-	return l, l.readPending(ctx, q, user, withText)
-}
-
-// readPending reads the records that changed since the segments were made.
-func (l *segmentList) readPending(ctx context.Context, q engine.Querier, user warranty.ID, withText bool) error {
-	columns := recordColumns
-	if withText {
-		columns += `, ` + searchedColumns
-	}
-	// PostgreSQL plans for a typical list, where a scan would be cheaper. The limits prevent that.
-	return q.Query(ctx, `SELECT p.item_id, p.n, `+columns+` FROM find_pending p
-		/*pg: LEFT JOIN LATERAL (SELECT * FROM access a
-			WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = p.item_id LIMIT 1) a ON true
-		LEFT JOIN LATERAL (SELECT * FROM warranties w WHERE w.id = a.item_id LIMIT 1) w ON true */
-		/*sqlite: LEFT JOIN access a ON a.user_id = $1 AND a.kind = 1 AND a.item_id = p.item_id
-		LEFT JOIN warranties w ON w.id = a.item_id AND w.row = a.item_row */
-		WHERE p.list = $2 ORDER BY p.item_id`, func(r *engine.Row) error {
-		change := find.Change{ID: r.ID()}
-		l.n[change.ID] = r.Int()
-		if !r.Null() {
-			record := readRecord(r)
-			if withText {
-				record.Text, record.Codes = readSearched(r)
-			}
-			change.Record = &record
-		}
-		l.Pending = append(l.Pending, change)
-		return nil
-	}, user, l.list)
+	return l, s.readPending(ctx, q, l, user, sum)
 }
 
 // loadParts reads parts of segments into the cache.
@@ -303,9 +276,9 @@ func inOrder(parts []part) [][]byte {
 // selects access rows, so it must run before they are deleted and after they are inserted.
 func (t *Tx) noteChanged(which string, args ...any) error {
 	return t.later(`INSERT INTO find_pending (list, item_id, n)
-		SELECT l.list, a.item_id, 1 FROM access a JOIN find_lists l ON l.user_id = a.user_id
+		SELECT l.list, a.item_id, `+changeNumber+` FROM access a JOIN find_lists l ON l.user_id = a.user_id
 		WHERE a.kind = 1 AND `+which+` /*pg: ORDER BY l.list, a.item_id */
-		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, args...)
+		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, args...)
 }
 
 // noteWarranty notes that a warranty changed, for everyone who can see it.

@@ -164,8 +164,9 @@ func (s *Store) noteOlder(ctx context.Context) error {
 				unhex(json_extract(value, '$[1]'), '-') AS id, json_extract(value, '$[2]') AS at FROM json_each($1) */) e`
 		if err := s.Write(ctx, func(t *Tx) error {
 			if err := t.later(`INSERT INTO find_pending (list, item_id, n)
-				SELECT DISTINCT l.list, e.thread_id, 1 FROM find_lists l CROSS JOIN `+chosen+` WHERE true
-				ORDER BY 1, 2 ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + 1`, string(param)); err != nil {
+				SELECT x.list, x.thread_id, `+changeNumber+` FROM (SELECT DISTINCT l.list, e.thread_id FROM find_lists l
+					CROSS JOIN `+chosen+`) x WHERE true
+				ORDER BY 1, 2 ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, string(param)); err != nil {
 				return err
 			}
 			return t.later(`INSERT INTO find_older (event_id, at) SELECT e.id, e.at FROM `+chosen+` WHERE true
@@ -433,7 +434,7 @@ func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err 
 	var order []int
 	changes := map[int][]find.Change{}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		if snapshot, err = s.segmentsOf(ctx, q, l.user, true); err != nil || snapshot == nil || snapshot.list != l.list {
+		if snapshot, err = s.segmentsOf(ctx, q, l.user); err != nil || snapshot == nil || snapshot.list != l.list {
 			return err
 		}
 		clear(changes)
@@ -544,7 +545,7 @@ func (t *Tx) changeParts(list, number int64, old, updated find.Parts) error {
 func (t *Tx) removePending(l *segmentList, changes []find.Change) error {
 	rows := make([][2]any, len(changes))
 	for i, c := range changes {
-		rows[i] = [2]any{c.ID, l.n[c.ID]}
+		rows[i] = [2]any{c.ID, l.rows[c.ID].n}
 	}
 	param, err := json.Marshal(rows)
 	if err != nil {

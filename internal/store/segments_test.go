@@ -187,7 +187,7 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) (indexed 
 	var records []find.Record
 	counts := find.NewCounts(summarize.GroupBy)
 	err := s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, user, false)
+		index, err := s.segmentsOf(ctx, q, user)
 		indexed = index != nil
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *Store) sameSnapshot(user warranty.ID, in warranty.ListWarranties, today
 	ctx, question := context.Background(), find.QuestionOf(in.WarrantyFilter, in.Sort, today)
 	indexed := false
 	err := s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, user, in.Q != "")
+		index, err := s.segmentsOf(ctx, q, user)
 		indexed = index != nil
 		if err != nil || !indexed {
 			return err

@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"warranty.example/svc/internal/find"
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// The pending records of an index are read by every question, and looking each of them up takes longer
+// than everything else. So a process caches them and reads only those that changed.
+//
+// Rows of find_pending are removed only by the transaction that replaces the segment which contains
+// their record, and any other change increases n. So while the version of its segment is the same, a row
+// with the same n stands for the same state of the record, and while all versions and the sum of all n
+// are the same, nothing changed.
+
+// changeNumber is what a change adds to n. It is random, so that not even a database that was restored
+// from a backup repeats a sum.
+const changeNumber = `/*pg: 1 + CAST(floor(random() * 2147483647) AS BIGINT) */
+	/*sqlite: 1 + (random() & 2147483647) */`
+
+// pendingSet is the pending records of an index in one snapshot. It is immutable once published.
+type pendingSet struct {
+	versions []int64 // of the segments
+	sum      int64   // of n
+	changes  []find.Change
+	rows     map[warranty.ID]pendingRow
+}
+
+// pendingRow is a row of find_pending.
+type pendingRow struct {
+	n       int64
+	version int64 // of the segment that contains the record
+	at      int   // in changes
+}
+
+// maxCached is the number of pending records of all lists that a process caches.
+const maxCached = 1 << 15
+
+// readPending reads the records that changed since the segments were made. sum is that of their
+// numbers.
+func (s *Store) readPending(
+	ctx context.Context, q engine.Querier, l *segmentList, user warranty.ID, sum int64,
+) error {
+	known := &pendingSet{}
+	if len(l.versions) > 0 { // otherwise no version tells that rows were removed
+		known = s.segments.pendingOf(l.list)
+	}
+	if slices.Equal(known.versions, l.versions) && known.sum == sum {
+		l.pendingSet, l.Pending = known, known.changes
+		return nil
+	}
+	next := &pendingSet{versions: l.versions, sum: sum, rows: map[warranty.ID]pendingRow{}}
+	var changed []warranty.ID
+	if err := q.Query(ctx, `SELECT item_id, n FROM find_pending WHERE list = $1 ORDER BY item_id`, func(r *engine.Row) error {
+		id := r.ID()
+		row := pendingRow{r.Int(), l.versionOf(id), len(next.changes)}
+		change := find.Change{ID: id}
+		if before, ok := known.rows[id]; ok && before.n == row.n && before.version == row.version {
+			change = known.changes[before.at]
+		} else {
+			changed = append(changed, id)
+		}
+		next.rows[id], next.changes = row, append(next.changes, change)
+		return nil
+	}, l.list); err != nil {
+		return err
+	}
+	records, err := rowsByID(ctx, q, user, kindWarranty, changed, recordColumns+`, `+searchedColumns, joinWarranty,
+		readWholeRecord, func(r *find.Record) warranty.ID { return r.ID })
+	if err != nil {
+		return err
+	}
+	for _, record := range records {
+		next.changes[next.rows[record.ID].at].Record = record
+	}
+	l.pendingSet, l.Pending = next, next.changes
+	s.segments.setPending(l.list, next)
+	return nil
+}
+
+// versionOf returns the version of the segment that contains an id, or would.
+func (l *segmentList) versionOf(id warranty.ID) int64 {
+	if len(l.versions) == 0 {
+		return 0
+	}
+	return l.versions[l.SegmentOf(id)]
+}
+
+// pendingOf returns the cached pending records of an index, or an empty set.
+func (c *segmentCache) pendingOf(list int64) *pendingSet {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if set := c.pending[list]; set != nil {
+		return set
+	}
+	return &pendingSet{}
+}
+
+// setPending caches the pending records of an index and evicts others, in no order, while there are too
+// many.
+func (c *segmentCache) setPending(list int64, set *pendingSet) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending[list] = set
+	total := 0
+	for _, other := range c.pending {
+		total += 1 + len(other.changes)
+	}
+	for other, evicted := range c.pending {
+		if total <= maxCached {
+			return
+		}
+		if other != list || len(set.changes) >= maxCached {
+			delete(c.pending, other)
+			total -= 1 + len(evicted.changes)
+		}
+	}
+}
