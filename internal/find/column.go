@@ -34,15 +34,6 @@ func newColumn[K cmp.Ordered](at []K) *column[K] {
 	return c
 }
 
-// expand returns the value at each position.
-func (c *column[K]) expand() []K {
-	at := make([]K, len(c.codes))
-	for i, code := range c.codes {
-		at[i] = c.values[code]
-	}
-	return at
-}
-
 // upTo returns the number of values that are not larger than v.
 func (c *column[K]) upTo(v K) int {
 	i, found := slices.BinarySearch(c.values, v)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"maps"
+	"math/bits"
 	"slices"
 )
 
@@ -46,15 +47,10 @@ func (p plan) words(old Parts, changes []Change, oldSize int) ([]Parts, error) {
 			}
 		}
 	}
+	if !p.moved && len(p.pieces) == 1 {
+		return p.patchWords(old, added[0], oldSize)
+	}
 	for key, data := range old {
-		same, err := p.same(data, target)
-		if err != nil {
-			return nil, err
-		}
-		if same && added[0][key] == nil {
-			result[0][key] = data
-			continue
-		}
 		if err := eachWord(data, oldSize, func(word []byte, list positions) bool {
 			list.each(func(i int) {
 				if to := target[i]; to.piece >= 0 {
@@ -74,42 +70,95 @@ func (p plan) words(old Parts, changes []Change, oldSize int) ([]Parts, error) {
 	return result, nil
 }
 
-// same reports whether no position of a part moves or loses its words.
-func (p plan) same(data []byte, target []place) (same bool, err error) {
-	if p.moved || len(p.pieces) != 1 {
-		return false, nil
+// patchWords is words if no position moves: most words keep their positions.
+func (p plan) patchWords(old Parts, added buckets, oldSize int) ([]Parts, error) {
+	changed := newBitmap(len(p.pieces[0]))
+	for at, s := range p.pieces[0] {
+		if s.change >= 0 {
+			changed.set(at)
+		}
 	}
-	same = true
-	err = eachWord(data, len(target), func(_ []byte, list positions) bool {
-		list.each(func(i int) { same = same && target[i].piece >= 0 })
-		return same
-	})
-	return same, err
+	result := Parts{}
+	for key, data := range old {
+		patched, err := patch(data, oldSize, changed, added[key])
+		if err != nil {
+			return nil, err
+		}
+		if len(patched) > 0 {
+			result[key] = patched
+		}
+		delete(added, key)
+	}
+	for key, words := range added {
+		result[key] = words.encode()
+	}
+	return []Parts{result}, nil
 }
 
-// encode encodes the words in order, each with its number of positions and then these: a bitmap
-// where that is shorter.
+// patch replaces the changed positions of a part's words by those in added.
+func patch(data []byte, size int, changed bitmap, added postings) ([]byte, error) {
+	words := slices.Sorted(maps.Keys(added))
+	b := make([]byte, 0, len(data)+64)
+	addBefore := func(word []byte) { // nil is after all words
+		for len(words) > 0 && (word == nil || words[0] < string(word)) {
+			b = appendWord(b, words[0], added[words[0]])
+			words = words[1:]
+		}
+	}
+	err := eachWord(data, size, func(word []byte, list positions) bool {
+		addBefore(word)
+		var gained []uint16
+		if len(words) > 0 && words[0] == string(word) {
+			gained, words = added[words[0]], words[1:]
+		}
+		if slices.Equal(list.in(changed), gained) {
+			b = append(b, list.entry...)
+			return true
+		}
+		var kept []uint16
+		list.each(func(i int) {
+			if !changed.has(i) {
+				kept = append(kept, uint16(i))
+			}
+		})
+		b = appendWord(b, string(word), append(kept, gained...))
+		return true
+	})
+	addBefore(nil)
+	return b, err
+}
+
+// encode encodes the words in order.
 func (p postings) encode() (b []byte) {
 	for _, word := range slices.Sorted(maps.Keys(p)) {
-		list := p[word]
-		slices.Sort(list)
-		b = append(binary.AppendUvarint(b, uint64(len(word))), word...)
-		b = binary.AppendUvarint(b, uint64(len(list)))
-		if dense := (int(list[len(list)-1]) + 64) / 64; dense*4 <= len(list) {
-			b = binary.AppendUvarint(b, uint64(dense))
-			bits := make(bitmap, dense)
-			for _, at := range list {
-				bits.set(int(at))
-			}
-			for _, word := range bits {
-				b = binary.LittleEndian.AppendUint64(b, word)
-			}
-			continue
-		}
-		b = binary.AppendUvarint(b, 0)
+		b = appendWord(b, word, p[word])
+	}
+	return b
+}
+
+// appendWord encodes a word with its number of positions and then these: a bitmap where that is
+// shorter. Without positions there is no word.
+func appendWord(b []byte, word string, list []uint16) []byte {
+	if len(list) == 0 {
+		return b
+	}
+	slices.Sort(list)
+	b = append(binary.AppendUvarint(b, uint64(len(word))), word...)
+	b = binary.AppendUvarint(b, uint64(len(list)))
+	if dense := (int(list[len(list)-1]) + 64) / 64; dense*4 <= len(list) {
+		b = binary.AppendUvarint(b, uint64(dense))
+		set := make(bitmap, dense)
 		for _, at := range list {
-			b = binary.LittleEndian.AppendUint16(b, at)
+			set.set(int(at))
 		}
+		for _, word := range set {
+			b = binary.LittleEndian.AppendUint64(b, word)
+		}
+		return b
+	}
+	b = binary.AppendUvarint(b, 0)
+	for _, at := range list {
+		b = binary.LittleEndian.AppendUint16(b, at)
 	}
 	return b
 }
@@ -118,6 +167,25 @@ func (p postings) encode() (b []byte) {
 type positions struct {
 	dense bool
 	data  []byte
+	entry []byte // with the word
+}
+
+// in returns the positions that a set has too, smallest first.
+func (p positions) in(set bitmap) (list []uint16) {
+	if !p.dense {
+		for i := 0; i < len(p.data); i += 2 {
+			if at := binary.LittleEndian.Uint16(p.data[i:]); set.has(int(at)) {
+				list = append(list, at)
+			}
+		}
+		return list
+	}
+	for i := range len(p.data) / 8 {
+		for word := binary.LittleEndian.Uint64(p.data[8*i:]) & set[i]; word != 0; word &= word - 1 {
+			list = append(list, uint16(64*i+bits.TrailingZeros64(word)))
+		}
+	}
+	return list
 }
 
 // each calls fn for each position, smallest first.
@@ -128,11 +196,11 @@ func (p positions) each(fn func(int)) {
 		}
 		return
 	}
-	bits := make(bitmap, len(p.data)/8)
-	for i := range bits {
-		bits[i] = binary.LittleEndian.Uint64(p.data[8*i:])
+	set := make(bitmap, len(p.data)/8)
+	for i := range set {
+		set[i] = binary.LittleEndian.Uint64(p.data[8*i:])
 	}
-	for at := range bits.forward() {
+	for at := range set.forward() {
 		fn(at)
 	}
 }
@@ -162,6 +230,7 @@ func (p positions) within(size int) bool {
 // returns false.
 func eachWord(data []byte, size int, fn func(word []byte, list positions) bool) error {
 	for len(data) > 0 {
+		entry := data
 		length, n := binary.Uvarint(data)
 		if n <= 0 || uint64(len(data)-n) < length {
 			return ErrCorrupt
@@ -185,7 +254,7 @@ func eachWord(data []byte, size int, fn func(word []byte, list positions) bool) 
 		if uint64(len(data)) < length {
 			return ErrCorrupt
 		}
-		list := positions{dense > 0, data[:length]}
+		list := positions{dense > 0, data[:length], entry[:len(entry)-len(data)+int(length)]}
 		if !list.within(size) {
 			return ErrCorrupt
 		}

@@ -2,7 +2,9 @@ package find
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -100,13 +102,29 @@ func Diff(old, updated Parts) (changed Parts, gone []string) {
 
 // content is a segment that is being changed. Its words are still encoded.
 type content struct {
-	ids                                   []warranty.ID
-	flags                                 []byte
-	starts, ends, updated                 []int64
-	names, categories, suppliers, sellers []string
-	emails, codes                         []string
-	words                                 Parts
+	ids     []warranty.ID
+	flags   []byte
+	codes   []string
+	numbers map[string]*column[int64]
+	texts   map[string]*column[string]
+	words   Parts
 }
+
+// numberColumns and textColumns are the columns, and what a record has in them.
+var (
+	numberColumns = map[string]func(*Record) int64{
+		startColumn:   func(r *Record) int64 { return int64(r.Start) },
+		endColumn:     func(r *Record) int64 { return int64(r.End) },
+		updatedColumn: func(r *Record) int64 { return r.Updated },
+	}
+	textColumns = map[string]func(*Record) string{
+		nameColumn:     func(r *Record) string { return Fold(r.Name) },
+		categoryColumn: func(r *Record) string { return r.Category },
+		supplierColumn: func(r *Record) string { return r.Supplier },
+		sellerColumn:   func(r *Record) string { return r.Seller },
+		emailColumn:    func(r *Record) string { return r.SellerEmail },
+	}
+)
 
 // Apply returns the segments that replace one: usually one, more if it became too large, none if
 // nothing is left. Of the records it knows only the changed ones; everything else is in the parts.
@@ -123,20 +141,18 @@ func Apply(old Parts, changes []Change, maxSize int) ([]Made, error) {
 		return nil, err
 	}
 	for i, piece := range p.pieces {
-		next := c.pick(piece, changes)
-		parts := next.encode()
+		first, parts := c.pick(piece, changes)
 		maps.Copy(parts, words[i])
-		made = append(made, Made{First: next.ids[0], Size: len(piece), Parts: parts})
+		made = append(made, Made{First: first, Size: len(piece), Parts: parts})
 	}
 	return made, nil
 }
 
 func decodeContent(parts Parts) (*content, error) {
 	c := &content{words: Parts{}}
-	if len(parts) == 0 {
-		return c, nil
+	if len(parts) > 0 {
+		c.flags = parts[flagsKey]
 	}
-	c.flags = slices.Clone(parts[flagsKey])
 	for i := 0; ; i++ {
 		ids, ok := parts[chunkKey(idsKey, i)]
 		if !ok {
@@ -151,33 +167,41 @@ func decodeContent(parts Parts) (*content, error) {
 			c.codes = append(c.codes, codes.at(j))
 		}
 	}
-	for key, to := range map[string]*[]int64{startColumn: &c.starts, endColumn: &c.ends, updatedColumn: &c.updated} {
-		column, err := decodeColumn(parts[key], takeNumbers)
-		if err != nil {
-			return nil, err
-		}
-		*to = column.expand()
-	}
-	for key, to := range map[string]*[]string{nameColumn: &c.names, categoryColumn: &c.categories,
-		supplierColumn: &c.suppliers, sellerColumn: &c.sellers, emailColumn: &c.emails} {
-		column, err := decodeColumn(parts[key], takeTexts)
-		if err != nil {
-			return nil, err
-		}
-		*to = column.expand()
-	}
 	for key, data := range parts {
 		if strings.HasPrefix(key, wordsKey) {
 			c.words[key] = data
 		}
 	}
-	for _, size := range []int{len(c.flags), len(c.codes), len(c.starts), len(c.ends), len(c.updated), len(c.names),
-		len(c.categories), len(c.suppliers), len(c.sellers), len(c.emails)} {
-		if size != len(c.ids) {
-			return nil, ErrCorrupt
-		}
+	if len(c.flags) != len(c.ids) || len(c.codes) != len(c.ids) {
+		return nil, ErrCorrupt
 	}
-	return c, nil
+	var err, failed error
+	if c.numbers, err = decodeColumns(parts, numberColumns, takeNumbers, len(c.ids)); err == nil {
+		c.texts, failed = decodeColumns(parts, textColumns, takeTexts, len(c.ids))
+	}
+	return c, errors.Join(err, failed)
+}
+
+// decodeColumns decodes some columns of a segment with a number of positions.
+func decodeColumns[K cmp.Ordered](
+	parts Parts, columns map[string]func(*Record) K, take func([]byte, []K) ([]byte, error), size int,
+) (map[string]*column[K], error) {
+	decoded := map[string]*column[K]{}
+	for key := range columns {
+		if len(parts) == 0 {
+			decoded[key] = &column[K]{}
+			continue
+		}
+		column, err := decodeColumn(parts[key], take)
+		if err == nil && len(column.codes) != size {
+			err = ErrCorrupt
+		}
+		if err != nil {
+			return nil, err
+		}
+		decoded[key] = column
+	}
+	return decoded, nil
 }
 
 // slot is where a position of a new segment comes from: an old position, a change, or both. The
@@ -256,60 +280,83 @@ func split(slots []slot, maxSize int, moved bool) (pieces [][]slot) {
 	return pieces
 }
 
-// pick returns the content of a piece, without its words.
-func (c *content) pick(piece []slot, changes []Change) *content {
-	next := &content{}
-	for _, s := range piece {
+// pick returns the parts of a piece, without those of the words.
+func (c *content) pick(piece []slot, changes []Change) (first warranty.ID, parts Parts) {
+	ids, flags, codes := make([]warranty.ID, len(piece)), make([]byte, len(piece)), make([]string, len(piece))
+	for i, s := range piece {
 		if s.change < 0 {
-			next.add(c.ids[s.old], c.flags[s.old], c.starts[s.old], c.ends[s.old], c.updated[s.old], c.names[s.old],
-				c.categories[s.old], c.suppliers[s.old], c.sellers[s.old], c.emails[s.old], c.codes[s.old])
+			ids[i], flags[i], codes[i] = c.ids[s.old], c.flags[s.old], c.codes[s.old]
 			continue
 		}
-		change := changes[s.change]
-		if r := change.Record; r != nil {
-			next.add(change.ID, flagsOf(r), int64(r.Start), int64(r.End), r.Updated, Fold(r.Name),
-				r.Category, r.Supplier, r.Seller, r.SellerEmail, r.Codes)
-		} else {
-			next.add(change.ID, 0, 0, 0, 0, "", "", "", "", "", "")
+		ids[i] = changes[s.change].ID
+		if r := changes[s.change].Record; r != nil {
+			flags[i], codes[i] = flagsOf(r), r.Codes
 		}
 	}
-	return next
-}
-
-func (c *content) add(id warranty.ID, flags byte, start, end, updated int64,
-	name, category, supplier, seller, email, codes string) {
-	c.ids = append(c.ids, id)
-	c.flags = append(c.flags, flags)
-	c.starts, c.ends, c.updated = append(c.starts, start), append(c.ends, end), append(c.updated, updated)
-	c.names, c.categories = append(c.names, name), append(c.categories, category)
-	c.suppliers, c.sellers = append(c.suppliers, supplier), append(c.sellers, seller)
-	c.emails, c.codes = append(c.emails, email), append(c.codes, codes)
-}
-
-// encode returns the parts without those of the words.
-func (c *content) encode() Parts {
-	parts := Parts{flagsKey: c.flags}
+	parts = Parts{flagsKey: flags}
 	var heads []byte
 	number := 0
-	for ids := range slices.Chunk(c.ids, chunk) {
+	for chunkIDs := range slices.Chunk(ids, chunk) {
 		var b []byte
-		for _, id := range ids {
+		for _, id := range chunkIDs {
 			b = append(b, id[:]...)
 		}
-		heads = append(heads, ids[0][:]...)
+		heads = append(heads, chunkIDs[0][:]...)
 		parts[chunkKey(idsKey, number)] = b
-		parts[chunkKey(codesKey, number)] = encodeCodes(c.codes[number*chunk : number*chunk+len(ids)])
+		parts[chunkKey(codesKey, number)] = encodeCodes(codes[number*chunk : number*chunk+len(chunkIDs)])
 		number++
 	}
 	parts[headsKey] = heads
-	for key, at := range map[string][]int64{startColumn: c.starts, endColumn: c.ends, updatedColumn: c.updated} {
-		parts[key] = encodeColumn(newColumn(at), putNumbers)
+	for key, of := range numberColumns {
+		parts[key] = encodeColumn(pickColumn(c.numbers[key], piece, changes, of), putNumbers)
 	}
-	for key, at := range map[string][]string{nameColumn: c.names, categoryColumn: c.categories,
-		supplierColumn: c.suppliers, sellerColumn: c.sellers, emailColumn: c.emails} {
-		parts[key] = encodeColumn(newColumn(at), putTexts)
+	for key, of := range textColumns {
+		parts[key] = encodeColumn(pickColumn(c.texts[key], piece, changes, of), putTexts)
 	}
-	return parts
+	return ids[0], parts
+}
+
+// pickColumn returns the column of a piece. The old values are in order already.
+func pickColumn[K cmp.Ordered](old *column[K], piece []slot, changes []Change, of func(*Record) K) *column[K] {
+	used, added := make([]bool, len(old.values)), map[int]K{}
+	for i, s := range piece {
+		if s.change < 0 {
+			used[old.codes[s.old]] = true
+			continue
+		}
+		var value K
+		if r := changes[s.change].Record; r != nil {
+			value = of(r)
+		}
+		added[i] = value
+	}
+	more := slices.Compact(slices.Sorted(maps.Values(added)))
+	c := &column[K]{values: make([]K, 0, len(old.values)+len(more)), codes: make([]uint16, len(piece))}
+	moved := make([]uint16, len(old.values))
+	for code, v := range old.values {
+		if !used[code] {
+			continue
+		}
+		for len(more) > 0 && more[0] <= v {
+			if more[0] < v {
+				c.values = append(c.values, more[0])
+			}
+			more = more[1:]
+		}
+		moved[code] = uint16(len(c.values))
+		c.values = append(c.values, v)
+	}
+	c.values = append(c.values, more...)
+	for i, s := range piece {
+		if s.change < 0 {
+			c.codes[i] = moved[old.codes[s.old]]
+		}
+	}
+	for i, v := range added {
+		code, _ := slices.BinarySearch(c.values, v)
+		c.codes[i] = uint16(code)
+	}
+	return c
 }
 
 func chunkKey(kind string, number int) string { return kind + string([]byte{byte(number)}) }
