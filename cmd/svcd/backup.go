@@ -19,7 +19,8 @@ import (
 
 // backupCommand writes a backup while the service runs.
 func backupCommand() *cobra.Command {
-	return &cobra.Command{
+	var keep int
+	backup := &cobra.Command{
 		Use:   "backup FILE|FOLDER|-",
 		Short: "Write the database and the document files to a file, while the service runs",
 		Args:  oneArgument("give the file or folder to write the backup to, or - for standard output"),
@@ -27,6 +28,9 @@ func backupCommand() *cobra.Command {
 			c, err := load(cmd)
 			if err != nil {
 				return err
+			}
+			if cmd.Flags().Changed("keep") && (keep < 1 || !isFolder(args[0])) {
+				return usageError{errors.New("--keep needs a number from 1, and an existing folder to write the backup to")}
 			}
 			st, files, closeSource, err := openSource(cmd.Context(), c, filesOf(c))
 			if err != nil {
@@ -45,11 +49,20 @@ func backupCommand() *cobra.Command {
 			}
 			bar.clear()
 			reportFiles(cmd.ErrOrStderr(), done)
-			_, err = fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
-				path, done.Rows, done.Files, size(done.FileBytes))
-			return err
+			if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
+				path, done.Rows, done.Files, size(done.FileBytes)); err != nil || keep == 0 {
+				return err
+			}
+			return rotate(cmd.ErrOrStderr(), path, keep, done)
 		},
 	}
+	backup.Flags().IntVar(&keep, "keep", 0, "then delete older backups in the folder, except this number of the newest ones")
+	return backup
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 func oneArgument(missing string) cobra.PositionalArgs {
@@ -97,8 +110,10 @@ func writeNew(cmd *cobra.Command, to string, write func(io.Writer) error) (path 
 		return "the backup to standard output", write(cmd.OutOrStdout())
 	}
 	path = to
-	if info, err := os.Stat(to); err == nil && info.IsDir() {
-		path = filepath.Join(to, "svcd-"+time.Now().UTC().Format("20060102T150405Z")+".tar")
+	if isFolder(to) {
+		path = filepath.Join(to, backupName(time.Now()))
+	} else if strings.HasSuffix(to, "/") {
+		return path, usageError{fmt.Errorf("the folder %s does not exist", to)}
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		if err != nil {

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ func doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check settings, database, files, clock, mail server, Redis and DNS; changes nothing",
+		Short: "Check settings, certificate, database, files, clock, mail server, Redis and DNS; changes nothing",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{out: cmd.OutOrStdout(), deep: deep, bar: newProgress(cmd.ErrOrStderr())}
@@ -70,14 +69,12 @@ func (d *doctor) examine(cmd *cobra.Command) {
 	ctx := cmd.Context()
 	var c config.Config
 	if !d.check("settings", func() (text string, err error) {
-		c, err = load(cmd)
-		if unknown := config.UnknownVars(os.Environ()); err == nil && len(unknown) > 0 {
-			return "valid, but not known: " + strings.Join(unknown, ", "), nil
-		}
-		return "valid", err
+		c, text, err = checkSettings(cmd)
+		return text, err
 	}) {
 		return
 	}
+	d.check("tls", func() (string, error) { return checkTLS(c) })
 	d.examineData(ctx, c)
 	d.check("smtp", func() (string, error) { return checkSMTP(ctx, c) })
 	d.check("redis", func() (string, error) { return checkRedis(ctx, c) })

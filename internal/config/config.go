@@ -92,6 +92,7 @@ type Value struct {
 	Text    string // never contains a secret
 	Source  string // a flag, a variable, a line of the configuration file, or empty for the default
 	Hidden  bool   // Text is not the whole value
+	File    string // the file that contains it; empty if it was not read from one
 }
 
 // Load reads every setting from its flag in fs, from the environment or from the
@@ -108,11 +109,11 @@ func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, er
 	var values []Value
 	sources := []source{flagSource(fs), envSource(getenv)}
 	for _, s := range Table() {
-		given, name, err := s.find(sources)
+		given, name, file, err := s.find(sources)
 		if err != nil {
 			return Config{}, nil, err
 		}
-		v := Value{Setting: s, Text: given, Source: name}
+		v := Value{Setting: s, Text: given, Source: name, File: file}
 		if given == "" {
 			v.Text, v.Source = s.initial(c), ""
 		}
@@ -139,6 +140,7 @@ func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, er
 type source struct {
 	get  func(name string) (value string, given bool)
 	name func(name string) string // for errors
+	file string                   // the configuration file; empty for flags and variables
 }
 
 func flagSource(fs *pflag.FlagSet) source {
@@ -171,35 +173,37 @@ func fileSource(path string) (source, error) {
 			return entries[name].value, entries[name].value != ""
 		},
 		name: func(name string) string { return fmt.Sprintf("%s:%d: %s", path, entries[name].line, name) },
+		file: path,
 	}, err
 }
 
-// find returns the value in the first source that has one, "" if none does, and its
-// name for errors. A secret can also be in a file that the source names.
-func (s Setting) find(sources []source) (given, name string, err error) {
+// find returns the value in the first source that has one, "" if none does, its name for
+// errors, and the file that it was read from. A secret can also be in a file that the
+// source names.
+func (s Setting) find(sources []source) (given, name, file string, err error) {
 	for _, from := range sources {
 		given, plain := from.get(s.Flag)
 		name := from.name(s.Flag)
 		if s.shown == nil {
 			if plain {
-				return given, name, nil
+				return given, name, from.file, nil
 			}
 			continue
 		}
 		path, inFile := from.get(s.Flag + fileSuffix)
 		switch fileName := from.name(s.Flag + fileSuffix); {
 		case plain && inFile:
-			return "", "", fmt.Errorf("%s: %s is also set; remove one of them", fileName, name)
+			return "", "", "", fmt.Errorf("%s: %s is also set; remove one of them", fileName, name)
 		case plain || inFile && path == "":
-			return given, name, nil
+			return given, name, from.file, nil
 		case inFile:
 			if given, err = readSecret(path); err != nil {
-				return "", "", fmt.Errorf("%s: %w", fileName, err)
+				return "", "", "", fmt.Errorf("%s: %w", fileName, err)
 			}
-			return given, fileName, nil
+			return given, fileName, path, nil
 		}
 	}
-	return "", "--" + s.Flag, nil
+	return "", "--" + s.Flag, "", nil
 }
 
 // envOf returns the environment variable of a flag.

@@ -97,7 +97,7 @@ func (r *release) packageFiles(format, arch string, common []file) ([]file, erro
 		case "deploy/svcd.toml":
 			list = append(list, file{configFile, 0o640, f.body})
 			continue
-		case "deploy/svcd.service", "deploy/svcd.socket":
+		case "deploy/svcd.service", "deploy/svcd.socket", "deploy/svcd-backup.service", "deploy/svcd-backup.timer":
 			folder = "/usr/lib/systemd/system/"
 		case "README.md", "LICENSE", "THIRD_PARTY.md":
 			folder, known = doc, format == "rpm" || f.name != "LICENSE" // Debian has it in copyright
