@@ -201,7 +201,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "database", "clock", "files", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "files", "smtp", "redis", "dns"} {
 		if !strings.Contains(report, "ok      "+name) {
 			t.Errorf("no line for %s:\n%s", name, report)
 		}

@@ -58,7 +58,7 @@ func (d *doctor) check(name string, run func() (string, error)) bool {
 	d.bar.clear()
 	if err != nil {
 		d.failed++
-		fmt.Fprintf(d.out, "failed  %-9s %s\n", name, oneLine.Replace(err.Error()))
+		fmt.Fprintf(d.out, "failed  %-9s %s\n", name, plain(err))
 		return false
 	}
 	fmt.Fprintf(d.out, "ok      %-9s %s\n", name, found)

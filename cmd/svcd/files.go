@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -60,9 +61,11 @@ func checkContent(c config.Config) error {
 // lockSuffix is appended to the path of a SQLite database for its lock file.
 const lockSuffix = "-lock"
 
+// exists reports whether there may be something at a path. If it is not accessible, opening it later
+// reports the reason.
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // resolveLinks resolves symbolic links, so that a database opened under two names

@@ -22,6 +22,7 @@ import (
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/version"
+	"warranty.example/svc/warranty"
 )
 
 func main() { os.Exit(run()) }
@@ -36,7 +37,7 @@ func run() int {
 	if err == nil {
 		return 0
 	}
-	fmt.Fprintln(os.Stderr, "svcd: "+oneLine.Replace(err.Error()))
+	fmt.Fprintln(os.Stderr, "svcd: "+plain(err))
 	var usage usageError
 	if errors.As(err, &usage) {
 		return 2
@@ -47,8 +48,29 @@ func run() int {
 // oneLine joins the lines of an error.
 var oneLine = strings.NewReplacer(":\n\t", ": ", "\n\t", "; ", "\n", "; ")
 
+// plain returns an error in one line, without what a refusal of the service says to its clients.
+func plain(err error) string {
+	text := err.Error()
+	var refusal *warranty.Error
+	if errors.As(err, &refusal) {
+		lines := []string{}
+		for _, f := range refusal.Fields {
+			lines = append(lines, f.Field+": "+f.Message)
+		}
+		if len(lines) == 0 {
+			lines = append(lines, refusal.Message)
+		}
+		text = strings.Replace(text, refusal.Error()+": ", "", 1) // the cause says more
+		text = strings.Replace(text, refusal.Error(), strings.Join(lines, "; "), 1)
+	}
+	return oneLine.Replace(text)
+}
+
 // usageError is an error that the user can fix on the command line.
 type usageError struct{ error }
+
+// Unwrap returns the cause.
+func (e usageError) Unwrap() error { return e.error }
 
 func command() *cobra.Command {
 	root := &cobra.Command{

@@ -2,10 +2,10 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -13,8 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -148,8 +150,10 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(c.Database); !c.IsPostgres() && cmd.Name() != "add" && errors.Is(err, fs.ErrNotExist) {
-			return usageError{fmt.Errorf("no database at %s; set its folder with --data", c.Database)}
+		if cmd.Name() != "add" {
+			if err := checkDatabase(cmd.Context(), c); err != nil {
+				return err
+			}
 		}
 		made := missingFiles(c)
 		if !c.IsPostgres() {
@@ -176,6 +180,27 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		}
 		return err
 	}
+}
+
+// checkDatabase rejects a place without a database of svcd. Opening it would create one there.
+func checkDatabase(ctx context.Context, c config.Config) error {
+	if !c.IsPostgres() {
+		if !exists(c.Database) {
+			return usageError{fmt.Errorf("no database at %s; set its folder with --data", c.Database)}
+		}
+		return nil
+	}
+	st, err := store.OpenAsIs(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	_, err = st.SchemaVersion(ctx)
+	var refusal *warranty.Error
+	if err == nil || errors.As(err, &refusal) { // an outage
+		return err
+	}
+	return usageError{fmt.Errorf("this is not a database of svcd: %w; check --database", err)}
 }
 
 // readPassword reads a line from standard input, because arguments are visible in
