@@ -145,6 +145,14 @@ type List struct {
 	Load func([]Want) error
 }
 
+// Size returns the number of positions.
+func (l *List) Size() (size int) {
+	for _, s := range l.Segments {
+		size += s.Size
+	}
+	return size
+}
+
 // found is the records that a question selects.
 type found struct {
 	list    *List

@@ -38,7 +38,7 @@ func (s *Service) Run(ctx context.Context) {
 		what  string
 		every time.Duration
 		do    func(context.Context) error
-		wake  chan struct{} // runs the task now; may be nil
+		wake  <-chan struct{} // runs the task now; may be nil
 	}{
 		{"write usage", usageEvery, s.FlushUsage, nil},
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
@@ -48,6 +48,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
+		{"count lists", indexEvery, s.Store.CountWanted, s.Store.ListsWanted()},
 		{"link sellers", indexEvery, s.LinkSellers, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -49,8 +48,15 @@ type listCache struct {
 	entries map[listKey]*listEntry
 	size    int // of all entries, in blocks
 	maxSize int
-	// wanted are lists to count in the background, by their key and filter.
-	wanted map[wantedKey]*list
+	// wanted are lists to count in the background, by their key and filter. wake tells that some are due.
+	wanted map[wantedKey]*wantedList
+	wake   chan struct{}
+}
+
+// wantedList is a list whose pages the index answers until it is counted.
+type wantedList struct {
+	*list
+	asked int // pages since it was counted
 }
 
 type wantedKey struct {
@@ -68,6 +74,7 @@ type listEntry struct {
 	busy chan struct{}
 	// nextExtend is the earliest time to make blocks after a failure. Guarded by busy.
 	nextExtend time.Time
+	counting   atomic.Bool // in the background
 	current    atomic.Pointer[listCounts]
 	size       int // its share of listCache.size
 }
@@ -109,7 +116,8 @@ func newListCache() *listCache {
 		maxAge:  time.Hour,
 		entries: map[listKey]*listEntry{},
 		maxSize: 1 << 18, // about 20 MiB, with a few filters per list
-		wanted:  map[wantedKey]*list{},
+		wanted:  map[wantedKey]*wantedList{},
+		wake:    make(chan struct{}, 1),
 	}
 }
 
@@ -151,6 +159,9 @@ func (c *listCache) cached(ctx context.Context, s *Store, l *list) (*blocks, err
 	if entry == nil {
 		return nil, nil
 	}
+	if l.quick && entry.counting.Load() {
+		return nil, errUncounted // the index does not wait
+	}
 	current := entry.current.Load()
 	if current == nil || len(current.ends) == 0 {
 		return nil, nil
@@ -161,26 +172,61 @@ func (c *listCache) cached(ctx context.Context, s *Store, l *list) (*blocks, err
 	return c.refresh(ctx, s, l)
 }
 
-// want has a list counted in the background.
+// want has a list counted in the background, once the index has answered so many pages that counting
+// would have taken as long. So a list that changes more often than it is read is not counted every time.
 func (c *listCache) want(l *list) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.wanted) < maxWanted {
-		c.wanted[wantedKey{listKey{l.user, l.kind}, l.key()}] = l
+	key := wantedKey{listKey{l.user, l.kind}, l.key()}
+	w := c.wanted[key]
+	if w == nil {
+		for other := range c.wanted {
+			if len(c.wanted) < maxWanted {
+				break
+			}
+			delete(c.wanted, other)
+		}
+		w = &wantedList{}
+		c.wanted[key] = w
+	}
+	w.list = l
+	if w.asked++; w.due() {
+		select {
+		case c.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
-const maxWanted = 64
+func (w *wantedList) due() bool { return w.asked*blocksPerPage >= w.uncounted }
 
-// countWanted counts the wanted lists.
-func (s *Store) countWanted(ctx context.Context) error {
+const (
+	maxWanted = 64
+	// blocksPerPage is how many blocks are counted in the time that the index takes for a page.
+	blocksPerPage = 8
+)
+
+// ListsWanted returns a channel that receives when CountWanted has something to do.
+func (s *Store) ListsWanted() <-chan struct{} { return s.lists.wake }
+
+// CountWanted counts the blocks of long lists that were asked for often enough.
+func (s *Store) CountWanted(ctx context.Context) error {
 	s.lists.mu.Lock()
-	lists := slices.Collect(maps.Values(s.lists.wanted))
-	clear(s.lists.wanted)
+	var due []*list
+	for key, w := range s.lists.wanted {
+		if w.due() {
+			due = append(due, w.list)
+			delete(s.lists.wanted, key)
+		}
+	}
 	s.lists.mu.Unlock()
-	for _, l := range lists {
+	for _, l := range due {
 		l.quick = false
-		if _, err := s.lists.refresh(ctx, s, l); err != nil {
+		entry := s.lists.entry(listKey{l.user, l.kind})
+		entry.counting.Store(true)
+		_, err := s.lists.refresh(ctx, s, l)
+		entry.counting.Store(false)
+		if err != nil {
 			return err
 		}
 	}
@@ -400,6 +446,7 @@ func (n *listCounts) count(ctx context.Context, s *Store, l *list, c *listCache)
 		}
 	}
 	if l.quick && len(todo) > quickBlocks {
+		l.uncounted = len(todo)
 		return errUncounted
 	}
 	if err := b.countBlocks(ctx, s, l, todo); err != nil {

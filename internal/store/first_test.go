@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -46,7 +47,11 @@ func TestTheFirstPageDoesNotCount(t *testing.T) {
 				st.lists.blocksOf(user), len(st.lists.wanted))
 		}
 		active := total(warranty.Active)
-		if err := st.MaintainSegments(t.Context()); err != nil {
+		for _, status := range []warranty.Status{"", warranty.Active} { // the second page is worth counting 10 blocks
+			total(status)
+		}
+		testenv.Receive(t, "the list to be wanted", st.ListsWanted())
+		if err := st.CountWanted(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if st.lists.blocksOf(user) == 0 || len(st.lists.wanted) != 0 {
@@ -55,9 +60,38 @@ func TestTheFirstPageDoesNotCount(t *testing.T) {
 		if got := total(""); got != want || total(warranty.Active) != active || len(st.lists.wanted) != 0 {
 			t.Errorf("with blocks the total is %d, want %d; %d lists are to be counted", got, want, len(st.lists.wanted))
 		}
+		// While the list is counted in the background, the index answers and does not wait.
+		entry := st.lists.entry(listKey{user, kindWarranty})
+		entry.busy <- struct{}{}
+		entry.counting.Store(true)
+		if got := total(""); got != want || len(st.lists.wanted) != 1 {
+			t.Errorf("while the list is counted the total is %d, want %d; %d lists are to be counted", got, want,
+				len(st.lists.wanted))
+		}
+		entry.counting.Store(false)
+		<-entry.busy
 		s.must(t, s.addWarranty)
 		s.must(t, s.change)
 		s.must(t, s.remove)
 		s.compare(t, user, 1)
 	})
+}
+
+// TestARarelyReadListIsNotCounted asks for pages of a list that takes long to count.
+func TestARarelyReadListIsNotCounted(t *testing.T) {
+	c := newListCache()
+	l := listOf(newID(), kindWarranty)
+	l.uncounted = 3 * blocksPerPage
+	for i := range 3 {
+		c.want(l)
+		if due := len(c.wake) > 0; due != (i == 2) {
+			t.Errorf("after %d pages the list is to be counted: %v", i+1, due)
+		}
+	}
+	for range 2 * maxWanted {
+		c.want(listOf(newID(), kindWarranty))
+	}
+	if len(c.wanted) != maxWanted {
+		t.Errorf("%d lists are wanted, want %d", len(c.wanted), maxWanted)
+	}
 }

@@ -23,6 +23,8 @@ type list struct {
 	args     []any
 	// quick makes page fail with errUncounted instead of counting many blocks.
 	quick bool
+	// uncounted is the number of blocks that a quick list would have to count, if that is known.
+	uncounted int
 }
 
 // listArgs is the number of arguments before those of the conditions: the user, the kind, and the

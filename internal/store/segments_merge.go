@@ -36,7 +36,7 @@ type indexedList struct {
 // index of lists that became short. It does a bounded amount of work.
 func (s *Store) MaintainSegments(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments, s.countWanted,
+		s.noteOlder, s.forgetOlder, s.countLists, s.sweepSegments,
 	} {
 		if err := step(ctx); err != nil {
 			return err

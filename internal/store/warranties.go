@@ -87,6 +87,9 @@ func (s *Store) Warranties(
 			return err
 		}
 		total = answer.Total
+		if l.uncounted == 0 {
+			l.uncounted = index.Size() / int(s.lists.block)
+		}
 		list, err = warrantiesByID(ctx, q, user, answer.IDs)
 		return err
 	}); found || err != nil {
