@@ -1,8 +1,13 @@
 package e2e
 
 import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/testenv"
 )
@@ -54,5 +59,56 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	p = startIn(t, dir, "--data=back")
 	for id := range p.documents(t, session) {
 		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
+	}
+}
+
+// TestFailedRestoreLeavesABucketAlone lets a restore fail after another one has filled the same prefix.
+// The files of the other one stay.
+func TestFailedRestoreLeavesABucketAlone(t *testing.T) {
+	t.Parallel()
+	s3, dir := testenv.NewS3Server(t, ""), t.TempDir()
+	bucket := s3.URL("one", "")
+	p, _ := withDocuments(t, dir, 3, "--data=data")
+	mustSvcd(t, dir, "backup", "b.tar", "--data=data")
+	p.mustStop(t)
+	backup, err := os.ReadFile(filepath.Join(dir, "b.tar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	beforeFiles := 0 // tar entries start at multiples of 512
+	for !bytes.HasPrefix(backup[beforeFiles:], []byte("files/")) {
+		beforeFiles += 512
+	}
+	slow := exec.CommandContext(t.Context(), svcd(), "restore", "-", "--data=slow", "--files="+bucket)
+	slow.Dir, slow.Env = dir, []string{"PATH=" + os.Getenv("PATH")}
+	var said strings.Builder
+	slow.Stderr = &said
+	in, err := slow.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := slow.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Write(backup[:beforeFiles]); err != nil {
+		t.Fatal(err)
+	}
+	// It makes the database once it has seen that the prefix is empty.
+	made, patience := filepath.Join(dir, "slow", "svc.db.unfinished"), time.Now().Add(time.Minute)
+	for _, err := os.Stat(made); err != nil; _, err = os.Stat(made) {
+		if time.Now().After(patience) {
+			t.Fatalf("the restore has not made its database: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	mustSvcd(t, dir, "restore", "b.tar", "--data=fast", "--files="+bucket)
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := slow.Wait(); err == nil || !strings.Contains(said.String(), "empty it before you repeat") {
+		t.Errorf("%v: %s", err, said.String())
+	}
+	if report := mustSvcd(t, dir, "doctor", "--deep", "--data=fast", "--files="+bucket); !strings.Contains(report, "3 files") {
+		t.Error(report)
 	}
 }

@@ -77,7 +77,7 @@ func oneArgument(missing string) cobra.PositionalArgs {
 // stoppedOr explains the error of a command that was interrupted.
 func stoppedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return errors.New("interrupted; nothing was kept")
+		return errors.New("interrupted")
 	}
 	return err
 }

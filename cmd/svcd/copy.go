@@ -146,8 +146,7 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 		err = place.placeDatabase()
 	}
 	if err != nil {
-		place.discard(ctx)
-		return stoppedOr(ctx, err)
+		return place.discard(stoppedOr(ctx, err))
 	}
 	bar.clear()
 	reportFiles(cmd.ErrOrStderr(), done)

@@ -26,6 +26,7 @@ type newPlace struct {
 	database string      // as it is made
 	files    files.Store // as they are made; nil if they stay where they are
 	folder   string      // their final folder; empty for a bucket
+	bucket   *files.S3   // or their bucket
 	release  []func() error
 }
 
@@ -108,7 +109,7 @@ func (p *newPlace) openBucket(ctx context.Context, where *files.S3) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--files: %w", err)}
 	}
-	p.files = bucket
+	p.files, p.bucket = bucket, where
 	if err := bucket.Probe(ctx); err != nil {
 		return usageError{fmt.Errorf("--files: %w", err)}
 	}
@@ -235,9 +236,9 @@ func (p *newPlace) placeDatabase() error {
 	return syncFolder(filepath.Dir(p.config.Database))
 }
 
-// discard removes what was made so far.
-func (p *newPlace) discard(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // after an interruption too
+// discard removes what was made so far and returns the error with what is left. Files in a bucket are
+// left: another command or server may use the prefix by now, or the database may be complete.
+func (p *newPlace) discard(err error) error {
 	if !p.config.IsPostgres() {
 		for _, path := range p.databaseFiles() {
 			_ = os.Remove(path) // the next attempt removes it
@@ -246,14 +247,10 @@ func (p *newPlace) discard(ctx context.Context) {
 	if p.folder != "" {
 		_ = os.RemoveAll(p.folder + unfinished) // the next attempt removes it
 	}
-	if bucket, ok := p.files.(*files.Bucket); ok { // it was empty before
-		_ = bucket.Keys(ctx, files.Complete, store.FileBatch, func(keys []string) error {
-			for _, key := range keys {
-				_ = bucket.Remove(ctx, files.Complete, key) // the next attempt says that the prefix is not empty
-			}
-			return nil
-		})
+	if p.bucket != nil {
+		return fmt.Errorf("%w; files may be left at %s; empty it before you repeat the command", err, p.bucket)
 	}
+	return err
 }
 
 func (p *newPlace) close() (err error) {

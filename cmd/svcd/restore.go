@@ -48,8 +48,7 @@ func restoreCommand() *cobra.Command {
 				err = place.placeDatabase()
 			}
 			if err != nil {
-				place.discard(cmd.Context())
-				return explainTarget(stoppedOr(cmd.Context(), err))
+				return place.discard(explainTarget(stoppedOr(cmd.Context(), err)))
 			}
 			bar.clear()
 			reportFiles(cmd.ErrOrStderr(), done)
