@@ -58,6 +58,7 @@ const (
 	AccountAdminRevoked Action = "account.admin_revoked"
 	MailRetried         Action = "mail.retried"
 	MailGivenUp         Action = "mail.given_up"
+	AccountToBeErased   Action = "account.to_be_erased"
 )
 
 var actionNames = namesOf(
@@ -68,7 +69,7 @@ var actionNames = namesOf(
 	TransferOffered, TransferCancelled, TransferAccepted,
 	TokenCreated, TokenRotated, TokenWasRevoked,
 	AccountAdded, AccountPasswordSet, AccountDisabled, AccountEnabled, AccountDeleted,
-	AccountAdminGranted, AccountAdminRevoked, MailRetried, MailGivenUp,
+	AccountAdminGranted, AccountAdminRevoked, MailRetried, MailGivenUp, AccountToBeErased,
 )
 
 // Values lists the known actions.

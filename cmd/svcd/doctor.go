@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -105,6 +106,7 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 		}
 	}()
 	d.check("clock", func() (string, error) { return checkClock(ctx, st) })
+	d.check("accounts", func() (string, error) { return checkAccounts(ctx, st) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
 	if !d.deep {
 		return
@@ -157,6 +159,31 @@ func checkClock(ctx context.Context, st *store.Store) (string, error) {
 		return "", fmt.Errorf("the newest record is %v in the future; the clock is wrong, or was; set it by NTP", ahead)
 	}
 	return "agrees with the database", nil
+}
+
+// checkAccounts counts the accounts and those that are going to be erased.
+func checkAccounts(ctx context.Context, st *store.Store) (string, error) {
+	have, err := st.SchemaVersion(ctx)
+	if err != nil {
+		return "", err
+	}
+	if latest, err := store.LatestSchema(); err != nil || have < latest {
+		return "not counted before the migration", err
+	}
+	count, err := st.CountUsers(ctx)
+	if err != nil {
+		return "", err
+	}
+	planned, first, err := st.PlannedErasures(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case planned == 0:
+		return strconv.FormatInt(count, 10), nil
+	case first.Add(time.Hour).Before(st.Now()):
+		return fmt.Sprintf("%d; %d deleted, and overdue since %s: they are erased while a server runs", count, planned, day(first)), nil
+	}
+	return fmt.Sprintf("%d; %d deleted, the next is erased on %s", count, planned, day(first)), nil
 }
 
 // checkRecords reads all records.

@@ -75,7 +75,7 @@ func disableCommand() *cobra.Command {
 func enableCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "enable EMAIL",
-		Short: "Enable a disabled account; its tokens stay revoked",
+		Short: "Enable a disabled account, or one that is deleted but not erased yet; its tokens stay revoked",
 		Args:  oneEmail,
 		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
 			if err := s.EnableUser(cmd.Context(), email); err != nil {

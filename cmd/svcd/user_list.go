@@ -26,6 +26,7 @@ type listedUser struct {
 	Records       int64           `json:"records"`
 	StorageBytes  int64           `json:"storage_bytes"`
 	LastSignInAt  *time.Time      `json:"last_sign_in_at"`
+	EraseAt       *time.Time      `json:"erase_at"`
 	CreatedAt     time.Time       `json:"created_at"`
 	ID            string          `json:"id"`
 }
@@ -77,6 +78,9 @@ func userTable(w io.Writer) (print func(store.UserSummary) error, flush func() e
 		if u.State == store.UserActive && !u.Verified {
 			state += ", unverified"
 		}
+		if u.EraseAt != nil {
+			state += ", erased on " + day(u.EraseAt)
+		}
 		_, err := fmt.Fprintf(table, "%s\t%s\t%d\t%s\t%s\t%s\n",
 			u.Email, printable(u.Name), u.Records, size(u.StorageBytes), day(u.LastSignInAt), state)
 		return err
@@ -96,6 +100,7 @@ func userJSON(w io.Writer) (print func(store.UserSummary) error, flush func() er
 				Records:       u.Records,
 				StorageBytes:  u.StorageBytes,
 				LastSignInAt:  u.LastSignInAt,
+				EraseAt:       u.EraseAt,
 				CreatedAt:     u.CreatedAt,
 				ID:            u.ID.String(),
 			})

@@ -193,7 +193,7 @@ func TestAdminListsUsersByPage(t *testing.T) {
 		}
 		root := w.operator("Root")
 		w.record(people[3], "")
-		if err := w.Service.DeleteUser(t.Context(), people[0].User.Email); err != nil {
+		if err := w.Service.EraseUser(t.Context(), people[0].User.Email); err != nil {
 			t.Fatal(err)
 		}
 		for _, order := range []service.UserOrder{store.NewestUsers, store.UsersByEmail, store.UsersBySignIn} {

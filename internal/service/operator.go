@@ -69,7 +69,8 @@ func (s *Service) disable(tx *store.Tx, by warranty.Principal, account store.Acc
 	return s.accountEvent(tx, by, warranty.AccountDisabled, account.ID, now)
 }
 
-// EnableUser enables a disabled account for the operator. Its tokens stay revoked.
+// EnableUser enables a disabled account for the operator, also one that was deleted and is not erased yet.
+// Its tokens stay revoked.
 func (s *Service) EnableUser(ctx context.Context, email string) error {
 	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
 		return s.enable(tx, operator, account, now)
@@ -80,6 +81,15 @@ func (s *Service) EnableUser(ctx context.Context, email string) error {
 func (s *Service) enable(tx *store.Tx, by warranty.Principal, account store.Account, now time.Time) error {
 	if !account.Disabled {
 		return nil
+	}
+	switch e, err := tx.LockErasure(account.ID); {
+	case err == nil && e.Started:
+		return warranty.Refuse(warranty.InvalidTransition, "This account is being erased and cannot be enabled.")
+	case err != nil && !errors.Is(err, warranty.ErrNotFound):
+		return err
+	}
+	if err := tx.DropErasure(account.ID); err != nil {
+		return err
 	}
 	err := tx.EnableUser(account.ID)
 	if errors.Is(err, warranty.ErrNotFound) {

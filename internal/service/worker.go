@@ -22,6 +22,7 @@ const (
 	remindEvery = 10 * time.Minute
 	clockEvery  = time.Minute
 	folderEvery = time.Minute
+	eraseEvery  = time.Minute
 	indexEvery  = 2 * time.Second
 
 	mailClaim    = 2 * time.Minute
@@ -50,6 +51,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
 		{"count lists", indexEvery, s.Store.CountWanted, s.Store.ListsWanted()},
 		{"link sellers", indexEvery, s.LinkSellers, nil},
+		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica
 	} {

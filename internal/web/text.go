@@ -127,7 +127,7 @@ func (t *texts) roles(names []string) string {
 func (t *texts) changed(field string, value *string) string {
 	text := derefText(value)
 	switch field {
-	case "start_date", "end_date":
+	case "start_date", "end_date", "erase_at":
 		if d, err := warranty.ParseDate(text); err == nil && d != warranty.Lifetime {
 			return dateText(d)
 		}

@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// ErasureDelay is how long a deleted account can be taken back.
+const ErasureDelay = 30 * 24 * time.Hour
+
+// Erasure is an account that the operator deleted and that is erased when it is due.
+type Erasure struct {
+	Due     time.Time
+	Started bool // it cannot be taken back any more
+	After   EventKey
+}
+
+// EventKey identifies an event in history. Events are ordered by it.
+type EventKey struct{ Thread, ID warranty.ID }
+
+// isErased tells whether the erasure e of the user u was not taken back. A release that does not know
+// erasures takes one back by enabling the account.
+const isErased = `u.deleted_at IS NULL AND (e.started_at IS NOT NULL OR e.disabled_at = u.disabled_at)`
+
+// LockErasure returns the erasure of a locked account, or ErrNotFound if there is none.
+func (t *Tx) LockErasure(user warranty.ID) (e Erasure, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT e.due_at, e.started_at, e.thread_id, e.event_id
+		FROM erasures e JOIN users u ON u.id = e.user_id WHERE e.user_id = $1 AND `+isErased+` /*pg: FOR UPDATE OF e */`,
+		func(r *engine.Row) {
+			e = Erasure{Due: r.Time(), Started: r.Set(), After: EventKey{Thread: r.ID(), ID: r.ID()}}
+		}, user)
+	return e, err
+}
+
+// PlanErasure makes a locked and disabled account due for erasure.
+func (t *Tx) PlanErasure(user warranty.ID, due time.Time) error {
+	return t.exactlyOne(`INSERT INTO erasures (user_id, due_at, disabled_at, thread_id, event_id)
+		VALUES ($1, $2, (SELECT disabled_at FROM users WHERE id = $1), $3, $3)
+		ON CONFLICT (user_id) DO UPDATE SET due_at = excluded.due_at, disabled_at = excluded.disabled_at`,
+		user, due, warranty.ID{})
+}
+
+// StartErasure notes that the erasure of a locked account has started.
+func (t *Tx) StartErasure(user warranty.ID, now time.Time) error {
+	return t.exactlyOne(`UPDATE erasures SET started_at = COALESCE(started_at, $2) WHERE user_id = $1`, user, now)
+}
+
+// DropErasure forgets the erasure of a locked account.
+func (t *Tx) DropErasure(user warranty.ID) error {
+	return t.later(`DELETE FROM erasures WHERE user_id = $1`, user)
+}
+
+// DueErasures lists some accounts whose erasure is due, including those that were taken back.
+func (s *Store) DueErasures(ctx context.Context, now time.Time, limit int) (users []warranty.ID, err error) {
+	err = s.db.Query(ctx, `SELECT user_id FROM erasures WHERE due_at <= $1 ORDER BY due_at, user_id LIMIT $2`,
+		func(r *engine.Row) error { users = append(users, r.ID()); return nil }, now, limit)
+	return users, err
+}
+
+// PlannedErasures returns the number of accounts that will be erased, and when the first is due.
+func (s *Store) PlannedErasures(ctx context.Context) (n int64, first *time.Time, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*), min(e.due_at) FROM erasures e JOIN users u ON u.id = e.user_id
+		WHERE `+isErased, func(r *engine.Row) { n, first = r.Int(), r.OptionalTime() })
+	return n, first, err
+}
+
+// historyPage is the number of events that one query reads while an account is erased.
+const historyPage = 1000
+
+// EventsToErase looks for the next events of an account that is erased. It reads a bounded number of events,
+// starting after e.After, and returns those of the account in the page where it found the first, and the last
+// event that it read, or nil if there are no more. There is no index by actor: every write would have to
+// maintain it.
+func (s *Store) EventsToErase(
+	ctx context.Context, user warranty.ID, pages int,
+) (e Erasure, found []EventKey, last *EventKey, err error) {
+	err = queryRow(ctx, s.db, `SELECT thread_id, event_id FROM erasures WHERE user_id = $1`,
+		func(r *engine.Row) { e.After = EventKey{Thread: r.ID(), ID: r.ID()} }, user)
+	if err != nil {
+		return e, nil, nil, err
+	}
+	after := e.After
+	for range pages {
+		n := 0
+		err = s.db.Query(ctx, `SELECT thread_id, id, actor_id FROM history WHERE (thread_id, id) > ($1, $2)
+			ORDER BY thread_id, id LIMIT $3`, func(r *engine.Row) error {
+			after, n = EventKey{Thread: r.ID(), ID: r.ID()}, n+1
+			if r.ID() == user {
+				found = append(found, after)
+			}
+			return nil
+		}, after.Thread, after.ID, historyPage)
+		if err != nil || n == 0 {
+			break
+		}
+		last = &EventKey{Thread: after.Thread, ID: after.ID}
+		if len(found) > 0 || n < historyPage {
+			break
+		}
+	}
+	return e, found, last, err
+}
+
+// EraseEvents erases the name in events of a locked account, and notes the last event that was read.
+func (t *Tx) EraseEvents(user warranty.ID, list []EventKey, last EventKey) error {
+	for _, key := range list {
+		err := t.later(`UPDATE history SET actor = $4, token_name = NULL WHERE thread_id = $1 AND id = $2 AND actor_id = $3`,
+			key.Thread, key.ID, user, ErasedName)
+		if err != nil {
+			return err
+		}
+	}
+	return t.exactlyOne(`UPDATE erasures SET thread_id = $2, event_id = $3 WHERE user_id = $1`, user, last.Thread, last.ID)
+}
+
+// EraseTraces deletes some rows of a user's feed and idempotency keys, and reports whether there were any.
+func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
+	for _, sql := range []string{
+		`DELETE FROM gone WHERE user_id = $1 AND at <=
+			(SELECT max(g.at) FROM (SELECT at FROM gone WHERE user_id = $1 ORDER BY at LIMIT $2) g)`,
+		`DELETE FROM idempotency WHERE user_id = $1 AND key IN
+			(SELECT key FROM idempotency WHERE user_id = $1 ORDER BY operation, key LIMIT $2)`,
+	} {
+		if n, err := t.exec(sql, user, limit); n > 0 || err != nil {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// UserRecords says what deleting an account affects.
+type UserRecords struct {
+	// Own are warranties that only this account can see, with their documents and the size of these.
+	Own, OwnDocuments, OwnBytes int64
+	// Shared are warranties that others can see too. Ownerless are those of them that the account
+	// owns.
+	Shared, Ownerless int64
+}
+
+const (
+	// ofOthers selects access to the warranty of access row a by users other than $1.
+	ofOthers = `EXISTS (SELECT 1 FROM access b WHERE b.parent_id = a.item_id AND b.kind = 1 AND b.user_id <> $1)`
+	isOwner  = `a.roles & 1 <> 0`
+)
+
+// UserRecords counts what deleting an account affects.
+func (s *Store) UserRecords(ctx context.Context, id warranty.ID) (n UserRecords, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN a.others THEN 1 END),
+			count(CASE WHEN a.others AND a.owner THEN 1 END)
+		FROM (SELECT `+ofOthers+` AS others, `+isOwner+` AS owner FROM access a
+			WHERE a.user_id = $1 AND a.kind = 1) a`, func(r *engine.Row) {
+		n.Own, n.Shared, n.Ownerless = r.Int(), r.Int(), r.Int()
+		n.Own -= n.Shared
+	}, id)
+	if err != nil {
+		return n, err
+	}
+	err = queryRow(ctx, s.db, `SELECT count(*), CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT)
+		FROM access a JOIN documents d ON d.warranty_id = a.item_id
+		WHERE a.user_id = $1 AND a.kind = 1 AND NOT `+ofOthers,
+		func(r *engine.Row) { n.OwnDocuments, n.OwnBytes = r.Int(), r.Int() }, id)
+	return n, err
+}
+
+// WarrantiesOf lists some warranties that a user can see.
+func (t *Tx) WarrantiesOf(user warranty.ID, limit int) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id LIMIT $2`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user, limit)
+	return ids, err
+}
+
+// LeaveWarranty ends a user's access to a locked warranty. If nobody else can see it, it is deleted
+// and its content erased.
+func (t *Tx) LeaveWarranty(user warranty.ID, w warranty.Warranty, now time.Time) error {
+	shared := false
+	if err := t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2 LIMIT 1`,
+		func(*engine.Row) error { shared = true; return nil }, w.ID, user); err != nil {
+		return err
+	}
+	if !shared {
+		if err := t.DeleteWarranty(w, now); err != nil {
+			return err
+		}
+		return t.EraseWarranties([]warranty.ID{w.ID})
+	}
+	if err := t.noteWarranty(w.ID); err != nil {
+		return err
+	}
+	if err := t.partyChanged(w.ID, `a.user_id = $2`, user); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, w.ID, user)
+}
+
+// WarrantiesToErase lists some deleted warranties that a user issued and whose content was not erased.
+func (t *Tx) WarrantiesToErase(user warranty.ID, limit int) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT id FROM warranties WHERE issuer_id = $1 AND deleted_at IS NOT NULL
+		AND product_name <> '' ORDER BY id LIMIT $2`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user, limit)
+	return ids, err
+}
+
+// EraseWarranties erases the content of deleted warranties. Their rows stay, because the feeds of users
+// who could see them earlier refer to them.
+func (t *Tx) EraseWarranties(ids []warranty.ID) error {
+	for _, id := range ids {
+		for _, sql := range []string{
+			`UPDATE warranties SET product_name = '', description = NULL, serial_number = NULL, category = NULL,
+				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL, search = '',
+				external_id = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
+			`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`,
+			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claims WHERE warranty_id = $1`,
+		} {
+			if err := t.later(sql, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// ErasedName is the name of a deleted account where other people see it.
+const ErasedName = "Deleted account"
+
+// EraseUser erases what is left of a locked account that has no records and no credentials, and whose
+// events were erased. Its row stays, because shared records and their history refer to it.
+func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
+	for _, sql := range []string{
+		`DELETE FROM mails WHERE address = $2 OR id IN (SELECT mail_id FROM mail_log WHERE sender_id = $1)`,
+		`DELETE FROM mail_log WHERE recipient = $2 OR sender_id = $1`,
+	} {
+		if err := t.later(sql, id, email); err != nil {
+			return err
+		}
+	}
+	for _, sql := range []string{
+		`DELETE FROM requests WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
+		`DELETE FROM token_usage WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
+		`DELETE FROM token_secrets WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
+		`UPDATE tokens SET name = '', prefix = '' WHERE user_id = $1`,
+		`DELETE FROM idempotency WHERE user_id = $1`,
+		`DELETE FROM mail_digest WHERE user_id = $1`,
+		`DELETE FROM gone WHERE user_id = $1`,
+		`DELETE FROM find_lists WHERE user_id = $1`,
+		`DELETE FROM seller_links WHERE user_id = $1`,
+		`DELETE FROM erasures WHERE user_id = $1`,
+	} {
+		if err := t.later(sql, id); err != nil {
+			return err
+		}
+	}
+	return t.exactlyOne(`UPDATE users SET email = $2, name = $3, password_hash = '', verified_at = NULL,
+		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,
+		mail_choices = 0, `+nextEpoch+` WHERE id = $1`,
+		id, id.String()+"@deleted.invalid", ErasedName, now)
+}
