@@ -201,7 +201,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "files", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "files", "smtp", "redis", "dns"} {
 		if !strings.Contains(report, "ok      "+name) {
 			t.Errorf("no line for %s:\n%s", name, report)
 		}
@@ -221,6 +221,18 @@ func TestDoctorFindsFaults(t *testing.T) {
 	if err := errors.Join(os.Remove(list[0]), os.WriteFile(list[1], flipped, 0o600), os.WriteFile(orphan, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
+	says := []string{"svcd: the file " + filepath.Base(list[0]) + " is missing", "svcd: the file " + filepath.Base(list[1]) +
+		" differs from the checksum", "svcd: everything else is complete, but files of documents are missing (1) or damaged (1)"}
+	for _, args := range [][]string{
+		{"backup", "b.tar"}, {"restore", "b.tar", "--data=restored"}, {"copy", "--from=data/svc.db", "--to=copied/svc.db"},
+	} {
+		out, code := runSvcd(t, dir, args...)
+		if code != 1 || !strings.Contains(out, says[0]) || !strings.Contains(out, says[1]) || !strings.Contains(out, says[2]) {
+			t.Errorf("%v: exit %d: %s", args, code, out)
+		}
+	}
+	startIn(t, dir, "--data=restored").mustStop(t)
+	startIn(t, dir, "--data=copied").mustStop(t)
 	for _, c := range []struct {
 		args []string
 		want string

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,12 +50,13 @@ func backupCommand() *cobra.Command {
 				return stoppedOr(cmd.Context(), err)
 			}
 			bar.clear()
-			reportFiles(cmd.ErrOrStderr(), done)
-			if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
-				path, done.Rows, done.Files, size(done.FileBytes)); err != nil || keep == 0 {
-				return err
+			fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
+				path, done.Rows, done.Files, size(done.FileBytes))
+			err = reportFiles(cmd.ErrOrStderr(), done)
+			if keep > 0 {
+				err = errors.Join(err, rotate(cmd.ErrOrStderr(), path, keep, done))
 			}
-			return rotate(cmd.ErrOrStderr(), path, keep, done)
+			return err
 		},
 	}
 	backup.Flags().IntVar(&keep, "keep", 0, "then delete older backups in the folder, except this number of the newest ones")
@@ -82,14 +85,31 @@ func stoppedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// reportFiles prints what is wrong with files in the source.
-func reportFiles(w io.Writer, s archive.Summary) {
-	if len(s.Missing) > 0 {
-		fmt.Fprintf(w, "svcd: %d documents have no file (%s); they were lost earlier\n", len(s.Missing), some(s.Missing))
+// maxNamed is the number of files that a command names.
+const maxNamed = 100
+
+// reportFiles names the files that are missing or damaged in the source, and returns an error if there are
+// any. What was made is complete except for them.
+func reportFiles(w io.Writer, s archive.Summary) error {
+	lines := make([]string, 0, len(s.Missing)+len(s.Damaged))
+	for _, key := range s.Missing {
+		lines = append(lines, "the file "+key+" is missing; it was lost earlier")
 	}
-	for key := range s.Damaged {
-		fmt.Fprintf(w, "svcd: the file %s differs from the checksum of its document; it was copied as it is\n", key)
+	for _, key := range slices.Sorted(maps.Keys(s.Damaged)) {
+		lines = append(lines, "the file "+key+" differs from the checksum of its document; it was copied as it is")
 	}
+	for i, line := range lines {
+		if i == maxNamed {
+			fmt.Fprintf(w, "svcd: and %d more\n", len(lines)-i)
+			break
+		}
+		fmt.Fprintln(w, "svcd: "+line)
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("everything else is complete, but files of documents are missing (%d) or damaged (%d); "+
+		"restore them from an older backup", len(s.Missing), len(s.Damaged))
 }
 
 // some lists the first few of many.

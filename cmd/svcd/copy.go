@@ -149,7 +149,6 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 		return place.discard(stoppedOr(ctx, err))
 	}
 	bar.clear()
-	reportFiles(cmd.ErrOrStderr(), done)
 	for _, t := range done.Tables {
 		fmt.Fprintf(cmd.OutOrStdout(), "%-22s %10d rows  %.16s\n", t.Name, t.Rows, t.SHA256)
 	}
@@ -157,6 +156,8 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 	if where == nil {
 		moved = "files stay in " + fromFiles.String()
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "copied %d rows, all checksums equal; %s\n", done.Rows, moved)
-	return err
+	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "copied %d rows, all checksums equal; %s\n", done.Rows, moved); err != nil {
+		return err
+	}
+	return reportFiles(cmd.ErrOrStderr(), done)
 }

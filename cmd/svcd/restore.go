@@ -51,9 +51,11 @@ func restoreCommand() *cobra.Command {
 				return place.discard(explainTarget(stoppedOr(cmd.Context(), err)))
 			}
 			bar.clear()
-			reportFiles(cmd.ErrOrStderr(), done)
 			fmt.Fprintf(cmd.OutOrStdout(), "restored %d rows and %d files (%s)\n", done.Rows, done.Files, size(done.FileBytes))
-			return printCredentials(cmd.OutOrStdout(), keep)
+			if err := printCredentials(cmd.OutOrStdout(), keep); err != nil {
+				return err
+			}
+			return reportFiles(cmd.ErrOrStderr(), done)
 		},
 	}
 	restore.Flags().BoolVar(&keep, "keep-credentials", false,
