@@ -201,8 +201,9 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "files", "smtp", "redis", "dns"} {
-		if !strings.Contains(report, "ok      "+name) {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "files", "disk", "smtp", "redis", "dns"} {
+		// The machine of the test may be short of disk space.
+		if !strings.Contains(report, "ok      "+name) && name != "disk" || !strings.Contains(report, " "+name+" ") {
 			t.Errorf("no line for %s:\n%s", name, report)
 		}
 	}

@@ -25,7 +25,7 @@ func doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check settings, certificate, database, files, clock, mail server, Redis and DNS; changes nothing",
+		Short: "Check settings, certificate, database, files, disk space, clock, mail server, Redis and DNS; changes nothing",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{out: cmd.OutOrStdout(), deep: deep, bar: newProgress(cmd.ErrOrStderr())}
@@ -52,11 +52,17 @@ type doctor struct {
 // networkPatience is how long a check waits for another machine.
 const networkPatience = 15 * time.Second
 
-// check runs one check. It returns what it found, or why it failed and what to do.
+// check runs one check, which returns what it found, or why it failed and what to do. A warning does not
+// count as failed.
 func (d *doctor) check(name string, run func() (string, error)) bool {
 	d.checks++
 	found, err := run()
 	d.bar.clear()
+	var warn warning
+	if errors.As(err, &warn) {
+		fmt.Fprintf(d.out, "warning %-9s %s\n", name, plain(warn))
+		return true
+	}
 	if err != nil {
 		d.failed++
 		fmt.Fprintf(d.out, "failed  %-9s %s\n", name, plain(err))
@@ -77,6 +83,7 @@ func (d *doctor) examine(cmd *cobra.Command) {
 	}
 	d.check("tls", func() (string, error) { return checkTLS(c) })
 	d.examineData(ctx, c)
+	d.check("disk", func() (string, error) { return checkSpace(c) })
 	d.check("smtp", func() (string, error) { return checkSMTP(ctx, c) })
 	d.check("redis", func() (string, error) { return checkRedis(ctx, c) })
 	d.check("dns", func() (string, error) { return checkDNS(ctx, c.PublicURL) })

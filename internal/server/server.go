@@ -33,8 +33,8 @@ type Server struct {
 	Log     *slog.Logger
 	Metrics *Metrics    // optional
 	TLS     *tls.Config // optional
-	// CertificateExpires returns the end of the certificate's validity, for the metrics;
-	// nil without TLS.
+	// CertificateExpires returns the end of the certificate's validity, for the metrics and
+	// the admin page; nil without TLS.
 	CertificateExpires func() time.Time
 	Version            string
 
@@ -101,6 +101,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		VerifyJSON: s.verify,
 		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
 	}
+	s.pages.CertificateExpires = s.CertificateExpires
 	if shared, ok := s.Limits.(*limit.Redis); ok {
 		s.pages.Redis = shared.Status
 	}

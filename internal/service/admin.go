@@ -34,8 +34,12 @@ type (
 	OperatorEvent = store.OperatorEvent
 )
 
-// MaxRecordsShown bounds the records that are counted per account in a list.
-const MaxRecordsShown = store.MaxRecordsShown
+// MaxRecordsShown bounds the records that are counted per account in a list, and MaxCount the figures of the
+// admin page.
+const (
+	MaxRecordsShown = store.MaxRecordsShown
+	MaxCount        = store.MaxCount
+)
 
 const (
 	// operatorSession is how long after signing in an operator can make changes on the admin page.

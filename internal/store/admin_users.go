@@ -145,19 +145,31 @@ func (s *Store) CountUsers(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// Counts are the figures of the admin page.
+// Counts are the figures of the admin page. Each is counted up to MaxCount+1.
 type Counts struct {
-	Users, SignedIn int64 // SignedIn is since a time
-	Errors          int64 // since a time
+	Users, SignedIn       int64 // SignedIn is since a time
+	Warranties, Documents int64
+	Errors                int64 // since a time
 	MailQueue
 }
 
+// MaxCount bounds the rows that are counted for the admin page, so that it is as fast with millions.
+const MaxCount = 100_000
+
 // Count returns the figures of the admin page.
 func (s *Store) Count(ctx context.Context, signedInSince, errorsSince time.Time) (c Counts, err error) {
-	err = queryRow(ctx, s.db, `SELECT (SELECT count(*) FROM users WHERE deleted_at IS NULL),
-			(SELECT count(*) FROM users WHERE deleted_at IS NULL AND COALESCE(last_sign_in_at, 0) >= $1),
-			(SELECT count(*) FROM server_errors WHERE at >= $2)`,
-		func(r *engine.Row) { c.Users, c.SignedIn, c.Errors = r.Int(), r.Int(), r.Int() }, signedInSince, errorsSince)
+	count := func(from string) string { return `(SELECT count(*) FROM (SELECT 1 FROM ` + from + ` LIMIT $3) n)` }
+	// Each warranty that is not deleted is in one of two indexes.
+	err = queryRow(ctx, s.db, `SELECT `+count(`users WHERE deleted_at IS NULL`)+`,
+			`+count(`users WHERE deleted_at IS NULL AND COALESCE(last_sign_in_at, 0) >= $1`)+`,
+			`+count(`warranties WHERE deleted_at IS NULL AND serial_number IS NOT NULL`)+`,
+			`+count(`warranties WHERE deleted_at IS NULL AND serial_number IS NULL`)+`,
+			`+count(`documents`)+`, `+count(`server_errors WHERE at >= $2`),
+		func(r *engine.Row) {
+			c.Users, c.SignedIn = r.Int(), r.Int()
+			c.Warranties = min(r.Int()+r.Int(), MaxCount+1)
+			c.Documents, c.Errors = r.Int(), r.Int()
+		}, signedInSince, errorsSince, MaxCount+1)
 	if err != nil {
 		return c, err
 	}

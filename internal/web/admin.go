@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -50,7 +51,34 @@ func adminPageOf(path string) string {
 type adminHealth struct {
 	service.Health
 	Version, Uptime string
+	Stats           []adminStat
 	Lines           []healthLine
+}
+
+// adminStat is a figure of the page, with a link.
+type adminStat struct {
+	Key        string // of its name
+	Figure     string
+	Href, Link string // optional
+}
+
+// adminStats returns the figures. They are counted up to a bound.
+func (web *Web) adminStats(h service.Health) []adminStat {
+	figure := func(n int64) string {
+		if n > service.MaxCount {
+			return web.t("admin.more", service.MaxCount)
+		}
+		return web.views.texts.figure(n)
+	}
+	show := web.t("admin.show")
+	return []adminStat{
+		{"admin.users", figure(h.Users), "/admin/users?sort=last_sign_in", web.t("admin.signed_in", figure(h.SignedIn))},
+		{"admin.records", figure(h.Warranties), "", ""},
+		{"admin.documents", figure(h.Documents), "", ""},
+		{"admin.mails_waiting", figure(h.Waiting), "/admin/mails", show},
+		{"admin.mails_failed", figure(h.Failed), "/admin/mails?state=failed", show},
+		{"admin.errors_day", figure(h.Errors), "/admin/errors", show},
+	}
 }
 
 // healthLine is one line about a part of the service.
@@ -65,7 +93,8 @@ func (web *Web) admin(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(h.Started), Lines: web.healthLines(h)}
+	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(h.Started)}
+	body.Stats, body.Lines = web.adminStats(h), web.healthLines(h)
 	v := view{Title: web.t("admin.title"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin", v)
 }
@@ -92,7 +121,7 @@ func (web *Web) healthLines(h service.Health) []healthLine {
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
-	return []healthLine{database, clock, files, web.mailLine(h), web.redisLine()}
+	return []healthLine{database, clock, files, web.mailLine(h), web.redisLine(), web.certificateLine()}
 }
 
 func (web *Web) mailLine(h service.Health) healthLine {
@@ -118,6 +147,27 @@ func (web *Web) redisLine() healthLine {
 		return healthLine{"admin.redis", "expired", web.t("admin.redis_down", servers)}
 	}
 	return healthLine{"admin.redis", "active", web.t("admin.redis_up", servers)}
+}
+
+// A certificate is renewed when a third of its validity is left, which is 30 days for most. With less than
+// expiresSoon left, that has failed for a while.
+const expiresSoon = 14 * 24 * time.Hour
+
+func (web *Web) certificateLine() healthLine {
+	if web.CertificateExpires == nil {
+		return healthLine{"admin.certificate", "", web.t("admin.certificate_none")}
+	}
+	expires, now := web.CertificateExpires(), web.Service.Now()
+	line := healthLine{"admin.certificate", "active", web.t("admin.certificate_text", instantOf(expires).Format("2 Jan 2006, 15:04"))}
+	switch {
+	case expires.IsZero():
+		line.Tone, line.Text = "expired", web.t("admin.certificate_missing")
+	case now.After(expires):
+		line.Tone = "expired"
+	case expires.Sub(now) < expiresSoon:
+		line.Tone = "expiring"
+	}
+	return line
 }
 
 // adminUsers is the page /admin/users.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 )
@@ -128,6 +129,17 @@ func TestAdminDisablesAccounts(t *testing.T) {
 		history.Says(t, "the history", 200, "<b>Root</b> enabled an account", "<b>Root</b> disabled an account", olga.Email,
 			"<b>Operator</b> granted access to the admin page", "admin page", "command on the server")
 		equal(t, "disabling is recorded once", strings.Count(history.Body, "disabled an account"), 1)
+
+		due, err := w.Service.DeleteUser(t.Context(), olga.Email)
+		if err != nil {
+			t.Fatal(err)
+		}
+		on := "rased on " + due.UTC().Format("2 Jan 2006")
+		admin.Get("/admin/users").Says(t, "a deleted account", 200, "E"+on)
+		admin.Get(page).Says(t, "the deleted account", 200, "E"+on, "are e"+on+". Enable it to keep it.")
+		admin.Get("/admin/history").Says(t, "the history", 200, "<b>Operator</b> deleted an account")
+		admin.Post(page+"/enable").Leads(t, "enabling a deleted account", page+"?done=enabled")
+		admin.Get(page).Hides(t, "the account", "rased on "+due.UTC().Format("2 Jan 2006")+".")
 
 		self := "/admin/users/" + root.ID
 		admin.Get(self).Says(t, "the own account", 200, "This is your own account.")
@@ -332,5 +344,46 @@ func inOrder(t *testing.T, body string, texts ...string) {
 			return
 		}
 		at += next
+	}
+}
+
+// TestAdminHealth shows the figures and the end of the certificate.
+func TestAdminHealth(t *testing.T) {
+	var expires time.Time
+	option := func(s *server.Server) { s.CertificateExpires = func() time.Time { return expires } }
+	each(t, func(t *testing.T, w *world) {
+		b := w.SignedIn(t, operator(t, w, "Root"))
+		olga := w.Verified("Olga")
+		for range 3 {
+			w.Warranty(olga.Session, nil)
+		}
+		record := w.Warranty(olga.Session, servertest.Fields{"serial_number": "A-1"})
+		w.Upload(olga.Session, servertest.DocumentForm(record.ID, "a.txt", "A receipt, in plain text.")...)
+		page := b.Get("/admin")
+		page.Says(t, "without TLS", 200, "This server speaks plain HTTP")
+		for name, want := range map[string]string{"Accounts": "2", "Warranties": "4", "Documents": "1", "Waiting emails": "0"} {
+			figure := regexp.MustCompile(`<dt>` + name + `</dt>\s*<dd>\s*<b class="num">([^<]*)</b>`).FindStringSubmatch(page.Body)
+			if len(figure) != 2 || figure[1] != want {
+				t.Errorf("%s: %q, want %s", name, figure, want)
+			}
+		}
+	})
+	w := servertest.New(t, servertest.SQLite(t), option)
+	b := w.SignedIn(t, operator(t, w, "Root"))
+	for _, c := range []struct {
+		left time.Duration
+		want string
+	}{
+		{60 * 24 * time.Hour, `<span class="pill active">OK</span>\s*Valid until`},
+		{13 * 24 * time.Hour, `<span class="pill expiring">Check</span>\s*Valid until`},
+		{-time.Minute, `<span class="pill expired">Failing</span>\s*Valid until`},
+		{0, `<span class="pill expired">Failing</span>\s*There is no certificate yet`},
+	} {
+		if expires = (time.Time{}); c.left != 0 {
+			expires = time.Now().Add(c.left)
+		}
+		if page := b.Get("/admin"); !regexp.MustCompile(c.want).MatchString(page.Body) {
+			t.Errorf("%v: no %s in %s", c.left, c.want, page.Main())
+		}
 	}
 }

@@ -33,6 +33,9 @@ type Web struct {
 	// Redis returns the state of Redis and the number of servers that share it. It is nil without
 	// Redis.
 	Redis func() (up bool, servers int)
+	// CertificateExpires returns the end of the certificate's validity, or the zero time if there is
+	// none yet. It is nil without TLS.
+	CertificateExpires func() time.Time
 
 	views     *views
 	reference reference
