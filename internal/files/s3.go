@@ -171,8 +171,9 @@ func (b *Bucket) Remove(ctx context.Context, place Place, key string) error {
 	return ignoreMissing(remoteError(b.core.RemoveObject(ctx, b.where.bucket, name, minio.RemoveObjectOptions{})))
 }
 
-// Move copies a file on the server and removes the original once the copy is complete. A
-// missing file is not an error. Concurrent moves in one direction do no harm.
+// Move copies a file on the server and removes the original once the copy is complete,
+// unless it is in the trash: of two moves in opposite directions, each could remove what
+// the other has copied. A missing file is not an error.
 func (b *Bucket) Move(ctx context.Context, key string, from, to Place) error {
 	source, err := b.object(from, key)
 	if err != nil {
@@ -197,6 +198,9 @@ func (b *Bucket) Move(ctx context.Context, key string, from, to Place) error {
 	}
 	if copied.Size != original.Size {
 		return RemoteError{Reason: fmt.Sprintf("S3 copied %d of %d bytes of a file", copied.Size, original.Size)}
+	}
+	if from == Trash {
+		return nil
 	}
 	return b.Remove(ctx, from, key)
 }

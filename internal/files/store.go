@@ -19,7 +19,9 @@ type Store interface {
 	Delete(ctx context.Context, key string) error
 	// Remove removes a file from a place. A missing file is not an error.
 	Remove(ctx context.Context, place Place, key string) error
-	// Move durably moves a file between places. A missing file is not an error.
+	// Move durably moves a file between places. A missing file is not an error. A file
+	// that is moved out of the trash may stay there too. Whatever moves run at the same
+	// time, the file is in at least one of the places.
 	Move(ctx context.Context, key string, from, to Place) error
 	// Has reports whether a place has the file of a key.
 	Has(ctx context.Context, place Place, key string) (bool, error)

@@ -212,6 +212,11 @@ func TestFilesMove(t *testing.T) {
 						t.Error(err)
 					}
 				})
+				if step.from == Trash { // where it may stay too
+					if err := s.Remove(t.Context(), Trash, key); err != nil {
+						t.Fatal(err)
+					}
+				}
 				expect(t, names, string(step.to)+"/"+key)
 				file, err := s.Get(t.Context(), key, hexSum(want))
 				if err != nil {
@@ -230,6 +235,38 @@ func TestFilesMove(t *testing.T) {
 			if err := s.Delete(t.Context(), key); err != nil {
 				t.Fatal(err)
 			}
+		}
+	})
+}
+
+// TestFilesMoveInOppositeDirections lets two sweeps with different views of a file move it at the same time.
+// It is never lost.
+func TestFilesMoveInOppositeDirections(t *testing.T) {
+	each(t, func(t *testing.T, s Store, _ func() []string) {
+		for round := range 40 {
+			key := newKey(t)
+			if err := s.Put(t.Context(), key, strings.NewReader("text")); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Move(t.Context(), key, Complete, Trash); err != nil {
+				t.Fatal(err)
+			}
+			testenv.Together(4, func(i int) {
+				from, to := Complete, Trash
+				if i%2 == 0 {
+					from, to = to, from
+				}
+				for range 3 {
+					if err := s.Move(t.Context(), key, from, to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+						t.Error(err)
+					}
+				}
+			})
+			file, err := s.Get(t.Context(), key, "")
+			if err != nil {
+				t.Fatalf("round %d: %v", round, err)
+			}
+			_ = file.Close()
 		}
 	})
 }

@@ -71,7 +71,10 @@ func (s fileSweep) complete(ctx context.Context) error {
 	err := s.each(ctx, files.Complete, store.FileOrphaned, func(used, unused []store.UnusedFile) error {
 		count += len(used) + len(unused)
 		due = append(due, s.over(unused, store.FileOrphaned, fileGrace)...)
-		return s.forget(ctx, slices.DeleteFunc(used, func(f store.UnusedFile) bool { return f.State == store.InUse }))
+		// A file that was moved out of the trash may still be there too.
+		return s.forget(ctx, slices.DeleteFunc(used, func(f store.UnusedFile) bool {
+			return f.State == store.InUse || f.State == store.FileTrashed
+		}))
 	})
 	if err != nil || len(due) == 0 {
 		return err
@@ -112,7 +115,8 @@ func (s fileSweep) toTrash(ctx context.Context, list []store.UnusedFile) error {
 	return s.note(ctx, keys, store.FileTrashed)
 }
 
-// trash moves files back that a document uses again, and removes expired ones.
+// trash moves files back that a document uses again, and removes expired ones. A file that was moved back
+// may stay in the trash until it expires.
 func (s fileSweep) trash(ctx context.Context) error {
 	var back, over []store.UnusedFile
 	err := s.each(ctx, files.Trash, store.FileTrashed, func(used, unused []store.UnusedFile) error {
@@ -123,14 +127,11 @@ func (s fileSweep) trash(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range back {
-		if err := s.Files.Move(ctx, f.Key, files.Trash, files.Complete); err != nil {
-			return err
-		}
+	copies, err := s.moveBack(ctx, back)
+	if err != nil {
+		return err
 	}
-	if len(back) > 0 {
-		s.Log.Info("restored files from the trash: documents use them again", "count", len(back))
-	}
+	over = append(over, s.over(copies, store.FileTrashed, trashTime)...)
 	for _, f := range over {
 		if err := s.Files.Remove(ctx, files.Trash, f.Key); err != nil {
 			return err
@@ -139,7 +140,34 @@ func (s fileSweep) trash(ctx context.Context) error {
 	if len(over) > 0 {
 		s.Log.Info("removed files from the trash after 30 days", "count", len(over))
 	}
-	return s.forget(ctx, append(back, over...))
+	return s.forget(ctx, over)
+}
+
+// moveBack moves files out of the trash that a document uses. It returns those that were moved earlier.
+func (s fileSweep) moveBack(ctx context.Context, list []store.UnusedFile) (copies []store.UnusedFile, err error) {
+	var fresh []string
+	moved := 0
+	for _, f := range list {
+		if f.State != store.FileTrashed {
+			fresh = append(fresh, f.Key)
+		}
+		here, err := s.Files.Has(ctx, files.Complete, f.Key)
+		if err != nil {
+			return nil, err
+		}
+		if here {
+			copies = append(copies, f)
+			continue
+		}
+		if err := s.Files.Move(ctx, f.Key, files.Trash, files.Complete); err != nil {
+			return nil, err
+		}
+		moved++
+	}
+	if moved > 0 {
+		s.Log.Info("restored files from the trash: documents use them again", "count", moved)
+	}
+	return copies, s.note(ctx, fresh, store.FileTrashed)
 }
 
 // arriving removes the remains of interrupted uploads, which were never acknowledged.
