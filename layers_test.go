@@ -30,6 +30,7 @@ var arrows = map[string]string{
 	"internal/netaddr":      "",
 	"internal/man":          "",
 	"internal/version":      "",
+	"internal/terminal":     "",
 	"internal/credentials":  "api warranty",
 	"internal/limit":        "internal/netaddr",
 	"internal/mail":         "internal/netaddr warranty",
@@ -43,14 +44,14 @@ var arrows = map[string]string{
 	"internal/mcp":          "api warranty",
 	"internal/sheet":        "api warranty",
 	"internal/pages":        "warranty",
-	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet warranty",
+	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet internal/terminal warranty",
 	"internal/describe":     "api warranty",
 	"internal/upload":       "api internal/service warranty",
 	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/version warranty",
+	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/terminal internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 
@@ -77,7 +78,7 @@ var homes = map[string]string{
 	"github.com/santhosh-tekuri":          "internal/openapitest",
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
-	"golang.org/x/term":                   "internal/cli",
+	"golang.org/x/term":                   "internal/terminal",
 	"github.com/itchyny/gojq":             "internal/cli",
 	"github.com/BurntSushi/toml":          "internal/config",
 	"rsc.io/qr":                           "internal/web",

@@ -24,6 +24,12 @@ func manCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			_, err := man.Manual{
 				Program: "svcd", Version: version.String(), Section: 8,
+				Files: []man.File{
+					{Path: "/etc/svcd/svcd.toml", Meaning: "Settings of the service that a package installs: svcd --config /etc/svcd/svcd.toml."},
+					{Path: "/var/lib/svcd", Meaning: "Its records and documents."},
+					{Path: "/var/lib/svcd-backups", Meaning: "Backups of svcd-backup.timer."},
+					{Path: "/usr/share/doc/svcd/docs/operations.md", Meaning: "The guide for operators."},
+				},
 				ExitCodes: []man.Exit{
 					{Code: 0, Meaning: "Success; for the server: stopped by a signal."},
 					{Code: 1, Meaning: "Any other error."},

@@ -17,6 +17,7 @@ import (
 	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/terminal"
 	"warranty.example/svc/warranty"
 )
 
@@ -204,11 +205,39 @@ func checkDatabase(ctx context.Context, c config.Config) error {
 }
 
 // readPassword reads a line from standard input, because arguments are visible in
-// the process list and the shell history.
+// the process list and the shell history. On a terminal it asks twice, without echo.
 func readPassword(cmd *cobra.Command) (string, error) {
-	if isTerminal(cmd.InOrStdin()) {
-		fmt.Fprint(cmd.ErrOrStderr(), "New password (visible as you type): ")
+	in, ok := cmd.InOrStdin().(*os.File)
+	if !ok || !terminal.Is(in) {
+		return readLine(cmd)
 	}
+	ask := func(prompt string) (string, error) {
+		fmt.Fprint(cmd.ErrOrStderr(), prompt)
+		line, err := terminal.ReadSecret(cmd.Context(), in)
+		fmt.Fprintln(cmd.ErrOrStderr())
+		switch {
+		case cmd.Context().Err() != nil:
+			err = errors.New("interrupted; nothing was changed")
+		case err != nil:
+			err = usageError{fmt.Errorf("read the password: %w", err)}
+		}
+		return line, err
+	}
+	password, err := ask("New password: ")
+	if err != nil {
+		return "", err
+	}
+	switch again, err := ask("Repeat the password: "); {
+	case err != nil:
+		return "", err
+	case password != again:
+		return "", usageError{errors.New("the passwords differ; nothing was changed")}
+	}
+	return password, nil
+}
+
+// readLine reads the only line of standard input.
+func readLine(cmd *cobra.Command) (string, error) {
 	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
 		if err != nil && !errors.Is(err, io.EOF) {

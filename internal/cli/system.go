@@ -10,10 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
 	"warranty.example/svc/client"
 	"warranty.example/svc/internal/credentials"
+	"warranty.example/svc/internal/terminal"
 )
 
 // New returns a Program that uses the terminal, files and clock of this machine.
@@ -24,11 +23,11 @@ func New(version string) *Program {
 		Stdin:          os.Stdin,
 		Stdout:         os.Stdout,
 		Stderr:         os.Stderr,
-		StdinTerminal:  isTerminal(os.Stdin),
-		StdoutTerminal: isTerminal(os.Stdout),
-		StderrTerminal: isTerminal(os.Stderr),
-		Width:          terminalWidth,
-		ReadSecret:     readSecret,
+		StdinTerminal:  terminal.Is(os.Stdin),
+		StdoutTerminal: terminal.Is(os.Stdout),
+		StderrTerminal: terminal.Is(os.Stderr),
+		Width:          func() int { return terminal.Width(os.Stdout, os.Stderr, os.Stdin) },
+		ReadSecret:     func(ctx context.Context) (string, error) { return terminal.ReadSecret(ctx, os.Stdin) },
 		Getenv:         os.Getenv,
 		ConfigDir:      os.UserConfigDir,
 		FindMCP:        findMCP,
@@ -36,60 +35,15 @@ func New(version string) *Program {
 	}
 }
 
-func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
-
-func terminalWidth() int {
-	for _, f := range []*os.File{os.Stdout, os.Stderr, os.Stdin} {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
-		}
-	}
-	return 0
-}
-
-// readSecret reads a line without echo. On interruption it restores the terminal.
-func readSecret(ctx context.Context) (string, error) {
-	fd := int(os.Stdin.Fd())
-	before, err := term.GetState(fd)
-	if err != nil {
-		return "", err
-	}
-	return interruptible(ctx, func() (string, error) {
-		line, err := term.ReadPassword(fd)
-		return string(line), err
-	}, func() { _ = term.Restore(fd, before) }) // failures do not matter
-}
-
 // readLine reads a line of at most credentials.MaxKey bytes.
 func (r *run) readLine(ctx context.Context) (string, error) {
-	return interruptible(ctx, func() (string, error) {
+	return terminal.Interruptible(ctx, func() (string, error) {
 		line, err := bufio.NewReader(io.LimitReader(r.Stdin, credentials.MaxKey)).ReadString('\n')
 		if err == io.EOF {
 			err = nil
 		}
 		return strings.TrimSpace(line), err
 	}, func() {})
-}
-
-// interruptible waits for a read that cannot be canceled, or until ctx is done.
-func interruptible[T any](ctx context.Context, read func() (T, error), undo func()) (T, error) {
-	type result struct {
-		value T
-		err   error
-	}
-	done := make(chan result, 1)
-	go func() {
-		value, err := read()
-		done <- result{value, err}
-	}()
-	select {
-	case got := <-done:
-		return got.value, got.err
-	case <-ctx.Done():
-		undo()
-		var none T
-		return none, ctx.Err()
-	}
 }
 
 // stdin is a reader of standard input that returns when ctx is done.
@@ -105,7 +59,7 @@ func (i *stdin) Read(p []byte) (int, error) {
 	if i.buf == nil {
 		i.buf = make([]byte, 64<<10)
 	}
-	n, err := interruptible(i.ctx, func() (int, error) {
+	n, err := terminal.Interruptible(i.ctx, func() (int, error) {
 		return i.r.Read(i.buf[:min(len(p), len(i.buf))])
 	}, func() {})
 	copy(p, i.buf[:n])

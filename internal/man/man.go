@@ -17,10 +17,14 @@ type Manual struct {
 	Program   string // as in the page footer
 	Version   string
 	Section   int    // 1 for commands, 8 for system administration
-	ExitCodes []Exit // shown on the page of the program
+	Files     []File // shown on the page of the program, like ExitCodes
+	ExitCodes []Exit
 	// Instead has texts that replace the page of a command, by page name.
 	Instead map[string]string
 }
+
+// File is a path and what is there.
+type File struct{ Path, Meaning string }
 
 // Exit is an exit code and its meaning.
 type Exit struct {
@@ -89,6 +93,12 @@ func (m Manual) page(c *cobra.Command) string {
 		b.WriteString(".SH EXAMPLES\n.nf\n" + roffLines(c.Example) + ".fi\n")
 	}
 	if !c.HasParent() {
+		if len(m.Files) > 0 {
+			b.WriteString(".SH FILES\n")
+		}
+		for _, f := range m.Files {
+			fmt.Fprintf(&b, ".TP\n.I %s\n%s\n", roff(f.Path), roff(f.Meaning))
+		}
 		b.WriteString(".SH EXIT STATUS\n")
 		for _, e := range m.ExitCodes {
 			fmt.Fprintf(&b, ".TP\n.B %d\n%s\n", e.Code, roff(e.Meaning))

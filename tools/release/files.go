@@ -25,6 +25,7 @@ type file struct {
 // commonFiles returns the files that are the same on every platform:
 //
 //	README.md, CHANGELOG.md, LICENSE, THIRD_PARTY.md, THIRD_PARTY_LICENSES.txt
+//	docs/*.md, docs/haproxy.cfg
 //	completions/{bash,zsh,fish,powershell}/…
 //	man/man1/…, man/man8/…
 //	deploy/…
@@ -36,6 +37,15 @@ func (r *release) commonFiles(ctx context.Context, modules []module) ([]file, er
 			return nil, err
 		}
 		list = append(list, file{name, 0o644, body})
+	}
+	docs, err := tree(filepath.Join(r.root, "docs"))
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if !strings.Contains(d.name, "/") && (strings.HasSuffix(d.name, ".md") || d.name == "haproxy.cfg") {
+			list = append(list, file{"docs/" + d.name, 0o644, d.body})
+		}
 	}
 	licenses, err := r.licenses(ctx, modules)
 	if err != nil {

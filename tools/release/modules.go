@@ -107,6 +107,7 @@ func (r *release) licenses(ctx context.Context, modules []module) ([]byte, error
 // embedded are components in the programs that are not Go modules. THIRD_PARTY.md
 // names them too.
 var embedded = []cdx.Component{
+	{Name: "sqlite", Version: "3.53.4", PackageURL: "pkg:generic/sqlite@3.53.4", CPE: "cpe:2.3:a:sqlite:sqlite:3.53.4:*:*:*:*:*:*:*"},
 	{Name: "htmx.org", Version: "4.0.0", PackageURL: "pkg:npm/htmx.org@4.0.0"},
 	{Name: "@fontsource-variable/geist", PackageURL: "pkg:npm/%40fontsource-variable/geist"},
 	{Name: "@fontsource-variable/geist-mono", PackageURL: "pkg:npm/%40fontsource-variable/geist-mono"},
@@ -138,7 +139,8 @@ func (r *release) sbom(modules []module) error {
 	bom.Components = &components
 	bom.Dependencies = &[]cdx.Dependency{{Ref: root.BOMRef, Dependencies: &refs}}
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
+	// Not the latest version of the format, which few programs read yet.
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
 		return err
 	}
 	return r.write("svc-"+r.version+"-sbom.cdx.json", b.Bytes())

@@ -89,6 +89,7 @@ func (r *release) packageFiles(format, arch string, common []file) ([]file, erro
 		"completions/zsh":  map[string]string{"deb": "/usr/share/zsh/vendor-completions/", "rpm": "/usr/share/zsh/site-functions/"}[format],
 		"man/man1":         "/usr/share/man/man1/",
 		"man/man8":         "/usr/share/man/man8/",
+		"docs":             doc + "docs/",
 		"deploy":           doc + "examples/",
 	}
 	for _, f := range common {
