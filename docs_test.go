@@ -187,6 +187,8 @@ var credentialColumns = map[string]string{
 	"idempotency.fingerprint": "a checksum of a request",
 	"find_parts.part":         "the name of a part of an index",
 	"find_parts.data":         "a part of an index",
+	"index_parts.part":        "the name of a part of an index",
+	"index_parts.data":        "a part of an index",
 }
 
 // TestRestoreEndsEveryCredential checks that the recipe for other backup tools covers every

@@ -32,11 +32,16 @@ func awaitIndexes(ctx context.Context, targets []*target, r *report.Report) erro
 			user, found = t.audience.Giant, t.audience.Found[0].Giant
 		}
 		start := time.Now()
-		search := func(*rand.Rand) load.Call {
-			return finder.Find(user, load.Find{Page: 1, Words: data.Searches[0].Words, Found: found})
+		searches := []load.Call{finder.Find(user, load.Find{Page: 1, Words: data.Searches[0].Words, Found: found})}
+		if children, ok := t.running.API.(load.ChildFinder); ok && t.set.Giant {
+			for _, kind := range []string{"claims", "documents"} {
+				searches = append(searches, load.SearchChildren(children, t.audience, kind, 0))
+			}
 		}
-		if err := t.repeatUntilCheap(ctx, search); err != nil {
-			return err
+		for _, search := range searches {
+			if err := t.repeatUntilCheap(ctx, func(*rand.Rand) load.Call { return search }); err != nil {
+				return err
+			}
 		}
 		if err := waitIdle(ctx, []*target{t}); err != nil {
 			return err

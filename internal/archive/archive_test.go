@@ -240,7 +240,8 @@ func TestOlderBackupsAreMigrated(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t))
 	populate(t, w)
-	tables, columns := []string{"acme", "erasures", "server_errors"}, map[string]int{"users": 3, "mails": 4} // added since
+	tables := strings.Fields(`acme erasures server_errors index_lists index_older index_parts index_pending index_segments index_state`)
+	columns := map[string]int{"users": 3, "mails": 4} // added since, as these tables
 	sums := map[string]string{}
 	older := rewrite(t, backup(t, w), func(name string, content []byte) []byte {
 		switch name {
@@ -344,8 +345,9 @@ func zipped(t *testing.T, lines []byte) []byte {
 // restore must end (endedTables in store/archive.go), and add it here.
 func TestEveryTableIsClassified(t *testing.T) {
 	known := strings.Fields(`access acme calendars claims devices documents erasures feed_marks find_lists find_older
-		find_parts find_pending find_segments find_state gone history idempotency installation list_changes
-		list_epochs mail_digest mail_log mails milestones one_time_codes reminders requests
+		find_parts find_pending find_segments find_state gone history idempotency index_lists index_older
+		index_parts index_pending index_segments index_state installation list_changes list_epochs mail_digest
+		mail_log mails milestones one_time_codes reminders requests
 		schema_compatibility seller_links server_errors sessions token_secrets token_usage tokens transfers
 		unused_files usage_batches users warranties`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
@@ -378,7 +380,11 @@ func TestEveryTableIsClassified(t *testing.T) {
 // TestDeletedDuringBackup deletes a document and its file after its row was read.
 func TestDeletedDuringBackup(t *testing.T) {
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
+		w.Store.SegmentLists(2, 4, 0) // so that documents have an index
 		olga, _ := populate(t, w)
+		if err := w.Store.MaintainSegments(ctx); err != nil {
+			t.Fatal(err)
+		}
 		docs, _, err := w.Store.Documents(ctx, olga.User.ID, warranty.ListDocuments{Paging: warranty.Paging{Page: 1, Limit: 10}})
 		if err != nil {
 			t.Fatal(err)
@@ -408,8 +414,8 @@ func TestDeletedDuringBackup(t *testing.T) {
 		}
 		r := restore(t, "sqlite", out.Bytes(), false)
 		r.check(t)
-		if after := sums(t, r.Store); after["documents"].Rows != 4 {
-			t.Errorf("%d documents were restored", after["documents"].Rows)
+		if after := sums(t, r.Store); after["documents"].Rows != 4 || after["index_parts"].Rows == 0 {
+			t.Errorf("%d documents and %d parts of indexes were restored", after["documents"].Rows, after["index_parts"].Rows)
 		}
 	})
 }

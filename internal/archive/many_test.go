@@ -31,8 +31,8 @@ func TestManyRecordsAreCopied(t *testing.T) {
 		}
 	}
 	want := sums(t, w.Store)
-	if want["warranties"].Rows != int64(count)+30 || want["find_parts"].Rows == 0 {
-		t.Fatalf("%d warranties, %d parts of an index", want["warranties"].Rows, want["find_parts"].Rows)
+	if want["warranties"].Rows != int64(count)+30 || want["index_parts"].Rows == 0 {
+		t.Fatalf("%d warranties, %d parts of an index", want["warranties"].Rows, want["index_parts"].Rows)
 	}
 	counted := &countingWriter{}
 	start := time.Now()

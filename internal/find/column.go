@@ -116,10 +116,14 @@ func (c *column[K]) matching(fits func(K) bool) (list []bool, some bool) {
 // ErrCorrupt means that the parts of a segment do not fit together.
 var ErrCorrupt = errors.New("a segment is corrupt")
 
-// encodeColumn appends the values with put and then the codes, in one byte each if that is enough.
+// encodeColumn appends the values with put and then the codes, in one byte each if that is enough. Of a
+// column with one value, only the number of codes is needed.
 func encodeColumn[K cmp.Ordered](c *column[K], put func([]byte, []K) []byte) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(c.values)))
 	b = put(b, c.values)
+	if len(c.values) == 1 {
+		return binary.AppendUvarint(b, uint64(len(c.codes)))
+	}
 	if len(c.values) <= 1<<8 {
 		for _, code := range c.codes {
 			b = append(b, byte(code))
@@ -142,12 +146,19 @@ func decodeColumn[K cmp.Ordered](b []byte, take func(b []byte, values []K) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if n <= 1<<8 {
+	switch {
+	case n == 1:
+		count, size := binary.Uvarint(b)
+		if size != len(b) || count > MaxSegment {
+			return nil, ErrCorrupt
+		}
+		c.codes = make([]uint16, count)
+	case n <= 1<<8:
 		c.codes = make([]uint16, len(b))
 		for i, code := range b {
 			c.codes[i] = uint16(code)
 		}
-	} else {
+	default:
 		c.codes = make([]uint16, len(b)/2)
 		for i := range c.codes {
 			c.codes[i] = binary.LittleEndian.Uint16(b[2*i:])

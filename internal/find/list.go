@@ -62,6 +62,9 @@ func (s *Segment) Load(r Range, parts [][]byte) error {
 		for _, data := range parts {
 			s.memory += 2*len(data) + 64 // decoded columns are larger
 		}
+		if strings.HasPrefix(r.From, columnKey) {
+			s.memory += 2 * s.Size
+		}
 	}
 	return nil
 }

@@ -8,7 +8,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Record is what a search looks at in one warranty, for one account.
+// Record is what a search looks at in one warranty, claim or document, for one account. Claims and
+// documents have an id, roles and texts; the category of a claim is its status.
 type Record struct {
 	ID       warranty.ID
 	Roles    warranty.Roles
@@ -22,8 +23,8 @@ type Record struct {
 	OpenClaim                               bool
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
-	// Codes are the serial number, the reference and, for its issuer only, the external id, each as
-	// Code returns it, separated by lines.
+	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the
+	// external id, each as Code returns it, separated by lines.
 	Codes string
 }
 

@@ -37,9 +37,9 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID, roles, w.Standing, w.StartDate, w.EndDate, foldedCategory(w)); err != nil {
 		return err
 	}
-	if err := t.later(`INSERT INTO find_pending (list, item_id, n)
-		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM find_lists l WHERE l.user_id = $1
-		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, user, w.ID); err != nil {
+	if err := t.later(`INSERT INTO index_pending (list, item_id, n)
+		SELECT l.list, CAST($2 AS UUID), `+changeNumber+` FROM index_lists l WHERE l.user_id = $1 AND l.kind = 1
+		ON CONFLICT (list, item_id) DO UPDATE SET n = index_pending.n + excluded.n`, user, w.ID); err != nil {
 		return err
 	}
 	if t.store.lists.late(w.ID, t.store.Now()) {
@@ -85,16 +85,17 @@ func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
 		k, item, parent, status); err != nil {
 		return err
 	}
-	if k == kindClaim {
-		if err := t.noteWarranty(parent); err != nil {
-			return err
-		}
+	if err := t.noteChild(item, parent); err != nil {
+		return err
 	}
 	return t.listsGrew(parent, k, item)
 }
 
 // dropChild removes all access to a claim or document.
 func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
+	if err := t.noteChild(item, parent); err != nil {
+		return err
+	}
 	if err := t.childChanged(k, item, parent); err != nil {
 		return err
 	}
@@ -163,7 +164,7 @@ func (t *Tx) syncClaim(c warranty.Claim) error {
 		c.WarrantyID, c.ID, c.Status, kindClaim); err != nil {
 		return err
 	}
-	if err := t.noteWarranty(c.WarrantyID); err != nil {
+	if err := t.noteChild(c.ID, c.WarrantyID); err != nil {
 		return err
 	}
 	return t.childChanged(kindClaim, c.ID, c.WarrantyID)

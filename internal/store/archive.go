@@ -158,6 +158,12 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 			}
 		}
 	}
+	if len(deleted) > 0 {
+		// Their index is made again.
+		if err := l.engine.Exec(ctx, `DELETE FROM index_lists WHERE kind = 3`); err != nil {
+			return err
+		}
+	}
 	if folder.IsZero() {
 		return nil
 	}

@@ -154,7 +154,7 @@ func (c *listCache) late(id warranty.ID, now time.Time) bool {
 // not known to be long.
 func (c *listCache) cached(ctx context.Context, s *Store, l *list) (*blocks, error) {
 	c.mu.Lock()
-	entry := c.entries[listKey{l.user, l.kind}]
+	entry := c.entries[l.listKey]
 	c.mu.Unlock()
 	if entry == nil {
 		return nil, nil
@@ -177,7 +177,7 @@ func (c *listCache) cached(ctx context.Context, s *Store, l *list) (*blocks, err
 func (c *listCache) want(l *list) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := wantedKey{listKey{l.user, l.kind}, l.key()}
+	key := wantedKey{l.listKey, l.key()}
 	w := c.wanted[key]
 	if w == nil {
 		for other := range c.wanted {
@@ -237,7 +237,7 @@ func (c *listCache) expired(n *listCounts) bool { return time.Since(n.since) > c
 
 // refresh counts the missing blocks of a list for its filter; concurrent callers share the result.
 func (c *listCache) refresh(ctx context.Context, s *Store, l *list) (*blocks, error) {
-	key := listKey{l.user, l.kind}
+	key := l.listKey
 	entry := c.entry(key)
 	before := entry.current.Load()
 	select {
@@ -355,7 +355,7 @@ func (n *listCounts) catchUp(ctx context.Context, s *Store, l *list) (*listCount
 // blockOf returns the index of the block that contains id, or len(ends) if id is after the last
 // block.
 func blockOf(ends []warranty.ID, id warranty.ID) int {
-	i, _ := search(ends, id)
+	i, _ := searchIDs(ends, id)
 	return i
 }
 
@@ -499,14 +499,14 @@ func (b *blocks) findRare(ctx context.Context, s *Store, l *list, todo []int) er
 
 // countUpTo returns the number of ids up to and including id.
 func countUpTo(ids []warranty.ID, id warranty.ID) int {
-	i, found := search(ids, id)
+	i, found := searchIDs(ids, id)
 	if found {
 		i++
 	}
 	return i
 }
 
-func search(ids []warranty.ID, id warranty.ID) (int, bool) {
+func searchIDs(ids []warranty.ID, id warranty.ID) (int, bool) {
 	return slices.BinarySearchFunc(ids, id, func(a, b warranty.ID) int { return slices.Compare(a[:], b[:]) })
 }
 

@@ -88,7 +88,7 @@ func checkable(t *testing.T, database string) *Store {
 			t.Fatal(err)
 		}
 	}
-	if n := number(t, s, `SELECT count(*) FROM find_lists WHERE ready_at IS NOT NULL`); n != 1 {
+	if n := number(t, s, `SELECT count(*) FROM index_lists WHERE ready_at IS NOT NULL`); n != 1 {
 		t.Fatalf("%d lists are indexed", n)
 	}
 	return s

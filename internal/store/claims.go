@@ -65,15 +65,28 @@ const (
 // Claims lists the claims that the user has access to and that match in, and returns their total.
 func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
 	l := listOf(user, kindClaim)
+	l.ofWarranty(in.WarrantyID)
+	if in.Q != "" {
+		return search(ctx, s, l, childQuestion(in.Q, in.Status), in.Paging, claimShape)
+	}
 	if in.Status != "" {
 		l.and(`a.status = ?`, in.Status)
 	}
-	l.ofWarranty(in.WarrantyID)
-	if in.Q != "" {
-		return searchPage(ctx, s, l, find.NewQuery(in.Q), `c.description, c.claim_number`, claimColumns, joinClaim,
-			in.Paging, readClaim, func(c warranty.Claim) warranty.ID { return c.ID })
-	}
-	return page(ctx, s, l, claimColumns, leftJoins(joinClaim), in.Paging, readClaim)
+	return plainPage(ctx, s, l, func() *find.Question { return childQuestion("", in.Status) }, in.Paging, claimShape)
+}
+
+var claimShape = &shape[warranty.Claim]{
+	columns: claimColumns,
+	joins:   joinClaim,
+	read:    readClaim,
+	id:      func(c warranty.Claim) warranty.ID { return c.ID },
+	more:    func(*find.Question) string { return `, ` + searchedColumns },
+	record: func(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
+		record := claimRecord(c.ID, warranty.Roles{}, c.Status)
+		text, codes := readSearched(r)
+		record.Text, record.Codes = childSearched(c.Description, string(c.ClaimNumber), text, codes)
+		return record
+	},
 }
 
 const joinClaim = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`

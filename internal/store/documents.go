@@ -46,10 +46,22 @@ func (s *Store) Documents(
 	l := listOf(user, kindDocument)
 	l.ofWarranty(in.WarrantyID)
 	if in.Q != "" {
-		return searchPage(ctx, s, l, find.NewQuery(in.Q), `d.search, ''`, documentColumns, joinDocument,
-			in.Paging, readDocument, func(d warranty.Document) warranty.ID { return d.ID })
+		return search(ctx, s, l, childQuestion(in.Q, ""), in.Paging, documentShape)
 	}
-	return page(ctx, s, l, documentColumns, leftJoins(joinDocument), in.Paging, readDocument)
+	return plainPage(ctx, s, l, func() *find.Question { return childQuestion("", "") }, in.Paging, documentShape)
+}
+
+var documentShape = &shape[warranty.Document]{
+	columns: documentColumns,
+	joins:   joinDocument,
+	read:    readDocument,
+	id:      func(d warranty.Document) warranty.ID { return d.ID },
+	more:    func(*find.Question) string { return `, d.search, '', ` + searchedColumns },
+	record: func(_ *find.Question, d warranty.Document, r *engine.Row) find.Record {
+		record := find.Record{ID: d.ID}
+		record.Text, record.Codes = readChildSearched(r)
+		return record
+	},
 }
 
 const joinDocument = `JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id`

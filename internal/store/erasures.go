@@ -245,7 +245,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM idempotency WHERE user_id = $1`,
 		`DELETE FROM mail_digest WHERE user_id = $1`,
 		`DELETE FROM gone WHERE user_id = $1`,
-		`DELETE FROM find_lists WHERE user_id = $1`,
+		`DELETE FROM index_lists WHERE user_id = $1`,
 		`DELETE FROM seller_links WHERE user_id = $1`,
 		`DELETE FROM erasures WHERE user_id = $1`,
 	} {

@@ -26,7 +26,7 @@ func TestTheFirstPageDoesNotCount(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if !s.compare(t, user, 0) {
+		if !s.compare(t, user, 0)[kindWarranty] {
 			t.Fatal("there is no index")
 		}
 		st := open(t, database)

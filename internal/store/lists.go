@@ -14,8 +14,7 @@ import (
 // list is a query for one page of the records that a user has access to. The user is required:
 // there is no query without one.
 type list struct {
-	user warranty.ID
-	kind kind
+	listKey
 	// filter uses only columns of access, so that it can be counted in blocks.
 	filter strings.Builder
 	// narrowed uses another index. Such a list is counted on every request.
@@ -31,7 +30,7 @@ type list struct {
 // two ids that delimit the page.
 const listArgs = 4
 
-func listOf(user warranty.ID, k kind) *list { return &list{user: user, kind: k} }
+func listOf(user warranty.ID, k kind) *list { return &list{listKey: listKey{user, k}} }
 
 // and adds a condition on access. ? marks an argument.
 func (l *list) and(condition string, args ...any) { l.add(&l.filter, condition, args) }

@@ -14,11 +14,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Reading every record of a list takes a second for 200,000 of them. Long lists are therefore indexed
-// in segments (package find), which a background task makes and keeps up to date (segments_merge.go).
+// Reading every record of a list takes a second for 200,000 of them. Long lists of warranties, claims
+// and documents are therefore indexed in segments (package find), which a background task makes and keeps
+// up to date (segments_merge.go).
 //
-// A transaction that changes what a question sees of a record notes the record in find_pending, for
-// every indexed list that contains it (noteChanged). A question reads the segments and the pending
+// A transaction that changes what a question sees of a record notes the record in index_pending, for
+// every indexed list that contains it (noteChanged). A claim or document is found by the words of its
+// warranty, so a change of the warranty is a change of both. A question reads the segments and the pending
 // records in one snapshot and takes the pending ones from the tables, so its answer is exact no matter
 // how far behind the segments are.
 //
@@ -43,9 +45,9 @@ type segmentCache struct {
 	maxMemory int
 	// candidates are users whose lists may be long.
 	candidates map[warranty.ID]bool
-	walked     warranty.ID          // the last user whose list was counted
-	indexed    map[warranty.ID]bool // users whose lists had an index recently
-	corrupt    map[int64]bool       // indexes to drop
+	walked     warranty.ID      // the last user whose list was counted
+	indexed    map[listKey]bool // lists that had an index recently
+	corrupt    map[int64]bool   // indexes to drop
 	pending    map[int64]*pendingSet
 }
 
@@ -120,15 +122,6 @@ func (c *segmentCache) resize(entries map[segmentKey]*segmentEntry) {
 	}
 }
 
-// noted is the end of an event's changes whose transaction noted them in find_pending and stamped
-// access.changed_at. With fewer spaces, a trigger stamps them.
-const noted = "  "
-
-// unnoted selects the events of changes by an older release, which does not note them. The first two
-// conditions are those of an index.
-const unnoted = `FROM history h WHERE length(rtrim(h.changes)) = length(h.changes) AND h.at >= 1794787200000000
-	AND h.at >= (SELECT older_from FROM find_state)`
-
 // segmentList is an indexed list in one snapshot.
 type segmentList struct {
 	find.List
@@ -140,25 +133,25 @@ type segmentList struct {
 	*pendingSet
 }
 
-// withIndex runs fn with the index of a user's list, in one snapshot, and reports whether there is one.
+// withIndex runs fn with the index of a list, in one snapshot, and reports whether there is one.
 func (s *Store) withIndex(
-	ctx context.Context, user warranty.ID, fn func(engine.Querier, *segmentList) error,
+	ctx context.Context, key listKey, fn func(engine.Querier, *segmentList) error,
 ) (found bool, err error) {
-	if indexed, err := s.isIndexed(ctx, user); err != nil || !indexed {
+	if indexed, err := s.isIndexed(ctx, key); err != nil || !indexed {
 		return false, err
 	}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		found, err = s.useIndex(ctx, q, user, func(index *segmentList) error { return fn(q, index) })
+		found, err = s.useIndex(ctx, q, key, func(index *segmentList) error { return fn(q, index) })
 		return err
 	})
 	return found, err
 }
 
-// isIndexed reports whether a user's list had an index recently.
-func (s *Store) isIndexed(ctx context.Context, user warranty.ID) (bool, error) {
+// isIndexed reports whether a list had an index recently.
+func (s *Store) isIndexed(ctx context.Context, key listKey) (bool, error) {
 	c := s.segments
 	c.mu.Lock()
-	indexed, known := c.indexed[user], c.indexed != nil
+	indexed, known := c.indexed[key], c.indexed != nil
 	c.mu.Unlock()
 	if known {
 		return indexed, nil
@@ -170,15 +163,15 @@ func (s *Store) isIndexed(ctx context.Context, user warranty.ID) (bool, error) {
 	c.setIndexed(lists)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.indexed[user], nil
+	return c.indexed[key], nil
 }
 
-// useIndex runs fn with the index of a user's list and reports whether there is one. One that is far
+// useIndex runs fn with the index of a list and reports whether there is one. One that is far
 // behind is none, and neither is a corrupt one, which is dropped later.
 func (s *Store) useIndex(
-	ctx context.Context, q engine.Querier, user warranty.ID, fn func(*segmentList) error,
+	ctx context.Context, q engine.Querier, key listKey, fn func(*segmentList) error,
 ) (bool, error) {
-	index, err := s.segmentsOf(ctx, q, user)
+	index, err := s.segmentsOf(ctx, q, key)
 	if err != nil || index == nil || len(index.Pending) > s.segments.maxPending {
 		return false, err
 	}
@@ -191,33 +184,33 @@ func (s *Store) useIndex(
 	return true, err
 }
 
-// segmentsOf returns the index of a user's list, or nil if there is none yet.
-func (s *Store) segmentsOf(ctx context.Context, q engine.Querier, user warranty.ID) (*segmentList, error) {
+// segmentsOf returns the index of a list, or nil if there is none yet.
+func (s *Store) segmentsOf(ctx context.Context, q engine.Querier, key listKey) (*segmentList, error) {
 	l := &segmentList{
 		keys:    map[*find.Segment]segmentKey{},
 		entries: map[segmentKey]*segmentEntry{},
 	}
 	found, sum := false, int64(0)
 	err := q.Query(ctx, `SELECT l.list, l.sum, s.seg, s.version, s.first_id, s.size
-		FROM (SELECT l.list, (SELECT CAST(COALESCE(sum(p.n), 0) AS BIGINT) FROM find_pending p WHERE p.list = l.list) AS sum
-			FROM find_lists l WHERE l.user_id = $1 AND l.ready_at IS NOT NULL
-				AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM find_older) LIMIT 1) l
-		LEFT JOIN find_segments s ON s.list = l.list ORDER BY s.first_id`, func(r *engine.Row) error {
+		FROM (SELECT l.list, (SELECT CAST(COALESCE(sum(p.n), 0) AS BIGINT) FROM index_pending p WHERE p.list = l.list) AS sum
+			FROM index_lists l WHERE l.user_id = $1 AND l.kind = $2 AND l.ready_at IS NOT NULL
+				AND (SELECT count(*) `+unnoted+`) = (SELECT count(*) FROM index_older) LIMIT 1) l
+		LEFT JOIN index_segments s ON s.list = l.list ORDER BY s.first_id`, func(r *engine.Row) error {
 		found = true
 		l.list, sum = r.Int(), r.Int()
 		if !r.Null() {
-			key := segmentKey{l.list, r.Int()}
-			entry := s.segments.get(key, r.Int(), r.ID(), int(r.Int()))
+			segment := segmentKey{l.list, r.Int()}
+			entry := s.segments.get(segment, r.Int(), r.ID(), int(r.Int()))
 			l.Segments, l.versions = append(l.Segments, entry.Segment), append(l.versions, entry.version)
-			l.keys[entry.Segment], l.entries[key] = key, entry
+			l.keys[entry.Segment], l.entries[segment] = segment, entry
 		}
 		return nil
-	}, user)
+	}, key.user, key.kind)
 	if err != nil || !found {
 		return nil, err
 	}
 	l.Load = func(wants []find.Want) error { return s.loadParts(ctx, q, l, wants) }
-	return l, s.readPending(ctx, q, l, user, sum)
+	return l, s.readPending(ctx, q, l, key, sum)
 }
 
 // loadParts reads parts of segments into the cache.
@@ -234,10 +227,10 @@ func (s *Store) loadParts(ctx context.Context, q engine.Querier, l *segmentList,
 	found := make([][]part, len(wants))
 	if err := q.Query(ctx, `SELECT n.i, p.part, p.data FROM
 		/*pg: (SELECT CAST(i AS BIGINT) - 1 AS i, v FROM json_array_elements($2) WITH ORDINALITY t (v, i)) n
-		CROSS JOIN LATERAL (SELECT p.part, p.data FROM find_parts p
+		CROSS JOIN LATERAL (SELECT p.part, p.data FROM index_parts p
 			WHERE p.list = $1 AND p.seg = CAST(n.v->>0 AS BIGINT)
 				AND p.part >= decode(n.v->>1, 'hex') AND p.part < decode(n.v->>2, 'hex') OFFSET 0) p */
-		/*sqlite: (SELECT key AS i, value AS v FROM json_each($2)) n CROSS JOIN find_parts p
+		/*sqlite: (SELECT key AS i, value AS v FROM json_each($2)) n CROSS JOIN index_parts p
 		WHERE p.list = $1 AND p.seg = json_extract(n.v, '$[0]')
 			AND p.part >= unhex(json_extract(n.v, '$[1]')) AND p.part < unhex(json_extract(n.v, '$[2]')) */`,
 		func(r *engine.Row) error {
@@ -272,14 +265,20 @@ func inOrder(parts []part) [][]byte {
 	return list
 }
 
-// noteChanged notes that warranties changed, for every indexed list that contains them. The condition
+// noteChanged notes that records changed, for every indexed list that contains them. The condition
 // selects access rows, so it must run before they are deleted and after they are inserted.
 func (t *Tx) noteChanged(which string, args ...any) error {
-	return t.later(`INSERT INTO find_pending (list, item_id, n)
-		SELECT l.list, a.item_id, `+changeNumber+` FROM access a JOIN find_lists l ON l.user_id = a.user_id
-		WHERE a.kind = 1 AND `+which+` /*pg: ORDER BY l.list, a.item_id */
-		ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, args...)
+	return t.later(`INSERT INTO index_pending (list, item_id, n)
+		SELECT l.list, a.item_id, `+changeNumber+` FROM access a JOIN index_lists l ON l.user_id = a.user_id AND l.kind = a.kind
+		WHERE `+which+` /*pg: ORDER BY l.list, a.item_id */
+		ON CONFLICT (list, item_id) DO UPDATE SET n = index_pending.n + excluded.n`, args...)
 }
 
-// noteWarranty notes that a warranty changed, for everyone who can see it.
+// noteWarranty notes that a warranty changed, and with it its claims and documents, for everyone who can
+// see it.
 func (t *Tx) noteWarranty(id warranty.ID) error { return t.noteChanged(`a.parent_id = $1`, id) }
+
+// noteChild notes that a claim or document changed, and with it whether its warranty has an open claim.
+func (t *Tx) noteChild(item, parent warranty.ID) error {
+	return t.noteChanged(`a.parent_id = $1 AND a.item_id IN ($1, $2)`, parent, item)
+}

@@ -77,8 +77,30 @@ func fillBench(b *testing.B, s *Store, records int) (users [4]warranty.ID) {
 				users[i], every, parts, part)
 		}
 	}
+	for part := range parts {
+		write(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status, created_at, updated_at)
+			SELECT id, 'CL-' || substr(reference, 4), id, 1, 'broken' || CAST(start_date % 50 AS TEXT) || ' since ' || product_name,
+				start_date, 1 + end_date % 8, created_at, updated_at FROM warranties
+			WHERE start_date % $1 = $2 ORDER BY id LIMIT $3`, parts, part, benchChildren/parts)
+		write(`INSERT INTO documents (id, warranty_id, uploader_id, file_name, type, content_type, size_bytes, sha256,
+				storage_key, search, created_at)
+			SELECT id, id, $1, 'receipt', 1, 'application/pdf', 1, $2, reference, 'receipt' || CAST(start_date % 50 AS TEXT)
+				|| '.pdf' || /*pg: chr(10) */ /*sqlite: char(10) */ || 'receipt', created_at FROM warranties
+			WHERE start_date % $3 = $4 ORDER BY id LIMIT $5`, users[0], []byte("x"), parts, part, benchChildren/parts)
+	}
+	for k, rows := range map[kind]string{
+		kindClaim:    `SELECT $1, $2, id, warranty_id, 2, status, 0, 0, '' FROM claims`,
+		kindDocument: `SELECT $1, $2, id, warranty_id, 2, 0, 0, 0, '' FROM documents`,
+	} {
+		write(`INSERT INTO access (user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category) `+rows,
+			users[0], k)
+	}
+	write(`/*pg: ANALYZE *//*sqlite: SELECT 1 */`)
 	return users
 }
+
+// benchChildren is the largest number of claims, and of documents, of the account that sees everything.
+const benchChildren = 200_000
 
 // cpuTime returns the CPU time of this process and, on PostgreSQL, of the server's processes for it.
 func cpuTime(s *Store) (total time.Duration) {
@@ -120,9 +142,14 @@ func BenchmarkLongLists(b *testing.B) {
 			})
 			b.Logf("%s: made the segments in %v, CPU %v; another write waited up to %v",
 				name, time.Since(start), cpuTime(s)-before, longest)
+			for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+				b.Logf("%s: the longest list of kind %d takes %d bytes", name, k, number(b, s, `SELECT CAST(sum(length(p.data)) AS BIGINT)
+					FROM index_lists l JOIN index_parts p ON p.list = l.list WHERE l.user_id = $1 AND l.kind = $2`, users[0], k))
+			}
 			for i, who := range []string{"all", "fifth", "2008", "46"} {
 				b.Run(who, func(b *testing.B) { benchQuestions(b, s, users[i]) })
 			}
+			b.Run("children", func(b *testing.B) { benchChildQuestions(b, s, users[0]) })
 			b.Run("create", func(b *testing.B) { benchCreates(b, s, users) })
 		})
 	}
@@ -186,6 +213,46 @@ func benchQuestions(b *testing.B, s *Store, user warranty.ID) {
 	}
 }
 
+// benchChildQuestions asks questions about claims and documents.
+func benchChildQuestions(b *testing.B, s *Store, user warranty.ID) {
+	page := warranty.Paging{Page: 1, Limit: 50}
+	for _, q := range []struct {
+		name, q string
+		status  warranty.ClaimStatus
+	}{
+		{name: "plain"}, {name: "status", status: warranty.Approved},
+		{name: "rare", q: "quokka"}, {name: "common", q: "bosch"}, {name: "two", q: "bosch product17"}, {name: "digits", q: "7342"},
+		{name: "own", q: "broken17"}, {name: "both", q: "bosch", status: warranty.Approved},
+	} {
+		ask := map[string]func() (int64, error){"claims": func() (int64, error) {
+			_, total, err := s.Claims(context.Background(), user, warranty.ListClaims{Paging: page, Q: q.q, Status: q.status})
+			return total, err
+		}}
+		if q.status == "" {
+			ask["documents"] = func() (int64, error) {
+				_, total, err := s.Documents(context.Background(), user, warranty.ListDocuments{Paging: page, Q: q.q})
+				return total, err
+			}
+		}
+		for kind, ask := range ask {
+			b.Run(kind+"/"+q.name, func(b *testing.B) {
+				before, total, first := cpuTime(s), int64(0), time.Now()
+				for n := 0; b.Loop(); n++ {
+					var err error
+					if total, err = ask(); err != nil {
+						b.Fatal(err)
+					}
+					if n == 0 {
+						b.ReportMetric(float64(time.Since(first).Microseconds())/1000, "first-ms")
+					}
+				}
+				b.ReportMetric(float64((cpuTime(s)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
+				b.ReportMetric(float64(total), "found")
+			})
+		}
+	}
+}
+
 // benchCreates creates records for the account with the longest list and the one with the shortest, and
 // merges. It reports the longest merge.
 func benchCreates(b *testing.B, s *Store, users [4]warranty.ID) {
@@ -202,14 +269,14 @@ func benchCreates(b *testing.B, s *Store, users [4]warranty.ID) {
 		})
 	}
 	start, before := time.Now(), cpuTime(s)
-	pending := number(b, s, `SELECT count(*) FROM find_pending`)
+	pending := number(b, s, `SELECT count(*) FROM index_pending`)
 	longest := s.longestWait(b, func() {
 		if err := s.MaintainSegments(context.Background()); err != nil {
 			b.Error(err)
 		}
 	})
 	b.Logf("merged %d of %d in %v, CPU %v; another write waited up to %v",
-		pending-number(b, s, `SELECT count(*) FROM find_pending`), pending, time.Since(start), cpuTime(s)-before, longest)
+		pending-number(b, s, `SELECT count(*) FROM index_pending`), pending, time.Since(start), cpuTime(s)-before, longest)
 }
 
 // longestWait runs fn and returns the longest time that another transaction took meanwhile.

@@ -22,9 +22,9 @@ import (
 // walkUsers is the number of lists that one run counts to find long ones.
 const walkUsers = 64
 
-// indexedList is a row of find_lists.
+// indexedList is a row of index_lists.
 type indexedList struct {
-	user    warranty.ID
+	listKey
 	list    int64
 	builtTo *warranty.ID
 	ready   bool
@@ -66,10 +66,10 @@ func (s *Store) MaintainSegments(ctx context.Context) error {
 func (c *segmentCache) setIndexed(lists []indexedList) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.indexed = map[warranty.ID]bool{}
+	c.indexed = map[listKey]bool{}
 	for _, l := range lists {
 		if l.ready {
-			c.indexed[l.user] = true
+			c.indexed[l.listKey] = true
 		}
 	}
 }
@@ -77,11 +77,12 @@ func (c *segmentCache) setIndexed(lists []indexedList) {
 var errOvertaken = errors.New("another replica changed the segment")
 
 func (s *Store) indexedLists(ctx context.Context) (lists []indexedList, err error) {
-	err = s.db.Query(ctx, `SELECT l.user_id, l.list, l.built_to, l.ready_at,
-			(SELECT count(*) FROM (SELECT 1 FROM find_pending p WHERE p.list = l.list LIMIT $1) p),
-			(SELECT count(*) FROM find_segments s WHERE s.list = l.list)
-		FROM find_lists l ORDER BY l.list`, func(r *engine.Row) error {
-		lists = append(lists, indexedList{r.ID(), r.Int(), r.OptionalID(), r.Set(), int(r.Int()), int(r.Int())})
+	err = s.db.Query(ctx, `SELECT l.user_id, l.kind, l.list, l.built_to, l.ready_at,
+			(SELECT count(*) FROM (SELECT 1 FROM index_pending p WHERE p.list = l.list LIMIT $1) p),
+			(SELECT count(*) FROM index_segments s WHERE s.list = l.list)
+		FROM index_lists l ORDER BY l.list`, func(r *engine.Row) error {
+		lists = append(lists, indexedList{listKey{r.ID(), kind(r.Int())}, r.Int(), r.OptionalID(), r.Set(),
+			int(r.Int()), int(r.Int())})
 		return nil
 	}, 1<<16)
 	return lists, err
@@ -126,71 +127,7 @@ func (c *segmentCache) isCorrupt(list int64) bool {
 func (s *Store) dropIndex(ctx context.Context, l *indexedList) error {
 	l.ready = false
 	s.segments.noteLength(l.user, math.MaxInt64)
-	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM find_lists WHERE list = $1`, l.list) })
-}
-
-// olderRows is the number of rows that one transaction adds to note events of an older release, and
-// olderFor how long they are remembered: longer than any transaction takes.
-const (
-	olderRows = 2048
-	olderFor  = 24 * time.Hour
-)
-
-// noteOlder notes the changes of an older release, which runs while replicas are replaced, for every
-// indexed list. It finds them by their events.
-func (s *Store) noteOlder(ctx context.Context) error {
-	for {
-		var events [][3]any
-		lists := 0
-		err := s.db.Query(ctx, `SELECT h.thread_id, h.id, h.at, (SELECT count(*) FROM find_lists) `+unnoted+`
-			AND NOT EXISTS (SELECT 1 FROM find_older o WHERE o.event_id = h.id) LIMIT $1`, func(r *engine.Row) error {
-			events = append(events, [3]any{r.ID(), r.ID(), r.Int()})
-			lists = int(r.Int())
-			return nil
-		}, olderRows)
-		if err != nil || len(events) == 0 {
-			return err
-		}
-		// Each event is noted once, and its record in every list.
-		events = events[:min(len(events), max(1, olderRows/(1+lists)))]
-		param, err := json.Marshal(events)
-		if err != nil {
-			return err
-		}
-		const chosen = `(SELECT
-			/*pg: CAST(v->>0 AS UUID) AS thread_id, CAST(v->>1 AS UUID) AS id, CAST(v->>2 AS BIGINT) AS at
-				FROM json_array_elements($1) v */
-			/*sqlite: unhex(json_extract(value, '$[0]'), '-') AS thread_id,
-				unhex(json_extract(value, '$[1]'), '-') AS id, json_extract(value, '$[2]') AS at FROM json_each($1) */) e`
-		if err := s.Write(ctx, func(t *Tx) error {
-			if err := t.later(`INSERT INTO find_pending (list, item_id, n)
-				SELECT x.list, x.thread_id, `+changeNumber+` FROM (SELECT DISTINCT l.list, e.thread_id FROM find_lists l
-					CROSS JOIN `+chosen+`) x WHERE true
-				ORDER BY 1, 2 ON CONFLICT (list, item_id) DO UPDATE SET n = find_pending.n + excluded.n`, string(param)); err != nil {
-				return err
-			}
-			return t.later(`INSERT INTO find_older (event_id, at) SELECT e.id, e.at FROM `+chosen+` WHERE true
-				ORDER BY 1 ON CONFLICT (event_id) DO NOTHING`, string(param))
-		}); err != nil {
-			return err
-		}
-	}
-}
-
-// forgetOlder forgets the events of older releases that are so old that no others can follow.
-func (s *Store) forgetOlder(ctx context.Context) error {
-	from, old := s.Now().Add(-olderFor), false
-	err := s.db.Query(ctx, `SELECT 1 FROM find_state WHERE older_from < $1`,
-		func(*engine.Row) error { old = true; return nil }, from.Add(-time.Hour))
-	if err != nil || !old {
-		return err
-	}
-	return s.Write(ctx, func(t *Tx) error {
-		if err := t.later(`UPDATE find_state SET older_from = $1 WHERE older_from < $1`, from); err != nil {
-			return err
-		}
-		return t.later(`DELETE FROM find_older WHERE at < $1`, from)
-	})
+	return s.Write(ctx, func(t *Tx) error { return t.later(`DELETE FROM index_lists WHERE list = $1`, l.list) })
 }
 
 // noteLength notes the length of a list that was read.
@@ -235,32 +172,34 @@ func (s *Store) countLists(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var long, short []warranty.ID
-	err = s.db.Query(ctx, `SELECT u.id, l.list,
-			(SELECT count(*) FROM (SELECT 1 FROM access a WHERE a.user_id = u.id AND a.kind = 1 LIMIT $2) a)
-		FROM users u LEFT JOIN find_lists l ON l.user_id = u.id
+	var long, short []listKey
+	err = s.db.Query(ctx, `SELECT u.id, k.kind, l.list,
+			(SELECT count(*) FROM (SELECT 1 FROM access a WHERE a.user_id = u.id AND a.kind = k.kind LIMIT $2) a)
+		FROM users u CROSS JOIN (SELECT 1 AS kind UNION ALL SELECT 2 UNION ALL SELECT 3) k
+		LEFT JOIN index_lists l ON l.user_id = u.id AND l.kind = k.kind
 		WHERE u.id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($1) */
-			/*sqlite: unhex(value, '-') FROM json_each($1) */)`, func(r *engine.Row) error {
-		user, indexed, count := r.ID(), r.Set(), r.Int()
+				/*sqlite: unhex(value, '-') FROM json_each($1) */)
+			AND (k.kind = 1 OR NOT EXISTS (SELECT 1 FROM index_older o WHERE o.at > $3))`, func(r *engine.Row) error {
+		key, indexed, count := listKey{r.ID(), kind(r.Int())}, r.Set(), r.Int()
 		if !indexed && count > c.long {
-			long = append(long, user)
+			long = append(long, key)
 		} else if indexed && count <= c.long/4 {
-			short = append(short, user)
+			short = append(short, key)
 		}
 		return nil
-	}, string(param), c.long+1)
+	}, string(param), c.long+1, s.Now().Add(-olderPause))
 	if err != nil || len(long)+len(short) == 0 {
 		return err
 	}
 	return s.Write(ctx, func(t *Tx) error {
-		for _, user := range long {
-			if err := t.later(`INSERT INTO find_lists (user_id, list) VALUES ($1, $2)
-				ON CONFLICT (user_id) DO NOTHING`, user, randomNumber()); err != nil {
+		for _, key := range long {
+			if err := t.later(`INSERT INTO index_lists (user_id, kind, list) VALUES ($1, $2, $3)
+				ON CONFLICT (user_id, kind) DO NOTHING`, key.user, key.kind, randomNumber()); err != nil {
 				return err
 			}
 		}
-		for _, user := range short {
-			if err := t.later(`DELETE FROM find_lists WHERE user_id = $1`, user); err != nil {
+		for _, key := range short {
+			if err := t.later(`DELETE FROM index_lists WHERE user_id = $1 AND kind = $2`, key.user, key.kind); err != nil {
 				return err
 			}
 		}
@@ -270,33 +209,33 @@ func (s *Store) countLists(ctx context.Context) error {
 
 // sweepSegments removes what is left of dropped indexes, a few segments at a time.
 func (s *Store) sweepSegments(ctx context.Context) error {
-	const dropped = ` NOT EXISTS (SELECT 1 FROM find_lists l WHERE l.list = x.list)`
+	const dropped = ` NOT EXISTS (SELECT 1 FROM index_lists l WHERE l.list = x.list)`
 	var left []segmentKey
-	err := s.db.Query(ctx, `SELECT x.list, x.seg FROM find_segments x WHERE`+dropped+` LIMIT 8`,
+	err := s.db.Query(ctx, `SELECT x.list, x.seg FROM index_segments x WHERE`+dropped+` LIMIT 8`,
 		func(r *engine.Row) error { left = append(left, segmentKey{r.Int(), r.Int()}); return nil })
 	if err != nil {
 		return err
 	}
 	for _, key := range left {
 		if err := s.Write(ctx, func(t *Tx) error {
-			if err := t.later(`DELETE FROM find_segments WHERE list = $1 AND seg = $2`, key.list, key.number); err != nil {
+			if err := t.later(`DELETE FROM index_segments WHERE list = $1 AND seg = $2`, key.list, key.number); err != nil {
 				return err
 			}
-			return t.later(`DELETE FROM find_parts WHERE list = $1 AND seg = $2`, key.list, key.number)
+			return t.later(`DELETE FROM index_parts WHERE list = $1 AND seg = $2`, key.list, key.number)
 		}); err != nil {
 			return err
 		}
 	}
 	for {
 		orphans := false
-		err = s.db.Query(ctx, `SELECT 1 FROM find_pending x WHERE`+dropped+` LIMIT 1`,
+		err = s.db.Query(ctx, `SELECT 1 FROM index_pending x WHERE`+dropped+` LIMIT 1`,
 			func(*engine.Row) error { orphans = true; return nil })
 		if err != nil || !orphans {
 			return err
 		}
 		if err := s.Write(ctx, func(t *Tx) error {
-			return t.later(`DELETE FROM find_pending WHERE (list, item_id) IN
-				(SELECT x.list, x.item_id FROM find_pending x WHERE`+dropped+` LIMIT $1)`, mergeChanges)
+			return t.later(`DELETE FROM index_pending WHERE (list, item_id) IN
+				(SELECT x.list, x.item_id FROM index_pending x WHERE`+dropped+` LIMIT $1)`, mergeChanges)
 		}); err != nil {
 			return err
 		}
@@ -316,16 +255,16 @@ func randomID() (id warranty.ID) {
 }
 
 // fenceList waits until every transaction has ended that changes records and may not have seen the
-// row in find_lists. It returns nil if some are still open.
+// row in index_lists. It returns nil if some are still open.
 func (s *Store) fenceList(ctx context.Context, list int64) (*warranty.ID, error) {
-	for _, table := range []string{"access", "warranties", "find_pending"} {
+	for _, table := range []string{"access", "warranties", "index_pending"} {
 		passed, err := s.passFence(ctx, table)
 		if err != nil || !passed {
 			return nil, err
 		}
 	}
 	err := s.Write(ctx, func(t *Tx) error {
-		return t.overtaken(`UPDATE find_lists SET built_to = $2 WHERE list = $1 AND built_to IS NULL`, list, warranty.ID{})
+		return t.overtaken(`UPDATE index_lists SET built_to = $2 WHERE list = $1 AND built_to IS NULL`, list, warranty.ID{})
 	})
 	return &warranty.ID{}, err
 }
@@ -358,15 +297,15 @@ func (t *Tx) overtaken(sql string, args ...any) error {
 // buildSegment makes the next segment of a new index.
 func (s *Store) buildSegment(ctx context.Context, l *indexedList) error {
 	var changes []find.Change
+	src := sources[l.kind]
 	// The query reads the access rows in order and then looks up each record, instead of sorting all.
-	err := s.db.Query(ctx, `SELECT `+recordColumns+`, `+searchedColumns+`
-		FROM (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id > $2
-			ORDER BY a.item_id LIMIT $3) a `+joinWarranty+` ORDER BY a.item_id`, func(r *engine.Row) error {
-		record := readRecord(r)
-		record.Text, record.Codes = readSearched(r)
+	err := s.db.Query(ctx, `SELECT `+src.selected(true)+`
+		FROM (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3
+			ORDER BY a.item_id LIMIT $4) a `+src.joins+` ORDER BY a.item_id`, func(r *engine.Row) error {
+		record := src.record(r, true)
 		changes = append(changes, find.Change{ID: record.ID, Record: &record})
 		return nil
-	}, l.user, *l.builtTo, s.segments.build)
+	}, l.user, l.kind, *l.builtTo, s.segments.build)
 	if err != nil {
 		return err
 	}
@@ -384,7 +323,7 @@ func (s *Store) buildSegment(ctx context.Context, l *indexedList) error {
 		readyAt = &now
 	}
 	err = s.Write(ctx, func(t *Tx) error {
-		if err := t.overtaken(`UPDATE find_lists SET built_to = $3, ready_at = $4
+		if err := t.overtaken(`UPDATE index_lists SET built_to = $3, ready_at = $4
 			WHERE list = $1 AND built_to = $2 AND ready_at IS NULL`, l.list, *l.builtTo, next, readyAt); err != nil {
 			return err
 		}
@@ -397,7 +336,7 @@ func (s *Store) buildSegment(ctx context.Context, l *indexedList) error {
 func (t *Tx) insertSegments(list int64, made []find.Made) error {
 	for _, m := range made {
 		number := randomNumber()
-		if err := t.later(`INSERT INTO find_segments (list, seg, first_id, size, version) VALUES ($1, $2, $3, $4, $5)`,
+		if err := t.later(`INSERT INTO index_segments (list, seg, first_id, size, version) VALUES ($1, $2, $3, $4, $5)`,
 			list, number, m.First, m.Size, randomNumber()); err != nil {
 			return err
 		}
@@ -410,7 +349,7 @@ func (t *Tx) insertSegments(list int64, made []find.Made) error {
 
 func (t *Tx) putParts(list, number int64, parts find.Parts) error {
 	for _, key := range slices.Sorted(maps.Keys(parts)) {
-		if err := t.later(`INSERT INTO find_parts (list, seg, part, data) VALUES ($1, $2, $3, $4)
+		if err := t.later(`INSERT INTO index_parts (list, seg, part, data) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (list, seg, part) DO UPDATE SET data = excluded.data`,
 			list, number, []byte(key), parts[key]); err != nil {
 			return err
@@ -434,7 +373,7 @@ func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err 
 	var order []int
 	changes := map[int][]find.Change{}
 	err = s.db.Read(ctx, func(q engine.Querier) error {
-		if snapshot, err = s.segmentsOf(ctx, q, l.user); err != nil || snapshot == nil || snapshot.list != l.list {
+		if snapshot, err = s.segmentsOf(ctx, q, l.listKey); err != nil || snapshot == nil || snapshot.list != l.list {
 			return err
 		}
 		clear(changes)
@@ -481,7 +420,7 @@ func (l *segmentList) readParts(ctx context.Context, q engine.Querier, n int) (f
 	if len(l.Segments) == 0 {
 		return parts, nil
 	}
-	err := q.Query(ctx, `SELECT part, data FROM find_parts WHERE list = $1 AND seg = $2`, func(r *engine.Row) error {
+	err := q.Query(ctx, `SELECT part, data FROM index_parts WHERE list = $1 AND seg = $2`, func(r *engine.Row) error {
 		key := string(r.Bytes())
 		parts[key] = r.Bytes()
 		return nil
@@ -495,7 +434,7 @@ func (t *Tx) replaceSegment(
 ) error {
 	if len(l.Segments) == 0 {
 		// Only one replica may make the first segment.
-		if err := t.overtaken(`UPDATE find_lists SET built_to = $3 WHERE list = $1 AND built_to = $2`,
+		if err := t.overtaken(`UPDATE index_lists SET built_to = $3 WHERE list = $1 AND built_to = $2`,
 			l.list, builtTo, randomID()); err != nil {
 			return err
 		}
@@ -503,15 +442,15 @@ func (t *Tx) replaceSegment(
 		key := l.keys[l.Segments[n]]
 		version := l.entries[key].version
 		if len(made) == 0 {
-			if err := t.overtaken(`DELETE FROM find_segments WHERE list = $1 AND seg = $2 AND version = $3`,
+			if err := t.overtaken(`DELETE FROM index_segments WHERE list = $1 AND seg = $2 AND version = $3`,
 				l.list, key.number, version); err != nil {
 				return err
 			}
-			if err := t.later(`DELETE FROM find_parts WHERE list = $1 AND seg = $2`, l.list, key.number); err != nil {
+			if err := t.later(`DELETE FROM index_parts WHERE list = $1 AND seg = $2`, l.list, key.number); err != nil {
 				return err
 			}
 		} else {
-			if err := t.overtaken(`UPDATE find_segments SET first_id = $4, size = $5, version = $6
+			if err := t.overtaken(`UPDATE index_segments SET first_id = $4, size = $5, version = $6
 				WHERE list = $1 AND seg = $2 AND version = $3`,
 				l.list, key.number, version, made[0].First, made[0].Size, randomNumber()); err != nil {
 				return err
@@ -532,7 +471,7 @@ func (t *Tx) replaceSegment(
 func (t *Tx) changeParts(list, number int64, old, updated find.Parts) error {
 	changed, gone := find.Diff(old, updated)
 	for _, key := range gone {
-		if err := t.later(`DELETE FROM find_parts WHERE list = $1 AND seg = $2 AND part = $3`,
+		if err := t.later(`DELETE FROM index_parts WHERE list = $1 AND seg = $2 AND part = $3`,
 			list, number, []byte(key)); err != nil {
 			return err
 		}
@@ -551,8 +490,8 @@ func (t *Tx) removePending(l *segmentList, changes []find.Change) error {
 	if err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM find_pending WHERE list = $1 AND (item_id, n) IN (
-		/*pg: SELECT p.item_id, p.n FROM json_array_elements($2) v JOIN find_pending p
+	return t.later(`DELETE FROM index_pending WHERE list = $1 AND (item_id, n) IN (
+		/*pg: SELECT p.item_id, p.n FROM json_array_elements($2) v JOIN index_pending p
 			ON p.item_id = CAST(v->>0 AS UUID) AND p.n = CAST(v->>1 AS BIGINT)
 			WHERE p.list = $1 FOR UPDATE OF p SKIP LOCKED */
 		/*sqlite: SELECT unhex(json_extract(value, '$[0]'), '-'), json_extract(value, '$[1]') FROM json_each($2) */)`,

@@ -12,7 +12,7 @@ import (
 // The pending records of an index are read by every question, and looking each of them up takes longer
 // than everything else. So a process caches them and reads only those that changed.
 //
-// Rows of find_pending are removed only by the transaction that replaces the segment which contains
+// Rows of index_pending are removed only by the transaction that replaces the segment which contains
 // their record, and any other change increases n. So while the version of its segment is the same, a row
 // with the same n stands for the same state of the record, and while all versions and the sum of all n
 // are the same, nothing changed.
@@ -30,7 +30,7 @@ type pendingSet struct {
 	rows     map[warranty.ID]pendingRow
 }
 
-// pendingRow is a row of find_pending.
+// pendingRow is a row of index_pending.
 type pendingRow struct {
 	n       int64
 	version int64 // of the segment that contains the record
@@ -43,7 +43,7 @@ const maxCached = 1 << 15
 // readPending reads the records that changed since the segments were made. sum is that of their
 // numbers.
 func (s *Store) readPending(
-	ctx context.Context, q engine.Querier, l *segmentList, user warranty.ID, sum int64,
+	ctx context.Context, q engine.Querier, l *segmentList, key listKey, sum int64,
 ) error {
 	known := &pendingSet{}
 	if len(l.versions) > 0 { // otherwise no version tells that rows were removed
@@ -55,7 +55,7 @@ func (s *Store) readPending(
 	}
 	next := &pendingSet{versions: l.versions, sum: sum, rows: map[warranty.ID]pendingRow{}}
 	var changed []warranty.ID
-	if err := q.Query(ctx, `SELECT item_id, n FROM find_pending WHERE list = $1 ORDER BY item_id`, func(r *engine.Row) error {
+	if err := q.Query(ctx, `SELECT item_id, n FROM index_pending WHERE list = $1 ORDER BY item_id`, func(r *engine.Row) error {
 		id := r.ID()
 		row := pendingRow{r.Int(), l.versionOf(id), len(next.changes)}
 		change := find.Change{ID: id}
@@ -69,8 +69,7 @@ func (s *Store) readPending(
 	}, l.list); err != nil {
 		return err
 	}
-	records, err := rowsByID(ctx, q, user, kindWarranty, changed, recordColumns+`, `+searchedColumns, joinWarranty,
-		readWholeRecord, func(r *find.Record) warranty.ID { return r.ID })
+	records, err := rowsByID(ctx, q, key, changed, sources[key.kind].shape())
 	if err != nil {
 		return err
 	}

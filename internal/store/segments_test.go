@@ -3,7 +3,9 @@ package store
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync/atomic"
@@ -23,33 +25,45 @@ import (
 // segments, and whose background tasks sometimes fail. After each step it compares a random question
 // with a scan of all records.
 func TestSegmentsAgreeWithScanning(t *testing.T) {
+	checks := flag.Lookup("rapid.checks")
+	if old := checks.Value.String(); old == checks.DefValue {
+		_ = checks.Value.Set("30") // each asks for three kinds of records
+		defer func() { _ = checks.Value.Set(old) }()
+	}
 	eachDatabase(t, func(t *testing.T, database string) {
 		processes := []*Store{open(t, database), open(t, database)}
 		var fault atomic.Uint32
 		for _, p := range processes {
-			p.SegmentLists(6, 4, 2)
+			p.SegmentLists(3, 4, 2)
 			p.InjectFaults(func() engine.Fault { return engine.Fault(fault.Load()) })
 		}
 		processes[0].segments.maxMemory = 20_000
-		indexed, asked := 0, 0
+		indexed, asked := map[kind]int{}, 0
 		rapid.Check(t, func(t *rapid.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 			first := ids.Add(1_000_000)
-			s := &segmentScript{script: &script{random: random, base: first, last: first}}
+			s := &segmentScript{script: &script{Store: processes[0], random: random, base: first, last: first}}
+			for _, table := range []string{"users", "access", "index_lists"} { // those of the script before
+				if err := s.write(func(tx *Tx) error { return tx.later(`DELETE FROM ` + table) }); err != nil {
+					t.Fatal(err)
+				}
+			}
 			if random.IntN(2) == 0 {
 				s.made = func() time.Time { return time.UnixMilli(1_000_000_000 + random.Int64N(1000)) } // in any order
 			}
 			steps := []func() (any, error){
 				s.change, s.rename, s.rename, s.remove, s.handOver, s.handOver, s.handOver, s.handOver, s.fileClaim, s.moveClaim, s.moveClaim,
-				s.link, s.restore, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty,
+				s.link, s.link, s.restore, s.addUser, s.addWarranty, s.addWarranty, s.addWarranty, s.fileClaim, s.upload, s.upload, s.removeDocument,
 			}
-			for i := range rapid.IntRange(30, 60).Draw(t, "steps") {
+			for i := range rapid.IntRange(35, 60).Draw(t, "steps") {
 				s.Store = processes[random.IntN(2)]
 				switch {
 				case i < 3:
 					s.told(s.addUser())
-				case i < 20:
+				case i < 12:
 					s.told(s.addWarranty())
+				case i < 24:
+					s.addChildren()
 				default:
 					s.told(steps[random.IntN(len(steps))]())
 				}
@@ -60,14 +74,16 @@ func TestSegmentsAgreeWithScanning(t *testing.T) {
 				}
 				s.Store = processes[random.IntN(2)]
 				user := s.users[random.IntN(len(s.users))].ID
-				if s.compare(t, user, i) {
-					indexed++
+				for k := range s.compare(t, user, i) {
+					indexed[k]++
 				}
 				asked++
 			}
 		})
-		if indexed*8 < asked {
-			t.Errorf("only %d of %d questions were answered by an index", indexed, asked)
+		for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+			if indexed[k]*8 < asked {
+				t.Errorf("only %d of %d questions about kind %d were answered by an index", indexed[k], asked, k)
+			}
 		}
 	})
 }
@@ -149,131 +165,44 @@ func (s *segmentScript) restore() (any, error) {
 	})
 }
 
-// anyQuestion returns a random question with every filter and order.
-func (s *segmentScript) anyQuestion() warranty.ListWarranties {
-	in := s.question()
-	if s.random.IntN(2) == 0 {
-		in.WarrantyFilter = warranty.WarrantyFilter{Q: in.Q}
-	}
-	sometimes := func(do func()) {
-		if s.random.IntN(8) == 0 {
-			do()
+// addChildren adds a claim and a document to a warranty, for whoever can see it.
+func (s *segmentScript) addChildren() {
+	sure := s.sure
+	s.sure = true
+	for _, add := range []func() (any, error){s.fileClaim, s.upload} {
+		for range 6 {
+			if _, err := add(); err == nil {
+				break
+			}
 		}
 	}
-	sometimes(func() { in.Q = fmt.Sprint("ext ", s.random.IntN(10)) })
-	sometimes(func() { in.Q = string(oneOf(s.script, s.references, "WR-0000")) })
-	sometimes(func() { in.Supplier = s.word() })
-	sometimes(func() { in.Seller = s.word() })
-	sometimes(func() { in.EndsFrom = s.today() + warranty.Date(s.random.IntN(40)) })
-	sometimes(func() { in.EndsTo = s.today() + warranty.Date(s.random.IntN(40)) })
-	sometimes(func() { in.CoveredOn = s.today() + warranty.Date(s.random.IntN(40)-20) })
-	if s.random.IntN(4) == 0 {
-		open := s.random.IntN(2) == 0
-		in.HasOpenClaim = &open
-	}
-	sorts := in.Sort.Values()
-	in.Sort = warranty.WarrantySort(sorts[s.random.IntN(len(sorts))])
-	return in
+	s.sure = sure
 }
 
-// compare asks a random question and compares the answer with a scan of all records. It reports
-// whether an index answered.
-func (s *segmentScript) compare(t fataler, user warranty.ID, step int) (indexed bool) {
-	ctx, in := context.Background(), s.anyQuestion()
-	question := find.QuestionOf(in.WarrantyFilter, in.Sort, s.today())
-	groups := warranty.SummaryGroup("").Values()
-	summarize := warranty.SummarizeWarranties{WarrantyFilter: in.WarrantyFilter, Limit: 3,
-		GroupBy: warranty.SummaryGroup(groups[s.random.IntN(len(groups))])}
-	var records []find.Record
-	counts := find.NewCounts(summarize.GroupBy)
-	err := s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, user)
-		indexed = index != nil
+// removeDocument deletes a document.
+func (s *segmentScript) removeDocument() (any, error) {
+	user, id := s.user(), oneOf(s.script, s.documents, warranty.ID{4})
+	return nil, s.write(func(tx *Tx) error {
+		f, err := tx.LockFile(user, id)
 		if err != nil {
 			return err
 		}
-		return s.eachRecord(ctx, q, user, "", question, func(r find.Record) {
-			records = append(records, r)
-			counts.Add(&r, s.today())
-		})
+		return tx.DeleteDocument(f.Document, s.now())
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(records, func(a, b find.Record) int { return question.Compare(&a, &b) })
-	var want, got []warranty.ID
-	for _, r := range pageOf(records, in.Paging) {
-		want = append(want, r.ID)
-	}
-	list, total, err := s.Warranties(ctx, user, in, s.today())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, w := range list {
-		got = append(got, w.ID)
-	}
-	if diff := cmp.Diff(want, got); diff != "" || total != int64(len(records)) {
-		t.Fatalf("after step %d, total %d instead of %d for %+v; scan (-) and index (+):\n%s",
-			step, total, len(records), in, diff)
-	}
-	summary, err := s.Summary(ctx, user, summarize, s.today())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(counts.Summary(s.today(), 3), summary); diff != "" {
-		t.Fatalf("after step %d, by %s, for %+v; scan (-) and index (+):\n%s", step, summarize.GroupBy, in, diff)
-	}
-	s.compareEnding(t, user)
-	return indexed
-}
-
-// compareEnding compares the warranties that end soon with a scan of all records.
-func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
-	ctx, last := context.Background(), s.today()+warranty.Date(s.random.IntN(40))
-	question := &find.Question{Today: s.today(), ExpiringBy: &last, Sort: warranty.ByEndDate}
-	var records []find.Record
-	want, days := []warranty.ID{}, map[warranty.Date]int64{}
-	err := s.eachRecord(ctx, s.db, user, "", question, func(r find.Record) {
-		records = append(records, r)
-		days[r.End]++
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.SortFunc(records, func(a, b find.Record) int { return question.Compare(&a, &b) })
-	for _, r := range records[:min(3, len(records))] {
-		want = append(want, r.ID)
-	}
-	list, err := s.Ending(ctx, user, s.today(), last, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := []warranty.ID{}
-	for _, w := range list {
-		got = append(got, w.ID)
-	}
-	counts, err := s.EndDates(ctx, user, s.today(), last)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got) + cmp.Diff(days, counts); diff != "" {
-		t.Fatalf("ending by %v; scan (-) and index (+):\n%s", last, diff)
-	}
 }
 
 // sameSnapshot compares the answer of an index with a scan in one snapshot, while others write. It
 // reports whether there was an index.
-func (s *Store) sameSnapshot(user warranty.ID, in warranty.ListWarranties, today warranty.Date) (bool, error) {
-	ctx, question := context.Background(), find.QuestionOf(in.WarrantyFilter, in.Sort, today)
-	indexed := false
-	err := s.db.Read(ctx, func(q engine.Querier) error {
-		index, err := s.segmentsOf(ctx, q, user)
+func (s *Store) sameSnapshot(l *list, question *find.Question) (indexed bool, err error) {
+	ctx := context.Background()
+	err = s.db.Read(ctx, func(q engine.Querier) error {
+		index, err := s.segmentsOf(ctx, q, l.listKey)
 		indexed = index != nil
 		if err != nil || !indexed {
 			return err
 		}
 		var records []find.Record
-		err = s.eachRecord(ctx, q, user, "", question, func(r find.Record) { records = append(records, r) })
+		err = s.eachRecord(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
 		if err != nil {
 			return err
 		}
@@ -287,7 +216,8 @@ func (s *Store) sameSnapshot(user warranty.ID, in warranty.ListWarranties, today
 			return err
 		}
 		if !slices.Equal(want, answer.IDs) {
-			return fmt.Errorf("%+v: scan (-) and index (+):\n%s", in, cmp.Diff(want, answer.IDs))
+			return fmt.Errorf("kind %d, %+v %+v: scan (-) and index (+):\n%s",
+				l.kind, question, question.Query, cmp.Diff(want, answer.IDs))
 		}
 		return nil
 	})
@@ -311,6 +241,10 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 		for range 12 {
 			first.must(t, first.addWarranty)
 		}
+		for range 10 {
+			first.must(t, first.fileClaim)
+			first.must(t, first.upload)
+		}
 		for i := range scripts {
 			c := *first.script
 			c.Store, c.random, c.last = processes[i%2], rand.New(rand.NewPCG(uint64(i), 2)), base+uint64(i+1)*10_000
@@ -318,14 +252,15 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 		}
 		var writing atomic.Int32
 		writing.Store(int32(len(scripts)))
-		var asked atomic.Int32
+		var asked [4]atomic.Int32 // by kind
 		testenv.Together(len(scripts)+4, func(i int) {
 			p := processes[i%2]
 			switch {
 			case i < len(scripts):
 				defer writing.Add(-1)
 				s := scripts[i]
-				steps := []func() (any, error){s.rename, s.rename, s.rename, s.rename, s.fileClaim, s.moveClaim, s.addWarranty, s.remove}
+				steps := []func() (any, error){s.rename, s.rename, s.rename, s.rename, s.fileClaim, s.moveClaim, s.addWarranty, s.remove,
+					s.upload, s.upload, s.removeDocument}
 				for range 150 {
 					s.told(steps[s.random.IntN(len(steps))]())
 				}
@@ -342,19 +277,27 @@ func TestSegmentsAgreeWhileOthersWrite(t *testing.T) {
 				random := &segmentScript{script: &script{random: rand.New(rand.NewPCG(uint64(i), 3)), references: first.references}}
 				for writing.Load() > 0 {
 					in := random.anyQuestion()
-					indexed, err := p.sameSnapshot(first.users[i%2].ID, in, first.today())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					if indexed {
-						asked.Add(1)
+					for k, question := range map[kind]*find.Question{
+						kindWarranty: find.QuestionOf(in.WarrantyFilter, in.Sort, first.today()),
+						kindClaim:    childQuestion(random.anyWords(), warranty.EnumOf[warranty.ClaimStatus](random.random.Int64N(4))),
+						kindDocument: childQuestion(random.anyWords(), ""),
+					} {
+						indexed, err := p.sameSnapshot(listOf(first.users[i%2].ID, k), question)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if indexed {
+							asked[k].Add(1)
+						}
 					}
 				}
 			}
 		})
-		if asked.Load() == 0 {
-			t.Error("no question was answered by an index")
+		for _, k := range []kind{kindWarranty, kindClaim, kindDocument} {
+			if asked[k].Load() == 0 {
+				t.Errorf("no question about kind %d was answered by an index", k)
+			}
 		}
 		for _, u := range first.users {
 			for range 20 {
@@ -375,8 +318,28 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	for range 12 {
 		s.must(t, s.addWarranty)
 	}
+	for range 8 {
+		s.must(t, s.fileClaim)
+		s.must(t, s.upload)
+	}
 	user := s.users[0].ID
+	everything := map[kind]bool{kindWarranty: true, kindClaim: true, kindDocument: true}
 	for i, late := range []func(*Tx) error{
+		func(tx *Tx) error {
+			c, _, _, err := tx.LockClaim(user, warranty.ClaimKey{ID: s.claims[0]})
+			if err != nil {
+				return err
+			}
+			c.Status = warranty.Rejected
+			return tx.UpdateClaim(c, warranty.Submitted)
+		},
+		func(tx *Tx) error {
+			f, err := tx.LockFile(user, s.documents[0])
+			if err != nil {
+				return err
+			}
+			return tx.DeleteDocument(f.Document, s.now())
+		},
 		func(tx *Tx) error { // changes no access row
 			w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: s.warranties[0]})
 			if err != nil {
@@ -395,7 +358,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 		},
 	} {
 		other.SegmentLists(6, 5, 0)
-		if err := writer.Write(t.Context(), func(tx *Tx) error { return tx.later(`DELETE FROM find_lists`) }); err != nil {
+		if err := writer.Write(t.Context(), func(tx *Tx) error { return tx.later(`DELETE FROM index_lists`) }); err != nil {
 			t.Fatal(err)
 		}
 		held, release, done := make(chan struct{}), make(chan struct{}), make(chan error, 1)
@@ -427,7 +390,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 			if err := other.MaintainSegments(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			return s.compare(t, user, i)
+			return maps.Equal(s.compare(t, user, i), everything)
 		})
 		for range 30 {
 			s.compare(t, user, i)
@@ -448,23 +411,23 @@ func TestACorruptIndexIsReplaced(t *testing.T) {
 		}
 		user := s.users[0].ID
 		for _, damage := range []string{
-			`DELETE FROM find_parts`,
-			`UPDATE find_parts SET data = part`,
-			`UPDATE find_segments SET size = size + 300`,
+			`DELETE FROM index_parts`,
+			`UPDATE index_parts SET data = part`,
+			`UPDATE index_segments SET size = size + 300`,
 		} {
 			for range 2 {
 				if err := st.MaintainSegments(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if !s.compare(t, user, 0) {
+			if !s.compare(t, user, 0)[kindWarranty] {
 				t.Fatal("there is no index")
 			}
 			if err := s.write(func(tx *Tx) error {
 				if err := tx.later(damage); err != nil {
 					return err
 				}
-				return tx.later(`UPDATE find_segments SET version = version / 2`) // or the cache would answer
+				return tx.later(`UPDATE index_segments SET version = version / 2`) // or the cache would answer
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -495,7 +458,7 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 			}
 		}
 		for i := range 5 {
-			found, err := st.withIndex(t.Context(), user, func(engine.Querier, *segmentList) error { return nil })
+			found, err := st.withIndex(t.Context(), listKey{user, kindWarranty}, func(engine.Querier, *segmentList) error { return nil })
 			if want := i <= 3; err != nil || found != want {
 				t.Errorf("with %d pending records an index is used: %v, want %v; %v", i, found, want, err)
 			}
@@ -505,7 +468,7 @@ func TestAnIndexFarBehindIsNotUsed(t *testing.T) {
 	})
 }
 
-// TestChangesOfAnOlderReleaseAreFound changes a record without noting it, as the previous release does.
+// TestChangesOfAnOlderReleaseAreFound changes records without noting it, as older releases do.
 func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 	each(t, func(t *testing.T, st *Store) {
 		st.SegmentLists(6, 5, 0)
@@ -514,51 +477,78 @@ func TestChangesOfAnOlderReleaseAreFound(t *testing.T) {
 		s.must(t, s.addUser)
 		for range 12 {
 			s.must(t, s.addWarranty)
+			s.must(t, s.fileClaim)
+			s.must(t, s.upload)
 		}
 		user := s.users[0].ID
+		later := time.Duration(0)
+		st.SetClock(func() time.Time { return s.now().Add(later) })
 		maintain := func() {
 			t.Helper()
 			if err := st.MaintainSegments(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		maintain()
-		if !s.compare(t, user, 0) {
-			t.Fatal("there is no index")
-		}
-		if err := s.write(func(tx *Tx) error {
-			if err := tx.later(`UPDATE warranties SET product_name = 'older' WHERE id = $1`, s.warranties[3]); err != nil {
-				return err
+		expect := func(step int, kinds ...kind) {
+			t.Helper()
+			want := map[kind]bool{}
+			for _, k := range kinds {
+				want[k] = true
 			}
-			return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
-				VALUES ($1, $2, $3, $4, 'x', 1, 1, $1, '[]')`, s.warranties[3], newID(), s.now(), user)
-		}); err != nil {
-			t.Fatal(err)
+			if got := s.compare(t, user, step); !maps.Equal(got, want) {
+				t.Errorf("in step %d, lists %v have an index, want %v", step, got, want)
+			}
 		}
-		find := func() int64 {
-			in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Q: "older"}}
-			_, total, err := st.Warranties(t.Context(), user, in, s.today())
-			if err != nil {
+		maintain()
+		expect(0, kindWarranty, kindClaim, kindDocument)
+		for i, older := range []struct{ sql, changes string }{
+			{`UPDATE warranties SET product_name = 'older' WHERE id = $1`, `[]`},
+			{`DELETE FROM access WHERE parent_id = $1 AND kind = 3`, `[]  `},
+		} {
+			if err := s.write(func(tx *Tx) error {
+				if err := tx.later(older.sql, s.warranties[3]); err != nil {
+					return err
+				}
+				return tx.later(`INSERT INTO history (thread_id, id, at, actor_id, actor, door, action, subject_id, changes)
+					VALUES ($1, $2, $3, $4, 'x', 1, 1, $1, $5)`, s.warranties[3], newID(), st.Now(), user, older.changes)
+			}); err != nil {
 				t.Fatal(err)
 			}
-			return total
+			find := func() int64 {
+				in := warranty.ListWarranties{Paging: s.paging(), WarrantyFilter: warranty.WarrantyFilter{Q: "older"}}
+				_, total, err := st.Warranties(t.Context(), user, in, s.today())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return total
+			}
+			expect(10*i + 1)
+			// The condition under which the previous release uses its own index, which is outdated.
+			if number(t, st, `SELECT count(*) FROM find_state WHERE (SELECT count(*) FROM history h
+				WHERE length(rtrim(h.changes)) = length(h.changes) AND h.at >= 1794787200000000 AND h.at >= older_from)
+				= (SELECT count(*) FROM find_older)`) != 0 {
+				t.Error("the previous release uses an outdated index")
+			}
+			if find() != 1 {
+				t.Error("an index answered that lacks a change")
+			}
+			maintain()
+			expect(10*i+2, kindWarranty)
+			if find() != 1 {
+				t.Error("the change was not noted")
+			}
+			later += 2 * olderPause
+			maintain()
+			expect(10*i+3, kindWarranty, kindClaim, kindDocument)
+			for range 20 {
+				s.compare(t, user, 10*i+4)
+			}
 		}
-		if s.compare(t, user, 1) || find() != 1 {
-			t.Error("an index answered that lacks a change")
-		}
+		later += 2 * olderFor
 		maintain()
-		if !s.compare(t, user, 2) || find() != 1 {
-			t.Error("the change was not noted")
-		}
-		st.SetClock(func() time.Time { return s.now().Add(48 * time.Hour) })
-		maintain()
-		if !s.compare(t, user, 3) || number(t, st, `SELECT count(*) FROM find_older`) != 0 {
-			t.Error("the event was not forgotten")
+		expect(20, kindWarranty, kindClaim, kindDocument)
+		if number(t, st, `SELECT count(*) FROM index_older`) != 0 {
+			t.Error("the events were not forgotten")
 		}
 	})
-}
-
-type fataler interface {
-	Fatal(args ...any)
-	Fatalf(format string, args ...any)
 }

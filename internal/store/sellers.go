@@ -48,7 +48,8 @@ func (t *Tx) LinkSeller(
 	if err := t.grantAll(`w.id `+chosen, user, string(param), seller); err != nil {
 		return nil, nil, err
 	}
-	if err := t.noteChanged(`a.user_id = $1 AND a.item_id `+chosen, user, string(param)); err != nil {
+	// The form of the condition on the user keeps PostgreSQL from reading the user's whole list.
+	if err := t.noteChanged(`a.parent_id `+chosen+` AND (a.user_id = $1) IS TRUE`, user, string(param)); err != nil {
 		return nil, nil, err
 	}
 	if len(ids) == limit {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -67,41 +66,46 @@ func oneWarranty(
 func (s *Store) Warranties(
 	ctx context.Context, user warranty.ID, in warranty.ListWarranties, today warranty.Date,
 ) ([]warranty.Warranty, int64, error) {
+	question := func() *find.Question { return find.QuestionOf(in.WarrantyFilter, in.Sort, today) }
 	if needsScan(in) {
-		return s.searchWarranties(ctx, user, in, today)
+		return search(ctx, s, scannedList(user, in.ExternalID), question(), in.Paging, warrantyShape)
 	}
-	l := plainList(user, in, today)
-	var err error
-	if l.quick, err = s.isIndexed(ctx, user); err != nil {
-		return nil, 0, err
-	}
-	list, total, err := s.plainPage(ctx, l, in.Paging)
-	if !errors.Is(err, errUncounted) {
-		return list, total, err
-	}
-	// Until its blocks are counted, the index answers, which takes longer for each page but does not
-	// wait.
-	if found, err := s.withIndex(ctx, user, func(q engine.Querier, index *segmentList) error {
-		answer, err := index.Ask(find.QuestionOf(in.WarrantyFilter, in.Sort, today), in.Offset(), in.Limit)
-		if err != nil {
-			return err
-		}
-		total = answer.Total
-		if l.uncounted == 0 {
-			l.uncounted = index.Size() / int(s.lists.block)
-		}
-		list, err = warrantiesByID(ctx, q, user, answer.IDs)
-		return err
-	}); found || err != nil {
-		s.lists.want(l)
-		return list, total, err
-	}
-	l.quick = false
-	return s.plainPage(ctx, l, in.Paging)
+	return plainPage(ctx, s, plainList(user, in, today), question, in.Paging, warrantyShape)
 }
 
-func (s *Store) plainPage(ctx context.Context, l *list, p warranty.Paging) ([]warranty.Warranty, int64, error) {
-	return page(ctx, s, l, warrantyColumns+`, a.roles`, `LEFT `+joinWarranty, p, readWarrantyRoles)
+var warrantyShape = &shape[warranty.Warranty]{
+	columns: warrantyColumns + `, a.roles`,
+	joins:   joinWarranty,
+	read:    readWarrantyRoles,
+	id:      func(w warranty.Warranty) warranty.ID { return w.ID },
+	more: func(q *find.Question) string {
+		if q.OpenClaim == nil {
+			return ``
+		}
+		return `, ` + openClaim
+	},
+	record: func(q *find.Question, w warranty.Warranty, r *engine.Row) find.Record {
+		record := find.Record{
+			ID:          w.ID,
+			Roles:       w.Roles,
+			Standing:    w.Standing,
+			Start:       w.StartDate,
+			End:         w.EndDate,
+			Category:    derefText(w.Category),
+			Supplier:    derefText(w.Supplier),
+			Seller:      derefText(w.SellerName),
+			SellerEmail: derefText(w.SellerEmail),
+			Name:        w.ProductName,
+			Updated:     w.UpdatedAt.UnixMicro(),
+		}
+		if q.OpenClaim != nil {
+			record.OpenClaim = r.Int() != 0
+		}
+		if q.Query != nil {
+			record.Text, record.Codes = searchedOf(&w)
+		}
+		return record
+	},
 }
 
 // plainList is a list with filters that access alone can answer.
@@ -153,12 +157,13 @@ func (s *Store) Ending(
 	ctx context.Context, user warranty.ID, today, last warranty.Date, limit int,
 ) (list []warranty.Warranty, err error) {
 	question := &find.Question{Today: today, ExpiringBy: &last, Sort: warranty.ByEndDate}
-	if found, err := s.withIndex(ctx, user, func(q engine.Querier, index *segmentList) error {
+	key := listKey{user, kindWarranty}
+	if found, err := s.withIndex(ctx, key, func(q engine.Querier, index *segmentList) error {
 		answer, err := index.Ask(question, 0, limit)
 		if err != nil {
 			return err
 		}
-		list, err = warrantiesByID(ctx, q, user, answer.IDs)
+		list, err = rowsByID(ctx, q, key, answer.IDs, warrantyShape)
 		return err
 	}); found || err != nil {
 		return list, err
@@ -180,7 +185,8 @@ func (s *Store) Ending(
 func (s *Store) EndDates(
 	ctx context.Context, user warranty.ID, today, last warranty.Date,
 ) (days map[warranty.Date]int64, err error) {
-	if found, err := s.withIndex(ctx, user, func(_ engine.Querier, index *segmentList) (err error) {
+	key := listKey{user, kindWarranty}
+	if found, err := s.withIndex(ctx, key, func(_ engine.Querier, index *segmentList) (err error) {
 		days, err = index.CountEnds(&find.Question{Today: today, ExpiringBy: &last})
 		return err
 	}); found || err != nil {

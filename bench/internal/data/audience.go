@@ -26,6 +26,8 @@ type Audience struct {
 	All, Common, Rare, Active int
 	// Found has the number of results of each search, for Big and for Giant.
 	Found [len(Searches)]struct{ Big, Giant Found }
+	// Claims and Documents are the numbers of results of each search in those of Big.
+	Claims, Documents [len(Searches)]int
 	// Records and Giant are those of the set.
 	Records, Giant int
 }

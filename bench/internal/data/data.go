@@ -35,10 +35,14 @@ const maxUnchanged = 120 * 24 * time.Hour
 // Set is a number of records and of users that they belong to.
 type Set struct {
 	Records, Users, Shops int
-	// Giant adds a user who sees all records. A change of any record then also changes this user's
-	// list, so the figures of other users are measured without it.
+	// Giant adds a user who sees all records, and a claim and a document of each record that Big sells.
+	// A change of any record then also changes this user's lists, so the figures of other users are
+	// measured without it.
 	Giant bool
 }
+
+// Claimed reports whether a record has a claim and a document.
+func (s Set) Claimed(r Record) bool { return s.Giant && r.Seller == Big }
 
 // People returns the number of users, including Giant.
 func (s Set) People() int {

@@ -25,6 +25,12 @@ func (r Record) ID() warranty.ID { return uuid(r.Created, r.Number, 'w') }
 // EventID returns the id of the history event of the record's creation.
 func (r Record) EventID() warranty.ID { return uuid(r.Created, r.Number, 'e') }
 
+// ClaimID returns the id of the record's claim.
+func (r Record) ClaimID() warranty.ID { return uuid(r.Created, r.Number, 'c') }
+
+// DocumentID returns the id of the record's document.
+func (r Record) DocumentID() warranty.ID { return uuid(r.Created, r.Number, 'd') }
+
 // uuid returns a UUIDv7: 48 bits of milliseconds, then the number in place of a
 // counter, then random bits.
 func uuid(at time.Time, number int, use byte) (id warranty.ID) {
@@ -39,8 +45,13 @@ func uuid(at time.Time, number int, use byte) (id warranty.ID) {
 func PocketBaseID(use byte, number int) string { return fmt.Sprintf("%c%014d", use, number) }
 
 // Reference returns a record's reference number.
-func Reference(number int) string {
-	ref, err := warranty.NewReference(warranty.WarrantyPrefix, stream(number, 'n'))
+func Reference(number int) string { return reference(warranty.WarrantyPrefix, number, 'n') }
+
+// ClaimNumber returns the number of a record's claim.
+func ClaimNumber(number int) string { return reference(warranty.ClaimPrefix, number, 'm') }
+
+func reference(prefix string, number int, use byte) string {
+	ref, err := warranty.NewReference(prefix, stream(number, use))
 	if err != nil {
 		panic(err) // the stream never ends
 	}

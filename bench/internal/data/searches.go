@@ -18,17 +18,28 @@ var Searches = [...]Search{
 	{"serial", "four digits of a serial number", []string{"4711"}},
 }
 
+// ClaimDescription and FileName are the searched texts of all claims and documents, besides those of
+// their records.
+const (
+	ClaimDescription = "It does not turn on any more."
+	FileName         = "receipt.pdf"
+)
+
 // Found is the number of results of a search: of words and codes, as svcd searches, and of pieces of
 // text.
 type Found struct{ Words, Pieces int }
 
 func (a *Audience) search(r Record) {
 	fields := r.Texts().fields()
+	claim := append([]string{strings.ToLower(ClaimDescription)}, fields...)
+	claim[len(claim)-1] += " " + strings.ToLower(ClaimNumber(r.Number))
 	for i, search := range Searches {
 		found := search.in(fields)
 		a.Found[i].Giant.add(found)
 		if r.Seller == Big {
 			a.Found[i].Big.add(found)
+			a.Claims[i] += search.in(claim).Words
+			a.Documents[i] += search.in(append([]string{FileName}, fields...)).Words
 		}
 	}
 }

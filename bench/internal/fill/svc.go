@@ -2,6 +2,7 @@ package fill
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -14,9 +15,13 @@ import (
 const tokenRate = 1_000_000_000
 
 // Svc returns everything that svcd would have written: the users with a token and a session each,
-// the records, the access rows, and the history.
+// the records, the access rows, and the history; of claims and documents without their history.
 func Svc(set data.Set) []Table {
-	return []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcSessions(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
+	tables := []Table{svcUsers(set), svcTokens(set), svcSecrets(set), svcSessions(set), svcWarranties(set), svcAccess(set), svcHistory(set)}
+	if set.Giant {
+		tables = append(tables, svcClaims(set), svcDocuments(set), svcChildAccess(set))
+	}
+	return tables
 }
 
 func svcUsers(set data.Set) Table {
@@ -96,12 +101,70 @@ func svcAccessRow(set data.Set, s accessRow) []any {
 		r.Start.EpochDay(), r.End.EpochDay(), warranty.Fold(r.Category), micros(r.Updated)}
 }
 
+// claimedRows returns a row for each record that has a claim and a document.
+func claimedRows(set data.Set, row func(data.Record) []any) iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		for i := range set.Records {
+			if r := set.Record(i); set.Claimed(r) && !yield(row(r)) {
+				return
+			}
+		}
+	}
+}
+
+func svcClaims(set data.Set) Table {
+	return Table{"claims", []string{"id", "claim_number", "warranty_id", "type", "description", "incident_date", "status",
+		"created_at", "updated_at"},
+		claimedRows(set, func(r data.Record) []any {
+			return []any{id(r.ClaimID()), data.ClaimNumber(r.Number), id(r.ID()), warranty.EnumNumber(warranty.Repair),
+				data.ClaimDescription, r.Start.EpochDay(), claimStatus(r), micros(r.Created), micros(r.Updated)}
+		})}
+}
+
+// claimStatus returns the number of the status of a record's claim.
+func claimStatus(r data.Record) int64 {
+	return 1 + int64(r.Number/5%len(warranty.ClaimStatus("").Values()))
+}
+
+func svcDocuments(set data.Set) Table {
+	return Table{"documents", []string{"id", "warranty_id", "uploader_id", "file_name", "type", "content_type", "size_bytes",
+		"sha256", "storage_key", "search", "created_at"},
+		claimedRows(set, func(r data.Record) []any {
+			return []any{id(r.DocumentID()), id(r.ID()), id(data.UserID(r.Owner)), data.FileName,
+				warranty.EnumNumber(warranty.Receipt), "application/pdf", int64(1), hash(data.FileName), r.DocumentID().String(),
+				warranty.Fold(data.FileName + "\n" + warranty.Receipt.String()), micros(r.Created)}
+		})}
+}
+
+func svcChildAccess(set data.Set) Table {
+	return Table{"access", []string{"user_id", "kind", "item_id", "parent_id", "roles", "status", "start_date", "end_date",
+		"category"},
+		func(yield func([]any) bool) {
+			for _, s := range accessRows(set) {
+				r := set.Record(s.record)
+				if !set.Claimed(r) {
+					continue
+				}
+				for kind, item := range map[int64]warranty.ID{2: r.ClaimID(), 3: r.DocumentID()} {
+					status := int64(0)
+					if kind == 2 {
+						status = claimStatus(r)
+					}
+					if !yield([]any{id(data.UserID(s.user)), kind, id(item), id(r.ID()), s.roles.Mask(), status,
+						int64(0), int64(0), ""}) {
+						return
+					}
+				}
+			}
+		}}
+}
+
 // SvcSQLite is Svc with the column that only SQLite has: access has the rowid of the
 // record, which starts at 1 in insertion order.
 func SvcSQLite(set data.Set) []Table {
 	tables := Svc(set)
 	for i, t := range tables {
-		if t.Name == "access" {
+		if slices.Contains(t.Columns, "changed_at") { // access to records
 			tables[i] = Table{t.Name, append(t.Columns, "item_row"), func(yield func([]any) bool) {
 				for _, s := range accessRows(set) {
 					if !yield(append(svcAccessRow(set, s), int64(s.record+1))) {

@@ -85,6 +85,34 @@ func finding(g Group) (list []Operation) {
 		}})
 }
 
+// findingChildren returns the searches of Big's claims and documents.
+func findingChildren() (list []Operation) {
+	for i, search := range data.Searches {
+		for _, kind := range []string{"claims", "documents"} {
+			list = append(list, Operation{Name: kind + "-search-" + search.Name, Title: "big searches " + kind + " for " + search.Title,
+				Group: FindingGiant, Question: search.Title, Account: kind, Supports: findsChildren, Lengthens: true,
+				Make: func(api API, a *data.Audience, _ *rand.Rand) Call {
+					return SearchChildren(api.(ChildFinder), a, kind, i)
+				}})
+		}
+	}
+	return list
+}
+
+// SearchChildren is a search of Big's claims or documents.
+func SearchChildren(api ChildFinder, a *data.Audience, kind string, search int) Call {
+	found := a.Claims[search]
+	if kind == "documents" {
+		found = a.Documents[search]
+	}
+	return api.FindChildren(data.Big, kind, data.Searches[search].Words, found)
+}
+
+func findsChildren(api API) bool {
+	_, ok := api.(ChildFinder)
+	return ok
+}
+
 // searchSmall is a search in the records of a small user.
 func searchSmall(i int, search data.Search) Operation {
 	return Operation{Name: "small-search-" + search.Name, Title: "a small user searches " + search.Title, Group: Finding,

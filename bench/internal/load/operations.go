@@ -26,6 +26,12 @@ type Finder interface {
 	Find(user int, f Find) Call
 }
 
+// ChildFinder is an API with searches of claims and documents.
+type ChildFinder interface {
+	// FindChildren searches claims or documents.
+	FindChildren(user int, kind string, words []string, total int) Call
+}
+
 // Summarizer is an API with summaries.
 type Summarizer interface {
 	// Summary counts a user's records by a field.
@@ -82,7 +88,7 @@ const deepPage = 1000
 const extension = 300
 
 // Operations are all measured operations in the order of the report.
-var Operations = slices.Concat(basic, finding(Finding), finding(FindingGiant))
+var Operations = slices.Concat(basic, finding(Finding), finding(FindingGiant), findingChildren())
 
 var basic = []Operation{
 	{Name: "get", Title: "get one", Make: func(api API, a *data.Audience, rng *rand.Rand) Call {

@@ -104,6 +104,14 @@ func (s *Svcd) Find(user int, f Find) Call {
 		Each:  `"reference_number":`, Count: pageRows(f.Page, f.Found.Words)}
 }
 
+// FindChildren reads the first page of a search of claims or documents.
+func (s *Svcd) FindChildren(user int, kind string, words []string, total int) Call {
+	return Call{Method: http.MethodGet, Path: "/api/v1/" + kind + "?limit=" + strconv.Itoa(data.PageSize) +
+		"&q=" + url.QueryEscape(strings.Join(words, " ")), Token: s.secret(user), Status: http.StatusOK,
+		Holds: []string{`"total":` + strconv.Itoa(total) + ","},
+		Each:  `"reference_number":`, Count: pageRows(1, total)}
+}
+
 // Summary counts a user's records.
 func (s *Svcd) Summary(user int, by string, total int) Call {
 	return Call{Method: http.MethodGet, Path: warrantiesPath + "/summary?group_by=" + by, Token: s.secret(user),

@@ -83,9 +83,9 @@ func boundOf(operation, server string) time.Duration {
 	switch {
 	case has("small-search"):
 		return 2 * time.Millisecond
-	case has("search") && server == OursPG:
+	case (has("search") || has("claims-search") || has("documents-search")) && server == OursPG:
 		return 30 * time.Millisecond
-	case has("search"):
+	case has("search"), has("claims-search"), has("documents-search"):
 		return 20 * time.Millisecond
 	case has("giant-search"):
 		return 120 * time.Millisecond

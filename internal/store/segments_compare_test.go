@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/internal/find"
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// This file compares answers about lists, which an index may give, with scans of all records.
+
+// anyQuestion returns a random question with every filter and order.
+func (s *segmentScript) anyQuestion() warranty.ListWarranties {
+	in := s.question()
+	if s.random.IntN(2) == 0 {
+		in.WarrantyFilter = warranty.WarrantyFilter{Q: in.Q}
+	}
+	sometimes := func(do func()) {
+		if s.random.IntN(8) == 0 {
+			do()
+		}
+	}
+	sometimes(func() { in.Q = fmt.Sprint("ext ", s.random.IntN(10)) })
+	sometimes(func() { in.Q = string(oneOf(s.script, s.references, "WR-0000")) })
+	sometimes(func() { in.Supplier = s.word() })
+	sometimes(func() { in.Seller = s.word() })
+	sometimes(func() { in.EndsFrom = s.today() + warranty.Date(s.random.IntN(40)) })
+	sometimes(func() { in.EndsTo = s.today() + warranty.Date(s.random.IntN(40)) })
+	sometimes(func() { in.CoveredOn = s.today() + warranty.Date(s.random.IntN(40)-20) })
+	if s.random.IntN(4) == 0 {
+		open := s.random.IntN(2) == 0
+		in.HasOpenClaim = &open
+	}
+	sorts := in.Sort.Values()
+	in.Sort = warranty.WarrantySort(sorts[s.random.IntN(len(sorts))])
+	return in
+}
+
+// scan returns the records that a question selects, in its order, and whether the list has an index.
+func (s *segmentScript) scan(t fataler, l *list, question *find.Question) (records []find.Record, indexed bool) {
+	ctx := context.Background()
+	err := s.db.Read(ctx, func(q engine.Querier) error {
+		index, err := s.segmentsOf(ctx, q, l.listKey)
+		indexed = index != nil
+		if err != nil {
+			return err
+		}
+		return s.eachRecord(ctx, q, l, question, func(r find.Record) { records = append(records, r) })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(records, func(a, b find.Record) int { return question.Compare(&a, &b) })
+	return records, indexed
+}
+
+// compare asks random questions and compares the answers with scans of all records. It returns the kinds
+// of records that have an index.
+func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[kind]bool {
+	indexed := map[kind]bool{}
+	if s.compareWarranties(t, user, step) {
+		indexed[kindWarranty] = true
+	}
+	claims := warranty.ListClaims{Paging: s.paging()}
+	documents := warranty.ListDocuments{Paging: s.paging()}
+	if s.random.IntN(2) == 0 {
+		claims.Status = warranty.EnumOf[warranty.ClaimStatus](s.random.Int64N(9))
+	}
+	if s.random.IntN(4) > 0 {
+		claims.Q, documents.Q = s.anyWords(), s.anyWords()
+	}
+	if compareChildren(t, s, step, listOf(user, kindClaim), childQuestion(claims.Q, claims.Status), claims.Paging, claimShape,
+		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims) }) {
+		indexed[kindClaim] = true
+	}
+	if compareChildren(t, s, step, listOf(user, kindDocument), childQuestion(documents.Q, ""), documents.Paging, documentShape,
+		func() ([]warranty.Document, int64, error) { return s.Documents(context.Background(), user, documents) }) {
+		indexed[kindDocument] = true
+	}
+	open := true
+	records, _ := s.scan(t, listOf(user, kindClaim), &find.Question{OpenClaim: &open})
+	if n, err := s.OpenClaims(context.Background(), user); err != nil || n != int64(len(records)) {
+		t.Fatalf("after step %d, %d open claims instead of %d; %v", step, n, len(records), err)
+	}
+	return indexed
+}
+
+// anyWords returns a query that finds something now and then.
+func (s *segmentScript) anyWords() string {
+	switch s.random.IntN(6) {
+	case 0:
+		return string(oneOf(s.script, s.references, "WR-0000"))
+	case 1:
+		return fmt.Sprint("ext ", s.random.IntN(10))
+	case 2:
+		return warranty.EnumOf[warranty.DocumentType](1 + s.random.Int64N(8)).String()
+	case 3:
+		return "CL"
+	}
+	return s.word()
+}
+
+// compareChildren compares a page of claims or documents with a scan. It reports whether there is an
+// index.
+func compareChildren[T any](
+	t fataler, s *segmentScript, step int, l *list, question *find.Question, p warranty.Paging, sh *shape[T],
+	list func() ([]T, int64, error),
+) bool {
+	records, indexed := s.scan(t, l, question)
+	var want, got []warranty.ID
+	for _, r := range pageOf(records, p) {
+		want = append(want, r.ID)
+	}
+	rows, total, err := list()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		got = append(got, sh.id(row))
+	}
+	if diff := cmp.Diff(want, got); diff != "" || total != int64(len(records)) {
+		t.Fatalf("after step %d, kind %d, total %d instead of %d for %+v %+v; scan (-) and index (+):\n%s",
+			step, l.kind, total, len(records), question, question.Query, diff)
+	}
+	return indexed
+}
+
+// compareWarranties is compare for warranties.
+func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int) bool {
+	ctx, in := context.Background(), s.anyQuestion()
+	question := find.QuestionOf(in.WarrantyFilter, in.Sort, s.today())
+	groups := warranty.SummaryGroup("").Values()
+	summarize := warranty.SummarizeWarranties{WarrantyFilter: in.WarrantyFilter, Limit: 3,
+		GroupBy: warranty.SummaryGroup(groups[s.random.IntN(len(groups))])}
+	records, indexed := s.scan(t, listOf(user, kindWarranty), question)
+	counts := find.NewCounts(summarize.GroupBy)
+	for _, r := range records {
+		counts.Add(&r, s.today())
+	}
+	var want, got []warranty.ID
+	for _, r := range pageOf(records, in.Paging) {
+		want = append(want, r.ID)
+	}
+	list, total, err := s.Warranties(ctx, user, in, s.today())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range list {
+		got = append(got, w.ID)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || total != int64(len(records)) {
+		t.Fatalf("after step %d, total %d instead of %d for %+v; scan (-) and index (+):\n%s",
+			step, total, len(records), in, diff)
+	}
+	summary, err := s.Summary(ctx, user, summarize, s.today())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(counts.Summary(s.today(), 3), summary); diff != "" {
+		t.Fatalf("after step %d, by %s, for %+v; scan (-) and index (+):\n%s", step, summarize.GroupBy, in, diff)
+	}
+	s.compareEnding(t, user)
+	return indexed
+}
+
+// compareEnding compares the warranties that end soon with a scan of all records.
+func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
+	ctx, last := context.Background(), s.today()+warranty.Date(s.random.IntN(40))
+	question := &find.Question{Today: s.today(), ExpiringBy: &last, Sort: warranty.ByEndDate}
+	records, _ := s.scan(t, listOf(user, kindWarranty), question)
+	want, days := []warranty.ID{}, map[warranty.Date]int64{}
+	for _, r := range records {
+		days[r.End]++
+	}
+	for _, r := range records[:min(3, len(records))] {
+		want = append(want, r.ID)
+	}
+	list, err := s.Ending(ctx, user, s.today(), last, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []warranty.ID{}
+	for _, w := range list {
+		got = append(got, w.ID)
+	}
+	counts, err := s.EndDates(ctx, user, s.today(), last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got) + cmp.Diff(days, counts); diff != "" {
+		t.Fatalf("ending by %v; scan (-) and index (+):\n%s", last, diff)
+	}
+}
+
+type fataler interface {
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}

@@ -1,0 +1,184 @@
+package store
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"warranty.example/svc/internal/find"
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// This file reads records as package find sees them.
+
+// source is how the records of one kind are read for package find.
+type source struct {
+	columns string // of a record, without its texts
+	text    string // columns of its texts
+	joins   string // the tables of both, for access rows
+	read    func(*engine.Row) find.Record
+	// readText reads the columns of the texts.
+	readText func(*engine.Row) (text, codes string)
+}
+
+var sources = map[kind]*source{
+	kindWarranty: {
+		columns:  recordColumns,
+		text:     searchedColumns,
+		joins:    joinWarranty,
+		read:     readRecord,
+		readText: readSearched,
+	},
+	kindClaim: {
+		columns:  `a.item_id, a.roles, a.status`,
+		text:     `c.description, c.claim_number, ` + searchedColumns,
+		joins:    joinClaim,
+		read:     readClaimRecord,
+		readText: readChildSearched,
+	},
+	kindDocument: {
+		columns:  `a.item_id, a.roles`,
+		text:     `d.search, '', ` + searchedColumns,
+		joins:    joinDocument,
+		read:     func(r *engine.Row) find.Record { return find.Record{ID: r.ID(), Roles: warranty.RolesOf(r.Int())} },
+		readText: readChildSearched,
+	},
+}
+
+// selected returns the columns of a record.
+func (s *source) selected(withText bool) string {
+	if withText {
+		return s.columns + `, ` + s.text
+	}
+	return s.columns
+}
+
+// shape returns how whole records are read by their ids.
+func (s *source) shape() *shape[*find.Record] {
+	return &shape[*find.Record]{
+		columns: s.selected(true),
+		joins:   s.joins,
+		read: func(r *engine.Row) *find.Record {
+			record := s.record(r, true)
+			return &record
+		},
+		id: func(r *find.Record) warranty.ID { return r.ID },
+	}
+}
+
+// record reads the selected columns.
+func (s *source) record(r *engine.Row, withText bool) find.Record {
+	record := s.read(r)
+	if withText {
+		record.Text, record.Codes = s.readText(r)
+	}
+	return record
+}
+
+func readClaimRecord(r *engine.Row) find.Record {
+	return claimRecord(r.ID(), warranty.RolesOf(r.Int()), enum[warranty.ClaimStatus](r))
+}
+
+func claimRecord(id warranty.ID, roles warranty.Roles, status warranty.ClaimStatus) find.Record {
+	return find.Record{ID: id, Roles: roles, Category: status.String(),
+		OpenClaim: slices.Contains(warranty.OpenClaimStatuses, status)}
+}
+
+// readChildSearched reads a text and a code of a claim or document, followed by searchedColumns of its
+// warranty.
+func readChildSearched(r *engine.Row) (text, codes string) {
+	own, number := r.Text(), r.Text()
+	text, codes = readSearched(r)
+	return childSearched(own, number, text, codes)
+}
+
+// childSearched adds a text and a code of a claim or document to those of its warranty.
+func childSearched(own, number, text, codes string) (string, string) {
+	return own + "\n" + number + "\n" + text, find.Code(number) + "\n" + codes
+}
+
+// searchedColumns are the texts of a warranty that are searched, and the user's roles, which decide
+// whether the external id is one of them.
+const searchedColumns = `a.roles, w.product_name, w.description, w.category, w.supplier, w.seller_name,
+	w.serial_number, w.reference, w.external_id`
+
+// readSearched reads searchedColumns as a text and as codes.
+func readSearched(r *engine.Row) (text, codes string) {
+	return searchedOf(&warranty.Warranty{
+		Roles:           warranty.RolesOf(r.Int()),
+		ProductName:     r.Text(),
+		Description:     r.OptionalText(),
+		Category:        r.OptionalText(),
+		Supplier:        r.OptionalText(),
+		SellerName:      r.OptionalText(),
+		SerialNumber:    r.OptionalText(),
+		ReferenceNumber: warranty.Reference(r.Text()),
+		ExternalID:      r.OptionalText(),
+	})
+}
+
+// searchedOf returns what is searched of a warranty, as a text and as codes.
+func searchedOf(w *warranty.Warranty) (text, codes string) {
+	lines := append(make([]string, 0, 8), w.ProductName)
+	add := func(text *string) {
+		if text != nil {
+			lines = append(lines, *text)
+		}
+	}
+	for _, text := range []*string{w.Description, w.Category, w.Supplier, w.SellerName} {
+		add(text)
+	}
+	first := len(lines)
+	add(w.SerialNumber)
+	lines = append(lines, string(w.ReferenceNumber))
+	if w.Roles.Has(warranty.Issuer) {
+		add(w.ExternalID)
+	}
+	list := make([]string, 0, 3)
+	for _, code := range lines[first:] {
+		list = append(list, find.Code(code))
+	}
+	return strings.Join(lines, "\n"), strings.Join(list, "\n")
+}
+
+// openStatuses are the numbers of warranty.OpenClaimStatuses.
+var openStatuses = func() string {
+	numbers := make([]string, 0, len(warranty.OpenClaimStatuses))
+	for _, status := range warranty.OpenClaimStatuses {
+		numbers = append(numbers, strconv.FormatInt(enumNumber(status), 10))
+	}
+	return strings.Join(numbers, ", ")
+}()
+
+// openClaim tells whether a warranty has an open claim.
+var openClaim = `CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = a.item_id
+	AND c.status IN (` + openStatuses + `)) THEN 1 ELSE 0 END`
+
+// recordColumns are what a question looks at besides searchedColumns.
+var recordColumns = `a.item_id, a.status, a.start_date, a.end_date, w.category, w.supplier, w.seller_name,
+	w.seller_email, w.product_name, w.updated_at, a.roles, ` + openClaim
+
+func readRecord(r *engine.Row) find.Record {
+	return find.Record{
+		ID:          r.ID(),
+		Standing:    enum[warranty.Status](r),
+		Start:       r.Date(),
+		End:         r.Date(),
+		Category:    derefText(r.OptionalText()),
+		Supplier:    derefText(r.OptionalText()),
+		Seller:      derefText(r.OptionalText()),
+		SellerEmail: derefText(r.OptionalText()),
+		Name:        r.Text(),
+		Updated:     r.Int(),
+		Roles:       warranty.RolesOf(r.Int()),
+		OpenClaim:   r.Int() != 0,
+	}
+}
+
+func derefText(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
