@@ -43,7 +43,7 @@ func checkSpace(c config.Config) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", folder, err)
 		}
-		texts = append(texts, fmt.Sprintf("%s of %s free in %s", size(int64(free)), size(int64(total)), folder)) //nolint:gosec // disks are smaller
+		texts = append(texts, fmt.Sprintf("%s of %s free in %s", size(int64(free)), size(int64(total)), folder))
 		worst = worse(worst, free)
 	}
 	if c.IsPostgres() {

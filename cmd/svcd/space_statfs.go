@@ -1,4 +1,4 @@
-//go:build linux || darwin || freebsd || dragonfly
+//go:build linux || darwin || freebsd
 
 package main
 
@@ -8,5 +8,5 @@ import "syscall"
 func spaceOf(path string) (free, total uint64, err error) {
 	var s syscall.Statfs_t
 	err = syscall.Statfs(path, &s)
-	return uint64(max(0, int64(s.Bavail))) * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), err //nolint:gosec,unconvert // types differ
+	return uint64(max(0, int64(s.Bavail))) * uint64(s.Bsize), s.Blocks * uint64(s.Bsize), err
 }
