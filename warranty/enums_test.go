@@ -27,7 +27,7 @@ var enums = []struct {
 		"warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
 			"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked " +
 			"account.added account.password_set account.disabled account.enabled account.deleted account.admin_granted " +
-			"account.admin_revoked mail.retried mail.given_up"},
+			"account.admin_revoked mail.retried mail.given_up account.to_be_erased"},
 }
 
 func TestEnums(t *testing.T) {
