@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
 )
 
 // Format is the name and version of the format.
@@ -27,8 +28,9 @@ const Format = "svcd-backup/1"
 // Header describes a backup.
 type Header struct {
 	Format    string        `json:"format"`
-	Svcd      string        `json:"svcd"`   // the version of the program that wrote it
-	Schema    int64         `json:"schema"` // the version of the database's schema
+	Svcd      string        `json:"svcd"`     // the version of the program that wrote it
+	Schema    int64         `json:"schema"`   // the version of the database's schema
+	Database  warranty.ID   `json:"database"` // zero in backups of older versions
 	CreatedAt time.Time     `json:"created_at"`
 	Tables    []store.Table `json:"tables"`
 }
@@ -55,7 +57,8 @@ type Manifest struct {
 // Summary is the outcome of a backup, a restore or a copy.
 type Summary struct {
 	Manifest
-	Rows int64
+	Rows     int64
+	Database warranty.ID // the database that was read, in a backup
 }
 
 // Source has the files of documents by key.

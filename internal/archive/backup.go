@@ -17,8 +17,16 @@ func Backup(
 	var out Summary
 	var w *writer
 	var docs documents
-	err := from.Snapshot(ctx, func(s *store.Snapshot) (err error) {
-		h := Header{Format: Format, Svcd: version, Schema: s.Version, CreatedAt: now.UTC().Truncate(time.Second), Tables: s.Tables}
+	source, err := from.Folder(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Database = source.Database
+	err = from.Snapshot(ctx, func(s *store.Snapshot) (err error) {
+		h := Header{
+			Format: Format, Svcd: version, Schema: s.Version, Database: source.Database,
+			CreatedAt: now.UTC().Truncate(time.Second), Tables: s.Tables,
+		}
 		if w, err = newWriter(to, h); err != nil {
 			return err
 		}

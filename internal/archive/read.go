@@ -26,18 +26,33 @@ type reader struct {
 	header Header
 }
 
+// ReadHeader reads the header of a backup, and nothing more.
+func ReadHeader(from io.Reader) (Header, error) {
+	r := &reader{tar: tar.NewReader(from)}
+	err := r.start()
+	return r.header, err
+}
+
 func newReader(from io.Reader) (*reader, error) {
 	r := &reader{tar: tar.NewReader(from)}
-	if err := r.advance(); err != nil || r.next.Name != "header.json" {
-		return nil, ErrFormat
-	}
-	if err := r.json(&r.header); err != nil {
+	if err := r.start(); err != nil {
 		return nil, err
 	}
-	if r.header.Format != Format {
-		return nil, fmt.Errorf("the backup has the format %.40q, but this svcd reads %q", r.header.Format, Format)
-	}
 	return r, r.advance()
+}
+
+// start reads the header.
+func (r *reader) start() error {
+	if err := r.advance(); err != nil || r.next.Name != "header.json" {
+		return ErrFormat
+	}
+	if err := r.json(&r.header); err != nil {
+		return err
+	}
+	if r.header.Format != Format {
+		return fmt.Errorf("the backup has the format %.40q, but this svcd reads %q", r.header.Format, Format)
+	}
+	return nil
 }
 
 // advance moves to the next entry.
@@ -49,7 +64,8 @@ func (r *reader) advance() (err error) {
 	return err
 }
 
-// maxJSON bounds the header and the manifest, which lists damaged files.
+// maxJSON bounds the header, the manifest, which lists damaged files, and a row, so that a made-up backup
+// does not take all memory.
 const maxJSON = 64 << 20
 
 func (r *reader) json(v any) error {
@@ -118,7 +134,9 @@ func (r *reader) piece(each func(line []byte) error) error {
 		line, err := lines.ReadSlice('\n')
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
-			long = append(long, line...)
+			if long = append(long, line...); len(long) > maxJSON {
+				return fmt.Errorf("%w: a row is longer than %d MB", ErrFormat, maxJSON>>20)
+			}
 			continue
 		case errors.Is(err, io.EOF) && len(line)+len(long) == 0:
 			return nil
