@@ -61,8 +61,10 @@ func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) 
 	}
 	r := Running{Addr: addr, API: &load.Svcd{}, stop: stop}
 	const unlimited = "1000000000"
-	args := append([]string{"--data", dir, "--listen", addr, "--rate-limit", unlimited, "--max-token-rate", unlimited,
-		"--ip-rate-limit", unlimited, "--verify-rate-limit", unlimited, "--connections-per-address", "0", "--drain", "0s"}, more...)
+	// The generated documents have no files, so the empty folder must be adopted.
+	args := append([]string{"--data", dir, "--adopt-files", "--listen", addr, "--rate-limit", unlimited,
+		"--max-token-rate", unlimited, "--ip-rate-limit", unlimited, "--verify-rate-limit", unlimited,
+		"--connections-per-address", "0", "--drain", "0s"}, more...)
 	if s.Profiles {
 		if r.Admin, err = proc.FreeAddress(); err != nil {
 			return nil, err
