@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -117,15 +118,15 @@ func (a authority) handshake(t *testing.T, p *process, host string) (string, err
 
 const acmeHost = "warranty.test"
 
-// TestACMEByTLS obtains a certificate by tls-alpn-01. It survives a restart, and handshakes for other
-// hosts cause no order.
+// TestACMEByTLS obtains a certificate by tls-alpn-01. It survives a restart, handshakes for other hosts
+// cause no order, and it is renewed while the service runs.
 func TestACMEByTLS(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	a := startAuthority(t, freeAddress(t), address)
 	dir := t.TempDir()
 	launchOne := func() *process {
-		p, err := launch(dir, []string{"SSL_CERT_FILE=" + a.trust}, svcd(), "--listen="+address, "--public-url=https://"+acmeHost,
+		p, err := launch(dir, []string{"SSL_CERT_FILE=" + a.trust}, svcd(), "--data="+dir, "--listen="+address, "--public-url=https://"+acmeHost,
 			"--acme", "--acme-email=ops@people.example", "--acme-directory="+a.directory)
 		if err != nil {
 			t.Fatal(err)
@@ -158,8 +159,54 @@ func TestACMEByTLS(t *testing.T) {
 	if err != nil || again != serial || a.orders(t) != 1 {
 		t.Errorf("after a restart: certificate %s, then %s, %d orders, %v", serial, again, a.orders(t), err)
 	}
+	if err := p.stop(); err != nil {
+		t.Fatal(err)
+	}
+	doctor := func(want string) {
+		t.Helper()
+		// DNS does not know the host, which is another check.
+		out, _ := exec.Command(svcd(), "doctor", "--data="+dir, "--public-url=https://"+acmeHost, "--acme", "--acme-directory="+a.directory).Output()
+		if !strings.Contains(string(out), want) {
+			t.Errorf("doctor prints no %q:\n%s", want, out)
+		}
+	}
+	doctor("ok      acme      valid for " + acmeHost)
+	a.expiresSoon(t, dir)
+	doctor("warning acme      the certificate for " + acmeHost + " expires on")
+	p = launchOne()
+	testenv.Wait(t, "the renewed certificate", func() bool {
+		next, err := a.handshake(t, p, acmeHost) // the one that expires soon is not trusted
+		return err == nil && next != serial
+	})
+	if n := a.orders(t); n != 2 {
+		t.Errorf("%d orders after a renewal", n)
+	}
 	if log := p.log(); strings.Contains(log, "PRIVATE KEY") {
 		t.Error("a key is logged")
+	}
+}
+
+// expiresSoon replaces the certificate in the database of a stopped service by one that expires soon.
+func (a authority) expiresSoon(t *testing.T, dir string) {
+	t.Helper()
+	key, certs := certificates(t, 1)
+	var text []byte
+	for _, path := range []string{certs[0], key} {
+		part, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
+	}
+	st, err := store.Open(t.Context(), filepath.Join(dir, "svc.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	if err := st.Write(t.Context(), func(tx *store.Tx) error {
+		return tx.PutACME("certificate "+a.directory+" "+acmeHost, string(text), st.Now())
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -21,7 +21,8 @@ import (
 	"warranty.example/svc/internal/testenv"
 )
 
-// certificates writes a key and certificates for it with serial numbers from 1.
+// certificates writes a key and certificates for it with serial numbers from 1. A quarter of their
+// validity is left.
 func certificates(t *testing.T, count int64) (key string, certs []string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -37,7 +38,7 @@ func certificates(t *testing.T, count int64) (key string, certs []string) {
 	writeFile(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})))
 	for serial := range count {
 		template := &x509.Certificate{SerialNumber: big.NewInt(serial + 1), DNSNames: []string{"w.example"},
-			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotBefore: time.Now().Add(-3 * time.Hour), NotAfter: time.Now().Add(time.Hour)}
 		der, err := x509.CreateCertificate(rand.Reader, template, template, &signer.PublicKey, signer)
 		if err != nil {
 			t.Fatal(err)

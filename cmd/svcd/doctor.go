@@ -112,6 +112,9 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 			d.check("close", func() (string, error) { return "", err })
 		}
 	}()
+	if c.ACME {
+		d.check("acme", func() (string, error) { return checkACME(ctx, st, c) })
+	}
 	d.check("clock", func() (string, error) { return checkClock(ctx, st) })
 	d.check("accounts", func() (string, error) { return checkAccounts(ctx, st) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -14,6 +16,7 @@ import (
 
 	"warranty.example/svc/internal/certs"
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/store"
 )
 
 // checkSettings loads the settings and returns what is odd about them.
@@ -60,7 +63,7 @@ func exposedSecrets(c config.Config, values []config.Value) (exposed []string) {
 func checkTLS(c config.Config) (string, error) {
 	switch {
 	case c.ACME:
-		return "certificates from " + c.ACMEDirectory, nil
+		return "from " + c.ACMEDirectory, nil
 	case c.TLSCert == "":
 		return "not set; served without TLS", nil
 	}
@@ -76,4 +79,26 @@ func checkTLS(c config.Config) (string, error) {
 		return "", fmt.Errorf("%w; replace %s", err, c.TLSCert)
 	}
 	return fmt.Sprintf("valid for %s until %s", u.Hostname(), files.Expires().UTC().Format("2 Jan 2006")), nil
+}
+
+// checkACME checks the certificate that the service obtained.
+func checkACME(ctx context.Context, st *store.Store, c config.Config) (string, error) {
+	a, err := newACME(c, st, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return "", err
+	}
+	expires, due, err := a.Stored(ctx)
+	day := expires.UTC().Format("2 Jan 2006")
+	const look = "; the log of the service says why it was not renewed"
+	switch {
+	case err != nil:
+		return "", err
+	case expires.IsZero():
+		return "", warning{errors.New("there is no certificate yet; the service orders it after its start")}
+	case st.Now().After(expires):
+		return "", fmt.Errorf("the certificate for %s expired on %s%s", a.Host, day, look)
+	case due:
+		return "", warning{fmt.Errorf("the certificate for %s expires on %s%s", a.Host, day, look)}
+	}
+	return fmt.Sprintf("valid for %s until %s", a.Host, day), nil
 }

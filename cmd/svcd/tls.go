@@ -12,6 +12,7 @@ import (
 	"warranty.example/svc/internal/certs"
 	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/store"
 )
 
 // openCertificate reads the certificate of --tls-cert. It returns nil without one.
@@ -48,18 +49,11 @@ func startTLS(
 		beside.Go(func() { files.Watch(running) })
 	}
 	if c.ACME {
-		u, err := url.Parse(c.PublicURL)
+		a, err := newACME(c, srv.Service.Store, srv.Log)
 		if err != nil {
 			return stop, err
 		}
-		a := &certs.ACME{
-			Host:      u.Hostname(),
-			Directory: c.ACMEDirectory,
-			Email:     c.ACMEEmail,
-			HTTP:      redirect != nil,
-			Store:     srv.Service.Store,
-			Log:       srv.Log,
-		}
+		a.HTTP = redirect != nil
 		srv.TLS, srv.CertificateExpires, answer = server.TLSConfig(a.Certificate), a.Expires, a.Answer
 		beside.Go(func() { a.Run(running) })
 	}
@@ -67,4 +61,18 @@ func startTLS(
 		beside.Go(func() { srv.Redirect(running, redirect, answer) })
 	}
 	return stop, nil
+}
+
+func newACME(c config.Config, st *store.Store, log *slog.Logger) (*certs.ACME, error) {
+	u, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	return &certs.ACME{
+		Host:      u.Hostname(),
+		Directory: c.ACMEDirectory,
+		Email:     c.ACMEEmail,
+		Store:     st,
+		Log:       log,
+	}, nil
 }

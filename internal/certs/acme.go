@@ -169,6 +169,13 @@ func (a *ACME) load(ctx context.Context) error {
 	return nil
 }
 
+// Stored returns until when the certificate in the database is valid, and whether its renewal is due. The
+// time is zero if there is none yet.
+func (a *ACME) Stored(ctx context.Context) (expires time.Time, due bool, err error) {
+	err = a.load(ctx)
+	return a.Expires(), a.due(), err
+}
+
 // order obtains a certificate and stores it.
 func (a *ACME) order(ctx context.Context) error {
 	account, err := a.account(ctx)
