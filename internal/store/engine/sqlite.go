@@ -25,6 +25,7 @@ type sqliteBackend struct {
 	encode  encoder
 	readers *sqliteReaders
 	opened  []*sqliteConn
+	log     *checkpointer
 	units   chan *writeUnit // unbuffered: once sent, the writer has the unit
 	stop    chan struct{}   // closed to stop the writer
 	done    chan struct{}   // closed when the writer has stopped
@@ -113,6 +114,12 @@ func openSQLite(f sqliteFile, encode encoder) (*sqliteBackend, error) {
 		}
 		e.readers.put(reader)
 	}
+	beside, err := e.connect(f)
+	if err != nil {
+		return nil, joinErrors(err, e.closeAll())
+	}
+	e.log = newCheckpointer(writer, beside)
+	e.log.ended.Go(func() { e.log.run(e.noteFailure) })
 	go e.run(writer)
 	return e, nil
 }
@@ -229,6 +236,7 @@ func (e *sqliteBackend) close() (err error) {
 	e.closing.Do(func() {
 		close(e.stop)
 		<-e.done
+		e.log.close()
 		for range cap(e.readers.free) {
 			<-e.readers.free // returned when its query ends
 		}

@@ -66,31 +66,36 @@ func (e *sqliteBackend) gather(first *writeUnit) []*writeUnit {
 
 func (e *sqliteBackend) serve(conn *sqliteConn, group []*writeUnit) {
 	err := e.commit(conn, group)
-	if errors.Is(err, sqlite3.IOERR_FSYNC) {
-		// The state of the disk is unknown, and a second fsync may wrongly succeed. Stop writing
-		// for good.
-		e.failure.Do(func() { close(e.failed) })
-	}
 	for _, u := range group {
 		if u.err == nil {
 			u.err = err
 		}
-		if errors.Is(u.err, sqlite3.FULL) || errors.Is(u.err, sqlite3.IOERR) {
-			e.note()
-		}
+		e.noteFailure(u.err)
 		u.result <- u.err
+	}
+}
+
+// noteFailure counts failures of the disk. After a failed fsync its state is unknown, and a second one may
+// wrongly succeed, so writing ends for good.
+func (e *sqliteBackend) noteFailure(err error) {
+	if errors.Is(err, sqlite3.IOERR_FSYNC) {
+		e.failure.Do(func() { close(e.failed) })
+	}
+	if errors.Is(err, sqlite3.FULL) || errors.Is(err, sqlite3.IOERR) {
+		e.note()
 	}
 }
 
 // commit runs a group in one transaction. A unit that fails is rolled back alone. An error means
 // that the whole group was rolled back.
 func (e *sqliteBackend) commit(conn *sqliteConn, group []*writeUnit) error {
+	defer e.began()()
+	e.noteFailure(e.log.bound(conn))
 	select {
 	case <-e.failed:
 		return unavailable(errFailed)
 	default:
 	}
-	defer e.began()()
 	ctx := context.Background()
 	conn.SetInterrupt(ctx)
 	if err := conn.Later(ctx, `BEGIN IMMEDIATE`); err != nil {
