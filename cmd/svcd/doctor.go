@@ -139,7 +139,7 @@ func schemaOf(ctx context.Context, st *store.Store, c config.Config) (string, er
 	}
 	have, err := st.SchemaVersion(ctx)
 	if err != nil {
-		return "", fmt.Errorf("this is not a database of svcd: %w; check --database", err)
+		return "", fmt.Errorf("svcd has not been started with this database yet, or it is not svcd's (%w); check --database", err)
 	}
 	latest, err := store.LatestSchema()
 	switch {

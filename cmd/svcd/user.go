@@ -201,7 +201,7 @@ func checkDatabase(ctx context.Context, c config.Config) error {
 	if err == nil || errors.As(err, &refusal) { // an outage
 		return err
 	}
-	return usageError{fmt.Errorf("this is not a database of svcd: %w; check --database", err)}
+	return usageError{errors.New("svcd has not been started with this database yet, or it is not svcd's; check --database")}
 }
 
 // readPassword reads a line from standard input, because arguments are visible in

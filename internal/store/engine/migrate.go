@@ -85,7 +85,7 @@ func migrateSQLite(ctx context.Context, f sqliteFile, d *dialect, files fs.FS) e
 	// migration.
 	for range len(steps) + 1 {
 		err = migrate(ctx, goose.DialectSQLite3, db, migrations{files, d})
-		if err == nil || errors.Is(err, errNewer) || errors.Is(err, sqlite3.FULL) {
+		if err == nil || errors.Is(err, errNewer) || errors.Is(err, errForeign) || errors.Is(err, sqlite3.FULL) {
 			break
 		}
 	}
@@ -103,6 +103,9 @@ func migrate(
 	if err != nil {
 		return err
 	}
+	if err := checkOwnTables(ctx, kind, db); err != nil {
+		return err
+	}
 	newer, err := newerSchema(ctx, db, provider)
 	if err != nil || newer {
 		return err
@@ -112,6 +115,32 @@ func migrate(
 	}
 	_, err = newerSchema(ctx, db, provider)
 	return err
+}
+
+var errForeign = errors.New("the database has tables of another program; " +
+	"give svcd an empty database, or in PostgreSQL a schema of its own")
+
+// foreignTables count the tables of a database that svcd has never migrated, without those of extensions
+// and of goose, which another replica may just have made.
+var foreignTables = map[goose.Dialect]string{
+	goose.DialectSQLite3: `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'goose~_%' ESCAPE '~'
+		AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'goose_db_version')`,
+	goose.DialectPostgres: `SELECT count(*) FROM pg_class c WHERE c.relkind IN ('r', 'p')
+		AND c.relnamespace = to_regnamespace(current_schema()) AND NOT starts_with(c.relname::text, 'goose_')
+		AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+		AND NOT EXISTS (SELECT 1 FROM pg_class g WHERE g.relname = 'goose_db_version' AND g.relnamespace = c.relnamespace)`,
+}
+
+// checkOwnTables rejects a database of another program.
+func checkOwnTables(ctx context.Context, kind goose.Dialect, db *sql.DB) error {
+	var count int
+	if err := db.QueryRowContext(ctx, foreignTables[kind]).Scan(&count); err != nil {
+		return fmt.Errorf("read the tables: %w", err)
+	}
+	if count > 0 {
+		return errForeign
+	}
+	return nil
 }
 
 // newerSchema reports whether the schema is newer than this binary. A newer schema is an error

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"sort"
@@ -258,4 +259,40 @@ func Example_translation() {
 	// Output:
 	// SELECT $2, $1  FOR UPDATE
 	// SELECT ?2, ?1  LIMIT 1
+}
+
+// TestAnotherProgramsDatabaseIsRefused opens databases with tables that svcd did not make, and finds them
+// unchanged afterwards.
+func TestAnotherProgramsDatabaseIsRefused(t *testing.T) {
+	eachKind(t, func(t *testing.T, newDatabase func(testing.TB) string) {
+		database := newDatabase(t)
+		other, err := Open(context.Background(), database, Config{Encode: config.Encode})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer other.Close()
+		exec := func(sql string) {
+			t.Helper()
+			err := other.Write(context.Background(), func(tx Tx) error { return tx.Later(context.Background(), sql) })
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec(`CREATE TABLE things (k BIGINT)`)
+		count := `/*sqlite: SELECT count(*) FROM sqlite_master *//*pg: SELECT count(*) FROM pg_class
+			WHERE relnamespace = to_regnamespace(current_schema()) */`
+		before := number(t, other, count)
+		if _, err := Open(context.Background(), database, config); !errors.Is(err, errForeign) {
+			t.Errorf("opened with the error %v", err)
+		}
+		if after := number(t, other, count); after != before {
+			t.Errorf("%d tables and indexes, then %d", before, after)
+		}
+		exec(`DROP TABLE things`)
+		db, err := Open(context.Background(), database, config)
+		if err != nil {
+			t.Fatalf("the empty database: %v", err)
+		}
+		db.Close()
+	})
 }
