@@ -255,7 +255,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 	id, hash := s.NewID(), warranty.Hash{1}
 	err = st.Write(t.Context(), func(tx *store.Tx) error {
 		return errors.Join(
-			tx.InsertToken(id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
+			tx.InsertToken(id, id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
 			tx.InsertSession(id, id, hash, now, now.AddDate(1, 0, 0)),
 			tx.InsertCode(hash, store.ForReset, id, now.AddDate(1, 0, 0)),
 			tx.InsertMail(store.Mail{ID: id, To: "a@a.example", Code: "x"}))

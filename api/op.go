@@ -141,6 +141,17 @@ func (s *Spec) FeedOnly() bool { return s.ListsChanges() && !s.takes("page") }
 // ListsChanges reports whether the result can be a list of changes.
 func (s *Spec) ListsChanges() bool { return s.takes("after") }
 
+// ActsForAccount reports whether the operation is on records or tokens of the account that the caller acts
+// for. Others are about the person, or name an organization in their path.
+func (s *Spec) ActsForAccount() bool {
+	group, _, _ := strings.Cut(s.Name, ".")
+	switch group {
+	case "warranties", "claims", "documents", "transfers", "tokens":
+		return s.Auth != Public
+	}
+	return s.Name == "auth.status"
+}
+
 func (s *Spec) takes(param string) bool { _, ok := s.byName[param]; return ok }
 
 // Refusals lists every error code that the operation can return.
@@ -152,7 +163,10 @@ func (s *Spec) Refusals() []warranty.Code {
 	add := func(codes ...warranty.Code) { list = append(list, codes...) }
 	if s.Auth != Public {
 		add(warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
-			warranty.SessionExpired, warranty.RateLimited)
+			warranty.SessionExpired, warranty.RateLimited, warranty.AccountNotAllowed)
+		if s.Method != http.MethodGet && !s.ReadOnly {
+			add(warranty.RoleNotAllowed) // viewers of an organization
+		}
 	}
 	if s.Auth == SessionOnly {
 		add(warranty.SessionRequired)
@@ -247,6 +261,11 @@ var records = map[string]string{
 	"documents":  "Document",
 	"tokens":     "Integration token",
 	"transfers":  "Warranty or transfer",
+
+	"organizations": "Organization",
+	"members":       "Organization or member",
+	"invitations":   "Organization or invitation",
+	"addresses":     "Organization or address",
 }
 
 // NotFound returns warranty.ErrNotFound with a message that names the record, if the

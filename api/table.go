@@ -13,5 +13,6 @@ func Operations() []*Spec {
 		authStatusOperations,
 		tokenOperations,
 		accountOperations,
+		organizationOperations,
 	)
 }

@@ -196,6 +196,8 @@ func textOf(p api.Param, n int) string {
 		const local = "a23456789012345678901234567890123456789012345678901234567890123@"
 		domain := strings.Repeat(strings.Repeat("d", 63)+".", 3) + "example"
 		return local + domain[len(domain)-(n-len(local)):]
+	case p.Format == "uri":
+		return "https://shop.example/" + varied(n-len("https://shop.example/"), "abcdefghijklmnopqrstuvwxyz0123456789")
 	case p.Name == "if_match":
 		return `"` + varied(n-2, "abcdefghijklmnopqrstuvwxyz0123456789") + `"`
 	case p.In == api.Header:

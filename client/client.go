@@ -32,6 +32,7 @@ type Client struct {
 	userAgent string
 	// traceparent is sent with requests whose context has none.
 	traceparent string
+	account     string // the organization that a session acts for; empty for the user's own account
 	http        *http.Client
 	attempts    int
 	maxWait     time.Duration
@@ -64,6 +65,12 @@ func WithTraceparent(traceparent string) Option {
 			c.traceparent = traceparent
 		}
 	}
+}
+
+// WithAccount makes a session act for an organization that the user is a member of. It sends the header
+// X-Account.
+func WithAccount(organization warranty.ID) Option {
+	return func(c *Client) { c.account = organization.String() }
 }
 
 // WithAttempts sets the maximum number of attempts per request; 1 disables retries.

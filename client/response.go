@@ -49,6 +49,9 @@ func (c *Client) sendOnce(ctx context.Context, r api.Request) (Response, error) 
 	if r.Body != nil && request.Header.Get("Content-Type") == "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	if c.account != "" {
+		request.Header.Set("X-Account", c.account)
+	}
 	if trace := cmp.Or(api.Traceparent(ctx), c.traceparent); trace != "" {
 		request.Header.Set(api.TraceparentHeader, trace)
 	}

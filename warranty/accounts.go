@@ -204,7 +204,8 @@ type GetAuthStatus struct{}
 
 // AuthStatus describes the credential of a request.
 type AuthStatus struct {
-	User               User       `json:"user" doc:"User that the credential belongs to."`
+	User               User       `json:"user" doc:"Person who is signed in, or who made the token."`
+	Account            Acting     `json:"account" doc:"Account that the credential acts for: the person's own, or an organization's."`
 	Credential         string     `json:"credential" enum:"token,session" doc:"Kind of credential: token or session."`
 	Token              *TokenName `json:"token" doc:"The integration token; null for a session."`
 	Scopes             Scopes     `json:"scopes" doc:"What the credential may do."`

@@ -98,6 +98,22 @@ func (c *Checks) ifMatch(value string) string {
 	return value
 }
 
+// idempotencyKey validates an optional idempotency key.
+func (c *Checks) idempotencyKey(sent *string) *string {
+	if sent == nil {
+		return nil
+	}
+	key := strings.TrimSpace(*sent)
+	// The IETF draft quotes the key; most clients do not.
+	if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
+		key = key[1 : len(key)-1]
+	}
+	if len(key) < 1 || len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7E }) {
+		c.Add("idempotency_key", "invalid", "Must be 1 to 255 printable ASCII characters.")
+	}
+	return &key
+}
+
 // email validates an address and lower-cases it. Addresses are limited to ASCII, so
 // that no two accounts look alike.
 func (c *Checks) email(field, value string, required bool) string {

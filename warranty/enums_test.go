@@ -27,7 +27,10 @@ var enums = []struct {
 		"warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
 			"document.deleted transfer.offered transfer.cancelled transfer.accepted token.created token.rotated token.revoked " +
 			"account.added account.password_set account.disabled account.enabled account.deleted account.admin_granted " +
-			"account.admin_revoked mail.retried mail.given_up account.to_be_erased"},
+			"account.admin_revoked mail.retried mail.given_up account.to_be_erased " +
+			"organization.created organization.updated organization.deleted organization.restored organization.converted " +
+			"member.invited member.invitation_cancelled member.joined member.changed member.removed " +
+			"address.verified address.removed"},
 }
 
 func TestEnums(t *testing.T) {

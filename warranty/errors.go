@@ -23,12 +23,15 @@ const (
 	SessionRequired      Code = "session_required"
 	RoleNotAllowed       Code = "role_not_allowed"
 	EmailNotVerified     Code = "email_not_verified"
+	AccountNotAllowed    Code = "account_not_allowed"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
 	NotAcceptable        Code = "not_acceptable"
 	TokenLimitReached    Code = "token_limit_reached"
 	InvalidTransition    Code = "invalid_transition"
 	AlreadyExists        Code = "already_exists"
+	LastAdmin            Code = "last_admin"
+	InUse                Code = "in_use"
 	FileMissing          Code = "file_missing"
 	PreconditionFailed   Code = "precondition_failed"
 	BodyTooLarge         Code = "body_too_large"
@@ -71,6 +74,8 @@ var codes = []CodeInfo{
 		"Ask a user with a role named in detail to do this."},
 	{EmailNotVerified, http.StatusForbidden, "Email address not verified",
 		"Request a code with POST /api/auth/verify-email/resend and send it to POST /api/auth/verify-email."},
+	{AccountNotAllowed, http.StatusForbidden, "Account not allowed",
+		"Send the ID of an organization that you are a member of in X-Account, or leave the header out."},
 	{NotFound, http.StatusNotFound, "Not found",
 		"Check the URL and the ID. Records that you cannot access also return this error."},
 	{MethodNotAllowed, http.StatusMethodNotAllowed, "Method not allowed",
@@ -83,6 +88,10 @@ var codes = []CodeInfo{
 		"Change to one of the statuses named in detail."},
 	{AlreadyExists, http.StatusConflict, "Already exists",
 		"Choose another value, or use the existing record."},
+	{LastAdmin, http.StatusConflict, "Last admin",
+		"Make another member admin first, or delete the organization."},
+	{InUse, http.StatusConflict, "In use",
+		"End what detail names, then try again."},
 	{FileMissing, http.StatusGone, "File missing",
 		"Ask your administrator to restore the file from a backup, or upload the document again."},
 	{PreconditionFailed, http.StatusPreconditionFailed, "Precondition failed",

@@ -14,11 +14,11 @@ import (
 var codeTable = map[int]string{
 	400: "malformed_request",
 	401: "missing_credential invalid_credential token_expired token_revoked session_expired",
-	403: "insufficient_scope session_required role_not_allowed email_not_verified",
+	403: "insufficient_scope session_required role_not_allowed email_not_verified account_not_allowed",
 	404: "not_found",
 	405: "method_not_allowed",
 	406: "not_acceptable",
-	409: "token_limit_reached invalid_transition already_exists",
+	409: "token_limit_reached invalid_transition already_exists last_admin in_use",
 	410: "file_missing",
 	412: "precondition_failed",
 	413: "body_too_large",

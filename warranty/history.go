@@ -7,6 +7,7 @@ type Event struct {
 	ID        ID        `json:"id" doc:"Identifier of the event."`
 	At        time.Time `json:"at" doc:"When it happened."`
 	Actor     string    `json:"actor" doc:"Name of the user who did it, at that time."`
+	Account   *string   `json:"account" doc:"Name of the organization that the user acted for, at that time; null for the user's own account."`
 	Door      Door      `json:"door" doc:"Interface that was used."`
 	TokenName *string   `json:"token_name" doc:"Name of the integration token that was used, if any."`
 	Action    Action    `json:"action" doc:"What was done."`
@@ -59,6 +60,20 @@ const (
 	MailRetried         Action = "mail.retried"
 	MailGivenUp         Action = "mail.given_up"
 	AccountToBeErased   Action = "account.to_be_erased"
+
+	// Actions in the history of an organization.
+	OrganizationCreated   Action = "organization.created"
+	OrganizationUpdated   Action = "organization.updated"
+	OrganizationDeleted   Action = "organization.deleted"
+	OrganizationRestored  Action = "organization.restored"
+	OrganizationConverted Action = "organization.converted"
+	MemberInvited         Action = "member.invited"
+	InvitationCancelled   Action = "member.invitation_cancelled"
+	MemberJoined          Action = "member.joined"
+	MemberChanged         Action = "member.changed"
+	MemberRemoved         Action = "member.removed"
+	AddressVerified       Action = "address.verified"
+	AddressRemoved        Action = "address.removed"
 )
 
 var actionNames = namesOf(
@@ -70,6 +85,9 @@ var actionNames = namesOf(
 	TokenCreated, TokenRotated, TokenWasRevoked,
 	AccountAdded, AccountPasswordSet, AccountDisabled, AccountEnabled, AccountDeleted,
 	AccountAdminGranted, AccountAdminRevoked, MailRetried, MailGivenUp, AccountToBeErased,
+	OrganizationCreated, OrganizationUpdated, OrganizationDeleted, OrganizationRestored, OrganizationConverted,
+	MemberInvited, InvitationCancelled, MemberJoined, MemberChanged, MemberRemoved,
+	AddressVerified, AddressRemoved,
 )
 
 // Values lists the known actions.

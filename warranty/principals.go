@@ -80,7 +80,10 @@ const (
 
 // Principal is the authenticated caller of an operation.
 type Principal struct {
+	// User is the person: who is signed in, or who made the token. Account is whose records are read
+	// and changed.
 	User       User
+	Account    Acting
 	Credential CredentialKind
 	// CredentialID is the ID of the token or session. SecretHash is the hash of the
 	// secret that was used: during a rotation a token has two.
@@ -102,3 +105,23 @@ type Principal struct {
 	// cookie. Both are only used to detect sign-ins from new devices.
 	UserAgent, Device string
 }
+
+// Self returns the principal acting for the person's own account.
+func (p Principal) Self() Principal {
+	p.Account = OwnAccount(p.User)
+	return p
+}
+
+// Window names the principal's rate limit: that of a token, or of a person in an account.
+func (p Principal) Window() string {
+	switch {
+	case p.Credential == ByToken:
+		return "token:" + p.CredentialID.String()
+	case p.Account.ID == p.User.ID:
+		return "user:" + p.User.ID.String()
+	}
+	return "user:" + p.User.ID.String() + ":" + p.Account.ID.String()
+}
+
+// ActsForOrganization reports whether the principal acts for an organization.
+func (p Principal) ActsForOrganization() bool { return p.Account.Kind == OrganizationKind }

@@ -30,6 +30,7 @@ type Token struct {
 	LastUsedAt         *time.Time  `json:"last_used_at" doc:"When the token was last used. Updated every few seconds."`
 	RevokedAt          *time.Time  `json:"revoked_at" doc:"When the token was revoked."`
 	CreatedAt          time.Time   `json:"created_at" doc:"When the token was created."`
+	CreatedBy          string      `json:"created_by" doc:"Name of the person who created the token."`
 	Usage              []DayUsage  `json:"usage" doc:"Requests per day over the last 30 days, oldest first. Days without requests are omitted."`
 }
 

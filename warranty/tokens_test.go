@@ -145,7 +145,7 @@ func TestRotateCheck(t *testing.T) {
 // TestTokenJSON compares the fields with the contract, section 7. Only NewToken has the
 // secret.
 func TestTokenJSON(t *testing.T) {
-	want := strings.Fields("id name prefix scopes rate_limit_per_minute status expires_at last_used_at revoked_at created_at usage")
+	want := strings.Fields("id name prefix scopes rate_limit_per_minute status expires_at last_used_at revoked_at created_at created_by usage")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Token{})); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)

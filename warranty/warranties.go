@@ -337,17 +337,7 @@ func (in *CreateWarranty) Check() error {
 	in.Supplier = c.text("supplier", in.Supplier, 0, MaxSupplier)
 	in.SellerName = c.text("seller_name", in.SellerName, 0, MaxSellerName)
 	in.SellerEmail = c.email("seller_email", in.SellerEmail, false)
-	if in.IdempotencyKey != nil {
-		key := strings.TrimSpace(*in.IdempotencyKey)
-		// The IETF draft quotes the key; most clients do not.
-		if len(key) >= 2 && key[0] == '"' && key[len(key)-1] == '"' {
-			key = key[1 : len(key)-1]
-		}
-		if len(key) < 1 || len(key) > MaxKey || strings.ContainsFunc(key, func(r rune) bool { return r < 0x20 || r > 0x7E }) {
-			c.Add("idempotency_key", "invalid", "Must be 1 to 255 printable ASCII characters.")
-		}
-		in.IdempotencyKey = &key
-	}
+	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
 

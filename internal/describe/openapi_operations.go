@@ -68,6 +68,14 @@ func (b *builder) describe(s *api.Spec) *operation {
 		}
 		op.Parameters = append(op.Parameters, param)
 	}
+	if s.ActsForAccount() {
+		op.Parameters = append(op.Parameters, parameter{
+			Name:        "X-Account",
+			In:          string(api.Header),
+			Description: "Organization that a session acts for. Without it, a session acts for the user's own account.",
+			Schema:      &schema{Type: "string", Format: "uuid"},
+		})
+	}
 	if s.HasBody() {
 		op.RequestBody = &requestBody{Required: !s.BodyOptional,
 			Content: ordered[*mediaType]{{jsonType, &mediaType{Schema: b.body(s), Example: b.bodyExample(s)}}}}

@@ -48,7 +48,7 @@ const aboutText = `Warranty records, claims and document metadata for systems an
 ## Authentication
 
 Send an **integration token** in the 'x-api-key' header. Signed-in users create tokens with the scopes they need. The
-secret is shown only once. A user can have at most {tokens} active tokens. A **session** is sent as 'Authorization:
+secret is shown only once. An account can have at most {tokens} active tokens. A **session** is sent as 'Authorization:
 Bearer', has every scope and lasts {hours} hours. Tokens are also accepted as Bearer. Send only one credential.
 Credentials in the URL are never read, and cookies are ignored under '/api/'.
 
@@ -58,6 +58,13 @@ Credentials in the URL are never read, and cookies are ignored under '/api/'.
 | 'warranties:write' | create, update and delete warranties |
 | 'claims:read' | list and get claims |
 | 'documents:read' | list and get document metadata |
+
+## Accounts
+
+An account is a person's own, or an **organization** with members. Records, tokens, storage and limits belong to
+accounts. A session acts for its person, or for an organization when the request has its ID in the 'X-Account' header.
+If the person is not a member, the response is 403 'account_not_allowed'. A token acts for the account it was made in.
+Admins manage tokens, members and the profile; members also change records; viewers only read.
 
 ## Conventions
 
@@ -71,7 +78,8 @@ has not changed.
 
 ## Rate limits
 
-Each token has its own limit, {rate} requests per minute by default. Each user has a limit of {rate}, and each IP
+Each token has its own limit, {rate} requests per minute by default. Each user has a limit of {rate} in each account that
+they act for, and each IP
 address has a limit too. Windows are fixed and last 60 seconds, so up to twice the limit can pass across the boundary
 of two windows. Every request counts, including rejected ones. Every response under '/api/' has the headers
 'X-RateLimit-Limit', 'X-RateLimit-Remaining' and 'X-RateLimit-Reset'. Beyond the limit the response is 429 with
@@ -79,7 +87,7 @@ of two windows. Every request counts, including rejected ones. Every response un
 
 ## Idempotency
 
-Send a unique 'Idempotency-Key' when you create a warranty. For 24 hours, the same key with the same body returns the
+Send a unique 'Idempotency-Key' when you create a warranty, an organization or an invitation. For 24 hours, the same key with the same body returns the
 stored response with 'Idempotent-Replayed: true' and does not create a second record. The same key with a different
 body is rejected with 'idempotency_key_reused'. Errors are not stored: fix the request and send it again with the same
 key.

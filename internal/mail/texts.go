@@ -132,9 +132,13 @@ func PasswordSetByOperator(to, name string, c Circumstances) Message {
 }
 
 // TokenCreated tells users that an integration token was created.
-func TokenCreated(to, name, token string, c Circumstances) Message {
+func TokenCreated(to, name, token string, organization *string, c Circumstances) Message {
+	where := "your account"
+	if organization != nil {
+		where = plainOr(*organization, "your organization")
+	}
 	return notice(to, name, "New integration token",
-		"An integration token was created in your account: "+plainOr(token, "(name not shown)"), c)
+		"An integration token was created in "+where+": "+plainOr(token, "(name not shown)"), c)
 }
 
 // NewSignIn tells users about a sign-in from a new device.

@@ -45,7 +45,7 @@ func TestNotices(t *testing.T) {
 	}
 	for _, m := range []Message{
 		PasswordChanged("ann@example.com", "Ann", c), PasswordWasReset("ann@example.com", "Ann", c),
-		PasswordSetByOperator("ann@example.com", "Ann", c), TokenCreated("ann@example.com", "Ann", "till", c),
+		PasswordSetByOperator("ann@example.com", "Ann", c), TokenCreated("ann@example.com", "Ann", "till", nil, c),
 		NewSignIn("ann@example.com", "Ann", c),
 	} {
 		for _, want := range []string{
@@ -65,7 +65,7 @@ func TestNotices(t *testing.T) {
 			}
 		}
 	}
-	if m := TokenCreated("ann@example.com", "Ann", "see http://spam.example now", c); strings.Contains(m.Text, "spam") {
+	if m := TokenCreated("ann@example.com", "Ann", "see http://spam.example now", nil, c); strings.Contains(m.Text, "spam") {
 		t.Errorf("the mail carries a stranger's link:\n%s", m.Text)
 	}
 	m := NewSignIn("ann@example.com", "Ann", Circumstances{At: c.At, PublicURL: c.PublicURL})

@@ -115,7 +115,7 @@ func authenticatedGet(b *testing.B, w *servertest.World) func() {
 		if err := tx.InsertWarranty(record, user.ID); err != nil {
 			return err
 		}
-		return tx.InsertToken(user.ID, token, warranty.HashSecret(secret))
+		return tx.InsertToken(user.ID, user.ID, token, warranty.HashSecret(secret))
 	})
 	if err != nil {
 		b.Fatal(err)

@@ -67,7 +67,7 @@ var (
 	denyAll    = []string{"default-src 'none'; frame-ancestors 'none'"}
 	hsts       = []string{"max-age=31536000"}
 	noStore    = []string{"no-store"}
-	variesBy   = []string{"Authorization, x-api-key"}
+	variesBy   = []string{"Authorization, x-api-key, X-Account"}
 )
 
 func secureHeaders(h http.Header, https bool) {
@@ -182,7 +182,15 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			s.edge.Refuse(w, r, err)
 			return
 		}
+		account, hasAccount, err := accountHeader(r)
+		if err != nil {
+			s.edge.Refuse(w, r, err)
+			return
+		}
 		hash := warranty.HashSecret(secret)
+		if hasAccount {
+			hash = warranty.HashSecret(secret + " " + account.String()) // each has its own window
+		}
 		if window, ok := s.refused.Get(hash); ok {
 			s.showWindow(w.Header(), "credential", window)
 			s.edge.Refuse(w, r, s.tooMany(warranty.RateLimited, credentialFull(window), window))
@@ -193,10 +201,14 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			s.edge.Refuse(w, r, err)
 			return
 		}
+		var notAllowed error
+		if hasAccount {
+			principal, notAllowed = s.Service.ActFor(r.Context(), principal, account)
+		}
 		caller := callerOf(r)
 		principal.Address, principal.Door, principal.UserAgent = caller.Address, caller.Door, caller.UserAgent
 		caller.Principal = principal
-		window := s.Limits.Take(r.Context(), windowKey(principal), principal.RateLimit, time.Minute)
+		window := s.Limits.Take(r.Context(), principal.Window(), principal.RateLimit, time.Minute)
 		s.showWindow(w.Header(), "credential", window)
 		if !window.Allowed {
 			s.refused.Put(hash, window)
@@ -204,19 +216,28 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			return
 		}
 		s.Service.Used(principal)
+		if notAllowed != nil {
+			s.edge.Refuse(w, r, notAllowed)
+			return
+		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-func callerOf(r *http.Request) *api.Caller { return api.CallerOf(r.Context()) }
-
-// windowKey returns the rate limit key: one per token, and one for all sessions of a user.
-func windowKey(p warranty.Principal) string {
-	if p.Credential == warranty.ByToken {
-		return "token:" + p.CredentialID.String()
+// accountHeader returns the account of the header X-Account, if there is one.
+func accountHeader(r *http.Request) (id warranty.ID, found bool, err error) {
+	values := r.Header.Values("X-Account")
+	if len(values) == 0 {
+		return id, false, nil
 	}
-	return "user:" + p.User.ID.String()
+	id, err = warranty.ParseID(strings.TrimSpace(values[0]))
+	if err != nil || len(values) > 1 {
+		return id, false, warranty.ErrAccountNotAllowed
+	}
+	return id, true, nil
 }
+
+func callerOf(r *http.Request) *api.Caller { return api.CallerOf(r.Context()) }
 
 // credential returns the secret in the request's headers. It never reads cookies or
 // the URL.
@@ -341,13 +362,13 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 
 // throttleForm counts a submitted form against the rate limit that the user's API
 // requests share, once per request.
-func (s *Server) throttleForm(ctx context.Context, user string) error {
+func (s *Server) throttleForm(ctx context.Context, window string) error {
 	caller := api.CallerOf(ctx)
 	if caller.FormCounted {
 		return caller.FormRefused
 	}
 	caller.FormCounted = true
-	if window := s.Limits.Take(ctx, "user:"+user, s.Service.RateLimit, time.Minute); !window.Allowed {
+	if window := s.Limits.Take(ctx, window, s.Service.RateLimit, time.Minute); !window.Allowed {
 		what := fmt.Sprintf("You reached the limit of %d changes a minute, so nothing was saved.", window.Limit)
 		caller.FormRefused = s.tooMany(warranty.RateLimited, what, window)
 	}

@@ -106,7 +106,7 @@ func (s *Service) SignOut(ctx context.Context, p warranty.Principal, _ warranty.
 
 // SignOutEverywhere ends all sessions of the principal, including that of the request.
 func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) error {
-	return s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
+	return s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
 }
 
 // VerifyEmail verifies the principal's address with an emailed code and links the
@@ -122,7 +122,7 @@ func (s *Service) VerifyEmail(
 	now := s.now()
 	// Locking the account waits for creates that have read it, so that their records
 	// are linked too.
-	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, account store.Account) error {
 		id, err := tx.UseCode(warranty.HashCode(in.Code), store.ForVerification, now)
 		if err == nil && id != p.User.ID {
 			err = warranty.ErrNotFound
@@ -135,10 +135,10 @@ func (s *Service) VerifyEmail(
 		}
 		user = account.User
 		user.EmailVerified = true
-		return s.linkSeller(tx, user, p.Door, now)
+		return s.linkSeller(tx, warranty.OwnAccount(user), user.Email, p.Door, now)
 	})
 	if err == nil {
-		s.linkMore(ctx, user.ID)
+		s.linkMore(ctx, user.Email)
 	}
 	return user, err
 }
@@ -157,7 +157,7 @@ func (s *Service) SendVerification(
 	if err != nil {
 		return warranty.None{}, err
 	}
-	err = s.writeAs(ctx, p, code.insert)
+	err = s.writeAs(ctx, p.Self(), code.insert)
 	s.wakeMail()
 	return warranty.None{}, err
 }
@@ -246,7 +246,7 @@ func (s *Service) UpdateAccount(
 	if err := in.Check(); err != nil {
 		return changed, err
 	}
-	err := s.writeLocked(ctx, p, func(tx *store.Tx, a store.Account) error {
+	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, a store.Account) error {
 		changed = in.Apply(warranty.Account{User: a.User, Mails: a.Mails})
 		return tx.UpdateAccount(changed)
 	})

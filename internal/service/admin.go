@@ -97,7 +97,7 @@ func (s *Service) writeAsOperator(
 		}
 		return nil
 	}
-	return s.writeWithLocks(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account, now) })
+	return s.writeWithLocks(ctx, p.Self(), warranty.Admin, lock, func(tx *store.Tx) error { return fn(tx, account, now) })
 }
 
 // AdminUsers lists accounts for an operator.

@@ -18,22 +18,22 @@ func (s *Service) NewCalendar(ctx context.Context, p warranty.Principal) (string
 	}
 	now := s.now()
 	secret := strings.ToLower(strings.ReplaceAll(code, "-", ""))
-	return secret, s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	return secret, s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
 		if err := s.requireVerified(account); err != nil {
 			return err
 		}
-		return tx.SetCalendar(p.User.ID, warranty.HashCode(secret), now)
+		return tx.SetCalendar(p.Account.ID, p.User.ID, warranty.HashCode(secret), now)
 	})
 }
 
 // DropCalendar removes the principal's calendar feed.
 func (s *Service) DropCalendar(ctx context.Context, p warranty.Principal) error {
-	return s.writeAs(ctx, p, func(tx *store.Tx) error { return tx.DropCalendar(p.User.ID) })
+	return s.manage(ctx, p, func(tx *store.Tx, _ store.Account) error { return tx.DropCalendar(p.Account.ID) })
 }
 
 // CalendarSince returns when the principal's calendar feed was created, or nil.
 func (s *Service) CalendarSince(ctx context.Context, p warranty.Principal) (*time.Time, error) {
-	return s.Store.HasCalendar(ctx, p.User.ID)
+	return s.Store.HasCalendar(ctx, p.Account.ID)
 }
 
 // calendarMost is the maximum number of entries in a calendar feed.

@@ -25,7 +25,7 @@ func (s *Service) ListClaims(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Claim]{}, err
 	}
-	list, total, err := s.Store.Claims(ctx, p.User.ID, in)
+	list, total, err := s.Store.Claims(ctx, p.Account.ID, in)
 	for i := range list {
 		s.showClaim(&list[i])
 	}
@@ -34,7 +34,7 @@ func (s *Service) ListClaims(
 
 // GetClaim returns a claim that the principal can see.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
-	c, err := s.Store.Claim(ctx, p.User.ID, in.ID)
+	c, err := s.Store.Claim(ctx, p.Account.ID, in.ID)
 	s.showClaim(&c)
 	return c, err
 }
@@ -65,7 +65,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	s.showClaim(&c)
 	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
-		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
+		w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
 		if err != nil {
 			return err
 		}
@@ -99,7 +99,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	moved := s.event(p, warranty.ClaimMoved, unknownYet, now)
 	var after warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
-		c, roles, sellerLinked, err := tx.LockClaim(p.User.ID, in.ID)
+		c, roles, sellerLinked, err := tx.LockClaim(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 func (s *Service) ClaimMoves(
 	ctx context.Context, p warranty.Principal, key warranty.ClaimKey,
 ) (warranty.Claim, []warranty.ClaimStatus, error) {
-	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.User.ID, key)
+	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.Account.ID, key)
 	return c, c.Moves(roles, sellerLinked), err
 }
 
@@ -140,9 +140,9 @@ func (s *Service) ClaimMoves(
 func (s *Service) ClaimThread(
 	ctx context.Context, p warranty.Principal, c warranty.Claim,
 ) (documents []warranty.Document, events []warranty.Event, err error) {
-	if documents, err = s.Store.ClaimDocuments(ctx, p.User.ID, c); err != nil {
+	if documents, err = s.Store.ClaimDocuments(ctx, p.Account.ID, c); err != nil {
 		return nil, nil, err
 	}
-	events, err = s.Store.ClaimHistory(ctx, p.User.ID, c)
+	events, err = s.Store.ClaimHistory(ctx, p.Account.ID, c)
 	return documents, events, err
 }

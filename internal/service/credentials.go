@@ -50,6 +50,7 @@ func (s *Service) authenticateToken(ctx context.Context, hash warranty.Hash) (wa
 	}
 	return warranty.Principal{
 		User:         c.User,
+		Account:      c.Account,
 		Credential:   warranty.ByToken,
 		CredentialID: c.ID,
 		SecretHash:   hash,
@@ -71,6 +72,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 	}
 	return warranty.Principal{
 		User:         c.User,
+		Account:      c.Account,
 		Credential:   warranty.BySession,
 		CredentialID: c.ID,
 		Admin:        c.Admin,
@@ -79,6 +81,28 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 		RateLimit:    s.RateLimit,
 		ExpiresAt:    c.ExpiresAt,
 	}, nil
+}
+
+// ActFor returns the principal acting for an account: its own, or an organization that the person is a
+// member of. A token acts only for the account that it was made in.
+func (s *Service) ActFor(ctx context.Context, p warranty.Principal, account warranty.ID) (warranty.Principal, error) {
+	switch {
+	case account == p.Account.ID:
+		return p, nil
+	case p.Credential != warranty.BySession:
+		return p, warranty.ErrAccountNotAllowed
+	case account == p.User.ID:
+		return p.Self(), nil
+	}
+	acting, err := s.Store.Membership(ctx, account, p.User.ID)
+	if errors.Is(err, warranty.ErrNotFound) {
+		err = warranty.ErrAccountNotAllowed
+	}
+	if err != nil {
+		return p, err
+	}
+	p.Account = acting
+	return p, nil
 }
 
 // checkCredential rejects unknown credentials and those of disabled accounts.
@@ -105,6 +129,7 @@ func (s *Service) GetAuthStatus(
 ) (warranty.AuthStatus, error) {
 	status := warranty.AuthStatus{
 		User:               p.User,
+		Account:            p.Account,
 		Credential:         "session",
 		Scopes:             p.Scopes,
 		RateLimitPerMinute: p.RateLimit,

@@ -47,7 +47,7 @@ func TestRevocationIsNotStarved(t *testing.T) {
 			_, refused = worlds[2].Service.CreateWarranty(ctx, s.by, pan)
 		}
 		switch codeOf(refused) {
-		case warranty.TokenRevoked, warranty.SessionExpired:
+		case warranty.TokenRevoked, warranty.SessionExpired, warranty.AccountNotAllowed:
 		case "":
 			t.Errorf("%s: %d writes joined the one that was under way, and none was refused", e.name, joined)
 		default:
@@ -92,9 +92,9 @@ func (s *storm) underWay(t *testing.T, w *world) (finish func()) {
 	held, release, done := make(chan error, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		done <- w.Store.Write(ctx, func(tx *store.Tx) error {
-			err := tx.HoldCredential(s.by, w.Clock.Now())
+			err := tx.HoldCredential(s.by, warranty.Member, w.Clock.Now())
 			if err == nil {
-				_, _, err = tx.VerifiedUser("") // a query makes the store send its deferred statements
+				_, _, err = tx.VerifiedAccount("") // a query makes the store send its deferred statements
 			}
 			held <- err
 			<-release
@@ -172,6 +172,42 @@ var endings = []ending{
 		"sign out everywhere", false,
 		func(w *world, s *storm) error { return w.Service.SignOutEverywhere(ctx, s.owner.Principal) },
 	},
+	{removesMember, false, func(w *world, s *storm) error {
+		in := warranty.RemoveMember{ID: s.by.Account.ID, UserID: s.by.User.ID}
+		_, err := w.Service.RemoveMember(ctx, s.owner.Principal, in)
+		return err
+	}},
+	{makesViewer, false, func(w *world, s *storm) error {
+		in := warranty.UpdateMember{ID: s.by.Account.ID, UserID: s.by.User.ID, Role: warranty.Viewer}
+		_, err := w.Service.UpdateMember(ctx, s.owner.Principal, in)
+		return err
+	}},
+	{"delete organization", false, func(w *world, s *storm) error {
+		_, err := w.Service.DeleteOrganization(ctx, s.owner.Principal, warranty.DeleteOrganization{ID: s.by.Account.ID})
+		return err
+	}},
+}
+
+// The endings of a membership, whose session goes on.
+const (
+	removesMember = "remove member"
+	makesViewer   = "make a member viewer"
+)
+
+// asMember lets the storm act for an organization of the owner as a member.
+func (s *storm) asMember(w *world) {
+	w.T.Helper()
+	o, err := w.Service.CreateOrganization(ctx, s.owner.Principal, warranty.CreateOrganization{Name: "Shop"})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	clerk := w.person("Ivo", true)
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertMember(o.ID, clerk.User.ID, warranty.Member, warranty.MailChoices{}, w.Clock.Now())
+	})
+	if s.by, err = w.Service.ActFor(ctx, clerk.Principal, o.ID); err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // storm is a set of writers that use one credential continuously until it is rejected.
@@ -195,6 +231,10 @@ func newStorm(t testing.TB, worlds []*world, e ending, writers int) *storm {
 	owner := worlds[0].person("Olga", true)
 	s := &storm{worlds: worlds, ending: e, owner: owner, by: worlds[0].session(owner.User, time.Hour).Principal,
 		writers: writers, began: make(chan struct{}, writers), over: make(chan struct{})}
+	switch e.name {
+	case removesMember, makesViewer, "delete organization":
+		s.asMember(worlds[0])
+	}
 	if e.token {
 		s.by = worlds[0].tokenOf(owner)
 	}
@@ -203,7 +243,9 @@ func newStorm(t testing.TB, worlds []*world, e ending, writers int) *storm {
 		s.all.Go(func() {
 			for n := 0; ; n++ {
 				if _, err := service.CreateWarranty(t.Context(), s.by, pan); err != nil {
-					if code := codeOf(err); code != warranty.TokenRevoked && code != warranty.SessionExpired {
+					switch codeOf(err) {
+					case warranty.TokenRevoked, warranty.SessionExpired, warranty.AccountNotAllowed:
+					default:
 						s.failed.Store(&err)
 					}
 					return
@@ -239,7 +281,7 @@ func (s *storm) end(t testing.TB) {
 // records counts the owner's records.
 func (s *storm) records() int64 {
 	w := s.worlds[0]
-	return w.number(`SELECT count(*) FROM access WHERE user_id = $1 AND kind = 1`, w.key(s.owner.User.ID))
+	return w.number(`SELECT count(*) FROM access WHERE user_id = $1 AND kind = 1`, w.key(s.by.Account.ID))
 }
 
 // late counts the records committed after the end was acknowledged, until every writer

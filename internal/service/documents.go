@@ -32,7 +32,7 @@ func (s *Service) ListDocuments(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Document]{}, err
 	}
-	list, total, err := s.Store.Documents(ctx, p.User.ID, in)
+	list, total, err := s.Store.Documents(ctx, p.Account.ID, in)
 	for i := range list {
 		s.showDocument(&list[i])
 	}
@@ -43,7 +43,7 @@ func (s *Service) ListDocuments(
 func (s *Service) GetDocument(
 	ctx context.Context, p warranty.Principal, in warranty.GetDocument,
 ) (warranty.Document, error) {
-	d, err := s.Store.Document(ctx, p.User.ID, in.ID)
+	d, err := s.Store.Document(ctx, p.Account.ID, in.ID)
 	s.showDocument(&d)
 	return d, err
 }
@@ -87,7 +87,7 @@ func (s *Service) UploadDocument(
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
-		w, err := tx.LockWarranty(p.User.ID, in.WarrantyID)
+		w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Service) UploadDocument(
 		if err := s.holdFolder(tx, folder); err != nil {
 			return err
 		}
-		if err := tx.InsertDocument(d, p.User.ID, stored.key); err != nil {
+		if err := tx.InsertDocument(d, p.Account.ID, stored.key); err != nil {
 			return err
 		}
 		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
@@ -124,11 +124,11 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 	if s.StorageLimit == 0 {
 		return nil
 	}
-	uploaded, err := tx.Uploaded(p.User.ID)
+	uploaded, err := tx.Uploaded(p.Account.ID)
 	if err != nil {
 		return err
 	}
-	kept, err := tx.DeletedBytes(p.User.ID)
+	kept, err := tx.DeletedBytes(p.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 
 // Uploaded returns the size of the principal's documents and the limit; 0 means no limit.
 func (s *Service) Uploaded(ctx context.Context, p warranty.Principal) (bytes, most int64, err error) {
-	bytes, err = s.Store.Uploaded(ctx, p.User.ID)
+	bytes, err = s.Store.Uploaded(ctx, p.Account.ID)
 	return bytes, s.StorageLimit, err
 }
 
@@ -211,7 +211,7 @@ func (s *Service) ForgetFile(ctx context.Context, stored StoredFile) error {
 func (s *Service) OpenDocument(
 	ctx context.Context, p warranty.Principal, in warranty.GetDocument,
 ) (warranty.Document, io.ReadSeekCloser, error) {
-	f, err := s.Store.File(ctx, p.User.ID, in.ID)
+	f, err := s.Store.File(ctx, p.Account.ID, in.ID)
 	if err != nil {
 		return warranty.Document{}, nil, err
 	}
@@ -259,7 +259,7 @@ var errFolder = &warranty.Error{
 // missing returns the error for a missing file: the document may have been deleted
 // meanwhile, this replica may use the wrong folder, or the file may be lost.
 func (s *Service) missing(ctx context.Context, p warranty.Principal, id warranty.ID) error {
-	if _, err := s.Store.Document(ctx, p.User.ID, id); err != nil {
+	if _, err := s.Store.Document(ctx, p.Account.ID, id); err != nil {
 		return err
 	}
 	if err := s.acceptsFiles(); err != nil {
@@ -281,11 +281,11 @@ func (s *Service) DeleteDocument(
 	now := s.now()
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		f, err := tx.LockFile(p.User.ID, in.ID)
+		f, err := tx.LockFile(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
-		if f.Uploader != p.User.ID && !f.Roles.Has(warranty.Owner) {
+		if f.Uploader != p.Account.ID && !f.Roles.Has(warranty.Owner) {
 			return warranty.Refuse(warranty.RoleNotAllowed,
 				"Only the uploader or the warranty's owner can delete this document.")
 		}

@@ -127,7 +127,7 @@ func (w *world) session(u warranty.User, lifetime time.Duration) person {
 	now := w.Clock.Now().UTC().Truncate(time.Microsecond)
 	p := person{
 		session: secret(w.T, warranty.SessionSecret),
-		Principal: warranty.Principal{User: u, Credential: warranty.BySession, CredentialID: w.Service.NewID(),
+		Principal: warranty.Principal{User: u, Account: warranty.OwnAccount(u), Credential: warranty.BySession, CredentialID: w.Service.NewID(),
 			Scopes: warranty.AllScopes, RateLimit: 1_000_000, ExpiresAt: now.Add(lifetime), Door: warranty.DoorAPI},
 	}
 	w.write(func(tx *store.Tx) error {
@@ -153,7 +153,7 @@ func (w *world) token(
 			ExpiresAt:          now.Add(lifetime),
 			CreatedAt:          now,
 		}
-		if err := tx.InsertToken(u.ID, t, warranty.HashSecret(key)); err != nil || !revoked {
+		if err := tx.InsertToken(u.ID, u.ID, t, warranty.HashSecret(key)); err != nil || !revoked {
 			return err
 		}
 		return tx.RevokeToken(id, now)
@@ -182,13 +182,20 @@ func secret(t testing.TB, kind warranty.SecretKind) string {
 // code creates a one-time code, as if it had been emailed.
 func (w *world) code(u warranty.User, purpose store.Purpose) string {
 	w.T.Helper()
+	code := w.newCode()
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertCode(warranty.HashCode(code), purpose, u.ID, w.Clock.Now().Add(time.Hour))
+	})
+	return code
+}
+
+// newCode returns a code that is not stored.
+func (w *world) newCode() string {
+	w.T.Helper()
 	code, err := warranty.NewCode(rand.Reader)
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.write(func(tx *store.Tx) error {
-		return tx.InsertCode(warranty.HashCode(code), purpose, u.ID, w.Clock.Now().Add(time.Hour))
-	})
 	return code
 }
 

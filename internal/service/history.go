@@ -21,12 +21,21 @@ func (s *Service) event(
 		ID:        s.NewID(),
 		At:        now,
 		Actor:     p.User.Name,
+		Account:   organizationName(p),
 		Door:      p.Door,
 		TokenName: warranty.Optional(p.TokenName),
 		Action:    action,
 		SubjectID: subject,
 		Changes:   changes,
 	}
+}
+
+// organizationName returns the name of the organization that the principal acts for, or nil.
+func organizationName(p warranty.Principal) *string {
+	if !p.ActsForOrganization() {
+		return nil
+	}
+	return &p.Account.Name
 }
 
 // ListHistory lists the events of a warranty that the principal can see.
@@ -36,7 +45,7 @@ func (s *Service) ListHistory(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Event]{}, err
 	}
-	list, total, err := s.Store.WarrantyHistory(ctx, p.User.ID, in.ID, in.Paging)
+	list, total, err := s.Store.WarrantyHistory(ctx, p.Account.ID, in.ID, in.Paging)
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
@@ -47,6 +56,6 @@ func (s *Service) ListTokenHistory(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Event]{}, err
 	}
-	list, total, err := s.Store.TokenHistory(ctx, p.User.ID, in.ID, in.Paging)
+	list, total, err := s.Store.TokenHistory(ctx, p.Account.ID, in.ID, in.Paging)
 	return warranty.PageOf(list, in.Paging, total), err
 }

@@ -177,6 +177,9 @@ func TestPeopleCannotChangeHistory(t *testing.T) {
 			}
 			source = []byte(text)
 		}
+		for _, column := range []string{"ADD COLUMN account TEXT;", "DROP COLUMN account;"} { // of migration 25
+			source = []byte(strings.Replace(string(source), "ALTER TABLE history "+column, "", 1))
+		}
 		if found := changes.FindString(string(source)); found != "" {
 			t.Errorf("%s contains %q", name, found)
 		}

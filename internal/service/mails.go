@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"warranty.example/svc/internal/mail"
@@ -30,20 +31,40 @@ func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim,
 	if err != nil {
 		return err
 	}
-	for _, to := range people {
-		if to.ID == actor.ID || !to.Verified || !to.Mails.Claims {
-			continue
+	people = slices.DeleteFunc(people, func(to store.Recipient) bool { return to.Account == actor.ID || !to.Mails.Claims })
+	for len(people) > 0 {
+		other := slices.IndexFunc(people, func(to store.Recipient) bool { return to.Account != people[0].Account })
+		if other < 0 {
+			other = len(people)
 		}
+		if err := s.mailAccount(tx, actor, people[:other], c, now); err != nil {
+			return err
+		}
+		people = people[other:]
+	}
+	return nil
+}
+
+// mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
+func (s *Service) mailAccount(
+	tx *store.Tx, actor store.Account, recipients []store.Recipient, c warranty.Claim, now time.Time,
+) error {
+	due := now
+	for _, to := range recipients {
 		sent, err := tx.CountMails(actor.ID, to.Email, c.ID, now)
 		if err != nil {
 			return err
 		}
-		if due := s.digestDue(sent, now); due.After(now) {
-			err = tx.AddToDigest(to.ID, c.ID, actor.ID, due)
-		} else {
-			err = tx.InsertMailTo(s.outgoing(mail.ClaimMoved(to.Email, to.Name, c, s.PublicURL)), actor.ID, c.ID, now)
+		if later := s.digestDue(sent, now); later.After(due) {
+			due = later
 		}
-		if err != nil {
+	}
+	if due.After(now) {
+		return tx.AddToDigest(recipients[0].Account, c.ID, actor.ID, due)
+	}
+	for _, to := range recipients {
+		m := s.outgoing(mail.ClaimMoved(to.Email, to.Name, c, s.PublicURL))
+		if err := tx.InsertMailTo(m, actor.ID, c.ID, now); err != nil {
 			return err
 		}
 	}
@@ -98,14 +119,25 @@ func (s *Service) SendDigests(ctx context.Context) error {
 }
 
 func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error {
-	to, err := tx.LockUser(id)
-	if err != nil {
+	if _, err := tx.LockUser(id); err != nil {
 		return err
 	}
 	digest, err := tx.TakeDigest(id, digestClaims)
-	if err != nil || len(digest.Claims) == 0 || !to.EmailVerified || to.Disabled || !to.Mails.Claims {
+	if err != nil || len(digest.Claims) == 0 {
 		return err
 	}
-	return tx.InsertDigest(s.outgoing(mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL)),
-		digest, now)
+	recipients, err := tx.Recipients(id)
+	if err != nil {
+		return err
+	}
+	for _, to := range recipients {
+		if !to.Mails.Claims {
+			continue
+		}
+		m := s.outgoing(mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
+		if err := tx.InsertDigest(m, digest, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }

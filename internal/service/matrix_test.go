@@ -8,6 +8,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +55,8 @@ type row struct {
 	public bool
 	// tells means that outsiders may learn about the record.
 	tells bool
+	// unverified is the response to users without a verified address, if it is another one.
+	unverified string
 }
 
 // allRoles is a row with the same response for all roles.
@@ -406,6 +409,9 @@ type stage struct {
 	paper                                              warranty.Document
 	storageKey                                         string
 	names                                              map[string]string // values for the names in braces
+
+	// staff are people by organization and role: see organize.
+	staff map[warranty.ID]map[warranty.MemberRole]person
 }
 
 // newStage creates a record with an owner, another issuer and a seller, whose address
@@ -491,6 +497,8 @@ type caller struct {
 	secret func(s *stage, r row) (secret string, after func())
 	// expected is the response according to the contract.
 	expected func(r row) string
+	// account, if set, is the account of the header X-Account.
+	account func(s *stage) person
 	// unverified requires the stage with an unverified seller.
 	unverified bool
 	// outside means that the caller may learn nothing about the record.
@@ -671,7 +679,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 		cells, refused := 0, 0
 		for _, unverified := range []bool{false, true} {
 			var s *stage
-			for _, r := range rows {
+			for _, r := range slices.Concat(rows, organizationRows) {
 				for _, c := range callers {
 					if c.unverified != unverified {
 						continue
@@ -679,6 +687,7 @@ func TestEverybodyTriesEverything(t *testing.T) {
 					if s == nil {
 						w.empty()
 						s = newStage(w, unverified)
+						s.addOrganization()
 					}
 					cells++
 					if !s.try(t, r, c) {
@@ -702,7 +711,17 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 	}
 	what := r.request(s)
 	what.Secret = key
+	if c.account != nil {
+		what.Header = maps.Clone(what.Header)
+		if what.Header == nil {
+			what.Header = map[string]string{}
+		}
+		what.Header["X-Account"] = c.account(s).User.ID.String()
+	}
 	want := c.expected(r)
+	if c.unverified && r.unverified != "" && want == r.stranger {
+		want = r.unverified
+	}
 	var before map[string]string
 	if want >= "400" {
 		before = s.snapshot()
@@ -743,7 +762,7 @@ func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.An
 		"where a file is":        s.storageKey,
 		"another user's session": s.issuerIs.session,
 	}
-	if !strings.HasPrefix(c.name, "the owner") {
+	if !strings.HasPrefix(c.name, "the owner") && r.operation != "members.list" { // colleagues see it
 		hidden["the owner's address"] = s.ownerIs.User.Email
 	}
 	text := answer.Body + fmt.Sprint(answer.Header)
@@ -783,7 +802,7 @@ func documented(t testing.TB) map[string]request {
 // response to each role.
 func TestEverythingIsInTheMatrix(t *testing.T) {
 	in := map[string]bool{}
-	for _, r := range rows {
+	for _, r := range slices.Concat(rows, organizationRows) {
 		in[r.operation] = true
 	}
 	known := documented(t)

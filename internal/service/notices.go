@@ -20,6 +20,22 @@ func (s *Service) notify(tx *store.Tx, user warranty.User, m mail.Message) error
 	return tx.InsertMail(s.outgoing(m))
 }
 
+// notifyAdmins emails those who manage a locked account: a person, or the admins of an organization.
+func (s *Service) notifyAdmins(
+	tx *store.Tx, account store.Account, message func(to warranty.User) mail.Message,
+) error {
+	if account.Kind != warranty.OrganizationKind {
+		return s.notify(tx, account.User, message(account.User))
+	}
+	admins, err := tx.Admins(account.ID)
+	for _, admin := range admins {
+		if err == nil {
+			err = s.notify(tx, admin, message(admin))
+		}
+	}
+	return err
+}
+
 // circumstances describes a request for an email about it.
 func (s *Service) circumstances(p warranty.Principal, now time.Time) mail.Circumstances {
 	return mail.Circumstances{

@@ -30,7 +30,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		if err := tx.InsertUser(user, hash); err != nil {
 			return err
 		}
-		if err := s.linkSeller(tx, user, warranty.DoorOperator, user.CreatedAt); err != nil {
+		if err := s.linkSeller(tx, warranty.OwnAccount(user), user.Email, warranty.DoorOperator, user.CreatedAt); err != nil {
 			return err
 		}
 		return s.operatorEvent(tx, warranty.AccountAdded, user.ID, user.CreatedAt)
@@ -39,7 +39,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 		err = warranty.Refuse(warranty.AlreadyExists, "This address already has an account.")
 	}
 	if err == nil {
-		s.linkMore(ctx, user.ID)
+		s.linkMore(ctx, user.Email)
 	}
 	return user, err
 }

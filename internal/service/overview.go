@@ -31,7 +31,7 @@ type Overview struct {
 // Overview returns the principal's overview. Each figure and list is exact when it is read, but
 // concurrent writes may come between them.
 func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview, error) {
-	user, o := p.User.ID, Overview{Today: s.today()}
+	user, o := p.Account.ID, Overview{Today: s.today()}
 	for _, count := range []struct {
 		n      *int64
 		status warranty.Status

@@ -72,7 +72,7 @@ func (s *Service) ResetPassword(
 		return s.notify(tx, user, mail.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now)))
 	})
 	if err == nil && started {
-		s.linkMore(ctx, fresh)
+		s.linkMore(ctx, account.Email)
 	}
 	s.wakeMail()
 	return warranty.None{}, err
@@ -96,7 +96,7 @@ func (s *Service) startOver(
 	if err := tx.InsertUser(user, hash); err != nil {
 		return user, err
 	}
-	return user, s.linkSeller(tx, user, p.Door, now)
+	return user, s.linkSeller(tx, warranty.OwnAccount(user), user.Email, p.Door, now)
 }
 
 // endCredentials ends all credentials of a locked account: sessions, tokens, the calendar
@@ -182,7 +182,7 @@ func (s *Service) ChangePassword(
 		return warranty.Session{}, err
 	}
 	now, revoke := session.created, in.RevokeTokens != nil && *in.RevokeTokens
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	err = s.writeLocked(ctx, p.Self(), func(tx *store.Tx, account store.Account) error {
 		if err := tx.SetPassword(p.User.ID, hash); err != nil {
 			return err
 		}
@@ -206,14 +206,14 @@ func (s *Service) ChangePassword(
 // SetAside counts the warranties that were set aside when the principal's account
 // started over, and that the principal can restore.
 func (s *Service) SetAside(ctx context.Context, p warranty.Principal) (int64, error) {
-	return s.Store.SetAsideWarranties(ctx, p.User.ID)
+	return s.Store.SetAsideWarranties(ctx, p.Account.ID)
 }
 
 // RestoreSetAside moves these warranties to the principal's account.
 func (s *Service) RestoreSetAside(ctx context.Context, p warranty.Principal) (int, error) {
 	moved := 0
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) (err error) {
-		moved, err = tx.RestoreSetAside(p.User.ID)
+		moved, err = tx.RestoreSetAside(p.Account.ID)
 		return err
 	})
 	return moved, err

@@ -43,8 +43,8 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			name          string
 			first, second func(*store.Tx) error
 		}{
-			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
-			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
+			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, warranty.Member, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
+			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, warranty.Member, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
 			{"a create for a seller, their verification", func(tx *store.Tx) error { return tx.HoldSeller(unverified.User.Email) },
 				func(tx *store.Tx) error { return tx.VerifyUser(unverified.User.ID, now) }},
 			{"an account that is added, a create", (*store.Tx).HoldWarranties, func(tx *store.Tx) error {
@@ -74,7 +74,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 				first <- w.Store.Write(ctx, func(tx *store.Tx) error {
 					err := c.first(tx)
 					if err == nil {
-						_, _, err = tx.VerifiedUser("") // a query makes the store send its deferred statements
+						_, _, err = tx.VerifiedAccount("") // a query makes the store send its deferred statements
 					}
 					held <- err
 					<-release

@@ -42,9 +42,7 @@ func (s *Service) Remind(ctx context.Context) error {
 	err := errors.Join(
 		s.remindAll(ctx, firstStage, warranties(today+lastStage+1, today+firstStage, firstStage), s.endingMail),
 		s.remindAll(ctx, lastStage, warranties(today, today+lastStage, lastStage), s.endingMail),
-		s.remindAll(ctx, lastStage, tokens, func(d store.Due) mail.Message {
-			return mail.TokenExpires(d.Email, d.Person, d.Name, d.Ends, s.PublicURL)
-		}))
+		s.remindAll(ctx, lastStage, tokens, s.expiryMail))
 	if err != nil {
 		return err
 	}
@@ -54,8 +52,14 @@ func (s *Service) Remind(ctx context.Context) error {
 	})
 }
 
-func (s *Service) endingMail(d store.Due) mail.Message {
-	return mail.WarrantyEnds(d.Email, d.Person, d.Name, d.Reference, d.Ends, s.PublicURL)
+// endingMail returns the reminder for a warranty, and whether a recipient wants it.
+func (s *Service) endingMail(d store.Due, to store.Recipient) (mail.Message, bool) {
+	return mail.WarrantyEnds(to.Email, to.Name, d.Name, d.Reference, d.Ends, s.PublicURL), to.Mails.WarrantyEnd
+}
+
+// expiryMail returns the reminder for a token, and whether a recipient wants it.
+func (s *Service) expiryMail(d store.Due, to store.Recipient) (mail.Message, bool) {
+	return mail.TokenExpires(to.Email, to.Name, d.Name, d.Ends, s.PublicURL), to.Mails.TokenExpiry
 }
 
 // remindAll writes the reminders that are due, one page per transaction.
@@ -63,7 +67,7 @@ func (s *Service) remindAll(
 	ctx context.Context,
 	stage int,
 	due func(context.Context, store.Due) ([]store.Due, error),
-	message func(store.Due) mail.Message,
+	message func(store.Due, store.Recipient) (mail.Message, bool),
 ) error {
 	var after store.Due
 	for {
@@ -74,8 +78,16 @@ func (s *Service) remindAll(
 		now := s.now()
 		err = s.Store.Write(ctx, func(tx *store.Tx) error {
 			for _, d := range page {
-				if err := tx.Remind(d, stage, s.outgoing(message(d)), now); err != nil {
+				recipients, err := tx.Remind(d, stage, now)
+				if err != nil {
 					return err
+				}
+				for _, to := range recipients {
+					if m, wanted := message(d, to); wanted {
+						if err := tx.InsertMail(s.outgoing(m)); err != nil {
+							return err
+						}
+					}
 				}
 			}
 			return nil

@@ -77,7 +77,7 @@ func (s *Service) Record(p warranty.Principal, a RequestInfo) {
 		a.Method = "-" // clients can send any word
 	}
 	s.requests.add(store.Request{
-		User: p.User.ID,
+		User: p.Account.ID,
 		RequestRecord: warranty.RequestRecord{
 			ID:        s.NewID(),
 			Token:     warranty.TokenName{ID: p.CredentialID},
@@ -131,7 +131,7 @@ func (s *Service) ListTokenRequests(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.RequestRecord]{}, err
 	}
-	list, total, err := s.Store.TokenRequests(ctx, p.User.ID, in.ID, in.Paging)
+	list, total, err := s.Store.TokenRequests(ctx, p.Account.ID, in.ID, in.Paging)
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
@@ -143,7 +143,7 @@ func (s *Service) ListRequests(
 	if page.Check(&c); c.Err() != nil {
 		return warranty.Page[warranty.RequestRecord]{}, c.Err()
 	}
-	list, total, err := s.Store.Requests(ctx, p.User.ID, page)
+	list, total, err := s.Store.Requests(ctx, p.Account.ID, page)
 	return warranty.PageOf(list, page, total), err
 }
 
@@ -156,7 +156,7 @@ func (s *Service) LastRequests(
 		if t.LastUsedAt == nil {
 			continue
 		}
-		request, err := s.Store.LastRequest(ctx, p.User.ID, t.ID)
+		request, err := s.Store.LastRequest(ctx, p.Account.ID, t.ID)
 		switch {
 		case err == nil:
 			last[t.ID] = request

@@ -100,7 +100,7 @@ func TestRequestsHoldNoSecret(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner := w.Person("Olga")
 		secret, id := w.Token(owner)
-		w.Service.Record(warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI},
+		w.Service.Record(warranty.Principal{Credential: warranty.ByToken, Account: warranty.Acting{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI},
 			service.RequestInfo{Method: secret, Route: "/", RequestID: secret, Client: "curl " + secret + "\r\nX: \x00é" + secret[:20], Status: 200})
 		got := w.Recorded(t, owner, id, 1)
 		equal(t, "the client", got[0].Client, "curl (secret)??X: ??(secret)")
@@ -154,7 +154,7 @@ func TestRequestsAreForgotten(t *testing.T) {
 		token := w.NewToken(owner, fields{"name": "ERP", "scopes": []string{"claims:read"}, "rate_limit_per_minute": 1000})
 		_, theirs := w.Token(other)
 		principal := func(p servertest.Person, id string) warranty.Principal {
-			return warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, p.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI}
+			return warranty.Principal{Credential: warranty.ByToken, Account: warranty.Acting{ID: parseID(t, p.ID)}, CredentialID: parseID(t, id), Door: warranty.DoorAPI}
 		}
 		began := clock.Now()
 		sweep := func() {
@@ -203,7 +203,7 @@ func TestRequestsNeverWait(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t), func(*server.Server) {})
 	owner := w.Person("Olga")
 	_, token := w.Token(owner)
-	p := warranty.Principal{Credential: warranty.ByToken, User: warranty.User{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, token)}
+	p := warranty.Principal{Credential: warranty.ByToken, Account: warranty.Acting{ID: parseID(t, owner.ID)}, CredentialID: parseID(t, token)}
 	const sent = 50_000
 	together(8, func(int) {
 		for range sent / 8 {

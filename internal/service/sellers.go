@@ -17,26 +17,28 @@ const (
 	linkSteps = 50
 )
 
-// linkSeller gives a user access to the records that name their address as the seller's, and adds an
-// event to the history of each. If there are many, LinkSellers continues. Records that are created
+// linkSeller gives an account access to the records that name one of its addresses as the seller's, and
+// adds an event to the history of each. If there are many, LinkSellers continues. Records that are created
 // meanwhile are linked by their own transactions, because the address is verified.
-func (s *Service) linkSeller(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
-	return s.linkAfter(tx, user, store.SellerLink{User: user.ID, Door: door}, now)
+func (s *Service) linkSeller(
+	tx *store.Tx, account warranty.Acting, email string, door warranty.Door, now time.Time,
+) error {
+	return s.linkAfter(tx, account, store.SellerLink{Email: email, Account: account.ID, Door: door}, now)
 }
 
-func (s *Service) linkAfter(tx *store.Tx, user warranty.User, l store.SellerLink, now time.Time) error {
-	linked, last, err := tx.LinkSeller(user.ID, user.Email, l.After, linkStep)
+func (s *Service) linkAfter(tx *store.Tx, account warranty.Acting, l store.SellerLink, now time.Time) error {
+	linked, last, err := tx.LinkSeller(account.ID, l.Email, l.After, linkStep)
 	if err != nil {
 		return err
 	}
+	by := warranty.Principal{User: warranty.User{ID: account.ID, Name: account.Name}, Door: l.Door}
 	for _, id := range linked {
-		e := s.event(warranty.Principal{User: user, Door: l.Door}, warranty.SellerLinked, id, now)
-		if err := tx.InsertEvent(id, e, user.ID); err != nil {
+		if err := tx.InsertEvent(id, s.event(by, warranty.SellerLinked, id, now), account.ID); err != nil {
 			return err
 		}
 	}
 	if last == nil {
-		return tx.DeleteSellerLink(user.ID)
+		return tx.DeleteSellerLink(l.Email)
 	}
 	l.After = *last
 	return tx.SaveSellerLink(l)
@@ -44,10 +46,10 @@ func (s *Service) linkAfter(tx *store.Tx, user warranty.User, l store.SellerLink
 
 // LinkSellers links the remaining records of all sellers. Every replica may do it at the same time.
 func (s *Service) LinkSellers(ctx context.Context) error {
-	users, err := s.Store.SellerLinks(ctx)
-	for _, user := range users {
+	links, err := s.Store.SellerLinks(ctx)
+	for _, l := range links {
 		for done := false; !done && err == nil; {
-			done, err = s.linkStep(ctx, user)
+			done, err = s.linkStep(ctx, l.Email)
 		}
 	}
 	return err
@@ -55,40 +57,46 @@ func (s *Service) LinkSellers(ctx context.Context) error {
 
 // linkMore links records of a seller for a moment, so that most sellers see all of them at once. If it
 // fails, LinkSellers continues.
-func (s *Service) linkMore(ctx context.Context, user warranty.ID) {
+func (s *Service) linkMore(ctx context.Context, email string) {
 	for range linkSteps {
-		if done, err := s.linkStep(ctx, user); done || err != nil {
+		if done, err := s.linkStep(ctx, email); done || err != nil {
 			return
 		}
 	}
 }
 
-// linkStep links the next records of a seller and reports whether there are no more.
-func (s *Service) linkStep(ctx context.Context, user warranty.ID) (done bool, err error) {
+// linkStep links the next records that name an address and reports whether there are no more.
+func (s *Service) linkStep(ctx context.Context, email string) (done bool, err error) {
 	now := s.now()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		done = false
-		account, err := tx.LockUser(user)
-		if errors.Is(err, warranty.ErrNotFound) { // the account was deleted
-			done = true
-			return tx.DeleteSellerLink(user)
-		}
+		done = true
+		id, verified, err := tx.VerifiedAccount(email)
 		if err != nil {
 			return err
 		}
-		l, err := tx.LockSellerLink(user)
+		if !verified { // the account was deleted, or the address was removed
+			return tx.DeleteSellerLink(email)
+		}
+		account, err := tx.LockUser(id)
+		if err != nil {
+			return err
+		}
+		l, err := tx.LockSellerLink(email)
 		if errors.Is(err, warranty.ErrNotFound) {
-			done = true
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if account.Disabled || !account.EmailVerified {
-			done = true
-			return tx.DeleteSellerLink(user)
+		// The address may have been removed while this waited for the lock.
+		if id, verified, err = tx.VerifiedAccount(email); err != nil {
+			return err
 		}
-		return s.linkAfter(tx, account.User, l, now)
+		if account.Disabled || !verified || id != l.Account || id != account.ID {
+			return tx.DeleteSellerLink(email)
+		}
+		done = false
+		return s.linkAfter(tx, account.Acting(), l, now)
 	})
 	return done, err
 }

@@ -125,6 +125,7 @@ func (s *Service) Operations() []api.Bound {
 		s.transferOperations(),
 		s.tokenOperations(),
 		s.accountOperations(),
+		s.organizationOperations(),
 	)
 }
 
@@ -135,29 +136,45 @@ func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microseco
 func (s *Service) today() warranty.Date { return warranty.DateOf(s.Now()) }
 
 // writeAs runs a transaction that commits only if the principal's credential is still
-// valid.
+// valid and the principal may change records of the account.
 func (s *Service) writeAs(ctx context.Context, p warranty.Principal, fn func(*store.Tx) error) error {
-	return s.writeWithLocks(ctx, p, func(*store.Tx) error { return nil }, fn)
+	return s.writeWithLocks(ctx, p, warranty.Member, func(*store.Tx) error { return nil }, fn)
 }
 
 // writeLocked is writeAs with the principal's account locked.
 func (s *Service) writeLocked(
 	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
 ) error {
+	return s.writeToAccount(ctx, p, warranty.Member, fn)
+}
+
+// manage is writeLocked for what only admins of an organization may do.
+func (s *Service) manage(
+	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
+) error {
+	return s.writeToAccount(ctx, p, warranty.Admin, fn)
+}
+
+func (s *Service) writeToAccount(
+	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, fn func(*store.Tx, store.Account) error,
+) error {
 	var account store.Account
 	lock := func(tx *store.Tx) (err error) {
-		account, err = tx.LockUser(p.User.ID)
+		account, err = tx.LockUser(p.Account.ID)
 		return err
 	}
-	return s.writeWithLocks(ctx, p, lock, func(tx *store.Tx) error { return fn(tx, account) })
+	return s.writeWithLocks(ctx, p, needed, lock, func(tx *store.Tx) error { return fn(tx, account) })
 }
 
 // writeWithLocks is writeAs with account locks, which lockAccounts takes first. All
 // transactions lock in the same order to avoid deadlocks: accounts, then one-time codes
 // and credentials, then records.
 func (s *Service) writeWithLocks(
-	ctx context.Context, p warranty.Principal, lockAccounts, fn func(*store.Tx) error,
+	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, lockAccounts, fn func(*store.Tx) error,
 ) error {
+	if err := p.Account.Require(needed); err != nil {
+		return err
+	}
 	if err := s.countForm(ctx, p); err != nil {
 		return err
 	}
@@ -166,7 +183,7 @@ func (s *Service) writeWithLocks(
 		if err := lockAccounts(tx); err != nil {
 			return err
 		}
-		if err := tx.HoldCredential(p, now); err != nil {
+		if err := tx.HoldCredential(p, needed, now); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -182,7 +199,7 @@ func (s *Service) countForm(ctx context.Context, p warranty.Principal) error {
 	if counted, ok := ctx.Value(oneForm{}).(*atomic.Bool); ok && counted.Swap(true) {
 		return nil
 	}
-	return s.Throttle(ctx, FormPosts, p.User.ID.String())
+	return s.Throttle(ctx, FormPosts, p.Window())
 }
 
 type oneForm struct{}

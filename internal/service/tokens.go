@@ -45,36 +45,38 @@ func (s *Service) CreateToken(
 		RateLimitPerMinute: *in.RateLimitPerMinute,
 		ExpiresAt:          in.ExpiresAt.UTC().Truncate(time.Microsecond),
 		CreatedAt:          now,
+		CreatedBy:          p.User.Name,
 		Usage:              []warranty.DayUsage{},
 	}
 	token.Show(now)
 	created := s.event(p, warranty.TokenCreated, token.ID, now, warranty.Change{Field: "name", To: &token.Name})
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	err = s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
 		if err := s.requireVerified(account); err != nil {
 			return err
 		}
-		count, named, err := tx.ActiveTokens(p.User.ID, token.Name, now)
+		count, named, err := tx.ActiveTokens(p.Account.ID, token.Name, now)
 		switch {
 		case err != nil:
 			return err
 		case named > 0:
 			return warranty.Refuse(warranty.AlreadyExists,
-				"You already have an active token with this name. Choose another name.")
+				"This account already has an active token with this name. Choose another name.")
 		case count >= warranty.MaxActiveTokens:
 			return warranty.Refuse(
 				warranty.TokenLimitReached,
-				fmt.Sprintf("You have reached the limit of %d active tokens. Revoke one that you no longer use.",
+				fmt.Sprintf("This account has reached the limit of %d active tokens. Revoke one that you no longer use.",
 					count),
 			)
 		}
-		if err := tx.InsertToken(p.User.ID, token, warranty.HashSecret(secret)); err != nil {
+		if err := tx.InsertToken(p.Account.ID, p.User.ID, token, warranty.HashSecret(secret)); err != nil {
 			return err
 		}
 		if err := tx.InsertEvent(token.ID, created, p.User.ID); err != nil {
 			return err
 		}
-		return s.notify(tx, account.User,
-			mail.TokenCreated(account.Email, account.Name, token.Name, s.circumstances(p, now)))
+		return s.notifyAdmins(tx, account, func(to warranty.User) mail.Message {
+			return mail.TokenCreated(to.Email, to.Name, token.Name, organizationName(p), s.circumstances(p, now))
+		})
 	})
 	s.wakeMail()
 	return warranty.NewToken{Token: token, Secret: secret}, err
@@ -98,7 +100,7 @@ func (s *Service) ListTokens(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Token]{}, err
 	}
-	list, total, err := s.Store.Tokens(ctx, p.User.ID, in.Paging, s.today()-warranty.UsageDays)
+	list, total, err := s.Store.Tokens(ctx, p.Account.ID, in.Paging, s.today()-warranty.UsageDays)
 	for i := range list {
 		list[i].Show(s.now())
 	}
@@ -107,13 +109,13 @@ func (s *Service) ListTokens(
 
 // CountActiveTokens counts the principal's active tokens, for the web pages.
 func (s *Service) CountActiveTokens(ctx context.Context, p warranty.Principal) (int, error) {
-	n, err := s.Store.ActiveTokens(ctx, p.User.ID, s.now())
+	n, err := s.Store.ActiveTokens(ctx, p.Account.ID, s.now())
 	return int(n), err
 }
 
 // GetToken returns one of the principal's tokens.
 func (s *Service) GetToken(ctx context.Context, p warranty.Principal, in warranty.GetToken) (warranty.Token, error) {
-	token, err := s.Store.Token(ctx, p.User.ID, in.ID, s.today()-warranty.UsageDays)
+	token, err := s.Store.Token(ctx, p.Account.ID, in.ID, s.today()-warranty.UsageDays)
 	token.Show(s.now())
 	return token, err
 }
@@ -135,8 +137,8 @@ func (s *Service) RotateToken(
 		oldEnds = now.Add(time.Duration(*in.OverlapSeconds) * time.Second)
 	}
 	rotated := s.event(p, warranty.TokenRotated, in.ID, now)
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
-		token, err := tx.LockToken(p.User.ID, in.ID)
+	err = s.manage(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		token, err := tx.LockToken(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
@@ -164,8 +166,8 @@ func (s *Service) RevokeToken(
 ) (warranty.None, error) {
 	now := s.now()
 	revoked := s.event(p, warranty.TokenWasRevoked, in.ID, now)
-	return warranty.None{}, s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
-		token, err := tx.LockToken(p.User.ID, in.ID)
+	return warranty.None{}, s.manage(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		token, err := tx.LockToken(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}

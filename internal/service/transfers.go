@@ -27,7 +27,7 @@ func (s *Service) OfferTransfer(
 		return warranty.TransferOffer{}, err
 	}
 	// Each offer sends an email to an address of the caller's choice.
-	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
+	if err := s.Throttle(ctx, MailsToOthers, p.Account.ID.String()); err != nil {
 		return warranty.TransferOffer{}, err
 	}
 	code, err := warranty.NewCode(s.Random)
@@ -54,16 +54,16 @@ func (s *Service) OfferTransfer(
 		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
 			return err
 		}
-		message := s.outgoing(mail.TransferOffered(in.Email, p.User.Name, w.ProductName, code, s.PublicURL))
+		message := s.outgoing(mail.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
 		message.Expires = &offer.ExpiresAt
-		return tx.InsertMailTo(message, p.User.ID, w.ID, now)
+		return tx.InsertMailTo(message, p.Account.ID, w.ID, now)
 	})
 	s.wakeMail()
 	return offer, err
 }
 
 func lockToTransfer(tx *store.Tx, p warranty.Principal, key warranty.WarrantyKey) (warranty.Warranty, error) {
-	w, err := tx.LockWarranty(p.User.ID, key)
+	w, err := tx.LockWarranty(p.Account.ID, key)
 	if err != nil {
 		return w, err
 	}
@@ -101,7 +101,7 @@ func (s *Service) AcceptTransfer(
 	accepted := s.event(p, warranty.TransferAccepted, unknownYet, now)
 	var w warranty.Warranty
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		id, err := tx.AcceptTransfer(warranty.HashCode(in.Code), p.User.ID, now)
+		id, err := tx.AcceptTransfer(warranty.HashCode(in.Code), p.Account.ID, now)
 		if errors.Is(err, warranty.ErrNotFound) {
 			return badCode(err)
 		}
@@ -112,7 +112,7 @@ func (s *Service) AcceptTransfer(
 		if err := tx.InsertEvent(id, accepted, p.User.ID); err != nil {
 			return err
 		}
-		w, err = tx.LockWarranty(p.User.ID, warranty.WarrantyKey{ID: id})
+		w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id})
 		return err
 	})
 	s.show(&w)

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"reflect"
 
@@ -35,13 +34,13 @@ func (s *Service) ListWarranties(
 		return warranty.Page[warranty.Warranty]{}, err
 	}
 	if in.IsFeed() {
-		list, feed, err := s.Store.ChangedWarranties(ctx, p.User.ID, in.From(), in.Limit)
+		list, feed, err := s.Store.ChangedWarranties(ctx, p.Account.ID, in.From(), in.Limit)
 		for i := range list {
 			s.show(&list[i])
 		}
 		return warranty.FeedOf(list, feed), err
 	}
-	list, total, err := s.Store.Warranties(ctx, p.User.ID, in, s.today())
+	list, total, err := s.Store.Warranties(ctx, p.Account.ID, in, s.today())
 	for i := range list {
 		s.show(&list[i])
 	}
@@ -55,7 +54,7 @@ func (s *Service) SummarizeWarranties(
 	if err := in.Check(); err != nil {
 		return warranty.Summary{}, err
 	}
-	return s.Store.Summary(ctx, p.User.ID, in, s.today())
+	return s.Store.Summary(ctx, p.Account.ID, in, s.today())
 }
 
 // ListDeleted lists the warranties that left the principal's account.
@@ -65,7 +64,7 @@ func (s *Service) ListDeleted(
 	if err := in.Check(s.now()); err != nil {
 		return warranty.Page[warranty.Deletion]{}, err
 	}
-	list, feed, err := s.Store.DeletedWarranties(ctx, p.User.ID, in.From(), in.Limit)
+	list, feed, err := s.Store.DeletedWarranties(ctx, p.Account.ID, in.From(), in.Limit)
 	return warranty.FeedOf(list, feed), err
 }
 
@@ -76,7 +75,7 @@ func (s *Service) LookupWarranties(
 	if err := in.Check(); err != nil {
 		return warranty.Lookups{}, err
 	}
-	found, err := s.Store.Lookup(ctx, p.User.ID, in.Items, s.today())
+	found, err := s.Store.Lookup(ctx, p.Account.ID, in.Items, s.today())
 	return warranty.Lookups{Results: found}, err
 }
 
@@ -84,7 +83,7 @@ func (s *Service) LookupWarranties(
 func (s *Service) GetWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.GetWarranty,
 ) (warranty.Warranty, error) {
-	w, err := s.Store.Warranty(ctx, p.User.ID, in.ID)
+	w, err := s.Store.Warranty(ctx, p.Account.ID, in.ID)
 	s.show(&w)
 	return w, err
 }
@@ -118,48 +117,41 @@ func (s *Service) CreateWarranty(
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}
-	w, err := s.newWarranty(p, in)
+	ownSeller, err := s.isOwnAddress(ctx, p, in.SellerEmail)
 	if err != nil {
-		return w, err
+		return warranty.Warranty{}, err
 	}
-	saved, err := s.responseToSave(p, in, w)
+	w, err := s.newWarranty(in, ownSeller)
 	if err != nil {
 		return w, err
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
-	var earlier *store.SavedResponse
 	holdSeller := func(tx *store.Tx) error {
 		if w.SellerEmail == nil {
 			return nil
 		}
 		return tx.HoldSeller(*w.SellerEmail)
 	}
-	err = s.unique(ctx, p.User.ID, in.ExternalID, func() error {
-		return s.writeWithLocks(ctx, p, holdSeller, func(tx *store.Tx) error {
-			earlier, err = s.create(tx, p, w, saved, created)
-			return err
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	w, err = once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
+		return s.unique(ctx, p.Account.ID, in.ExternalID, func() error {
+			return s.writeWithLocks(ctx, p, warranty.Member, holdSeller, func(tx *store.Tx) error {
+				if done, err := replay(tx); err != nil || done {
+					return err
+				}
+				if err := s.insertWarranty(tx, p, w); err != nil {
+					return err
+				}
+				return tx.InsertEvent(w.ID, created, p.User.ID)
+			})
 		})
 	})
-	if err != nil || earlier == nil {
-		return w, err
+	if w.Replay {
+		w.Version = 1
+		s.setURLs(&w) // the previous release stored no web_url
 	}
-	return s.replay(*saved, *earlier)
-}
-
-// create writes a warranty. If the idempotency key was used before, it writes nothing and
-// returns the stored response.
-func (s *Service) create(
-	tx *store.Tx, p warranty.Principal, w warranty.Warranty, saved *store.SavedResponse, created warranty.Event,
-) (*store.SavedResponse, error) {
-	if saved != nil {
-		if earlier, err := tx.SaveResponse(*saved); err != nil || earlier != nil {
-			return earlier, err
-		}
-	}
-	if err := s.insertWarranty(tx, p, w); err != nil {
-		return nil, err
-	}
-	return nil, tx.InsertEvent(w.ID, created, p.User.ID)
+	return w, err
 }
 
 // uniqueTries is how often a write is tried if its external id was taken by a record
@@ -193,7 +185,9 @@ func (s *Service) unique(ctx context.Context, issuer warranty.ID, externalID str
 	}
 }
 
-func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) (warranty.Warranty, error) {
+// newWarranty returns the record to create. ownSeller means that the account that creates it is also its
+// seller.
+func (s *Service) newWarranty(in warranty.CreateWarranty, ownSeller bool) (warranty.Warranty, error) {
 	reference, err := warranty.NewReference(warranty.WarrantyPrefix, s.Random)
 	now := s.now()
 	w := warranty.Warranty{
@@ -215,7 +209,7 @@ func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) 
 		UpdatedAt:       now,
 		Roles:           warranty.NewRoles(warranty.Owner, warranty.Issuer),
 	}
-	if p.User.EmailVerified && in.SellerEmail == p.User.Email {
+	if ownSeller {
 		w.Roles = w.Roles.With(warranty.Seller)
 	}
 	s.show(&w)
@@ -225,56 +219,17 @@ func (s *Service) newWarranty(p warranty.Principal, in warranty.CreateWarranty) 
 // insertWarranty writes the record and links its seller. The response is built before, so
 // it does not show whether a seller was linked.
 func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.Warranty) error {
-	if err := tx.InsertWarranty(w, p.User.ID); err != nil {
+	if err := tx.InsertWarranty(w, p.Account.ID); err != nil {
 		return err
 	}
 	if w.SellerEmail == nil {
 		return nil
 	}
-	seller, found, err := tx.VerifiedUser(*w.SellerEmail)
+	seller, found, err := tx.VerifiedAccount(*w.SellerEmail)
 	if err != nil || !found {
 		return err
 	}
 	return tx.AddSeller(w, seller)
-}
-
-// responseToSave returns the response to store for replays, or nil without a key.
-func (s *Service) responseToSave(
-	p warranty.Principal, in warranty.CreateWarranty, w warranty.Warranty,
-) (*store.SavedResponse, error) {
-	if in.IdempotencyKey == nil {
-		return nil, nil
-	}
-	key := *in.IdempotencyKey
-	in.IdempotencyKey = nil
-	request, err := api.AppendJSON(nil, in)
-	if err != nil {
-		return nil, err
-	}
-	response, err := api.AppendJSON(nil, w)
-	return &store.SavedResponse{
-		User:        p.User.ID,
-		Operation:   api.CreateWarranty.Name,
-		Key:         key,
-		Fingerprint: sha256.Sum256(request),
-		Response:    string(response),
-		At:          w.CreatedAt,
-	}, err
-}
-
-// replay returns the stored response of an earlier request. The URLs are set again: the
-// previous release stored no web_url.
-func (s *Service) replay(now, earlier store.SavedResponse) (warranty.Warranty, error) {
-	var w warranty.Warranty
-	if now.Fingerprint != earlier.Fingerprint {
-		return w, warranty.Refuse(warranty.IdempotencyKeyReused,
-			"This Idempotency-Key was used for a different request in the last 24 hours. "+
-				"Use a new key for a new record.")
-	}
-	err := api.ReadJSON([]byte(earlier.Response), &w)
-	w.Version, w.Replay = 1, true
-	s.setURLs(&w)
-	return w, err
 }
 
 // UpdateWarranty changes the given fields.
@@ -288,7 +243,7 @@ func (s *Service) UpdateWarranty(
 	now := s.now()
 	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
 	write := func(tx *store.Tx) error {
-		w, err := tx.LockWarranty(p.User.ID, in.ID)
+		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
@@ -306,7 +261,7 @@ func (s *Service) UpdateWarranty(
 		return tx.InsertEvent(w.ID, updated, p.User.ID)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
-	err := s.unique(ctx, p.User.ID, derefText(in.ExternalID), func() error { return s.writeAs(ctx, p, write) })
+	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error { return s.writeAs(ctx, p, write) })
 	s.show(&changed)
 	return changed, err
 }
@@ -331,7 +286,7 @@ func (s *Service) DeleteWarranty(
 	now := s.now()
 	deleted := s.event(p, warranty.WarrantyDeleted, unknownYet, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		w, err := tx.LockWarranty(p.User.ID, in.ID)
+		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}

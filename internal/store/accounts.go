@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"slices"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -11,15 +13,21 @@ import (
 // Account is a user with fields that are internal to the service.
 type Account struct {
 	warranty.User
+	Kind         warranty.AccountKind
 	PasswordHash string
 	Disabled     bool
 	Admin        bool // may open the admin page
 	Mails        warranty.MailChoices
 }
 
+// Acting returns the account as one that its admin acts for.
+func (a Account) Acting() warranty.Acting {
+	return warranty.Acting{ID: a.ID, Name: a.Name, Kind: a.Kind, Role: warranty.Admin}
+}
+
 const (
 	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
-	accountColumns = userColumns + `, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices`
+	accountColumns = userColumns + `, u.kind, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices`
 )
 
 func readUser(r *engine.Row) warranty.User {
@@ -33,7 +41,8 @@ func readUser(r *engine.Row) warranty.User {
 }
 
 func readAccount(r *engine.Row, a *Account) {
-	a.User, a.PasswordHash, a.Disabled, a.Admin = readUser(r), r.Text(), r.Set(), r.Set()
+	a.User, a.Kind = readUser(r), enum[warranty.AccountKind](r)
+	a.PasswordHash, a.Disabled, a.Admin = r.Text(), r.Set(), r.Set()
 	a.Mails = readChoices(r.Int())
 }
 
@@ -64,16 +73,22 @@ func choiceBits(c warranty.MailChoices) (bits int) {
 	return bits
 }
 
-// UpdateAccount updates the name and email preferences of a locked account.
+// UpdateAccount updates the name and email preferences of a locked person. Tokens that the person made in
+// organizations show the name, too.
 func (t *Tx) UpdateAccount(a warranty.Account) error {
+	if err := t.later(`UPDATE users SET `+nextEpoch+` WHERE id IN
+		(SELECT t.user_id FROM members m JOIN tokens t ON t.user_id = m.account_id AND t.created_by = m.user_id
+			WHERE m.user_id = $1)`, a.ID); err != nil {
+		return err
+	}
 	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, `+nextEpoch+` WHERE id = $1`,
 		a.ID, a.Name, choiceBits(a.Mails))
 }
 
-// AccountByEmail returns the account with a normalized email address.
+// AccountByEmail returns the person's account with a normalized email address.
 func (s *Store) AccountByEmail(ctx context.Context, email string) (Account, error) {
 	var a Account
-	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1`,
+	err := queryRow(ctx, s.db, `SELECT `+accountColumns+` FROM users u WHERE u.email = $1 AND u.kind = 1`,
 		func(r *engine.Row) { readAccount(r, &a) }, email)
 	return a, err
 }
@@ -129,6 +144,21 @@ func (t *Tx) LockUser(id warranty.ID) (Account, error) {
 	return a, err
 }
 
+// LockUsers locks accounts in the order of their ids, so that transactions that lock the same ones do not
+// deadlock.
+func (t *Tx) LockUsers(ids ...warranty.ID) (map[warranty.ID]Account, error) {
+	slices.SortFunc(ids, func(a, b warranty.ID) int { return bytes.Compare(a[:], b[:]) })
+	locked := make(map[warranty.ID]Account, len(ids))
+	for _, id := range slices.Compact(ids) {
+		a, err := t.LockUser(id)
+		if err != nil {
+			return nil, err
+		}
+		locked[id] = a
+	}
+	return locked, nil
+}
+
 // VerifyUser marks the email address as verified.
 func (t *Tx) VerifyUser(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET verified_at = COALESCE(verified_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
@@ -141,6 +171,7 @@ func (t *Tx) SetPassword(id warranty.ID, passwordHash string) error {
 
 // DisableUser disables an account and all its credentials.
 func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
+	t.awaitMembers(id)
 	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
@@ -153,9 +184,10 @@ func (t *Tx) HoldSeller(email string) error {
 	return t.hold(`SELECT 1 FROM users WHERE email = $1 AND verified_at IS NULL FOR NO KEY UPDATE`, email)
 }
 
-// VerifiedUser returns the user who has verified an email address.
-func (t *Tx) VerifiedUser(email string) (id warranty.ID, found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT id, verified_at FROM users WHERE email = $1`, func(r *engine.Row) error {
+// VerifiedAccount returns the account that has verified an email address.
+func (t *Tx) VerifiedAccount(email string) (id warranty.ID, found bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT a.account_id, COALESCE(a.verified_at, u.verified_at)
+		FROM addresses a JOIN users u ON u.id = a.account_id WHERE a.email = $1`, func(r *engine.Row) error {
 		id, found = r.ID(), r.Set()
 		return nil
 	}, email)

@@ -197,7 +197,7 @@ func (s *script) addWarranty() (any, error) {
 		if err := tx.InsertWarranty(w, s.user()); err != nil || w.SellerEmail == nil {
 			return err
 		}
-		seller, found, err := tx.VerifiedUser(*w.SellerEmail)
+		seller, found, err := tx.VerifiedAccount(*w.SellerEmail)
 		if err != nil || !found {
 			return err
 		}
@@ -429,7 +429,7 @@ func (s *script) addToken() (any, error) {
 			return err
 		}
 		answer = []any{count, named}
-		if err := tx.InsertToken(user, token, secret); err != nil {
+		if err := tx.InsertToken(user, user, token, secret); err != nil {
 			return err
 		}
 		uses := []TokenUse{
@@ -497,11 +497,11 @@ func (s *script) transfer() (any, error) {
 }
 
 func (s *script) people() (any, error) {
-	var people []Party
+	var people []Recipient
 	err := s.write(func(tx *Tx) (err error) { people, err = tx.People(s.warranty()); return err })
-	seen := map[string]Party{}
+	seen := map[string]Recipient{}
 	for _, p := range people {
-		seen[p.ID.String()] = p
+		seen[p.User.String()] = p
 	}
 	return seen, err
 }

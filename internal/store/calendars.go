@@ -8,11 +8,18 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// SetCalendar sets the secret of a user's calendar. An earlier secret no longer works.
-func (t *Tx) SetCalendar(user warranty.ID, secret warranty.Hash, now time.Time) error {
-	return t.later(`INSERT INTO calendars (user_id, secret_hash, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT (user_id) DO UPDATE SET secret_hash = excluded.secret_hash, created_at = excluded.created_at`,
-		user, secret, now)
+// SetCalendar sets the secret of an account's calendar, made by a person. An earlier secret no longer
+// works.
+func (t *Tx) SetCalendar(account, by warranty.ID, secret warranty.Hash, now time.Time) error {
+	return t.later(`INSERT INTO calendars (user_id, secret_hash, created_at, created_by) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (user_id) DO UPDATE SET secret_hash = excluded.secret_hash, created_at = excluded.created_at,
+			created_by = excluded.created_by`,
+		account, secret, now, by)
+}
+
+// DropCalendarBy removes an account's calendar if a person made it.
+func (t *Tx) DropCalendarBy(account, by warranty.ID) error {
+	return t.later(`DELETE FROM calendars WHERE user_id = $1 AND created_by = $2`, account, by)
 }
 
 // DropCalendar removes a user's calendar.

@@ -13,7 +13,8 @@ import (
 type Credential struct {
 	ID            warranty.ID // of the token or the session
 	Hash          warranty.Hash
-	User          warranty.User
+	User          warranty.User   // who is signed in, or who made the token
+	Account       warranty.Acting // that it acts for
 	Disabled      bool
 	Admin         bool      // a session of an operator
 	CreatedAt     time.Time // of a session
@@ -80,7 +81,7 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 	if token, ok := s.credentials.get(secret); ok {
 		epoch := int64(-1)
 		err := s.db.Query(ctx, `SELECT credential_epoch FROM users WHERE id = $1`,
-			func(r *engine.Row) error { epoch = r.Int(); return nil }, token.User.ID)
+			func(r *engine.Row) error { epoch = r.Int(); return nil }, token.Account.ID)
 		if err != nil || epoch == token.epoch {
 			return token.Credential, err
 		}
@@ -90,12 +91,15 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 
 func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var token rememberedToken
-	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, t.id, t.name, t.scopes, t.rate_limit,
-			t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, u.credential_epoch
-		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users u ON u.id = t.user_id WHERE s.secret_hash = $1`,
+	// u is the person who made the token: that of a personal account, or a member of the organization a.
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, a.id, a.name, a.kind, a.disabled_at, t.id, t.name, t.scopes,
+			t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, a.credential_epoch
+		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users a ON a.id = t.user_id
+			JOIN users u ON u.id = COALESCE(t.created_by, t.user_id) WHERE s.secret_hash = $1`,
 		func(r *engine.Row) {
 			token.Credential = Credential{
 				User:          readUser(r),
+				Account:       readActing(r, warranty.Member),
 				Disabled:      r.Set(),
 				ID:            r.ID(),
 				TokenName:     r.Text(),
@@ -119,7 +123,7 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 	var c Credential
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, u.admin_since, s.id, s.created_at, s.expires_at,
 			s.secret_hash
-		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1`,
+		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = 1`,
 		func(r *engine.Row) {
 			c = Credential{
 				User:      readUser(r),
@@ -131,6 +135,16 @@ func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Cred
 				Scopes:    warranty.AllScopes,
 				Hash:      warranty.Hash(r.Bytes()),
 			}
+			c.Account = warranty.OwnAccount(c.User)
 		}, secret)
 	return c, err
+}
+
+// readActing reads the id, name and kind of an account. role applies to organizations.
+func readActing(r *engine.Row, role warranty.MemberRole) warranty.Acting {
+	a := warranty.Acting{ID: r.ID(), Name: r.Text(), Kind: enum[warranty.AccountKind](r), Role: warranty.Admin}
+	if a.Kind == warranty.OrganizationKind {
+		a.Role = role
+	}
+	return a
 }

@@ -56,7 +56,7 @@ func TestRememberedTokensAreWatched(t *testing.T) {
 						return err
 					}
 					erp := warranty.Token{ID: token, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}
-					return tx.InsertToken(user, erp, secretOf(n))
+					return tx.InsertToken(user, user, erp, secretOf(n))
 				})
 				for range 2 {
 					if _, err := theirs.TokenBySecret(ctx, secretOf(n)); err != nil {

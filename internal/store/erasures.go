@@ -247,13 +247,20 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM index_lists WHERE user_id = $1`,
 		`DELETE FROM seller_links WHERE user_id = $1`,
+		`DELETE FROM address_links WHERE account_id = $1`,
+		`DELETE FROM address_codes WHERE account_id = $1`,
+		`DELETE FROM addresses WHERE account_id = $1`,
+		`DELETE FROM invitations WHERE account_id = $1 OR invited_by = $1`,
+		`DELETE FROM members WHERE account_id = $1 OR user_id = $1`,
+		`DELETE FROM organizations WHERE id = $1`,
 		`DELETE FROM erasures WHERE user_id = $1`,
 	} {
 		if err := t.later(sql, id); err != nil {
 			return err
 		}
 	}
-	return t.exactlyOne(`UPDATE users SET email = $2, name = $3, password_hash = '', verified_at = NULL,
+	// The name of an organization stays on the records that it issued.
+	return t.exactlyOne(`UPDATE users SET email = $2, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
 		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,
 		mail_choices = 0, `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@deleted.invalid", ErasedName, now)

@@ -16,17 +16,17 @@ func (t *Tx) InsertEvent(thread warranty.ID, e warranty.Event, actor warranty.ID
 		return err
 	}
 	return t.later(insertEvent, thread, e.ID, e.At, actor, e.Actor, e.Door, e.TokenName, e.Action, e.SubjectID,
-		string(changes)+noted)
+		string(changes)+noted, e.Account)
 }
 
 const insertEvent = `INSERT INTO history
-	(thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	(thread_id, id, at, actor_id, actor, door, token_name, action, subject_id, changes, account)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
 
 // OperatorName is the actor of the operator's events.
 const OperatorName = "Operator"
 
-const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.changes`
+const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.account, h.changes`
 
 func readEvent(r *engine.Row) (warranty.Event, error) {
 	e := warranty.Event{
@@ -37,6 +37,7 @@ func readEvent(r *engine.Row) (warranty.Event, error) {
 		TokenName: r.OptionalText(),
 		Action:    enum[warranty.Action](r),
 		SubjectID: r.ID(),
+		Account:   r.OptionalText(),
 	}
 	err := json.Unmarshal([]byte(r.Text()), &e.Changes)
 	return e, err

@@ -21,11 +21,17 @@ import (
 // after the commit and is rejected.
 
 // HoldCredential checks that the caller's credential is valid and holds it until the transaction
-// ends: nothing is written with a credential whose end was acknowledged.
-func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
+// ends: nothing is written with a credential whose end was acknowledged. For a session that acts for an
+// organization it also holds the membership, whose role must include needed.
+func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, now time.Time) error {
 	if p.Credential == warranty.BySession {
 		if err := t.hold(`SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 			return err
+		}
+		if p.ActsForOrganization() {
+			if err := t.holdMembership(p, needed); err != nil {
+				return err
+			}
 		}
 		refusal := warranty.Refuse(warranty.SessionExpired, "Your session ended during this request. Sign in again.")
 		return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM sessions c JOIN users u ON u.id = c.user_id
@@ -40,6 +46,18 @@ func (t *Tx) HoldCredential(p warranty.Principal, now time.Time) error {
 		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL
 			AND (s.expires_at IS NULL OR s.expires_at > $2)`,
 		p.CredentialID, now, p.SecretHash)
+}
+
+func (t *Tx) holdMembership(p warranty.Principal, needed warranty.MemberRole) error {
+	err := t.hold(`SELECT 1 FROM members WHERE account_id = $1 AND user_id = $2 FOR KEY SHARE`, p.Account.ID, p.User.ID)
+	if err != nil {
+		return err
+	}
+	refusal := warranty.Refuse(warranty.AccountNotAllowed,
+		"Your membership or your role in this organization changed during this request.")
+	return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM members m JOIN users o ON o.id = m.account_id
+		WHERE m.account_id = $1 AND m.user_id = $2 AND m.role > 0 AND m.role <= $3 AND o.disabled_at IS NULL`,
+		p.Account.ID, p.User.ID, needed)
 }
 
 // hold runs a statement that locks rows, on databases with concurrent writers.
@@ -57,7 +75,7 @@ var ended = time.UnixMicro(0)
 // holders finds the writes that hold a kind of credential. Each statement runs in a separate
 // transaction that holds no other locks, so it cannot deadlock.
 type holders struct {
-	busy string // lists the credentials of a user that are held, without waiting
+	busy string // lists the credentials or members of an account that are held, without waiting
 	wait string // returns once a credential is not held
 }
 
@@ -74,6 +92,14 @@ var (
 			SELECT id FROM sessions WHERE user_id = $1 AND expires_at = 0 AND id NOT IN (SELECT id FROM gone)`,
 		wait: `DELETE FROM sessions WHERE id = $1`,
 	}
+	// A removed or demoted member: the row of user_id $1 in the organization $2. A removed row is deleted
+	// once nothing holds it.
+	memberHolders = holders{
+		busy: `SELECT user_id FROM members WHERE account_id = $1
+			AND user_id NOT IN (SELECT user_id FROM members WHERE account_id = $1 FOR UPDATE SKIP LOCKED)`,
+		wait: `WITH held AS (SELECT account_id, user_id FROM members WHERE user_id = $1 AND account_id = $2 FOR UPDATE)
+			DELETE FROM members m USING held WHERE m.account_id = held.account_id AND m.user_id = held.user_id AND m.role = 0`,
+	}
 )
 
 // awaited is what Write waits for after the commit: the holders of one credential, or of all
@@ -81,10 +107,22 @@ var (
 type awaited struct {
 	holders
 	id, user warranty.ID
+	in       warranty.ID // the organization of a member
 }
 
 // await makes Write wait for the holders of a credential that the transaction ends.
 func (t *Tx) await(h holders, id warranty.ID) { t.ended = append(t.ended, awaited{holders: h, id: id}) }
+
+// awaitMember makes Write wait for the writes of a member for an organization, after the member's role
+// was taken away or lowered.
+func (t *Tx) awaitMember(organization, user warranty.ID) {
+	t.ended = append(t.ended, awaited{holders: memberHolders, id: user, in: organization})
+}
+
+// awaitMembers makes Write wait for the writes of all members for an organization.
+func (t *Tx) awaitMembers(organization warranty.ID) {
+	t.ended = append(t.ended, awaited{holders: memberHolders, user: organization, in: organization})
+}
 
 // awaitAll makes Write wait for the holders of all credentials of a user.
 func (t *Tx) awaitAll(h holders, user warranty.ID) {
@@ -106,7 +144,11 @@ func (s *Store) awaitHolders(ctx context.Context, list []awaited) error {
 			}
 		}
 		for _, id := range ids {
-			if err := s.db.Query(ctx, a.wait, func(*engine.Row) error { return nil }, id); err != nil {
+			args := []any{id}
+			if !a.in.IsZero() {
+				args = append(args, a.in)
+			}
+			if err := s.db.Query(ctx, a.wait, func(*engine.Row) error { return nil }, args...); err != nil {
 				return err
 			}
 		}

@@ -46,19 +46,19 @@ func TestHoldSeesWhatWasCommitted(t *testing.T) {
 				return tx.InsertSession(id, user, p.SecretHash, now, now.Add(time.Hour))
 			}
 			token := warranty.Token{ID: id, Name: "ERP", Prefix: "svc_x", ExpiresAt: now.Add(time.Hour), CreatedAt: now}
-			return tx.InsertToken(user, token, p.SecretHash)
+			return tx.InsertToken(user, user, token, p.SecretHash)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = s.Write(ctx, func(tx *Tx) error {
-			if _, _, err := tx.VerifiedUser("nobody"); err != nil {
+			if _, _, err := tx.VerifiedAccount("nobody"); err != nil {
 				return err
 			}
 			if err := s.Write(ctx, func(other *Tx) error { return end(other, p) }); err != nil {
 				return err
 			}
-			return tx.HoldCredential(p, now)
+			return tx.HoldCredential(p, warranty.Member, now)
 		})
 		code := warranty.AsError(err).Code
 		if err == nil || code != warranty.TokenRevoked && code != warranty.SessionExpired {

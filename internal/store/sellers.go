@@ -8,11 +8,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// SellerLink is a user who is being linked as the seller to many warranties, in several transactions.
+// SellerLink is an account that is being linked as the seller to many warranties that name one of its
+// addresses, in several transactions.
 type SellerLink struct {
-	User  warranty.ID
-	After warranty.ID // the last one that was linked
-	Door  warranty.Door
+	Email   string
+	Account warranty.ID
+	After   warranty.ID // the last one that was linked
+	Door    warranty.Door
 }
 
 // LinkSeller makes a user the seller of warranties that name their email address, including their claims
@@ -58,27 +60,56 @@ func (t *Tx) LinkSeller(
 	return linked, last, t.allListsChanged(user)
 }
 
-// SellerLinks lists the users who are being linked.
-func (s *Store) SellerLinks(ctx context.Context) (users []warranty.ID, err error) {
-	err = s.db.Query(ctx, `SELECT user_id FROM seller_links ORDER BY user_id`,
-		func(r *engine.Row) error { users = append(users, r.ID()); return nil })
-	return users, err
+// SellerLinks lists what is being linked. It takes over the links of older releases first.
+func (s *Store) SellerLinks(ctx context.Context) (list []SellerLink, err error) {
+	older := false
+	err = s.db.Query(ctx, `SELECT 1 FROM seller_links LIMIT 1`, func(*engine.Row) error { older = true; return nil })
+	if err == nil && older {
+		err = s.Write(ctx, func(t *Tx) error { return t.takeOverLinks() })
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.Query(ctx, `SELECT email, account_id, after_id, door FROM address_links ORDER BY email`,
+		func(r *engine.Row) error { list = append(list, readLink(r)); return nil })
+	return list, err
 }
 
-// LockSellerLink returns the link of a locked user, or ErrNotFound if it is complete.
-func (t *Tx) LockSellerLink(user warranty.ID) (l SellerLink, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT user_id, after_id, door FROM seller_links WHERE user_id = $1 /*pg: FOR UPDATE */`,
-		func(r *engine.Row) { l = SellerLink{User: r.ID(), After: r.ID(), Door: enum[warranty.Door](r)} }, user)
+// takeOverLinks moves the links of older releases, which link each user by the address of its row. They
+// start again, because linking a warranty twice does nothing.
+func (t *Tx) takeOverLinks() error {
+	var users []warranty.ID
+	err := t.tx.Query(t.ctx, `DELETE FROM seller_links RETURNING user_id`,
+		func(r *engine.Row) error { users = append(users, r.ID()); return nil })
+	for _, user := range users {
+		if err == nil {
+			err = t.later(`INSERT INTO address_links (email, account_id, after_id, door)
+				SELECT u.email, u.id, $2, $3 FROM users u WHERE u.id = $1 ON CONFLICT (email) DO NOTHING`,
+				user, warranty.ID{}, warranty.DoorWeb)
+		}
+	}
+	return err
+}
+
+func readLink(r *engine.Row) SellerLink {
+	return SellerLink{Email: r.Text(), Account: r.ID(), After: r.ID(), Door: enum[warranty.Door](r)}
+}
+
+// LockSellerLink returns the link of an address of a locked account, or ErrNotFound if it is complete.
+func (t *Tx) LockSellerLink(email string) (l SellerLink, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT email, account_id, after_id, door FROM address_links
+		WHERE email = $1 /*pg: FOR UPDATE */`, func(r *engine.Row) { l = readLink(r) }, email)
 	return l, err
 }
 
-// SaveSellerLink saves how far a user is linked.
+// SaveSellerLink saves how far an address is linked.
 func (t *Tx) SaveSellerLink(l SellerLink) error {
-	return t.later(`INSERT INTO seller_links (user_id, after_id, door) VALUES ($1, $2, $3)
-		ON CONFLICT (user_id) DO UPDATE SET after_id = excluded.after_id`, l.User, l.After, l.Door)
+	return t.later(`INSERT INTO address_links (email, account_id, after_id, door) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (email) DO UPDATE SET account_id = excluded.account_id, after_id = excluded.after_id`,
+		l.Email, l.Account, l.After, l.Door)
 }
 
-// DeleteSellerLink notes that a user is linked completely.
-func (t *Tx) DeleteSellerLink(user warranty.ID) error {
-	return t.later(`DELETE FROM seller_links WHERE user_id = $1`, user)
+// DeleteSellerLink notes that an address is linked completely.
+func (t *Tx) DeleteSellerLink(email string) error {
+	return t.later(`DELETE FROM address_links WHERE email = $1`, email)
 }

@@ -12,6 +12,9 @@ import (
 // disabled and keeps its records, which successor may restore. A record being created for the
 // address waits for the lock and then finds the successor.
 func (t *Tx) SetAside(id, successor warranty.ID, now time.Time) error {
+	if err := t.moveAddress(id, id.String()+"@set-aside.invalid"); err != nil {
+		return err
+	}
 	return t.exactlyOne(`UPDATE users SET email = $2, disabled_at = COALESCE(disabled_at, $3), set_aside_for = $4, `+
 		nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@set-aside.invalid", now, successor)

@@ -9,7 +9,8 @@ import (
 )
 
 const tokenColumns = `t.id, t.name, t.prefix, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, t.created_at,
-	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id)`
+	(SELECT max(last_used_at) FROM token_usage n WHERE n.token_id = t.id),
+	(SELECT name FROM users p WHERE p.id = COALESCE(t.created_by, t.user_id))`
 
 func readToken(r *engine.Row) warranty.Token {
 	return warranty.Token{
@@ -22,6 +23,7 @@ func readToken(r *engine.Row) warranty.Token {
 		RevokedAt:          r.OptionalTime(),
 		CreatedAt:          r.Time(),
 		LastUsedAt:         r.OptionalTime(),
+		CreatedBy:          r.Text(),
 		Usage:              []warranty.DayUsage{},
 	}
 }
@@ -97,12 +99,12 @@ func activeTokens(
 	return count, named, err
 }
 
-// InsertToken adds a token with its first secret.
-func (t *Tx) InsertToken(user warranty.ID, token warranty.Token, secret warranty.Hash) error {
-	if err := t.later(`INSERT INTO tokens (id, user_id, name, prefix, scopes, rate_limit, expires_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		token.ID, user, token.Name, token.Prefix, token.Scopes.Mask(), token.RateLimitPerMinute,
-		token.ExpiresAt, token.CreatedAt); err != nil {
+// InsertToken adds a token of an account, made by a person, with its first secret.
+func (t *Tx) InsertToken(account, by warranty.ID, token warranty.Token, secret warranty.Hash) error {
+	if err := t.later(`INSERT INTO tokens (id, user_id, name, prefix, scopes, rate_limit, expires_at, created_at, created_by)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		token.ID, account, token.Name, token.Prefix, token.Scopes.Mask(), token.RateLimitPerMinute,
+		token.ExpiresAt, token.CreatedAt, by); err != nil {
 		return err
 	}
 	return t.insertSecret(token.ID, secret)
@@ -170,6 +172,13 @@ func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
 		return err
 	}
 	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
+}
+
+// TokensBy lists the tokens of an account that a person made and that are not revoked.
+func (t *Tx) TokensBy(account, by warranty.ID) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND created_by = $2 AND revoked_at IS NULL ORDER BY id`,
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, account, by)
+	return ids, err
 }
 
 // TokenUse counts the uses of a token since the last write.

@@ -227,33 +227,14 @@ func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 	return t.grantNew(creator, w, warranty.NewRoles(warranty.Owner, warranty.Issuer))
 }
 
-// People lists the enabled users with roles on a warranty.
-func (t *Tx) People(id warranty.ID) ([]Party, error) {
-	var list []Party
-	err := t.tx.Query(t.ctx, `SELECT u.id, u.name, u.email, u.verified_at, u.mail_choices, a.roles
-		FROM access a JOIN users u ON u.id = a.user_id
-		WHERE a.parent_id = $1 AND a.kind = 1 AND u.disabled_at IS NULL ORDER BY u.id`,
-		func(r *engine.Row) error {
-			list = append(list, Party{
-				ID:       r.ID(),
-				Name:     r.Text(),
-				Email:    r.Text(),
-				Verified: r.Set(),
-				Mails:    readChoices(r.Int()),
-				Roles:    warranty.RolesOf(r.Int()),
-			})
-			return nil
-		}, id)
+// People lists who gets emails about a warranty: the recipients of the accounts with roles on it, those of
+// an account together.
+func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
+	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`
+		FROM access a JOIN recipients r ON r.account_id = a.user_id
+		WHERE a.parent_id = $1 AND a.kind = 1 ORDER BY r.account_id, r.user_id`,
+		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, id)
 	return list, err
-}
-
-// Party is a user with roles on a warranty, as a recipient of email.
-type Party struct {
-	ID          warranty.ID
-	Name, Email string
-	Verified    bool
-	Mails       warranty.MailChoices
-	Roles       warranty.Roles
 }
 
 // AddSeller makes a user the seller of a warranty that was just inserted.

@@ -44,6 +44,7 @@ var recorded = map[int64]string{
 	9:  "removed the documents of deleted warranties, which nothing could reach",
 	15: "added triggers that write only to what it added, so that the previous release's changes are in the feed",
 	18: "replaced a trigger of migration 15 by one for fewer rows, all that the previous release writes",
+	25: "added triggers that copy addresses of the previous release's accounts; an organization's is refused as taken",
 	19: "drops the indexes of long lists, as the worker does at any time; lists are scanned until they are built again",
 	23: "drops them for good, and marks them as outdated for the previous release, which scans",
 }

@@ -1,0 +1,301 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// ListMembers lists the members of an organization for its members.
+func (s *Service) ListMembers(
+	ctx context.Context, p warranty.Principal, in warranty.ListMembers,
+) (warranty.Page[warranty.Membership], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Membership]{}, err
+	}
+	if _, err := s.as(ctx, p, in.ID); err != nil {
+		return warranty.Page[warranty.Membership]{}, err
+	}
+	list, total, err := s.Store.Members(ctx, in.ID, in.Paging, s.now())
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+var errLastAdmin = warranty.Refuse(warranty.LastAdmin,
+	"An organization needs an admin, and this is the only one. Make another member admin first.")
+
+// UpdateMember changes the role of a member. The organization is locked, so that of two admins who demote
+// each other one is refused.
+func (s *Service) UpdateMember(
+	ctx context.Context, p warranty.Principal, in warranty.UpdateMember,
+) (warranty.Membership, error) {
+	var m warranty.Membership
+	if err := in.Check(); err != nil {
+		return m, err
+	}
+	err := s.manageOrganization(ctx, p, in.ID, func(tx *store.Tx, p warranty.Principal, account store.Account) (err error) {
+		if m, err = tx.Member(account.ID, in.UserID); err != nil || m.Role == in.Role {
+			return err
+		}
+		if m.Role == warranty.Admin {
+			if err := requireOtherAdmin(tx, account.ID, in.UserID); err != nil {
+				return err
+			}
+		}
+		from, to := m.Role.String(), in.Role.String()
+		m.Role = in.Role
+		if err := tx.SetRole(account.ID, in.UserID, in.Role); err != nil {
+			return err
+		}
+		return s.organizationEvent(tx, p, warranty.MemberChanged, in.UserID, memberChange(m),
+			warranty.Change{Field: "role", From: &from, To: &to})
+	})
+	return m, err
+}
+
+// memberChange names a member in an event.
+func memberChange(m warranty.Membership) warranty.Change {
+	return warranty.Change{Field: "member", To: &m.Name}
+}
+
+func requireOtherAdmin(tx *store.Tx, organization, user warranty.ID) error {
+	other, err := tx.HasOtherAdmin(organization, user)
+	if err == nil && !other {
+		err = errLastAdmin
+	}
+	return err
+}
+
+// RemoveMember removes a member, or lets the person leave. When it returns, no replica accepts the member
+// and no write of the member for the organization commits.
+func (s *Service) RemoveMember(
+	ctx context.Context, p warranty.Principal, in warranty.RemoveMember,
+) (warranty.None, error) {
+	p, err := s.as(ctx, p, in.ID)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	needed := warranty.Admin
+	if in.UserID == p.User.ID {
+		needed = warranty.Viewer
+	}
+	keep := in.KeepTokens != nil && *in.KeepTokens
+	if err := p.Account.Require(needed); err != nil {
+		return warranty.None{}, err
+	}
+	now := s.now()
+	return warranty.None{}, s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
+		m, err := tx.Member(account.ID, in.UserID)
+		if err != nil {
+			return err
+		}
+		if m.Role == warranty.Admin {
+			if err := requireOtherAdmin(tx, account.ID, in.UserID); err != nil {
+				return err
+			}
+		}
+		if !keep || needed != warranty.Admin {
+			if err := s.revokeOf(tx, p, in.UserID, now); err != nil {
+				return err
+			}
+		}
+		if err := tx.RemoveMember(account.ID, in.UserID); err != nil {
+			return err
+		}
+		return s.organizationEvent(tx, p, warranty.MemberRemoved, in.UserID, memberChange(m))
+	})
+}
+
+// revokeOf revokes the tokens and the calendar feed that a member made in the locked organization that the
+// principal acts for.
+func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
+	tokens, err := tx.TokensBy(p.Account.ID, member)
+	if err != nil {
+		return err
+	}
+	for _, id := range tokens {
+		if err := tx.RevokeToken(id, now); err != nil {
+			return err
+		}
+		if err := tx.InsertEvent(id, s.event(p, warranty.TokenWasRevoked, id, now), p.User.ID); err != nil {
+			return err
+		}
+	}
+	return tx.DropCalendarBy(p.Account.ID, member)
+}
+
+// ListInvitations lists the open invitations of an organization for its members.
+func (s *Service) ListInvitations(
+	ctx context.Context, p warranty.Principal, in warranty.ListInvitations,
+) (warranty.Page[warranty.Invitation], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Invitation]{}, err
+	}
+	if _, err := s.as(ctx, p, in.ID); err != nil {
+		return warranty.Page[warranty.Invitation]{}, err
+	}
+	list, total, err := s.Store.Invitations(ctx, in.ID, in.Paging, s.now())
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// CreateInvitation emails a code with which a person becomes a member.
+func (s *Service) CreateInvitation(
+	ctx context.Context, p warranty.Principal, in warranty.CreateInvitation,
+) (warranty.Invitation, error) {
+	if err := in.Check(); err != nil {
+		return warranty.Invitation{}, err
+	}
+	p, err := s.as(ctx, p, in.ID)
+	if err != nil {
+		return warranty.Invitation{}, err
+	}
+	if err := p.Account.Require(warranty.Admin); err != nil {
+		return warranty.Invitation{}, err
+	}
+	if err := s.Throttle(ctx, MailsToOthers, p.Account.ID.String()); err != nil {
+		return warranty.Invitation{}, err
+	}
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return warranty.Invitation{}, err
+	}
+	now := s.now()
+	i := warranty.Invitation{
+		ID:        s.NewID(),
+		Email:     in.Email,
+		Role:      in.Role,
+		InvitedBy: p.User.Name,
+		CreatedAt: now,
+		ExpiresAt: now.Add(warranty.InvitationLifetime),
+	}
+	message := s.outgoing(mail.Invited(i.Email, p.User.Name, p.Account.Name, code, s.PublicURL))
+	message.Expires = &i.ExpiresAt
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	i, err = once(s, p, api.CreateInvitation.Name, key, in, i, func(replay func(*store.Tx) (bool, error)) error {
+		return s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
+			if done, err := replay(tx); err != nil || done {
+				return err
+			}
+			if err := s.mayInvite(tx, account, i, now); err != nil {
+				return err
+			}
+			if err := tx.InsertInvitation(account.ID, p.User.ID, i, warranty.HashCode(code)); err != nil {
+				return err
+			}
+			if err := tx.InsertMailTo(message, account.ID, i.ID, now); err != nil {
+				return err
+			}
+			return s.organizationEvent(tx, p, warranty.MemberInvited, i.ID, warranty.Change{Field: "email", To: &i.Email})
+		})
+	})
+	s.wakeMail()
+	return i, err
+}
+
+// mayInvite returns an error if an organization is full, has reached its limit of emails, or has the member
+// already.
+func (s *Service) mayInvite(tx *store.Tx, account store.Account, i warranty.Invitation, now time.Time) error {
+	member, err := tx.IsMember(account.ID, i.Email)
+	if err != nil {
+		return err
+	}
+	if member {
+		return warranty.Refuse(warranty.AlreadyExists, "This person is already a member.")
+	}
+	n, err := tx.CountMembers(account.ID, now)
+	if err != nil {
+		return err
+	}
+	if n >= warranty.MaxMembers {
+		return warranty.Refuse(warranty.InUse,
+			fmt.Sprintf("The organization has %d members and invitations, which is the limit.", n))
+	}
+	return s.checkMailLimit(tx, account, i.Email, i.ID, now)
+}
+
+// CancelInvitation removes an open invitation.
+func (s *Service) CancelInvitation(
+	ctx context.Context, p warranty.Principal, in warranty.CancelInvitation,
+) (warranty.None, error) {
+	return warranty.None{}, s.manageOrganization(ctx, p, in.ID,
+		func(tx *store.Tx, p warranty.Principal, account store.Account) error {
+			email, err := tx.DeleteInvitation(account.ID, in.InvitationID)
+			if err != nil {
+				return err
+			}
+			return s.organizationEvent(tx, p, warranty.InvitationCancelled, in.InvitationID,
+				warranty.Change{Field: "email", To: &email})
+		})
+}
+
+// AcceptInvitation makes the person a member. The code works only for the address that was invited.
+func (s *Service) AcceptInvitation(
+	ctx context.Context, p warranty.Principal, in warranty.AcceptInvitation,
+) (warranty.Organization, error) {
+	var joined warranty.Organization
+	if err := in.Check(); err != nil {
+		return joined, err
+	}
+	p = p.Self()
+	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+		return joined, err
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	_, organization, err := s.Store.InvitationByCode(ctx, code, now)
+	if err != nil {
+		return joined, badCode(err)
+	}
+	var person store.Account
+	lock := func(tx *store.Tx) error {
+		locked, err := tx.LockUsers(p.User.ID, organization.ID)
+		person = locked[p.User.ID]
+		if err == nil && locked[organization.ID].Disabled {
+			err = badCode(warranty.ErrNotFound)
+		}
+		return err
+	}
+	err = s.writeWithLocks(ctx, p, warranty.Admin, lock, func(tx *store.Tx) error {
+		if err := s.requireVerified(person); err != nil {
+			return err
+		}
+		i, err := tx.UseInvitation(organization.ID, code, now)
+		if err != nil {
+			return badCode(err)
+		}
+		if i.Email != person.Email {
+			return warranty.Refuse(warranty.RoleNotAllowed,
+				"This invitation is for another email address. Sign in with that address.")
+		}
+		if _, err := tx.Member(organization.ID, p.User.ID); !isMissing(err) {
+			return orElse(err, warranty.Refuse(warranty.AlreadyExists, "You are already a member of this organization."))
+		}
+		if err := s.checkOrganizations(tx, p.User.ID); err != nil {
+			return err
+		}
+		if err := tx.InsertMember(organization.ID, p.User.ID, i.Role, noMails, now); err != nil {
+			return err
+		}
+		p.Account = organization
+		role := i.Role.String()
+		if err := s.organizationEvent(tx, p, warranty.MemberJoined, p.User.ID,
+			warranty.Change{Field: "member", To: &p.User.Name}, warranty.Change{Field: "role", To: &role}); err != nil {
+			return err
+		}
+		joined, err = tx.Organization(organization.ID, p.User.ID)
+		return err
+	})
+	return joined, err
+}
+
+// orElse returns err, or other if there is none.
+func orElse(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"crypto/sha256"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// once performs a write that creates out, or returns the stored response of an earlier request with the
+// same idempotency key. write runs a transaction that first calls replay, and ends if it reports true.
+func once[In, Out any, P interface {
+	*Out
+	SetReplayed(bool)
+}](
+	s *Service, p warranty.Principal, operation string, key *string, in In, out Out,
+	write func(replay func(*store.Tx) (bool, error)) error,
+) (Out, error) {
+	if key == nil {
+		return out, write(func(*store.Tx) (bool, error) { return false, nil })
+	}
+	request, err := api.AppendJSON(nil, in)
+	if err != nil {
+		return out, err
+	}
+	response, err := api.AppendJSON(nil, out)
+	if err != nil {
+		return out, err
+	}
+	saved := store.SavedResponse{
+		User:        p.Account.ID,
+		Operation:   operation,
+		Key:         *key,
+		Fingerprint: sha256.Sum256(request),
+		Response:    string(response),
+		At:          s.now(),
+	}
+	var earlier *store.SavedResponse
+	err = write(func(tx *store.Tx) (bool, error) {
+		earlier, err = tx.SaveResponse(saved)
+		return earlier != nil, err
+	})
+	if err != nil || earlier == nil {
+		return out, err
+	}
+	if earlier.Fingerprint != saved.Fingerprint {
+		return out, errKeyReused
+	}
+	var stored Out
+	err = api.ReadJSON([]byte(earlier.Response), &stored)
+	P(&stored).SetReplayed(true)
+	return stored, err
+}
+
+var errKeyReused = warranty.Refuse(warranty.IdempotencyKeyReused,
+	"This Idempotency-Key was used for a different request in the last 24 hours. Use a new key for a new record.")

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// moveAddress follows a change of the address of a person. On PostgreSQL, a trigger does it.
+func (t *Tx) moveAddress(user warranty.ID, email string) error {
+	return t.later(`/*pg: SELECT $1::uuid, $2::text *//*sqlite: UPDATE addresses SET email = $2 WHERE account_id = $1 */`,
+		user, email)
+}
+
+// Addresses lists the addresses of an organization and returns their total.
+func (s *Store) Addresses(
+	ctx context.Context, organization warranty.ID, p warranty.Paging,
+) (list []warranty.Address, total int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM addresses WHERE account_id = $1 AND verified_at IS NOT NULL`,
+		func(r *engine.Row) { total = r.Int() }, organization)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.db.Query(ctx, `SELECT id, email, verified_at FROM addresses WHERE account_id = $1 AND verified_at IS NOT NULL
+		ORDER BY email LIMIT $2 OFFSET $3`, func(r *engine.Row) error {
+		list = append(list, warranty.Address{ID: r.ID(), Email: r.Text(), VerifiedAt: r.Time()})
+		return nil
+	}, organization, p.Limit, p.Offset())
+	return list, total, err
+}
+
+// HasAddress reports whether an account has verified an address.
+func (s *Store) HasAddress(ctx context.Context, account warranty.ID, email string) (found bool, err error) {
+	err = s.db.Query(ctx, `SELECT 1 FROM addresses a JOIN users u ON u.id = a.account_id
+		WHERE a.email = $1 AND a.account_id = $2 AND COALESCE(a.verified_at, u.verified_at) IS NOT NULL`,
+		func(*engine.Row) error { found = true; return nil }, email, account)
+	return found, err
+}
+
+// CountAddresses counts the addresses of a locked organization.
+func (t *Tx) CountAddresses(organization warranty.ID) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM addresses WHERE account_id = $1 AND verified_at IS NOT NULL`,
+		func(r *engine.Row) { n = r.Int() }, organization)
+	return n, err
+}
+
+// AddressOwner returns the account that has an address, verified or not.
+func (t *Tx) AddressOwner(email string) (owner warranty.ID, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT account_id FROM addresses WHERE email = $1`,
+		func(r *engine.Row) { owner = r.ID() }, email)
+	return owner, err
+}
+
+// InsertAddress adds a verified address to a locked organization. It fails with a duplicate if the
+// address belongs to another account.
+func (t *Tx) InsertAddress(organization warranty.ID, a warranty.Address) error {
+	_, err := t.exec(`INSERT INTO addresses (email, account_id, id, verified_at) VALUES ($1, $2, $3, $4)`,
+		a.Email, organization, a.ID, a.VerifiedAt)
+	return err
+}
+
+// DeleteAddress removes an address of a locked organization and returns it. Records that were linked by it
+// stay linked.
+func (t *Tx) DeleteAddress(organization, id warranty.ID) (email string, err error) {
+	err = queryRow(t.ctx, t.tx, `DELETE FROM addresses WHERE account_id = $1 AND id = $2 RETURNING email`,
+		func(r *engine.Row) { email = r.Text() }, organization, id)
+	if err != nil {
+		return "", err
+	}
+	return email, t.DeleteSellerLink(email)
+}
+
+// AddressCode is a code that was emailed to an address which an account wants to have.
+type AddressCode struct {
+	Account warranty.ID
+	Email   string
+	Names   *string // for the conversion of an account
+	Expires time.Time
+}
+
+// InsertAddressCode adds a code. It replaces earlier ones of the account for the same address.
+func (t *Tx) InsertAddressCode(c AddressCode, code warranty.Hash) error {
+	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1 AND email = $2`, c.Account, c.Email); err != nil {
+		return err
+	}
+	return t.later(`INSERT INTO address_codes (code_hash, account_id, email, names, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		code, c.Account, c.Email, c.Names, c.Expires)
+}
+
+// AddressCode returns a valid code without using it.
+func (s *Store) AddressCode(ctx context.Context, code warranty.Hash, now time.Time) (c AddressCode, err error) {
+	err = queryRow(ctx, s.db, `SELECT account_id, email, names, expires_at FROM address_codes
+		WHERE code_hash = $1 AND expires_at > $2`,
+		func(r *engine.Row) { c = readAddressCode(r) }, code, now)
+	return c, err
+}
+
+// UseAddressCode uses up a valid code of a locked account.
+func (t *Tx) UseAddressCode(account warranty.ID, code warranty.Hash, now time.Time) (c AddressCode, err error) {
+	err = queryRow(t.ctx, t.tx, `DELETE FROM address_codes WHERE account_id = $1 AND code_hash = $2 AND expires_at > $3
+		RETURNING account_id, email, names, expires_at`,
+		func(r *engine.Row) { c = readAddressCode(r) }, account, code, now)
+	return c, err
+}
+
+func readAddressCode(r *engine.Row) AddressCode {
+	return AddressCode{Account: r.ID(), Email: r.Text(), Names: r.OptionalText(), Expires: r.Time()}
+}

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// Recipient is somebody who gets the emails of an account.
+type Recipient struct {
+	Account     warranty.ID
+	User        warranty.ID // the person; for the contact address of an organization, the organization
+	Name, Email string
+	Mails       warranty.MailChoices
+}
+
+const recipientColumns = `r.account_id, r.user_id, r.name, r.email, r.choices`
+
+func readRecipient(r *engine.Row) Recipient {
+	return Recipient{
+		Account: r.ID(),
+		User:    r.ID(),
+		Name:    r.Text(),
+		Email:   r.Text(),
+		Mails:   readChoices(r.Int()),
+	}
+}
+
+// Recipients lists who gets the emails of an account.
+func (t *Tx) Recipients(account warranty.ID) (list []Recipient, err error) {
+	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+` FROM recipients r WHERE r.account_id = $1 ORDER BY r.user_id`,
+		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, account)
+	return list, err
+}
+
+// Admins lists the verified, enabled admins of an organization.
+func (t *Tx) Admins(organization warranty.ID) (list []warranty.User, err error) {
+	err = t.tx.Query(t.ctx, `SELECT `+userColumns+` FROM members m JOIN users u ON u.id = m.user_id
+		WHERE m.account_id = $1 AND m.role = 1 AND u.verified_at IS NOT NULL AND u.disabled_at IS NULL ORDER BY u.id`,
+		func(r *engine.Row) error { list = append(list, readUser(r)); return nil }, organization)
+	return list, err
+}
+
+// Membership returns the organization that a person is a member of, and its role. It is ErrNotFound for
+// others, and for an organization that is disabled or deleted.
+func (s *Store) Membership(ctx context.Context, organization, user warranty.ID) (a warranty.Acting, err error) {
+	err = queryRow(ctx, s.db, `SELECT m.role, o.id, o.name, o.kind FROM members m JOIN users o ON o.id = m.account_id
+		WHERE m.account_id = $1 AND m.user_id = $2 AND m.role > 0 AND o.disabled_at IS NULL`,
+		func(r *engine.Row) { role := enum[warranty.MemberRole](r); a = readActing(r, role) }, organization, user)
+	return a, err
+}
+
+// Accounts lists the organizations that a person can act for, by name.
+func (s *Store) Accounts(ctx context.Context, user warranty.ID) (list []warranty.Acting, err error) {
+	err = s.db.Query(ctx, `SELECT m.role, o.id, o.name, o.kind FROM members m JOIN users o ON o.id = m.account_id
+		WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL ORDER BY o.name, o.id`,
+		func(r *engine.Row) error {
+			role := enum[warranty.MemberRole](r)
+			list = append(list, readActing(r, role))
+			return nil
+		}, user)
+	return list, err
+}
+
+// An organization that was deleted is listed for its admins until it is erased.
+const (
+	organizationColumns = `u.id, u.name, o.website, o.contact_email, o.contact_phone, m.role, m.mail_choices,
+		(SELECT count(*) FROM members n WHERE n.account_id = u.id AND n.role > 0), u.created_at, e.disabled_at, e.due_at`
+	fromOrganizations = ` FROM members m JOIN users u ON u.id = m.account_id JOIN organizations o ON o.id = u.id
+		LEFT JOIN erasures e ON e.user_id = u.id AND e.disabled_at = u.disabled_at AND e.started_at IS NULL
+		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = 1)`
+)
+
+func readOrganization(r *engine.Row) warranty.Organization {
+	return warranty.Organization{
+		ID:           r.ID(),
+		Name:         r.Text(),
+		Website:      r.OptionalText(),
+		ContactEmail: r.OptionalText(),
+		ContactPhone: r.OptionalText(),
+		Role:         enum[warranty.MemberRole](r),
+		Mails:        readChoices(r.Int()),
+		Members:      r.Int(),
+		CreatedAt:    r.Time(),
+		DeletedAt:    r.OptionalTime(),
+		ErasedAt:     r.OptionalTime(),
+	}
+}
+
+// Organization returns an organization as one of its members sees it.
+func (s *Store) Organization(ctx context.Context, id, user warranty.ID) (o warranty.Organization, err error) {
+	return organization(ctx, s.db, id, user)
+}
+
+// Organization returns an organization as one of its members sees it.
+func (t *Tx) Organization(id, user warranty.ID) (o warranty.Organization, err error) {
+	return organization(t.ctx, t.tx, id, user)
+}
+
+func organization(ctx context.Context, q engine.Querier, id, user warranty.ID) (o warranty.Organization, err error) {
+	err = queryRow(ctx, q, `SELECT `+organizationColumns+fromOrganizations+` AND u.id = $1 AND m.user_id = $2`,
+		func(r *engine.Row) { o = readOrganization(r) }, id, user)
+	return o, err
+}
+
+// Organizations lists the organizations of a person by name, and returns their total.
+func (s *Store) Organizations(
+	ctx context.Context, user warranty.ID, p warranty.Paging,
+) (list []warranty.Organization, total int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*)`+fromOrganizations+` AND m.user_id = $1`,
+		func(r *engine.Row) { total = r.Int() }, user)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.db.Query(ctx, `SELECT `+organizationColumns+fromOrganizations+` AND m.user_id = $1
+		ORDER BY u.name, u.id LIMIT $2 OFFSET $3`,
+		func(r *engine.Row) error { list = append(list, readOrganization(r)); return nil }, user, p.Limit, p.Offset())
+	return list, total, err
+}
+
+// InsertOrganization adds an organization. verified means that a person with a verified address made it.
+func (t *Tx) InsertOrganization(o warranty.Organization, verified bool) error {
+	var at *time.Time
+	if verified {
+		at = &o.CreatedAt
+	}
+	if err := t.later(`INSERT INTO users (id, email, name, password_hash, verified_at, created_at, kind, mail_choices)
+		VALUES ($1, $2, $3, '', $4, $5, 2, 0)`,
+		o.ID, organizationEmail(o.ID), o.Name, at, o.CreatedAt); err != nil {
+		return err
+	}
+	return t.insertProfile(o)
+}
+
+// organizationEmail is in the column email of an organization, where nothing may be empty or equal.
+func organizationEmail(id warranty.ID) string { return id.String() + "@organization.invalid" }
+
+func (t *Tx) insertProfile(o warranty.Organization) error {
+	return t.later(`INSERT INTO organizations (id, website, contact_email, contact_phone) VALUES ($1, $2, $3, $4)`,
+		o.ID, o.Website, o.ContactEmail, o.ContactPhone)
+}
+
+// UpdateOrganization updates the profile of a locked organization.
+func (t *Tx) UpdateOrganization(o warranty.Organization) error {
+	err := t.exactlyOne(`UPDATE users SET name = $2, `+nextEpoch+` WHERE id = $1 AND kind = 2`, o.ID, o.Name)
+	if err != nil {
+		return err
+	}
+	return t.exactlyOne(`UPDATE organizations SET website = $2, contact_email = $3, contact_phone = $4 WHERE id = $1`,
+		o.ID, o.Website, o.ContactEmail, o.ContactPhone)
+}
+
+// StandsBehind reports whether an organization issued a warranty that somebody else owns and that is in
+// force or still to come.
+func (t *Tx) StandsBehind(organization warranty.ID, today warranty.Date) (found bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 <> 0
+		AND a.roles & 1 = 0 AND a.status = 1 AND a.end_date >= $2 LIMIT 1`,
+		func(*engine.Row) error { found = true; return nil }, organization, today)
+	return found, err
+}
+
+// ConvertUser makes a locked person's account an organization with the same id. Its address, records,
+// tokens and history stay where they are.
+func (t *Tx) ConvertUser(o warranty.Organization, address warranty.Address) error {
+	err := t.exactlyOne(`UPDATE users SET kind = 2, name = $2, email = $3, password_hash = '', mail_choices = 0,
+		admin_since = NULL, last_sign_in_at = NULL, `+nextEpoch+` WHERE id = $1 AND kind = 1`,
+		o.ID, o.Name, organizationEmail(o.ID))
+	if err != nil {
+		return err
+	}
+	if err := t.exactlyOne(`UPDATE addresses SET id = $3, verified_at = $4 WHERE email = $1 AND account_id = $2`,
+		address.Email, o.ID, address.ID, address.VerifiedAt); err != nil {
+		return err
+	}
+	return t.insertProfile(o)
+}
+
+// MakeTokensOf records a person as the maker of all tokens and the calendar feed of an account.
+func (t *Tx) MakeTokensOf(account, user warranty.ID) error {
+	if err := t.later(`UPDATE tokens SET created_by = $2 WHERE user_id = $1`, account, user); err != nil {
+		return err
+	}
+	return t.later(`UPDATE calendars SET created_by = $2 WHERE user_id = $1`, account, user)
+}
+
+// MoveSession gives a session to another person.
+func (t *Tx) MoveSession(id, user warranty.ID) error {
+	return t.exactlyOne(`UPDATE sessions SET user_id = $2 WHERE id = $1`, id, user)
+}
