@@ -237,7 +237,7 @@ func sampleInput(s *api.Spec) (any, error) {
 func sampleInputs() map[reflect.Type]any {
 	w, supplier := sampleWarranty(""), "Brandt Home Appliances"
 	claim := sampleClaimOn(w)
-	rate, overlap, name, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", false
+	rate, overlap, name, phone, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", "+46 8 123 456", false
 	inputs := []any{
 		&warranty.CreateWarranty{
 			ProductName:  w.ProductName,
@@ -275,6 +275,19 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.RequestSignInCode{Email: sampleEmail},
 		&warranty.RequestPasswordReset{Email: sampleEmail},
 		&warranty.ResetPassword{Code: sampleCode, Password: samplePassword},
+		&warranty.CreateOrganization{
+			Name:         "Halden Electronics",
+			Website:      "https://halden.example",
+			ContactEmail: "service@halden.example",
+		},
+		&warranty.UpdateOrganization{ContactPhone: &phone, MailClaims: &mail},
+		&warranty.UpdateMember{Role: warranty.Viewer},
+		&warranty.CreateInvitation{Email: "ivo@halden.example", Role: warranty.Member},
+		&warranty.AcceptInvitation{Code: sampleCode},
+		&warranty.AddAddress{Email: "info@halden.example"},
+		&warranty.VerifyAddress{Code: sampleCode},
+		&warranty.ConvertAccount{OrganizationName: "Halden Electronics", Name: "Nora Lindqvist", Email: "nora@people.example"},
+		&warranty.ConfirmConversion{Code: sampleCode},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}
 	byType := make(map[reflect.Type]any, len(inputs))

@@ -46,6 +46,10 @@ var variables = []struct {
 	{sampleID(2).String(), "CLAIM_ID", "Id of a claim", false},
 	{sampleID(3).String(), "DOCUMENT_ID", "Id of a document", false},
 	{sampleID(4).String(), "TOKEN_ID", "Id of an integration token", false},
+	{sampleID(5).String(), "ORGANIZATION_ID", "Id of an organization", false},
+	{sampleID(6).String(), "USER_ID", "Id of a member of the organization", false},
+	{sampleID(7).String(), "INVITATION_ID", "Id of an invitation", false},
+	{sampleID(8).String(), "ADDRESS_ID", "Id of an address of the organization", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -78,7 +82,8 @@ func Setup(base string) string {
 		first("REFERENCE", key, api.ListWarranties.Route()+"?limit=1", 10) +
 		first("CLAIM_ID", key, api.ListClaims.Route()+"?limit=1", 6) +
 		first("DOCUMENT_ID", key, api.ListDocuments.Route()+"?limit=1", 6) +
-		strings.TrimSuffix(first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6), "\n")
+		first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6) +
+		strings.TrimSuffix(first("ORGANIZATION_ID", session, api.ListOrganizations.Route()+"?limit=1", 6), "\n")
 }
 
 // recorded holds the service's responses to the examples. It is generated: see
@@ -152,7 +157,7 @@ func exampleInput(op *api.Spec) (any, error) {
 			field.SetString(string(sampleReference))
 		case p.In == api.Path:
 			id := field.Addr().Interface().(interface{ UnmarshalText([]byte) error })
-			if err := id.UnmarshalText([]byte(sampleIDOf(op).String())); err != nil {
+			if err := id.UnmarshalText([]byte(sampleIDOf(op, p).String())); err != nil {
 				return nil, err
 			}
 		case p.Name == "limit":
@@ -162,14 +167,21 @@ func exampleInput(op *api.Spec) (any, error) {
 	return in.Interface(), nil
 }
 
-// sampleIDOf returns the sample ID for the operation's path.
-func sampleIDOf(op *api.Spec) warranty.ID {
+// sampleIDOf returns the sample ID for a parameter of the operation's path.
+func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(op.Path, "/"), "/")
+	if p.Name != "id" {
+		noun = p.Name
+	}
 	return map[string]warranty.ID{
 		"warranties":         sampleID(1),
 		"claims":             sampleID(2),
 		"documents":          sampleID(3),
 		"integration-tokens": sampleID(4),
+		"organizations":      sampleID(5),
+		"user_id":            sampleID(6),
+		"invitation_id":      sampleID(7),
+		"address_id":         sampleID(8),
 	}[noun]
 }
 

@@ -61,7 +61,20 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		token := s.token(who, "Warehouse")
 		values["TOKEN_ID"], values["TOKEN_SECRET"] = token.ID, token.Secret
 	}
+	if uses(op, "organizations", "invitations", "addresses") && op.Name != api.ListOrganizations.Name &&
+		op.Name != api.CreateOrganization.Name {
+		s.organization(op, who, values)
+	}
 	switch op.Name {
+	case api.ConfirmConversion.Name:
+		shop := s.register(true)
+		email := strings.ToLower(s.unique("nora")) + "@people.example"
+		s.send(http.StatusAccepted, shop.Session, api.ConvertAccount.Spec, map[string]any{
+			"organization_name": "Halden Electronics", "name": "Nora Lindqvist", "email": email,
+		}, nil)
+		values["SVC_SESSION"], values["CODE"] = shop.Session, s.MailedCode(email)
+	case api.ConvertAccount.Name:
+		values["SVC_SESSION"] = s.register(true).Session
 	case api.VerifyEmail.Name:
 		values["CODE"] = s.MailedCode(who.Email)
 	case api.ResetPassword.Name:
@@ -69,6 +82,46 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		values["CODE"] = s.MailedCode(who.Email)
 	}
 	return values
+}
+
+// organization creates an organization, and the member, invitation or address that an operation needs.
+func (s *Stage) organization(op *api.Spec, who Person, values map[string]string) {
+	var made struct{ ID string }
+	s.send(http.StatusCreated, who.Session, api.CreateOrganization.Spec,
+		map[string]any{"name": "Halden Electronics", "website": "https://halden.example"}, &made)
+	id := made.ID
+	values["ORGANIZATION_ID"] = id
+	at := func(op *api.Spec) *api.Spec { return pathOf(op, id) }
+	invite := func(email string) string {
+		s.send(http.StatusCreated, who.Session, at(api.CreateInvitation.Spec),
+			map[string]any{"email": email, "role": "member"}, &made)
+		return made.ID
+	}
+	verify := func(email string) string {
+		s.send(http.StatusAccepted, who.Session, at(api.AddAddress.Spec), map[string]any{"email": email}, nil)
+		return s.MailedCode(email)
+	}
+	info := strings.ToLower(s.unique("info")) + "@halden.example"
+	switch {
+	case op.Name == api.AcceptInvitation.Name, strings.HasPrefix(op.Name, "members."):
+		ivo := s.register(true)
+		invite(ivo.Email)
+		if values["CODE"] = s.MailedCode(ivo.Email); op.Name == api.AcceptInvitation.Name {
+			values["SVC_SESSION"] = ivo.Session
+			return
+		}
+		s.send(http.StatusOK, ivo.Session, api.AcceptInvitation.Spec, map[string]any{"code": values["CODE"]}, nil)
+		var me struct{ ID string }
+		s.send(http.StatusOK, ivo.Session, api.GetAccount.Spec, nil, &me)
+		values["USER_ID"] = me.ID
+	case op.Name == api.CancelInvitation.Name, op.Name == api.ListInvitations.Name:
+		values["INVITATION_ID"] = invite("ivo@halden.example")
+	case op.Name == api.VerifyAddress.Name:
+		values["CODE"] = verify(info)
+	case op.Name == api.RemoveAddress.Name, op.Name == api.ListAddresses.Name:
+		s.send(http.StatusOK, who.Session, api.VerifyAddress.Spec, map[string]any{"code": verify(info)}, &made)
+		values["ADDRESS_ID"] = made.ID
+	}
 }
 
 // related creates the claim, document or transfer of a warranty that an operation needs.
