@@ -98,6 +98,7 @@ func (web *Web) signInCode(w http.ResponseWriter, r *http.Request, who warranty.
 func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	_, err := web.Service.SignOut(r.Context(), who, warranty.SignOut{})
 	web.clearCookie(w)
+	web.clearAccount(w)
 	if err != nil {
 		return err
 	}
@@ -210,6 +211,7 @@ func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, who warrant
 		again: web.showConfirmReset,
 		done: func(form, warranty.None) error {
 			web.clearCookie(w) // the reset has ended all sessions
+			web.clearAccount(w)
 			return redirect(w, r, "/sign-in?done=password")
 		},
 	})

@@ -71,6 +71,12 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 }
 
 func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if err := web.checkUpload(w, r, who); err != nil {
+		r, cancel := upload.RenewContext(r)
+		defer cancel()
+		web.refuse(w, r, who, err)
+		return nil
+	}
 	d, sent, err := upload.Receive(w, r, web.Service, who)
 	if err != nil {
 		f := form{Values: url.Values{"type": {sent.Type.String()}}}

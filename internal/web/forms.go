@@ -58,17 +58,6 @@ func readForm(w http.ResponseWriter, r *http.Request) (form, error) {
 	return form{Values: r.PostForm, resumed: r.Context().Value(resumedKey{}) != nil}, nil
 }
 
-// checkAccount refuses a form that was opened by another account, because the browser
-// has switched accounts since.
-func (f form) checkAccount(who warranty.Principal) error {
-	if opened := f.Value("account"); opened != "" && opened != who.User.ID.String() {
-		return errOtherAccount
-	}
-	return nil
-}
-
-var errOtherAccount = warranty.Refuse(warranty.PreconditionFailed, "The form was opened by another account.")
-
 // errResumed stops a resumed form from being performed.
 var errResumed = errors.New("the form was sent after the session ended")
 

@@ -90,5 +90,6 @@ func (web *Web) signOutEverywhere(w http.ResponseWriter, r *http.Request, who wa
 		return err
 	}
 	web.clearCookie(w)
+	web.clearAccount(w)
 	return redirect(w, r, "/sign-in")
 }

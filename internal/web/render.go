@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"warranty.example/svc/warranty"
 )
@@ -37,6 +39,10 @@ type view struct {
 	Body  any    // the data of the page itself
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
+	// Acting is the account that the browser acts for, also on the person's own pages. Accounts are
+	// those that the person can act for.
+	Acting   warranty.Acting
+	Accounts []warranty.Acting
 	// MustVerify means that the user must verify the email address before creating a token
 	// or a calendar feed.
 	MustVerify bool
@@ -44,6 +50,25 @@ type view struct {
 
 // SignedIn reports whether the user is signed in.
 func (v view) SignedIn() bool { return v.Who.Credential == warranty.BySession }
+
+// MayWrite reports whether the person may change records of the account.
+func (v view) MayWrite() bool { return v.Who.Account.Role.Includes(warranty.Member) }
+
+// MayManage reports whether the person may manage the account.
+func (v view) MayManage() bool { return v.Who.Account.Role.Includes(warranty.Admin) }
+
+// Others returns a few accounts besides the current one.
+func (v view) Others() (list []warranty.Acting) {
+	for _, a := range v.Accounts {
+		if a.ID != v.Acting.ID && len(list) < 5 {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// Personal reports whether the page is the person's own while the browser acts for an organization.
+func (v view) Personal() bool { return v.Acting.ID != v.Who.Account.ID }
 
 // newViews parses each page together with the shared templates, whose file names begin with
 // an underscore.
@@ -89,6 +114,13 @@ func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string,
 // render renders a block of a page. If the template fails, it writes nothing.
 func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name, block string, v view) error {
 	v.MustVerify = v.SignedIn() && web.Service.RequireVerified && !v.Who.User.EmailVerified
+	if v.SignedIn() {
+		v.Acting = actingOf(r, v.Who)
+		if block == "layout" {
+			// Without the list, as when the database is down, the page shows the current account.
+			v.Accounts, _ = web.Service.Accounts(r.Context(), v.Who)
+		}
+	}
 	page, ok := web.views.pages[name]
 	if !ok {
 		return fmt.Errorf("unknown page %q", name)
@@ -135,6 +167,8 @@ func functions(static *static, texts *texts) template.FuncMap {
 	return template.FuncMap{
 		"t":          texts.get,
 		"asset":      static.path,
+		"initials":   initials,
+		"settingsAt": func(v view, page string) settingsNav { return settingsNav{v, page} },
 		"date":       dateText,
 		"when":       func(t any) string { return instantOf(t).Format("2 Jan 2006, 15:04 UTC") },
 		"rfc3339":    func(t any) string { return instantOf(t).Format(time.RFC3339) },
@@ -166,6 +200,29 @@ func functions(static *static, texts *texts) template.FuncMap {
 			return strings.Contains(" "+strings.Join(list, " ")+" ", " "+s+" ")
 		},
 	}
+}
+
+// settingsNav is the data of the template "settingsnav".
+type settingsNav struct {
+	view
+	Page string // the current page
+}
+
+// initials returns the first letters of the first two words of a name.
+func initials(name string) string {
+	letters := ""
+	for _, word := range strings.Fields(name) {
+		for _, r := range word {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				letters += string(unicode.ToUpper(r))
+				break
+			}
+		}
+		if utf8.RuneCountInString(letters) == 2 {
+			break
+		}
+	}
+	return letters
 }
 
 // dateText formats a date as "30 Nov 2026".

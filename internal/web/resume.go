@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"mime"
 	"net/http"
 	"net/url"
@@ -21,7 +22,9 @@ import (
 // for buttons, sign-in leads back to their page.
 var resumable = []string{
 	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status",
-	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept",
+	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
+	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
+	"POST /settings/addresses", "POST /settings/convert",
 }
 
 // formPages maps the action of a form to its page, where the action is not a page below
@@ -40,18 +43,11 @@ type keptForm struct {
 }
 
 // Fields returns the hidden fields that carry the form, in a stable order.
-func (k *keptForm) Fields() (fields []fieldData) {
+func (k *keptForm) Fields() []fieldData {
 	if k == nil {
 		return nil
 	}
-	fields = []fieldData{{Name: keptAction, Value: k.Action}}
-	for name, values := range k.Values {
-		for _, value := range values {
-			fields = append(fields, fieldData{Name: keptPrefix + name, Value: value})
-		}
-	}
-	slices.SortStableFunc(fields, func(a, b fieldData) int { return strings.Compare(a.Name, b.Name) })
-	return fields
+	return append([]fieldData{{Name: keptAction, Value: k.Action}}, hiddenFields(keptPrefix, k.Values)...)
 }
 
 // keep returns the form of a request whose session has ended, or nil if the form is not
@@ -96,8 +92,12 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 	if err != nil {
 		return err
 	}
-	if k.Values.Get("account") != who.User.ID.String() {
+	who, err = web.actFor(r.Context(), who, k.Values.Get("account"))
+	if errors.Is(err, warranty.ErrAccountNotAllowed) {
 		return redirect(w, r, web.pageOf(k.Action))
+	}
+	if err != nil {
+		return err
 	}
 	again := r.Clone(context.WithValue(r.Context(), resumedKey{}, who))
 	again.URL = &url.URL{Path: k.Action}
@@ -110,10 +110,18 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 }
 
 // serveResumed returns a handler that shows a form again.
-func (web *Web) serveResumed(p page) http.HandlerFunc {
+func (web *Web) serveResumed(form route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, _ := r.Context().Value(resumedKey{}).(warranty.Principal)
-		if err := p(w, r, who); err != nil { // the form has no page, or its record was deleted
+		acting := who
+		if form.personal {
+			who = who.Self()
+			acting, _ = web.act(w, r, who) // the own account if this fails
+		} else {
+			web.setAccount(w, who)
+		}
+		r = r.WithContext(context.WithValue(r.Context(), actingKey{}, acting.Account))
+		if err := form.page(w, r, who); err != nil { // the form has no page, or its record was deleted
 			http.Redirect(w, r, web.pageOf(r.URL.Path), http.StatusSeeOther)
 		}
 	}

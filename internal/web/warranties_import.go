@@ -49,10 +49,16 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 		p.Wrong = refusal.Message
 		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
 	}
-	if err == nil {
-		err = p.checkAccount(who)
-	}
 	if err != nil {
+		return err
+	}
+	if who, err = web.checkAccount(w, r, who, p.Values); err != nil {
+		var foreign *foreignForm
+		if errors.As(err, &foreign) {
+			p.Values.Del("sheet")
+			p.Values.Set("kept", p.Kept())
+			foreign.multipart = true
+		}
 		return err
 	}
 	switch p.Value("do") {

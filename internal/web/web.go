@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"log/slog"
@@ -53,6 +54,12 @@ type route struct {
 	page    page
 	open    bool             // no session required
 	json    http.HandlerFunc // serves requests that do not accept HTML
+	// personal means that the page is the person's own, whichever account they act for.
+	personal bool
+	// needs is the role that the form on the page needs, if any.
+	needs warranty.MemberRole
+	// checks means that the page checks the account of its form itself.
+	checks bool
 }
 
 // Register adds the routes of all pages to mux.
@@ -80,7 +87,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		mux.Handle(r.pattern, web.Limited(web.formsOnly(web.guard.Handler(web.serve(r)))))
 		again := http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
-			again = web.serveResumed(r.page)
+			again = web.serveResumed(r)
 		}
 		web.forms.Handle(r.pattern, again)
 	}
@@ -116,12 +123,12 @@ func (web *Web) routes() []route {
 		{pattern: "POST /sign-in/codes", page: web.mailSignInCode, open: true},
 		{pattern: "GET /sign-in/code", page: web.signInCode, open: true},
 		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true},
-		{pattern: "POST /sign-out", page: web.doSignOut},
+		{pattern: "POST /sign-out", page: web.doSignOut, personal: true},
 		{pattern: "GET /register", page: web.register, open: true},
 		{pattern: "POST /register", page: web.doRegister, open: true},
-		{pattern: "GET /verify-email", page: web.verifyEmail},
-		{pattern: "POST /verify-email", page: web.doVerifyEmail},
-		{pattern: "POST /verify-email/resend", page: web.resendVerification},
+		{pattern: "GET /verify-email", page: web.verifyEmail, personal: true},
+		{pattern: "POST /verify-email", page: web.doVerifyEmail, personal: true},
+		{pattern: "POST /verify-email/resend", page: web.resendVerification, personal: true},
 		{pattern: "GET /reset-password", page: empty(web.showReset), open: true},
 		{pattern: "POST /reset-password", page: web.resetPassword, open: true},
 		{pattern: "GET /reset-password/confirm", page: empty(web.showConfirmReset), open: true},
@@ -129,38 +136,62 @@ func (web *Web) routes() []route {
 
 		{pattern: "GET /warranties", page: web.warranties},
 		{pattern: "POST /warranties", page: web.createWarranty},
-		{pattern: "GET /warranties/new", page: web.newWarranty},
+		{pattern: "GET /warranties/new", page: web.newWarranty, needs: warranty.Member},
 		{pattern: "GET /warranties/export.csv", page: web.exportWarranties},
-		{pattern: "GET /warranties/import", page: web.importForm},
-		{pattern: "POST /warranties/import", page: web.importSheet},
-		{pattern: "GET /warranties/import/samples", page: web.importSamples},
+		{pattern: "GET /warranties/import", page: web.importForm, needs: warranty.Member},
+		{pattern: "POST /warranties/import", page: web.importSheet, checks: true},
+		{pattern: "GET /warranties/import/samples", page: web.importSamples, needs: warranty.Member},
 		{pattern: "GET /warranties/import/template.csv", page: web.importTemplate},
 		{pattern: "GET /warranties/{id}", page: web.warranty},
 		{pattern: "POST /warranties/{id}", page: web.updateWarranty},
-		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty},
+		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
 		{pattern: "GET /warranties/{id}/label", page: web.label},
 		{pattern: "POST /warranties/{id}/transfer", page: web.offerTransfer},
 		{pattern: "POST /warranties/{id}/transfer/cancel", page: web.cancelTransfer},
 		{pattern: "GET /claims", page: web.claims},
 		{pattern: "POST /claims", page: web.fileClaim},
-		{pattern: "GET /claims/new", page: web.newClaim},
+		{pattern: "GET /claims/new", page: web.newClaim, needs: warranty.Member},
 		{pattern: "GET /claims/{id}", page: empty(web.showClaim)},
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
 		{pattern: "GET /documents", page: web.documents},
-		{pattern: "POST /documents", page: web.uploadDocument},
-		{pattern: "GET /documents/new", page: web.newDocument},
+		{pattern: "POST /documents", page: web.uploadDocument, checks: true},
+		{pattern: "GET /documents/new", page: web.newDocument, needs: warranty.Member},
 		{pattern: "GET /documents/{id}/file", page: web.downloadDocument},
 		{pattern: "POST /documents/{id}/delete", page: web.deleteDocument},
 		{pattern: "GET /settings", page: web.settings},
-		{pattern: "GET /settings/profile", page: web.profile},
-		{pattern: "POST /settings/profile", page: web.updateProfile},
-		{pattern: "POST /settings/profile/password", page: web.changePassword},
-		{pattern: "POST /settings/profile/sign-out-everywhere", page: web.signOutEverywhere},
-		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside},
+		{pattern: "GET /settings/profile", page: web.profile, personal: true},
+		{pattern: "POST /settings/profile", page: web.updateProfile, personal: true},
+		{pattern: "POST /settings/profile/password", page: web.changePassword, personal: true},
+		{pattern: "POST /settings/profile/sign-out-everywhere", page: web.signOutEverywhere, personal: true},
+		{pattern: "POST /settings/profile/restore", page: web.restoreSetAside, personal: true},
 		{pattern: "GET /.well-known/change-password", page: web.toPassword, open: true},
+		{pattern: "POST /switch", page: web.switchAccount, personal: true, checks: true},
+		{pattern: "GET /settings/organizations", page: web.organizations, personal: true},
+		{pattern: "POST /settings/organizations", page: web.createOrganization, personal: true},
+		{pattern: "GET /settings/organizations/new", page: web.newOrganization, personal: true},
+		{pattern: "POST /settings/organizations/{id}/restore", page: web.restoreOrganization, personal: true},
+		{pattern: "GET /settings/convert", page: web.convert, personal: true},
+		{pattern: "POST /settings/convert", page: web.convertAccount, personal: true},
+		{pattern: "POST /settings/convert/confirm", page: web.confirmConversion, personal: true},
+		{pattern: "GET /invitations/accept", page: empty(web.showAcceptInvitation), personal: true},
+		{pattern: "POST /invitations/accept", page: web.acceptInvitation, personal: true},
+		{pattern: "GET /settings/organization", page: inOrganization(web.organization)},
+		{pattern: "POST /settings/organization", page: inOrganization(web.updateOrganization)},
+		{pattern: "POST /settings/organization/delete", page: inOrganization(web.deleteOrganization)},
+		{pattern: "GET /settings/members", page: inOrganization(web.members)},
+		{pattern: "GET /settings/members/invite", page: inOrganization(web.newInvitation), needs: warranty.Admin},
+		{pattern: "POST /settings/members/invite", page: inOrganization(web.invite)},
+		{pattern: "POST /settings/invitations/{invitation_id}/cancel", page: inOrganization(web.cancelInvitation)},
+		{pattern: "GET /settings/members/{user_id}", page: inOrganization(empty(web.showMember))},
+		{pattern: "POST /settings/members/{user_id}", page: inOrganization(web.updateMember)},
+		{pattern: "POST /settings/members/{user_id}/remove", page: inOrganization(web.removeMember)},
+		{pattern: "GET /settings/addresses", page: inOrganization(web.addresses)},
+		{pattern: "POST /settings/addresses", page: inOrganization(web.addAddress)},
+		{pattern: "POST /settings/addresses/verify", page: inOrganization(web.verifyAddress)},
+		{pattern: "POST /settings/addresses/remove", page: inOrganization(web.removeAddress)},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
-		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm)},
+		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm), needs: warranty.Admin},
 		{pattern: "GET /settings/api/tokens", page: web.settings},
 		{pattern: "POST /settings/api/tokens", page: web.createToken},
 		{pattern: "GET /settings/api/tokens/{id}", page: empty(web.showToken)},
@@ -173,17 +204,17 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/calendar", page: web.newCalendar},
 		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},
 		{pattern: "GET /calendar/{file}", page: web.feed, open: true},
-		{pattern: "GET /admin", page: web.operators(web.admin)},
-		{pattern: "GET /admin/users", page: web.operators(web.adminUsers)},
-		{pattern: "GET /admin/users/{id}", page: web.operators(web.adminUser)},
-		{pattern: "POST /admin/users/{id}/disable", page: web.operators(web.adminDisable)},
-		{pattern: "POST /admin/users/{id}/enable", page: web.operators(web.adminEnable)},
-		{pattern: "GET /admin/mails", page: web.operators(web.adminMails)},
-		{pattern: "POST /admin/mails/retry", page: web.operators(web.adminRetryMails)},
-		{pattern: "POST /admin/mails/{id}/retry", page: web.operators(web.adminRetryMail)},
-		{pattern: "POST /admin/mails/{id}/give-up", page: web.operators(web.adminGiveUpMail)},
-		{pattern: "GET /admin/errors", page: web.operators(web.adminErrors)},
-		{pattern: "GET /admin/history", page: web.operators(web.adminHistory)},
+		{pattern: "GET /admin", page: web.operators(web.admin), personal: true},
+		{pattern: "GET /admin/users", page: web.operators(web.adminUsers), personal: true},
+		{pattern: "GET /admin/users/{id}", page: web.operators(web.adminUser), personal: true},
+		{pattern: "POST /admin/users/{id}/disable", page: web.operators(web.adminDisable), personal: true},
+		{pattern: "POST /admin/users/{id}/enable", page: web.operators(web.adminEnable), personal: true},
+		{pattern: "GET /admin/mails", page: web.operators(web.adminMails), personal: true},
+		{pattern: "POST /admin/mails/retry", page: web.operators(web.adminRetryMails), personal: true},
+		{pattern: "POST /admin/mails/{id}/retry", page: web.operators(web.adminRetryMail), personal: true},
+		{pattern: "POST /admin/mails/{id}/give-up", page: web.operators(web.adminGiveUpMail), personal: true},
+		{pattern: "GET /admin/errors", page: web.operators(web.adminErrors), personal: true},
+		{pattern: "GET /admin/history", page: web.operators(web.adminHistory), personal: true},
 		{pattern: "GET /transfers/accept", page: empty(web.showAcceptTransfer)},
 		{pattern: "POST /transfers/accept", page: web.acceptTransfer},
 	}
@@ -197,14 +228,18 @@ func (web *Web) serve(r route) http.Handler {
 			return
 		}
 		pageHeaders(w.Header())
-		who, err := web.principal(req)
-		api.CallerOf(req.Context()).Principal = who // for the log
+		who, err := web.principal(w, req)
 		if err == nil && who.Credential == warranty.Anonymous && !r.open {
 			err = errSignIn
 		}
-		if err == nil {
-			err = checkAccount(w, req, who)
+		acting := who.Account
+		if err == nil && who.Credential != warranty.Anonymous {
+			if who, err = web.forPage(w, req, r, who); !r.personal && !r.open {
+				acting = who.Account
+			}
 		}
+		api.CallerOf(req.Context()).Principal = who // for the log
+		req = req.WithContext(context.WithValue(req.Context(), actingKey{}, acting))
 		if err == nil {
 			err = r.page(w, req, who)
 		}
@@ -212,21 +247,6 @@ func (web *Web) serve(r route) http.Handler {
 			web.refuse(w, req, who, err)
 		}
 	})
-}
-
-// checkAccount refuses a form that was opened by another account. Handlers of
-// multipart forms check the account themselves.
-func checkAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" ||
-		who.Credential == warranty.Anonymous {
-		return nil
-	}
-	f, err := readForm(w, r)
-	if err != nil {
-		return err
-	}
-	return f.checkAccount(who)
 }
 
 // WantsHTML reports whether the request accepts HTML, as browsers do.
@@ -244,6 +264,13 @@ func pageHeaders(h http.Header) {
 
 var errSignIn = errors.New("sign in first")
 
+// errorPage is an error. Next is the address of the page if it may belong to another account of the
+// person.
+type errorPage struct {
+	warranty.Problem
+	Next string
+}
+
 // refuse shows an error page. If the request needs a session, it shows the sign-in
 // page instead.
 func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Principal, err error) {
@@ -257,15 +284,23 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		w.WriteHeader(api.StatusClientGone)
 		return
 	}
+	var foreign *foreignForm
+	if errors.As(err, &foreign) {
+		if err = web.showForeignForm(w, r, who, foreign); err == nil {
+			return
+		}
+	}
 	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
 	if errors.Is(err, errOtherAccount) {
 		problem.Title, problem.Detail = web.t("error.other_account_title"), web.t("error.other_account", who.User.Email)
 	}
-	block := "layout"
+	block, body := "layout", errorPage{Problem: problem}
 	if isPart(r) {
 		block = "main" // htmx swaps it in
+	} else if r.Method == http.MethodGet && problem.Status == http.StatusNotFound {
+		body.Next = r.URL.RequestURI()
 	}
-	err = web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: problem})
+	err = web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: body})
 	if err != nil {
 		web.Log.ErrorContext(r.Context(), "rendering the error page failed", "error", err.Error())
 		http.Error(w, web.t("error.render"), http.StatusInternalServerError)
@@ -329,7 +364,7 @@ func (web *Web) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 // NotFound shows the error page for unknown addresses.
 func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 	pageHeaders(w.Header())
-	who, err := web.principal(r)
+	who, err := web.principal(w, r)
 	if err != nil {
 		who = warranty.Principal{}
 	}
@@ -354,14 +389,18 @@ func (web *Web) clearCookie(w http.ResponseWriter) {
 	web.setCookie(w, "", time.Unix(1, 0))
 }
 
-// principal returns the user of the session cookie, or an anonymous principal without a valid
-// session.
-func (web *Web) principal(r *http.Request) (warranty.Principal, error) {
+// principal returns the person of the session cookie, acting for the account that they chose, or an
+// anonymous principal without a valid session.
+func (web *Web) principal(w http.ResponseWriter, r *http.Request) (warranty.Principal, error) {
 	cookie, err := r.Cookie(web.cookieName())
 	if err != nil {
 		return web.sessionPrincipal(r, "")
 	}
-	return web.sessionPrincipal(r, cookie.Value)
+	who, err := web.sessionPrincipal(r, cookie.Value)
+	if err != nil || who.Credential == warranty.Anonymous {
+		return who, err
+	}
+	return web.act(w, r, who)
 }
 
 // sessionPrincipal returns the user of a session, or an anonymous principal if the

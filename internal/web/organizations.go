@@ -1,0 +1,231 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/warranty"
+)
+
+// inOrganization returns a page of the organization that the person acts for, whose id it sets in the
+// path. Acting for the own account, it leads to the list of organizations.
+func inOrganization(p page) page {
+	return func(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+		if !who.ActsForOrganization() {
+			return redirect(w, r, "/settings/organizations")
+		}
+		r.SetPathValue("id", who.Account.ID.String())
+		return p(w, r, who)
+	}
+}
+
+// organizationList is the page /settings/organizations.
+type organizationList struct {
+	Current, Deleted []warranty.Organization
+	Pager            pager
+}
+
+func (web *Web) organizations(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	in := warranty.ListOrganizations{Paging: pagingOf(r.URL.Query(), listPage)}
+	list, err := web.Service.ListOrganizations(r.Context(), who, in)
+	if err != nil {
+		return err
+	}
+	body := organizationList{Pager: newPager(r.URL, list.Pagination)}
+	for _, o := range list.Data {
+		if o.DeletedAt == nil {
+			body.Current = append(body.Current, o)
+		} else {
+			body.Deleted = append(body.Deleted, o)
+		}
+	}
+	v := view{Title: web.t("organizations.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	return web.show(w, r, http.StatusOK, "organizations", v)
+}
+
+func (web *Web) newOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	values := url.Values{"once": {web.Service.NewID().String()}}
+	return web.showOrganizationForm(w, r, who, form{Values: values})
+}
+
+func (web *Web) showOrganizationForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	v := view{Title: web.t("organization.new"), Nav: "settings", Who: who, Body: f}
+	return web.show(w, r, f.status, "organization-form", v)
+}
+
+// createOrganization creates an organization and acts for it.
+func (web *Web) createOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	var key *string
+	return submit(web, w, r, who, action[warranty.CreateOrganization, warranty.Organization]{
+		op:      api.CreateOrganization,
+		prepare: func(f form) error { key = f.once(); return nil },
+		do: func(
+			ctx context.Context, who warranty.Principal, in warranty.CreateOrganization,
+		) (warranty.Organization, error) {
+			in.IdempotencyKey = key
+			return web.Service.CreateOrganization(ctx, who, in)
+		},
+		again: web.showOrganizationForm,
+		done: func(_ form, o warranty.Organization) error {
+			return web.enter(w, r, who, o.ID, "/settings/members?done=organization_created")
+		},
+	})
+}
+
+// enter makes the browser act for an organization and leads to a page.
+func (web *Web) enter(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, organization warranty.ID, next string,
+) error {
+	who, err := web.Service.ActFor(r.Context(), who, organization)
+	if err != nil {
+		return err
+	}
+	web.setAccount(w, who)
+	return redirect(w, r, next)
+}
+
+func (web *Web) restoreOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	next := "/settings/organizations?done=organization_restored"
+	return press(w, r, next, warranty.ParseID, func(id warranty.ID) error {
+		_, err := web.Service.RestoreOrganization(r.Context(), who, warranty.RestoreOrganization{ID: id})
+		return err
+	})
+}
+
+// organizationPage is the page /settings/organization with its forms.
+type organizationPage struct {
+	warranty.Organization
+	Details, Mails, Delete form
+	OnlyAdmin              bool // the person cannot leave
+	Tokens                 int64
+}
+
+func (web *Web) organization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showOrganization(w, r, who, http.StatusOK, organizationPage{})
+}
+
+// showOrganization shows the organization. A form without values is filled from it.
+func (web *Web) showOrganization(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p organizationPage,
+) error {
+	var err error
+	p.Organization, err = web.Service.GetOrganization(r.Context(), who, warranty.GetOrganization{ID: who.Account.ID})
+	if err != nil {
+		return err
+	}
+	all, err := web.allMembers(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	p.OnlyAdmin = onlyAdmin(all, who.User.ID)
+	for _, m := range all {
+		if m.UserID == who.User.ID {
+			p.Tokens = m.Tokens
+		}
+	}
+	if p.Details.Values == nil {
+		p.Details.Values = url.Values{
+			"name":          {p.Name},
+			"website":       {derefText(p.Website)},
+			"contact_email": {derefText(p.ContactEmail)},
+			"contact_phone": {derefText(p.ContactPhone)},
+		}
+	}
+	if p.Mails.Values == nil {
+		p.Mails.Values = url.Values{
+			"mail_warranty_end": {strconv.FormatBool(p.Organization.Mails.WarrantyEnd)},
+			"mail_claims":       {strconv.FormatBool(p.Organization.Mails.Claims)},
+			"mail_token_expiry": {strconv.FormatBool(p.Organization.Mails.TokenExpiry)},
+		}
+	}
+	v := view{Title: web.t("organization.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	return web.show(w, r, status, "organization", v)
+}
+
+// updateOrganization handles the form of the profile and that of the person's emails.
+func (web *Web) updateOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.UpdateOrganization, warranty.Organization]{
+		op: api.UpdateOrganization,
+		do: web.Service.UpdateOrganization,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			p := organizationPage{Details: f}
+			if f.Values.Has("mail_claims") {
+				p = organizationPage{Mails: f}
+			}
+			return web.showOrganization(w, r, who, f.status, p)
+		},
+		next: func(form, warranty.Organization) string { return "/settings/organization?done=saved" },
+	})
+}
+
+// deleteOrganization deletes the organization if its name was typed, and acts for the person.
+func (web *Web) deleteOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.DeleteOrganization, warranty.None]{
+		op: api.DeleteOrganization,
+		prepare: func(f form) error {
+			var c warranty.Checks
+			if f.Value("typed_name") != who.Account.Name {
+				c.Add("typed_name", "invalid", web.t("organization.type_name", who.Account.Name))
+			}
+			return c.Err()
+		},
+		do: web.Service.DeleteOrganization,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			return web.showOrganization(w, r, who, f.status, organizationPage{Delete: f})
+		},
+		done: func(form, warranty.None) error {
+			web.clearAccount(w)
+			return redirect(w, r, "/settings/organizations?done=organization_deleted")
+		},
+	})
+}
+
+// convertPage is the page /settings/convert: first the names and the address, then the code.
+type convertPage struct {
+	form
+	Code form
+	Sent bool
+}
+
+func (web *Web) convert(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	p := convertPage{Sent: r.URL.Query().Has("code"), form: form{Values: url.Values{"organization_name": {who.User.Name}}}}
+	return web.showConvert(w, r, who, http.StatusOK, p)
+}
+
+func (web *Web) showConvert(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p convertPage,
+) error {
+	v := view{Title: web.t("convert.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	return web.show(w, r, status, "convert", v)
+}
+
+// convertAccount emails the code that makes the person's account an organization.
+func (web *Web) convertAccount(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.ConvertAccount, warranty.None]{
+		op: api.ConvertAccount,
+		do: web.Service.ConvertAccount,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			return web.showConvert(w, r, who, f.status, convertPage{form: f})
+		},
+		next: func(form, warranty.None) string { return "/settings/convert?code&done=code_sent" },
+	})
+}
+
+// confirmConversion makes the account an organization. The session goes on as that of its admin.
+func (web *Web) confirmConversion(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.ConfirmConversion, warranty.Organization]{
+		op: api.ConfirmConversion,
+		do: web.Service.ConfirmConversion,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			return web.showConvert(w, r, who, f.status, convertPage{Code: f, Sent: true})
+		},
+		done: func(_ form, o warranty.Organization) error {
+			acting := warranty.Acting{ID: o.ID, Name: o.Name, Kind: warranty.OrganizationKind, Role: o.Role}
+			web.setAccount(w, warranty.Principal{Account: acting})
+			return redirect(w, r, "/settings/members?done=converted")
+		},
+	})
+}
