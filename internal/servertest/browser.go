@@ -22,6 +22,8 @@ type Browser struct {
 	W      *World
 	Cookie string // name=value
 	Device string // the device cookie, which outlives sessions
+	// Account is the cookie with the organization that the person acts for, if any.
+	Account string
 }
 
 // Page is a response.
@@ -82,7 +84,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Account} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
@@ -101,13 +103,16 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	}
 	for _, c := range resp.Cookies() {
 		b.checkCookie(c, c.String())
-		if c.Name == "__Host-svc_device" {
-			b.Device = c.Name + "=" + c.Value
-			continue
+		kept := &b.Cookie
+		switch c.Name {
+		case "__Host-svc_device":
+			kept = &b.Device
+		case "__Host-svc_account":
+			kept = &b.Account
 		}
-		b.Cookie = c.Name + "=" + c.Value
+		*kept = c.Name + "=" + c.Value
 		if c.Value == "" {
-			b.Cookie = ""
+			*kept = ""
 		}
 	}
 	p := Page{Status: resp.StatusCode, Header: resp.Header, Body: string(text), Location: resp.Header.Get("Location")}
@@ -124,7 +129,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 // checkCookie checks the attributes that protect a cookie from scripts and other sites.
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
-	if c.Name != "__Host-svc_session" && c.Name != "__Host-svc_device" || !c.HttpOnly || !c.Secure ||
+	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account"}
+	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.T.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))
 	}

@@ -22,6 +22,7 @@ type claimList struct {
 // leads to a warranty to begin with, if there is one.
 type emptyList struct {
 	First, HasWarranty      bool
+	Viewer                  bool // the person cannot add anything
 	Title, Help, New, Clear string
 	Path                    string
 }
@@ -48,7 +49,7 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 			return err
 		}
 	}
-	list.Empty.Path = r.URL.Path
+	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
 	v := view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "claims", "rows", v)
@@ -106,6 +107,9 @@ func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 	c, moves, err := web.Service.ClaimMoves(r.Context(), who, key)
 	if err != nil {
 		return err
+	}
+	if !who.Account.Role.Includes(warranty.Member) {
+		moves = nil
 	}
 	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution("").Values()}
 	if d.Documents, d.History, err = web.Service.ClaimThread(r.Context(), who, c); err != nil {

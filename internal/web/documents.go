@@ -37,7 +37,7 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 			return err
 		}
 	}
-	list.Empty.Path = r.URL.Path
+	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
 	if list.Uploaded, list.Most, err = web.Service.Uploaded(r.Context(), who); err != nil {
 		return err
 	}

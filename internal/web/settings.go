@@ -28,6 +28,7 @@ type settingsPage struct {
 // tokenRow is a token as it is shown.
 type tokenRow struct {
 	warranty.Token
+	Who      warranty.Principal
 	Works    bool
 	LastUsed string                  // time since the last use
 	Last     *warranty.RequestRecord // the last request, if it was recorded
@@ -82,16 +83,18 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	for _, t := range tokens.Data {
-		page.Tokens = append(page.Tokens, web.tokenRow(t, last))
+		page.Tokens = append(page.Tokens, web.tokenRow(who, t, last))
 	}
 	page.Pager = newPager(r.URL, tokens.Pagination)
 	v.Body = page
 	return web.show(w, r, http.StatusOK, "settings-api", v)
 }
 
-func (web *Web) tokenRow(t warranty.Token, last map[warranty.ID]warranty.RequestRecord) tokenRow {
+func (web *Web) tokenRow(
+	who warranty.Principal, t warranty.Token, last map[warranty.ID]warranty.RequestRecord,
+) tokenRow {
 	now := web.Service.Now()
-	row := tokenRow{Token: t, Works: t.Status == warranty.TokenIsActive, Overlaps: overlaps}
+	row := tokenRow{Token: t, Who: who, Works: t.Status == warranty.TokenIsActive, Overlaps: overlaps}
 	if t.LastUsedAt != nil {
 		row.LastUsed = web.ago(*t.LastUsedAt)
 	}
@@ -323,7 +326,7 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 		last[token.ID] = requests.Data[0]
 	}
 	body := tokenDetail{
-		tokenRow: web.tokenRow(token, last),
+		tokenRow: web.tokenRow(who, token, last),
 		form:     f,
 		Today:    warranty.DateOf(web.Service.Now()),
 		Recent:   requests.Data,

@@ -170,6 +170,8 @@ var icons = map[string]string{
 	"theme":    `<circle cx="12" cy="12" r="8"/><path d="M12 4v16a8 8 0 0 0 0-16z" fill="currentColor"/>`,
 	"search":   `<circle cx="11" cy="11" r="6.500"/><path d="m16 16 4.500 4.500"/>`,
 	"warning":  `<path d="M12 4 22 20H2z"/><path d="M12 10v5m0 2v.5"/>`,
+	"updown":   `<path d="m8 9 4-4 4 4M8 15l4 4 4-4"/>`,
+	"plus":     `<path d="M12 5v14M5 12h14"/>`,
 	"check":    `<path d="m5 12.500 4.500 4.500L19 7"/>`,
 }
 

@@ -21,18 +21,20 @@ var (
 
 // built maps the prefixes of keys that templates build with printf to the names they append.
 var built = map[string][]string{
-	"action.":          warranty.Action("").Values(),
-	"claim_move.":      moveKeys(),
-	"claim_move_help.": moveKeys(),
-	"claim_status.":    warranty.ClaimStatus("").Values(),
-	"claim_type.":      warranty.ClaimType("").Values(),
-	"document_type.":   warranty.DocumentType("").Values(),
-	"door.":            warranty.Door("").Values(),
-	"import_field.":    sheet.Fields(),
-	"resolution.":      warranty.Resolution("").Values(),
-	"scope.":           scopes(),
-	"status.":          warranty.Status("").Values(),
-	"token_status.":    warranty.TokenStatus("").Values(),
+	"action.":           warranty.Action("").Values(),
+	"claim_move.":       moveKeys(),
+	"claim_move_help.":  moveKeys(),
+	"claim_status.":     warranty.ClaimStatus("").Values(),
+	"claim_type.":       warranty.ClaimType("").Values(),
+	"document_type.":    warranty.DocumentType("").Values(),
+	"door.":             warranty.Door("").Values(),
+	"import_field.":     sheet.Fields(),
+	"member_role.":      warranty.MemberRole("").Values(),
+	"member_role_help.": warranty.MemberRole("").Values(),
+	"resolution.":       warranty.Resolution("").Values(),
+	"scope.":            scopes(),
+	"status.":           warranty.Status("").Values(),
+	"token_status.":     warranty.TokenStatus("").Values(),
 }
 
 func scopes() (names []string) {
@@ -100,7 +102,7 @@ func TestTextsExist(t *testing.T) {
 			need(name, m[1])
 		}
 	}
-	for _, key := range []string{"days", "overview.records", "overview.open_claims", "tokens.requests"} {
+	for _, key := range []string{"days", "overview.records", "overview.open_claims", "tokens.requests", "members.leave_tokens"} {
 		need("texts.number", key+".one")
 		need("texts.number", key+".many")
 	}

@@ -188,7 +188,9 @@ var flashes = map[string]bool{
 	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
 	"revoked": true, "password": true, "signed_out": true, "restored": true, "disabled": true, "enabled": true,
 	"mail_retried": true, "mail_given_up": true, "mail_gone": true, "mails_retried": true, "mails_none": true,
-	"sign_in_again": true,
+	"sign_in_again": true, "organization_created": true, "organization_deleted": true, "organization_restored": true,
+	"invited": true, "invitation_cancelled": true, "joined": true, "left": true, "role_changed": true,
+	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 }
 
 // warrantyForm is the form that creates or edits a warranty.
@@ -327,7 +329,9 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	if err != nil {
 		return warrantyDetail{}, err
 	}
-	may := func(v warranty.Verb) bool { return record.Roles.May(v) == nil }
+	may := func(v warranty.Verb) bool {
+		return record.Roles.May(v) == nil && who.Account.Role.Includes(warranty.Member)
+	}
 	d := warrantyDetail{
 		Warranty:    record,
 		Today:       warranty.DateOf(web.Service.Now()),

@@ -79,9 +79,9 @@ document.addEventListener("submit", (event) => {
   request.upload.onprogress = ({ loaded, total }) => { bar.max = total; bar.value = loaded; };
   request.onerror = () => form.submit();
   request.onload = () => {
-    const main = request.response?.querySelector("#main");
-    if (request.status < 300 || !main) location.href = request.responseURL;
-    else { one("#main").replaceWith(main); (one("[autofocus]", main) || main).focus(); }
+    const app = request.response?.querySelector(".app");
+    if (request.status < 300 || !app) location.href = request.responseURL;
+    else { one(".app").replaceWith(app); (one("[autofocus]", app) || one("#main")).focus(); }
   };
   request.open("POST", form.action);
   request.responseType = "document";
@@ -136,6 +136,6 @@ document.addEventListener("keydown", (event) => {
     if (search) search.focus();
     else palette.showModal();
   }
-  if (event.key === "n") location.href = "/warranties/new";
+  if (event.key === "n" && one("[data-new]")) location.href = "/warranties/new";
   if (event.key === "?") one("#shortcuts")?.showModal();
 });
