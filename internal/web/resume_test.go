@@ -100,7 +100,7 @@ func TestWebFormOfAnotherAccountIsRefused(t *testing.T) {
 		"/settings/api/tokens": {"name", "hers", "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
 	} {
 		w.Unchanged(t, path, func() {
-			b.Post(path, append(sent, "account", olga.ID)...).Says(t, path, http.StatusPreconditionFailed, "You are signed in with another account", ben.Email)
+			b.Post(path, append(sent, "account", olga.ID)...).Says(t, path, http.StatusPreconditionFailed, "This form belongs to another account", ben.Email)
 		})
 	}
 	sheet := "product_name,start_date,end_date\nKettle,2026-01-02,2028-01-01\n"
