@@ -1,0 +1,347 @@
+package web_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"warranty.example/svc/internal/servertest"
+)
+
+// found creates an organization and returns its id. The browser acts for it.
+func found(b *browser, name string) string {
+	b.T.Helper()
+	b.Post("/settings/organizations", "name", name).Leads(b.T, "creating "+name, "/settings/members?done=organization_created")
+	_, id, ok := strings.Cut(b.Account, "=")
+	if !ok {
+		b.T.Fatal("the browser does not act for the organization")
+	}
+	return id
+}
+
+// join makes a person a member of the organization that admin acts for, by an invitation.
+func join(w *world, admin *browser, id string, p servertest.Person, role string) *browser {
+	w.T.Helper()
+	admin.Post("/settings/members/invite", "account", id, "email", p.Email, "role", role).
+		Leads(w.T, "inviting", "/settings/members?done=invited")
+	b := w.SignedIn(w.T, p)
+	b.Post("/invitations/accept", "account", p.ID, "code", w.MailedCode(p.Email)).Leads(w.T, "joining", "/?done=joined")
+	return b
+}
+
+// sendAgain sends the only form in the main part of a page, with its hidden fields.
+func sendAgain(b *browser, p page) page {
+	b.T.Helper()
+	for n := range p.Node.Descendants() {
+		if n.Data != "form" || !within(n, "main") {
+			continue
+		}
+		values := url.Values{}
+		for input := range n.Descendants() {
+			if input.Type == html.ElementNode && input.Data == "input" {
+				values.Add(attr(input, "name"), attr(input, "value"))
+			}
+		}
+		if attr(n, "enctype") == "" {
+			return b.Send("POST", attr(n, "action"), values, "Sec-Fetch-Site", "same-origin")
+		}
+		var pairs []string
+		for name, list := range values {
+			for _, value := range list {
+				pairs = append(pairs, name, value)
+			}
+		}
+		return uploadSheet(b, pairs...)
+	}
+	b.T.Fatalf("the page has no form: %s", p.Main())
+	return page{}
+}
+
+const kettle = "product_name,start_date,end_date\nKettle,2026-01-02,2028-01-01\n"
+
+// TestWebSwitch acts for an organization and back: every page shows the records of the account in the
+// switcher, and signing out forgets the account.
+func TestWebSwitch(t *testing.T) {
+	w := webWorld(t)
+	nora, eve := w.Verified("Nora"), w.Verified("Eve")
+	w.Warranty(nora.Session, fields{"product_name": "Nora's kettle"})
+	b := w.SignedIn(t, nora)
+	halden := found(b, "Halden Electronics")
+	for _, path := range []string{"/", "/warranties", "/settings/api", "/settings/profile", "/settings/organizations"} {
+		p := b.Get(path)
+		p.Says(t, path, 200, "<b>Halden Electronics</b>", "Admin", `popovertarget="accounts"`, "Create organization")
+		p.Hides(t, path, "kettle")
+		current := 0
+		for n := range p.Node.Descendants() {
+			if n.Data == "button" && attr(n, "aria-current") == "true" {
+				equal(t, path+": the current account", attr(n, "value"), halden)
+				current++
+			}
+		}
+		equal(t, path+": current accounts", current, 1)
+	}
+	b.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01").
+		Says(t, "a record of the organization", http.StatusSeeOther)
+	b.Get("/warranties").Says(t, "its records", 200, "Till")
+
+	b.Post("/switch", "account", nora.ID).Leads(t, "switching to the own account", "/")
+	equal(t, "the cookie", b.Account, "")
+	own := b.Get("/warranties")
+	own.Says(t, "the own records", 200, "kettle")
+	own.Hides(t, "the own records", "Till")
+	b.Post("/switch", "account", halden, "next", "//evil.example").Leads(t, "switching with a wrong next page", "/")
+
+	// A part of a page is for the account of the page, whatever another tab switched to.
+	b.Post("/switch", "account", nora.ID)
+	rows := b.Get("/warranties", "HX-Request", "true", "X-Account", halden)
+	rows.Says(t, "a part", 200, "Till")
+	rows.Hides(t, "a part", "kettle")
+	b.Get("/warranties", "HX-Request", "true", "X-Account", eve.ID).Says(t, "a part of a stranger", http.StatusForbidden)
+
+	b.Post("/switch", "account", eve.ID).Says(t, "a stranger's account", http.StatusForbidden, "You can&#39;t act for this account")
+	b.Post("/switch", "account", "nonsense").Says(t, "no account", http.StatusForbidden)
+	b.Post("/switch", "account", halden)
+	b.Post("/sign-out").Leads(t, "signing out", "/sign-in")
+	equal(t, "the cookie after signing out", b.Account, "")
+}
+
+// TestWebFormBelongsToItsAccount sends forms that were opened for another account of the same person: none
+// is performed, and "Switch back and save" performs the whole form for the account that it was opened for.
+func TestWebFormBelongsToItsAccount(t *testing.T) {
+	w := webWorld(t)
+	nora := w.Verified("Nora")
+	record := w.Warranty(nora.Session, nil).ID
+	b := w.SignedIn(t, nora)
+	halden := found(b, "Halden Electronics")
+	text := []string{"You switched to Halden Electronics. This form belongs to Nora.", "Nothing was saved.", "Discard"}
+	sent := []string{"product_name", `Kettle "<b>"`, "start_date", "2026-01-02", "end_date", "2028-01-01", "description", "two\r\nlines"}
+
+	var other page
+	for what, account := range map[string][]string{"a form": {"account", nora.ID}, "a form of an earlier release": nil} {
+		w.Unchanged(t, what, func() { other = b.Post("/warranties", append(account, sent...)...) })
+		other.Says(t, what, http.StatusPreconditionFailed, append(text, "Switch back and save")...)
+	}
+	other = b.Post("/warranties", append(sent, "account", nora.ID)...)
+	saved := sendAgain(b, other)
+	saved.Says(t, "switching back", http.StatusSeeOther)
+	equal(t, "the account", b.Account, "")
+	b.Get(saved.Location).Says(t, "the record", 200, "Kettle &#34;&lt;b&gt;&#34;", "two", "lines")
+
+	// The other way round, with an import.
+	var refusedSheet page
+	w.Unchanged(t, "an import", func() {
+		refusedSheet = uploadSheet(b, "sheet", kettle, "do", "check", "account", halden)
+		refusedSheet.Says(t, "an import", http.StatusPreconditionFailed, "You switched to Nora. This form belongs to Halden Electronics.")
+	})
+	sendAgain(b, refusedSheet).Says(t, "the import", 200, "Kettle", "<b>Halden Electronics</b>")
+
+	// Buttons, too.
+	for _, path := range []string{"/warranties/" + record + "/delete", "/settings/calendar", "/settings/members/" + nora.ID + "/remove"} {
+		w.Unchanged(t, path, func() {
+			b.Post(path, "account", nora.ID).Says(t, path, http.StatusPreconditionFailed, append(text, "Switch back and continue")...)
+			b.Post(path).Says(t, path, http.StatusPreconditionFailed, text...)
+		})
+	}
+	// The file of an upload is not stored.
+	files := w.Stored()
+	upload := func(address string) page {
+		return b.SendBody("POST", address, `multipart/form-data; boundary="`+boundary+`"`,
+			strings.NewReader(form(document(record, "a.pdf", pdf)...)), "Sec-Fetch-Site", "same-origin")
+	}
+	for _, address := range []string{"/documents", "/documents?account=" + nora.ID} {
+		var lost page
+		w.Unchanged(t, address, func() { lost = upload(address) })
+		lost.Says(t, address, http.StatusPreconditionFailed, append(text, "Choose the file again")...)
+		equal(t, "files", len(w.Stored()), len(files))
+		sendAgain(b, lost).Leads(t, address, "/documents/new")
+		b.Get("/documents/new").Says(t, "the form", 200, `action="/documents?account=`+nora.ID+`"`)
+		upload("/documents?account="+nora.ID).Says(t, "the upload", http.StatusSeeOther)
+		files = w.Stored()
+		b.Post("/switch", "account", halden)
+	}
+
+	// The person's own forms are performed whichever account is current.
+	b.Post("/settings/profile", "account", nora.ID, "name", "Nora L").Leads(t, "the profile", "/settings/profile?done=saved")
+	b.Post("/settings/profile", "account", halden, "name", "Nora M").Says(t, "the profile for an organization", http.StatusPreconditionFailed)
+}
+
+// TestWebFormOfAnOrganizationOutlivesItsSession sends a form of an organization after the session ended.
+func TestWebFormOfAnOrganizationOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	nora, eve := w.Verified("Nora"), w.Verified("Eve")
+	b := w.SignedIn(t, nora)
+	halden := found(b, "Halden Electronics")
+	sent := []string{"account", halden, "product_name", "Surprise", "start_date", "2026-01-02", "end_date", "2028-01-01"}
+	endSession(b)
+	asked := b.Post("/warranties", sent...)
+	again := signInFrom(b, asked, nora.Email, nora.Password)
+	again.Says(t, "after sign-in", 200, "Check the form and send it again.", "<b>Halden Electronics</b>")
+	if !holds(again, "account", halden) || !holds(again, "product_name", "Surprise") || b.Account == "" {
+		t.Errorf("the form is not that of the organization: %s", again.Main())
+	}
+	endSession(b)
+	asked = b.Post("/warranties", sent...)
+	got := signInFrom(b, asked, eve.Email, eve.Password)
+	got.Leads(t, "another person", "/warranties")
+	b.Get("/warranties").Hides(t, "another person", "Surprise", "Halden")
+}
+
+// TestWebMembers invites, changes and removes members, and leaves.
+func TestWebMembers(t *testing.T) {
+	w := webWorld(t, busy)
+	mara, ivo, eve := w.Verified("Mara"), w.Verified("Ivo"), w.Verified("Eve")
+	admin := w.SignedIn(t, mara)
+	halden := found(admin, "Halden Electronics")
+	const only = "You are the only admin. Make someone else admin first."
+	admin.Get("/settings/members").Says(t, "the only admin", 200, only, "disabled")
+	admin.Get("/settings/organization").Says(t, "the only admin", 200, only)
+
+	wrong := admin.Post("/settings/members/invite", "account", halden, "email", "nobody", "role", "member")
+	wrong.Says(t, "a wrong address", 422)
+	equal(t, "the address typed", wrong.Value("email"), "nobody")
+	stranger := w.Browser(t)
+	admin.Post("/settings/members/invite", "account", halden, "email", ivo.Email, "role", "member").Says(t, "inviting", 303)
+	admin.Get("/settings/members").Says(t, "the invitation", 200, ivo.Email, "Invited by Mara", "Cancel invitation")
+	code := w.MailedCode(ivo.Email)
+	stranger.Get("/invitations/accept").Leads(t, "without a session", "/sign-in?next=%2Finvitations%2Faccept")
+	other := w.SignedIn(t, eve).Post("/invitations/accept", "account", eve.ID, "code", code)
+	other.Says(t, "another address", 422, "This invitation is for another email address", eve.Email)
+	equal(t, "the code typed", other.Value("code"), code)
+	clerk := w.SignedIn(t, ivo)
+	clerk.Post("/invitations/accept", "account", ivo.ID, "code", code).Leads(t, "joining", "/?done=joined")
+	clerk.Get("/").Says(t, "the member", 200, "<b>Halden Electronics</b>", "Member")
+
+	// A member sees the settings and cannot change them.
+	for _, path := range []string{"/settings/organization", "/settings/members", "/settings/addresses", "/settings/api", "/settings/calendar"} {
+		p := clerk.Get(path)
+		p.Says(t, path, 200, "Only an admin of Halden Electronics can make changes here. Your role: Member.")
+		p.Hides(t, path, "Invite member", "Generate token", "Create address", "Delete organization", "Email a code")
+	}
+	clerk.Get("/settings/members/invite").Says(t, "the form of an admin", http.StatusForbidden)
+	clerk.Post("/settings/members/"+mara.ID+"/remove", "account", halden).Says(t, "removing an admin", 422, "Only an admin")
+	clerk.Post("/settings/organization", "account", halden, "mail_claims", "true").Leads(t, "the emails", "/settings/organization?done=saved")
+	equal(t, "the emails", strings.Join(clerk.Get("/settings/organization").Checked("mail_claims"), ""), "true")
+
+	member := "/settings/members/" + ivo.ID
+	admin.Post(member, "account", halden, "role", "admin").Leads(t, "the role", "/settings/members?done=role_changed")
+	clerk.Post("/settings/api/tokens", "account", halden, "name", "erp", "scopes", "claims:read", "expires_in_days", "30",
+		"rate_limit_per_minute", "77").Says(t, "a token", 200)
+	clerk.Get("/settings/api").Says(t, "who made it", 200, "by Ivo")
+	admin.Get(member).Says(t, "his page", 200, "Revoke the token Ivo made", "Remove member")
+	clerk.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01")
+	admin.Get("/").Says(t, "the history", 200, "<b>Ivo</b> (Halden Electronics)")
+	admin.Post(member+"/remove", "account", halden, "revoke_tokens", "true").Leads(t, "removing", "/settings/members?done=member_removed")
+	equal(t, "active tokens", w.Count(`SELECT count(*) FROM tokens WHERE revoked_at IS NULL`), 0)
+
+	// His open form is not performed for his own account.
+	w.Unchanged(t, "a form of a removed member", func() {
+		clerk.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01").
+			Says(t, "a form of a removed member", http.StatusPreconditionFailed, "This form belongs to another account", ivo.Email)
+	})
+	equal(t, "his account", clerk.Account, "")
+	clerk.Get("/warranties").Hides(t, "his records", "Till")
+
+	clerk = join(w, admin, halden, ivo, "viewer")
+	clerk.Post("/settings/members/"+ivo.ID+"/remove", "account", halden).Leads(t, "leaving", "/settings/organizations?done=left")
+	equal(t, "the account after leaving", clerk.Account, "")
+	admin.Post("/settings/members/"+mara.ID+"/remove", "account", halden).Says(t, "the last admin", 422, "this is the only one")
+	admin.Get("/settings/members/"+unknownID).Says(t, "no member", http.StatusNotFound)
+}
+
+// TestWebViewer sees everything of an organization, and no button that would be refused.
+func TestWebViewer(t *testing.T) {
+	w := webWorld(t, busy)
+	mara, vera := w.Verified("Mara"), w.Verified("Vera")
+	admin := w.SignedIn(t, mara)
+	halden := found(admin, "Halden Electronics")
+	viewer := join(w, admin, halden, vera, "viewer")
+	for path, none := range map[string]string{"/": "Viewers can&#39;t add warranties.", "/warranties": "Viewers can&#39;t add", "/claims": "", "/documents": ""} {
+		p := viewer.Get(path)
+		p.Says(t, path, 200, none)
+		p.Hides(t, path, `href="/warranties/new"`, `href="/warranties/import"`, `href="/claims/new"`, `href="/documents/new"`)
+	}
+	created := admin.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01")
+	record, _, _ := strings.Cut(created.Location, "?")
+	id := strings.TrimPrefix(record, "/warranties/")
+	claim := admin.Post("/claims", "account", halden, "warranty_id", id, "type", "repair", "description", "Broken", "incident_date", "2026-01-02")
+	claimPage, _, _ := strings.Cut(claim.Location, "?")
+	admin.SendBody("POST", "/documents?account="+halden, `multipart/form-data; boundary="`+boundary+`"`,
+		strings.NewReader(form(document(id, "a.pdf", pdf)...)), "Sec-Fetch-Site", "same-origin").Says(t, "a document", 303)
+	for _, path := range []string{"/", "/warranties", record, "/claims", claimPage, "/documents", "/settings/api", "/settings/calendar"} {
+		for n := range viewer.Get(path).Node.Descendants() {
+			if n.Data == "form" && attr(n, "method") == "post" && within(n, "main") {
+				t.Errorf("%s has the form %s", path, attr(n, "action"))
+			}
+			if href := attr(n, "href"); strings.HasSuffix(href, "/new") && within(n, "main") || strings.Contains(href, "/new?") || strings.HasSuffix(href, "/edit") {
+				t.Errorf("%s has the link %s", path, href)
+			}
+		}
+	}
+	for _, path := range []string{"/warranties/new", "/warranties/import", record + "/edit", "/claims/new", "/documents/new"} {
+		viewer.Get(path).Says(t, path, http.StatusForbidden, "Viewers of Halden Electronics cannot change anything.")
+	}
+	again := viewer.Post("/warranties", "account", halden, "product_name", "Mine", "start_date", "2026-01-02", "end_date", "2028-01-01")
+	again.Says(t, "a form", 422, "Viewers of Halden Electronics cannot change anything.")
+	equal(t, "the name typed", again.Value("product_name"), "Mine")
+	// A link to a record of another account leads to a switch.
+	viewer.Post("/switch", "account", vera.ID)
+	viewer.Get(record).Says(t, "a link", http.StatusNotFound, "Open in Halden Electronics", `value="`+record+`"`)
+	viewer.Post("/switch", "account", halden, "next", record).Leads(t, "opening it", record)
+}
+
+// TestWebOrganization edits the profile, verifies an address, deletes and restores an organization.
+func TestWebOrganization(t *testing.T) {
+	w := webWorld(t, busy)
+	mara := w.Verified("Mara")
+	b := w.SignedIn(t, mara)
+	for _, path := range []string{"/settings/organization", "/settings/members", "/settings/addresses"} {
+		b.Get(path).Leads(t, path+" of a person", "/settings/organizations")
+	}
+	b.Post("/settings/organizations", "name", "").Says(t, "no name", 422)
+	halden := found(b, "Halden Electronics")
+	wrong := b.Post("/settings/organization", "account", halden, "name", "Halden", "website", "not a site")
+	wrong.Says(t, "a wrong website", 422)
+	equal(t, "the website typed", wrong.Value("website"), "not a site")
+	b.Post("/settings/organization", "account", halden, "name", "Halden", "website", "halden.example").Leads(t, "the profile", "/settings/organization?done=saved")
+	b.Get("/settings/organization").Says(t, "the profile", 200, `value="https://halden.example"`, "<b>Halden</b>")
+
+	b.Post("/settings/addresses", "account", halden, "email", "info@halden.example").Says(t, "an address", 200, "We emailed a code.", `value="info@halden.example"`)
+	bad := b.Post("/settings/addresses/verify", "account", halden, "email", "info@halden.example", "code", "AAAA-BBBB")
+	bad.Says(t, "a wrong code", 422)
+	equal(t, "the code typed", bad.Value("code"), "AAAA-BBBB")
+	b.Post("/settings/addresses/verify", "account", halden, "email", "info@halden.example", "code", w.MailedCode("info@halden.example")).
+		Leads(t, "the code", "/settings/addresses?done=address_verified")
+	b.Get("/settings/addresses").Says(t, "the address", 200, "info@halden.example", "Verified")
+	b.Post("/settings/addresses/remove", "account", halden, "email", "info@halden.example").Leads(t, "removing", "/settings/addresses?done=address_removed")
+
+	b.Post("/settings/organization/delete", "account", halden, "typed_name", "Halde").Says(t, "a wrong name", 422, "Type Halden to confirm")
+	b.Post("/settings/organization/delete", "account", halden, "typed_name", "Halden").Leads(t, "deleting", "/settings/organizations?done=organization_deleted")
+	b.Get("/settings/organizations").Says(t, "the deleted one", 200, "Deleted organizations", "Halden", "Restore")
+	b.Post("/switch", "account", halden).Says(t, "a deleted one", http.StatusForbidden)
+	b.Post("/settings/organizations/"+halden+"/restore").Leads(t, "restoring", "/settings/organizations?done=organization_restored")
+	b.Post("/switch", "account", halden).Leads(t, "a restored one", "/")
+}
+
+// TestWebConvert turns an account into an organization: the browser stays signed in as its admin.
+func TestWebConvert(t *testing.T) {
+	w := webWorld(t, busy)
+	shop := w.Verified("Shop")
+	w.Warranty(shop.Session, fields{"product_name": "Till"})
+	b := w.SignedIn(t, shop)
+	b.Get("/settings/convert").Says(t, "the page", 200, shop.Email, "This can&#39;t be undone.")
+	same := b.Post("/settings/convert", "organization_name", "The Shop", "name", "Nora", "email", shop.Email)
+	same.Says(t, "the same address", 422)
+	equal(t, "the name typed", same.Value("name"), "Nora")
+	b.Post("/settings/convert", "organization_name", "The Shop", "name", "Nora", "email", "nora@people.example").
+		Leads(t, "the names", "/settings/convert?code&done=code_sent")
+	b.Get("/settings/convert?code&done=code_sent").Says(t, "the code's form", 200, "We emailed a code.", `name="code"`)
+	b.Post("/settings/convert/confirm", "code", "AAAA-BBBB").Says(t, "a wrong code", 422, `value="AAAA-BBBB"`)
+	b.Post("/settings/convert/confirm", "code", w.MailedCode("nora@people.example")).Leads(t, "the code", "/settings/members?done=converted")
+	b.Get("/settings/members").Says(t, "the members", 200, "Nora", "<b>The Shop</b>", "Admin")
+	b.Get("/warranties").Says(t, "the records", 200, "Till")
+	b.Get("/settings/addresses").Says(t, "the address", 200, shop.Email)
+	b.Get("/settings/profile").Says(t, "the person", 200, "nora@people.example")
+}
