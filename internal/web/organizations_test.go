@@ -27,8 +27,9 @@ func join(w *world, admin *browser, id string, p servertest.Person, role string)
 	w.T.Helper()
 	admin.Post("/settings/members/invite", "account", id, "email", p.Email, "role", role).
 		Leads(w.T, "inviting", "/settings/members?done=invited")
+	code := w.MailedCode(p.Email)
 	b := w.SignedIn(w.T, p)
-	b.Post("/invitations/accept", "account", p.ID, "code", w.MailedCode(p.Email)).Leads(w.T, "joining", "/?done=joined")
+	b.Post("/invitations/accept", "account", p.ID, "code", code).Leads(w.T, "joining", "/?done=joined")
 	return b
 }
 
