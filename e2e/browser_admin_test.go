@@ -27,6 +27,13 @@ func (s *site) operate(t testing.TB, command, email string) {
 // appoint makes an account an operator.
 func (s *site) appoint(t testing.TB, email string) {
 	t.Helper()
+	s.confirm(t, email)
+	s.operate(t, "admin", email)
+}
+
+// confirm verifies the address of an account.
+func (s *site) confirm(t testing.TB, email string) {
+	t.Helper()
 	session := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
 		body: map[string]string{"email": email, "password": password}}).must(t, "data.access_token")
 	code, err := s.mailed(email, "Confirm your email address")
@@ -34,7 +41,6 @@ func (s *site) appoint(t testing.TB, email string) {
 		t.Fatal(err)
 	}
 	s.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
-	s.operate(t, "admin", email)
 }
 
 // trouble adds emails that wait or failed, and an error, each with a text.

@@ -86,6 +86,15 @@ func inspect(t *testing.T, b *tab, v visit, axe string, seen *seen) {
 		inAllLooks("dialog "+id, fewArticles)
 		eval[chromedp.Void](t, b, dialog+".close()")
 	}
+	for _, id := range eval[[]string](t, b, `[...document.querySelectorAll("[popover]")].map(p => p.id)`) {
+		if seen.before("popover " + id) {
+			continue
+		}
+		popover := fmt.Sprintf("document.getElementById(%q)", id)
+		eval[chromedp.Void](t, b, popover+".showPopover()")
+		inAllLooks("popover "+id, fewArticles)
+		eval[chromedp.Void](t, b, popover+".hidePopover()")
+	}
 	// Check the first tabs of all tab lists together, then the second ones.
 	for n := 0; ; n++ {
 		ids := eval[[]string](t, b, fmt.Sprintf(`[...document.querySelectorAll("[role=tablist]")]

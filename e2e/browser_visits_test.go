@@ -35,6 +35,8 @@ const (
 	newcomer = "newcomer" // has an account and nothing else
 	tinkerer = "tinkerer" // has a record, and sends invalid forms
 	operator = "operator" // has access to the admin page
+	keeper   = "keeper"   // acts for an organization as its admin
+	watcher  = "watcher"  // acts for the same organization as a viewer
 )
 
 // company returns the users with their tabs, and the pages to visit. Tests share them and open their
@@ -43,17 +45,27 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 	t.Helper()
 	s.gather.Do(func() {
 		people := map[string]*tab{}
-		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer, operator} {
+		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer, operator, keeper, watcher} {
 			people[who] = s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
 			switch who {
 			case stranger:
-			case newcomer, tinkerer, operator:
+			case newcomer, tinkerer, operator, keeper, watcher:
 				email := s.account(t, who)
-				if who == operator {
+				switch who {
+				case operator:
 					s.appoint(t, email)
 					s.trouble(t, "connection refused")
+				case keeper, watcher:
+					s.confirm(t, email)
 				}
 				people[who].signIn(t, email, password)
+				switch who {
+				case keeper:
+					people[who].found(t, "Halden Electronics")
+					people[who].invite(t, "till-2@halden.example", "member")
+				case watcher:
+					people[who].joins(t, people[keeper], email, "viewer")
+				}
 			default:
 				people[who].signIn(t, who, s.passwords[who])
 			}
@@ -171,6 +183,17 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
+	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/api",
+		"/settings/calendar"}
+	add(keeper, organization...)
+	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),
+		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
+		"/settings/convert", "/settings/convert?code", "/invitations/accept")
+	add(watcher, organization...)
+	add(watcher, "/warranties", "/claims", "/documents")
+	all = append(all,
+		visit{who: keeper, path: "/nowhere", status: http.StatusNotFound},
+		visit{who: watcher, path: "/warranties/new", status: http.StatusForbidden})
 	add(operator, adminPages...)
 	add(operator, first(operator, "/admin/users?q=operator", `td a[href^="/admin/users/"]`),
 		first(operator, "/admin/users?q=newcomer", `td a[href^="/admin/users/"]`))
@@ -243,6 +266,18 @@ func byForms() []visit {
 			b.mustOpen(t, "/settings/profile")
 			b.fill(t, "#current_password", "not this one", "#new_password", "another long password")
 			return b.press(t, "Change password")
+		}},
+		{who: keeper, path: "/warranties, of another account", status: 412, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/warranties/new")
+			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
+			eval[chromedp.Void](t, b, `document.querySelector("main [name=account]").value = ""`)
+			return b.press(t, "Create warranty")
+		}},
+		{who: keeper, path: "/settings/organization/delete, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/organization")
+			eval[chromedp.Void](t, b, `document.querySelector("#typed_name").closest("details").open = true`)
+			b.fill(t, "#typed_name", "Halden")
+			return b.click(t, `form[action="/settings/organization/delete"] button`)
 		}},
 		{who: tinkerer, path: "/settings/calendar, made", by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/calendar")
