@@ -208,6 +208,7 @@ func TestWebMembers(t *testing.T) {
 	admin.Get("/settings/members").Says(t, "the invitation", 200, ivo.Email, "Invited by Mara", "Cancel invitation")
 	code := w.MailedCode(ivo.Email)
 	stranger.Get("/invitations/accept").Leads(t, "without a session", "/sign-in?next=%2Finvitations%2Faccept")
+	stranger.Get("/sign-in?next=%2Finvitations%2Faccept").Says(t, "the way to register", 200, `href="/register?next=%2finvitations%2faccept"`)
 	other := w.SignedIn(t, eve).Post("/invitations/accept", "account", eve.ID, "code", code)
 	other.Says(t, "another address", 422, "This invitation is for another email address", eve.Email)
 	equal(t, "the code typed", other.Value("code"), code)

@@ -178,7 +178,6 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"qr":         qrCode,
 		"icon":       icon,
 		"size":       fileSize,
-		"query":      func(key, value string) string { return url.Values{key: {value}}.Encode() },
 		"field":      field,
 		"statusTone": tone,
 		"claimTone":  claimTone,
