@@ -2,7 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -13,7 +12,6 @@ type addressList struct {
 	Addresses []warranty.Address
 	Add, Code form
 	Sent      bool // show the form for the code
-	Mailed    bool // a code was just sent
 }
 
 func (web *Web) addresses(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -30,9 +28,6 @@ func (web *Web) showAddresses(
 	}
 	p.Addresses = list.Data
 	v := view{Title: web.t("addresses.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
-	if p.Mailed {
-		v.Flash = "done.code_sent"
-	}
 	return web.show(w, r, status, "addresses", v)
 }
 
@@ -44,26 +39,14 @@ func (web *Web) addAddress(w http.ResponseWriter, r *http.Request, who warranty.
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			return web.showAddresses(w, r, who, f.status, addressList{Add: f})
 		},
-		done: func(f form, _ warranty.None) error {
-			code := form{Values: url.Values{"email": f.Values["email"]}}
-			return web.showAddresses(w, r, who, http.StatusOK, addressList{Code: code, Sent: true, Mailed: true})
-		},
+		next: func(form, warranty.None) string { return "/settings/addresses?code&done=code_sent" },
 	})
-}
-
-// emailInPath takes the address, which is in the path of the operation, from a field.
-func emailInPath(r *http.Request) func(form) error {
-	return func(f form) error {
-		r.SetPathValue("email", f.Value("email"))
-		return nil
-	}
 }
 
 func (web *Web) verifyAddress(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.VerifyAddress, warranty.Address]{
-		op:      api.VerifyAddress,
-		prepare: emailInPath(r),
-		do:      web.Service.VerifyAddress,
+		op: api.VerifyAddress,
+		do: web.Service.VerifyAddress,
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			return web.showAddresses(w, r, who, f.status, addressList{Code: f, Sent: true})
 		},
@@ -73,9 +56,8 @@ func (web *Web) verifyAddress(w http.ResponseWriter, r *http.Request, who warran
 
 func (web *Web) removeAddress(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.RemoveAddress, warranty.None]{
-		op:      api.RemoveAddress,
-		prepare: emailInPath(r),
-		do:      web.Service.RemoveAddress,
-		next:    func(form, warranty.None) string { return "/settings/addresses?done=address_removed" },
+		op:   api.RemoveAddress,
+		do:   web.Service.RemoveAddress,
+		next: func(form, warranty.None) string { return "/settings/addresses?done=address_removed" },
 	})
 }

@@ -189,7 +189,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /settings/addresses", page: inOrganization(web.addresses)},
 		{pattern: "POST /settings/addresses", page: inOrganization(web.addAddress)},
 		{pattern: "POST /settings/addresses/verify", page: inOrganization(web.verifyAddress)},
-		{pattern: "POST /settings/addresses/remove", page: inOrganization(web.removeAddress)},
+		{pattern: "POST /settings/addresses/{address_id}/remove", page: inOrganization(web.removeAddress)},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
 		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm), needs: warranty.Admin},
 		{pattern: "GET /settings/api/tokens", page: web.settings},
