@@ -50,11 +50,14 @@ func (web *Web) act(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if page := r.Header.Get(pageAccount); isPart(r) && page != "" {
 		return web.actFor(r.Context(), who, page)
 	}
-	cookie, err := r.Cookie(web.accountCookie())
-	if err != nil || cookie.Value == "" {
+	chosen := ""
+	if cookie, err := r.Cookie(web.accountCookie()); err == nil {
+		chosen = cookie.Value
+	}
+	if chosen == "" {
 		return who, nil
 	}
-	acting, err := web.actFor(r.Context(), who, cookie.Value)
+	acting, err := web.actFor(r.Context(), who, chosen)
 	if errors.Is(err, warranty.ErrAccountNotAllowed) {
 		web.clearAccount(w)
 		return who, nil
