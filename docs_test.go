@@ -178,6 +178,8 @@ var credentialColumns = map[string]string{
 	"one_time_codes.code_hash":  "DELETE FROM one_time_codes;",
 	"transfers.code_hash":       "DELETE FROM transfers;",
 	"calendars.secret_hash":     "DELETE FROM calendars;",
+	"invitations.code_hash":     "DELETE FROM invitations;",
+	"address_codes.code_hash":   "DELETE FROM address_codes;",
 	"mails.code":                "DELETE FROM mails;",
 
 	"users.password_hash":     "the text says that passwords are the old ones",
@@ -258,6 +260,8 @@ func runRecipe(t *testing.T, database, recipe string) {
 			tx.InsertToken(id, id, warranty.Token{ID: id, Name: "x", ExpiresAt: now.AddDate(1, 0, 0), CreatedAt: now}, hash),
 			tx.InsertSession(id, id, hash, now, now.AddDate(1, 0, 0)),
 			tx.InsertCode(hash, store.ForReset, id, now.AddDate(1, 0, 0)),
+			tx.InsertInvitation(id, id, warranty.Invitation{ID: id, Email: "a@a.example", Role: warranty.Admin, CreatedAt: now, ExpiresAt: now}, hash),
+			tx.InsertAddressCode(store.AddressCode{Account: id, Email: "a@a.example", Expires: now}, hash),
 			tx.InsertMail(store.Mail{ID: id, To: "a@a.example", Code: "x"}))
 	})
 	if err != nil {
@@ -273,7 +277,7 @@ func runRecipe(t *testing.T, database, recipe string) {
 			t.Fatalf("%s: %v", statement, err)
 		}
 	}
-	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `transfers`, `calendars`, `mails`} {
+	for _, left := range []string{`tokens WHERE revoked_at IS NULL OR revoked_at > 4000000000000000`, `sessions`, `one_time_codes`, `transfers`, `calendars`, `invitations`, `address_codes`, `mails`} {
 		n := 0
 		if err := db.QueryRow(`SELECT count(*) FROM ` + left).Scan(&n); err != nil || n > 0 {
 			t.Errorf("%s still has %d rows, %v", left, n, err)

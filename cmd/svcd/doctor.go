@@ -184,17 +184,43 @@ func checkAccounts(ctx context.Context, st *store.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	planned, first, err := st.PlannedErasures(ctx)
-	switch {
-	case err != nil:
+	organizations, err := st.CountOrganizations(ctx)
+	if err != nil {
 		return "", err
-	case planned == 0:
-		return strconv.FormatInt(count, 10), nil
-	case first.Add(time.Hour).Before(st.Now()):
-		return fmt.Sprintf("%d; %d deleted, and overdue since %s: they are erased while a server runs", count, planned, day(first)), nil
 	}
-	return fmt.Sprintf("%d; %d deleted, the next is erased on %s", count, planned, day(first)), nil
+	text := strconv.FormatInt(count, 10)
+	if organizations > 0 {
+		text = fmt.Sprintf("%d people, %d organizations", count-organizations, organizations)
+	}
+	planned, first, err := st.PlannedErasures(ctx)
+	if err != nil {
+		return "", err
+	}
+	if planned > 0 && first.Add(time.Hour).Before(st.Now()) {
+		text += fmt.Sprintf("; %d deleted, and overdue since %s: they are erased while a server runs", planned, day(first))
+	} else if planned > 0 {
+		text += fmt.Sprintf("; %d deleted, the next is erased on %s", planned, day(first))
+	}
+	return text, checkAdmins(ctx, st, text)
 }
+
+// checkAdmins warns about organizations that nobody can manage.
+func checkAdmins(ctx context.Context, st *store.Store, counted string) error {
+	const most = 20
+	list, err := st.Leaderless(ctx, most)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = leaderless(o)
+	}
+	return warning{fmt.Errorf("%s; no active admin: %s; run svcd organization admin ID EMAIL",
+		counted, strings.Join(names, ", "))}
+}
+
+// leaderless names an organization.
+func leaderless(o warranty.Acting) string { return printable(o.Name) + " (" + o.ID.String() + ")" }
 
 // checkRecords reads all records.
 func (d *doctor) checkRecords(ctx context.Context, st *store.Store) (string, error) {

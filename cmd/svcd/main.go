@@ -93,7 +93,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
+	root.AddCommand(userCommand(), organizationCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
 		healthcheckCommand(), manCommand())
 	addCompletion(root)
 	return root

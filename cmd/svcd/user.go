@@ -31,8 +31,13 @@ func userCommand() *cobra.Command {
 				"see svcd user --help")}
 		},
 	}
-	user.AddCommand(listCommand(), addCommand(), passwordCommand(), disableCommand(), enableCommand(), deleteCommand(),
-		tokensCommand(), adminCommand())
+	user.AddCommand(listCommand(), addCommand(), passwordCommand(), disableCommand(),
+		accountCommand("enable EMAIL",
+			"Enable a disabled account, or one that is deleted but not erased yet; its tokens stay revoked",
+			"enabled", (*service.Service).EnableUser),
+		deleteCommand("delete EMAIL", "Disable an account, and erase it and the records that only it can see after 30 days",
+			oneEmail),
+		tokensCommand("tokens EMAIL", "List the integration tokens of an account, or revoke one", oneEmail), adminCommand())
 	return user
 }
 
@@ -58,6 +63,28 @@ func addCommand() *cobra.Command {
 	return add
 }
 
+// accountCommand is a command that changes the state of an account.
+func accountCommand(
+	use, short, done string, change func(*service.Service, context.Context, string) error,
+) *cobra.Command {
+	args := oneEmail
+	if strings.HasSuffix(use, " ID") {
+		args = oneID
+	}
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  args,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, name string) error {
+			if err := change(s, cmd.Context(), name); err != nil {
+				return err
+			}
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", done, name)
+			return err
+		}),
+	}
+}
+
 func disableCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "disable EMAIL",
@@ -67,22 +94,15 @@ func disableCommand() *cobra.Command {
 			if err := s.DisableUser(cmd.Context(), email); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "disabled %s\n", email)
-			return err
-		}),
-	}
-}
-
-func enableCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "enable EMAIL",
-		Short: "Enable a disabled account, or one that is deleted but not erased yet; its tokens stay revoked",
-		Args:  oneEmail,
-		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
-			if err := s.EnableUser(cmd.Context(), email); err != nil {
+			out := cmd.OutOrStdout()
+			if _, err := fmt.Fprintf(out, "disabled %s\n", email); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "enabled %s\n", email)
+			left, err := s.LedOnlyBy(cmd.Context(), email)
+			for _, o := range left {
+				fmt.Fprintf(out, "%s has no active admin now; appoint one with: svcd organization admin %s EMAIL\n",
+					leaderless(o), o.ID)
+			}
 			return err
 		}),
 	}
@@ -138,7 +158,7 @@ func passwordCommand() *cobra.Command {
 }
 
 func oneEmail(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
+	if len(args) != 1 || !strings.Contains(args[0], "@") {
 		return usageError{errors.New("give the account's email address")}
 	}
 	return nil
@@ -171,9 +191,9 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		if err := chownToFolderOwner(made); err != nil {
 			return err
 		}
-		email := strings.ToLower(strings.TrimSpace(strings.Join(args, "")))
-		if err = do(cmd, s, email); errors.Is(err, warranty.ErrNotFound) {
-			err = fmt.Errorf("account %s not found", email)
+		name := strings.ToLower(strings.TrimSpace(strings.Join(args, "")))
+		if err = do(cmd, s, name); errors.Is(err, warranty.ErrNotFound) {
+			err = fmt.Errorf("account %s not found", name)
 		}
 		var refusal *warranty.Error
 		if errors.As(err, &refusal) && refusal.Code == warranty.ValidationFailed {

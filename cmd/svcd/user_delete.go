@@ -12,54 +12,61 @@ import (
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
 )
 
-func deleteCommand() *cobra.Command {
+// deleteCommand deletes a person's account by its address, or an organization by its id.
+func deleteCommand(use, short string, args cobra.PositionalArgs) *cobra.Command {
 	var yes, now bool
 	remove := &cobra.Command{
-		Use:   "delete EMAIL",
-		Short: "Disable an account, and erase it and the records that only it can see after 30 days",
-		Args:  oneEmail,
-		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+		Use:   use,
+		Short: short,
+		Args:  args,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, name string) error {
 			if yes && now {
-				return usageError{errors.New("--now cannot be undone and needs the address as confirmation; leave out --yes")}
+				return usageError{errors.New("--now cannot be undone and needs the " + nameOf(name) +
+					" as confirmation; leave out --yes")}
 			}
-			account, n, err := s.UserRecords(cmd.Context(), email)
+			account, n, err := s.UserRecords(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
 			fmt.Fprintln(out, deletionOf(account, n, now))
 			if !yes {
-				if err := confirm(cmd, email, now); err != nil {
+				if err := confirm(cmd, name, now); err != nil {
 					return err
 				}
 			}
 			if now {
-				if err := s.EraseUser(cmd.Context(), email); err != nil {
+				if err := s.EraseUser(cmd.Context(), name); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(out, "erased %s\n", email)
+				_, err = fmt.Fprintf(out, "erased %s\n", name)
 				return err
 			}
-			due, err := s.DeleteUser(cmd.Context(), email)
+			due, err := s.DeleteUser(cmd.Context(), name)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(out, "disabled %s; it is erased on %s, unless you run: svcd user enable %s\n",
-				email, day(&due), email)
+			_, err = fmt.Fprintf(out, "disabled %s; it is erased on %s, unless you run: svcd %s enable %s\n",
+				name, day(&due), cmd.Parent().Name(), name)
 			return err
 		}),
 	}
 	remove.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	remove.Flags().BoolVar(&now, "now", false, "erase the account at once; asks for the address, also on standard input")
+	remove.Flags().BoolVar(&now, "now", false, "erase the account at once; asks for the address or ID, also on standard input")
 	return remove
 }
 
 // deletionOf says what deleting an account does.
 func deletionOf(account store.Account, n store.UserRecords, now bool) string {
+	id := account.Email
+	if account.Kind == warranty.OrganizationKind {
+		id = account.ID.String()
+	}
 	text := fmt.Sprintf("%s (%s)\nRecords that only this account can see, and that are erased with it: %d, with %d documents (%s).",
-		account.Email, printable(account.Name), n.Own, n.OwnDocuments, size(n.OwnBytes))
+		id, printable(account.Name), n.Own, n.OwnDocuments, size(n.OwnBytes))
 	if n.Shared > 0 {
 		text += fmt.Sprintf("\nRecords that others can see, and that stay with their claims and documents: %d.", n.Shared)
 	}
@@ -73,20 +80,32 @@ func deletionOf(account store.Account, n store.UserRecords, now bool) string {
 	return text + "\nIts sessions and tokens end now. Nothing is erased for 30 days."
 }
 
-// confirm asks the operator to type the address.
-func confirm(cmd *cobra.Command, email string, now bool) error {
+// nameOf says what an account is named by.
+func nameOf(name string) string {
+	if strings.Contains(name, "@") {
+		return "address"
+	}
+	return "ID"
+}
+
+// confirm asks the operator to type the address, or the id of an organization.
+func confirm(cmd *cobra.Command, name string, now bool) error {
 	if !now && !isTerminal(cmd.InOrStdin()) {
 		return usageError{errors.New("nothing was deleted; add --yes to delete without confirmation")}
 	}
 	if isTerminal(cmd.InOrStdin()) {
-		fmt.Fprint(cmd.ErrOrStderr(), "Type the address to delete the account: ")
+		fmt.Fprint(cmd.ErrOrStderr(), "Type the "+nameOf(name)+" to delete the account: ")
 	}
 	line, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if !strings.EqualFold(strings.TrimSpace(line), email) {
-		return usageError{errors.New("the addresses differ; nothing was deleted")}
+	if !strings.EqualFold(strings.TrimSpace(line), name) {
+		what := "the addresses"
+		if nameOf(name) == "ID" {
+			what = "the IDs"
+		}
+		return usageError{errors.New(what + " differ; nothing was deleted")}
 	}
 	return nil
 }

@@ -120,26 +120,26 @@ func userJSON(w io.Writer) (print func(store.UserSummary) error, flush func() er
 		}
 }
 
-func tokensCommand() *cobra.Command {
+func tokensCommand(use, short string, args cobra.PositionalArgs) *cobra.Command {
 	var asJSON bool
 	var revoke string
 	tokens := &cobra.Command{
-		Use:   "tokens EMAIL",
-		Short: "List the integration tokens of an account, or revoke one",
-		Args:  oneEmail,
-		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
+		Use:   use,
+		Short: short,
+		Args:  args,
+		RunE: withService(func(cmd *cobra.Command, s *service.Service, name string) error {
 			if revoke != "" {
 				id, err := warranty.ParseID(revoke)
 				if err != nil {
 					return usageError{fmt.Errorf("--revoke: %q is not the ID of a token", revoke)}
 				}
-				if err := s.RevokeUserToken(cmd.Context(), email, id); err != nil {
+				if err := s.RevokeUserToken(cmd.Context(), name, id); err != nil {
 					return err
 				}
 				_, err = fmt.Fprintf(cmd.OutOrStdout(), "revoked %s\n", id)
 				return err
 			}
-			list, err := s.UserTokens(cmd.Context(), email)
+			list, err := s.UserTokens(cmd.Context(), name)
 			if err != nil {
 				return err
 			}

@@ -121,6 +121,24 @@ func populate(t testing.TB, w *servertest.World) (olga, sami person) {
 	return olga, sami
 }
 
+// organize creates an organization with a member, an address, an invitation and an address that waits for its code.
+func organize(t testing.TB, w *servertest.World, admin, member person) {
+	t.Helper()
+	o := must[warranty.Organization](t)(w.Service.CreateOrganization(ctx, admin.Principal, warranty.CreateOrganization{Name: "Halden"}))
+	must[warranty.Invitation](t)(w.Service.CreateInvitation(ctx, admin.Principal,
+		warranty.CreateInvitation{ID: o.ID, Email: "ivo@people.example", Role: warranty.Member}))
+	must[warranty.None](t)(w.Service.AddAddress(ctx, admin.Principal, warranty.AddAddress{ID: o.ID, Email: "info@halden.example"}))
+	err := w.Store.Write(ctx, func(tx *store.Tx) error {
+		now := w.Clock.Now()
+		address := warranty.Address{ID: w.Service.NewID(), Email: "service@halden.example", VerifiedAt: now}
+		return errors.Join(tx.InsertMember(o.ID, member.User.ID, warranty.Viewer, warranty.MailChoices{}, now),
+			tx.InsertAddress(o.ID, address))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // backup returns a backup of a world.
 func backup(t testing.TB, w *servertest.World) []byte {
 	t.Helper()

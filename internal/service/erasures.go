@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store"
@@ -22,8 +23,8 @@ const (
 )
 
 // UserRecords returns an account and what deleting it affects, for the operator.
-func (s *Service) UserRecords(ctx context.Context, email string) (store.Account, store.UserRecords, error) {
-	account, err := s.Store.AccountByEmail(ctx, email)
+func (s *Service) UserRecords(ctx context.Context, name string) (store.Account, store.UserRecords, error) {
+	account, err := s.accountOf(ctx, name)
 	if err != nil {
 		return account, store.UserRecords{}, err
 	}
@@ -32,40 +33,61 @@ func (s *Service) UserRecords(ctx context.Context, email string) (store.Account,
 }
 
 // DeleteUser deletes an account for the operator: all its credentials end, and it is erased after 30 days
-// unless it is enabled before. It returns when. A second call changes nothing.
-func (s *Service) DeleteUser(ctx context.Context, email string) (due time.Time, err error) {
-	return s.planErasure(ctx, email, store.ErasureDelay)
+// unless it is enabled before. It returns when. A second call changes nothing. The only admin of an
+// organization, and an organization that stands behind records, are not deleted.
+func (s *Service) DeleteUser(ctx context.Context, name string) (due time.Time, err error) {
+	return s.planErasure(ctx, name, store.ErasureDelay)
 }
 
 // EraseUser deletes an account for the operator and erases it now. If it is interrupted, the worker
 // continues.
-func (s *Service) EraseUser(ctx context.Context, email string) error {
-	account, err := s.Store.AccountByEmail(ctx, email)
+func (s *Service) EraseUser(ctx context.Context, name string) error {
+	account, err := s.accountOf(ctx, name)
 	if err != nil {
 		return err
 	}
-	if _, err := s.planErasure(ctx, email, 0); err != nil {
+	if _, err := s.planErasure(ctx, name, 0); err != nil {
 		return err
 	}
 	return s.erase(ctx, account.ID)
 }
 
 // planErasure ends the credentials of an account and plans its erasure. An earlier one is kept.
-func (s *Service) planErasure(ctx context.Context, email string, after time.Duration) (due time.Time, err error) {
-	err = s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+func (s *Service) planErasure(ctx context.Context, name string, after time.Duration) (due time.Time, err error) {
+	found, err := s.accountOf(ctx, name)
+	if err != nil {
+		return due, err
+	}
+	now := s.now()
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		due = now.Add(after)
+		// The organizations are locked so that of two admins who are deleted at once one is refused.
+		ids, err := tx.OrganizationsLedBy(found.ID)
+		if err != nil {
+			return err
+		}
+		locked, err := tx.LockUsers(append(ids, found.ID)...)
+		if err != nil {
+			return err
+		}
+		account := locked[found.ID]
+		planned, err := tx.LockErasure(account.ID)
+		if isMissing(err) {
+			if err := s.mayErase(tx, account); err != nil {
+				return err
+			}
+		}
 		if err := s.close(tx, account, now); err != nil {
 			return err
 		}
-		planned, err := tx.LockErasure(account.ID)
 		if err == nil && (planned.Started || !planned.Due.After(due)) {
 			due = planned.Due
-			return nil
+			return tx.KeepDeleted(account.ID)
 		}
-		if err != nil && !errors.Is(err, warranty.ErrNotFound) {
+		if err != nil && !isMissing(err) {
 			return err
 		}
-		if err := tx.PlanErasure(account.ID, due); err != nil || after == 0 {
+		if err := tx.PlanErasure(account.ID, due, false); err != nil || after == 0 {
 			return err
 		}
 		e := s.event(operator, warranty.AccountToBeErased, account.ID, now,
@@ -73,6 +95,24 @@ func (s *Service) planErasure(ctx context.Context, email string, after time.Dura
 		return tx.InsertEvent(account.ID, e, operator.User.ID)
 	})
 	return due, err
+}
+
+// mayErase returns an error if deleting a locked account would leave an organization without an active admin, or
+// records without the organization that stands behind them.
+func (s *Service) mayErase(tx *store.Tx, account store.Account) error {
+	if account.Kind == warranty.OrganizationKind {
+		return s.mayDelete(tx, account)
+	}
+	left, err := tx.LedOnlyBy(account.ID)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	names := make([]string, len(left))
+	for i, o := range left {
+		names[i] = o.Name + " (" + o.ID.String() + ")"
+	}
+	return warranty.Refuse(warranty.LastAdmin, "This person is the only active admin of "+strings.Join(names, ", ")+
+		". Make someone else admin first, or delete the organization.")
 }
 
 // close disables a locked account and ends all its credentials.

@@ -45,9 +45,9 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 }
 
 // DisableUser disables an account for the operator. When it returns, all its credentials
-// are rejected and no write made with them commits.
-func (s *Service) DisableUser(ctx context.Context, email string) error {
-	account, err := s.Store.AccountByEmail(ctx, email)
+// are rejected and no write made with them commits. Of an organization, its members cannot act for it.
+func (s *Service) DisableUser(ctx context.Context, name string) error {
+	account, err := s.accountOf(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -58,6 +58,9 @@ func (s *Service) DisableUser(ctx context.Context, email string) error {
 // disable disables an account and ends its credentials.
 func (s *Service) disable(tx *store.Tx, by warranty.Principal, account store.Account, now time.Time) error {
 	if err := tx.DisableUser(account.ID, now); err != nil {
+		return err
+	}
+	if err := tx.KeepDeleted(account.ID); err != nil {
 		return err
 	}
 	if err := tx.RevokeTokens(account.ID, now); err != nil {
@@ -71,8 +74,8 @@ func (s *Service) disable(tx *store.Tx, by warranty.Principal, account store.Acc
 
 // EnableUser enables a disabled account for the operator, also one that was deleted and is not erased yet.
 // Its tokens stay revoked.
-func (s *Service) EnableUser(ctx context.Context, email string) error {
-	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+func (s *Service) EnableUser(ctx context.Context, name string) error {
+	return s.operate(ctx, name, func(tx *store.Tx, account store.Account, now time.Time) error {
 		return s.enable(tx, operator, account, now)
 	})
 }
@@ -104,6 +107,9 @@ func (s *Service) enable(tx *store.Tx, by warranty.Principal, account store.Acco
 // SetAdmin grants or revokes access to the admin page.
 func (s *Service) SetAdmin(ctx context.Context, email string, admin bool) error {
 	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+		if account.Kind != warranty.PersonKind {
+			return warranty.ErrNotFound
+		}
 		if account.Admin == admin {
 			return nil
 		}
@@ -123,8 +129,8 @@ func (s *Service) SetAdmin(ctx context.Context, email string, admin bool) error 
 }
 
 // UserTokens lists the tokens of an account for the operator, newest first.
-func (s *Service) UserTokens(ctx context.Context, email string) ([]warranty.Token, error) {
-	account, err := s.Store.AccountByEmail(ctx, email)
+func (s *Service) UserTokens(ctx context.Context, name string) ([]warranty.Token, error) {
+	account, err := s.accountOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -145,8 +151,8 @@ func (s *Service) UserTokens(ctx context.Context, email string) ([]warranty.Toke
 }
 
 // RevokeUserToken revokes one token of an account for the operator.
-func (s *Service) RevokeUserToken(ctx context.Context, email string, id warranty.ID) error {
-	return s.operate(ctx, email, func(tx *store.Tx, account store.Account, now time.Time) error {
+func (s *Service) RevokeUserToken(ctx context.Context, name string, id warranty.ID) error {
+	return s.operate(ctx, name, func(tx *store.Tx, account store.Account, now time.Time) error {
 		token, err := tx.LockToken(account.ID, id)
 		if errors.Is(err, warranty.ErrNotFound) {
 			err = warranty.Refuse(warranty.NotFound, "The account has no such token.")
@@ -163,9 +169,9 @@ func (s *Service) RevokeUserToken(ctx context.Context, email string, id warranty
 
 // operate runs a transaction of the operator on a locked account.
 func (s *Service) operate(
-	ctx context.Context, email string, fn func(*store.Tx, store.Account, time.Time) error,
+	ctx context.Context, name string, fn func(*store.Tx, store.Account, time.Time) error,
 ) error {
-	found, err := s.Store.AccountByEmail(ctx, email)
+	found, err := s.accountOf(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -232,6 +238,11 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 			return err
 		}
 		circumstances := s.circumstances(warranty.Principal{}, now)
+		if !keepTokens {
+			if err := s.tellAdmins(tx, account.User, circumstances); err != nil {
+				return err
+			}
+		}
 		return s.notify(tx, account.User, mail.PasswordSetByOperator(account.Email, account.Name, circumstances))
 	})
 }

@@ -210,13 +210,8 @@ func (s *Service) DeleteOrganization(
 	now := s.now()
 	return warranty.None{}, s.manageOrganization(ctx, p, in.ID,
 		func(tx *store.Tx, p warranty.Principal, account store.Account) error {
-			stands, err := tx.StandsBehind(account.ID, s.today())
-			if err != nil {
+			if err := s.mayDelete(tx, account); err != nil {
 				return err
-			}
-			if stands {
-				return warranty.Refuse(warranty.InUse, "The organization issued warranties that others own and that have "+
-					"not ended. It can be deleted once they have ended or were cancelled.")
 			}
 			if err := tx.DisableUser(account.ID, now); err != nil {
 				return err
@@ -224,11 +219,21 @@ func (s *Service) DeleteOrganization(
 			if err := s.endCredentials(tx, account.User, p.Door, now); err != nil {
 				return err
 			}
-			if err := tx.PlanErasure(account.ID, now.Add(store.ErasureDelay)); err != nil {
+			if err := tx.PlanErasure(account.ID, now.Add(store.ErasureDelay), true); err != nil {
 				return err
 			}
 			return s.organizationEvent(tx, p, warranty.OrganizationDeleted, account.ID)
 		})
+}
+
+// mayDelete returns an error if a locked organization stands behind records of others.
+func (s *Service) mayDelete(tx *store.Tx, organization store.Account) error {
+	stands, err := tx.StandsBehind(organization.ID, s.today())
+	if err == nil && stands {
+		err = warranty.Refuse(warranty.InUse, "The organization issued warranties that others own and that have "+
+			"not ended. It can be deleted once they have ended or were cancelled.")
+	}
+	return err
 }
 
 // RestoreOrganization takes back the deletion of an organization. Its tokens stay revoked.

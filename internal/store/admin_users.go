@@ -36,6 +36,7 @@ const (
 	UnverifiedUsers UserFilter = "unverified"
 	DisabledUsers   UserFilter = "disabled"
 	AdminUsers      UserFilter = "admin"
+	Organizations   UserFilter = "organizations"
 )
 
 // UserQuery is a page of the list of accounts.
@@ -74,18 +75,24 @@ func (s *Store) findUserIDs(ctx context.Context, q UserQuery) (ids []warranty.ID
 		return ids, total, err
 	}
 	text, from := find.Fold(strings.TrimSpace(q.Text)), q.Offset()
-	err = s.db.Query(ctx, `SELECT u.id, u.email, u.name, u.verified_at, u.disabled_at, u.admin_since
+	err = s.db.Query(ctx, `SELECT u.id, u.email, u.name, u.verified_at, u.disabled_at, u.admin_since, u.kind
 		FROM users u WHERE u.deleted_at IS NULL`+order, func(r *engine.Row) error {
 		id, email, name := r.ID(), r.Text(), r.Text()
 		verified, disabled, admin := r.Set(), r.Set(), r.Set()
+		organization := enum[warranty.AccountKind](r) == warranty.OrganizationKind
+		if organization {
+			email = ""
+		}
 		found := strings.Contains(email, text) || strings.Contains(find.Fold(name), text) || id.String() == text
 		switch q.Filter {
 		case UnverifiedUsers:
-			found = found && !verified && !disabled
+			found = found && !verified && !disabled && !organization
 		case DisabledUsers:
 			found = found && disabled
 		case AdminUsers:
 			found = found && admin
+		case Organizations:
+			found = found && organization
 		}
 		if !found {
 			return nil

@@ -171,7 +171,8 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 }
 
 // endedTables are the tables whose rows are credentials, or emails that contain them.
-var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails"}
+var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails",
+	"invitations", "address_codes"}
 
 // ended returns the rows without credentials that must not work any more. Tokens are revoked.
 func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
@@ -241,7 +242,7 @@ func filterRows(next engine.NextRow, keep func(row []any) bool) engine.NextRow {
 func (l *Loader) addEvents(ctx context.Context) error {
 	add := func(thread warranty.ID, action warranty.Action) error {
 		return l.engine.Exec(ctx, insertEvent, thread, l.NewID(), l.Now, warranty.ID{}, OperatorName,
-			warranty.DoorOperator, nil, action, thread, "[]"+noted)
+			warranty.DoorOperator, nil, action, thread, "[]"+noted, nil)
 	}
 	for _, id := range l.revoked {
 		if err := add(id, warranty.TokenWasRevoked); err != nil {

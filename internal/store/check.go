@@ -66,6 +66,17 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = s.token_id)`},
 	{"sessions of unknown accounts", `SELECT s.id FROM sessions s
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id)`},
+	{"members of unknown organizations or people", `SELECT m.account_id FROM members m
+		WHERE NOT EXISTS (SELECT 1 FROM organizations o JOIN users u ON u.id = o.id WHERE o.id = m.account_id AND u.kind = 2)
+			OR NOT EXISTS (SELECT 1 FROM users u WHERE u.id = m.user_id AND u.kind = 1 AND u.deleted_at IS NULL)`},
+	{"organizations without a profile, or profiles without an organization", `SELECT u.id FROM users u
+		WHERE u.deleted_at IS NULL AND (u.kind = 2) <> EXISTS (SELECT 1 FROM organizations o WHERE o.id = u.id)`},
+	{"people without their own address", `SELECT u.id FROM users u WHERE u.kind = 1 AND u.deleted_at IS NULL
+		AND u.set_aside_for IS NULL
+		AND NOT EXISTS (SELECT 1 FROM addresses a WHERE a.email = u.email AND a.account_id = u.id)`},
+	{"addresses of unknown accounts, or not verified", `SELECT a.account_id FROM addresses a
+		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = a.account_id
+			AND (u.kind = 1 OR a.id IS NOT NULL AND a.verified_at IS NOT NULL))`},
 	{"history of unknown records", `SELECT h.thread_id FROM history h
 		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = h.thread_id)
 			AND NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = h.thread_id)

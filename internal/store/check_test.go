@@ -25,15 +25,19 @@ var faultyStatements = map[string]string{
 	"warranties with several owners": `INSERT INTO access
 		(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
 		SELECT $1, 1, item_id, parent_id, 1, status, start_date, end_date, category FROM access WHERE kind = 1`,
-	"claims without a warranty":                             `DELETE FROM warranties`,
-	"documents of missing or deleted warranties":            `UPDATE warranties SET deleted_at = 1`,
-	"warranties of unknown issuers":                         `UPDATE warranties SET issuer_id = $1`,
-	"tokens of unknown accounts":                            `UPDATE tokens SET user_id = $1`,
-	"secrets without a token":                               `DELETE FROM tokens`,
-	"sessions of unknown accounts":                          `UPDATE sessions SET user_id = $1`,
-	"history of unknown records":                            `UPDATE history SET thread_id = $1`,
-	"unreadable events in history":                          `UPDATE history SET changes = 'x'`,
-	"records at the wrong place in the index of an account": `UPDATE warranties SET updated_at = 1 - updated_at`,
+	"claims without a warranty":                                            `DELETE FROM warranties`,
+	"documents of missing or deleted warranties":                           `UPDATE warranties SET deleted_at = 1`,
+	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,
+	"tokens of unknown accounts":                                           `UPDATE tokens SET user_id = $1`,
+	"secrets without a token":                                              `DELETE FROM tokens`,
+	"sessions of unknown accounts":                                         `UPDATE sessions SET user_id = $1`,
+	"members of unknown organizations or people":                           `UPDATE members SET user_id = $1`,
+	"organizations without a profile, or profiles without an organization": `DELETE FROM organizations`,
+	"people without their own address":                                     `DELETE FROM addresses`,
+	"addresses of unknown accounts, or not verified":                       `UPDATE addresses SET verified_at = NULL, id = NULL`,
+	"history of unknown records":                                           `UPDATE history SET thread_id = $1`,
+	"unreadable events in history":                                         `UPDATE history SET changes = 'x'`,
+	"records at the wrong place in the index of an account":                `UPDATE warranties SET updated_at = 1 - updated_at`,
 }
 
 // checked returns the faults by their description.
@@ -63,7 +67,17 @@ func checkable(t *testing.T, database string) *Store {
 		if err := tx.InsertSession(script.id(), owner.ID, script.hash(1), script.now(), script.now()); err != nil {
 			return err
 		}
-		return tx.InsertUser(owner, "")
+		if err := tx.InsertUser(owner, ""); err != nil {
+			return err
+		}
+		shop := warranty.Organization{ID: script.id(), Name: "Halden", CreatedAt: script.now()}
+		if err := tx.InsertOrganization(shop, true); err != nil {
+			return err
+		}
+		if err := tx.InsertMember(shop.ID, owner.ID, warranty.Admin, warranty.MailChoices{}, script.now()); err != nil {
+			return err
+		}
+		return tx.InsertAddress(shop.ID, warranty.Address{ID: script.id(), Email: "info@halden.example", VerifiedAt: script.now()})
 	}); err != nil {
 		t.Fatal(err)
 	}

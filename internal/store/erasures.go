@@ -35,12 +35,23 @@ func (t *Tx) LockErasure(user warranty.ID) (e Erasure, err error) {
 	return e, err
 }
 
-// PlanErasure makes a locked and disabled account due for erasure.
-func (t *Tx) PlanErasure(user warranty.ID, due time.Time) error {
-	return t.exactlyOne(`INSERT INTO erasures (user_id, due_at, disabled_at, thread_id, event_id)
-		VALUES ($1, $2, (SELECT disabled_at FROM users WHERE id = $1), $3, $3)
-		ON CONFLICT (user_id) DO UPDATE SET due_at = excluded.due_at, disabled_at = excluded.disabled_at`,
-		user, due, warranty.ID{})
+// PlanErasure makes a locked and disabled account due for erasure. restorable means that an admin of the
+// organization may take it back.
+func (t *Tx) PlanErasure(account warranty.ID, due time.Time, restorable bool) error {
+	may := 0
+	if restorable {
+		may = 1
+	}
+	return t.exactlyOne(`INSERT INTO erasures (user_id, due_at, disabled_at, thread_id, event_id, restorable)
+		VALUES ($1, $2, (SELECT disabled_at FROM users WHERE id = $1), $3, $3, $4)
+		ON CONFLICT (user_id) DO UPDATE SET due_at = excluded.due_at, disabled_at = excluded.disabled_at,
+			restorable = excluded.restorable`,
+		account, due, warranty.ID{}, may)
+}
+
+// KeepDeleted makes the planned erasure of a locked account, if any, one that only an operator takes back.
+func (t *Tx) KeepDeleted(account warranty.ID) error {
+	return t.later(`UPDATE erasures SET restorable = 0 WHERE user_id = $1`, account)
 }
 
 // StartErasure notes that the erasure of a locked account has started.

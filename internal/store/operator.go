@@ -22,7 +22,8 @@ const (
 // UserSummary is an account as the operator sees it.
 type UserSummary struct {
 	ID           warranty.ID
-	Email, Name  string
+	Email, Name  string // an organization has no Email
+	Organization bool
 	State        UserState
 	Verified     bool
 	Admin        bool
@@ -35,7 +36,7 @@ type UserSummary struct {
 
 const (
 	summaryColumns = `u.id, u.email, u.name, u.verified_at, u.disabled_at, u.set_aside_for, u.admin_since,
-		u.last_sign_in_at, (SELECT e.due_at FROM erasures e WHERE e.user_id = u.id AND ` + isErased + `), u.created_at`
+		u.last_sign_in_at, (SELECT e.due_at FROM erasures e WHERE e.user_id = u.id AND ` + isErased + `), u.created_at, u.kind`
 	summaryStorage = `(SELECT CAST(COALESCE(sum(d.size_bytes), 0) AS BIGINT) FROM documents d WHERE d.uploader_id = u.id)`
 )
 
@@ -49,15 +50,18 @@ func readSummary(r *engine.Row) UserSummary {
 		u.State = UserSetAside
 	}
 	u.Admin, u.LastSignInAt, u.EraseAt, u.CreatedAt = r.Set(), r.OptionalTime(), r.OptionalTime(), r.Time()
+	if u.Organization = enum[warranty.AccountKind](r) == warranty.OrganizationKind; u.Organization {
+		u.Email = ""
+	}
 	u.Records, u.StorageBytes = r.Int(), r.Int()
 	return u
 }
 
-// Users lists accounts by email address, starting after one. Deleted accounts are not listed.
+// Users lists people's accounts by email address, starting after one. Deleted accounts are not listed.
 func (s *Store) Users(ctx context.Context, after string, limit int) (list []UserSummary, err error) {
 	err = s.db.Query(ctx, `SELECT `+summaryColumns+`,
 			(SELECT count(*) FROM access a WHERE a.user_id = u.id AND a.kind = 1), `+summaryStorage+`
-		FROM users u WHERE u.deleted_at IS NULL AND u.email /*pg: COLLATE "C" */ > $1
+		FROM users u WHERE u.deleted_at IS NULL AND u.kind = 1 AND u.email /*pg: COLLATE "C" */ > $1
 		ORDER BY u.email /*pg: COLLATE "C" */ LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readSummary(r)); return nil }, after, limit)
 	return list, err

@@ -8,7 +8,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Recipient is somebody who gets the emails of an account.
+// Recipient is someone who gets the emails of an account.
 type Recipient struct {
 	Account     warranty.ID
 	User        warranty.ID // the person; for the contact address of an organization, the organization
@@ -64,12 +64,12 @@ func (s *Store) Accounts(ctx context.Context, user warranty.ID) (list []warranty
 	return list, err
 }
 
-// An organization that was deleted is listed for its admins until it is erased.
+// An organization that an admin deleted is listed for its admins until it is erased.
 const (
 	organizationColumns = `u.id, u.name, o.website, o.contact_email, o.contact_phone, m.role, m.mail_choices,
 		(SELECT count(*) FROM members n WHERE n.account_id = u.id AND n.role > 0), u.created_at, e.disabled_at, e.due_at`
 	fromOrganizations = ` FROM members m JOIN users u ON u.id = m.account_id JOIN organizations o ON o.id = u.id
-		LEFT JOIN erasures e ON e.user_id = u.id AND e.disabled_at = u.disabled_at AND e.started_at IS NULL
+		LEFT JOIN erasures e ON e.user_id = u.id AND e.disabled_at = u.disabled_at AND e.started_at IS NULL AND e.restorable = 1
 		WHERE m.role > 0 AND (u.disabled_at IS NULL OR e.due_at IS NOT NULL AND m.role = 1)`
 )
 
@@ -152,7 +152,7 @@ func (t *Tx) UpdateOrganization(o warranty.Organization) error {
 		o.ID, o.Website, o.ContactEmail, o.ContactPhone)
 }
 
-// StandsBehind reports whether an organization issued a warranty that somebody else owns and that is in
+// StandsBehind reports whether an organization issued a warranty that someone else owns and that is in
 // force or still to come.
 func (t *Tx) StandsBehind(organization warranty.ID, today warranty.Date) (found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 <> 0

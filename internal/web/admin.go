@@ -197,7 +197,7 @@ func (web *Web) adminUsers(w http.ResponseWriter, r *http.Request, who warranty.
 	body := adminUsers{form: form{Values: query}, Limit: web.Service.StorageLimit}
 	body.MaxRecords = service.MaxRecordsShown
 	var state, order string
-	body.Filters, state = choices(query, "state", "admin.state_", "", "unverified", "disabled", "admin")
+	body.Filters, state = choices(query, "state", "admin.state_", "", "unverified", "disabled", "admin", "organizations")
 	body.Sorts, order = choices(query, "sort", "admin.sort_", "newest", "email", "last_sign_in")
 	text := []rune(strings.TrimSpace(query.Get("q")))
 	q := service.UserQuery{
@@ -232,7 +232,7 @@ func (web *Web) adminUser(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	body := adminUser{AdminUser: u, Limit: web.Service.StorageLimit, Self: id == who.User.ID}
-	v := view{Title: u.Email, Nav: "admin", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: cmp.Or(u.Email, u.Name), Nav: "admin", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin-user", v)
 }
 

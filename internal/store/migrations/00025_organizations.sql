@@ -99,6 +99,9 @@ CREATE TABLE address_links (
 ALTER TABLE tokens ADD COLUMN created_by UUID;
 ALTER TABLE calendars ADD COLUMN created_by UUID;
 
+-- Whether an admin of a deleted organization may restore it: not if an operator deleted it.
+ALTER TABLE erasures ADD COLUMN restorable SMALLINT NOT NULL DEFAULT 0;
+
 -- The organization that an actor acted for.
 ALTER TABLE history ADD COLUMN account TEXT;
 -- What operators did; history_of_operators, which older releases use, also has what members did.
@@ -125,6 +128,7 @@ SELECT o.id, o.id, u.name, a.email, 7 - COALESCE((
 DROP VIEW recipients;
 DROP INDEX history_by_operators;
 ALTER TABLE history DROP COLUMN account;
+ALTER TABLE erasures DROP COLUMN restorable;
 ALTER TABLE calendars DROP COLUMN created_by;
 ALTER TABLE tokens DROP COLUMN created_by;
 DROP TABLE address_links;
