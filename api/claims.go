@@ -41,7 +41,7 @@ var (
 		Summary:  "File a claim on a warranty that you own.",
 		Status:   http.StatusCreated,
 		Location: "/v1/claims/{id}",
-		Errors:   []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed},
+		Errors:   []warranty.Code{warranty.NotFound, warranty.RoleNotAllowed, warranty.IdempotencyKeyReused},
 	})
 	MoveClaim = define[warranty.MoveClaim, warranty.Claim](Spec{
 		Name:   "claims.move",

@@ -24,10 +24,17 @@ type Claim struct {
 	UpdatedAt               time.Time    `json:"updated_at" doc:"When the claim last changed."`
 	ResolvedAt              *time.Time   `json:"resolved_at" doc:"When the claim was resolved."`
 	WebURL                  string       `json:"web_url" format:"uri" doc:"URL of the claim's page for signed-in people."`
+	Replay                  bool         `json:"-"` // a stored response to an earlier request
 }
 
 // RecordID returns the ID used in the Location header of a created record.
 func (c Claim) RecordID() ID { return c.ID }
+
+// Replayed reports whether this is the stored result of an earlier request.
+func (c Claim) Replayed() bool { return c.Replay }
+
+// SetReplayed sets Replay.
+func (c *Claim) SetReplayed(replayed bool) { c.Replay = replayed }
 
 // WarrantyName is the summary of a warranty in other records.
 type WarrantyName struct {
@@ -133,6 +140,8 @@ type FileClaim struct {
 	Type         ClaimType   `json:"type,omitzero" required:"true" doc:"What the claim asks for." example:"repair"`
 	Description  string      `json:"description,omitzero" required:"true" max:"5000" doc:"What happened." example:"The drum no longer turns."`
 	IncidentDate Date        `json:"incident_date,omitzero" required:"true" doc:"Date on which it happened. Coverage is checked on this date." example:"2026-05-17"`
+
+	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record."`
 }
 
 // Check validates the input.
@@ -148,6 +157,7 @@ func (in *FileClaim) Check() error {
 	if in.IncidentDate.IsZero() {
 		c.Add("incident_date", "required", "This field is required. Use the format YYYY-MM-DD.")
 	}
+	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
 

@@ -20,10 +20,17 @@ type Document struct {
 	SHA256      string       `json:"sha256" doc:"SHA-256 of the file, in hexadecimal."`
 	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
 	WebURL      string       `json:"web_url" format:"uri" doc:"URL of the page for signed-in people where the document is listed."`
+	Replay      bool         `json:"-"` // a stored response to an earlier request
 }
 
 // RecordID returns the ID used in the Location header of a created record.
 func (d Document) RecordID() ID { return d.ID }
+
+// Replayed reports whether this is the stored result of an earlier request.
+func (d Document) Replayed() bool { return d.Replay }
+
+// SetReplayed sets Replay.
+func (d *Document) SetReplayed(replayed bool) { d.Replay = replayed }
 
 // DocumentType is the kind of a document.
 type DocumentType string
@@ -88,6 +95,8 @@ type UploadDocument struct {
 	ClaimID    ClaimKey // optional; a claim on the same warranty
 	Type       DocumentType
 	FileName   string
+
+	IdempotencyKey *string // optional
 }
 
 // Check validates the input. Unsafe file names are rejected, not fixed: the user is
@@ -105,6 +114,7 @@ func (in *UploadDocument) Check() error {
 		c.Add("file", "invalid_name", "Rename the file. Its name cannot contain a path, quotation marks or wildcards, "+
 			"and cannot start or end with a dot.")
 	}
+	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
 

@@ -34,9 +34,11 @@ func (b *builder) upload() {
 		Location: "/v1/documents/{id}",
 		Errors: []warranty.Code{
 			warranty.BodyTooLarge, warranty.UnsupportedMediaType, warranty.NotFound, warranty.RoleNotAllowed,
+			warranty.IdempotencyKeyReused,
 		},
-		In:  reflect.TypeFor[warranty.UploadDocument](),
-		Out: reflect.TypeFor[warranty.Document](),
+		Params: slices.DeleteFunc(slices.Clone(api.FileClaim.Params), func(p api.Param) bool { return p.In != api.Header }),
+		In:     reflect.TypeFor[warranty.UploadDocument](),
+		Out:    reflect.TypeFor[warranty.Document](),
 	}
 	op := b.describe(s)
 	op.Description += fmt.Sprintf(" Send each form field once, in any order. "+

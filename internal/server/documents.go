@@ -41,6 +41,9 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request, p warranty.Princ
 		return err
 	}
 	w.Header().Set("Location", s.PublicURL+string(api.V1)+"/documents/"+d.ID.String())
+	if d.Replayed() {
+		w.Header().Set("Idempotent-Replayed", "true")
+	}
 	s.writeJSON(w, r, http.StatusCreated, d)
 	return nil
 }

@@ -63,30 +63,50 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		UpdatedAt:    now,
 	}
 	s.showClaim(&c)
-	filed := s.event(p, warranty.ClaimFiled, c.ID, now)
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
-		w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
-		if err != nil {
-			return err
-		}
-		if err := w.Roles.May(warranty.FileAClaim); err != nil {
-			return err
-		}
-		if err := in.CheckCoverage(w, warranty.DateOf(now)); err != nil {
-			return err
-		}
-		c.WarrantyID = w.ID
-		c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-		if err := tx.InsertClaim(c); err != nil {
-			return err
-		}
-		if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
-			return err
-		}
-		return s.mailClaim(tx, actor, c, now)
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	earlier, err := once(s, p, api.FileClaim.Name, key, in, c, func(replay func(*store.Tx) (bool, error)) error {
+		return s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
+			if done, err := replay(tx); err != nil || done {
+				return err
+			}
+			if err := s.fileClaim(tx, p, actor, in, &c); err != nil {
+				return err
+			}
+			return complete(tx, p, api.FileClaim.Name, key, c)
+		})
 	})
 	s.wakeMail()
+	if earlier.Replay {
+		return earlier, err
+	}
 	return c, err
+}
+
+// fileClaim writes a claim on a warranty and emails those who can see it.
+func (s *Service) fileClaim(
+	tx *store.Tx, p warranty.Principal, actor store.Account, in warranty.FileClaim, c *warranty.Claim,
+) error {
+	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
+	if err != nil {
+		return err
+	}
+	if err := w.Roles.May(warranty.FileAClaim); err != nil {
+		return err
+	}
+	if err := in.CheckCoverage(w, warranty.DateOf(c.CreatedAt)); err != nil {
+		return err
+	}
+	c.WarrantyID = w.ID
+	c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+	if err := tx.InsertClaim(*c); err != nil {
+		return err
+	}
+	filed := s.event(p, warranty.ClaimFiled, c.ID, c.CreatedAt)
+	if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
+		return err
+	}
+	return s.mailClaim(tx, actor, *c, c.CreatedAt)
 }
 
 // MoveClaim changes the status of a claim. The claim is locked, so that of two

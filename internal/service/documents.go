@@ -85,37 +85,66 @@ func (s *Service) UploadDocument(
 		SHA256:      stored.SHA256,
 		CreatedAt:   now,
 	}
-	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, now, warranty.Change{Field: "file_name", To: &in.FileName})
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
-		w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
+	key, content := in.IdempotencyKey, uploadedContent{in, stored.SHA256}
+	content.IdempotencyKey = nil
+	earlier, err := once(s, p, uploadOperation, key, content, d, func(replay func(*store.Tx) (bool, error)) error {
+		return s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+			if done, err := replay(tx); err != nil || done {
+				return err
+			}
+			if err := s.addDocument(tx, p, in, &d, stored.key, folder); err != nil {
+				return err
+			}
+			return complete(tx, p, uploadOperation, key, d)
+		})
+	})
+	if earlier.Replay {
+		return earlier, orElse(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
+	}
+	return d, err
+}
+
+// uploadOperation is the name under which idempotency keys of uploads are stored.
+const uploadOperation = "documents.upload"
+
+// uploadedContent is what makes two uploads the same.
+type uploadedContent struct {
+	warranty.UploadDocument
+	SHA256 string
+}
+
+// addDocument writes the record of a stored file.
+func (s *Service) addDocument(
+	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document, file string, folder readID,
+) error {
+	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
+	if err != nil {
+		return err
+	}
+	if err := w.Roles.May(warranty.Upload); err != nil {
+		return err
+	}
+	d.WarrantyID = w.ID
+	if !in.ClaimID.IsZero() {
+		claim, err := tx.ClaimOn(w.ID, in.ClaimID)
 		if err != nil {
 			return err
 		}
-		if err := w.Roles.May(warranty.Upload); err != nil {
-			return err
-		}
-		d.WarrantyID = w.ID
-		if !in.ClaimID.IsZero() {
-			claim, err := tx.ClaimOn(w.ID, in.ClaimID)
-			if err != nil {
-				return err
-			}
-			d.ClaimID = &claim
-		}
-		if err := s.checkStorage(tx, p, stored.Size); err != nil {
-			return err
-		}
-		d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-		if err := s.holdFolder(tx, folder); err != nil {
-			return err
-		}
-		if err := tx.InsertDocument(d, p.Account.ID, stored.key); err != nil {
-			return err
-		}
-		return tx.InsertEvent(w.ID, uploaded, p.User.ID)
-	})
-	s.showDocument(&d)
-	return d, err
+		d.ClaimID = &claim
+	}
+	if err := s.checkStorage(tx, p, d.SizeBytes); err != nil {
+		return err
+	}
+	d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
+	s.showDocument(d)
+	if err := s.holdFolder(tx, folder); err != nil {
+		return err
+	}
+	if err := tx.InsertDocument(*d, p.Account.ID, file); err != nil {
+		return err
+	}
+	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, d.CreatedAt, warranty.Change{Field: "file_name", To: &d.FileName})
+	return tx.InsertEvent(w.ID, uploaded, p.User.ID)
 }
 
 // checkStorage rejects a file that would exceed the principal's storage limit. The

@@ -53,5 +53,17 @@ func once[In, Out any, P interface {
 	return stored, err
 }
 
+// complete replaces the response that once stored, for a record whose fields are only known in the transaction.
+func complete(tx *store.Tx, p warranty.Principal, operation string, key *string, out any) error {
+	if key == nil {
+		return nil
+	}
+	response, err := api.AppendJSON(nil, out)
+	if err != nil {
+		return err
+	}
+	return tx.ReplaceResponse(p.Account.ID, operation, *key, string(response))
+}
+
 var errKeyReused = warranty.Refuse(warranty.IdempotencyKeyReused,
 	"This Idempotency-Key was used for a different request in the last 24 hours. Use a new key for a new record.")

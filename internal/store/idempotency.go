@@ -45,6 +45,12 @@ func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
 	return earlier, err
 }
 
+// ReplaceResponse replaces the response that SaveResponse stored in this transaction.
+func (t *Tx) ReplaceResponse(user warranty.ID, operation, key, response string) error {
+	return t.exactlyOne(`UPDATE idempotency SET response = $4 WHERE user_id = $1 AND operation = $2 AND key = $3`,
+		user, operation, key, response)
+}
+
 // Sweep deletes expired rows. It only saves space: expired rows are already rejected because of
 // their age.
 func (s *Store) Sweep(ctx context.Context, now time.Time) error {
@@ -53,6 +59,16 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM one_time_codes WHERE code_hash IN
 			(SELECT code_hash FROM one_time_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`, now); err != nil {
 			return err
+		}
+		for _, sql := range []string{
+			`DELETE FROM invitations WHERE id IN
+				(SELECT id FROM invitations WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+			`DELETE FROM address_codes WHERE code_hash IN
+				(SELECT code_hash FROM address_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+		} {
+			if err := t.later(sql, now); err != nil {
+				return err
+			}
 		}
 		// Ended sessions are kept for a week, so that clients get "expired" and not "invalid". Rows
 		// locked by others are left for the next sweep.

@@ -65,6 +65,11 @@ func Receive(
 	}
 	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
 	in, stored, err := readForm(transfer, form, s)
+	if keys := r.Header.Values("Idempotency-Key"); err == nil && len(keys) > 0 {
+		if in.IdempotencyKey = &keys[0]; len(keys) > 1 {
+			err = warranty.Refuse(warranty.MalformedRequest, "Send the Idempotency-Key header once.")
+		}
+	}
 	if err != nil {
 		if stored != nil {
 			err = errors.Join(err, s.ForgetFile(transfer, *stored))
