@@ -85,3 +85,26 @@ If you don't know about this, contact the administrator of
 %s
 `, plainOr(organization, "(name not shown)"), c, c.PublicURL)}
 }
+
+// MemberReset lists the tokens that a member made to an admin, after the member's password was reset.
+func MemberReset(to, name, organization, member string, tokens []string, c Circumstances) Message {
+	list := ""
+	for _, t := range tokens {
+		list += "    " + plainOr(t, "(name not shown)") + "\n"
+	}
+	return Message{To: to, Subject: "A member's password was reset", Text: fmt.Sprintf(`%s
+
+The password of %s, a member of
+%s, was reset. Their sessions have ended.
+
+These integration tokens, which they made, belong to the organization
+and keep working:
+
+%s
+If the password may have been stolen, revoke or rotate them:
+
+    %s/settings/api
+
+%s
+`, greeting(name), plainOr(member, "a member"), plainOr(organization, "(name not shown)"), list, c.PublicURL, c)}
+}

@@ -98,6 +98,9 @@ func (s *Service) RemoveMember(
 				return err
 			}
 		}
+		if err := tx.DropCalendarBy(account.ID, in.UserID); err != nil {
+			return err
+		}
 		if !keep || needed != warranty.Admin {
 			if err := s.revokeOf(tx, p, in.UserID, now); err != nil {
 				return err
@@ -110,8 +113,8 @@ func (s *Service) RemoveMember(
 	})
 }
 
-// revokeOf revokes the tokens and the calendar feed that a member made in the locked organization that the
-// principal acts for.
+// revokeOf revokes the tokens that a member made in the locked organization that the principal acts for, and
+// takes back the member's open invitations and transfer offers.
 func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
 	tokens, err := tx.TokensBy(p.Account.ID, member)
 	if err != nil {
@@ -125,7 +128,26 @@ func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.I
 			return err
 		}
 	}
-	return tx.DropCalendarBy(p.Account.ID, member)
+	invitations, err := tx.DeleteInvitationsBy(p.Account.ID, member)
+	if err != nil {
+		return err
+	}
+	for _, i := range invitations {
+		err := s.organizationEvent(tx, p, warranty.InvitationCancelled, i.ID, warranty.Change{Field: "email", To: &i.Email})
+		if err != nil {
+			return err
+		}
+	}
+	offered, err := tx.CancelTransfersBy(p.Account.ID, member, now)
+	if err != nil {
+		return err
+	}
+	for _, id := range offered {
+		if err := tx.InsertEvent(id, s.event(p, warranty.TransferCancelled, id, now), p.User.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ListInvitations lists the open invitations of an organization for its members.

@@ -65,6 +65,9 @@ func (s *Service) ResetPassword(
 			if err := s.endCredentials(tx, user, p.Door, now); err != nil {
 				return err
 			}
+			if err := s.tellAdmins(tx, user, s.circumstances(p, now)); err != nil {
+				return err
+			}
 		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
 			return err
 		}
@@ -76,6 +79,28 @@ func (s *Service) ResetPassword(
 	}
 	s.wakeMail()
 	return warranty.None{}, err
+}
+
+// tellAdmins lists the active tokens that a person made in organizations to their admins after a password reset:
+// they are the organization's and stay, but whoever had the password may have made or copied them.
+func (s *Service) tellAdmins(tx *store.Tx, person warranty.User, c mail.Circumstances) error {
+	made, err := tx.TokensMadeBy(person.ID, c.At)
+	if err != nil || s.Silent {
+		return err
+	}
+	for _, o := range made {
+		admins, err := tx.Admins(o.Account.ID)
+		if err != nil {
+			return err
+		}
+		for _, admin := range admins {
+			err := s.notify(tx, admin, mail.MemberReset(admin.Email, admin.Name, o.Account.Name, person.Name, o.Tokens, c))
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // startOver moves the address of a locked, unverified account to a new account: the

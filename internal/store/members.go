@@ -61,9 +61,10 @@ func (t *Tx) IsMember(organization warranty.ID, email string) (found bool, err e
 	return found, err
 }
 
-// HasOtherAdmin reports whether a locked organization has an admin besides a person.
+// HasOtherAdmin reports whether a locked organization has an enabled admin besides a person.
 func (t *Tx) HasOtherAdmin(organization, user warranty.ID) (found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM members WHERE account_id = $1 AND user_id <> $2 AND role = 1 LIMIT 1`,
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM members m JOIN users u ON u.id = m.user_id
+		WHERE m.account_id = $1 AND m.user_id <> $2 AND m.role = 1 AND u.disabled_at IS NULL LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, organization, user)
 	return found, err
 }
@@ -162,6 +163,14 @@ func (t *Tx) DeleteInvitation(organization, id warranty.ID) (email string, err e
 	err = queryRow(t.ctx, t.tx, `DELETE FROM invitations WHERE account_id = $1 AND id = $2 RETURNING email`,
 		func(r *engine.Row) { email = r.Text() }, organization, id)
 	return email, err
+}
+
+// DeleteInvitationsBy removes the open invitations that a member of a locked organization sent, and returns them.
+func (t *Tx) DeleteInvitationsBy(organization, by warranty.ID) (list []warranty.Invitation, err error) {
+	err = t.tx.Query(t.ctx, `DELETE FROM invitations WHERE account_id = $1 AND invited_by = $2
+		RETURNING id, email, role, created_at, expires_at`,
+		func(r *engine.Row) error { list = append(list, readInvitation(r)); return nil }, organization, by)
+	return list, err
 }
 
 // InvitationByCode returns an open invitation and its organization.

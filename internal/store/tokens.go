@@ -181,6 +181,29 @@ func (t *Tx) TokensBy(account, by warranty.ID) (ids []warranty.ID, err error) {
 	return ids, err
 }
 
+// TokensOf are tokens of an organization.
+type TokensOf struct {
+	Account warranty.Acting
+	Tokens  []string // names
+}
+
+// TokensMadeBy lists the active tokens that a person made in organizations, by organization.
+func (t *Tx) TokensMadeBy(person warranty.ID, now time.Time) (list []TokensOf, err error) {
+	err = t.tx.Query(t.ctx, `SELECT o.id, o.name, t.name FROM members m
+			JOIN tokens t ON t.user_id = m.account_id AND t.created_by = m.user_id JOIN users o ON o.id = m.account_id
+		WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2
+		ORDER BY o.id, t.name`, func(r *engine.Row) error {
+		account := readNamed(r)
+		if n := len(list); n == 0 || list[n-1].Account.ID != account.ID {
+			list = append(list, TokensOf{Account: account})
+		}
+		last := &list[len(list)-1]
+		last.Tokens = append(last.Tokens, r.Text())
+		return nil
+	}, person, now)
+	return list, err
+}
+
 // TokenUse counts the uses of a token since the last write.
 type TokenUse struct {
 	Token    warranty.ID

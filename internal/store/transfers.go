@@ -22,12 +22,22 @@ func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
 // CancelTransfers deletes all open transfer offers of a user's warranties and returns the
 // warranties.
 func (t *Tx) CancelTransfers(owner warranty.ID, now time.Time) ([]warranty.ID, error) {
-	var ids []warranty.ID
-	err := t.tx.Query(t.ctx, `SELECT w.id FROM transfers o
+	return t.cancelTransfers(`TRUE`, owner, now)
+}
+
+// CancelTransfersBy deletes the open transfer offers of an organization's warranties that a member made, and
+// returns the warranties. Who made an offer is in the history.
+func (t *Tx) CancelTransfersBy(owner, by warranty.ID, now time.Time) ([]warranty.ID, error) {
+	return t.cancelTransfers(`(SELECT h.actor_id FROM history h WHERE h.thread_id = w.id AND h.action = $4
+		ORDER BY h.id DESC LIMIT 1) = $3`, owner, now, by, warranty.TransferOffered)
+}
+
+func (t *Tx) cancelTransfers(which string, owner warranty.ID, now time.Time, args ...any) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT w.id FROM transfers o
 			JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
-		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL
+		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL AND `+which+`
 		ORDER BY w.id /*pg: FOR UPDATE OF w */`,
-		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, owner, now)
+		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, append([]any{owner, now}, args...)...)
 	if err != nil {
 		return nil, err
 	}
