@@ -111,12 +111,17 @@ func (s *Spec) HasBody() bool {
 }
 
 // HasCommand reports whether the operation is a CLI command: integration tokens can
-// perform it, and every parameter can be a flag.
+// perform it, or it manages organizations, and every parameter can be a flag.
 func (s *Spec) HasCommand() bool {
 	for _, p := range s.Params {
 		if p.Type.Kind() == reflect.Slice && p.Type.Elem().Kind() != reflect.String {
 			return false
 		}
+	}
+	group, _, _ := strings.Cut(s.Name, ".")
+	switch group {
+	case "organizations", "members", "invitations", "addresses":
+		return true
 	}
 	return s.Auth == Credential
 }

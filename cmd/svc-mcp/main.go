@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -30,6 +32,7 @@ The agent's MCP client starts it.
 
   --read-only         offer only tools that change nothing (or SVC_MCP_READ_ONLY=true)
   --tools NAME,NAME   offer only these tools (or SVC_MCP_TOOLS)
+  --account ID        act for an organization, if the key is a session (or SVC_ACCOUNT)
   --version           print the version
 
 Set SVC_BASE_URL to the base URL of the service, ending in /api/v1
@@ -64,7 +67,7 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	narrowing, err := parseFlags(args)
+	narrowing, account, err := parseFlags(args)
 	if err != nil {
 		return err
 	}
@@ -73,10 +76,15 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c, err := client.New(base, key.Secret,
-		client.WithUserAgent("svc-mcp/"+version.String()),
-		client.WithMaxWait(10*time.Second),
-		client.WithTraceparent(os.Getenv(api.TraceparentEnv)))
+	options := []client.Option{
+		client.WithUserAgent("svc-mcp/" + version.String()),
+		client.WithMaxWait(10 * time.Second),
+		client.WithTraceparent(os.Getenv(api.TraceparentEnv)),
+	}
+	if !account.IsZero() {
+		options = append(options, client.WithAccount(account))
+	}
+	c, err := client.New(base, key.Secret, options...)
 	if err != nil {
 		return fmt.Errorf("SVC_BASE_URL: %w", err)
 	}
@@ -89,6 +97,9 @@ func run(ctx context.Context, args []string) error {
 		var refusal *client.Error
 		if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
 			return fmt.Errorf("the service rejected the key from %s: %s", key.From, refusal.Detail)
+		}
+		if errors.As(err, &refusal) && refusal.Code == warranty.AccountNotAllowed {
+			return fmt.Errorf("the service rejected the account %s: %s", account, refusal.Detail)
 		}
 		log.Warn("cannot reach the service; each call tries again", "error", err.Error())
 	}
@@ -116,32 +127,40 @@ const (
 	toolsEnv    = "SVC_MCP_TOOLS"
 )
 
-// parseFlags returns the narrowing that the flags and the environment ask for. A flag
+// parseFlags returns the narrowing and the account that the flags and the environment ask for. A flag
 // takes precedence over its variable.
-func parseFlags(args []string) (mcp.Narrowing, error) {
+func parseFlags(args []string) (n mcp.Narrowing, account warranty.ID, err error) {
 	flags := flag.NewFlagSet("svc-mcp", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Bool("read-only", false, "")
 	flags.String("tools", "", "")
+	accountFlag := flags.String("account", "", "")
 	if err := flags.Parse(args); err != nil || flags.NArg() > 0 {
 		// The argument may be a key, so it is not printed.
-		return mcp.Narrowing{}, errors.New("unknown argument; set the key with SVC_API_KEY (see svc-mcp --help)")
+		return n, account, errors.New("unknown argument; set the key with SVC_API_KEY (see svc-mcp --help)")
+	}
+	if given := strings.TrimSpace(cmp.Or(*accountFlag, os.Getenv(credentials.AccountEnv))); given != "" {
+		if account, err = warranty.ParseID(given); err != nil {
+			return n, account, errors.New("--account or SVC_ACCOUNT is not the ID of an organization")
+		}
 	}
 	names := map[string]string{"read-only": readOnlyEnv, "tools": toolsEnv}
 	values := map[string]string{"read-only": os.Getenv(readOnlyEnv), "tools": os.Getenv(toolsEnv)}
-	empty := false
+	var empty string
 	flags.Visit(func(f *flag.Flag) {
 		names[f.Name], values[f.Name] = "--"+f.Name, f.Value.String()
-		empty = empty || f.Value.String() == ""
+		if f.Value.String() == "" {
+			empty = f.Name
+		}
 	})
-	if empty {
-		return mcp.Narrowing{}, errors.New("--tools is empty; name at least one tool, or omit the flag")
+	if empty != "" {
+		return n, account, errors.New("--" + empty + " is empty; give a value, or omit the flag")
 	}
-	n, err := mcp.ParseNarrowing(names["read-only"], values["read-only"], names["tools"], values["tools"])
+	n, err = mcp.ParseNarrowing(names["read-only"], values["read-only"], names["tools"], values["tools"])
 	if err != nil {
-		return n, errors.New(warranty.AsError(err).Message)
+		return n, account, errors.New(warranty.AsError(err).Message)
 	}
-	return n, nil
+	return n, account, nil
 }
 
 // findKey finds the key in the same places as svc.

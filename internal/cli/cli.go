@@ -39,6 +39,7 @@ type Program struct {
 type run struct {
 	*Program
 	baseURL, keyFile string
+	account          string
 	output           string
 	jq               string     // the expression of --jq
 	jqCode           *gojq.Code // nil without one
@@ -71,6 +72,10 @@ The API key is an integration token. svc uses the first one it finds:
 
 The key itself is never a flag, and svc never prints it.
 
+A token acts for the account it was made in. The key can also be a session, which
+acts for your own account, or for an organization with --account or SVC_ACCOUNT.
+Commands that manage organizations need a session.
+
 On a terminal, svc prints tables. In a pipe, it prints the JSON of the service on
 one line. Errors go to standard error: three lines on a terminal, otherwise the
 problem object of the service. Exit codes: "svc help exit-codes".`
@@ -86,13 +91,20 @@ func (r *run) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage(sentence(err.Error()), "See "+cmd.CommandPath()+" --help.")
 	})
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return r.checkOutput() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("account") && r.account == "" { // a variable that is not set, in a script
+			return usage("--account is empty.", "Give the ID of an organization, or leave out the flag.")
+		}
+		return r.checkOutput()
+	}
 
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVar(&r.baseURL, "base-url", "",
 		"base `URL` of the service, ending in /api/v1 (SVC_BASE_URL; default "+r.BaseURL+")")
 	flags.StringVar(&r.keyFile, "api-key-file", "", "read the API key from this `file`")
+	flags.StringVar(&r.account, "account", "",
+		"`ID` of the organization that a session acts for (SVC_ACCOUNT)")
 	flags.StringVarP(&r.output, "output", "o", "",
 		"output `format`: table, json, ndjson or csv (default table on a terminal, otherwise json)")
 	flags.BoolVar(&r.pretty, "pretty", false, "print indented JSON")
@@ -107,6 +119,10 @@ func (r *run) root() *cobra.Command {
 		{"warranties", "Manage, import and export warranties"},
 		{"claims", "List and show claims"},
 		{"documents", "List and show document metadata"},
+		{"organizations", "Manage organizations"},
+		{"members", "Manage the members of an organization"},
+		{"invitations", "Invite people to an organization, and join one"},
+		{"addresses", "Manage the verified email addresses of an organization"},
 		{"auth", "Log in, log out and show the current user"},
 		{"mcp", "Connect AI agents"},
 	} {

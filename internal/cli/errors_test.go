@@ -24,12 +24,12 @@ func TestEveryRefusalHasItsExitCode(t *testing.T) {
 		exitCredential: {
 			warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
 			warranty.SessionExpired, warranty.InsufficientScope, warranty.SessionRequired, warranty.RoleNotAllowed,
-			warranty.EmailNotVerified,
+			warranty.EmailNotVerified, warranty.AccountNotAllowed,
 		},
 		exitRateLimited: {warranty.RateLimited, warranty.IPThrottled},
 		exitConflict: {
 			warranty.TokenLimitReached, warranty.InvalidTransition, warranty.AlreadyExists, warranty.PreconditionFailed,
-			warranty.IdempotencyKeyReused,
+			warranty.IdempotencyKeyReused, warranty.LastAdmin, warranty.InUse,
 		},
 	} {
 		for _, code := range codes {

@@ -30,7 +30,7 @@ func (r *run) manCommand() *cobra.Command {
 // svcMCPPage returns the page of the program svc-mcp.
 func svcMCPPage(m man.Manual) string {
 	return m.Head("svc-mcp", "Connect an AI agent to the warranty records service (MCP over stdio)") +
-		".SH SYNOPSIS\n.B svc\\-mcp [\\-\\-read\\-only] [\\-\\-tools \\fINAME,NAME\\fB]\n.SH DESCRIPTION\n" +
+		".SH SYNOPSIS\n.B svc\\-mcp [\\-\\-read\\-only] [\\-\\-tools \\fINAME,NAME\\fB] [\\-\\-account \\fIID\\fB]\n.SH DESCRIPTION\n" +
 		man.Text(`An agent's MCP client starts svc-mcp. It offers the operations of the service as
 tools and calls the service over HTTP.
 
@@ -44,6 +44,9 @@ offer only tools that change nothing (or SVC_MCP_READ_ONLY=true)
 .B \-\-tools \fINAME,NAME\fR
 offer only these tools (or SVC_MCP_TOOLS)
 .TP
+.B \-\-account \fIID\fR
+act for an organization, if the key is a session (or SVC_ACCOUNT)
+.TP
 .B \-\-version
 print the version
 .SH ENVIRONMENT
@@ -56,6 +59,9 @@ file with the API key
 .TP
 .B SVC_BASE_URL
 base URL of the service, ending in /api/v1
+.TP
+.B SVC_ACCOUNT
+ID of the organization that a session acts for
 .SH SEE ALSO
 svc\-mcp\-config(1),
 svc\-auth\-login(1),

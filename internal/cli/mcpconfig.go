@@ -20,66 +20,96 @@ type object = map[string]any
 type agent struct {
 	name  string
 	where string
-	local func(command, baseURL string) any
+	local func(command string, s mcpSettings) any
 	// hosted is nil if the client cannot send headers to a remote server.
-	hosted func(url string) any
+	hosted func(s mcpSettings) any
 }
+
+// mcpSettings are the settings of an MCP client besides the key: the URL of the service or of its MCP endpoint,
+// and the organization to act for, if any.
+type mcpSettings struct{ url, account string }
 
 var agents = []agent{
 	{
 		name:  "claude-code",
 		where: ".mcp.json in your project. SVC_API_KEY is read from your environment.",
-		local: func(command, baseURL string) any {
-			return servers(object{"command": command, "env": env("${SVC_API_KEY}", baseURL)})
+		local: func(command string, s mcpSettings) any {
+			return servers(object{"command": command, "env": s.env("${SVC_API_KEY}")})
 		},
-		hosted: func(url string) any {
-			return servers(object{"type": "http", "url": url, "headers": object{"x-api-key": "${SVC_API_KEY}"}})
+		hosted: func(s mcpSettings) any {
+			return servers(object{"type": "http", "url": s.url, "headers": s.headers("${SVC_API_KEY}")})
 		},
 	},
 	{
 		name:  "claude-desktop",
 		where: "claude_desktop_config.json (Settings, Developer, Edit Config). Replace <API_KEY> with your key.",
-		local: func(command, baseURL string) any {
-			return servers(object{"command": command, "env": env("<API_KEY>", baseURL)})
+		local: func(command string, s mcpSettings) any {
+			return servers(object{"command": command, "env": s.env("<API_KEY>")})
 		},
 	},
 	{
 		name:  "cursor",
 		where: ".cursor/mcp.json in your project or home directory. SVC_API_KEY is read from your environment.",
-		local: func(command, baseURL string) any {
-			return servers(object{"command": command, "env": env("${env:SVC_API_KEY}", baseURL)})
+		local: func(command string, s mcpSettings) any {
+			return servers(object{"command": command, "env": s.env("${env:SVC_API_KEY}")})
 		},
-		hosted: func(url string) any {
-			return servers(object{"url": url, "headers": object{"x-api-key": "${env:SVC_API_KEY}"}})
+		hosted: func(s mcpSettings) any {
+			return servers(object{"url": s.url, "headers": s.headers("${env:SVC_API_KEY}")})
 		},
 	},
 	{
 		name:  "vscode",
 		where: ".vscode/mcp.json in your project. VS Code asks for the key once and stores it.",
-		local: func(command, baseURL string) any {
-			return vscode(object{"type": "stdio", "command": command, "env": env("${input:svc-api-key}", baseURL)})
+		local: func(command string, s mcpSettings) any {
+			return vscode(object{"type": "stdio", "command": command, "env": s.env("${input:svc-api-key}")})
 		},
-		hosted: func(url string) any {
-			return vscode(object{"type": "http", "url": url, "headers": object{"x-api-key": "${input:svc-api-key}"}})
+		hosted: func(s mcpSettings) any {
+			return vscode(object{"type": "http", "url": s.url, "headers": s.headers("${input:svc-api-key}")})
 		},
 	},
 	{
 		name:  "codex",
 		where: ".codex/config.toml in your home directory. SVC_API_KEY is read from your environment.",
-		local: func(command, baseURL string) any {
+		local: func(command string, s mcpSettings) any {
 			return toml(
 				"command = "+strconv.Quote(command),
 				`env_vars = ["SVC_API_KEY"]`,
-				"env = { SVC_BASE_URL = "+strconv.Quote(baseURL)+" }",
+				"env = { "+s.tomlEnv()+" }",
 			)
 		},
-		hosted: func(url string) any {
-			return toml("url = "+strconv.Quote(url), `env_http_headers = { "x-api-key" = "SVC_API_KEY" }`)
+		hosted: func(s mcpSettings) any {
+			lines := []string{"url = " + strconv.Quote(s.url), `env_http_headers = { "x-api-key" = "SVC_API_KEY" }`}
+			if s.account != "" {
+				lines = append(lines, `http_headers = { "X-Account" = `+strconv.Quote(s.account)+" }")
+			}
+			return toml(lines...)
 		},
 	},
 }
 
-func env(key, baseURL string) object { return object{"SVC_API_KEY": key, "SVC_BASE_URL": baseURL} }
+func (s mcpSettings) env(key string) object {
+	env := object{"SVC_API_KEY": key, "SVC_BASE_URL": s.url}
+	if s.account != "" {
+		env["SVC_ACCOUNT"] = s.account
+	}
+	return env
+}
+
+func (s mcpSettings) tomlEnv() string {
+	text := "SVC_BASE_URL = " + strconv.Quote(s.url)
+	if s.account != "" {
+		text += ", SVC_ACCOUNT = " + strconv.Quote(s.account)
+	}
+	return text
+}
+
+func (s mcpSettings) headers(key string) object {
+	headers := object{"x-api-key": key}
+	if s.account != "" {
+		headers["X-Account"] = s.account
+	}
+	return headers
+}
 
 func servers(server object) any { return object{"mcpServers": object{mcpServerName: server}} }
 
@@ -135,7 +165,7 @@ contain your key. They refer to the environment or have a placeholder for it.`,
 }
 
 func (r *run) printAgent(a agent, hosted bool) error {
-	if _, err := r.connectAs("", false); err != nil { // checks the base URL
+	if _, err := r.connectAs("", false); err != nil { // checks the base URL and the account
 		return err
 	}
 	var config any
@@ -143,9 +173,9 @@ func (r *run) printAgent(a agent, hosted bool) error {
 	case hosted && a.hosted == nil:
 		return usage(a.name+" cannot send an API key to a remote server.", "Remove --hosted. svc-mcp offers the same tools.")
 	case hosted:
-		config = a.hosted(strings.TrimSuffix(r.address(), string(api.V1)) + "/api/mcp")
+		config = a.hosted(mcpSettings{strings.TrimSuffix(r.address(), string(api.V1)) + "/api/mcp", r.accountID()})
 	default:
-		config = a.local(r.mcpCommand(a), r.address())
+		config = a.local(r.mcpCommand(a), mcpSettings{r.address(), r.accountID()})
 	}
 	r.note("Add this to %s", a.where)
 	if text, ok := config.(string); ok {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
+	"warranty.example/svc/internal/credentials"
 	"warranty.example/svc/warranty"
 )
 
@@ -57,6 +59,9 @@ func (r *run) operationCommand(op *api.Spec, verb string) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = arguments(names...), cobra.NoFileCompletions
 	if op.Scope != "" {
 		cmd.Long += "\nRequires the scope " + string(op.Scope) + "."
+	}
+	if op.Auth == api.SessionOnly {
+		cmd.Long += "\nRequires a session as the key, not an integration token."
 	}
 	addParams(cmd, op)
 	r.addJQ(cmd)
@@ -110,6 +115,7 @@ var examples = map[string]string{
 	"documents.list":     "  svc documents list --query invoice",
 	"documents.get":      "  svc documents get 01935b2e-7c4a-7def-8123-456789abcdef",
 	"auth.status":        "  svc auth status",
+	"organizations.list": "  svc organizations list -o table",
 }
 
 // operate performs an operation and prints the result.
@@ -190,7 +196,12 @@ func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
 	if r.wait > 0 {
 		maxWait = r.wait
 	}
+	account, err := r.accountOption()
+	if err != nil {
+		return nil, err
+	}
 	options := []client.Option{
+		account,
 		client.WithUserAgent("svc/" + r.Version),
 		client.WithAttempts(attempts),
 		client.WithMaxWait(maxWait),
@@ -203,6 +214,25 @@ func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
 			"Use the base URL of the service, such as "+r.BaseURL+".")
 	}
 	return remote, nil
+}
+
+// accountOption makes the client act for the organization of --account or SVC_ACCOUNT.
+func (r *run) accountOption() (client.Option, error) {
+	given := r.accountID()
+	if given == "" {
+		return func(*client.Client) {}, nil
+	}
+	id, err := warranty.ParseID(given)
+	if err != nil {
+		return nil, usage("Invalid --account or SVC_ACCOUNT.",
+			"Use the ID of an organization. svc organizations list shows yours.")
+	}
+	return client.WithAccount(id), nil
+}
+
+// accountID returns --account or SVC_ACCOUNT.
+func (r *run) accountID() string {
+	return strings.TrimSpace(cmp.Or(r.account, r.Getenv(credentials.AccountEnv)))
 }
 
 // observe logs requests with --debug, and always prints long waits.
@@ -225,26 +255,48 @@ func (r *run) observe(a client.Attempt) {
 func (r *run) makeDelete(cmd *cobra.Command, op *api.Spec) {
 	yes := cmd.Flags().BoolP("yes", "y", false, "skip the confirmation")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		what := safeLine(args[0])
+		typed := args[len(args)-1]
+		what, words := safeLine(typed), deletionOf(op)
 		if !*yes {
 			if !r.StdinTerminal || !r.StderrTerminal {
-				return usage("Nothing was deleted: confirmation requires a terminal.", "Use --yes to skip the confirmation.")
+				return usage("Nothing was "+words.done+": confirmation requires a terminal.",
+					"Use --yes to skip the confirmation.")
 			}
 			var err error
-			if what, err = r.displayName(cmd.Context(), op, args[0]); err != nil {
+			if what, err = r.displayName(cmd.Context(), op, typed); err != nil {
 				return err
 			}
-			if err := r.confirm(cmd.Context(), "Delete "+what+"? You cannot undo this."); err != nil {
+			if err := r.confirm(cmd.Context(), words.verb+" "+what+"? "+words.effect); err != nil {
 				return err
 			}
 		}
 		if err := r.operate(cmd, op, args); err != nil {
 			return err
 		}
-		r.note("Deleted %s.", what)
+		r.note("%s %s.", sentenceStart(words.done), what)
 		return nil
 	}
 }
+
+// deletion says what a DELETE does.
+type deletion struct{ verb, done, effect string }
+
+func deletionOf(op *api.Spec) deletion {
+	switch op.Name {
+	case api.DeleteOrganization.Name:
+		return deletion{"Delete organization", "deleted", "It is erased after 30 days; until then, an admin can restore it."}
+	case api.RemoveMember.Name:
+		return deletion{"Remove member", "removed", "They lose access at once."}
+	case api.CancelInvitation.Name:
+		return deletion{"Cancel invitation", "cancelled", "Its code stops working."}
+	case api.RemoveAddress.Name:
+		return deletion{"Remove address", "removed", "Another account can then verify it."}
+	}
+	return deletion{"Delete", "deleted", "You cannot undo this."}
+}
+
+// sentenceStart returns a word with a capital letter.
+func sentenceStart(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // displayName returns the product and reference number of a warranty, or the argument
 // if the key cannot read warranties.

@@ -214,7 +214,7 @@ func envOf(flag string) string {
 // UnknownVars lists the SVC_ variables that are not settings. They are not an error,
 // because svc reads some and Kubernetes sets others for a Service named svc.
 func UnknownVars(environ []string) []string {
-	known := map[string]bool{"SVC_API_KEY": true, "SVC_API_KEY_FILE": true, "SVC_BASE_URL": true}
+	known := map[string]bool{"SVC_API_KEY": true, "SVC_API_KEY_FILE": true, "SVC_BASE_URL": true, "SVC_ACCOUNT": true}
 	for _, s := range Table() {
 		known[s.Env] = true
 		known[envOf(s.Flag+fileSuffix)] = s.shown != nil

@@ -23,6 +23,7 @@ const (
 	KeyEnv     = "SVC_API_KEY"
 	KeyFileEnv = "SVC_API_KEY_FILE"
 	BaseURLEnv = "SVC_BASE_URL"
+	AccountEnv = "SVC_ACCOUNT"
 )
 
 // Store finds the key of one service: in a file, in the environment, or among the

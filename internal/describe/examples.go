@@ -98,8 +98,29 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			ExpiresAt:   sampleNow.Add(warranty.SessionLifetime),
 			User:        user,
 		},
+		sampleOrganization(),
+		warranty.Membership{
+			UserID:       user.ID,
+			Name:         user.Name,
+			Email:        user.Email,
+			Role:         warranty.Member,
+			Tokens:       1,
+			LastSignInAt: new(sampleNow.Add(-time.Hour)),
+			CreatedAt:    sampleNow.AddDate(0, -1, 0),
+		},
+		warranty.Invitation{
+			ID:        sampleID(0x12),
+			Email:     "ivo@halden.example",
+			Role:      warranty.Member,
+			InvitedBy: user.Name,
+			CreatedAt: sampleNow,
+			ExpiresAt: sampleNow.Add(warranty.InvitationLifetime),
+		},
+		warranty.Address{ID: sampleID(0x13), Email: "info@halden.example", VerifiedAt: sampleNow.AddDate(0, -1, 0)},
+		warranty.OwnAccount(user),
 		warranty.AuthStatus{
 			User:               user,
+			Account:            warranty.OwnAccount(user),
 			Credential:         "token",
 			Token:              &warranty.TokenName{ID: token.ID, Name: token.Name},
 			Scopes:             token.Scopes,
@@ -326,4 +347,17 @@ func sampleProblem(publicURL string, code warranty.Code) warranty.Problem {
 		refusal = warranty.Refuse(code, code.Info().Fix)
 	}
 	return refusal.Problem(publicURL, sampleRequestID)
+}
+
+func sampleOrganization() warranty.Organization {
+	return warranty.Organization{
+		ID:           sampleID(0x11),
+		Name:         "Halden Electronics",
+		Website:      warranty.Optional("https://halden.example"),
+		ContactEmail: warranty.Optional("service@halden.example"),
+		Role:         warranty.Admin,
+		Mails:        warranty.MailChoices{Claims: true},
+		Members:      5,
+		CreatedAt:    sampleNow.AddDate(0, -2, 0),
+	}
 }

@@ -33,7 +33,7 @@ var commonHeaders = ordered[header]{
 		Description: "The remaining requests in the format of the IETF draft. Experimental."}},
 	{"Cache-Control", header{Required: true, Schema: &schema{Type: "string", Const: "no-store"}, Example: "no-store",
 		Description: "Responses must not be cached."}},
-	{"Vary", header{Required: true, Schema: &schema{Type: "string"}, Example: "Authorization, x-api-key, X-Account",
+	{"Vary", header{Required: true, Schema: &schema{Type: "string"}, Example: "Authorization, x-api-key",
 		Description: "The response depends on the credential."}},
 	{"Location", header{Required: true, Schema: &schema{Type: "string", Format: "uri-reference"},
 		Example:     "/api/v1/warranties/" + sampleID(1).String(),

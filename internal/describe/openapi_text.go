@@ -14,12 +14,16 @@ var tagTexts = map[string]string{
 	"claims":     "Claims on your warranties. Users file and decide claims; tokens can only read them.",
 	"documents": "Documents of your warranties. Users upload, download and delete files; tokens can only read metadata. " +
 		"Responses never contain URLs of files.",
-	"transfers":    "Transfers of a warranty to a new owner, who accepts with a one-time code.",
-	"account":      "Your account: your name and email notifications.",
-	"auth":         "Accounts, sessions and credentials.",
-	"tokens":       "Integration tokens. Managing them requires a session: tokens cannot manage tokens.",
-	"verification": "Public verification of a reference number.",
-	"service":      "The service itself.",
+	"transfers":     "Transfers of a warranty to a new owner, who accepts with a one-time code.",
+	"organizations": "Organizations: accounts with members. Managing them requires a session.",
+	"members":       "Members of an organization. At least one is an admin.",
+	"invitations":   "Invitations to an organization, by emailed codes.",
+	"addresses":     "Verified email addresses of an organization. An address belongs to one account.",
+	"account":       "Your account: your name and email notifications.",
+	"auth":          "Accounts, sessions and credentials.",
+	"tokens":        "Integration tokens. Managing them requires a session: tokens cannot manage tokens.",
+	"verification":  "Public verification of a reference number.",
+	"service":       "The service itself.",
 }
 
 // about returns the description at the top of the document.

@@ -277,6 +277,9 @@ func (e Example) CLI() string {
 		words = append(words, "--yes")
 	}
 	line := strings.Join(words, " ")
+	if e.Spec.Auth == api.SessionOnly {
+		line = `SVC_API_KEY="$` + sessionVariable + `" ` + line
+	}
 	if len(line) > 80 && len(e.flags) > 1 { // one flag per line
 		line = strings.ReplaceAll(line, " --", " \\\n  --")
 	}
