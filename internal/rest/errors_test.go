@@ -63,6 +63,16 @@ func refusals(t *testing.T, w *world) []refusal {
 	for range warranty.MaxActiveTokens {
 		w.Token(full)
 	}
+	boss := w.Person("Bea")
+	var shop, sold struct{ ID string }
+	w.Must(201, made("POST", "/api/organizations", boss.Session, fields{"name": "Halden"})).Into(t, &shop)
+	w.Must(201, made("POST", "/api/v1/warranties", boss.Session,
+		fields{"product_name": "Pan", "start_date": "2020-01-01", "end_date": "2099-12-31"}, "X-Account", shop.ID)).Into(t, &sold)
+	var offer struct{ Code string }
+	w.Must(201, made("POST", "/api/warranties/"+sold.ID+"/transfer", boss.Session, fields{"email": full.Email}, "X-Account", shop.ID)).Into(t, &offer)
+	w.Must(200, made("POST", "/api/transfers/accept", full.Session, fields{"code": offer.Code}))
+	var self struct{ User struct{ ID string } }
+	w.Must(200, made("GET", "/api/v1/auth/status", boss.Session, nil)).Into(t, &self)
 	ended := w.Person("Eve")
 	w.Exec(`UPDATE sessions SET expires_at = created_at WHERE user_id = (SELECT id FROM users WHERE email = 'eve@people.example')`)
 	w.Clock.Advance(2 * time.Hour)
@@ -130,6 +140,14 @@ func refusals(t *testing.T, w *world) []refusal {
 			request: made("PUT", at(record), seller.Session, fields{"status": "cancelled"})},
 		{name: "a seller who deletes", code: warranty.RoleNotAllowed,
 			request: made("DELETE", at(record), seller.Session, nil)},
+
+		{name: "an account of others", code: warranty.AccountNotAllowed,
+			request: made("GET", list, stranger.Session, nil, "X-Account", shop.ID)},
+		{name: "no account at all", code: warranty.AccountNotAllowed, request: made("GET", list, key, nil, "X-Account", "42")},
+		{name: "the last admin who leaves", code: warranty.LastAdmin,
+			request: made("DELETE", "/api/organizations/"+shop.ID+"/members/"+self.User.ID, boss.Session, nil)},
+		{name: "an organization that stands behind a record", code: warranty.InUse,
+			request: made("DELETE", "/api/organizations/"+shop.ID, boss.Session, nil)},
 
 		{name: "an unknown id", code: warranty.NotFound, request: made("GET", list+"/"+unknownID, key, nil)},
 		{name: "no id at all", code: warranty.NotFound, request: made("GET", list+"/42", key, nil)},

@@ -67,7 +67,7 @@ var (
 	denyAll    = []string{"default-src 'none'; frame-ancestors 'none'"}
 	hsts       = []string{"max-age=31536000"}
 	noStore    = []string{"no-store"}
-	variesBy   = []string{"Authorization, x-api-key, X-Account"}
+	variesBy   = []string{"Authorization, x-api-key"}
 )
 
 func secureHeaders(h http.Header, https bool) {

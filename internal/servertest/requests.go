@@ -193,6 +193,9 @@ func (w *World) Hold(r Request) (release func() Answer) {
 	if err != nil {
 		w.T.Fatal(err)
 	}
+	if text, ok := r.Body.(string); ok {
+		encoded = []byte(text)
+	}
 	body.text.Write(encoded)
 	req, err := http.NewRequest(r.Method, w.HTTP.URL+r.Path, body)
 	if err != nil {
@@ -202,6 +205,9 @@ func (w *World) Hold(r Request) (release func() Answer) {
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Expect", "100-continue") // the server sends 100 Continue when its handler reads the body
 	req.Header.Set("Authorization", "Bearer "+r.Secret)
+	for name, value := range r.Header {
+		req.Header.Set(name, value)
+	}
 	got := make(chan Answer, 1)
 	go func() { got <- w.RoundTrip(req) }()
 	select {

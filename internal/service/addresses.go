@@ -26,7 +26,7 @@ func (s *Service) ListAddresses(
 }
 
 // AddAddress emails a code to an address that an organization wants to have. Whether the address belongs to
-// somebody else is only told to who has the code.
+// someone else is only told to who has the code.
 func (s *Service) AddAddress(
 	ctx context.Context, p warranty.Principal, in warranty.AddAddress,
 ) (warranty.None, error) {

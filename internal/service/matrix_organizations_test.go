@@ -1,10 +1,18 @@
 package service_test
 
 import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -179,7 +187,7 @@ func (s *stage) organize() {
 	}
 }
 
-// removed stands for somebody who is not a member.
+// removed stands for someone who is not a member.
 const removed warranty.MemberRole = "removed"
 
 // actors are the callers of an organization that has a role on the record.
@@ -227,12 +235,7 @@ func actors() (list []caller) {
 
 // member is the response to a member of an organization whose role on the record gets an answer.
 func (r row) member(role warranty.MemberRole, answer string) string {
-	var op *api.Spec
-	for _, s := range api.Operations() {
-		if s.Name == r.operation {
-			op = s
-		}
-	}
+	op := r.spec()
 	writes := op == nil && r.operation != "documents.download" || op != nil && op.Method != "GET" && !op.ReadOnly
 	switch {
 	case r.public:
@@ -255,16 +258,19 @@ func (r row) managesTokens() bool {
 // every member role of an organization with every role on the record, and by its tokens.
 func TestMembersTryEverything(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		cells, refused := 0, 0
+		cells, refused := map[string]int{}, 0
 		var s *stage
 		for _, r := range rows {
-			for _, c := range actors() {
+			// The client enters at REST, so it is tried by the owner's staff only.
+			all := slices.Concat(actors(), through("MCP", r, mcpDoor, actors()), through("the client", r, clientDoor, actors()[:6]))
+			for _, c := range all {
 				if s == nil {
 					w.empty()
 					s = newStage(w, false)
 					s.organize()
 				}
-				cells++
+				_, door, _ := strings.Cut(c.name, " through ")
+				cells[door]++
 				if !s.try(t, r, c) {
 					refused++
 				} else if r.request(s).Method != "GET" {
@@ -272,6 +278,108 @@ func TestMembersTryEverything(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%d cells, %d refused", cells, refused)
+		t.Logf("cells by door: %v; %d refused", cells, refused)
 	}, busy)
+}
+
+// through returns the actors of a row that has a door, with their requests sent through it.
+func through(
+	name string, r row, door func(*stage, row, request) servertest.Answer, who []caller,
+) (list []caller) {
+	op := r.spec()
+	if op == nil || op.Auth == api.Public || name == "MCP" && op.Tool == "" {
+		return nil
+	}
+	for _, c := range who {
+		c.name, c.door = c.name+" through "+name, door
+		list = append(list, c)
+	}
+	return list
+}
+
+// mcpDoor calls the tool of an operation at the MCP endpoint, and returns what REST would return.
+func mcpDoor(s *stage, r row, what request) servertest.Answer {
+	s.T.Helper()
+	op := r.spec()
+	arguments := map[string]any{}
+	if body, ok := what.Body.(fields); ok {
+		maps.Copy(arguments, body)
+	}
+	path, query, _ := strings.Cut(what.Path, "?")
+	values, err := url.ParseQuery(query)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	for name := range values {
+		arguments[name] = values.Get(name)
+	}
+	segments := strings.Split(path, "/")
+	for i, segment := range strings.Split(op.Route(), "/") {
+		if name, ok := strings.CutPrefix(segment, "{"); ok {
+			arguments[strings.TrimSuffix(name, "}")] = segments[i]
+		}
+	}
+	call := fields{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": fields{"name": op.Tool, "arguments": arguments}}
+	answer := s.Do(request{Method: "POST", Path: "/api/mcp", Secret: what.Secret, Header: what.Header, Body: call})
+	var message struct {
+		Result struct {
+			IsError bool
+			Content []struct{ Text string }
+		}
+		Error *struct{ Data json.RawMessage }
+	}
+	if err := json.Unmarshal([]byte(answer.Body), &message); err != nil {
+		s.T.Fatalf("%s: %v", answer.Body, err)
+	}
+	var problem []byte
+	switch {
+	case message.Error != nil:
+		problem = message.Error.Data
+	case message.Result.IsError:
+		problem = []byte(message.Result.Content[0].Text)
+	default:
+		answer.Status = op.Status
+		return answer
+	}
+	var p warranty.Problem
+	if err := json.Unmarshal(problem, &p); err != nil {
+		s.T.Fatalf("%s: %v", answer.Body, err)
+	}
+	answer.Status, answer.Body = p.Status, string(problem)
+	return answer
+}
+
+// clientDoor sends the request with the Go client, like svc and svc-mcp.
+func clientDoor(s *stage, r row, what request) servertest.Answer {
+	s.T.Helper()
+	options := []client.Option{client.WithAttempts(1)}
+	if id, err := warranty.ParseID(what.Header["X-Account"]); err == nil {
+		options = append(options, client.WithAccount(id))
+	}
+	c, err := client.New(s.HTTP.URL+string(api.V1), what.Secret, options...)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	send := api.Request{Method: what.Method, Path: what.Path}
+	if what.Body != nil {
+		if send.Body, err = json.Marshal(what.Body); err != nil {
+			s.T.Fatal(err)
+		}
+	}
+	response, err := c.Send(s.T.Context(), send)
+	var refused *client.Error
+	if err != nil && !errors.As(err, &refused) {
+		s.T.Fatalf("%s: %v", r.operation, err)
+	}
+	return servertest.Answer{Status: response.Status, Header: response.Header, Body: string(response.Body)}
+}
+
+// spec returns the operation of a row, or nil if it is not in the table.
+func (r row) spec() *api.Spec {
+	for _, s := range api.Operations() {
+		if s.Name == r.operation {
+			return s
+		}
+	}
+	return nil
 }

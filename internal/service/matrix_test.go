@@ -499,6 +499,8 @@ type caller struct {
 	expected func(r row) string
 	// account, if set, is the account of the header X-Account.
 	account func(s *stage) person
+	// door, if set, sends the request in another way than REST.
+	door func(s *stage, r row, what request) servertest.Answer
 	// unverified requires the stage with an unverified seller.
 	unverified bool
 	// outside means that the caller may learn nothing about the record.
@@ -726,7 +728,11 @@ func (s *stage) try(t *testing.T, r row, c caller) bool {
 	if want >= "400" {
 		before = s.snapshot()
 	}
-	answer := s.Do(what)
+	door := s.Do
+	if c.door != nil {
+		door = func(what request) servertest.Answer { return c.door(s, r, what) }
+	}
+	answer := door(what)
 	got := fmt.Sprint(answer.Status)
 	if answer.Status >= 400 {
 		got += " " + answer.Code()

@@ -284,7 +284,7 @@ func TestSellersByAddress(t *testing.T) {
 		}
 		code := w.mailedCode(in.SellerEmail)
 		if _, err := w.Service.VerifyAddress(ctx, kim.Principal, warranty.VerifyAddress{Code: code}); codeOf(err) != warranty.ValidationFailed {
-			t.Errorf("somebody else used the code: %v", err)
+			t.Errorf("someone else used the code: %v", err)
 		}
 		if _, err := w.Service.VerifyAddress(ctx, ann.Principal, warranty.VerifyAddress{Code: code}); err != nil {
 			t.Fatal(err)
@@ -327,7 +327,7 @@ func TestConversion(t *testing.T) {
 		}
 		code := w.mailedCode(in.Email)
 		if _, err := w.Service.ConfirmConversion(ctx, kim.Principal, warranty.ConfirmConversion{Code: code}); codeOf(err) != warranty.ValidationFailed {
-			t.Errorf("somebody else used the code: %v", err)
+			t.Errorf("someone else used the code: %v", err)
 		}
 		o, err := w.Service.ConfirmConversion(ctx, shop.Principal, warranty.ConfirmConversion{Code: code})
 		if err != nil || o.ID != shop.User.ID || o.Role != warranty.Admin {
