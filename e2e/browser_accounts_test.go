@@ -116,10 +116,28 @@ func TestTwoTabsActForTwoAccounts(t *testing.T) {
 	if text := other.text(t); strings.Contains(text, "Oak lamp") {
 		t.Errorf("the list of %s shows a record of the organization", name)
 	}
-	// A reload shows the account that the browser acts for.
+	// Links of a page stay in its account, and so do the search and the keys; the tabs take turns.
+	for range 2 {
+		other.click(t, `.nav a[href="/"]`)
+		if got := other.acting(t); got != name+", Personal" {
+			t.Errorf("a link in the second tab leads to %q", got)
+		}
+		b.click(t, `.nav a[href="/warranties"]`)
+		if got := b.acting(t); got != "Lumen & Oak, Admin" || !strings.Contains(b.text(t), "Oak lamp") {
+			t.Errorf("a link in the first tab leads to %q\n%s", got, b.describe())
+		}
+	}
+	other.leads(t, keys("gw"))
+	if got := other.acting(t); got != name+", Personal" || other.path(t) != "/warranties" {
+		t.Errorf("a shortcut in the second tab leads to %q, %s", got, other.path(t))
+	}
+	other.click(t, `td a[href^="/warranties/"]`)
+	other.mustShow(t, "Kettle")
+	// An address that is typed opens for the account that the browser acts for.
+	b.click(t, `.nav a[href="/"]`)
 	other.mustOpen(t, "/warranties")
 	if got := other.acting(t); got != "Lumen & Oak, Admin" {
-		t.Errorf("after a reload the second tab shows %q", got)
+		t.Errorf("a new address shows %q", got)
 	}
 	for _, width := range []int64{320, 390, 768, 1024, 1440} {
 		b.look(t, "light", width)
@@ -197,7 +215,7 @@ func TestInvitationStory(t *testing.T) {
 	if status := b.press(t, "Create warranty"); status != http.StatusPreconditionFailed {
 		t.Fatalf("got %d\n%s", status, b.describe())
 	}
-	b.mustShow(t, "This form belongs to another account")
+	b.mustShow(t, "This form belongs to another account", "This is what you typed.", "Late kettle")
 	b.mustOpen(t, "/warranties")
 	if got := b.acting(t); got != "Ivo Brenner, Personal" || strings.Contains(b.text(t), "ettle") {
 		t.Errorf("a removed member acts for %q\n%s", got, b.describe())

@@ -17,6 +17,8 @@ const (
 	MaxMembers          = 500 // members and open invitations of an organization
 	MaxAddresses        = 20  // verified addresses of an organization
 
+	MaxWaiting = 100 // where counting the claims that wait for an account ends
+
 	InvitationLifetime = 7 * 24 * time.Hour
 )
 
@@ -75,6 +77,13 @@ type Acting struct {
 // OwnAccount returns the account of a person.
 func OwnAccount(u User) Acting { return Acting{ID: u.ID, Name: u.Name, Kind: PersonKind, Role: Admin} }
 
+// AccountChoice is an account that a person can act for. Waiting is the number of claims that wait for the
+// account, at most MaxWaiting.
+type AccountChoice struct {
+	Acting
+	Waiting int64
+}
+
 // Require returns an error unless the role includes needed.
 func (a Acting) Require(needed MemberRole) error {
 	if a.Role.Includes(needed) {
@@ -89,6 +98,12 @@ func (a Acting) Require(needed MemberRole) error {
 // ErrAccountNotAllowed is the error for an account that does not exist or that the caller cannot act
 // for.
 var ErrAccountNotAllowed = Refuse(AccountNotAllowed, "You cannot act for this account. Check the account's ID.")
+
+// Profile is what customers see of an organization.
+type Profile struct {
+	Name                                string
+	Website, ContactEmail, ContactPhone *string
+}
 
 // Organization is an account with members.
 type Organization struct {

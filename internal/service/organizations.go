@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -62,10 +64,30 @@ func (s *Service) organizationEvent(
 	return tx.InsertEvent(p.Account.ID, s.event(p, action, subject, s.now(), changes...), p.User.ID)
 }
 
-// Accounts lists what the person can act for: their own account first, then organizations by name.
-func (s *Service) Accounts(ctx context.Context, p warranty.Principal) ([]warranty.Acting, error) {
+// Accounts lists what the person can act for: their own account first, then organizations by name. With an
+// error, the list has their own account.
+func (s *Service) Accounts(ctx context.Context, p warranty.Principal) ([]warranty.AccountChoice, error) {
 	list, err := s.Store.Accounts(ctx, p.User.ID)
-	return append([]warranty.Acting{warranty.OwnAccount(p.User)}, list...), err
+	if err != nil {
+		list = []warranty.AccountChoice{{Acting: warranty.OwnAccount(p.User)}}
+	}
+	return list, err
+}
+
+// Issuer returns the profile of the organization that issued a warranty, for everyone who has access to the
+// warranty. It is nil if a person did.
+func (s *Service) Issuer(
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey,
+) (*warranty.Profile, error) {
+	w, err := s.GetWarranty(ctx, p, warranty.GetWarranty{ID: key})
+	if err != nil {
+		return nil, err
+	}
+	profile, err := s.Store.Issuer(ctx, w.ID)
+	if isMissing(err) {
+		return nil, nil
+	}
+	return &profile, err
 }
 
 // ListOrganizations lists the organizations of the person.
@@ -278,6 +300,23 @@ func (s *Service) RestoreOrganization(
 		return err
 	})
 	return restored, err
+}
+
+// organizationEvents is the number of events in OrganizationHistory.
+const organizationEvents = 30
+
+// OrganizationHistory lists the latest events of an organization for its members, without those of operators.
+func (s *Service) OrganizationHistory(
+	ctx context.Context, p warranty.Principal, organization warranty.ID,
+) ([]warranty.Event, error) {
+	if _, err := s.as(ctx, p, organization); err != nil {
+		return nil, err
+	}
+	list, err := s.Store.AccountHistory(ctx, organization, organizationEvents)
+	return slices.DeleteFunc(list, func(e warranty.Event) bool {
+		kind, _, _ := strings.Cut(e.Action.String(), ".")
+		return kind != "organization" && kind != "member" && kind != "address"
+	}), err
 }
 
 // isOwnAddress reports whether an address is a verified one of the account that the principal acts for.

@@ -52,16 +52,43 @@ func (s *Store) Membership(ctx context.Context, organization, user warranty.ID) 
 	return a, err
 }
 
-// Accounts lists the organizations that a person can act for, by name.
-func (s *Store) Accounts(ctx context.Context, user warranty.ID) (list []warranty.Acting, err error) {
-	err = s.db.Query(ctx, `SELECT m.role, o.id, o.name, o.kind FROM members m JOIN users o ON o.id = m.account_id
-		WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL ORDER BY o.name, o.id`,
-		func(r *engine.Row) error {
-			role := enum[warranty.MemberRole](r)
-			list = append(list, readActing(r, role))
-			return nil
-		}, user)
+// waiting selects the claims that wait for an account: as the business that has to decide about them, or as
+// the owner who was asked for information. It is the condition of the index access_waiting, which has to be
+// used: the accounts are listed on every page.
+const waiting = `a.kind = 2 AND (a.status IN (1, 2, 4) AND a.roles & 1 = 0 OR a.status = 3 AND a.roles & 1 = 1)`
+
+const waitingOf = `(SELECT count(*) FROM (SELECT 1 FROM access a WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w)`
+
+// accountsOf is the statement of Accounts.
+const accountsOf = `SELECT 1 AS role, o.id, o.name, o.kind, ` + waitingOf + ` FROM users o WHERE o.id = $1
+	UNION ALL
+	SELECT m.role, o.id, o.name, o.kind, ` + waitingOf + ` FROM members m JOIN users o ON o.id = m.account_id
+	WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL
+	ORDER BY 4, 3, 2`
+
+// Accounts lists what a person can act for: their own account, then organizations by name.
+func (s *Store) Accounts(ctx context.Context, user warranty.ID) (list []warranty.AccountChoice, err error) {
+	err = s.db.Query(ctx, accountsOf, func(r *engine.Row) error {
+		role := enum[warranty.MemberRole](r)
+		list = append(list, warranty.AccountChoice{Acting: readActing(r, role), Waiting: r.Int()})
+		return nil
+	}, user, warranty.MaxWaiting)
 	return list, err
+}
+
+// Issuer returns the profile of the organization that issued a warranty. It is ErrNotFound if a person did.
+func (s *Store) Issuer(ctx context.Context, id warranty.ID) (o warranty.Profile, err error) {
+	err = queryRow(ctx, s.db, `SELECT u.name, o.website, o.contact_email, o.contact_phone
+		FROM warranties w JOIN users u ON u.id = w.issuer_id JOIN organizations o ON o.id = u.id WHERE w.id = $1`,
+		func(r *engine.Row) {
+			o = warranty.Profile{
+				Name:         r.Text(),
+				Website:      r.OptionalText(),
+				ContactEmail: r.OptionalText(),
+				ContactPhone: r.OptionalText(),
+			}
+		}, id)
+	return o, err
 }
 
 // An organization that an admin deleted is listed for its admins until it is erased.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -16,6 +17,9 @@ type signInPage struct {
 	Kept   *keptForm // the form to show again afterwards, if any
 	ByCode bool      // sign in with an emailed code instead of a password
 }
+
+// Invited reports whether the person came to accept an invitation.
+func (p signInPage) Invited() bool { return p.Next == invitationPage }
 
 // showSignIn shows the sign-in form. flash is the key of the message above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
@@ -57,6 +61,9 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		},
 		done: func(f form, session warranty.Session) error {
 			web.startSession(w, who, session)
+			if err := web.keepAccount(w, r, session); err != nil {
+				return err
+			}
 			if kept := keptIn(f); kept != nil {
 				return web.resume(w, r, session.AccessToken, kept)
 			}
@@ -68,6 +75,19 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 func (web *Web) startSession(w http.ResponseWriter, who warranty.Principal, session warranty.Session) {
 	web.setCookie(w, session.AccessToken, session.ExpiresAt)
 	web.setDevice(w, who)
+}
+
+// keepAccount forgets the account that the browser acts for unless the person who signed in can act for
+// it: another person may have chosen it.
+func (web *Web) keepAccount(w http.ResponseWriter, r *http.Request, session warranty.Session) error {
+	who, err := web.sessionPrincipal(r, session.AccessToken)
+	if err != nil {
+		return err
+	}
+	if _, err = web.act(w, r, who); errors.Is(err, errAccountLost) {
+		return nil
+	}
+	return err
 }
 
 // mailSignInCode emails a sign-in code. The response does not reveal whether the address
@@ -102,7 +122,11 @@ func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
-	return redirect(w, r, "/sign-in")
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, "/sign-in"+withNext(nextOf(f.Value("next"))))
 }
 
 func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -127,6 +151,9 @@ func (web *Web) doRegister(w http.ResponseWriter, r *http.Request, who warranty.
 		again: web.showRegister,
 		done: func(f form, session warranty.Session) error {
 			web.startSession(w, who, session)
+			if err := web.keepAccount(w, r, session); err != nil {
+				return err
+			}
 			return redirect(w, r, "/verify-email"+withNext(nextOf(f.Value("next"))))
 		},
 	})

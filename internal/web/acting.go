@@ -43,9 +43,12 @@ func (web *Web) clearAccount(w http.ResponseWriter) {
 // pageAccount is the header with the account of the page that asks for a part.
 const pageAccount = "X-Account"
 
+// errAccountLost means that the person can no longer act for the account that the browser chose.
+var errAccountLost = errors.New("the account of the browser is lost")
+
 // act returns the person acting for the account that the browser chose. If they cannot act for it any
-// more, they act for their own and the choice is forgotten. A part of a page is for the account of the
-// page, which may be another one than that of the last tab.
+// more, it forgets the choice and returns errAccountLost with the person acting for their own. A part of
+// a page is for the account of the page, which may be another one than that of the last tab.
 func (web *Web) act(w http.ResponseWriter, r *http.Request, who warranty.Principal) (warranty.Principal, error) {
 	if page := r.Header.Get(pageAccount); isPart(r) && page != "" {
 		return web.actFor(r.Context(), who, page)
@@ -60,7 +63,7 @@ func (web *Web) act(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	acting, err := web.actFor(r.Context(), who, chosen)
 	if errors.Is(err, warranty.ErrAccountNotAllowed) {
 		web.clearAccount(w)
-		return who, nil
+		return who, errAccountLost
 	}
 	return acting, err
 }
@@ -112,8 +115,9 @@ func (web *Web) forPage(
 			return who, err
 		}
 		if who, err = web.checkAccount(w, r, who, values); err != nil {
-			if to.personal || to.open {
-				err = errOtherAccount // nothing to switch to
+			var foreign *foreignForm
+			if errors.As(err, &foreign) {
+				foreign.gone = to.personal || to.open // nothing to switch to
 			}
 			return who, err
 		}
@@ -144,6 +148,8 @@ type foreignForm struct {
 	// lost means that the form had a file, which cannot be sent again. next is then the page of the form.
 	lost bool
 	next string
+	// gone means that there is no account to switch to.
+	gone bool
 }
 
 func (*foreignForm) Error() string { return errOtherAccount.Error() }
@@ -198,16 +204,21 @@ type foreignPage struct {
 	Multipart   bool
 	Lost        bool // the file must be chosen again
 	Typed       bool // the form has fields that were typed
+	// Gone means that the person cannot act for the account of the form. The page then shows what was
+	// typed: going back would show an empty form of another account.
+	Gone bool
 }
 
-// showForeignForm offers to switch back to the account of a form. It returns errOtherAccount if the person
-// cannot act for that account, and then shows nothing of the form.
+// showForeignForm offers to switch back to the account of a form, or shows what was typed if the person
+// cannot act for that account.
 func (web *Web) showForeignForm(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, f *foreignForm,
 ) error {
 	opened, err := web.actFor(r.Context(), who, f.account)
-	if errors.Is(err, warranty.ErrAccountNotAllowed) {
-		return errOtherAccount
+	if f.gone || errors.Is(err, warranty.ErrAccountNotAllowed) {
+		page := foreignPage{Gone: true, Lost: f.lost, Fields: typedFields(f.values)}
+		v := view{Title: web.t("foreign.title"), Who: who, Body: page}
+		return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 	}
 	if err != nil {
 		return err
@@ -231,6 +242,20 @@ func (web *Web) showForeignForm(
 	page.Fields = append(page.Fields, hiddenFields("", values)...)
 	v := view{Title: web.t("foreign.title"), Who: who, Body: page}
 	return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
+}
+
+// typedFields returns the fields of a form that a person fills, with a label made of their names.
+func typedFields(values url.Values) (fields []fieldData) {
+	form{Values: values}.removePasswords()
+	for _, f := range hiddenFields("", values) {
+		if slices.Contains([]string{"account", "once", "if_match", "prefix", "do"}, f.Name) || strings.TrimSpace(f.Value) == "" {
+			continue
+		}
+		label := strings.ReplaceAll(f.Name, "_", " ")
+		f.Label = strings.ToUpper(label[:1]) + label[1:]
+		fields = append(fields, f)
+	}
+	return fields
 }
 
 // hiddenFields returns the fields that carry the values of a form, in a stable order.

@@ -204,8 +204,11 @@ func (web *Web) cancelInvitation(w http.ResponseWriter, r *http.Request, who war
 	})
 }
 
+// invitationPage is the page that the emails of invitations name.
+const invitationPage = "/invitations/accept"
+
 func (web *Web) showAcceptInvitation(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("invitation.title"), Nav: "settings", Who: who, Flash: flash(r), Body: f}
+	v := view{Title: web.t("invitation.title"), Nav: "settings", Who: who, Flash: flash(r), Next: invitationPage, Body: f}
 	return web.show(w, r, f.status, "invitation-accept", v)
 }
 

@@ -101,6 +101,7 @@ type organizationPage struct {
 	Details, Mails, Delete form
 	OnlyAdmin              bool // the person cannot leave
 	Tokens                 int64
+	History                []warranty.Event
 }
 
 func (web *Web) organization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -118,6 +119,9 @@ func (web *Web) showOrganization(
 	}
 	all, err := web.allMembers(r.Context(), who)
 	if err != nil {
+		return err
+	}
+	if p.History, err = web.Service.OrganizationHistory(r.Context(), who, who.Account.ID); err != nil {
 		return err
 	}
 	p.OnlyAdmin = onlyAdmin(all, who.User.ID)

@@ -241,9 +241,15 @@ func TestWebMembers(t *testing.T) {
 	// His open form is not performed for his own account.
 	w.Unchanged(t, "a form of a removed member", func() {
 		clerk.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01").
-			Says(t, "a form of a removed member", http.StatusPreconditionFailed, "This form belongs to another account", ivo.Email)
+			Says(t, "a form of a removed member", http.StatusPreconditionFailed, "This form belongs to another account", ivo.Email,
+				"This is what you typed.", "<dt>Product name</dt>", `<dd class="lines">Till</dd>`)
 	})
 	equal(t, "his account", clerk.Account, "")
+	// A page of another tab, which has the old cookie.
+	clerk.Account = "__Host-svc_account=" + halden
+	clerk.Get("/warranties").Leads(t, "a page of a removed member", "/?done=account_lost")
+	equal(t, "his account", clerk.Account, "")
+	clerk.Get("/?done=account_lost").Says(t, "a page of a removed member", 200, "You can no longer act for the organization.", "<b>Ivo</b>")
 	clerk.Get("/warranties").Hides(t, "his records", "Till")
 
 	clerk = join(w, admin, halden, ivo, "viewer")
@@ -308,7 +314,8 @@ func TestWebOrganization(t *testing.T) {
 	wrong.Says(t, "a wrong website", 422)
 	equal(t, "the website typed", wrong.Value("website"), "not a site")
 	b.Post("/settings/organization", "account", halden, "name", "Halden", "website", "halden.example").Leads(t, "the profile", "/settings/organization?done=saved")
-	b.Get("/settings/organization").Says(t, "the profile", 200, `value="https://halden.example"`, "<b>Halden</b>")
+	b.Get("/settings/organization").Says(t, "the profile", 200, `value="https://halden.example"`, "<b>Halden</b>",
+		"created the organization", "updated the organization", "Website:")
 
 	b.Post("/settings/addresses", "account", halden, "email", "info@halden.example").Leads(t, "an address", "/settings/addresses?code&done=code_sent")
 	b.Get("/settings/addresses?code&done=code_sent").Says(t, "the code's form", 200, "We emailed a code.", `name="code"`)
@@ -354,4 +361,63 @@ func TestWebConvert(t *testing.T) {
 	b.Get("/warranties").Says(t, "the records", 200, "Till")
 	b.Get("/settings/addresses").Says(t, "the address", 200, shop.Email)
 	b.Get("/settings/profile").Says(t, "the person", 200, "nora@people.example")
+}
+
+// TestWebIssuer shows the profile of an organization to its customers, and what waits for it to its members.
+func TestWebIssuer(t *testing.T) {
+	w := webWorld(t, busy)
+	mara, kim := w.Verified("Mara"), w.Verified("Kim")
+	shop, customer := w.SignedIn(t, mara), w.SignedIn(t, kim)
+	const name = `Halden <script>alert(1)</script>`
+	halden := found(shop, name)
+	profile := []string{"account", halden, "name", name, "contact_email", "service@halden.example", "contact_phone", "<b>+49 30"}
+	for _, site := range []string{"data:text/html,x", "https://mara:secret@halden.example", "//"} {
+		shop.Post("/settings/organization", append(profile, "website", site)...).Says(t, site, 422)
+	}
+	shop.Post("/settings/organization", append(profile, "website", "halden.example/?q=\"><img src=x>")...).
+		Leads(t, "the profile", "/settings/organization?done=saved")
+	created := shop.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2099-01-01")
+	record, _, _ := strings.Cut(created.Location, "?")
+	id := strings.TrimPrefix(record, "/warranties/")
+	shop.Post(record+"/transfer", "account", halden, "email", kim.Email).Says(t, "the offer", 200)
+	customer.Post("/transfers/accept", "account", kim.ID, "code", w.MailedCode(kim.Email)).Leads(t, "taking it", record+"?done=accepted")
+
+	seen := customer.Get(record)
+	seen.Says(t, "the issuer", 200, "Issued by", "Halden &lt;script&gt;", `href="https://halden.example/?q=%22%3e%3cimg%20src=x%3e"`,
+		`href="mailto:service@halden.example"`, "&lt;b&gt;&#43;49 30", `rel="noopener noreferrer nofollow"`)
+	shop.Get(record).Hides(t, "the issuer to itself", "Issued by")
+	reference := ""
+	for n := range seen.Node.Descendants() {
+		if href := attr(n, "href"); strings.HasPrefix(href, "/verify/") {
+			reference = href
+		}
+	}
+	public := w.Browser(t).Get(reference)
+	public.Says(t, "the public page", 200, "Halden &lt;script&gt;")
+	public.Hides(t, "the public page", "service@halden.example", "halden.example", "+49 30", "43;49 30")
+
+	shop.Get("/").Hides(t, "nothing waits", "waiting")
+	customer.Post("/claims", "account", kim.ID, "warranty_id", id, "type", "repair", "description", "Broken", "incident_date", "2026-01-02")
+	shop.Get("/").Says(t, "a claim", 200, "Admin · 1 waiting", `1<span class="sr"> waiting for you</span>`)
+	shop.Post("/switch", "account", mara.ID)
+	own := shop.Get("/")
+	own.Says(t, "from the own account", 200, "Admin · 1 waiting")
+	own.Hides(t, "from the own account", "waiting for you")
+	customer.Get("/").Hides(t, "the customer", "waiting")
+}
+
+// TestWebAccountAfterSignIn: another person who signs in does not start in the organization of the last one,
+// and the same person does.
+func TestWebAccountAfterSignIn(t *testing.T) {
+	w := webWorld(t, busy)
+	mara, eve := w.Verified("Mara"), w.Verified("Eve")
+	b := w.SignedIn(t, mara)
+	found(b, "Halden Electronics")
+	endSession(b)
+	b.Post("/sign-in", "email", mara.Email, "password", mara.Password).Leads(t, "the same person", "/")
+	b.Get("/").Says(t, "the same person", 200, "<b>Halden Electronics</b>")
+	endSession(b)
+	b.Post("/sign-in", "email", eve.Email, "password", eve.Password).Leads(t, "another person", "/")
+	equal(t, "the account", b.Account, "")
+	b.Get("/").Hides(t, "another person", "Halden", "no longer")
 }

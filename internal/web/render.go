@@ -37,12 +37,13 @@ type view struct {
 	Who   warranty.Principal
 	Flash string // the key of the message about what was just done
 	Body  any    // the data of the page itself
+	Next  string // where to go after the email address was verified, if not to the overview
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
 	// Acting is the account that the browser acts for, also on the person's own pages. Accounts are
 	// those that the person can act for.
 	Acting   warranty.Acting
-	Accounts []warranty.Acting
+	Accounts []warranty.AccountChoice
 	// MustVerify means that the user must verify the email address before creating a token
 	// or a calendar feed.
 	MustVerify bool
@@ -61,10 +62,23 @@ func (v view) MayManage() bool { return v.Who.Account.Role.Includes(warranty.Adm
 func (v view) Others() (list []warranty.Acting) {
 	for _, a := range v.Accounts {
 		if a.ID != v.Acting.ID && len(list) < 5 {
-			list = append(list, a)
+			list = append(list, a.Acting)
 		}
 	}
 	return list
+}
+
+// Current returns the account that the browser acts for, to show it.
+func (v view) Current() warranty.AccountChoice { return warranty.AccountChoice{Acting: v.Acting} }
+
+// Waiting returns the number of claims that wait for the account that the browser acts for.
+func (v view) Waiting() int64 {
+	for _, a := range v.Accounts {
+		if a.ID == v.Acting.ID {
+			return a.Waiting
+		}
+	}
+	return 0
 }
 
 // Personal reports whether the page is the person's own while the browser acts for an organization.
@@ -193,6 +207,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"left":       texts.left,
 		"number":     texts.number,
 		"figure":     texts.figure,
+		"waiting":    texts.waiting,
 		"lifetime":   func(d warranty.Date) bool { return d == warranty.Lifetime },
 		"isTrue":     func(b *bool) bool { return b != nil && *b },
 		"has": func(list []string, s string) bool {

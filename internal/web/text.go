@@ -63,6 +63,14 @@ func (t *texts) get(key string, args ...any) string {
 // figure formats a number.
 func (t *texts) figure(n int64) string { return t.printer.Sprint(n) }
 
+// waiting formats a number of claims that wait, which are counted up to warranty.MaxWaiting.
+func (t *texts) waiting(n int64) string {
+	if n >= warranty.MaxWaiting {
+		return t.figure(warranty.MaxWaiting-1) + "+"
+	}
+	return t.figure(n)
+}
+
 // days returns the text for n days left.
 func (t *texts) days(n *int) string {
 	switch {
@@ -132,6 +140,8 @@ func (t *texts) changed(field string, value *string) string {
 			return dateText(d)
 		}
 		return t.get("verify.lifetime")
+	case "role":
+		return t.get("member_role." + text)
 	case "status":
 		if status, ok := t.words["claim_status."+text]; ok {
 			return strings.ToLower(status)

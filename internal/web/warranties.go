@@ -191,6 +191,7 @@ var flashes = map[string]bool{
 	"sign_in_again": true, "organization_created": true, "organization_deleted": true, "organization_restored": true,
 	"invited": true, "invitation_cancelled": true, "joined": true, "left": true, "role_changed": true,
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
+	"account_lost": true,
 }
 
 // warrantyForm is the form that creates or edits a warranty.
@@ -311,6 +312,7 @@ type warrantyDetail struct {
 	Claims    []warranty.Claim
 	Documents []warranty.Document
 	History   []warranty.Event
+	Issuer    *warranty.Profile // of the organization that issued it, unless it is the reader's
 
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim bool
 }
@@ -354,7 +356,13 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	}
 	recent := warranty.Paging{Page: 1, Limit: 30}
 	history, err := web.Service.ListHistory(ctx, who, warranty.ListHistory{Paging: recent, ID: key})
+	if err != nil {
+		return d, err
+	}
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
+	if !record.Roles.Has(warranty.Issuer) {
+		d.Issuer, err = web.Service.Issuer(ctx, who, key)
+	}
 	return d, err
 }
 

@@ -229,7 +229,13 @@ func (web *Web) serve(r route) http.Handler {
 		}
 		pageHeaders(w.Header())
 		who, err := web.principal(w, req)
-		if err == nil && who.Credential == warranty.Anonymous && !r.open {
+		switch {
+		case errors.Is(err, errAccountLost) && !r.open && req.Method == http.MethodGet && !isPart(req):
+			_ = redirect(w, req, "/?done=account_lost")
+			return
+		case errors.Is(err, errAccountLost):
+			err = nil // the form says so, or the page is for everyone
+		case err == nil && who.Credential == warranty.Anonymous && !r.open:
 			err = errSignIn
 		}
 		acting := who.Account
@@ -291,9 +297,6 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		}
 	}
 	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
-	if errors.Is(err, errOtherAccount) {
-		problem.Title, problem.Detail = web.t("error.other_account_title"), web.t("error.other_account", who.User.Email)
-	}
 	block, body := "layout", errorPage{Problem: problem}
 	if isPart(r) {
 		block = "main" // htmx swaps it in
@@ -365,7 +368,7 @@ func (web *Web) Refuse(w http.ResponseWriter, r *http.Request, err error) {
 func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 	pageHeaders(w.Header())
 	who, err := web.principal(w, r)
-	if err != nil {
+	if err != nil && !errors.Is(err, errAccountLost) {
 		who = warranty.Principal{}
 	}
 	api.CallerOf(r.Context()).Principal = who

@@ -107,6 +107,10 @@ ALTER TABLE history ADD COLUMN account TEXT;
 -- What operators did; history_of_operators, which older releases use, also has what members did.
 CREATE INDEX history_by_operators ON history (id) WHERE action >= 15 AND action <= 24 OR door = 5;
 
+-- The claims that wait for an account; see store/organizations.go.
+CREATE INDEX access_waiting ON access (user_id)
+  WHERE kind = 2 AND (status IN (1, 2, 4) AND roles & 1 = 0 OR status = 3 AND roles & 1 = 1);
+
 -- Who gets the emails of an account: a person; or the members of an organization who chose them, and
 -- otherwise its contact address if it is verified. choices are bits as in users.mail_choices.
 CREATE VIEW recipients AS
@@ -126,6 +130,7 @@ SELECT o.id, o.id, u.name, a.email, 7 - COALESCE((
 
 -- +goose Down
 DROP VIEW recipients;
+DROP INDEX access_waiting;
 DROP INDEX history_by_operators;
 ALTER TABLE history DROP COLUMN account;
 ALTER TABLE erasures DROP COLUMN restorable;

@@ -2,6 +2,9 @@
 const one = (selector, root = document) => root.querySelector(selector);
 const say = (text) => { const live = one("#live"); if (live) live.textContent = text; };
 
+// Browsers may refuse it.
+const storage = (() => { try { return localStorage; } catch { return {}; } })();
+
 function copy(button) {
   const source = one(button.dataset.copy);
   const done = () => {
@@ -22,8 +25,19 @@ function toggleTheme() {
   const root = document.documentElement;
   const now = root.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
   root.dataset.theme = now === "dark" ? "light" : "dark";
-  try { localStorage.theme = root.dataset.theme; } catch { /* private window */ }
+  storage.theme = root.dataset.theme;
 }
+
+// A page stays in its account after another tab switched: its links switch back.
+const mine = () => one("#accounts [aria-current]");
+if (mine()) storage.account = mine().value;
+window.navigation?.addEventListener("navigate", (event) => {
+  const own = mine(), to = event.destination;
+  if (!own || own.value === storage.account || to.sameDocument || event.formData || !event.canIntercept) return;
+  event.preventDefault();
+  own.form.next.value = to.url.slice(origin.length);
+  own.form.requestSubmit(own);
+});
 
 function choose(tab) {
   for (const other of tab.closest("[role=tablist]").querySelectorAll("[role=tab]")) {
@@ -89,20 +103,19 @@ document.addEventListener("submit", (event) => {
   request.send(new FormData(form));
 });
 
-// Announce the number of results after a search.
+// Announce the number of results.
 document.addEventListener("htmx:after:swap", () => {
   const found = one("[data-found]");
   if (found) say(found.textContent);
 });
 
 // Single-key shortcuts can be turned off on this device.
-let shortcuts = true;
-try { shortcuts = localStorage.shortcuts !== "off"; } catch { /* private window */ }
+let shortcuts = storage.shortcuts !== "off";
 for (const box of document.querySelectorAll("[data-shortcuts]")) {
   box.checked = shortcuts;
   box.addEventListener("change", () => {
     shortcuts = box.checked;
-    try { localStorage.shortcuts = shortcuts ? "on" : "off"; } catch { /* private window */ }
+    storage.shortcuts = shortcuts ? "on" : "off";
   });
 }
 
@@ -110,15 +123,16 @@ let leader = "";
 const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings/api", o: "/" };
 document.addEventListener("keydown", (event) => {
   const target = event.target;
-  if (target.matches?.("[role=tab]") && ["ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) {
+  if (target.matches?.("[role=tab]")) {
     const all = [...target.closest("[role=tablist]").querySelectorAll("[role=tab]")];
-    const at = all.indexOf(target);
-    const n = all.length;
-    const next = { Home: 0, End: n - 1, ArrowRight: (at + 1) % n, ArrowLeft: (at - 1 + n) % n }[event.key];
-    event.preventDefault();
-    all[next].focus();
-    choose(all[next]);
-    return;
+    const at = all.indexOf(target), n = all.length;
+    const next = all[{ Home: 0, End: n - 1, ArrowRight: (at + 1) % n, ArrowLeft: (at - 1 + n) % n }[event.key]];
+    if (next) {
+      event.preventDefault();
+      next.focus();
+      choose(next);
+      return;
+    }
   }
   if (target.matches?.("input, select, textarea, [contenteditable]") || event.altKey) return;
   const palette = one("#palette");
