@@ -93,7 +93,17 @@ func TestWebSwitch(t *testing.T) {
 	own := b.Get("/warranties")
 	own.Says(t, "the own records", 200, "kettle")
 	own.Hides(t, "the own records", "Till")
-	b.Post("/switch", "account", halden, "next", "//evil.example").Leads(t, "switching with a wrong next page", "/")
+	for _, next := range []string{"//evil.example", "https://evil.example", `/\evil.example`, "evil.example", "javascript:alert(1)"} {
+		b.Post("/switch", "account", halden, "next", next).Leads(t, "switching with a wrong next page", "/")
+		out := w.SignedIn(t, eve)
+		out.Post("/sign-out", "next", next).Leads(t, "signing out with a wrong next page", "/sign-in")
+	}
+	// Another site cannot switch.
+	b.Post("/switch", "account", nora.ID)
+	b.Send("POST", "/switch", url.Values{"account": {halden}}, "Sec-Fetch-Site", "cross-site").Says(t, "another site", http.StatusForbidden)
+	b.Send("POST", "/warranties", url.Values{"account": {halden}, "switch": {"true"}, "product_name": {"Forged"}}, "Sec-Fetch-Site", "cross-site").
+		Says(t, "another site", http.StatusForbidden)
+	equal(t, "the cookie after another site's forms", b.Account, "")
 
 	// A part of a page is for the account of the page, whatever another tab switched to.
 	b.Post("/switch", "account", nora.ID)
@@ -208,7 +218,9 @@ func TestWebMembers(t *testing.T) {
 	admin.Get("/settings/members").Says(t, "the invitation", 200, ivo.Email, "Invited by Mara", "Cancel invitation")
 	code := w.MailedCode(ivo.Email)
 	stranger.Get("/invitations/accept").Leads(t, "without a session", "/sign-in?next=%2Finvitations%2Faccept")
-	stranger.Get("/sign-in?next=%2Finvitations%2Faccept").Says(t, "the way to register", 200, `href="/register?next=%2finvitations%2faccept"`)
+	stranger.Get("/sign-in?next=%2Finvitations%2Faccept").Says(t, "the way to register", 200,
+		`href="/register?next=%2finvitations%2faccept"`, "To accept the invitation, sign in or create an account")
+	w.SignedIn(t, eve).Post("/sign-out", "next", "/invitations/accept").Leads(t, "another address", "/sign-in?next=%2Finvitations%2Faccept")
 	other := w.SignedIn(t, eve).Post("/invitations/accept", "account", eve.ID, "code", code)
 	other.Says(t, "another address", 422, "This invitation is for another email address", eve.Email)
 	equal(t, "the code typed", other.Value("code"), code)

@@ -95,7 +95,7 @@ document.addEventListener("submit", (event) => {
   request.onload = () => {
     const app = request.response?.querySelector(".app");
     if (request.status < 300 || !app) location.href = request.responseURL;
-    else { one(".app").replaceWith(app); (one("[autofocus]", app) || one("#main")).focus(); }
+    else { one(".app").replaceWith(app); (one("main [autofocus]", app) || one("#main")).focus(); }
   };
   request.open("POST", form.action);
   request.responseType = "document";
