@@ -57,7 +57,8 @@ func (s *Store) Membership(ctx context.Context, organization, user warranty.ID) 
 // used: the accounts are listed on every page.
 const waiting = `a.kind = 2 AND (a.status IN (1, 2, 4) AND a.roles & 1 = 0 OR a.status = 3 AND a.roles & 1 = 1)`
 
-const waitingOf = `(SELECT count(*) FROM (SELECT 1 FROM access a WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w)`
+const waitingOf = `(SELECT count(*) FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_waiting */
+	WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w)`
 
 // accountsOf is the statement of Accounts.
 const accountsOf = `SELECT 1 AS role, o.id, o.name, o.kind, ` + waitingOf + ` FROM users o WHERE o.id = $1

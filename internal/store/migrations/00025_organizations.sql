@@ -108,7 +108,7 @@ ALTER TABLE history ADD COLUMN account TEXT;
 CREATE INDEX history_by_operators ON history (id) WHERE action >= 15 AND action <= 24 OR door = 5;
 
 -- The claims that wait for an account; see store/organizations.go.
-CREATE INDEX access_waiting ON access (user_id)
+CREATE INDEX access_waiting ON access (user_id, status, roles)
   WHERE kind = 2 AND (status IN (1, 2, 4) AND roles & 1 = 0 OR status = 3 AND roles & 1 = 1);
 
 -- Who gets the emails of an account: a person; or the members of an organization who chose them, and
