@@ -188,15 +188,16 @@ func TestSvcGuideRuns(t *testing.T) {
 	}
 	p := start(t, "--demo")
 	token := regexp.MustCompile(`SVC_API_KEY=(\S+)`).FindStringSubmatch(p.output())
+	password := regexp.MustCompile(`owner@demo.example +password (\S+)`).FindStringSubmatch(p.output())
 	cmd := exec.Command("bash", "-euo", "pipefail", "-c", strings.ReplaceAll(lines.String(), "http://127.0.0.1:8080", p.url))
 	cmd.Dir = t.TempDir()
-	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + token[1]}
+	cmd.Env = []string{"PATH=" + binaries + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + t.TempDir(), "SVC_API_KEY=" + token[1], "DEMO_PASSWORD=" + password[1]}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for _, want := range []string{"Demo token", "Canon EOS R8", "Stored the key for", "Kitchen", `"2"`, "Deleted", `"code":"validation_failed"`, "exit code 2", "exit code 3", "exit code 10", "in force",
-		"3 rows: 3 to create", `"created":3`, `"already_imported":2,"looks_already_imported":1`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C"} {
+		"3 rows: 3 to create", `"created":3`, `"already_imported":2,"looks_already_imported":1`, "X-Ratelimit-Remaining", "${SVC_API_KEY}", "[mcp_servers.warranty]", "Interrupted with Ctrl-C", "Halden Electronics", "ivo@halden.example"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the commands do not print %q", want)
 		}

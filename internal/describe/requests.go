@@ -214,7 +214,11 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 				value = fmt.Sprint(body[p.Name])
 			}
 		}
-		if value != "" {
+		switch {
+		case value == "":
+		case value == "true" || value == "false": // a switch takes no argument
+			flags = append(flags, "--"+p.Flag()+"="+value)
+		default:
 			flags = append(flags, "--"+p.Flag()+" "+shellWord(value))
 		}
 	}
