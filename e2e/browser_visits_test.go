@@ -273,6 +273,12 @@ func byForms() []visit {
 			eval[chromedp.Void](t, b, `document.querySelector("main [name=account]").value = ""`)
 			return b.press(t, "Create warranty")
 		}},
+		{who: keeper, path: "/warranties, of a lost account", status: 412, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/warranties/new")
+			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
+			eval[chromedp.Void](t, b, `document.querySelector("main [name=account]").value = "gone"`)
+			return b.press(t, "Create warranty")
+		}},
 		{who: keeper, path: "/settings/organization/delete, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/organization")
 			eval[chromedp.Void](t, b, `document.querySelector("#typed_name").closest("details").open = true`)
