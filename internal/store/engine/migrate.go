@@ -46,6 +46,9 @@ type translated struct {
 // Read reads the translation.
 func (t translated) Read(b []byte) (int, error) { return t.text.Read(b) }
 
+// migrationTries is how often a migration is tried if other processes made it fail.
+const migrationTries = 10
+
 // migratePostgres migrates the schema. One of several replicas that start together does the work. A
 // table lock makes the others wait; its short lease frees them soon if that replica is killed.
 func migratePostgres(ctx context.Context, e *postgresBackend, files fs.FS) error {
@@ -58,13 +61,13 @@ func migratePostgres(ctx context.Context, e *postgresBackend, files fs.FS) error
 	// Not from the pool: the lock and the migration need a connection each, and the pool may have
 	// only one.
 	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
-	for range 3 {
+	// The machine may be so busy that the lease expires, and a migration that locks several tables may
+	// deadlock with the transactions of other replicas. Each migration is a transaction, so a retry is safe.
+	for range migrationTries {
 		err = migrate(ctx, goose.DialectPostgres, db, migrations{files, e.dialect}, goose.WithLocker(locker))
-		if err == nil || !strings.Contains(err.Error(), "not held by this instance") {
+		if err == nil || !strings.Contains(err.Error(), "not held by this instance") && !isSerializationFailure(err) {
 			break
 		}
-		// The machine was so busy that the lease expired. Each migration is a transaction, so a
-		// retry is safe.
 	}
 	return errors.Join(err, db.Close())
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -295,4 +296,62 @@ func TestAnotherProgramsDatabaseIsRefused(t *testing.T) {
 		}
 		db.Close()
 	})
+}
+
+// TestADeadlockedMigrationIsRetried: a migration locks two tables, while a transaction of another replica uses them in
+// the other order. PostgreSQL ends either; the migration is tried again.
+func TestADeadlockedMigrationIsRetried(t *testing.T) {
+	t.Parallel()
+	database := testenv.Postgres(t)
+	db := open(t, database)
+	more := fstest.MapFS{"09001_more.sql": &fstest.MapFile{Data: []byte("-- +goose Up\n" +
+		"ALTER TABLE mails ADD COLUMN more TEXT;\nALTER TABLE devices ADD COLUMN more TEXT;\n")}}
+	names, err := fs.Glob(config.Migrations, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(config.Migrations, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		more[name] = &fstest.MapFile{Data: text}
+	}
+	other, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(`SELECT 1 FROM devices`); err != nil {
+		t.Fatal(err)
+	}
+	migrated := make(chan error, 1)
+	go func() {
+		newer, err := Open(background, database, Config{Migrations: more})
+		if err == nil {
+			err = newer.Close()
+		}
+		migrated <- err
+	}()
+	testenv.Wait(t, "the migration waits", func() bool {
+		return number(t, db, `SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'devices'::regclass`) > 0
+	})
+	if _, err := tx.Exec(`SELECT 1 FROM mails`); err == nil {
+		err = tx.Commit()
+		if err != nil {
+			t.Error(err)
+		}
+	} else if rollback := tx.Rollback(); sqlState(err) != "40P01" || rollback != nil {
+		t.Error(err, rollback)
+	}
+	if err := testenv.Receive(t, "the migration ends", migrated); err != nil {
+		t.Fatal(err)
+	}
+	if n := number(t, db, `SELECT count(more) FROM devices`) + number(t, db, `SELECT count(more) FROM mails`); n != 0 {
+		t.Error(n)
+	}
 }

@@ -1,7 +1,34 @@
 -- +goose Up
--- Organizations (ADR 31). The row of an organization in users is an account that nobody signs in to:
--- what refers to a user refers to an account. kind: 1 person, 2 organization.
+-- Organizations (ADR 31).
+
+-- Every address belongs to one account. A person has the one of their row in users, where it is also
+-- verified. id and verified_at are set for organizations only.
+CREATE TABLE addresses (
+  email TEXT NOT NULL PRIMARY KEY,
+  account_id UUID NOT NULL,
+  id UUID,
+  verified_at BIGINT
+);
+INSERT INTO addresses (email, account_id) SELECT email, id FROM users;
+CREATE INDEX addresses_of_account ON addresses (account_id);
+
+-- On PostgreSQL, adding a column waits for the transactions that use the table, and locks it until the
+-- end. The tables are in the order in which most transactions use them.
+
+-- Who made a calendar feed or a token of an organization; NULL for the account itself.
+ALTER TABLE calendars ADD COLUMN created_by UUID;
+ALTER TABLE tokens ADD COLUMN created_by UUID;
+-- Whether an admin of a deleted organization may restore it: not if an operator deleted it.
+ALTER TABLE erasures ADD COLUMN restorable SMALLINT NOT NULL DEFAULT 0;
+-- The row of an organization in users is an account that nobody signs in to: what refers to a user refers
+-- to an account. kind: 1 person, 2 organization. The addresses were copied before, so that users is not
+-- locked for long; those that changed meanwhile are copied again.
 ALTER TABLE users ADD COLUMN kind SMALLINT NOT NULL DEFAULT 1;
+/*pg:
+DELETE FROM addresses a WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.email = a.email AND u.id = a.account_id);
+INSERT INTO addresses (email, account_id) SELECT u.email, u.id FROM users u
+  WHERE NOT EXISTS (SELECT 1 FROM addresses a WHERE a.email = u.email);
+*/
 
 -- What customers see of an organization.
 CREATE TABLE organizations (
@@ -48,16 +75,7 @@ CREATE TABLE address_codes (
 CREATE INDEX address_codes_of_account ON address_codes (account_id);
 CREATE INDEX address_codes_by_age ON address_codes (expires_at);
 
--- Every address belongs to one account. A person has the one of their row in users, where it is also
--- verified; triggers copy it, also for older releases. id and verified_at are set for organizations only.
-CREATE TABLE addresses (
-  email TEXT NOT NULL PRIMARY KEY,
-  account_id UUID NOT NULL,
-  id UUID,
-  verified_at BIGINT
-);
-CREATE INDEX addresses_of_account ON addresses (account_id);
-INSERT INTO addresses (email, account_id) SELECT email, id FROM users;
+-- People's addresses are copied by triggers, also for older releases.
 /*pg:
 -- +goose StatementBegin
 CREATE FUNCTION copy_address() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -94,13 +112,6 @@ CREATE TABLE address_links (
   after_id UUID NOT NULL,
   door SMALLINT NOT NULL
 );
-
--- Who made a token or a calendar feed of an organization; NULL for the account itself.
-ALTER TABLE tokens ADD COLUMN created_by UUID;
-ALTER TABLE calendars ADD COLUMN created_by UUID;
-
--- Whether an admin of a deleted organization may restore it: not if an operator deleted it.
-ALTER TABLE erasures ADD COLUMN restorable SMALLINT NOT NULL DEFAULT 0;
 
 -- The organization that an actor acted for.
 ALTER TABLE history ADD COLUMN account TEXT;
