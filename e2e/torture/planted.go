@@ -49,7 +49,7 @@ var plants = []plant{
 	{"mail-lost", "an email is removed without being sent", "sqlite/kill", []string{"lost mail"}, []edit{
 		{"internal/service/worker.go", "	if !s.finished.has(m.ID) {\n", "	if !s.finished.has(m.ID) && !" + on("mail-lost", 7) + " {\n"}}},
 	{"reminder-twice", "a reminder is written twice", "sqlite/kill", []string{"doubled mail"}, []edit{
-		{"internal/store/reminders.go", "	return t.InsertMail(m)\n}", "	if " + on("reminder-twice", 1) + " {\n		again := m\n		again.ID[15] ^= 1\n		if err := t.InsertMail(again); err != nil {\n			return err\n		}\n	}\n	return t.InsertMail(m)\n}"}}},
+		{"internal/service/reminders.go", "						if err := tx.InsertMail(s.outgoing(m)); err != nil {\n", "						if " + on("reminder-twice", 1) + " {\n							if err := tx.InsertMail(s.outgoing(m)); err != nil {\n								return err\n							}\n						}\n						if err := tx.InsertMail(s.outgoing(m)); err != nil {\n"}}},
 	{"total", "a total is one too many", "sqlite/kill", []string{"total"}, []edit{
 		{"internal/store/lists.go", "			return rows, b.total() + got.matches, nil\n", "			if got.matches > 5 && " + on("total", 4) + " {\n				got.matches++\n			}\n			return rows, b.total() + got.matches, nil\n"}}},
 	{"key-twice", "an idempotency key is forgotten", "sqlite/kill", []string{"doubled"}, []edit{
@@ -60,8 +60,8 @@ var plants = []plant{
 	{"file-short", "a file loses its last bytes", "sqlite/kill", []string{"lost"}, []edit{
 		{"internal/files/files.go", "	_, err = io.Copy(file, from)\n", "	_, err = io.Copy(file, from)\n	if " + on("file-short", 5) + " {\n		_ = file.(interface{ Truncate(int64) error }).Truncate(100)\n	}\n"}}},
 	{"revoke-late", "a revocation is acknowledged before it is made", "sqlite/kill", []string{"late"}, []edit{
-		{"internal/service/tokens.go", "	return warranty.None{}, s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)",
-			"	write := s.writeLocked\n	if " + on("revoke-late", 1) + " {\n		write = func(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {\n			time.AfterFunc(300*time.Millisecond, func() { _ = s.writeLocked(context.WithoutCancel(ctx), p, fn) })\n			return nil\n		}\n	}\n	return warranty.None{}, write(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.User.ID, in.ID)"}}},
+		{"internal/service/tokens.go", "	return warranty.None{}, s.manage(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.Account.ID, in.ID)",
+			"	write := s.manage\n	if " + on("revoke-late", 1) + " {\n		write = func(ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error) error {\n			time.AfterFunc(300*time.Millisecond, func() { _ = s.manage(context.WithoutCancel(ctx), p, fn) })\n			return nil\n		}\n	}\n	return warranty.None{}, write(ctx, p, func(tx *store.Tx, _ store.Account) error {\n		token, err := tx.LockToken(p.Account.ID, in.ID)"}}},
 	{"revoke-forgotten", "another replica still accepts a revoked token", "replicas/kill", []string{"late"}, []edit{
 		{"internal/store/tokens.go", "	if err := t.tokenChanged(id); err != nil {\n		return err\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)", "	if !" + on("revoke-forgotten", 1) + " {\n		if err := t.tokenChanged(id); err != nil {\n			return err\n		}\n	}\n	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2)"}}},
 	{"event-lost", "an event is missing in the history", "sqlite/kill", []string{"lost"}, []edit{
