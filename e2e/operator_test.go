@@ -14,7 +14,7 @@ func TestCommandsCreateNoDatabase(t *testing.T) {
 	t.Parallel()
 	dir, database := t.TempDir(), "--database="+testenv.Postgres(t)
 	for _, args := range [][]string{{"list"}, {"disable", "a@people.example"}, {"tokens", "a@people.example"}, {"list"}} {
-		refuseSvcd(t, 2, "this is not a database of svcd", dir, append([]string{"user", database}, args...)...)
+		refuseSvcd(t, 2, "svcd has not been started with this database yet", dir, append([]string{"user", database}, args...)...)
 	}
 }
 
