@@ -109,7 +109,7 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer writer.Close()
-	for _, statement := range []string{`CREATE TABLE other (x)`, `BEGIN IMMEDIATE`} {
+	for _, statement := range []string{`CREATE TABLE goose_other (x)`, `BEGIN IMMEDIATE`} {
 		if err := writer.Exec(statement); err != nil {
 			t.Fatal(err)
 		}
