@@ -14,6 +14,7 @@ import (
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/testenv"
 )
 
 // adminRoutes returns all routes of the admin page, with an id in place of {id}.
@@ -290,9 +291,14 @@ func TestAdminErrors(t *testing.T) {
 			"Sec-Fetch-Site", "same-origin", "X-Request-Id", "find-me-4711")
 		failed.Says(t, "a failing page", 500)
 		w.Do(made("POST", "/api/auth/codes", "", fields{"email": "a@people.example"}, "X-Request-Id", "find-me-4712"))
-		if err := w.Service.FlushUsage(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		// An error is recorded after the response, which the browser may have read before.
+		testenv.Wait(t, "both errors are recorded", func() bool {
+			if err := w.Service.FlushUsage(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			page := b.Get("/admin/errors").Body
+			return strings.Contains(page, "find-me-4711") && strings.Contains(page, "find-me-4712")
+		})
 		b.Get("/admin/errors").Says(t, "all errors", 200, "find-me-4711", "find-me-4712", "POST /sign-in/codes",
 			"POST /api/auth/codes", ">500<", "no &lt;b&gt;route&lt;/b&gt; to smtp://(secret)@mail.example")
 		one := b.Get("/admin/errors?request_id=+find-me-4711+")
