@@ -87,7 +87,7 @@ var (
 		Path:   "/organizations/{id}/members/{user_id}",
 		Auth:   SessionOnly,
 		Summary: "Remove a member, or leave an organization. It takes effect with the next request. " +
-			"Tokens that the member made are revoked, and their open invitations and transfer offers cancelled, unless keep_tokens is true.",
+			"Tokens that the member made are revoked, unless keep_tokens is true. Their open invitations and transfer offers are cancelled.",
 		Errors: []warranty.Code{warranty.LastAdmin},
 	})
 

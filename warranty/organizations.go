@@ -301,7 +301,7 @@ func (c *Checks) memberRole(role MemberRole) {
 type RemoveMember struct {
 	ID         ID    `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
 	UserID     ID    `json:"user_id" in:"path" required:"true" doc:"Identifier of the person."`
-	KeepTokens *bool `json:"keep_tokens,omitempty" in:"query" doc:"Whether integration tokens that the member made in the organization, and invitations and transfer offers that they sent, keep working. Defaults to false."`
+	KeepTokens *bool `json:"keep_tokens,omitempty" in:"query" doc:"Whether integration tokens that the member made in the organization keep working. Defaults to false."`
 }
 
 // Invitation is an open invitation to an organization.

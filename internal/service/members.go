@@ -106,6 +106,9 @@ func (s *Service) RemoveMember(
 				return err
 			}
 		}
+		if err := s.cancelOf(tx, p, in.UserID, now); err != nil {
+			return err
+		}
 		if err := tx.RemoveMember(account.ID, in.UserID); err != nil {
 			return err
 		}
@@ -113,8 +116,7 @@ func (s *Service) RemoveMember(
 	})
 }
 
-// revokeOf revokes the tokens that a member made in the locked organization that the principal acts for, and
-// takes back the member's open invitations and transfer offers.
+// revokeOf revokes the tokens that a member made in the locked organization that the principal acts for.
 func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
 	tokens, err := tx.TokensBy(p.Account.ID, member)
 	if err != nil {
@@ -128,6 +130,12 @@ func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.I
 			return err
 		}
 	}
+	return nil
+}
+
+// cancelOf cancels a member's open invitations and transfer offers in the locked organization that the
+// principal acts for. They may be for another address of the member.
+func (s *Service) cancelOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
 	invitations, err := tx.DeleteInvitationsBy(p.Account.ID, member)
 	if err != nil {
 		return err
