@@ -67,10 +67,37 @@ func plain[T interface{ AppendText([]byte) ([]byte, error) }](o *object, name st
 	o.b = b
 }
 
+func (o *object) flag(name string, value bool) {
+	o.name(name)
+	o.b = strconv.AppendBool(o.b, value)
+}
+
 func (o *object) instant(name string, value time.Time) {
 	o.name(name)
 	o.b = append(o.b, '"')
 	o.b = append(value.AppendFormat(o.b, time.RFC3339Nano), '"')
+}
+
+func (o *object) handover(h *warranty.Handover) {
+	if h == nil {
+		o.null("handover")
+		return
+	}
+	o.name("handover")
+	o.b = append(o.b, '{')
+	o.text("status", h.Status.String())
+	o.optional("email", h.Email)
+	for _, t := range []struct {
+		name string
+		at   *time.Time
+	}{{"offered_at", h.OfferedAt}, {"expires_at", h.ExpiresAt}, {"taken_at", h.TakenAt}} {
+		if t.at == nil {
+			o.null(t.name)
+		} else {
+			o.instant(t.name, *t.at)
+		}
+	}
+	o.b = append(o.b, '}')
 }
 
 func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
@@ -85,6 +112,19 @@ func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
 	o.optional("supplier", w.Supplier)
 	o.optional("seller_name", w.SellerName)
 	o.optional("seller_email", w.SellerEmail)
+	o.flag("seller_confirmed", w.SellerConfirmed)
+	o.optional("brand", w.Brand)
+	o.optional("model", w.Model)
+	o.optional("gtin", w.GTIN)
+	if w.PurchaseDate == nil {
+		o.null("purchase_date")
+	} else {
+		plain(&o, "purchase_date", *w.PurchaseDate)
+	}
+	o.optional("price", w.Price)
+	o.optional("currency", w.Currency)
+	o.optional("customer_name", w.CustomerName)
+	o.handover(w.Handover)
 	plain(&o, "start_date", w.StartDate)
 	plain(&o, "end_date", w.EndDate)
 	o.text("status", w.Status.String())

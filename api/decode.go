@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	"encoding"
 	"fmt"
@@ -57,6 +58,25 @@ func (s *Spec) Decode(parts Parts) (any, error) {
 		}
 	}
 	return s.finish(in, &c)
+}
+
+// ItemsBody returns a body of items as an object: an array, or newline-delimited JSON if lines is set. An
+// object is returned as it is.
+func ItemsBody(body []byte, lines bool) []byte {
+	text := bytes.TrimSpace(body)
+	switch {
+	case lines:
+		var list [][]byte
+		for line := range bytes.Lines(text) {
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				list = append(list, line)
+			}
+		}
+		text = slices.Concat([]byte{'['}, bytes.Join(list, []byte{','}), []byte{']'})
+	case len(text) == 0 || text[0] != '[':
+		return body
+	}
+	return slices.Concat([]byte(`{"items":`), text, []byte{'}'})
 }
 
 // headerValue returns the value of a header parameter. If-Match may be split over

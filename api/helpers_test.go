@@ -87,6 +87,8 @@ func sample(s *api.Spec) any {
 			f.SetString("WR-7K2M-9QXT-4D8P-HV3A")
 		case f.Type() == reflect.TypeFor[[]warranty.LookupItem]():
 			f.Set(reflect.ValueOf([]warranty.LookupItem{{ExternalID: "order-1"}}))
+		case f.Type() == reflect.TypeFor[[]warranty.BatchItem]():
+			f.Set(reflect.ValueOf([]warranty.BatchItem{{Text: []byte(`{}`)}}))
 		case f.Kind() == reflect.Slice:
 			f.Set(reflect.ValueOf([]string{"warranties:read"}))
 		case f.Type() == reflect.TypeFor[warranty.Date]():
@@ -111,12 +113,19 @@ func roomy(s *api.Spec) any {
 	if move, ok := in.(*warranty.MoveClaim); ok {
 		move.Status, move.Resolution = warranty.Resolved, warranty.Repaired
 	}
+	switch in := in.(type) {
+	case *warranty.UpdateWarranty:
+		in.Status, in.Price, in.Currency = new(warranty.Void), new("1"), new("EUR")
+	case *warranty.CreateWarranty:
+		in.Price, in.Currency = "1", "EUR"
+	}
 	return in
 }
 
 // manyLines lists the parameters that allow line breaks.
 var manyLines = []string{
 	"warranties.create description",
+	"warranties.update status_reason",
 	"claims.file description",
 	"claims.move reason",
 	"claims.move resolution_note",

@@ -52,6 +52,8 @@ type Spec struct {
 	Location string
 	// ReadOnly marks a POST that changes nothing and can be retried.
 	ReadOnly bool
+	// Items allows a body that is a JSON array or newline-delimited JSON instead of an object with items.
+	Items bool
 	// BodyOptional allows a request without a body.
 	BodyOptional bool
 	// ByPerson lists fields that only a person can correct, on the record's page.
@@ -151,7 +153,7 @@ func (s *Spec) ListsChanges() bool { return s.takes("after") }
 func (s *Spec) ActsForAccount() bool {
 	group, _, _ := strings.Cut(s.Name, ".")
 	switch group {
-	case "warranties", "claims", "documents", "transfers", "tokens":
+	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "tokens":
 		return s.Auth != Public
 	}
 	return s.Name == "auth.status"
@@ -261,11 +263,15 @@ func (b Bound) Do(ctx context.Context, p warranty.Principal, in any) (any, error
 
 // records names the record in the paths of each group of operations.
 var records = map[string]string{
-	"warranties": "Warranty",
-	"claims":     "Claim",
-	"documents":  "Document",
-	"tokens":     "Integration token",
-	"transfers":  "Warranty or transfer",
+	"warranties":    "Warranty",
+	"claims":        "Claim",
+	"documents":     "Document",
+	"tokens":        "Integration token",
+	"transfers":     "Warranty or transfer",
+	"domains":       "Organization or domain",
+	"handovers":     "Warranty or offer",
+	"sellers":       "Warranty",
+	"confirmations": "Warranty",
 
 	"organizations": "Organization",
 	"members":       "Organization or member",

@@ -99,6 +99,10 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 			f.Set(reflect.ValueOf(rapid.SliceOfN(anyItem(), 0, 3).Draw(t, p.Name)))
 			return
 		}
+		if f.Type() == reflect.TypeFor[[]warranty.BatchItem]() {
+			f.Set(reflect.ValueOf([]warranty.BatchItem{{Text: []byte(`{"product_name":"Pan"}`)}}))
+			return
+		}
 		f.Set(reflect.ValueOf(rapid.SliceOf(rapid.String()).Draw(t, p.Name)))
 	default:
 		t.Fatalf("no values for %s", f.Type())

@@ -9,10 +9,13 @@ func Operations() []*Spec {
 		claimOperations,
 		documentOperations,
 		transferOperations,
+		sellerOperations,
+		handoverOperations,
 		historyOperations,
 		authStatusOperations,
 		tokenOperations,
 		accountOperations,
 		organizationOperations,
+		domainOperations,
 	)
 }

@@ -108,9 +108,9 @@ func TestSeedParameters(t *testing.T) {
 		"GET /api/v1/warranties": "page limit status category " +
 			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (sort) (updated_since) (after) (fields)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
-			"(external_id) (idempotency_key)",
+			"(external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_email) (customer_name) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
-		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (external_id) (if_match)",
+		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (status_reason) (external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (if_match)",
 		"DELETE /api/v1/warranties/{id}":      "id* (if_match)",
 		"GET /api/v1/claims":                  "page limit status warranty_id (q) (fields)",
 		"GET /api/v1/claims/{id}":             "id* (fields)",
@@ -198,6 +198,12 @@ func textOf(p api.Param, n int) string {
 		return local + domain[len(domain)-(n-len(local)):]
 	case p.Format == "uri":
 		return "https://shop.example/" + varied(n-len("https://shop.example/"), "abcdefghijklmnopqrstuvwxyz0123456789")
+	case p.Name == "gtin":
+		return strings.Repeat("0", n)
+	case p.Name == "price":
+		return strings.Repeat("1", n-5) + ".0000"
+	case p.Name == "currency":
+		return "EURO"[:n]
 	case p.Name == "if_match":
 		return `"` + varied(n-2, "abcdefghijklmnopqrstuvwxyz0123456789") + `"`
 	case p.In == api.Header:

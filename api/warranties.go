@@ -98,6 +98,21 @@ var (
 	})
 )
 
+// CreateBatch creates many warranties at once. It has no tool: agents create one after the other.
+var CreateBatch = define[warranty.CreateBatch, warranty.BatchResults](Spec{
+	Name:   "warranties.batch",
+	Method: http.MethodPost,
+	Base:   V1,
+	Path:   "/warranties/batch",
+	Auth:   Credential,
+	Scope:  warranty.WarrantiesWrite,
+	Items:  true,
+	Summary: "Create up to 500 warranties, or update those with a known external_id. The body is a JSON array, newline-" +
+		"delimited JSON (application/x-ndjson), or an object with items. Items are independent: each has its own result. " +
+		"It counts as one request per 50 items.",
+	Errors: []warranty.Code{warranty.RateLimited},
+})
+
 // ListDeleted lists what left the account, for programs that keep a copy of its records.
 var ListDeleted = define[warranty.ListDeleted, warranty.Page[warranty.Deletion]](Spec{
 	Name:    "warranties.deleted",
@@ -152,6 +167,7 @@ var warrantyOperations = []*Spec{
 	ListWarranties.Spec,
 	SummarizeWarranties.Spec,
 	CreateWarranty.Spec,
+	CreateBatch.Spec,
 	GetWarranty.Spec,
 	UpdateWarranty.Spec,
 	DeleteWarranty.Spec,

@@ -34,6 +34,11 @@ func (c *Client) CreateWarranty(ctx context.Context, in warranty.CreateWarranty)
 	return Call(ctx, c, api.CreateWarranty, *withKey(in))
 }
 
+// CreateBatch creates up to 500 warranties, or updates those with a known external ID.
+func (c *Client) CreateBatch(ctx context.Context, in warranty.CreateBatch) (warranty.BatchResults, error) {
+	return Call(ctx, c, api.CreateBatch, in)
+}
+
 // UpdateWarranty updates the fields that are set.
 func (c *Client) UpdateWarranty(ctx context.Context, in warranty.UpdateWarranty) (warranty.Warranty, error) {
 	return Call(ctx, c, api.UpdateWarranty, in)
@@ -53,6 +58,63 @@ func (c *Client) ListDeleted(ctx context.Context, in warranty.ListDeleted) (warr
 // LookupWarranties finds existing warranties, many at a time.
 func (c *Client) LookupWarranties(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
 	return Call(ctx, c, api.LookupWarranties, in)
+}
+
+// ListConfirmations lists the warranties that wait for the account's confirmation as
+// their seller.
+func (c *Client) ListConfirmations(
+	ctx context.Context, in warranty.ListConfirmations,
+) (warranty.Page[warranty.Confirmation], error) {
+	return Call(ctx, c, api.ListConfirmations, in)
+}
+
+// DecideConfirmation confirms or declines a warranty that names the account as its
+// seller.
+func (c *Client) DecideConfirmation(
+	ctx context.Context, in warranty.DecideConfirmation,
+) (warranty.Confirmation, error) {
+	return Call(ctx, c, api.DecideConfirmation, in)
+}
+
+// LeaveWarranty ends the account's role as the confirmed seller of a warranty.
+func (c *Client) LeaveWarranty(ctx context.Context, in warranty.LeaveWarranty) error {
+	_, err := Call(ctx, c, api.LeaveWarranty, in)
+	return err
+}
+
+// OfferHandover offers a warranty that the account issued to a customer.
+func (c *Client) OfferHandover(ctx context.Context, in warranty.OfferHandover) (warranty.HandoverOffer, error) {
+	return Call(ctx, c, api.OfferHandover, in)
+}
+
+// CancelHandover cancels the offer of a warranty.
+func (c *Client) CancelHandover(ctx context.Context, in warranty.CancelHandover) error {
+	_, err := Call(ctx, c, api.CancelHandover, in)
+	return err
+}
+
+// TakeHandover takes a warranty with the code of its offer.
+func (c *Client) TakeHandover(ctx context.Context, in warranty.TakeHandover) (warranty.Warranty, error) {
+	return Call(ctx, c, api.TakeHandover, in)
+}
+
+// PreviewHandover shows the warranty that a code takes.
+func (c *Client) PreviewHandover(ctx context.Context, in warranty.PreviewHandover) (warranty.HandoverPreview, error) {
+	return Call(ctx, c, api.PreviewHandover, in)
+}
+
+// EmailHandover emails a code that takes the warranty of a printed code.
+func (c *Client) EmailHandover(ctx context.Context, in warranty.EmailHandover) error {
+	_, err := Call(ctx, c, api.EmailHandover, in)
+	return err
+}
+
+// RegisterHandover takes a warranty with an emailed code and creates the account of
+// its owner.
+func (c *Client) RegisterHandover(
+	ctx context.Context, in warranty.RegisterHandover,
+) (warranty.HandoverSession, error) {
+	return Call(ctx, c, api.RegisterHandover, in)
 }
 
 // VerifyWarranty verifies a warranty by its reference number.

@@ -103,6 +103,27 @@ func (c *Client) VerifyAddress(ctx context.Context, in warranty.VerifyAddress) (
 	return Call(ctx, c, api.VerifyAddress, in)
 }
 
+// ListDomains lists the domains of an organization. It requires a session.
+func (c *Client) ListDomains(ctx context.Context, in warranty.ListDomains) (warranty.Page[warranty.Domain], error) {
+	return Call(ctx, c, api.ListDomains, in)
+}
+
+// AddDomain adds a domain to an organization. It requires a session.
+func (c *Client) AddDomain(ctx context.Context, in warranty.AddDomain) (warranty.Domain, error) {
+	return Call(ctx, c, api.AddDomain, in)
+}
+
+// CheckDomain looks for the DNS record of a domain. It requires a session.
+func (c *Client) CheckDomain(ctx context.Context, in warranty.CheckDomain) (warranty.Domain, error) {
+	return Call(ctx, c, api.CheckDomain, in)
+}
+
+// RemoveDomain removes a domain of an organization. It requires a session.
+func (c *Client) RemoveDomain(ctx context.Context, in warranty.RemoveDomain) error {
+	_, err := Call(ctx, c, api.RemoveDomain, in)
+	return err
+}
+
 // RemoveAddress removes an address of an organization. It requires a session.
 func (c *Client) RemoveAddress(ctx context.Context, in warranty.RemoveAddress) error {
 	_, err := Call(ctx, c, api.RemoveAddress, in)

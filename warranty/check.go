@@ -49,6 +49,17 @@ func (c *Checks) text(field, value string, least, most int) string {
 	return c.anyText(field, value, least, most, false)
 }
 
+const invisible, mustBeVisible = "invisible", "Must contain a visible character."
+
+// query is like text, for what is searched for and not stored.
+func (c *Checks) query(field, value string, most int) string {
+	value = c.text(field, value, 0, most)
+	if last := len(c.Fields) - 1; last >= 0 && c.Fields[last] == (FieldError{field, invisible, mustBeVisible}) {
+		c.Fields = c.Fields[:last]
+	}
+	return value
+}
+
 // lines is like text, but allows line breaks and tabs.
 func (c *Checks) lines(field, value string, least, most int) string {
 	return c.anyText(field, value, least, most, true)
@@ -67,6 +78,8 @@ func (c *Checks) anyText(field, value string, least, most int, multiline bool) s
 		c.Add(field, "invalid", "Must be valid UTF-8.")
 	case strings.ContainsFunc(value, func(r rune) bool { return forbidden(r, multiline) }):
 		c.Add(field, "forbidden_character", "Control, zero-width and direction-changing characters are not allowed.")
+	case isInvisible(value):
+		c.Add(field, invisible, mustBeVisible)
 	}
 	return value
 }

@@ -16,6 +16,7 @@ type Claim struct {
 	Description             string       `json:"description" doc:"What happened."`
 	IncidentDate            Date         `json:"incident_date" doc:"Date on which it happened. Coverage is checked on this date."`
 	Status                  ClaimStatus  `json:"status" doc:"Status of the claim."`
+	ManagedBy               ManagedBy    `json:"managed_by" doc:"Who decides the claim: business, or owner if no issuer or confirmed seller can. Then the claim is a log that the owner keeps."`
 	StatusReason            *string      `json:"status_reason" doc:"Reason for the status."`
 	Resolution              *Resolution  `json:"resolution" doc:"How the claim was resolved."`
 	ResolutionNote          *string      `json:"resolution_note" doc:"Note on the resolution."`
@@ -91,6 +92,23 @@ func (s ClaimStatus) String() string { return string(s) }
 // although its owner may appeal.
 var OpenClaimStatuses = []ClaimStatus{Submitted, UnderReview, InfoRequested, Approved, InProgress}
 
+// ManagedBy is who decides a claim.
+type ManagedBy string
+
+// The deciders of claims.
+const (
+	ManagedByBusiness ManagedBy = "business"
+	ManagedByOwner    ManagedBy = "owner"
+)
+
+var managedByNames = namesOf(ManagedByBusiness, ManagedByOwner)
+
+// Values lists the known deciders.
+func (ManagedBy) Values() []string { return managedByNames }
+
+// String returns the decider's name.
+func (m ManagedBy) String() string { return string(m) }
+
 // Resolution is how a claim was resolved.
 type Resolution string
 
@@ -124,7 +142,7 @@ type ListClaims struct {
 func (in *ListClaims) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
-	in.Q = c.text("q", in.Q, 0, MaxQuery)
+	in.Q = c.query("q", in.Q, MaxQuery)
 	return c.Err()
 }
 
@@ -246,26 +264,26 @@ var claimMoves = []claimMove{
 }
 
 // Moves lists the statuses to which a user with these roles can change the claim.
-func (c Claim) Moves(roles Roles, sellerLinked bool) []ClaimStatus {
+func (c Claim) Moves(roles Roles) []ClaimStatus {
 	var list []ClaimStatus
 	for _, m := range claimMoves {
-		if m.from == c.Status && mayMove(m.by, roles, sellerLinked) == nil {
+		if m.from == c.Status && c.mayMove(m.by, roles) == nil {
 			list = append(list, m.to)
 		}
 	}
 	return list
 }
 
-func mayMove(by Verb, roles Roles, sellerLinked bool) error {
+func (c Claim) mayMove(by Verb, roles Roles) error {
 	if by == DecideClaim {
-		return roles.MayDecide(sellerLinked)
+		return roles.MayDecide(c.ManagedBy)
 	}
 	return roles.May(by)
 }
 
 // Apply changes the status on behalf of a user with these roles. It checks the
 // transition before the roles.
-func (in MoveClaim) Apply(c Claim, roles Roles, sellerLinked bool, now time.Time) (Claim, error) {
+func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 	var allowed []string
 	for _, m := range claimMoves {
 		if m.from != c.Status {
@@ -275,7 +293,7 @@ func (in MoveClaim) Apply(c Claim, roles Roles, sellerLinked bool, now time.Time
 		if m.to != in.Status {
 			continue
 		}
-		if err := mayMove(m.by, roles, sellerLinked); err != nil {
+		if err := c.mayMove(m.by, roles); err != nil {
 			return c, err
 		}
 		c.Status, c.StatusReason, c.UpdatedAt = in.Status, Optional(in.Reason), now

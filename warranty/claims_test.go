@@ -36,29 +36,32 @@ func contractMoves() map[warranty.ClaimStatus][]warranty.ClaimStatus {
 }
 
 // mayDecide follows the contract: the seller, and the issuer unless they are also the
-// owner and a seller is linked.
-func mayDecide(r warranty.Roles, sellerLinked bool) bool {
-	return r.Has(warranty.Seller) || r.Has(warranty.Issuer) && !(r.Has(warranty.Owner) && sellerLinked)
+// owner; if there is nobody to decide, the owner keeps a log.
+func mayDecide(r warranty.Roles, by warranty.ManagedBy) bool {
+	return r.Has(warranty.Seller) || r.Has(warranty.Issuer) && !r.Has(warranty.Owner) ||
+		by == warranty.ManagedByOwner && r.Has(warranty.Owner)
 }
+
+var managers = []warranty.ManagedBy{warranty.ManagedByBusiness, warranty.ManagedByOwner}
 
 // mayMove follows the contract: the owner withdraws, replies and appeals; other moves
 // are decisions.
-func mayMove(from, to warranty.ClaimStatus, r warranty.Roles, sellerLinked bool) bool {
+func mayMove(from, to warranty.ClaimStatus, r warranty.Roles, by warranty.ManagedBy) bool {
 	if to == warranty.Withdrawn || to == warranty.UnderReview && from != warranty.Submitted {
 		return r.Has(warranty.Owner)
 	}
-	return mayDecide(r, sellerLinked)
+	return mayDecide(r, by)
 }
 
 func TestMayDecide(t *testing.T) {
 	for _, r := range roleSets() {
-		for _, linked := range []bool{false, true} {
+		for _, by := range managers {
 			want := warranty.RoleNotAllowed
-			if mayDecide(r, linked) {
+			if mayDecide(r, by) {
 				want = ""
 			}
-			if got := codeOf(t, r.MayDecide(linked)); got != want {
-				t.Errorf("%v decides, seller linked %t: %q, want %q", r.Names(), linked, got, want)
+			if got := codeOf(t, r.MayDecide(by)); got != want {
+				t.Errorf("%v decides, managed by %s: %q, want %q", r.Names(), by, got, want)
 			}
 		}
 	}
@@ -77,15 +80,16 @@ func TestClaimMoves(t *testing.T) {
 	for from, allowed := range table {
 		for to := range table {
 			for _, roles := range roleSets() {
-				for _, linked := range []bool{false, true} {
+				for _, by := range managers {
 					var want warranty.Code
 					switch {
 					case !slices.Contains(allowed, to):
 						want = warranty.InvalidTransition
-					case !mayMove(from, to, roles, linked):
+					case !mayMove(from, to, roles, by):
 						want = warranty.RoleNotAllowed
 					}
 					before := sampleClaim(from)
+					before.ManagedBy = by
 					in := warranty.MoveClaim{Status: to, Reason: "New."}
 					after := before
 					after.Status, after.StatusReason, after.UpdatedAt = to, new("New."), now
@@ -93,15 +97,15 @@ func TestClaimMoves(t *testing.T) {
 						in.Resolution, in.ResolutionNote = warranty.Replaced, "By a new one."
 						after.Resolution, after.ResolutionNote, after.ResolvedAt = new(warranty.Replaced), new("By a new one."), &now
 					}
-					got, err := in.Apply(before, roles, linked, now)
+					got, err := in.Apply(before, roles, now)
 					if code := codeOf(t, err); code != want {
-						t.Errorf("%s to %s as %v, seller linked %t: %q, want %q", from, to, roles.Names(), linked, code, want)
+						t.Errorf("%s to %s as %v, managed by %s: %q, want %q", from, to, roles.Names(), by, code, want)
 					}
 					if diff := cmp.Diff(after, got); err == nil && diff != "" {
 						t.Errorf("%s to %s changed (-want +got):\n%s", from, to, diff)
 					}
-					if offered := slices.Contains(before.Moves(roles, linked), to); offered != (err == nil) {
-						t.Errorf("%s to %s as %v, seller linked %t: offered %t, but %v", from, to, roles.Names(), linked, offered, err)
+					if offered := slices.Contains(before.Moves(roles), to); offered != (err == nil) {
+						t.Errorf("%s to %s as %v, managed by %s: offered %t, but %v", from, to, roles.Names(), by, offered, err)
 					}
 				}
 			}
@@ -111,12 +115,12 @@ func TestClaimMoves(t *testing.T) {
 
 func TestClaimMoveListsWhatIsAllowed(t *testing.T) {
 	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted),
-		warranty.NewRoles(warranty.Seller), true, now)
+		warranty.NewRoles(warranty.Seller), now)
 	if !strings.Contains(err.Error(), "It can only change to: under_review, withdrawn.") {
 		t.Error(err)
 	}
 	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn),
-		warranty.NewRoles(warranty.Owner), true, now)
+		warranty.NewRoles(warranty.Owner), now)
 	if !strings.Contains(err.Error(), "is withdrawn and can no longer change") {
 		t.Error(err)
 	}
@@ -186,7 +190,7 @@ func TestCheckCoverage(t *testing.T) {
 
 // TestClaimJSON compares the fields with the contract, section 5.
 func TestClaimJSON(t *testing.T) {
-	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status status_reason resolution resolution_note " +
+	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status managed_by status_reason resolution resolution_note " +
 		"replacement_serial_number created_at updated_at resolved_at web_url")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Claim{})); diff != "" {

@@ -22,6 +22,13 @@ var enums = []struct {
 	{warranty.DocumentType(""), "receipt invoice certificate terms manual photo claim_evidence other"},
 	{warranty.TokenStatus(""), "active expired revoked"},
 	{warranty.Role(""), "owner seller issuer"},
+	{warranty.ManagedBy(""), "business owner"},
+	{warranty.Decision(""), "confirm decline"},
+	{warranty.HandoverStatus(""), "none offered taken"},
+	{warranty.DomainStatus(""), "waiting verified failing"},
+	{warranty.Assurance(""), "issuer_verified seller_confirmed unverified"},
+	{warranty.BatchStatus(""), "created unchanged updated failed"},
+	{warranty.ConfirmationStatus(""), "pending confirmed declined"},
 	{warranty.Door(""), "web api cli mcp operator"},
 	{warranty.Action(""),
 		"warranty.created warranty.updated warranty.deleted seller.linked claim.filed claim.moved document.uploaded " +
@@ -30,7 +37,8 @@ var enums = []struct {
 			"account.admin_revoked mail.retried mail.given_up account.to_be_erased " +
 			"organization.created organization.updated organization.deleted organization.restored organization.converted " +
 			"member.invited member.invitation_cancelled member.joined member.changed member.removed " +
-			"address.verified address.removed"},
+			"address.verified address.removed seller.confirmed seller.left warranty.removed " +
+			"handover.offered handover.cancelled handover.taken domain.verified domain.lost domain.removed"},
 }
 
 func TestEnums(t *testing.T) {

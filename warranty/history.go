@@ -74,6 +74,20 @@ const (
 	MemberRemoved         Action = "member.removed"
 	AddressVerified       Action = "address.verified"
 	AddressRemoved        Action = "address.removed"
+
+	// Actions in the history of a warranty since issuing.
+	SellerHasConfirmed Action = "seller.confirmed"
+	SellerLeft         Action = "seller.left"
+	WarrantyRemoved    Action = "warranty.removed"
+
+	HandoverWasOffered Action = "handover.offered"
+	HandoverCancelled  Action = "handover.cancelled"
+	HandoverWasTaken   Action = "handover.taken"
+
+	// More actions in the history of an organization.
+	DomainWasVerified Action = "domain.verified"
+	DomainLost        Action = "domain.lost"
+	DomainRemoved     Action = "domain.removed"
 )
 
 var actionNames = namesOf(
@@ -88,6 +102,9 @@ var actionNames = namesOf(
 	OrganizationCreated, OrganizationUpdated, OrganizationDeleted, OrganizationRestored, OrganizationConverted,
 	MemberInvited, InvitationCancelled, MemberJoined, MemberChanged, MemberRemoved,
 	AddressVerified, AddressRemoved,
+	SellerHasConfirmed, SellerLeft, WarrantyRemoved,
+	HandoverWasOffered, HandoverCancelled, HandoverWasTaken,
+	DomainWasVerified, DomainLost, DomainRemoved,
 )
 
 // Values lists the known actions.
@@ -137,11 +154,26 @@ func Differences(before, after Warranty) []Change {
 	add("status", text(before.Standing), text(after.Standing))
 	add("category", before.Category, after.Category)
 	add("supplier", before.Supplier, after.Supplier)
+	add("brand", before.Brand, after.Brand)
+	add("model", before.Model, after.Model)
+	add("gtin", before.GTIN, after.GTIN)
+	if !same(before.Price, after.Price) || !same(before.Currency, after.Currency) ||
+		!same(dateText(before.PurchaseDate), dateText(after.PurchaseDate)) {
+		// Later owners read the history, but the price is the owner's.
+		list = append(list, Change{Field: "purchase"})
+	}
 	if !same(before.ExternalID, after.ExternalID) {
 		// Every role can read the history, but only the issuer can see the external ID.
 		list = append(list, Change{Field: "external_id"})
 	}
 	return list
+}
+
+func dateText(d *Date) *string {
+	if d == nil {
+		return nil
+	}
+	return text(*d)
 }
 
 func same(a, b *string) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }

@@ -126,48 +126,74 @@ type Verb uint8
 
 // The verbs.
 const (
-	UpdateFields Verb = iota
+	ChangePromise Verb = iota
+	ChangeNotes
 	VoidOrReinstate
 	Cancel
 	Delete
 	Transfer
+	HandOver
 	FileAClaim
 	DecideClaim
 	Upload
 	SetExternalID
+	LeaveSeller
 )
 
-// verbs maps each verb to the roles that permit it. DecideClaim has an extra rule:
-// see MayDecide.
+// verbs is the table of permissions: the sets of roles of which one permits the verb. A warranty whose
+// owner is also its issuer is self-recorded, and one whose owner is another account is issued: the promise
+// belongs to its issuer, so that nobody can extend a warranty that somebody else stands behind.
+// DecideClaim has an extra rule: see MayDecide.
 var verbs = [...]struct {
-	allowed Roles
+	allowed []Roles
+	who     string
 	what    string
 }{
-	UpdateFields:    {NewRoles(Owner, Issuer), "change the fields of a warranty"},
-	VoidOrReinstate: {NewRoles(Owner, Seller, Issuer), "void or reinstate a warranty"},
-	Cancel:          {NewRoles(Owner, Issuer), "cancel a warranty"},
-	Delete:          {NewRoles(Owner, Issuer), "delete a warranty"},
-	Transfer:        {NewRoles(Owner), "transfer a warranty"},
-	FileAClaim:      {NewRoles(Owner), "file, reply to or withdraw a claim"},
-	DecideClaim:     {NewRoles(Seller, Issuer), "decide a claim"},
-	Upload:          {NewRoles(Owner, Seller, Issuer), "upload a document"},
-	SetExternalID:   {NewRoles(Issuer), "set the external id of a warranty"},
+	ChangePromise:   {anyOf(Issuer), "the issuer", "change the product, the dates or the supplier of a warranty"},
+	ChangeNotes:     {anyOf(Owner), "the owner", "change the category or the purchase of a warranty"},
+	VoidOrReinstate: {anyOf(Issuer, Seller), "the issuer or a confirmed seller", "void or reinstate a warranty"},
+	Cancel:          {anyOf(Issuer), "the issuer", "cancel a warranty"},
+	Delete:          {anyOf(Owner), "the owner", "delete a warranty"},
+	Transfer:        {anyOf(Owner), "the owner", "transfer a warranty"},
+	HandOver:        {[]Roles{NewRoles(Owner, Issuer)}, "an issuer that still owns it", "hand over a warranty"},
+	FileAClaim:      {anyOf(Owner), "the owner", "file, reply to or withdraw a claim"},
+	DecideClaim:     {anyOf(Issuer, Seller), "the issuer or a confirmed seller", "decide a claim"},
+	Upload:          {anyOf(Owner, Seller, Issuer), "the owner, issuer or a confirmed seller", "upload a document"},
+	SetExternalID:   {anyOf(Issuer), "the issuer", "set the external id of a warranty"},
+	LeaveSeller:     {anyOf(Seller), "a confirmed seller", "leave a warranty as its seller"},
 }
 
-// May returns nil if one of the roles permits the verb, and otherwise an error that
-// names the roles that do.
+func anyOf(roles ...Role) []Roles {
+	sets := make([]Roles, len(roles))
+	for i, r := range roles {
+		sets[i] = NewRoles(r)
+	}
+	return sets
+}
+
+// May returns nil if the roles permit the verb, and otherwise an error that names the
+// roles that do.
 func (r Roles) May(v Verb) error {
-	if r.mask&verbs[v].allowed.mask != 0 {
+	for _, set := range verbs[v].allowed {
+		if r.mask&set.mask == set.mask {
+			return nil
+		}
+	}
+	return Refuse(RoleNotAllowed, "Only "+verbs[v].who+" can "+verbs[v].what+". Your role: "+
+		strings.Join(r.Names(), " and ")+".")
+}
+
+// SelfRecorded reports whether an account with these roles recorded the warranty for
+// itself: it is the owner and the issuer.
+func (r Roles) SelfRecorded() bool { return r.Has(Owner) && r.Has(Issuer) }
+
+// MayDecide is May(DecideClaim) with one extra rule: owners never decide their own claims as issuers. If
+// nobody else can decide, the claim is a log that the owner keeps.
+func (r Roles) MayDecide(by ManagedBy) error {
+	if by == ManagedByOwner && r.Has(Owner) {
 		return nil
 	}
-	return Refuse(RoleNotAllowed, "Only the "+strings.Join(verbs[v].allowed.Names(), " or ")+" can "+verbs[v].what+
-		". Your role: "+strings.Join(r.Names(), " and ")+".")
-}
-
-// MayDecide is May(DecideClaim) with one extra rule: an issuer who also owns the
-// warranty cannot decide their own claim if a seller is linked.
-func (r Roles) MayDecide(sellerLinked bool) error {
-	if r.Has(Owner) && r.Has(Issuer) && !r.Has(Seller) && sellerLinked {
+	if r.Has(Owner) && r.Has(Issuer) && !r.Has(Seller) {
 		return Refuse(RoleNotAllowed, "You own this warranty, so only its seller can decide the claim.")
 	}
 	return r.May(DecideClaim)

@@ -1,6 +1,7 @@
 package warranty
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -29,12 +30,71 @@ type Verification struct {
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number, masked except for its last characters."`
 	SerialMatches   *bool     `json:"serial_matches" doc:"Whether the given serial number matches; null if none was given."`
-	Issuer          string    `json:"issuer" doc:"Name of the issuer."`
+	Registered      bool      `json:"registered" doc:"Whether somebody has it. A warranty that waits for its customer is not registered."`
+	Assurance       Assurance `json:"assurance" doc:"Who stands behind the record: an issuer or a confirmed seller with a verified domain, or nobody who is verified."`
+	Issuer          *Party    `json:"issuer" doc:"The organization that issued it; null if its owner recorded it, or a person issued it."`
+	Seller          *Party    `json:"seller" doc:"The organization that confirmed that it sold it; null without one."`
 	CheckedAt       time.Time `json:"checked_at" doc:"When the warranty was checked."`
 }
 
+// Party is an organization that stands behind a record.
+type Party struct {
+	Name        string  `json:"name" doc:"Name of the organization. Unless it has a domain, nobody has verified it."`
+	Domain      *string `json:"domain" doc:"Its verified domain; null without one."`
+	MixedScript bool    `json:"mixed_script" doc:"Whether an unverified name mixes alphabets, or has letters that look like others, so that it may pass for another name."`
+}
+
+// UnmarshalJSON also accepts the name alone, as earlier releases send it.
+func (p *Party) UnmarshalJSON(b []byte) error {
+	if len(b) > 0 && b[0] == '"' {
+		return json.Unmarshal(b, &p.Name)
+	}
+	type plain Party
+	return json.Unmarshal(b, (*plain)(p))
+}
+
+// NewParty returns an organization as others see it.
+func NewParty(name string, domain *string) *Party {
+	return &Party{Name: name, Domain: domain, MixedScript: domain == nil && LooksMixed(name)}
+}
+
+// Assurance is who stands behind a record.
+type Assurance string
+
+// The assurances.
+const (
+	IssuerVerified  Assurance = "issuer_verified"
+	SellerConfirmed Assurance = "seller_confirmed"
+	Unverified      Assurance = "unverified"
+)
+
+var assuranceNames = namesOf(IssuerVerified, SellerConfirmed, Unverified)
+
+// Values lists the known assurances.
+func (Assurance) Values() []string { return assuranceNames }
+
+// String returns the assurance's name.
+func (a Assurance) String() string { return string(a) }
+
+// Standing is who stands behind a record, and whether it waits for its customer.
+type Standing struct {
+	Issuer, Seller *Party
+	Untaken        bool
+}
+
+// Assurance returns the assurance that the parties give.
+func (s Standing) Assurance() Assurance {
+	switch {
+	case s.Issuer != nil && s.Issuer.Domain != nil:
+		return IssuerVerified
+	case s.Seller != nil && s.Seller.Domain != nil:
+		return SellerConfirmed
+	}
+	return Unverified
+}
+
 // Verified returns what anyone with the reference number may know. Call Show first.
-func (w Warranty) Verified(issuer, askedSerial string, now time.Time) Verification {
+func (w Warranty) Verified(by Standing, askedSerial string, now time.Time) Verification {
 	v := Verification{
 		ReferenceNumber: w.ReferenceNumber,
 		ProductName:     w.ProductName,
@@ -42,7 +102,10 @@ func (w Warranty) Verified(issuer, askedSerial string, now time.Time) Verificati
 		Status:          w.Status,
 		StartDate:       w.StartDate,
 		EndDate:         w.EndDate,
-		Issuer:          issuer,
+		Registered:      !by.Untaken,
+		Assurance:       by.Assurance(),
+		Issuer:          by.Issuer,
+		Seller:          by.Seller,
 		CheckedAt:       now,
 	}
 	serial := ""

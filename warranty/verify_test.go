@@ -17,19 +17,20 @@ func TestVerifiedShowsOnlyWhatAnyoneMayKnow(t *testing.T) {
 	w := sample()
 	want := warranty.Verification{ReferenceNumber: sampleReference, ProductName: "Washing machine",
 		Category: new("Appliances"), Status: warranty.Active,
-		StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: new("••••0017"), Issuer: "Bosch", CheckedAt: at}
-	got := w.Verified("Bosch", "", at)
+		StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: new("••••0017"), Registered: true,
+		Assurance: warranty.Unverified, Issuer: &warranty.Party{Name: "Bosch"}, CheckedAt: at}
+	got := w.Verified(warranty.Standing{Issuer: warranty.NewParty("Bosch", nil)}, "", at)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verification (-want +got):\n%s", diff)
 	}
 	// Section 10 of the contract allows only these.
-	names := strings.Fields("reference_number product_name category status start_date end_date serial_number serial_matches issuer checked_at")
+	names := strings.Fields("reference_number product_name category status start_date end_date serial_number serial_matches registered assurance issuer seller checked_at")
 	slices.Sort(names)
 	if diff := cmp.Diff(names, keys(t, got)); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)
 	}
 	text := string(must(json.Marshal(got)))
-	for what, secret := range map[string]string{"id": sampleID, "serial": "WGG244A20", "seller": "shop", "email": "@",
+	for what, secret := range map[string]string{"id": sampleID, "serial": "WGG244A20", "seller": "shop.example", "email": "@",
 		"description": "Parts", "role": "owner"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("the %s is shown: %s", what, text)
@@ -50,7 +51,7 @@ func TestVerifiedMasksSerial(t *testing.T) {
 		"7 in far more bytes": {new("🛠🛠🛠🛠🛠🛠🛠"), new("••••")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := warranty.Warranty{SerialNumber: tc.serial}.Verified("", "", time.Time{}).SerialNumber
+			got := warranty.Warranty{SerialNumber: tc.serial}.Verified(warranty.Standing{}, "", time.Time{}).SerialNumber
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("masked (-want +got):\n%s", diff)
 			}
@@ -80,7 +81,7 @@ func TestVerifiedComparesSerial(t *testing.T) {
 		"wildcards mean naught": {new("WGG244A20-0017"), "%", new(false)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := warranty.Warranty{SerialNumber: tc.serial}.Verified("", tc.asked, time.Time{}).SerialMatches
+			got := warranty.Warranty{SerialNumber: tc.serial}.Verified(warranty.Standing{}, tc.asked, time.Time{}).SerialMatches
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("matches (-want +got):\n%s", diff)
 			}

@@ -21,6 +21,7 @@ const (
 	MaxKey          = 255
 	MaxQuery        = 200
 	MaxIfMatch      = 1000
+	MaxStatusReason = 500
 )
 
 // Warranty is a warranty record as a user sees it today.
@@ -34,7 +35,16 @@ type Warranty struct {
 	Category        *string   `json:"category" doc:"Product category, free text."`
 	Supplier        *string   `json:"supplier" doc:"Name of the supplier."`
 	SellerName      *string   `json:"seller_name" doc:"Name of the seller."`
-	SellerEmail     *string   `json:"seller_email" format:"email" doc:"Email address of the seller. The account that has verified it can see the record."`
+	SellerEmail     *string   `json:"seller_email" format:"email" doc:"Email address of the seller. The account that has verified it can confirm the record."`
+	SellerConfirmed bool      `json:"seller_confirmed" doc:"Whether the seller has confirmed the record."`
+	Brand           *string   `json:"brand" doc:"Brand of the product."`
+	Model           *string   `json:"model" doc:"Model of the product."`
+	GTIN            *string   `json:"gtin" doc:"Global Trade Item Number of the product."`
+	PurchaseDate    *Date     `json:"purchase_date" doc:"Date of the purchase."`
+	Price           *string   `json:"price" doc:"Price that was paid, as a decimal number."`
+	Currency        *string   `json:"currency" doc:"Currency of the price, an ISO 4217 code."`
+	CustomerName    *string   `json:"customer_name" doc:"The issuer's name for the customer; null for everyone else."`
+	Handover        *Handover `json:"handover" doc:"Hand-over to a customer; null for everyone but the issuer."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	Status          Status    `json:"status" doc:"Status today. An active warranty is upcoming before its start date and expired after its end date."`
@@ -45,6 +55,10 @@ type Warranty struct {
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
 
+	// Seller is the account that confirmed the record as its seller.
+	Seller *ID `json:"-"`
+	// Offer is the stored state of the hand-over.
+	Offer Offer `json:"-"`
 	// Standing is the stored status: active, void or cancelled.
 	Standing Status `json:"-"`
 	// Version counts the changes to the record. It is the ETag.
@@ -178,7 +192,7 @@ type WarrantyFilter struct {
 
 // check validates the filter.
 func (f *WarrantyFilter) check(c *Checks) {
-	f.Q = c.text("q", f.Q, 0, MaxQuery)
+	f.Q = c.query("q", f.Q, MaxQuery)
 	f.Category = c.text("category", f.Category, 0, MaxCategory)
 	f.Supplier = c.text("supplier", f.Supplier, 0, MaxSupplier)
 	f.Seller = c.text("seller", f.Seller, 0, MaxEmail)
@@ -321,7 +335,15 @@ type CreateWarranty struct {
 	Category       string  `json:"category,omitzero" max:"80" doc:"Product category, free text." example:"Appliances"`
 	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Name of the supplier."`
 	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Name of the seller."`
-	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"Email address of the seller. The account that has verified it can see the record."`
+	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"Email address of the seller. The account that has verified it can confirm the record, and then sees it."`
+	Brand          string  `json:"brand,omitzero" max:"120" doc:"Brand of the product." example:"Bosch"`
+	Model          string  `json:"model,omitzero" max:"120" doc:"Model of the product." example:"WGG244A20"`
+	GTIN           string  `json:"gtin,omitzero" max:"14" doc:"Global Trade Item Number: 8, 12, 13 or 14 digits with a valid check digit." tool:"GTIN with a valid check digit." example:"4242005273881"`
+	PurchaseDate   Date    `json:"purchase_date,omitzero" doc:"Date of the purchase." example:"2026-02-27"`
+	Price          string  `json:"price,omitzero" max:"17" doc:"Price that was paid, as a decimal number. Needs currency." tool:"Decimal number. Needs currency." example:"649.00"`
+	Currency       string  `json:"currency,omitzero" max:"3" doc:"Currency of the price, an ISO 4217 code. Needs price." tool:"ISO 4217 code." example:"EUR"`
+	CustomerEmail  string  `json:"customer_email,omitzero" max:"254" format:"email" doc:"Offer the warranty to this customer by email. Only organizations can." tool:"Offer it to this customer by email. Only organizations can."`
+	CustomerName   string  `json:"customer_name,omitzero" max:"200" doc:"Name of the customer, for your own records."`
 	IdempotencyKey *string `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response and does not create a second record." tool:"A unique string. Repeating the call with it creates no second record."`
 }
 
@@ -337,6 +359,12 @@ func (in *CreateWarranty) Check() error {
 	in.Supplier = c.text("supplier", in.Supplier, 0, MaxSupplier)
 	in.SellerName = c.text("seller_name", in.SellerName, 0, MaxSellerName)
 	in.SellerEmail = c.email("seller_email", in.SellerEmail, false)
+	in.Brand = c.text("brand", in.Brand, 0, MaxBrand)
+	in.Model = c.text("model", in.Model, 0, MaxModel)
+	in.GTIN = c.gtin(in.GTIN)
+	in.Price, in.Currency = c.price(in.Price, in.Currency)
+	in.CustomerEmail = c.email("customer_email", in.CustomerEmail, false)
+	in.CustomerName = c.text("customer_name", in.CustomerName, 0, MaxCustomerName)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
@@ -358,15 +386,22 @@ func checkDates(c *Checks, start, end Date) {
 // UpdateWarranty is the input of warranties.update. Fields that are nil stay as they
 // are.
 type UpdateWarranty struct {
-	ID          WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
-	ProductName *string     `json:"product_name,omitempty" max:"200" doc:"What is covered."`
-	StartDate   *Date       `json:"start_date,omitempty" doc:"First day of coverage."`
-	EndDate     *Date       `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
-	Status      *Status     `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
-	Category    *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
-	Supplier    *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
-	ExternalID  *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
-	IfMatch     string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
+	ID           WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	ProductName  *string     `json:"product_name,omitempty" max:"200" doc:"What is covered."`
+	StartDate    *Date       `json:"start_date,omitempty" doc:"First day of coverage."`
+	EndDate      *Date       `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	Status       *Status     `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
+	Category     *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
+	Supplier     *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
+	StatusReason string      `json:"status_reason,omitzero" max:"500" doc:"Reason for the new status. The owner gets it by email, and it is kept in the history." tool:"Reason for the new status; the owner gets it by email."`
+	ExternalID   *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
+	Brand        *string     `json:"brand,omitempty" null:"true" max:"120" doc:"Brand of the product. An empty string removes it."`
+	Model        *string     `json:"model,omitempty" null:"true" max:"120" doc:"Model of the product. An empty string removes it."`
+	GTIN         *string     `json:"gtin,omitempty" null:"true" max:"14" doc:"Global Trade Item Number with a valid check digit. An empty string removes it." tool:"GTIN. An empty string removes it."`
+	PurchaseDate *Date       `json:"purchase_date,omitempty" null:"true" doc:"Date of the purchase. In REST, null removes it." tool:"Date of the purchase."`
+	Price        *string     `json:"price,omitempty" null:"true" max:"17" doc:"Price that was paid. Send it with currency; an empty string removes both." tool:"Price, with currency. An empty string removes both."`
+	Currency     *string     `json:"currency,omitempty" null:"true" max:"3" doc:"Currency of the price, an ISO 4217 code."`
+	IfMatch      string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
 }
 
 // Check trims and validates the input.
@@ -381,6 +416,16 @@ func (in *UpdateWarranty) Check() error {
 	trim("category", in.Category, 0, MaxCategory)
 	trim("supplier", in.Supplier, 0, MaxSupplier)
 	trim("external_id", in.ExternalID, 0, MaxExternalID)
+	trim("brand", in.Brand, 0, MaxBrand)
+	trim("model", in.Model, 0, MaxModel)
+	if in.GTIN != nil {
+		*in.GTIN = c.gtin(*in.GTIN)
+	}
+	in.checkPrice(&c)
+	in.StatusReason = c.lines("status_reason", in.StatusReason, 0, MaxStatusReason)
+	if in.StatusReason != "" && in.Status == nil {
+		c.Add("status_reason", "not_accepted", "Only accepted together with status. Remove this field.")
+	}
 	in.IfMatch = c.ifMatch(in.IfMatch)
 	if in.StartDate != nil && in.StartDate.IsZero() {
 		c.Add("start_date", "required", "Cannot be empty. Omit the field to keep the current date.")
@@ -404,22 +449,45 @@ func (in *UpdateWarranty) Check() error {
 	return c.Err()
 }
 
-// fields reports whether the update changes anything besides the status and the
-// external ID.
-func (in UpdateWarranty) fields() bool {
-	return in.ProductName != nil || in.StartDate != nil || in.EndDate != nil || in.Category != nil || in.Supplier != nil
+// checkPrice validates price and currency. An empty price without a currency removes both.
+func (in *UpdateWarranty) checkPrice(c *Checks) {
+	if in.Price == nil && in.Currency == nil {
+		return
+	}
+	price, currency := "", ""
+	set(&price, in.Price)
+	set(&currency, in.Currency)
+	price, currency = c.price(price, currency)
+	in.Price, in.Currency = &price, &currency
+}
+
+// promise reports whether the update changes what the issuer stands for, besides the
+// status.
+func (in UpdateWarranty) promise() bool {
+	return in.ProductName != nil || in.StartDate != nil || in.EndDate != nil || in.Supplier != nil ||
+		in.Brand != nil || in.Model != nil || in.GTIN != nil
+}
+
+// notes reports whether the update changes what the owner keeps for themselves.
+func (in UpdateWarranty) notes() bool {
+	return in.Category != nil || in.PurchaseDate != nil || in.Price != nil
 }
 
 // Apply returns the updated warranty, or an error if the roles in w.Roles or the
 // status do not permit the update. It has no side effects.
 func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
-	if in.fields() {
-		if err := w.Roles.May(UpdateFields); err != nil {
-			return w, err
+	for _, part := range []struct {
+		given bool
+		verb  Verb
+	}{
+		{in.promise(), ChangePromise},
+		{in.notes(), ChangeNotes},
+		{in.ExternalID != nil, SetExternalID},
+	} {
+		if !part.given {
+			continue
 		}
-	}
-	if in.ExternalID != nil {
-		if err := w.Roles.May(SetExternalID); err != nil {
+		if err := w.Roles.May(part.verb); err != nil {
 			return w, err
 		}
 	}
@@ -435,6 +503,17 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	setOptional(&w.Category, in.Category)
 	setOptional(&w.Supplier, in.Supplier)
 	setOptional(&w.ExternalID, in.ExternalID)
+	setOptional(&w.Brand, in.Brand)
+	setOptional(&w.Model, in.Model)
+	setOptional(&w.GTIN, in.GTIN)
+	setOptional(&w.Price, in.Price)
+	setOptional(&w.Currency, in.Currency)
+	if in.PurchaseDate != nil {
+		w.PurchaseDate = in.PurchaseDate
+		if in.PurchaseDate.IsZero() {
+			w.PurchaseDate = nil
+		}
+	}
 	if w.EndDate < w.StartDate {
 		var c Checks
 		field := "end_date"

@@ -26,7 +26,7 @@ func sample() warranty.Warranty {
 		Supplier:   new("Bosch"),
 		SellerName: new("Shop"), SellerEmail: new("ada@shop.example"), StartDate: day("2026-03-01"),
 		EndDate: day("2028-02-29"),
-		Status:  warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner),
+		Status:  warranty.Active, DaysRemaining: new(7), Roles: warranty.NewRoles(warranty.Owner, warranty.Issuer),
 		VerifyURL: "https://w.example/verify/" + sampleReference, WebURL: "https://w.example/warranties/" + sampleID,
 		CreatedAt: time.Unix(1, 0), UpdatedAt: time.Unix(2, 0), Standing: warranty.Active, Version: 3, Replay: true,
 	}
@@ -216,7 +216,11 @@ func TestApplyFields(t *testing.T) {
 			for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
 				t.Run(fmt.Sprintf("%s of %s as %s", name, standing, strings.Join(roles.Names(), "+")), func(t *testing.T) {
 					var want warranty.Code
-					if !allows(warranty.UpdateFields, roles) {
+					verb := warranty.ChangePromise
+					if strings.HasSuffix(name, "category") {
+						verb = warranty.ChangeNotes
+					}
+					if !allows(verb, roles) {
 						want = warranty.RoleNotAllowed
 					}
 					before := sample()
@@ -235,9 +239,12 @@ func TestApplyAllOrNothing(t *testing.T) {
 	w.Roles = warranty.NewRoles(warranty.Seller)
 	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Category: new("x")}, warranty.RoleNotAllowed, nil)
 	w.Roles = warranty.NewRoles(warranty.Issuer)
-	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Category: new("x")}, "", func(w *warranty.Warranty) {
-		w.Standing, w.Category = warranty.Void, new("x")
+	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Category: new("x")}, warranty.RoleNotAllowed, nil)
+	applied(t, w, warranty.UpdateWarranty{Status: new(warranty.Void), Supplier: new("x")}, "", func(w *warranty.Warranty) {
+		w.Standing, w.Supplier = warranty.Void, new("x")
 	})
+	w.Roles = warranty.NewRoles(warranty.Owner)
+	applied(t, w, warranty.UpdateWarranty{EndDate: new(warranty.Lifetime), Category: new("x")}, warranty.RoleNotAllowed, nil)
 	applied(t, w, warranty.UpdateWarranty{}, "", func(*warranty.Warranty) {})
 }
 
@@ -491,7 +498,8 @@ func TestMatches(t *testing.T) {
 
 // TestWarrantyJSON compares the fields with the contract, sections 4 and 13.
 func TestWarrantyJSON(t *testing.T) {
-	want := strings.Fields("id reference_number product_name description serial_number external_id category supplier seller_name seller_email " +
+	want := strings.Fields("id reference_number product_name description serial_number external_id category supplier seller_name seller_email seller_confirmed " +
+		"brand model gtin purchase_date price currency customer_name handover " +
 		"start_date end_date status days_remaining roles verify_url web_url created_at updated_at")
 	slices.Sort(want)
 	for name, w := range map[string]warranty.Warranty{"full": sample(), "empty": {}} {

@@ -22,13 +22,14 @@ func organizationCommand() *cobra.Command {
 		Use:   "organization",
 		Short: "List, disable and delete organizations, appoint admins, revoke tokens",
 		RunE: func(*cobra.Command, []string) error {
-			return usageError{errors.New("missing command: list, admin, disable, enable, delete or tokens; " +
+			return usageError{errors.New("missing command: list, admin, verify, disable, enable, delete or tokens; " +
 				"see svcd organization --help")}
 		},
 	}
 	organization.AddCommand(
 		listOrganizationsCommand(),
 		organizationAdminCommand(),
+		organizationVerifyCommand(),
 		accountCommand("disable ID", "Disable an organization: its members cannot act for it, and its tokens are revoked",
 			"disabled", (*service.Service).DisableUser),
 		accountCommand("enable ID",
@@ -49,6 +50,33 @@ func oneID(_ *cobra.Command, args []string) error {
 		}
 	}
 	return usageError{errors.New("give the ID of an organization; svcd organization list shows it")}
+}
+
+func organizationVerifyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "verify ID DOMAIN",
+		Short: "Verify a domain of an organization without DNS, for services that serve one business",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usageError{errors.New("give the ID of an organization and its domain")}
+			}
+			return oneID(cmd, args[:1])
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withService(func(cmd *cobra.Command, s *service.Service, name string) error {
+				id, err := warranty.ParseID(name)
+				if err != nil {
+					return err
+				}
+				d, err := s.VerifyDomain(cmd.Context(), id, args[1])
+				if err != nil {
+					return err
+				}
+				_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is now a verified domain of %s\n", d.Domain, id)
+				return err
+			})(cmd, args[:1])
+		},
+	}
 }
 
 func organizationAdminCommand() *cobra.Command {

@@ -132,7 +132,9 @@ func organize(t testing.TB, w *servertest.World, admin, member person) {
 		now := w.Clock.Now()
 		address := warranty.Address{ID: w.Service.NewID(), Email: "service@halden.example", VerifiedAt: now}
 		return errors.Join(tx.InsertMember(o.ID, member.User.ID, warranty.Viewer, warranty.MailChoices{}, now),
-			tx.InsertAddress(o.ID, address))
+			tx.InsertAddress(o.ID, address),
+			tx.InsertHandoverCode(o.ID, warranty.HashCode("A"), nil, now.Add(time.Hour)),
+			tx.InsertDomain(o.ID, warranty.Domain{ID: w.Service.NewID(), Domain: "halden.example", CreatedAt: now}, "text"))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -119,6 +119,8 @@ func (r *run) root() *cobra.Command {
 		{"warranties", "Manage, import and export warranties"},
 		{"claims", "List and show claims"},
 		{"documents", "List and show document metadata"},
+		{"confirmations", "Confirm warranties that name you as the seller"},
+		{"sellers", "Leave warranties that you confirmed"},
 		{"organizations", "Manage organizations"},
 		{"members", "Manage the members of an organization"},
 		{"invitations", "Invite people to an organization, and join one"},
@@ -130,7 +132,7 @@ func (r *run) root() *cobra.Command {
 		root.AddCommand(groups[g.name])
 	}
 	r.addOperations(groups)
-	groups["warranties"].AddCommand(r.importCommand(), r.exportCommand())
+	groups["warranties"].AddCommand(r.issueCommand(), r.importCommand(), r.exportCommand())
 	groups["auth"].AddCommand(r.loginCommand(), r.logoutCommand())
 	groups["mcp"].AddCommand(r.mcpConfigCommand())
 	root.AddCommand(r.apiCommand(), r.versionCommand(), exitCodesTopic(), r.manCommand())

@@ -31,7 +31,7 @@ func (r *run) addOperations(groups map[string]*cobra.Command) {
 			groups[noun] = group(noun, "Manage "+noun)
 			groups[""].AddCommand(groups[noun])
 		}
-		groups[noun].AddCommand(r.operationCommand(op, verb))
+		groups[noun].AddCommand(r.operationCommand(op, strings.ReplaceAll(verb, "_", "-")))
 	}
 }
 
@@ -88,7 +88,7 @@ func exampleOf(op *api.Spec) string {
 	if example := examples[op.Name]; example != "" {
 		return example
 	}
-	words := []string{" ", "svc", strings.ReplaceAll(op.Name, ".", " ")}
+	words := []string{" ", "svc", strings.NewReplacer(".", " ", "_", "-").Replace(op.Name)}
 	for _, p := range op.Params {
 		switch {
 		case p.In == api.Path:

@@ -52,7 +52,7 @@ func TestEveryParameterIsAFlag(t *testing.T) {
 		if !op.HasCommand() {
 			continue
 		}
-		cmd := find(t, strings.ReplaceAll(strings.Replace(op.Name, "warranties.verify", "verify", 1), ".", " "))
+		cmd := find(t, strings.NewReplacer(".", " ", "_", "-").Replace(strings.Replace(op.Name, "warranties.verify", "verify", 1)))
 		for _, p := range op.Params {
 			if p.In == api.Path {
 				if !strings.Contains(cmd.Use, "<"+p.Name+">") {

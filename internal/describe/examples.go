@@ -89,6 +89,31 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Code:       sampleCode,
 			ExpiresAt:  sampleNow.Add(warranty.TransferLifetime),
 		},
+		warranty.HandoverOffer{
+			WarrantyID: w.ID,
+			Code:       warranty.Optional(sampleCode),
+			TakeURL:    warranty.Optional(publicURL + "/take#" + sampleCode),
+			ExpiresAt:  sampleNow.Add(warranty.PrintedHandoverLifetime),
+		},
+		warranty.HandoverPreview{
+			ReferenceNumber: w.ReferenceNumber,
+			ProductName:     w.ProductName,
+			StartDate:       w.StartDate,
+			EndDate:         w.EndDate,
+			IssuerName:      "Halden Electronics",
+			ExpiresAt:       sampleNow.Add(warranty.PrintedHandoverLifetime),
+		},
+		warranty.HandoverSession{
+			Session: warranty.Session{
+				AccessToken: sampleSecret(warranty.SessionSecret),
+				ExpiresAt:   sampleNow.Add(warranty.SessionLifetime),
+				User:        user,
+			},
+			Warranty: w,
+		},
+		*w.Handover,
+		sampleBatch(publicURL, w), sampleBatch(publicURL, w).Results[0],
+		sampleConfirmation(w), sampleConfirmation(w).From,
 		updated, updated.Changes[0],
 		warranty.Account{User: user, Mails: mails}, mails,
 		warranty.NewToken{Token: fresh, Secret: sampleSecret(warranty.TokenSecret)},
@@ -143,7 +168,8 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		},
 		sampleLookups(w), sampleLookups(w).Results[0],
 		warranty.Deletion{ID: sampleID(7), ReferenceNumber: sampleReference, DeletedAt: sampleNow.AddDate(0, 0, -1)},
-		w.Verified(user.Name, *w.SerialNumber, sampleNow),
+		w.Verified(sampleStanding(), *w.SerialNumber, sampleNow), *sampleStanding().Issuer,
+		sampleDomain(),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),
 		sampleProblem(publicURL, warranty.ValidationFailed).Errors[0],
@@ -164,6 +190,8 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 		SerialNumber:    warranty.Optional("WGG244A20-0017"),
 		ExternalID:      warranty.Optional("order-4711-2"),
 		Category:        warranty.Optional("Appliances"),
+		Brand:           warranty.Optional("Bosch"),
+		Model:           warranty.Optional("WGG244A20"),
 		SellerName:      warranty.Optional("Moreno Household"),
 		SellerEmail:     warranty.Optional("sales@moreno.example"),
 		StartDate:       warranty.NewDate(2026, time.March, 1),
@@ -175,8 +203,47 @@ func sampleWarranty(publicURL string) warranty.Warranty {
 		CreatedAt:       sampleNow.AddDate(0, -3, 0),
 		UpdatedAt:       sampleNow.AddDate(0, 0, -14),
 	}
-	w.Show(warranty.DateOf(sampleNow))
+	w.ShowTo(sampleNow)
 	return w
+}
+
+func sampleStanding() warranty.Standing {
+	return warranty.Standing{Issuer: warranty.NewParty("Halden Electronics", warranty.Optional("halden.example"))}
+}
+
+func sampleDomain() warranty.Domain {
+	return warranty.Domain{
+		ID:         sampleID(9),
+		Domain:     "halden.example",
+		Status:     warranty.DomainWaiting,
+		RecordName: "_warranty.halden.example",
+		RecordText: "warranty-verification=7k2m9qxt4d8phv3e2f6j",
+		CreatedAt:  sampleNow,
+	}
+}
+
+func sampleBatch(publicURL string, w warranty.Warranty) warranty.BatchResults {
+	problem := sampleProblem(publicURL, warranty.ValidationFailed)
+	return warranty.BatchResults{Results: []warranty.BatchResult{
+		{Status: warranty.BatchCreated, ID: &w.ID, ReferenceNumber: &w.ReferenceNumber, ExternalID: w.ExternalID},
+		{Status: warranty.BatchFailed, Problem: &problem},
+	}}
+}
+
+func sampleConfirmation(w warranty.Warranty) warranty.Confirmation {
+	return warranty.Confirmation{
+		WarrantyID:      w.ID,
+		ReferenceNumber: w.ReferenceNumber,
+		ProductName:     w.ProductName,
+		SerialNumber:    w.SerialNumber,
+		StartDate:       w.StartDate,
+		EndDate:         w.EndDate,
+		SellerName:      w.SellerName,
+		SellerEmail:     *w.SellerEmail,
+		From:            warranty.ConfirmationFrom{Name: "Robin Ferrer", Kind: warranty.PersonKind},
+		CreatedAt:       w.CreatedAt,
+		Status:          warranty.ConfirmationPending,
+	}
 }
 
 func sampleSummary() warranty.Summary {
@@ -208,6 +275,7 @@ func sampleClaimOn(w warranty.Warranty) warranty.Claim {
 		Description:  "The drum no longer turns; the motor hums.",
 		IncidentDate: warranty.NewDate(2026, time.May, 18),
 		Status:       warranty.UnderReview,
+		ManagedBy:    warranty.ManagedByBusiness,
 		StatusReason: warranty.Optional("A technician will call within three days."),
 		CreatedAt:    sampleNow.AddDate(0, 0, -12),
 		UpdatedAt:    sampleNow.AddDate(0, 0, -11),
@@ -283,6 +351,17 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: claim.Status, Reason: *claim.StatusReason},
 		&warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: w.ID}, Email: sampleNewOwner},
 		&warranty.AcceptTransfer{Code: sampleCode},
+		&warranty.CreateBatch{Items: []warranty.BatchItem{
+			{Text: []byte(`{"external_id":"order-4711-2","product_name":"Bosch Serie 6 washing machine","start_date":"2026-03-01","end_date":"2028-02-29"}`)},
+			{Text: []byte(`{"product_name":"Kettle"}`)},
+		}},
+		&warranty.OfferHandover{ID: warranty.WarrantyKey{ID: w.ID}, CustomerName: "Kim Larsen"},
+		&warranty.TakeHandover{Code: sampleCode},
+		&warranty.PreviewHandover{Code: sampleCode},
+		&warranty.EmailHandover{Code: sampleCode, Email: sampleNewOwner},
+		&warranty.RegisterHandover{Code: sampleCode, Name: "Kim Larsen"},
+		&warranty.AddDomain{Domain: "halden.example"},
+		&warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm},
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{
 			Name:               "ERP",

@@ -21,6 +21,7 @@ var plain = map[reflect.Type]schema{
 	reflect.TypeFor[warranty.Code]():         {Type: "string", Enum: codeNames()},
 	reflect.TypeFor[warranty.Roles]():        listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
 	reflect.TypeFor[warranty.FeedPosition](): {Type: "string"},
+	reflect.TypeFor[warranty.BatchItem]():    {Ref: "#/components/schemas/CreateWarranty"},
 	reflect.TypeFor[int64]():                 {Type: "integer", Format: "int64"},
 	// References are accepted as people type them, so keys have no pattern.
 	reflect.TypeFor[warranty.WarrantyKey](): {Type: "string"},

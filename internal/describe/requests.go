@@ -50,6 +50,7 @@ var variables = []struct {
 	{sampleID(6).String(), "USER_ID", "Id of a member of the organization", false},
 	{sampleID(7).String(), "INVITATION_ID", "Id of an invitation", false},
 	{sampleID(8).String(), "ADDRESS_ID", "Id of an address of the organization", false},
+	{sampleID(9).String(), "DOMAIN_ID", "Id of a domain of the organization", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -175,6 +176,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 	}
 	return map[string]warranty.ID{
 		"warranties":         sampleID(1),
+		"confirmations":      sampleID(1),
 		"claims":             sampleID(2),
 		"documents":          sampleID(3),
 		"integration-tokens": sampleID(4),
@@ -182,6 +184,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"user_id":            sampleID(6),
 		"invitation_id":      sampleID(7),
 		"address_id":         sampleID(8),
+		"domain_id":          sampleID(9),
 	}[noun]
 }
 

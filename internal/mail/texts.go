@@ -188,6 +188,64 @@ turn off claim emails in your profile.
 		publicURL, c.ID)}
 }
 
+// HandoverOffered offers a warranty that an organization issued to its customer. Another user chose the
+// address, so the email contains no text that could be used to send spam.
+func HandoverOffered(to, from, product, code, publicURL string) Message {
+	return Message{To: to, Code: code, Subject: "Your warranty is ready to register", Text: fmt.Sprintf(`Hello,
+
+%s issued a warranty for %s to you.
+Register it, and you have it when you need it:
+
+    %s/take#%s
+
+Or enter this code on %[3]s/take:
+
+    %[4]s
+
+The code is valid for 30 days and works once. You need no password. If
+you don't know about this, ignore this email. Nothing will change.
+`, plainOr(from, "A business"), plainOr(product, "a product"), publicURL, code)}
+}
+
+// HandoverCode sends the code that registers an address with a printed warranty.
+func HandoverCode(to, code, publicURL string) Message {
+	return Message{To: to, Code: code, Subject: "Your code to register a warranty", Text: fmt.Sprintf(`Hello,
+
+enter this code to register your warranty at
+%s
+
+    %s
+
+It is valid for 24 hours and works once. If you didn't ask for it, ignore
+this email. Nothing will change.
+`, publicURL, code)}
+}
+
+// WarrantyStatus tells the owner of a warranty that its issuer or seller voided, reinstated or cancelled
+// it. reason may be empty.
+func WarrantyStatus(to, name, by string, w warranty.Warranty, reason, publicURL string) Message {
+	what := map[warranty.Status]string{
+		warranty.Active:    "reinstated",
+		warranty.Void:      "voided",
+		warranty.Cancelled: "cancelled",
+	}[w.Standing]
+	if reason != "" {
+		reason = "\nReason:\n\n    " + strings.ReplaceAll(reason, "\n", "\n    ") + "\n"
+	}
+	return Message{To: to, Subject: fmt.Sprintf("Warranty %s was %s", w.ReferenceNumber, what), Text: fmt.Sprintf(`%s
+
+%s %s your warranty for %s (%s).
+%s
+View the warranty:
+
+    %s/warranties/%s
+
+If you don't agree, contact them. You get this email because you own
+this warranty.
+`, greeting(name), plainOr(by, "The issuer or seller"), what, plainOr(w.ProductName, "a product"), w.ReferenceNumber, reason,
+		publicURL, w.ID)}
+}
+
 // ClaimDigest lists claims whose changes were not emailed one by one; more counts
 // the claims that are not listed.
 func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {

@@ -164,8 +164,9 @@ func plant(t *testing.T, w *servertest.World, a agent, owner, seller servertest.
 	var made record
 	a.must("create_warranty", arguments, &made)
 	equal(t, fmt.Sprintf("text %d", i), made.Data.ProductName, strings.TrimSpace(line))
-	claim(w, owner.Session, made.Data.ID, text)
-	document(w, owner.Session, made.Data.ID, strings.Map(fileName, line)+".txt")
+	w.Confirm(seller, made.Data.ID)
+	parts := servertest.DocumentForm(made.Data.ID, strings.Map(fileName, line)+".txt", "a receipt")
+	w.Upload(owner.Session, append(parts, servertest.Field("claim_id", claim(w, owner.Session, made.Data.ID, text)))...)
 }
 
 // fileName removes characters that are not allowed in file names.

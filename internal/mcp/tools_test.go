@@ -191,9 +191,14 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 		}
 		stage := &servertest.Stage{T: t, URL: w.HTTP.URL, Client: w.Client, MailedCode: w.MailedCode, Account: ada}
 		for _, e := range examples {
-			if e.Spec.Tool != "" {
-				a.fits(schemas, e.Spec.Tool, json.RawMessage(e.Arguments(stage.Set(e.Spec))))
+			if e.Spec.Tool == "" {
+				continue
 			}
+			values, who := stage.Set(e.Spec), a
+			if e.Spec.Tool == api.OfferHandover.Tool {
+				who.secret = values["SVC_API_KEY"] // of an organization
+			}
+			who.fits(schemas, e.Spec.Tool, json.RawMessage(e.Arguments(values)))
 		}
 	})
 }

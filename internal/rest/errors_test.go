@@ -38,6 +38,7 @@ func refusals(t *testing.T, w *world) []refusal {
 	key, _ := w.Token(owner)
 	claimsOnly, _ := w.Token(owner, warranty.ClaimsRead)
 	record := w.Warranty(key, fields{"seller_email": seller.Email})
+	w.Confirm(seller, record.ID)
 	cancelled, void := w.Warranty(key, nil), w.Warranty(key, nil)
 	at := func(r servertest.Record) string { return "/api/v1/warranties/" + r.ID }
 	w.Must(200, made("PUT", at(cancelled), key, fields{"status": "cancelled"}))
@@ -69,8 +70,8 @@ func refusals(t *testing.T, w *world) []refusal {
 	w.Must(201, made("POST", "/api/v1/warranties", boss.Session,
 		fields{"product_name": "Pan", "start_date": "2020-01-01", "end_date": "2099-12-31"}, "X-Account", shop.ID)).Into(t, &sold)
 	var offer struct{ Code string }
-	w.Must(201, made("POST", "/api/warranties/"+sold.ID+"/transfer", boss.Session, fields{"email": full.Email}, "X-Account", shop.ID)).Into(t, &offer)
-	w.Must(200, made("POST", "/api/transfers/accept", full.Session, fields{"code": offer.Code}))
+	w.Must(201, made("POST", "/api/v1/warranties/"+sold.ID+"/handover", boss.Session, fields{}, "X-Account", shop.ID)).Into(t, &offer)
+	w.Must(200, made("POST", "/api/handovers/take", w.Verified("Kim").Session, fields{"code": offer.Code}))
 	var self struct{ User struct{ ID string } }
 	w.Must(200, made("GET", "/api/v1/auth/status", boss.Session, nil)).Into(t, &self)
 	ended := w.Person("Eve")
@@ -134,7 +135,7 @@ func refusals(t *testing.T, w *world) []refusal {
 			request: made("POST", "/api/integration-tokens", key, fields{"name": "more", "scopes": []string{"claims:read"}})},
 		{name: "a token that signs out", code: warranty.SessionRequired,
 			request: made("DELETE", "/api/auth/sessions/current", key, nil)},
-		{name: "a seller who updates", code: warranty.RoleNotAllowed, detail: "owner or issuer",
+		{name: "a seller who updates", code: warranty.RoleNotAllowed, detail: "Only the issuer",
 			request: made("PUT", at(record), seller.Session, fields{"product_name": "Mine"})},
 		{name: "a seller who cancels", code: warranty.RoleNotAllowed,
 			request: made("PUT", at(record), seller.Session, fields{"status": "cancelled"})},

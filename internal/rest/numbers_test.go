@@ -37,6 +37,7 @@ func TestNumbersAreIDs(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		w.Confirm(seller, record.ID)
 		reference := record.ReferenceNumber
 		read := w.Must(200, made("GET", "/api/v1/warranties/"+record.ID, owner.Session, nil))
 		for _, typed := range spellings(reference) {
@@ -48,7 +49,7 @@ func TestNumbersAreIDs(t *testing.T) {
 			fields{"category": "Kitchen"}, "If-Match", `"7"`), warranty.PreconditionFailed)
 		var changed servertest.Record
 		w.Must(200, made("PUT", "/api/v1/warranties/"+reference, owner.Session, fields{"category": "Kitchen"},
-			"If-Match", `"1"`)).Into(t, &changed)
+			"If-Match", `"2"`)).Into(t, &changed)
 		equal(t, "the changed record", changed.ID, record.ID)
 
 		var claim numbered
@@ -83,7 +84,7 @@ func TestNumbersAreIDs(t *testing.T) {
 		history := w.Must(200, made("GET", "/api/warranties/"+reference+"/history", owner.Session, nil))
 		equal(t, "history", history.Body, w.Get("/api/warranties/"+record.ID+"/history", owner.Session).Body)
 		equal(t, "subjects of the history", subjects(t, history),
-			[]string{record.ID, record.ID, paper.ID, claim.ID, claim.ID, record.ID, record.ID})
+			[]string{record.ID, record.ID, paper.ID, claim.ID, claim.ID, record.ID, record.ID, record.ID})
 
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+reference, owner.Session, nil))
 		refused(t, "deleted", w.Get("/api/v1/warranties/"+reference, owner.Session), warranty.NotFound)

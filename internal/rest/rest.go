@@ -40,7 +40,7 @@ func (e *Edge) serve(w http.ResponseWriter, r *http.Request, op api.Bound) error
 	parts := api.Parts{Path: r.PathValue, Query: r.URL.RawQuery, Header: r.Header}
 	if op.HasBody() {
 		var err error
-		if parts.Body, err = readBody(w, r, op.BodyOptional); err != nil {
+		if parts.Body, err = readBody(w, r, op.Spec); err != nil {
 			return err
 		}
 	}
@@ -55,11 +55,13 @@ func (e *Edge) serve(w http.ResponseWriter, r *http.Request, op api.Bound) error
 	return e.answer(w, r, op, out, api.Selected(in))
 }
 
-func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, error) {
-	if optional && r.ContentLength == 0 {
+func readBody(w http.ResponseWriter, r *http.Request, op *api.Spec) ([]byte, error) {
+	if op.BodyOptional && r.ContentLength == 0 {
 		return nil, nil
 	}
-	if media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || media != "application/json" {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	lines := op.Items && media == "application/x-ndjson"
+	if err != nil || media != "application/json" && !lines {
 		return nil, warranty.Refuse(warranty.UnsupportedMediaType,
 			"The Content-Type is not supported. Send JSON with Content-Type: application/json.")
 	}
@@ -67,6 +69,9 @@ func readBody(w http.ResponseWriter, r *http.Request, optional bool) ([]byte, er
 	var tooLarge *http.MaxBytesError
 	if err != nil && !errors.As(err, &tooLarge) {
 		return nil, warranty.Refuse(warranty.MalformedRequest, "The body is incomplete. Send the request again.")
+	}
+	if op.Items && err == nil {
+		body = api.ItemsBody(body, lines)
 	}
 	return body, err
 }

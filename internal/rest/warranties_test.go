@@ -22,6 +22,8 @@ func TestRecordsLiveAndDie(t *testing.T) {
 		w.Must(200, made("GET", path, key, nil))
 		w.Must(404, made("GET", path, seller.Session, nil))
 		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}))
+		w.Must(404, made("GET", path, seller.Session, nil))
+		w.Confirm(seller, record.ID)
 		var seen servertest.Record
 		w.Must(200, made("GET", path, seller.Session, nil)).Into(t, &seen)
 		equal(t, "the seller's roles", seen.Roles, []string{"seller"})
@@ -268,6 +270,7 @@ func TestFilters(t *testing.T) {
 		add("quote", fields{"product_name": `O'Brien's "kettle"; DROP TABLE users; --`, "start_date": today(1),
 			"end_date": today(2)})
 		add("sold", fields{"product_name": "sold by a seller", "seller_email": seller.Email})
+		w.Confirm(seller, records["sold"].ID)
 		add("void", fields{"product_name": "void one", "end_date": today(1), "supplier": "Foto Berg",
 			"seller_name": "Radio Halden", "description": "The drum leaks.", "external_id": "order-17"})
 		w.Claim(owner.Session, records["plain"].ID)

@@ -46,8 +46,10 @@ func TestEnvelopes(t *testing.T) {
 		equal(t, "a created record", record, map[string]any{"id": id, "reference_number": reference, "product_name": "Drill",
 			"description":   "line\nline",
 			"serial_number": nil, "external_id": nil, "category": nil, "supplier": nil, "seller_name": nil,
-			"seller_email": "shop@example.com",
-			"start_date":   "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil,
+			"seller_email": "shop@example.com", "seller_confirmed": false,
+			"brand": nil, "model": nil, "gtin": nil, "purchase_date": nil, "price": nil, "currency": nil, "customer_name": nil,
+			"handover":   map[string]any{"status": "none", "email": nil, "offered_at": nil, "expires_at": nil, "taken_at": nil},
+			"start_date": "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil,
 			"roles":      []any{"owner", "issuer"},
 			"verify_url": servertest.PublicURL + "/verify/" + reference,
 			"web_url":    servertest.PublicURL + "/warranties/" + id})

@@ -343,6 +343,12 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	switch what {
 	case service.FormPosts:
 		return s.throttleForm(ctx, whom)
+	case service.BatchItems:
+		limit := api.CallerOf(ctx).Principal.RateLimit
+		if window := s.Limits.Take(ctx, whom, limit, time.Minute); !window.Allowed {
+			return s.tooMany(warranty.RateLimited, "A batch counts as one request per 50 items, and this one exceeds your limit.", window)
+		}
+		return nil
 	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests:
 		rate = s.SignInRate
 	case service.CodeMails:

@@ -1,5 +1,12 @@
 package servertest
 
+import (
+	"context"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
 // Transfer moves a record from its owner to another person.
 func (w *World) Transfer(id string, from, to Person) {
 	w.T.Helper()
@@ -7,6 +14,31 @@ func (w *World) Transfer(id string, from, to Person) {
 	w.Must(201, NewRequest("POST", "/api/warranties/"+id+"/transfer", from.Session, Fields{"email": to.Email})).
 		Into(w.T, &offer)
 	w.Must(200, NewRequest("POST", "/api/transfers/accept", to.Session, Fields{"code": offer.Code}))
+}
+
+// Confirm confirms a record as its seller.
+func (w *World) Confirm(seller Person, id string) {
+	w.T.Helper()
+	w.Must(200, NewRequest("POST", "/api/v1/confirmations/"+id, seller.Session, Fields{"decision": "confirm"}))
+}
+
+// Issue makes a record that a person created an issued one: another person owns it. Only organizations can
+// hand over, but people who did so before there were organizations are still issuers.
+func (w *World) Issue(id string, from, to Person) {
+	w.T.Helper()
+	var ids [3]warranty.ID
+	for i, text := range []string{id, from.ID, to.ID} {
+		parsed, err := warranty.ParseID(text)
+		if err != nil {
+			w.T.Fatal(err)
+		}
+		ids[i] = parsed
+	}
+	if err := w.Store.Write(context.Background(), func(tx *store.Tx) error {
+		return tx.MoveOwner(ids[0], ids[1], ids[2])
+	}); err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // Incident is a date that the default record of World.Warranty covers.

@@ -25,6 +25,7 @@ type Stage struct {
 	made    int
 	session string // of Account
 	key     string // of Account
+	account string // that requests act for, if not the person's own
 }
 
 // Set creates the records that the example of an operation needs and returns the values of its variables.
@@ -52,7 +53,7 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		}
 		values["SVC_API_KEY"] = s.key
 	}
-	if uses(op, "warranties", "verify", "claims", "documents", "transfers") {
+	if uses(op, "warranties", "verify", "claims", "documents", "transfers", "confirmations", "handovers") {
 		w := s.warranty(who)
 		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
 		s.related(op, who, w.ID, values)
@@ -116,6 +117,9 @@ func (s *Stage) organization(op *api.Spec, who Person, values map[string]string)
 		values["USER_ID"] = me.ID
 	case op.Name == api.CancelInvitation.Name, op.Name == api.ListInvitations.Name:
 		values["INVITATION_ID"] = invite("ivo@halden.example")
+	case op.Name == api.CheckDomain.Name, op.Name == api.RemoveDomain.Name, op.Name == api.ListDomains.Name:
+		s.send(http.StatusCreated, who.Session, at(api.AddDomain.Spec), map[string]any{"domain": "halden.example"}, &made)
+		values["DOMAIN_ID"] = made.ID
 	case op.Name == api.VerifyAddress.Name:
 		values["CODE"] = verify(info)
 	case op.Name == api.RemoveAddress.Name, op.Name == api.ListAddresses.Name:
@@ -138,6 +142,18 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 		values["CLAIM_ID"] = claim.ID
 	case uses(op, "documents"):
 		values["DOCUMENT_ID"] = s.document(who, id)
+	case uses(op, "confirmations"), op.Name == api.LeaveWarranty.Name:
+		var w Record
+		s.send(http.StatusCreated, s.register(true).Session, api.CreateWarranty.Spec, map[string]any{
+			"product_name": "Bosch Serie 6 washing machine", "start_date": "2026-03-01", "end_date": "2028-02-29",
+			"serial_number": "WGG244A20-0017", "seller_name": "Moreno Appliances", "seller_email": who.Email,
+		}, &w)
+		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
+		if op.Name == api.LeaveWarranty.Name {
+			s.send(http.StatusOK, who.Session, pathOf(api.DecideConfirmation.Spec, w.ID), map[string]any{"decision": "confirm"}, nil)
+		}
+	case strings.HasPrefix(op.Name, "handovers."), op.Name == api.OfferHandover.Name, op.Name == api.CancelHandover.Name:
+		s.handover(op, who, values)
 	case op.Name == api.CancelTransfer.Name || op.Name == api.AcceptTransfer.Name:
 		recipient := s.register(true)
 		var offer struct{ Code string }
@@ -148,6 +164,33 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 			values["SVC_SESSION"] = recipient.Session
 		}
 	}
+}
+
+// handover issues a warranty for an organization and offers it.
+func (s *Stage) handover(op *api.Spec, who Person, values map[string]string) {
+	customer, mailed := s.register(true), map[string]any{}
+	var shop, token struct{ ID, Secret string }
+	s.send(http.StatusCreated, who.Session, api.CreateOrganization.Spec, map[string]any{"name": "Halden Electronics"}, &shop)
+	s.account = shop.ID
+	defer func() { s.account = "" }()
+	s.send(http.StatusCreated, who.Session, api.CreateToken.Spec,
+		map[string]any{"name": "Till", "scopes": []string{"warranties:read", "warranties:write"}}, &token)
+	values["SVC_API_KEY"] = token.Secret
+	w := s.warranty(who)
+	values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
+	newcomer := strings.ToLower(s.unique("newcomer")) + "@people.example"
+	if op.Name == api.RegisterHandover.Name {
+		mailed["customer_email"] = newcomer
+	}
+	if op.Name == api.OfferHandover.Name {
+		return
+	}
+	var offer struct{ Code string }
+	s.send(http.StatusCreated, who.Session, pathOf(api.OfferHandover.Spec, w.ID), mailed, &offer)
+	if values["CODE"] = offer.Code; op.Name == api.RegisterHandover.Name {
+		values["CODE"] = s.MailedCode(newcomer)
+	}
+	values["SVC_SESSION"] = customer.Session
 }
 
 // uses reports whether the operation's path begins with one of the nouns.
@@ -269,6 +312,9 @@ func (s *Stage) post(status int, secret, method, path, mediaType string, body io
 	req.Header.Set("Content-Type", mediaType)
 	if secret != "" {
 		req.Header.Set("Authorization", "Bearer "+secret)
+		if s.account != "" {
+			req.Header.Set("X-Account", s.account)
+		}
 	}
 	resp, err := s.Client.Do(req)
 	if err != nil {

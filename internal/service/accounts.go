@@ -109,8 +109,8 @@ func (s *Service) SignOutEverywhere(ctx context.Context, p warranty.Principal) e
 	return s.writeLocked(ctx, p.Self(), func(tx *store.Tx, _ store.Account) error { return tx.DeleteSessions(p.User.ID) })
 }
 
-// VerifyEmail verifies the principal's address with an emailed code and links the
-// records that name it as the seller's. It requires a session of the account, so that
+// VerifyEmail verifies the principal's address with an emailed code. The records that
+// name it as the seller's then wait for the account's confirmation. It requires a session of the account, so that
 // reading the mailbox is not enough to verify an account that someone else registered.
 func (s *Service) VerifyEmail(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyEmail,
@@ -120,8 +120,6 @@ func (s *Service) VerifyEmail(
 		return user, err
 	}
 	now := s.now()
-	// Locking the account waits for creates that have read it, so that their records
-	// are linked too.
 	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, account store.Account) error {
 		id, err := tx.UseCode(warranty.HashCode(in.Code), store.ForVerification, now)
 		if err == nil && id != p.User.ID {
@@ -135,11 +133,8 @@ func (s *Service) VerifyEmail(
 		}
 		user = account.User
 		user.EmailVerified = true
-		return s.linkSeller(tx, warranty.OwnAccount(user), user.Email, p.Door, now)
+		return nil
 	})
-	if err == nil {
-		s.linkMore(ctx, user.Email)
-	}
 	return user, err
 }
 

@@ -78,8 +78,8 @@ func (s *Service) checkAddresses(tx *store.Tx, organization warranty.ID) error {
 
 var errAddressTaken = warranty.Refuse(warranty.AlreadyExists, "This address belongs to another account.")
 
-// VerifyAddress gives an address to an organization with the emailed code, and links the records that name
-// it as the seller's.
+// VerifyAddress gives an address to an organization with the emailed code. The records that name it as the
+// seller's then wait for the organization's confirmation.
 func (s *Service) VerifyAddress(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyAddress,
 ) (warranty.Address, error) {
@@ -98,10 +98,6 @@ func (s *Service) VerifyAddress(
 	lock := func(tx *store.Tx) error { return s.lockWithOwner(tx, sent.Account, sent.Email) }
 	verified = warranty.Address{ID: s.NewID(), Email: sent.Email, VerifiedAt: now}
 	err = s.writeWithLocks(ctx, p, warranty.Admin, lock, func(tx *store.Tx) error {
-		// A record that names the address may be under way, and has no row to wait for.
-		if err := tx.HoldWarranties(); err != nil {
-			return err
-		}
 		if _, err := tx.UseAddressCode(sent.Account, code, now); err != nil {
 			return badCode(err)
 		}
@@ -114,16 +110,10 @@ func (s *Service) VerifyAddress(
 		if err := tx.InsertAddress(sent.Account, verified); err != nil {
 			return err
 		}
-		if err := s.linkSeller(tx, p.Account, sent.Email, p.Door, now); err != nil {
-			return err
-		}
 		return s.organizationEvent(tx, p, warranty.AddressVerified, verified.ID, warranty.Change{Field: "email", To: &sent.Email})
 	})
 	if s.Store.IsDuplicate(err) {
 		err = errAddressTaken
-	}
-	if err == nil {
-		s.linkMore(ctx, sent.Email)
 	}
 	return verified, err
 }
@@ -276,9 +266,6 @@ func (s *Service) ConfirmConversion(
 	var admin warranty.User
 	lock := func(tx *store.Tx) error { return s.lockWithOwner(tx, p.User.ID, sent.Email) }
 	err = s.writeWithLocks(ctx, p, warranty.Admin, lock, func(tx *store.Tx) error {
-		if err := tx.HoldWarranties(); err != nil { // see VerifyAddress
-			return err
-		}
 		if _, err := tx.UseAddressCode(p.User.ID, code, now); err != nil {
 			return badCode(err)
 		}
@@ -305,7 +292,6 @@ func (s *Service) ConfirmConversion(
 		return made, err
 	}
 	s.wakeMail()
-	s.linkMore(ctx, sent.Email)
 	return s.Store.Organization(ctx, made.ID, admin.ID)
 }
 
@@ -326,10 +312,7 @@ func (s *Service) adminOf(tx *store.Tx, p warranty.Principal, person warranty.Us
 	} else if !isMissing(err) {
 		return person, err
 	}
-	if err := tx.InsertUser(person, ""); err != nil {
-		return person, err
-	}
-	return person, s.linkSeller(tx, warranty.OwnAccount(person), person.Email, p.Door, now)
+	return person, tx.InsertUser(person, "")
 }
 
 // convert makes a locked account an organization with its first admin.

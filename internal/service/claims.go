@@ -97,6 +97,9 @@ func (s *Service) fileClaim(
 	if err := in.CheckCoverage(w, warranty.DateOf(c.CreatedAt)); err != nil {
 		return err
 	}
+	if c.ManagedBy, err = tx.ManagedBy(w.ID); err != nil {
+		return err
+	}
 	c.WarrantyID = w.ID
 	c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
 	if err := tx.InsertClaim(*c); err != nil {
@@ -119,11 +122,11 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	moved := s.event(p, warranty.ClaimMoved, unknownYet, now)
 	var after warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
-		c, roles, sellerLinked, err := tx.LockClaim(p.Account.ID, in.ID)
+		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
-		if after, err = in.Apply(c, roles, sellerLinked, now); err != nil {
+		if after, err = in.Apply(c, roles, now); err != nil {
 			return err
 		}
 		if err := tx.UpdateClaim(after, c.Status); err != nil {
@@ -152,8 +155,8 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 func (s *Service) ClaimMoves(
 	ctx context.Context, p warranty.Principal, key warranty.ClaimKey,
 ) (warranty.Claim, []warranty.ClaimStatus, error) {
-	c, roles, sellerLinked, err := s.Store.ClaimWithRoles(ctx, p.Account.ID, key)
-	return c, c.Moves(roles, sellerLinked), err
+	c, roles, err := s.Store.ClaimWithRoles(ctx, p.Account.ID, key)
+	return c, c.Moves(roles), err
 }
 
 // ClaimThread lists all documents and events of a claim, newest first.

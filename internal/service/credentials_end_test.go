@@ -132,6 +132,8 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 			if !account.EmailVerified || account.Name == "Rude Name" || !account.Mails.Claims {
 				t.Errorf("%s: the account is %+v", how, account)
 			}
+			equal(t, how+": the records seen", ids(t, w.Get("/api/v1/warranties", session)), []string{})
+			w.Must(200, made("POST", "/api/v1/confirmations/"+named.ID, session, fields{"decision": "confirm"}))
 			equal(t, how+": the records seen", ids(t, w.Get("/api/v1/warranties", session)), []string{named.ID})
 			equal(t, how+": the squatter's record", w.Get("/api/v1/warranties/"+record.ID, session).Status, 404)
 			equal(t, how+": its public page", w.Get("/verify/"+record.ReferenceNumber, "").Status, 404)

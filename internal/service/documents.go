@@ -140,11 +140,29 @@ func (s *Service) addDocument(
 	if err := s.holdFolder(tx, folder); err != nil {
 		return err
 	}
-	if err := tx.InsertDocument(*d, p.Account.ID, file); err != nil {
+	if err := tx.InsertDocument(*d, p.Account.ID, w.Roles, file); err != nil {
 		return err
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, d.CreatedAt, warranty.Change{Field: "file_name", To: &d.FileName})
 	return tx.InsertEvent(w.ID, uploaded, p.User.ID)
+}
+
+// decideStep is the number of documents of an earlier release that one transaction decides about.
+const decideStep = 100
+
+// DecideDocuments decides who may see the documents that earlier releases added. Every replica may do it at
+// the same time.
+func (s *Service) DecideDocuments(ctx context.Context) error {
+	for {
+		n := 0
+		err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+			n, err = tx.DecideDocuments(decideStep)
+			return err
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
 }
 
 // checkStorage rejects a file that would exceed the principal's storage limit. The

@@ -131,7 +131,9 @@ func TestErasuresSurviveFailures(t *testing.T) {
 			if i%3 == 0 {
 				seller = other.User.Email
 			}
-			w.record(olga, seller)
+			if r := w.record(olga, seller); seller != "" {
+				w.confirm(other, r.ID)
+			}
 		}
 		if err := w.delete(olga.User.Email); err != nil {
 			t.Fatal(err)
@@ -221,10 +223,21 @@ func TestErasedAccountsLeaveNothingPersonal(t *testing.T) {
 			t.Fatal(err)
 		}
 		shared := w.record(olga, other.User.Email)
+		w.confirm(other, shared.ID)
 		claim := w.claim(olga, shared.ID)
-		receipt := w.document(olga, shared.ID)
+		stored, err := w.Service.StoreFile(ctx, strings.NewReader("A receipt, in plain text."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		receipt, err := w.Service.UploadDocument(ctx, olga.Principal, stored, warranty.UploadDocument{
+			WarrantyID: warranty.WarrantyKey{ID: shared.ID}, ClaimID: warranty.ClaimKey{ID: claim.ID},
+			Type: warranty.Receipt, FileName: "receipt.txt",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		issued := w.record(olga, "")
-		w.transfer(issued.ID, olga, other)
+		w.issue(issued.ID, olga, other)
 		w.token(olga.User, warranty.AllScopes, time.Hour, false)
 		for range deletedRecords { // more than one step
 			w.record(olga, "")

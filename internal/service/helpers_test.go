@@ -338,6 +338,22 @@ func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 	return made
 }
 
+// confirm confirms a warranty as its seller.
+func (w *world) confirm(seller person, id warranty.ID) {
+	w.T.Helper()
+	_, err := w.Service.DecideConfirmation(context.Background(), seller.Principal,
+		warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: id}, Decision: warranty.Confirm})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// issue makes a warranty that a person created an issued one: see servertest.World.Issue.
+func (w *world) issue(id warranty.ID, from, to person) {
+	w.T.Helper()
+	w.write(func(tx *store.Tx) error { return tx.MoveOwner(id, from.User.ID, to.User.ID) })
+}
+
 // transfer transfers a warranty from its owner to another user.
 func (w *world) transfer(id warranty.ID, from, to person) {
 	w.T.Helper()

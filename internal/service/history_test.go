@@ -31,6 +31,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot", "category": "Kitchen"}, "User-Agent", cli))
 		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot"}, "User-Agent", cli)) // changes nothing
 		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}, "User-Agent", cli))
+		w.Must(200, made("POST", "/api/v1/confirmations/"+record.ID, seller.Session, fields{"decision": "confirm"}, "User-Agent", cli))
 		w.Must(200, made("PUT", path, seller.Session, fields{"status": "void"}))
 		w.Must(200, made("PUT", path, owner.Session, fields{"status": "active"}, "User-Agent", "curl/8 svc/1"))
 		claim := w.Claim(owner.Session, record.ID)
@@ -52,7 +53,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		wanted := []event{
 			{Action: "warranty.created", Actor: "Olga", Door: "mcp", TokenName: token, SubjectID: record.ID, Changes: none},
 			{Action: "warranty.updated", Actor: "Olga", Door: "cli", TokenName: token, SubjectID: record.ID, Changes: []warranty.Change{change("product_name", "Kettle", "Pot"), change("category", "", "Kitchen")}},
-			{Action: "seller.linked", Actor: "Sami", Door: "cli", SubjectID: record.ID, Changes: none},
+			{Action: "seller.confirmed", Actor: "Sami", Door: "cli", SubjectID: record.ID, Changes: none},
 			{Action: "warranty.updated", Actor: "Sami", Door: "api", SubjectID: record.ID, Changes: []warranty.Change{change("status", "active", "void")}},
 			{Action: "warranty.updated", Actor: "Olga", Door: "api", SubjectID: record.ID, Changes: []warranty.Change{change("status", "void", "active")}},
 			{Action: "claim.filed", Actor: "Olga", Door: "api", SubjectID: claim, Changes: none},
@@ -66,7 +67,7 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 			{Action: "transfer.accepted", Actor: "Hedi", Door: "api", SubjectID: record.ID, Changes: none},
 		}
 		slices.Reverse(wanted)
-		for _, reader := range []servertest.Person{recipient, seller, owner} {
+		for _, reader := range []servertest.Person{recipient, seller} {
 			got := w.history(record.ID, reader.Session)
 			for i := range got {
 				if i > 0 && got[i].At.After(got[i-1].At) {

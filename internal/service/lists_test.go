@@ -34,13 +34,16 @@ func TestListsAndReadsAgree(t *testing.T) {
 				"delete":       s.delete,
 				"verify":       s.verify,
 				"transfer":     s.transfer,
+				"issue":        s.issue,
+				"confirm":      s.confirm,
+				"leave":        s.leave,
 				"file":         s.file,
 				"move":         s.move,
 				"upload":       s.upload,
 				"remove":       s.remove,
 			}
 			names := []string{
-				"create", "create again", "update", "update", "delete", "verify", "transfer", "file", "move", "upload",
+				"create", "create again", "update", "update", "delete", "verify", "transfer", "issue", "confirm", "confirm", "leave", "file", "move", "upload",
 				"upload", "remove",
 			}
 			s.create()
@@ -75,7 +78,8 @@ type actor struct {
 
 type modelRecord struct {
 	warranty.Warranty
-	owner, issuer *actor
+	owner, issuer *actor // the owner is nil once they removed it from their account
+	seller        *actor // who confirmed it
 	deleted       bool
 }
 
@@ -86,7 +90,14 @@ type modelClaim struct {
 	status warranty.ClaimStatus
 }
 
+// seenBy follows the contract: owners see everything; businesses see what they and other businesses
+// uploaded.
+func (p *modelPaper) seenBy(a *actor) bool {
+	return p.on.roles(a) != (warranty.Roles{}) && !p.removed && (p.on.owner == a || p.business || p.uploader == a)
+}
+
 type modelPaper struct {
+	business bool
 	id       warranty.ID
 	on       *modelRecord
 	name     string
@@ -105,7 +116,7 @@ func (r *modelRecord) roles(a *actor) (roles warranty.Roles) {
 	if r.issuer == a {
 		roles = roles.With(warranty.Issuer)
 	}
-	if a.verified && r.SellerEmail != nil && *r.SellerEmail == a.User.Email {
+	if r.seller == a {
 		roles = roles.With(warranty.Seller)
 	}
 	return roles
@@ -190,6 +201,9 @@ func (s *story) create() {
 	made, err := s.world.Service.CreateWarranty(ctx, p, in)
 	s.must(err)
 	r := &modelRecord{Warranty: made, owner: a, issuer: a}
+	if a.verified && in.SellerEmail == a.User.Email {
+		r.seller = a
+	}
 	if made.Roles != r.roles(a) {
 		s.Fatalf("the creator is told that they are %v, and is %v", made.Roles.Names(), r.roles(a).Names())
 	}
@@ -231,8 +245,56 @@ func (s *story) update() {
 	case warranty.RoleNotAllowed, warranty.InvalidTransition:
 	default:
 		s.must(err)
+		changed.ExternalID = r.ExternalID // others do not see it
 		r.Warranty = changed
 	}
+}
+
+// confirm has an actor confirm a record, which only works for who verified its seller's address.
+func (s *story) confirm() {
+	a, r := s.anActor(), s.someRecord()
+	_, err := s.world.Service.DecideConfirmation(ctx, a.Principal, warranty.DecideConfirmation{ID: s.key(r), Decision: warranty.Confirm})
+	if r.deleted || !a.verified || r.SellerEmail == nil || *r.SellerEmail != a.User.Email {
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("confirmed by somebody else: %v", err)
+		}
+		return
+	}
+	s.must(err)
+	r.seller = a
+}
+
+func (s *story) leave() {
+	a, r := s.anActor(), s.someRecord()
+	_, err := s.world.Service.LeaveWarranty(ctx, a.Principal, warranty.LeaveWarranty{ID: s.key(r)})
+	switch roles := r.roles(a); {
+	case roles == (warranty.Roles{}):
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("left by a stranger: %v", err)
+		}
+	case r.seller != a:
+		if codeOf(err) != warranty.RoleNotAllowed {
+			s.Fatalf("left by who is not the seller: %v", err)
+		}
+	default:
+		s.must(err)
+		r.seller = nil
+	}
+}
+
+// issue hands a self-recorded warranty over to somebody else.
+func (s *story) issue() {
+	r, to := s.someRecord(), s.anActor()
+	if r.deleted || r.owner != r.issuer || to == r.owner {
+		return
+	}
+	s.world.issue(r.ID, r.owner.person, to.person)
+	for _, p := range s.papers {
+		if p.on == r && p.uploader == r.issuer {
+			p.business = true
+		}
+	}
+	r.owner = to
 }
 
 func (s *story) delete() {
@@ -243,13 +305,21 @@ func (s *story) delete() {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("deleted by a stranger: %v", err)
 		}
-	case roles == warranty.NewRoles(warranty.Seller):
+	case r.owner != a:
 		if codeOf(err) != warranty.RoleNotAllowed {
-			s.Fatalf("deleted by the seller: %v", err)
+			s.Fatalf("deleted by who is not the owner: %v", err)
 		}
-	default:
+	case r.issuer == a:
 		s.must(err)
 		r.deleted = true
+	default: // removed from the account
+		s.must(err)
+		for _, p := range s.papers {
+			p.removed = p.removed || p.on == r && p.uploader == a && !p.business
+		}
+		if r.owner = nil; r.seller == a {
+			r.seller = nil
+		}
 	}
 }
 
@@ -263,6 +333,9 @@ func (s *story) verify() {
 
 func (s *story) transfer() {
 	r, to := s.someRecord(), s.anActor()
+	if r.owner == nil {
+		return
+	}
 	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal,
 		warranty.OfferTransfer{ID: s.key(r), Email: to.User.Email})
 	if r.deleted {
@@ -274,6 +347,12 @@ func (s *story) transfer() {
 	s.must(err)
 	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	s.must(err)
+	if r.owner == r.issuer && to != r.owner {
+		if r.seller == r.owner {
+			r.seller = nil
+		}
+		r.issuer, r.ExternalID = to, nil
+	}
 	r.owner = to
 	if got.Roles != r.roles(to) {
 		s.Fatalf("the new owner is told that they are %v, and is %v", got.Roles.Names(), r.roles(to).Names())
@@ -282,7 +361,7 @@ func (s *story) transfer() {
 
 func (s *story) file() {
 	r := s.someRecord()
-	if r.deleted || r.Standing != warranty.Active || r.StartDate > s.today() {
+	if r.deleted || r.owner == nil || r.Standing != warranty.Active || r.StartDate > s.today() {
 		return
 	}
 	c, err := s.world.Service.FileClaim(ctx, r.owner.Principal, warranty.FileClaim{
@@ -329,7 +408,9 @@ func (s *story) upload() {
 		return
 	}
 	s.must(err)
-	s.papers = append(s.papers, &modelPaper{id: d.ID, on: r, name: d.FileName, uploader: a})
+	s.papers = append(s.papers, &modelPaper{
+		id: d.ID, on: r, name: d.FileName, uploader: a, business: r.owner != a,
+	})
 }
 
 func (s *story) remove() {
@@ -339,7 +420,7 @@ func (s *story) remove() {
 	p, a := rapid.SampledFrom(s.papers).Draw(s.T, "paper"), s.anActor()
 	_, err := s.world.Service.DeleteDocument(ctx, a.Principal, warranty.DeleteDocument{ID: p.id})
 	switch roles := p.on.roles(a); {
-	case roles == warranty.Roles{} || p.removed:
+	case !p.seenBy(a):
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("removed by a stranger: %v", err)
 		}
@@ -574,7 +655,13 @@ func flat(w warranty.Warranty) any {
 	}
 	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.ExternalID = nil, nil, nil, nil, nil, nil, nil
 	w.DaysRemaining = nil
-	return []any{w, texts, days}
+	handover := ""
+	if w.Handover != nil {
+		handover = w.Handover.Status.String()
+	}
+	confirmed := w.Seller != nil
+	w.Handover, w.Seller, w.Offer = nil, nil, warranty.Offer{}
+	return []any{w, texts, days, handover, confirmed}
 }
 
 // someWarranty returns a key to filter by: none, one of the story, or an unknown one.
@@ -646,7 +733,7 @@ func (s *story) checkDocuments(a *actor) {
 		}
 		for _, p := range s.papers {
 			_, err := s.world.Service.GetDocument(ctx, a.Principal, warranty.GetDocument{ID: p.id})
-			sees := p.on.roles(a) != (warranty.Roles{}) && !p.removed
+			sees := p.seenBy(a)
 			if (err == nil) != sees || err != nil && codeOf(err) != warranty.NotFound {
 				s.Fatalf("document %s is read: %v; should be: %v", p.id, err, sees)
 			}
@@ -683,14 +770,18 @@ func checkAccess(t testing.TB, w *world) {
 			AND NOT EXISTS (SELECT 1 FROM access p WHERE p.user_id = a.user_id AND p.kind = 1 AND p.item_id = a.parent_id AND p.roles = a.roles)`,
 		"a claim hidden from a user who sees its warranty": `SELECT count(*) FROM claims c JOIN access p ON p.kind = 1 AND p.item_id = c.warranty_id
 			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id)`,
-		"a document hidden from a user who sees its warranty": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
-			WHERE NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
-		"a warranty with other than one owner": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
-			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) <> 1`,
+		"a document shown to the wrong user": `SELECT count(*) FROM documents d JOIN access a ON a.kind = 3 AND a.item_id = d.id
+			WHERE a.roles % 2 = 0 AND d.business = 0 AND d.claim_id IS NULL AND d.uploader_id <> a.user_id`,
+		"a document hidden from a user who may see it": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
+			WHERE (p.roles % 2 = 1 OR d.business = 1 OR d.claim_id IS NOT NULL OR d.uploader_id = p.user_id) AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
+		"a warranty with several owners": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
+			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) > 1`,
 		"a warranty whose issuer is not its issuer": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = w.issuer_id AND a.roles >= 4)`,
-		"a seller who is not linked": `SELECT count(*) FROM warranties w JOIN users u ON u.email = w.seller_email WHERE w.deleted_at IS NULL AND u.verified_at IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = u.id AND a.roles & 2 <> 0)`,
+		"a seller who did not confirm": `SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.kind = 1 AND a.roles & 2 <> 0
+			AND (w.seller_id IS NULL OR w.seller_id <> a.user_id)`,
+		"a confirmed seller who is not linked": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL AND w.seller_id IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = w.seller_id AND a.roles & 2 <> 0)`,
 		"a seller who was never verified": `SELECT count(*) FROM access a JOIN users u ON u.id = a.user_id WHERE a.roles & 2 <> 0 AND u.verified_at IS NULL`,
 	} {
 		if n := w.number(question); n != 0 {

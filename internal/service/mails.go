@@ -45,6 +45,33 @@ func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim,
 	return nil
 }
 
+// mailStatus emails the owner of a warranty about a status that another account set.
+func (s *Service) mailStatus(
+	tx *store.Tx, actor store.Account, w warranty.Warranty, reason string, now time.Time,
+) error {
+	if w.Roles.Has(warranty.Owner) || s.Silent {
+		return nil
+	}
+	owners, err := tx.Owners(w.ID)
+	if err != nil {
+		return err
+	}
+	for _, to := range owners {
+		sent, err := tx.CountMails(actor.ID, to.Email, w.ID, now)
+		if err != nil {
+			return err
+		}
+		if sent.ToRecipient >= perPair || s.overMailLimit(sent) {
+			continue
+		}
+		m := s.outgoing(mail.WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
+		if err := tx.InsertMailTo(m, actor.ID, w.ID, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
 func (s *Service) mailAccount(
 	tx *store.Tx, actor store.Account, recipients []store.Recipient, c warranty.Claim, now time.Time,

@@ -455,6 +455,7 @@ func TestPeopleMailsCarryNoAdvertising(t *testing.T) {
 			person := w.named(o, fmt.Sprintf("person%d@people.example", i), name)
 			record := w.Warranty(person.Session, fields{"product_name": name, "seller_name": name, "supplier": name, "category": name, "description": name, "serial_number": name,
 				"seller_email": seller.Email, "end_date": day(clock.Now(), 5)})
+			w.Confirm(seller, record.ID)
 			body := claimOn(record.ID)
 			body["description"] = name
 			var claim struct{ ID string }

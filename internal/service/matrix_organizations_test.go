@@ -103,6 +103,19 @@ var organizationRows = []row{
 		operation: "addresses.remove",
 		request:   send("DELETE", "/api/organizations/{organization}/addresses/{address}", nil),
 	}, gone),
+	members(row{operation: "domains.list", request: get("/api/organizations/{organization}/domains")}, ok, ok, ok),
+	admins(row{
+		operation: "domains.add",
+		request:   send("POST", "/api/organizations/{organization}/domains", fields{"domain": "halden.example"}),
+	}, created),
+	admins(row{
+		operation: "domains.check",
+		request:   send("POST", "/api/organizations/{organization}/domains/{domain}/check", nil),
+	}, ok),
+	admins(row{
+		operation: "domains.remove",
+		request:   send("DELETE", "/api/organizations/{organization}/domains/{domain}", nil),
+	}, gone),
 	{
 		operation:   "account.convert",
 		sessionOnly: true,
@@ -155,11 +168,15 @@ func (s *stage) addOrganization() {
 		if err := tx.InsertAddress(o.ID, address); err != nil {
 			return err
 		}
+		if err := tx.InsertDomain(o.ID, warranty.Domain{ID: address.ID, Domain: "organization.example", CreatedAt: now}, "x"); err != nil {
+			return err
+		}
 		code := store.AddressCode{Account: o.ID, Email: "service@organization.example", Expires: now.Add(time.Hour)}
 		return tx.InsertAddressCode(code, warranty.HashCode(addressCode))
 	})
 	s.names["organization"], s.names["another member"] = o.ID.String(), s.bystander.User.ID.String()
 	s.names["invitation"], s.names["invitation code"] = invitation.ID.String(), invitationCode
+	s.names["domain"] = address.ID.String()
 	s.names["address"], s.names["address code"] = address.ID.String(), addressCode
 }
 

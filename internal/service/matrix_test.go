@@ -135,15 +135,14 @@ var rows = []row{
 		ok),
 	{
 		operation: "warranties.update",
-		variant:   "fields",
+		variant:   "the promise",
 		scope:     warranty.WarrantiesWrite,
-		owner:     ok,
+		owner:     roleNotAllowed,
 		issuer:    ok,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
 		request: send("PUT", "/api/v1/warranties/{id}", fields{
 			"product_name": "Changed",
-			"category":     "Changed",
 			"supplier":     "Changed",
 			"start_date":   "2020-02-02",
 			"end_date":     "2098-02-02",
@@ -153,23 +152,37 @@ var rows = []row{
 		operation: "warranties.update",
 		variant:   "nothing that is new",
 		scope:     warranty.WarrantiesWrite,
-		owner:     ok,
+		owner:     roleNotAllowed,
 		issuer:    ok,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
 		request:   send("PUT", "/api/v1/warranties/{id}", fields{"product_name": canary}),
 	},
-	involved(row{
+	{
+		operation: "warranties.update",
+		variant:   "category",
+		scope:     warranty.WarrantiesWrite,
+		owner:     ok,
+		issuer:    roleNotAllowed,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("PUT", "/api/v1/warranties/{id}", fields{"category": "Changed"}),
+	},
+	{
 		operation: "warranties.update",
 		variant:   "void",
 		scope:     warranty.WarrantiesWrite,
+		owner:     roleNotAllowed,
+		issuer:    ok,
+		seller:    ok,
+		stranger:  notFound,
 		request:   send("PUT", "/api/v1/warranties/{id}", fields{"status": "void"}),
-	}, ok),
+	},
 	{
 		operation: "warranties.update",
 		variant:   "cancel",
 		scope:     warranty.WarrantiesWrite,
-		owner:     ok,
+		owner:     roleNotAllowed,
 		issuer:    ok,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
@@ -179,7 +192,7 @@ var rows = []row{
 		operation: "warranties.update",
 		variant:   "void and fields",
 		scope:     warranty.WarrantiesWrite,
-		owner:     ok,
+		owner:     roleNotAllowed,
 		issuer:    ok,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
@@ -189,7 +202,7 @@ var rows = []row{
 		operation: "warranties.delete",
 		scope:     warranty.WarrantiesWrite,
 		owner:     gone,
-		issuer:    gone,
+		issuer:    roleNotAllowed,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
 		request:   send("DELETE", "/api/v1/warranties/{id}", nil),
@@ -204,6 +217,78 @@ var rows = []row{
 		stranger:  notFound,
 		request:   send("PUT", "/api/v1/warranties/{id}", fields{"external_id": "A-1"}),
 	},
+	allRoles(row{
+		operation: "warranties.batch",
+		scope:     warranty.WarrantiesWrite,
+		request: send("POST", "/api/v1/warranties/batch", fields{"items": []fields{
+			{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"},
+		}}),
+	}, ok),
+	allRoles(row{
+		operation: "confirmations.list",
+		scope:     warranty.WarrantiesWrite,
+		request:   get("/api/v1/confirmations"),
+	}, ok),
+	{
+		operation: "confirmations.decide",
+		scope:     warranty.WarrantiesWrite,
+		owner:     notFound,
+		issuer:    notFound,
+		seller:    ok,
+		stranger:  notFound,
+		request:   send("POST", "/api/v1/confirmations/{waiting}", fields{"decision": "confirm"}),
+	},
+	{
+		operation: "sellers.leave",
+		scope:     warranty.WarrantiesWrite,
+		owner:     roleNotAllowed,
+		issuer:    roleNotAllowed,
+		seller:    gone,
+		stranger:  notFound,
+		request:   send("DELETE", "/api/v1/warranties/{id}/seller", nil),
+	},
+	{
+		operation: "warranties.hand_over",
+		scope:     warranty.WarrantiesWrite,
+		owner:     roleNotAllowed,
+		issuer:    roleNotAllowed, // it is handed over
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("POST", "/api/v1/warranties/{id}/handover", fields{}),
+	},
+	{
+		operation: "warranties.cancel_handover",
+		scope:     warranty.WarrantiesWrite,
+		owner:     roleNotAllowed,
+		issuer:    roleNotAllowed,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
+		request:   send("DELETE", "/api/v1/warranties/{id}/handover", nil),
+	},
+	allRoles(row{
+		operation:   "handovers.take",
+		sessionOnly: true,
+		request:     send("POST", "/api/handovers/take", fields{"code": "{handover code}"}),
+		unverified:  "403 email_not_verified",
+		tells:       true,
+	}, ok),
+	allRoles(row{
+		operation: "handovers.preview",
+		public:    true,
+		request:   send("POST", "/api/handovers/preview", fields{"code": "{handover code}"}),
+		tells:     true,
+	}, ok),
+	allRoles(row{
+		operation: "handovers.email",
+		public:    true,
+		request:   send("POST", "/api/handovers/email", fields{"code": "{handover code}", "email": "{new}"}),
+	}, accepted),
+	allRoles(row{
+		operation: "handovers.register",
+		variant:   "with a printed code",
+		public:    true,
+		request:   send("POST", "/api/handovers/register", fields{"code": "{handover code}"}),
+	}, othersCode),
 	allRoles(row{
 		operation: "warranties.deleted",
 		scope:     warranty.WarrantiesRead,
@@ -276,6 +361,24 @@ var rows = []row{
 		ok),
 	involved(row{operation: "documents.download", sessionOnly: true, request: get("/api/documents/{document}/file")},
 		ok),
+	owners(row{
+		operation: "documents.get",
+		variant:   "the owner's",
+		scope:     warranty.DocumentsRead,
+		request:   get("/api/v1/documents/{receipt}"),
+	}, ok),
+	owners(row{
+		operation:   "documents.download",
+		variant:     "the owner's",
+		sessionOnly: true,
+		request:     get("/api/documents/{receipt}/file"),
+	}, ok),
+	owners(row{
+		operation:   "documents.delete",
+		variant:     "the owner's",
+		sessionOnly: true,
+		request:     send("DELETE", "/api/documents/{receipt}", nil),
+	}, gone),
 	involved(row{operation: "documents.upload", sessionOnly: true, request: uploadRequest}, created),
 	{
 		operation:   "documents.delete",
@@ -393,6 +496,7 @@ var rows = []row{
 
 // open are the operations that need no credential. No others may be open.
 var open = []string{
+	"handovers.preview", "handovers.email", "handovers.register",
 	"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
 	"verification.get", "service.health", "service.ready", "service.openapi",
 }
@@ -435,12 +539,20 @@ func newStage(w *world, unverified bool) *stage {
 		w.T.Fatal(err)
 	}
 	s.record = made
-	w.transfer(made.ID, s.issuerIs, s.ownerIs)
+	if !unverified {
+		w.confirm(s.sellerIs, made.ID)
+	}
+	w.issue(made.ID, s.issuerIs, s.ownerIs)
+	waiting, unsold, slip := w.record(s.bystander, s.sellerIs.User.Email), w.record(s.bystander, ""), w.newCode()
+	w.write(func(tx *store.Tx) error {
+		return tx.InsertHandoverCode(unsold.ID, warranty.HashCode(slip), nil, w.Clock.Now().Add(time.Hour))
+	})
 	s.claimed = w.claim(s.ownerIs, made.ID)
 	uploader := s.sellerIs
 	if unverified {
 		uploader = s.ownerIs
 	}
+	receipt := w.document(s.ownerIs, made.ID)
 	s.paper = w.document(uploader, made.ID)
 	s.storageKey = w.strings(`SELECT storage_key FROM documents ORDER BY created_at DESC`)[0]
 	offer, err := w.Service.OfferTransfer(w.T.Context(), s.ownerIs.Principal,
@@ -454,6 +566,9 @@ func newStage(w *world, unverified bool) *stage {
 		"reference":         string(made.ReferenceNumber),
 		"claim":             s.claimed.ID.String(),
 		"document":          s.paper.ID.String(),
+		"receipt":           receipt.ID.String(),
+		"waiting":           waiting.ID.String(),
+		"handover code":     slip,
 		"token":             token.String(),
 		"transfer code":     offer.Code,
 		"seller":            s.sellerIs.User.Email,

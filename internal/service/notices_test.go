@@ -160,6 +160,7 @@ func TestClaimMailsAreGathered(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		w.Confirm(seller, record.ID)
 		o := w.mailbox()
 		const claims, mails = 150, 20
 		for range claims {
@@ -206,6 +207,7 @@ func TestOneMailAClaimInTenMinutes(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		w.Confirm(seller, record.ID)
 		o := w.mailbox()
 		claim := w.Claim(owner.Session, record.ID)
 		digest := func(after time.Duration) []string {
@@ -262,6 +264,7 @@ func TestUnverifiedAccountsMailNobody(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Person("Olga"), w.Verified("Sami")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
+		w.Confirm(seller, record.ID)
 		o := w.mailbox()
 		claim := w.Claim(owner.Session, record.ID)
 		w.offerTo(owner.Session, record.ID, "stranger@people.example")

@@ -21,25 +21,16 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 	}
 	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, EmailVerified: true, CreatedAt: s.now()}
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.HoldWarranties(); err != nil {
-			return err
-		}
 		if _, err := tx.ReachMilestone("first account", user.CreatedAt); err != nil {
 			return err
 		}
 		if err := tx.InsertUser(user, hash); err != nil {
 			return err
 		}
-		if err := s.linkSeller(tx, warranty.OwnAccount(user), user.Email, warranty.DoorOperator, user.CreatedAt); err != nil {
-			return err
-		}
 		return s.operatorEvent(tx, warranty.AccountAdded, user.ID, user.CreatedAt)
 	})
 	if s.Store.IsDuplicate(err) {
 		err = warranty.Refuse(warranty.AlreadyExists, "This address already has an account.")
-	}
-	if err == nil {
-		s.linkMore(ctx, user.Email)
 	}
 	return user, err
 }

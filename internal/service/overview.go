@@ -20,6 +20,7 @@ type Overview struct {
 	Today                             warranty.Date
 	Total, InForce, EndingSoon, Ended int64 // warranties
 	OpenClaims                        int64
+	ToConfirm                         int64 // warranties that name the account as their seller
 	// EndDates counts the active warranties that end in the next 13 months, per end date.
 	EndDates map[warranty.Date]int64
 	// Ending lists the active warranties that end within EndingSoonDays, soonest first.
@@ -59,6 +60,9 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 	}
 	for i := range o.Ending {
 		s.show(&o.Ending[i])
+	}
+	if _, o.ToConfirm, err = s.Store.Confirmations(ctx, user, warranty.Paging{Page: 1, Limit: 1}); err != nil {
+		return o, err
 	}
 	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)
 	return o, err

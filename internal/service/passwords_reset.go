@@ -51,7 +51,6 @@ func (s *Service) ResetPassword(
 		return warranty.None{}, err
 	}
 	fresh := s.NewID()
-	started := false
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		locked, err := lockByCode(tx, owner, code, store.ForReset, now)
 		if err != nil {
@@ -71,12 +70,8 @@ func (s *Service) ResetPassword(
 		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
 			return err
 		}
-		started = user.ID == fresh
 		return s.notify(tx, user, mail.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now)))
 	})
-	if err == nil && started {
-		s.linkMore(ctx, account.Email)
-	}
 	s.wakeMail()
 	return warranty.None{}, err
 }
@@ -118,10 +113,7 @@ func (s *Service) startOver(
 	if err := tx.SetAside(old.ID, id, now); err != nil {
 		return user, err
 	}
-	if err := tx.InsertUser(user, hash); err != nil {
-		return user, err
-	}
-	return user, s.linkSeller(tx, warranty.OwnAccount(user), user.Email, p.Door, now)
+	return user, tx.InsertUser(user, hash)
 }
 
 // endCredentials ends all credentials of a locked account: sessions, tokens, the calendar

@@ -49,11 +49,18 @@ func (c cast) roles() (r warranty.Roles) {
 	return r
 }
 
-// mayDecide is the rule in section 4 of the contract: sellers may decide, and issuers
-// unless they are also the owner and a seller is linked.
+// mayDecide is the rule in section 4 of the contract: sellers may decide, and issuers that do not own the
+// warranty. If there is nobody to decide, the owner keeps a log.
 func (c cast) mayDecide() bool {
-	return c.seller == me || c.creator == me && !(c.owner == me && c.seller != nobody)
+	if c.owner == me && c.creator == me && c.seller == nobody {
+		return true
+	}
+	return c.seller == me || c.creator == me && c.owner != me
 }
+
+// promises are the casts in which "me" may change the promise, and owns those in which "me" may change the
+// rest.
+func (c cast) promises() bool { return c.creator == me }
 
 func (c cast) String() string {
 	name := strings.Join(c.roles().Names(), "+")
@@ -85,8 +92,11 @@ func (w *world) scenes() func(c cast) scene {
 			given["seller_email"] = people[c.seller].Email
 		}
 		s.record = w.Warranty(people[c.creator].Session, given)
+		if c.seller != nobody && c.seller != c.creator {
+			w.Confirm(people[c.seller], s.record.ID)
+		}
 		if c.owner != c.creator {
-			w.Transfer(s.record.ID, people[c.creator], people[c.owner])
+			w.Issue(s.record.ID, people[c.creator], people[c.owner])
 		}
 		return s
 	}

@@ -33,8 +33,8 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		}
 		lockUser := func(tx *store.Tx) error { _, err := tx.LockUser(owner.User.ID); return err }
 		lockToken := func(tx *store.Tx) error { _, err := tx.LockToken(owner.User.ID, token); return err }
-		linkSeller := func(tx *store.Tx) error {
-			_, _, err := tx.LinkSeller(seller.User.ID, seller.User.Email, warranty.ID{}, 1000)
+		confirm := func(tx *store.Tx) error {
+			_, _, err := tx.LockConfirmation(seller.User.ID, warranty.WarrantyKey{ID: s.record.ID})
 			return err
 		}
 		keep := func(tx *store.Tx) error { _, err := tx.SaveResponse(kept); return err }
@@ -45,20 +45,18 @@ func TestWhoComesSecondWaits(t *testing.T) {
 		}{
 			{"a write by a token, its revocation", func(tx *store.Tx) error { return tx.HoldCredential(byToken, warranty.Member, now) }, func(tx *store.Tx) error { return tx.RevokeToken(token, now) }},
 			{"a write by a session, its end", func(tx *store.Tx) error { return tx.HoldCredential(session.Principal, warranty.Member, now) }, func(tx *store.Tx) error { return tx.DeleteSession(session.CredentialID) }},
-			{"a create for a seller, their verification", func(tx *store.Tx) error { return tx.HoldSeller(unverified.User.Email) },
-				func(tx *store.Tx) error { return tx.VerifyUser(unverified.User.ID, now) }},
 			{"an account that is added, a create", (*store.Tx).HoldWarranties, func(tx *store.Tx) error {
 				return tx.InsertWarranty(warranty.Warranty{ID: w.Service.NewID(), ReferenceNumber: "WR-X", Standing: warranty.Active, Version: 1}, owner.User.ID)
 			}},
 			{"an account that is added, a change", (*store.Tx).HoldWarranties, lockWarranty(owner)},
 			{"a change by the owner, one by the issuer", lockWarranty(owner), lockWarranty(issuer)},
 			{"a change by the owner, a decision on a claim", lockWarranty(owner), func(tx *store.Tx) error {
-				_, _, _, err := tx.LockClaim(seller.User.ID, warranty.ClaimKey{ID: s.claimed.ID})
+				_, _, err := tx.LockClaim(seller.User.ID, warranty.ClaimKey{ID: s.claimed.ID})
 				return err
 			}},
 			{"a change by the owner, the removal of a document", lockWarranty(owner), func(tx *store.Tx) error { _, err := tx.LockFile(seller.User.ID, s.paper.ID); return err }},
-			{"a change by the owner, a seller who is linked", lockWarranty(owner), linkSeller},
-			{"a seller who is linked, a change by the owner", linkSeller, lockWarranty(owner)},
+			{"a change by the owner, a seller who confirms", lockWarranty(owner), confirm},
+			{"a seller who confirms, a change by the owner", confirm, lockWarranty(owner)},
 			{"a change by the owner, a transfer", lockWarranty(owner), func(tx *store.Tx) error {
 				_, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), unverified.User.ID, now)
 				return err

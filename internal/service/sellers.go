@@ -2,101 +2,99 @@ package service
 
 import (
 	"context"
-	"errors"
-	"time"
 
+	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
-const (
-	// linkStep is the number of records that one transaction links to a seller. It takes about 20 ms,
-	// during which SQLite has no other writer.
-	linkStep = 100
-	// linkSteps is how many more of them a request waits for.
-	linkSteps = 50
-)
-
-// linkSeller gives an account access to the records that name one of its addresses as the seller's, and
-// adds an event to the history of each. If there are many, LinkSellers continues. Records that are created
-// meanwhile are linked by their own transactions, because the address is verified.
-func (s *Service) linkSeller(
-	tx *store.Tx, account warranty.Acting, email string, door warranty.Door, now time.Time,
-) error {
-	return s.linkAfter(tx, account, store.SellerLink{Email: email, Account: account.ID, Door: door}, now)
+// sellerOperations binds the operations of sellers.
+func (s *Service) sellerOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.ListConfirmations, s.ListConfirmations),
+		api.Bind(api.DecideConfirmation, s.DecideConfirmation),
+		api.Bind(api.LeaveWarranty, s.LeaveWarranty),
+	}
 }
 
-func (s *Service) linkAfter(tx *store.Tx, account warranty.Acting, l store.SellerLink, now time.Time) error {
-	linked, last, err := tx.LinkSeller(account.ID, l.Email, l.After, linkStep)
-	if err != nil {
+// ListConfirmations lists the warranties that wait for the confirmation of the principal's account.
+func (s *Service) ListConfirmations(
+	ctx context.Context, p warranty.Principal, in warranty.ListConfirmations,
+) (warranty.Page[warranty.Confirmation], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Confirmation]{}, err
+	}
+	list, total, err := s.Store.Confirmations(ctx, p.Account.ID, in.Paging)
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// DecideConfirmation makes the principal's account the seller of a warranty that names it, or declines.
+// Declining leaves no trace on the record: who named the account learns nothing of it.
+func (s *Service) DecideConfirmation(
+	ctx context.Context, p warranty.Principal, in warranty.DecideConfirmation,
+) (warranty.Confirmation, error) {
+	var c warranty.Confirmation
+	if err := in.Check(); err != nil {
+		return c, err
+	}
+	now := s.now()
+	confirmed := s.event(p, warranty.SellerHasConfirmed, unknownYet, now)
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		var from warranty.ID
+		var err error
+		if c, from, err = tx.LockConfirmation(p.Account.ID, in.ID); err != nil {
+			return err
+		}
+		if in.Decision == warranty.Decline {
+			return s.decline(tx, p, &c, from, in.All())
+		}
+		c.Status = warranty.Confirmed
+		added, err := tx.AddSeller(p.Account.ID, c.WarrantyID, now)
+		if err != nil || !added {
+			return err
+		}
+		confirmed.SubjectID = c.WarrantyID
+		return tx.InsertEvent(c.WarrantyID, confirmed, p.User.ID)
+	})
+	return c, err
+}
+
+func (s *Service) decline(
+	tx *store.Tx, p warranty.Principal, c *warranty.Confirmation, from warranty.ID, all bool,
+) error {
+	c.Status = warranty.Declined
+	w, err := tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: c.WarrantyID})
+	if err == nil && w.Roles.Has(warranty.Seller) {
+		return warranty.Refuse(warranty.InvalidTransition,
+			"You have confirmed this warranty. Leave it as its seller instead.")
+	}
+	if err != nil && !isMissing(err) {
 		return err
 	}
-	by := warranty.Principal{User: warranty.User{ID: account.ID, Name: account.Name}, Door: l.Door}
-	for _, id := range linked {
-		if err := tx.InsertEvent(id, s.event(by, warranty.SellerLinked, id, now), account.ID); err != nil {
-			return err
-		}
+	if err := tx.Decline(p.Account.ID, c.WarrantyID); err != nil || !all {
+		return err
 	}
-	if last == nil {
-		return tx.DeleteSellerLink(l.Email)
-	}
-	l.After = *last
-	return tx.SaveSellerLink(l)
+	return tx.DeclineFrom(p.Account.ID, from)
 }
 
-// LinkSellers links the remaining records of all sellers. Every replica may do it at the same time.
-func (s *Service) LinkSellers(ctx context.Context) error {
-	links, err := s.Store.SellerLinks(ctx)
-	for _, l := range links {
-		for done := false; !done && err == nil; {
-			done, err = s.linkStep(ctx, l.Email)
-		}
-	}
-	return err
-}
-
-// linkMore links records of a seller for a moment, so that most sellers see all of them at once. If it
-// fails, LinkSellers continues.
-func (s *Service) linkMore(ctx context.Context, email string) {
-	for range linkSteps {
-		if done, err := s.linkStep(ctx, email); done || err != nil {
-			return
-		}
-	}
-}
-
-// linkStep links the next records that name an address and reports whether there are no more.
-func (s *Service) linkStep(ctx context.Context, email string) (done bool, err error) {
+// LeaveWarranty ends the role of the principal's account as the seller of a warranty.
+func (s *Service) LeaveWarranty(
+	ctx context.Context, p warranty.Principal, in warranty.LeaveWarranty,
+) (warranty.None, error) {
 	now := s.now()
-	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		done = true
-		id, verified, err := tx.VerifiedAccount(email)
+	left := s.event(p, warranty.SellerLeft, unknownYet, now)
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
 		}
-		if !verified { // the account was deleted, or the address was removed
-			return tx.DeleteSellerLink(email)
-		}
-		account, err := tx.LockUser(id)
-		if err != nil {
+		if err := w.Roles.May(warranty.LeaveSeller); err != nil {
 			return err
 		}
-		l, err := tx.LockSellerLink(email)
-		if errors.Is(err, warranty.ErrNotFound) {
-			return nil
-		}
-		if err != nil {
+		if err := tx.RemoveSeller(p.Account.ID, w.ID, now); err != nil {
 			return err
 		}
-		// The address may have been removed while this waited for the lock.
-		if id, verified, err = tx.VerifiedAccount(email); err != nil {
-			return err
-		}
-		if account.Disabled || !verified || id != l.Account || id != account.ID {
-			return tx.DeleteSellerLink(email)
-		}
-		done = false
-		return s.linkAfter(tx, account.Acting(), l, now)
+		left.SubjectID = w.ID
+		return tx.InsertEvent(w.ID, left, p.User.ID)
 	})
-	return done, err
 }

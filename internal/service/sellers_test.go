@@ -4,12 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"warranty.example/svc/internal/store"
-	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -31,57 +28,178 @@ func (w *world) sees(p person, id warranty.ID) (reads, lists bool) {
 	return err == nil, lists
 }
 
-// TestASellerSeesNothingBeforeVerification: an address proves nothing until it is
-// verified; then all records that name it are visible, with everything that belongs to
-// them.
-func TestASellerSeesNothingBeforeVerification(t *testing.T) {
+// waiting returns the references of what waits for a user's confirmation, newest first.
+func (w *world) waiting(p person) (list []string) {
+	w.T.Helper()
+	page, err := w.Service.ListConfirmations(ctx, p.Principal, warranty.ListConfirmations{Paging: warranty.Paging{Limit: 100}})
+	if err != nil {
+		w.T.Error(err)
+	}
+	for _, c := range page.Data {
+		list = append(list, string(c.ReferenceNumber))
+	}
+	if int(page.Pagination.Total) != len(list) {
+		w.T.Errorf("%d of %d are listed", len(list), page.Pagination.Total)
+	}
+	return list
+}
+
+func (w *world) decide(p person, id warranty.ID, decision warranty.Decision, all bool) (warranty.Confirmation, error) {
+	return w.Service.DecideConfirmation(ctx, p.Principal, warranty.DecideConfirmation{
+		ID: warranty.WarrantyKey{ID: id}, Decision: decision, AllFromAccount: &all,
+	})
+}
+
+// TestASellerSeesNothingBeforeConfirming: an address proves nothing until it is verified. Then the records
+// that name it wait for the account, which sees them once it confirms them, until it leaves.
+func TestASellerSeesNothingBeforeConfirming(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller, other := w.person("Olga", true), w.person("Sami", false), w.person("Other", true)
-		var records []warranty.Warranty
-		for range 5 {
-			records = append(records, w.record(owner, seller.User.Email))
-		}
+		record, second := w.record(owner, seller.User.Email), w.record(owner, strings.ToUpper(seller.User.Email))
 		unrelated, deleted := w.record(owner, other.User.Email), w.record(owner, seller.User.Email)
-		claim, document := w.claim(owner, records[0].ID), w.document(owner, records[0].ID)
+		claim, document := w.claim(owner, record.ID), w.document(owner, record.ID)
 		_, err := w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: deleted.ID}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		check := func(when string, want bool) {
 			t.Helper()
-			for _, r := range records {
-				if reads, lists := w.sees(seller, r.ID); reads != want || lists != want {
-					t.Errorf("%s: the seller reads %v, lists %v, want %v", when, reads, lists, want)
-				}
+			if reads, lists := w.sees(seller, record.ID); reads != want || lists != want {
+				t.Errorf("%s: the seller reads %v, lists %v, want %v", when, reads, lists, want)
 			}
-			for _, r := range []warranty.Warranty{unrelated, deleted} {
+			for _, r := range []warranty.Warranty{second, unrelated, deleted} {
 				if reads, lists := w.sees(seller, r.ID); reads || lists {
 					t.Errorf("%s: the seller reads %v, lists %v what is not theirs", when, reads, lists)
 				}
 			}
-			for what, path := range map[string]string{
-				"the claim":    "/api/v1/claims/" + claim.ID.String(),
-				"the document": "/api/v1/documents/" + document.ID.String(),
-				"the file":     "/api/documents/" + document.ID.String() + "/file",
-				"the history":  "/api/warranties/" + records[0].ID.String() + "/history",
+			for path, readable := range map[string]bool{
+				"/api/v1/claims/" + claim.ID.String():                       want,
+				"/api/warranties/" + record.ID.String() + "/history":        want,
+				"/api/v1/documents/" + document.ID.String():                 false, // the owner's
+				"/api/documents/" + document.ID.String() + "/file":          false,
+				"/api/warranties/" + second.ID.String() + "/history?page=1": false,
 			} {
 				status := w.Do(request{Method: "GET", Path: path, Secret: seller.session}).Status
-				if (status == 200) != want || status != 200 && status != 404 {
-					t.Errorf("%s: %s is answered with %d", when, what, status)
+				if (status == 200) != readable || status != 200 && status != 404 {
+					t.Errorf("%s: %s is answered with %d", when, path, status)
 				}
 			}
 		}
 		check("before verification", false)
+		equal(t, "waiting before verification", w.waiting(seller), []string(nil))
+		if _, err := w.decide(seller, record.ID, warranty.Confirm, false); codeOf(err) != warranty.NotFound {
+			t.Errorf("confirming before verification: %v", err)
+		}
 		w.Must(200, request{
 			Method: "POST",
 			Path:   "/api/auth/verify-email",
 			Secret: seller.session,
 			Body:   fields{"code": w.code(seller.User, store.ForVerification)},
 		})
-		check("after verification", true)
-		records = append(records, w.record(owner, strings.ToUpper(seller.User.Email))) // and later records
-		check("later", true)
+		check("after verification", false)
+		equal(t, "waiting", w.waiting(seller), []string{string(second.ReferenceNumber), string(record.ReferenceNumber)})
+		equal(t, "waiting for another", w.waiting(other), []string{string(unrelated.ReferenceNumber)})
+		for range 2 { // confirming twice is no error
+			if c, err := w.decide(seller, record.ID, warranty.Confirm, false); err != nil || c.Status != warranty.Confirmed {
+				t.Fatal(c, err)
+			}
+		}
+		check("after confirming", true)
+		equal(t, "waiting after confirming", w.waiting(seller), []string{string(second.ReferenceNumber)})
+		shown, err := w.Service.GetWarranty(ctx, owner.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: record.ID}})
+		if err != nil || !shown.SellerConfirmed || shown.Version != 2 {
+			t.Errorf("the owner sees %+v, %v", shown, err)
+		}
+		if _, err := w.decide(seller, record.ID, warranty.Decline, false); codeOf(err) != warranty.InvalidTransition {
+			t.Errorf("declining what was confirmed: %v", err)
+		}
+		if _, err := w.Service.LeaveWarranty(ctx, seller.Principal, warranty.LeaveWarranty{ID: warranty.WarrantyKey{ID: record.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		check("after leaving", false)
+		equal(t, "waiting after leaving", w.waiting(seller), []string{string(second.ReferenceNumber)})
+		if n := w.number(`SELECT count(*) FROM history WHERE action = ` + actionNumber(warranty.SellerHasConfirmed)); n != 1 {
+			t.Errorf("%d confirmations in the history", n)
+		}
 		checkAccess(t, w)
+	}, busy)
+}
+
+func actionNumber(a warranty.Action) string { return fmt.Sprint(warranty.EnumNumber(a)) }
+
+// TestDecliningIsNotTold: who declines is left alone, and the account that named them learns nothing.
+func TestDecliningIsNotTold(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, nuisance, seller := w.person("Olga", true), w.person("Nero", true), w.person("Sami", true)
+		wanted, one := w.record(owner, seller.User.Email), w.record(nuisance, seller.User.Email)
+		two := w.record(nuisance, seller.User.Email)
+		see := func() string {
+			path := "/api/v1/warranties/" + one.ID.String()
+			return w.Get(path, nuisance.session).Body + w.Get("/api/warranties/"+one.ID.String()+"/history", nuisance.session).Body
+		}
+		before := see()
+		if _, err := w.decide(seller, one.ID, warranty.Decline, false); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "waiting", w.waiting(seller), []string{string(two.ReferenceNumber), string(wanted.ReferenceNumber)})
+		if _, err := w.decide(seller, two.ID, warranty.Decline, true); err != nil {
+			t.Fatal(err)
+		}
+		w.record(nuisance, seller.User.Email) // nothing more from this account
+		equal(t, "waiting after declining everything", w.waiting(seller), []string{string(wanted.ReferenceNumber)})
+		// A transfer does not bring it back.
+		w.transfer(two.ID, nuisance, owner)
+		equal(t, "waiting after a transfer", w.waiting(seller), []string{string(wanted.ReferenceNumber)})
+		equal(t, "what the account that named the seller sees", see(), before)
+		if _, err := w.decide(seller, one.ID, warranty.Confirm, false); err != nil { // after all
+			t.Fatal(err)
+		}
+		if reads, lists := w.sees(seller, one.ID); !reads || !lists {
+			t.Error("what was declined and then confirmed is not seen")
+		}
+		w.execute(`UPDATE users SET disabled_at = 1 WHERE id = $1`, w.key(owner.User.ID))
+		equal(t, "waiting from a disabled account", w.waiting(seller), []string(nil))
+		checkAccess(t, w)
+	}, busy)
+}
+
+// TestConfirmingAtOnce confirms, leaves, changes, transfers and deletes records at the same time.
+func TestConfirmingAtOnce(t *testing.T) {
+	const rounds = 15
+	each(t, func(t *testing.T, w *world) {
+		owner, seller, next := w.person("Olga", true), w.person("Sami", true), w.person("Nina", true)
+		for round := range rounds {
+			r := w.record(owner, seller.User.Email)
+			key := warranty.WarrantyKey{ID: r.ID}
+			w.claim(owner, r.ID)
+			offer, err := w.Service.OfferTransfer(ctx, owner.Principal, warranty.OfferTransfer{ID: key, Email: next.User.Email})
+			if err != nil {
+				t.Fatal(err)
+			}
+			together(8, func(i int) {
+				var err error
+				switch {
+				case i < 4:
+					_, err = w.decide(seller, r.ID, warranty.Confirm, false)
+				case i == 4:
+					_, err = w.Service.LeaveWarranty(ctx, seller.Principal, warranty.LeaveWarranty{ID: key})
+				case i == 5:
+					_, err = w.Service.AcceptTransfer(ctx, next.Principal, warranty.AcceptTransfer{Code: offer.Code})
+				case i == 6:
+					category := "Kitchen"
+					_, err = w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: key, Category: &category})
+				case round%3 == 0:
+					_, err = w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: key})
+				}
+				if err != nil && codeOf(err) != warranty.NotFound && codeOf(err) != warranty.ValidationFailed {
+					t.Error(err)
+				}
+			})
+		}
+		checkAccess(t, w)
+		if faults, err := w.Store.CheckRecords(ctx, date("2026-01-01"), func(string) {}); err != nil || len(faults) > 0 {
+			t.Error(faults, err)
+		}
 	}, busy)
 }
 
@@ -128,167 +246,5 @@ func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 				}
 			}
 		}
-	}, busy)
-}
-
-// TestCreateAndVerifyAtOnce: in either order, the seller sees the record in the end.
-func TestCreateAndVerifyAtOnce(t *testing.T) {
-	const rounds, creates = 30, 4
-	each(t, func(t *testing.T, w *world) {
-		owner := w.person("Olga", true)
-		for round := range rounds {
-			seller := w.person("Sami", false)
-			code := w.code(seller.User, store.ForVerification)
-			made := make([]warranty.ID, creates)
-			together(creates+1, func(i int) {
-				var err error
-				if i == creates {
-					_, err = w.Service.VerifyEmail(ctx, seller.Principal, warranty.VerifyEmail{Code: code})
-				} else {
-					var r warranty.Warranty
-					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
-						ProductName: "Pan",
-						StartDate:   date("2024-01-01"),
-						EndDate:     date("2025-01-01"),
-						SellerEmail: seller.User.Email,
-					})
-					made[i] = r.ID
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			})
-			for _, id := range made {
-				if reads, lists := w.sees(seller, id); !reads || !lists {
-					t.Errorf("round %d: the seller reads %v, lists %v", round, reads, lists)
-				}
-			}
-		}
-		checkAccess(t, w)
-	}, busy)
-}
-
-// TestCreateAndAddUserAtOnce is the same for an account that the operator adds, which
-// is verified from the start: before that there is no row to lock.
-func TestCreateAndAddUserAtOnce(t *testing.T) {
-	const rounds, creators = 5, 4
-	each(t, func(t *testing.T, w *world) {
-		owner := w.person("Olga", true)
-		for round := range rounds {
-			address := fmt.Sprintf("added%d@people.example", round)
-			var added atomic.Bool
-			together(creators+1, func(i int) {
-				if i == creators {
-					if _, err := w.Service.AddUser(ctx,
-						warranty.Register{Name: "Added", Email: address, Password: "a password for this one"}); err != nil {
-						t.Error(err)
-					}
-					added.Store(true)
-					return
-				}
-				for !added.Load() {
-					if _, err := w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
-						ProductName: "Pan",
-						StartDate:   date("2024-01-01"),
-						EndDate:     date("2025-01-01"),
-						SellerEmail: address,
-					}); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-			})
-		}
-		checkAccess(t, w)
-	}, busy)
-}
-
-// TestCreateAndResetAtOnce creates records that name an address while it moves to a new
-// account (B1): in either order, the new account sees them in the end.
-func TestCreateAndResetAtOnce(t *testing.T) {
-	const rounds, creates = 20, 4
-	each(t, func(t *testing.T, w *world) {
-		owner := w.person("Olga", true)
-		for range rounds {
-			squatter := w.person("Sami", false)
-			code := w.code(squatter.User, store.ForReset)
-			made := make([]warranty.ID, creates)
-			together(creates+1, func(i int) {
-				var err error
-				if i == creates {
-					_, err = w.Service.ResetPassword(ctx, warranty.Principal{},
-						warranty.ResetPassword{Code: code, Password: "another long password"})
-				} else {
-					var r warranty.Warranty
-					r, err = w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
-						ProductName: "Pan",
-						StartDate:   date("2024-01-01"),
-						EndDate:     date("2025-01-01"),
-						SellerEmail: squatter.User.Email,
-					})
-					made[i] = r.ID
-				}
-				if err != nil {
-					t.Error(err)
-				}
-			})
-			account, err := w.Store.AccountByEmail(ctx, squatter.User.Email)
-			if err != nil || account.ID == squatter.User.ID || !account.EmailVerified {
-				t.Fatalf("the address has the account %+v, %v", account.User, err)
-			}
-			seller := w.session(account.User, time.Hour)
-			for _, id := range made {
-				if reads, lists := w.sees(seller, id); !reads || !lists {
-					t.Errorf("the seller reads %v, lists %v a record that names them", reads, lists)
-				}
-			}
-		}
-		checkAccess(t, w)
-	}, busy)
-}
-
-// TestManyRecordsAreLinkedInSteps verifies the address of a seller whom more records name than one
-// transaction links. Each is linked once, also if several replicas continue at the same time.
-func TestManyRecordsAreLinkedInSteps(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		owner, seller := w.person("Olga", true), w.person("Sami", false)
-		const records = 250
-		for range records {
-			w.record(owner, seller.User.Email)
-		}
-		linked := func() (access, events int) {
-			access = w.Count(`SELECT count(*) FROM access WHERE kind = 1 AND user_id = ` + w.IDLiteral(seller.User.ID.String()))
-			return access, w.Count(`SELECT count(*) FROM history WHERE actor_id = ` + w.IDLiteral(seller.User.ID.String()))
-		}
-		verify := func() {
-			w.Must(200, request{
-				Method: "POST",
-				Path:   "/api/auth/verify-email",
-				Secret: seller.session,
-				Body:   fields{"code": w.code(seller.User, store.ForVerification)},
-			})
-		}
-		verify()
-		if access, events := linked(); access != records || events != records {
-			t.Fatalf("%d records and %d events, want %d", access, events, records)
-		}
-		// As if the process had ended after the first transaction.
-		w.Exec(`DELETE FROM access WHERE roles = 2 AND user_id = ` + w.IDLiteral(seller.User.ID.String()))
-		w.Exec(`DELETE FROM history WHERE actor_id = ` + w.IDLiteral(seller.User.ID.String()))
-		w.record(owner, seller.User.Email) // linked when it is created
-		w.Exec(`INSERT INTO seller_links (user_id, after_id, door) VALUES (` + w.IDLiteral(seller.User.ID.String()) + `, ` +
-			w.IDLiteral("00000000-0000-0000-0000-000000000000") + `, 1)`)
-		testenv.Together(3, func(int) {
-			if err := w.Service.LinkSellers(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-		if access, events := linked(); access != records+1 || events != records {
-			t.Errorf("%d records and %d events after continuing, want %d and %d", access, events, records+1, records)
-		}
-		if n := w.Count(`SELECT count(*) FROM seller_links`); n != 0 {
-			t.Errorf("%d users are still being linked", n)
-		}
-		checkAccess(t, w)
 	}, busy)
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"io"
 	"log/slog"
+	"net"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,9 @@ type Service struct {
 	// StorageLimit is the number of bytes of documents per user; 0 means no limit.
 	StorageLimit int64
 
+	// LookupTXT looks up the DNS records that verify domains.
+	LookupTXT func(ctx context.Context, name string) ([]string, error)
+
 	// Now is the clock, NewID makes ids, and Random is the source of secrets.
 	Now    func() time.Time
 	NewID  func() warranty.ID
@@ -81,6 +85,8 @@ const (
 	MailsToOthers  Throttle = "mail"
 	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
+	// BatchItems counts the items of a batch, in the window of the caller's API requests.
+	BatchItems Throttle = "batch"
 )
 
 // New returns a service that uses the database's clock, random ids and crypto/rand. Fields
@@ -97,6 +103,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		MaxTokenRate: 1000,
 		StorageLimit: 1 << 30,
 		MailLimit:    200,
+
+		LookupTXT: (&net.Resolver{PreferGo: true}).LookupTXT,
 
 		Now:          st.Now,
 		Random:       rand.Reader,
@@ -123,9 +131,12 @@ func (s *Service) Operations() []api.Bound {
 		s.claimOperations(),
 		s.documentOperations(),
 		s.transferOperations(),
+		s.sellerOperations(),
+		s.handoverOperations(),
 		s.tokenOperations(),
 		s.accountOperations(),
 		s.organizationOperations(),
+		s.domainOperations(),
 	)
 }
 

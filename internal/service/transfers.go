@@ -89,8 +89,8 @@ func (s *Service) CancelTransfer(
 	})
 }
 
-// AcceptTransfer makes the principal the owner with the code of an offer. The issuer and
-// any other roles of the old owner stay.
+// AcceptTransfer makes the principal the owner with the code of an offer. Who recorded the warranty for
+// themselves keeps nothing; the issuer of an issued one stays.
 func (s *Service) AcceptTransfer(
 	ctx context.Context, p warranty.Principal, in warranty.AcceptTransfer,
 ) (warranty.Warranty, error) {

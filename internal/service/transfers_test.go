@@ -46,6 +46,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		maker, first, second, seller := w.Verified("Mara"), w.Verified("Finn"), w.Person("Sofia"), w.Verified("Sami")
 		record := w.Warranty(maker.Session, fields{"seller_email": seller.Email, "product_name": "Kettle"})
+		w.Confirm(seller, record.ID)
 		claim := w.Claim(maker.Session, record.ID)
 		d := w.Upload(maker.Session, append(document(record.ID, "a.pdf", pdf), field("claim_id", claim))...)
 		history := len(w.history(record.ID, maker.Session))
@@ -68,26 +69,26 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		typed := strings.ToLower(strings.NewReplacer("-", " ", "0", "O", "1", "l").Replace(offer.Code))
 		var got servertest.Record
 		w.Must(200, accepting(first.Session, "  "+typed+" ")).Into(t, &got)
-		equal(t, "the record of the new owner", []string{got.ID, got.ProductName, strings.Join(got.Roles, "+")}, []string{record.ID, "Kettle", "owner"})
+		equal(t, "the record of the new owner", []string{got.ID, got.ProductName, strings.Join(got.Roles, "+")}, []string{record.ID, "Kettle", "owner+issuer"})
 		for _, c := range []struct {
 			who   servertest.Person
 			roles []string
-		}{{maker, []string{"issuer"}}, {first, []string{"owner"}}, {seller, []string{"seller"}}, {second, nil}} {
+		}{{maker, nil}, {first, []string{"owner", "issuer"}}, {seller, []string{"seller"}}, {second, nil}} {
 			equal(t, "roles of "+c.who.Name, w.rolesOn(record.ID, c.who), c.roles)
 		}
 		w.seesAll(t, "the new owner", first, record.ID, claim, d.ID)
-		w.seesAll(t, "the issuer", maker, record.ID, claim, d.ID)
+		w.seesNothing(t, maker, record, claim, d.ID)
 		for _, code := range []string{offer.Code, "0000-0000-0000-0000-0000", "x"} {
 			a := w.Do(accepting(second.Session, code))
 			refused(t, "a code that is used or none", a, warranty.ValidationFailed)
 			equal(t, "field errors", wrongFields(t, a), []string{"code invalid_code"})
 		}
 
-		// From an owner without other roles to a person with an unverified address.
+		// To a person with an unverified address.
 		mine := w.Upload(first.Session, document(record.ID, "first.pdf", pdf)...)
 		w.Transfer(record.ID, first, second)
 		equal(t, "roles of the owner before", w.rolesOn(record.ID, first), []string(nil))
-		equal(t, "roles of the new owner", w.rolesOn(record.ID, second), []string{"owner"})
+		equal(t, "roles of the new owner", w.rolesOn(record.ID, second), []string{"owner", "issuer"})
 		w.seesNothing(t, first, record, claim, d.ID, mine.ID)
 		w.seesAll(t, "the new owner", second, record.ID, claim, mine.ID, d.ID)
 		w.Must(200, moving(claim, second.Session, moveTo("withdrawn")))
@@ -95,10 +96,10 @@ func TestPeopleTransferOwnership(t *testing.T) {
 
 		// To the seller, back to the issuer, and to oneself.
 		w.Transfer(record.ID, second, seller)
-		equal(t, "roles of a seller who owns", w.rolesOn(record.ID, seller), []string{"owner", "seller"})
+		equal(t, "roles of a seller who owns", w.rolesOn(record.ID, seller), []string{"owner", "seller", "issuer"})
 		w.Transfer(record.ID, seller, maker)
 		equal(t, "roles of the maker again", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
-		equal(t, "roles of the seller again", w.rolesOn(record.ID, seller), []string{"seller"})
+		equal(t, "roles of the seller again", w.rolesOn(record.ID, seller), []string(nil))
 		w.Transfer(record.ID, maker, maker)
 		equal(t, "roles after a gift to oneself", w.rolesOn(record.ID, maker), []string{"owner", "issuer"})
 		equal(t, "owners", w.Count(`SELECT count(*) FROM access WHERE kind = 1 AND roles % 2 = 1`), 1)
@@ -273,10 +274,10 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 			end     func(id string) request
 			allowed []string // the possible statuses of both
 		}{
-			// The former owner is still the issuer, who may delete but not cancel the transfer.
-			"cancelled": {func(id string) request { return made("DELETE", "/api/warranties/"+id+"/transfer", owner.Session, nil) }, []string{"200 403", "422 204"}},
-			"replaced":  {func(id string) request { return offering(id, owner.Session, "x@people.example") }, []string{"200 403", "422 201"}},
-			"deleted":   {func(id string) request { return made("DELETE", "/api/v1/warranties/"+id, owner.Session, nil) }, []string{"200 204", "422 204"}},
+			// The former owner keeps nothing.
+			"cancelled": {func(id string) request { return made("DELETE", "/api/warranties/"+id+"/transfer", owner.Session, nil) }, []string{"200 404", "422 204"}},
+			"replaced":  {func(id string) request { return offering(id, owner.Session, "x@people.example") }, []string{"200 404", "422 201"}},
+			"deleted":   {func(id string) request { return made("DELETE", "/api/v1/warranties/"+id, owner.Session, nil) }, []string{"200 404", "422 204"}},
 		} {
 			for range 12 {
 				record := w.Warranty(owner.Session, nil)
@@ -292,8 +293,8 @@ func TestPeopleAcceptWhileTheOfferEnds(t *testing.T) {
 					t.Errorf("accepted and %s at once: %s and %s", what, outcome(answers[0]), outcome(answers[1]))
 				}
 				wanted := []string(nil)
-				if answers[0].Status == 200 && what != "deleted" {
-					wanted = []string{"owner"}
+				if answers[0].Status == 200 {
+					wanted = []string{"owner", "issuer"}
 				}
 				equal(t, "accepted and "+what+" at once: roles of the recipient", w.rolesOn(record.ID, recipient), wanted)
 				if what != "deleted" {

@@ -19,7 +19,8 @@ func (s *Service) VerifyWarranty(
 	if err != nil {
 		return warranty.Verification{}, warranty.ErrUnknownReference
 	}
-	w, issuer, err := s.Store.WarrantyByReference(ctx, reference)
+	now := s.now()
+	w, by, err := s.Store.WarrantyByReference(ctx, reference, now)
 	if errors.Is(err, warranty.ErrNotFound) {
 		return warranty.Verification{}, warranty.ErrUnknownReference
 	}
@@ -27,7 +28,7 @@ func (s *Service) VerifyWarranty(
 		return warranty.Verification{}, err
 	}
 	w.Show(s.today())
-	return w.Verified(issuer, in.Serial, s.now()), nil
+	return w.Verified(by, in.Serial, now), nil
 }
 
 // VerifyPublicly is VerifyWarranty for callers without a credential. It is throttled per

@@ -3,6 +3,7 @@ package service_test
 import (
 	"testing"
 
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -34,7 +35,7 @@ func TestWaitingClaims(t *testing.T) {
 		w.claim(shop, own.ID)
 		waits("a claim log", 0, 0)
 
-		w.transfer(issued.ID, shop, kim)
+		w.write(func(tx *store.Tx) error { return tx.MoveOwner(issued.ID, o.ID, kim.User.ID) })
 		filed := w.claim(kim, issued.ID)
 		waits("filed", 1, 0)
 		move := func(p warranty.Principal, to warranty.ClaimStatus, forShop, forKim int64) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -16,6 +17,7 @@ func (s *Service) warrantyOperations() []api.Bound {
 		api.Bind(api.ListWarranties, s.ListWarranties),
 		api.Bind(api.SummarizeWarranties, s.SummarizeWarranties),
 		api.Bind(api.CreateWarranty, s.CreateWarranty),
+		api.Bind(api.CreateBatch, s.CreateBatch),
 		api.Bind(api.GetWarranty, s.GetWarranty),
 		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
 		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
@@ -91,10 +93,7 @@ func (s *Service) GetWarranty(
 // show sets the derived fields of a stored warranty and removes those that the reader
 // cannot see.
 func (s *Service) show(w *warranty.Warranty) {
-	if !w.Roles.Has(warranty.Issuer) {
-		w.ExternalID = nil
-	}
-	w.Show(s.today())
+	w.ShowTo(s.now())
 	s.setURLs(w)
 }
 
@@ -117,41 +116,61 @@ func (s *Service) CreateWarranty(
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}
-	ownSeller, err := s.isOwnAddress(ctx, p, in.SellerEmail)
-	if err != nil {
-		return warranty.Warranty{}, err
-	}
-	w, err := s.newWarranty(in, ownSeller)
+	w, o, err := s.prepare(ctx, p, in)
 	if err != nil {
 		return w, err
 	}
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
-	holdSeller := func(tx *store.Tx) error {
-		if w.SellerEmail == nil {
-			return nil
-		}
-		return tx.HoldSeller(*w.SellerEmail)
-	}
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	w, err = once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
 		return s.unique(ctx, p.Account.ID, in.ExternalID, func() error {
-			return s.writeWithLocks(ctx, p, warranty.Member, holdSeller, func(tx *store.Tx) error {
+			return s.writeOffering(ctx, p, o, func(tx *store.Tx, account store.Account) error {
 				if done, err := replay(tx); err != nil || done {
 					return err
 				}
-				if err := s.insertWarranty(tx, p, w); err != nil {
+				if err := tx.InsertWarranty(w, p.Account.ID); err != nil {
+					return err
+				}
+				if err := s.insertOffer(tx, account, w, o, &offerCount{}); err != nil {
 					return err
 				}
 				return tx.InsertEvent(w.ID, created, p.User.ID)
 			})
 		})
 	})
+	s.wakeMail()
 	if w.Replay {
 		w.Version = 1
 		s.setURLs(&w) // the previous release stored no web_url
 	}
 	return w, err
+}
+
+// prepare returns the record to create, and the offer to its customer if it has one.
+func (s *Service) prepare(
+	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,
+) (w warranty.Warranty, o offer, err error) {
+	ownSeller, err := s.isOwnAddress(ctx, p, in.SellerEmail)
+	if err != nil {
+		return w, o, err
+	}
+	if w, err = s.newWarranty(in, ownSeller); err != nil {
+		return w, o, err
+	}
+	if ownSeller {
+		w.Seller = &p.Account.ID
+	}
+	if in.CustomerEmail != "" {
+		if err := checkIssues(p, in.CustomerEmail); err != nil {
+			return w, o, err
+		}
+		if o, err = s.newOffer(p, &w, in.CustomerEmail, in.CustomerName, w.CreatedAt); err != nil {
+			return w, o, err
+		}
+	}
+	s.show(&w)
+	return w, o, nil
 }
 
 // uniqueTries is how often a write is tried if its external id was taken by a record
@@ -201,6 +220,12 @@ func (s *Service) newWarranty(in warranty.CreateWarranty, ownSeller bool) (warra
 		Supplier:        warranty.Optional(in.Supplier),
 		SellerName:      warranty.Optional(in.SellerName),
 		SellerEmail:     warranty.Optional(in.SellerEmail),
+		Brand:           warranty.Optional(in.Brand),
+		Model:           warranty.Optional(in.Model),
+		GTIN:            warranty.Optional(in.GTIN),
+		Price:           warranty.Optional(in.Price),
+		Currency:        warranty.Optional(in.Currency),
+		CustomerName:    warranty.Optional(in.CustomerName),
 		StartDate:       in.StartDate,
 		EndDate:         in.EndDate,
 		Standing:        warranty.Active,
@@ -212,24 +237,10 @@ func (s *Service) newWarranty(in warranty.CreateWarranty, ownSeller bool) (warra
 	if ownSeller {
 		w.Roles = w.Roles.With(warranty.Seller)
 	}
-	s.show(&w)
+	if !in.PurchaseDate.IsZero() {
+		w.PurchaseDate = &in.PurchaseDate
+	}
 	return w, err
-}
-
-// insertWarranty writes the record and links its seller. The response is built before, so
-// it does not show whether a seller was linked.
-func (s *Service) insertWarranty(tx *store.Tx, p warranty.Principal, w warranty.Warranty) error {
-	if err := tx.InsertWarranty(w, p.Account.ID); err != nil {
-		return err
-	}
-	if w.SellerEmail == nil {
-		return nil
-	}
-	seller, found, err := tx.VerifiedAccount(*w.SellerEmail)
-	if err != nil || !found {
-		return err
-	}
-	return tx.AddSeller(w, seller)
 }
 
 // UpdateWarranty changes the given fields.
@@ -242,7 +253,7 @@ func (s *Service) UpdateWarranty(
 	}
 	now := s.now()
 	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
-	write := func(tx *store.Tx) error {
+	write := func(tx *store.Tx, actor *store.Account) error {
 		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
@@ -258,10 +269,23 @@ func (s *Service) UpdateWarranty(
 			return err
 		}
 		updated.SubjectID, updated.Changes = w.ID, warranty.Differences(w, changed)
-		return tx.InsertEvent(w.ID, updated, p.User.ID)
+		if in.StatusReason != "" && changed.Standing != w.Standing {
+			updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &in.StatusReason})
+		}
+		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil || changed.Standing == w.Standing {
+			return err
+		}
+		return s.mailStatus(tx, *actor, changed, in.StatusReason, now)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
-	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error { return s.writeAs(ctx, p, write) })
+	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {
+		if in.Status == nil {
+			return s.writeAs(ctx, p, func(tx *store.Tx) error { return write(tx, nil) })
+		}
+		// Emails of a locked account are counted exactly.
+		return s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error { return write(tx, &actor) })
+	})
+	s.wakeMail()
 	s.show(&changed)
 	return changed, err
 }
@@ -276,7 +300,8 @@ func derefText(s *string) string {
 var errChanged = warranty.Refuse(warranty.PreconditionFailed,
 	"The warranty has changed since you read it. Read it again and use its new ETag.")
 
-// DeleteWarranty soft-deletes a warranty.
+// DeleteWarranty soft-deletes a self-recorded warranty. The owner of an issued one removes it from their
+// account; its issuer keeps the record.
 func (s *Service) DeleteWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty,
 ) (warranty.None, error) {
@@ -296,7 +321,12 @@ func (s *Service) DeleteWarranty(
 		if err := w.Roles.May(warranty.Delete); err != nil {
 			return err
 		}
-		if err := tx.DeleteWarranty(w, now); err != nil {
+		remove := tx.DeleteWarranty
+		if !w.Roles.SelfRecorded() {
+			deleted.Action = warranty.WarrantyRemoved
+			remove = func(w warranty.Warranty, now time.Time) error { return tx.RemoveFromOwner(p.Account.ID, w, now) }
+		}
+		if err := remove(w, now); err != nil {
 			return err
 		}
 		deleted.SubjectID = w.ID

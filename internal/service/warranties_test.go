@@ -114,7 +114,8 @@ func TestExternalIDIsTheIssuersAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.transfer(made.ID, issuer, owner)
+		w.confirm(seller, made.ID)
+		w.issue(made.ID, issuer, owner)
 		void, number := warranty.Void, "A-2"
 		for name, p := range map[string]person{"owner": owner, "seller": seller} {
 			if got, err := w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil ||

@@ -23,7 +23,9 @@ const (
 	clockEvery  = time.Minute
 	folderEvery = time.Minute
 	eraseEvery  = time.Minute
-	indexEvery  = 2 * time.Second
+
+	domainsEvery = 10 * time.Minute
+	indexEvery   = 2 * time.Second
 
 	mailClaim    = 2 * time.Minute
 	mailTime     = 30 * time.Second // longer than one delivery takes
@@ -50,7 +52,8 @@ func (s *Service) Run(ctx context.Context) {
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
 		{"count lists", indexEvery, s.Store.CountWanted, s.Store.ListsWanted()},
-		{"link sellers", indexEvery, s.LinkSellers, nil},
+		{"decide documents", indexEvery, s.DecideDocuments, nil},
+		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},
 		{"sweep files", folderEvery, s.SweepFiles, nil}, // runs hourly, on one replica

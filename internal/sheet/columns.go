@@ -15,8 +15,7 @@ type guess struct {
 	names string
 }
 
-// A warranty has no fields for lengths, brand and model. The end date is computed
-// from a length; brand and model are kept in the name or the description.
+// A warranty has no fields for lengths. The end date is computed from a length.
 var guesses = []guess{
 	{"product_name", "productname product hbname itemname assetname item name title bezeichnung produkt"},
 	{"start_date", "startdate coverstart warrantystart warrantystartdate purchasedate hbpurchasedate hbpurchasetime " +
@@ -35,6 +34,12 @@ var guesses = []guess{
 		"beschreibung notizen"},
 	{"brand", "brand manufacturer hbmanufacturer make marke hersteller"},
 	{"model", "model modelname assetmodel hbmodelnumber modelnumber modelno modell"},
+	{"gtin", "gtin ean upc"},
+	{"price", "price"},
+	{"currency", "currency"},
+	{"purchase_date", ""}, // only from svc exports: other programs' dates of purchase are when cover starts
+	{"customer_email", "customeremail buyeremail"},
+	{"customer_name", "customername buyername"},
 	{"lifetime", "islifetime lifetime lifetimewarranty hblifetimewarranty"},
 	{"years", "warrantydurationyears garantiejahre years jahre"},
 	{"months", "warrantydurationmonths garantiemonate months monate"},

@@ -272,7 +272,8 @@ func (r Row) describes(w warranty.Warranty) bool {
 	return w.ProductName == in.ProductName && w.StartDate == in.StartDate && w.EndDate == in.EndDate &&
 		is(w.SerialNumber, in.SerialNumber) && is(w.ExternalID, in.ExternalID) && is(w.Category, in.Category) &&
 		is(w.Supplier, in.Supplier) && is(w.SellerName, in.SellerName) && is(w.SellerEmail, in.SellerEmail) &&
-		is(w.Description, in.Description) && w.Roles.Has(warranty.Owner) && w.Roles.Has(warranty.Issuer)
+		is(w.Description, in.Description) && is(w.Brand, in.Brand) && is(w.Model, in.Model) && is(w.GTIN, in.GTIN) &&
+		is(w.CustomerName, in.CustomerName) && w.Roles.Has(warranty.Owner) && w.Roles.Has(warranty.Issuer)
 }
 
 func isCode(err error, code warranty.Code) bool {

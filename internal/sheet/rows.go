@@ -40,10 +40,20 @@ func (r *Reader) read(row *Row) {
 		Supplier:     r.value(cells, "supplier"),
 		SellerName:   r.value(cells, "seller_name"),
 		SellerEmail:  r.value(cells, "seller_email"),
+
+		Brand:         r.value(cells, "brand"),
+		GTIN:          r.value(cells, "gtin"),
+		Price:         r.value(cells, "price"),
+		Currency:      r.value(cells, "currency"),
+		CustomerEmail: r.value(cells, "customer_email"),
+		CustomerName:  r.value(cells, "customer_name"),
 	}
-	row.Input.ProductName, row.Input.Description = r.texts(cells)
+	r.texts(cells, &row.Input)
 	row.Input.StartDate = r.date(&c, cells, "start_date")
 	row.Input.EndDate = r.end(&c, cells, row.Input.StartDate)
+	if r.value(cells, "purchase_date") != "" {
+		row.Input.PurchaseDate = r.date(&c, cells, "purchase_date")
+	}
 	row.Status = r.status(&c, cells)
 	row.Reference, _ = warranty.ParseReference(r.value(cells, "reference_number")) // ignore other programs' numbers
 	c.Merge(row.Input.Check())
@@ -66,23 +76,22 @@ func (r *Reader) hasWarranty(cells []string) bool {
 	})
 }
 
-// texts returns the name and the description, which include the brand and the
-// model: a warranty has no fields for them.
-func (r *Reader) texts(cells []string) (name, description string) {
-	name = r.value(cells, "product_name")
-	brand, models := r.value(cells, "brand"), r.values(cells, "model")
-	if name == "" && len(models) > 0 {
-		name, models = models[0], models[1:]
-		if brand != "" && !containsFold(name, brand) {
-			name = brand + " " + name
+// texts sets the name, the model and the description. A model can stand for a missing name; further models
+// are kept in the description.
+func (r *Reader) texts(cells []string, in *warranty.CreateWarranty) {
+	in.ProductName = r.value(cells, "product_name")
+	models := r.values(cells, "model")
+	if in.ProductName == "" && len(models) > 0 {
+		in.ProductName = models[0]
+		if in.Brand != "" && !containsFold(in.ProductName, in.Brand) {
+			in.ProductName = in.Brand + " " + in.ProductName
 		}
 	}
 	var kept []string
-	if brand != "" && !containsFold(name, brand) {
-		kept = append(kept, "Brand: "+brand)
-	}
-	for _, model := range models {
-		if !containsFold(name, model) {
+	for i, model := range models {
+		if i == 0 {
+			in.Model = model
+		} else if !containsFold(in.ProductName, model) {
 			kept = append(kept, "Model: "+model)
 		}
 	}
@@ -90,7 +99,7 @@ func (r *Reader) texts(cells []string) (name, description string) {
 	if len(kept) > 0 {
 		parts = append([]string{strings.Join(kept, "\n")}, parts...)
 	}
-	return name, strings.Join(parts, "\n\n")
+	in.Description = strings.Join(parts, "\n\n")
 }
 
 func containsFold(text, word string) bool {

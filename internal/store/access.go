@@ -49,9 +49,20 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID)
 }
 
-// grant gives a user a role on a locked warranty and its claims and documents.
-func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
-	if err := t.grantAll(`w.id = $2`, user, id, role); err != nil {
+// Owners see all documents of a warranty. Businesses see what they and other businesses uploaded, and what
+// is attached to a claim.
+const (
+	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1)`
+	seesDocument   = `(a.roles & 1 <> 0 OR ` + sharedDocument + ` OR d.uploader_id = a.user_id)`
+)
+
+// grant gives a user roles on a locked warranty and its claims and documents.
+func (t *Tx) grant(user, id warranty.ID, roles warranty.Roles) error {
+	if err := t.grantAll(user, id, roles); err != nil {
+		return err
+	}
+	// Documents that the user could not see have only the new roles.
+	if err := t.syncRoles(`user_id = $1 AND parent_id = $2`, user, id); err != nil {
 		return err
 	}
 	if err := t.noteWarranty(id); err != nil {
@@ -60,28 +71,62 @@ func (t *Tx) grant(user, id warranty.ID, role warranty.Roles) error {
 	return t.partyChanged(id, `a.user_id = $2`, user)
 }
 
-func (t *Tx) grantAll(which string, user warranty.ID, arg any, role warranty.Roles) error {
+func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
 	const into = `INSERT INTO access (` + accessColumns + `) `
 	for _, rows := range []string{
-		`SELECT $1, 1, w.id, w.id, $3, w.standing, w.start_date, w.end_date, w.folded_category /*sqlite: , w.row */
-			FROM warranties w`,
-		`SELECT $1, 2, c.id, w.id, $3, c.status, 0, 0, '' /*sqlite: , 0 */
-			FROM claims c JOIN warranties w ON w.id = c.warranty_id`,
-		`SELECT $1, 3, d.id, w.id, $3, 0, 0, 0, '' /*sqlite: , 0 */
-			FROM documents d JOIN warranties w ON w.id = d.warranty_id`,
+		`SELECT $1, 1, w.id, w.id, CAST($3 AS SMALLINT), w.standing, w.start_date, w.end_date,
+				w.folded_category /*sqlite: , w.row */
+			FROM warranties w WHERE w.id = $2`,
+		`SELECT $1, 2, c.id, w.id, CAST($3 AS SMALLINT), c.status, 0, 0, '' /*sqlite: , 0 */
+			FROM claims c JOIN warranties w ON w.id = c.warranty_id WHERE w.id = $2`,
+		`SELECT $1, 3, d.id, w.id, CAST($3 AS SMALLINT), 0, 0, 0, '' /*sqlite: , 0 */
+			FROM documents d JOIN warranties w ON w.id = d.warranty_id
+			WHERE w.id = $2 AND (CAST($3 AS SMALLINT) & 1 <> 0 OR ` + sharedDocument + ` OR d.uploader_id = $1)`,
 	} {
-		if err := t.later(into+rows+` WHERE `+which+` AND w.deleted_at IS NULL`+addRoles, user, arg, role); err != nil {
+		if err := t.later(into+rows+` AND w.deleted_at IS NULL`+addRoles, user, id, roles); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// grantChild gives everyone with access to a locked warranty access to its new claim or document.
-func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
+// syncRoles copies the roles on warranties to documents of the same user.
+func (t *Tx) syncRoles(which string, args ...any) error {
+	return t.later(`UPDATE access SET roles = (SELECT p.roles FROM access p
+			WHERE p.user_id = access.user_id AND p.kind = 1 AND p.item_id = access.parent_id)
+		WHERE `+which+` AND kind = 3 AND roles <> (SELECT p.roles FROM access p
+			WHERE p.user_id = access.user_id AND p.kind = 1 AND p.item_id = access.parent_id)`, args...)
+}
+
+// hideDocuments removes the access of businesses to documents of a locked warranty that they do not see.
+func (t *Tx) hideDocuments(id warranty.ID) error {
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = 3 AND roles & 1 = 0 AND item_id IN (
+		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.claim_id IS NULL AND COALESCE(d.business, 0) = 0
+			AND d.uploader_id <> access.user_id)`, id)
+}
+
+// showDocuments gives everyone with access to a locked warranty access to the documents that they see.
+func (t *Tx) showDocuments(id warranty.ID) error {
 	if err := t.later(`INSERT INTO access
 			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
-		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM access a WHERE a.parent_id = $3 AND a.kind = 1`,
+		SELECT a.user_id, 3, d.id, $1, a.roles, 0, 0, 0, '' FROM access a JOIN documents d ON d.warranty_id = $1
+		WHERE a.parent_id = $1 AND a.kind = 1 AND `+seesDocument+`
+		ON CONFLICT (user_id, kind, item_id) DO NOTHING`, id); err != nil {
+		return err
+	}
+	return t.partyChanged(id, `a.roles <> $2`, 0)
+}
+
+// grantChild gives everyone with access to a locked warranty access to its new claim, or to its new
+// document if they see it.
+func (t *Tx) grantChild(k kind, item, parent warranty.ID, status int) error {
+	from := `access a WHERE`
+	if k == kindDocument {
+		from = `access a JOIN documents d ON d.id = $2 WHERE ` + seesDocument + ` AND`
+	}
+	if err := t.later(`INSERT INTO access
+			(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
+		SELECT a.user_id, $1, $2, $3, a.roles, $4, 0, 0, '' FROM `+from+` a.parent_id = $3 AND a.kind = 1`,
 		k, item, parent, status); err != nil {
 		return err
 	}
@@ -102,20 +147,22 @@ func (t *Tx) dropChild(k kind, item, parent warranty.ID) error {
 	return t.later(`DELETE FROM access WHERE parent_id = $1 AND kind = $2 AND item_id = $3`, parent, k, item)
 }
 
-// removeRole removes a role on a locked warranty from everyone who has it. Users without another
-// role lose access.
-func (t *Tx) removeRole(id warranty.ID, role warranty.Roles) error {
+// removeRoles removes roles on a locked warranty from a user, who loses access without another role.
+func (t *Tx) removeRoles(id, user warranty.ID, roles warranty.Roles) error {
 	if err := t.noteWarranty(id); err != nil {
 		return err
 	}
-	if err := t.partyChanged(id, `a.roles & $2 = $2`, role); err != nil {
+	if err := t.partyChanged(id, `a.user_id = $2`, user); err != nil {
 		return err
 	}
-	err := t.later(`UPDATE access SET roles = roles - $2 WHERE parent_id = $1 AND roles & $2 = $2`, id, role)
-	if err != nil {
+	if err := t.later(`UPDATE access SET roles = roles - (roles & $3) WHERE parent_id = $1 AND user_id = $2`,
+		id, user, roles); err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id)
+	if err := t.later(`DELETE FROM access WHERE parent_id = $1 AND roles = 0`, id); err != nil {
+		return err
+	}
+	return t.hideDocuments(id)
 }
 
 // moveAccess moves all access of one account to another and returns the number of warranties.
@@ -130,6 +177,9 @@ func (t *Tx) moveAccess(from, to warranty.ID) (int, error) {
 	if err := t.later(`INSERT INTO access (`+accessColumns+`)
 		SELECT $2, kind, item_id, parent_id, roles, status, start_date, end_date, category /*sqlite: , item_row */
 		FROM access WHERE user_id = $1`+addRoles, from, to); err != nil {
+		return 0, err
+	}
+	if err := t.syncRoles(`user_id = $1`, to); err != nil {
 		return 0, err
 	}
 	for _, user := range []warranty.ID{from, to} {
@@ -240,18 +290,6 @@ func (t *Tx) lockLists(id, newOwner warranty.ID) error {
 			SELECT a.user_id, a.kind FROM access a WHERE a.parent_id = $1
 			UNION SELECT CAST($2 AS UUID), a.kind FROM access a WHERE a.parent_id = $1) p
 		ORDER BY p.kind, p.user_id ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch`, id, newOwner)
-}
-
-// allListsChanged marks all lists of a user as changed, without reading them.
-func (t *Tx) allListsChanged(user warranty.ID) error {
-	if err := t.later(`INSERT INTO list_epochs (user_id, kind, epoch) VALUES ($1, 1, 1), ($1, 2, 1), ($1, 3, 1)
-		ON CONFLICT (user_id, kind) DO UPDATE SET epoch = list_epochs.epoch + 1`, user); err != nil {
-		return err
-	}
-	return t.later(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
-		SELECT e.user_id, e.kind, e.epoch % $2, e.epoch, CAST($3 AS UUID) FROM list_epochs e WHERE e.user_id = $1
-		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`,
-		user, t.store.lists.slots, anyItem)
 }
 
 // listsChanged increments the epochs of the lists that the condition on access selects and records

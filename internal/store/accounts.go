@@ -175,15 +175,6 @@ func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
-// HoldSeller prevents an unverified account from being verified until the transaction ends, so that
-// a concurrent verification sees this transaction's record. It must run before HoldCredential,
-// because accounts are locked first. Records that name the same unverified account wait for each
-// other. Verified accounts are not locked, so records never block changes to a busy seller's
-// account.
-func (t *Tx) HoldSeller(email string) error {
-	return t.hold(`SELECT 1 FROM users WHERE email = $1 AND verified_at IS NULL FOR NO KEY UPDATE`, email)
-}
-
 // VerifiedAccount returns the account that has verified an email address.
 func (t *Tx) VerifiedAccount(email string) (id warranty.ID, found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT a.account_id, COALESCE(a.verified_at, u.verified_at)
@@ -194,9 +185,8 @@ func (t *Tx) VerifiedAccount(email string) (id warranty.ID, found bool, err erro
 	return id, found, err
 }
 
-// HoldWarranties waits for every write to warranties that is under way and blocks new ones. A
-// record being created for an address without an account has no row to lock, so a transaction that
-// adds an already verified account starts with this. SQLite has one writer and needs no lock.
+// HoldWarranties waits for every write to warranties that is under way and blocks new ones. SQLite has
+// one writer and needs no lock.
 func (t *Tx) HoldWarranties() error {
 	return t.later(`/*pg: LOCK TABLE warranties IN EXCLUSIVE MODE *//*sqlite: SELECT 1 */`)
 }

@@ -61,15 +61,12 @@ func (t *Tx) InsertAddress(organization warranty.ID, a warranty.Address) error {
 	return err
 }
 
-// DeleteAddress removes an address of a locked organization and returns it. Records that were linked by it
-// stay linked.
+// DeleteAddress removes an address of a locked organization and returns it. Records that the organization
+// confirmed stay confirmed.
 func (t *Tx) DeleteAddress(organization, id warranty.ID) (email string, err error) {
 	err = queryRow(t.ctx, t.tx, `DELETE FROM addresses WHERE account_id = $1 AND id = $2 RETURNING email`,
 		func(r *engine.Row) { email = r.Text() }, organization, id)
-	if err != nil {
-		return "", err
-	}
-	return email, t.DeleteSellerLink(email)
+	return email, err
 }
 
 // AddressCode is a code that was emailed to an address which an account wants to have.

@@ -153,11 +153,7 @@ func (s *script) addUser() (any, error) {
 		CreatedAt:     s.now(),
 	}
 	err := s.write(func(tx *Tx) error {
-		if err := tx.InsertUser(u, "hash "+s.word()); err != nil || !u.EmailVerified {
-			return err
-		}
-		_, _, err := tx.LinkSeller(u.ID, u.Email, warranty.ID{}, 1000)
-		return err
+		return tx.InsertUser(u, "hash "+s.word())
 	})
 	if err != nil {
 		return nil, err
@@ -201,7 +197,8 @@ func (s *script) addWarranty() (any, error) {
 		if err != nil || !found {
 			return err
 		}
-		return tx.AddSeller(w, seller)
+		_, err = tx.AddSeller(seller, w.ID, s.now())
+		return err
 	})
 	if err == nil {
 		s.warranties, s.references = append(s.warranties, w.ID), append(s.references, reference)
@@ -332,13 +329,13 @@ func (s *script) moveClaim() (any, error) {
 	to := warranty.EnumOf[warranty.ClaimStatus](1 + s.random.Int64N(8))
 	var answer []any
 	err := s.write(func(tx *Tx) error {
-		c, roles, linked, err := tx.LockClaim(user, warranty.ClaimKey{ID: id})
+		c, roles, err := tx.LockClaim(user, warranty.ClaimKey{ID: id})
 		if err != nil {
 			return err
 		}
 		from, resolution, at := c.Status, warranty.Replaced, s.now()
 		c.Status, c.StatusReason, c.Resolution, c.ResolvedAt = to, s.optional(), &resolution, &at
-		answer = []any{c, roles, linked}
+		answer = []any{c, roles}
 		return tx.UpdateClaim(c, from)
 	})
 	return answer, err
@@ -377,10 +374,11 @@ func (s *script) upload() (any, error) {
 	}
 	user := s.user()
 	err := s.write(func(tx *Tx) error {
-		if _, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: d.WarrantyID}); err != nil {
+		w, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: d.WarrantyID})
+		if err != nil {
 			return err
 		}
-		return tx.InsertDocument(d, user, d.ID.String())
+		return tx.InsertDocument(d, user, w.Roles, d.ID.String())
 	})
 	if err == nil {
 		s.documents = append(s.documents, d.ID)
@@ -478,7 +476,7 @@ func (s *script) keep() (any, error) {
 }
 
 func (s *script) verify() (any, error) {
-	w, issuer, err := s.WarrantyByReference(context.Background(), oneOf(s, s.references, "WR-0000-0000-0000-0000"))
+	w, issuer, err := s.WarrantyByReference(context.Background(), oneOf(s, s.references, "WR-0000-0000-0000-0000"), s.now())
 	return []any{w, issuer}, err
 }
 

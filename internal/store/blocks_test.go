@@ -339,12 +339,27 @@ func (s *script) giveAway() (any, error) {
 func (s *script) linkSeller() (any, error) {
 	return nil, s.write(func(tx *Tx) error {
 		u := s.users[s.random.IntN(len(s.users))]
-		found, _, err := tx.LinkSeller(u.ID, s.address(), warranty.ID{}, 1000)
-		if err == nil && len(found) == 0 {
-			err = warranty.ErrNotFound
-		}
-		return err
+		return linkSeller(tx, u.ID, s.address(), s.now())
 	})
+}
+
+// linkSeller makes a user the confirmed seller of all warranties that name an address.
+func linkSeller(tx *Tx, user warranty.ID, email string, now time.Time) error {
+	var ids []warranty.ID
+	err := tx.tx.Query(tx.ctx, `SELECT w.id FROM warranties w WHERE w.seller_email = $1 AND w.deleted_at IS NULL
+		ORDER BY w.id /*pg: FOR UPDATE */`, func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, email)
+	linked := false
+	for _, id := range ids {
+		added := false
+		if err == nil {
+			added, err = tx.AddSeller(user, id, now)
+		}
+		linked = linked || added
+	}
+	if err == nil && !linked {
+		err = warranty.ErrNotFound
+	}
+	return err
 }
 
 // TestTotalsAreOfOneMoment has two processes change a long list in transactions that keep its

@@ -47,9 +47,13 @@ var rules = []struct{ what, sql string }{
 	{"claims that someone with access to the warranty cannot see", `SELECT c.id FROM claims c
 		JOIN access p ON p.parent_id = c.warranty_id AND p.kind = 1
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id WHERE a.user_id IS NULL`},
-	{"documents that someone with access to the warranty cannot see", `SELECT d.id FROM documents d
+	{"documents that someone who may see them cannot see", `SELECT d.id FROM documents d
 		JOIN access p ON p.parent_id = d.warranty_id AND p.kind = 1
+			AND (p.roles & 1 <> 0 OR ` + sharedDocument + ` OR d.uploader_id = p.user_id)
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id WHERE a.user_id IS NULL`},
+	{"documents of owners that a business can see", `SELECT d.id FROM documents d
+		JOIN access a ON a.kind = 3 AND a.item_id = d.id
+		WHERE d.business = 0 AND NOT ` + seesDocument},
 	{"warranties that nobody can see", `SELECT w.id FROM warranties w WHERE w.deleted_at IS NULL
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1)`},
 	{"warranties with several owners", `SELECT a.parent_id FROM access a

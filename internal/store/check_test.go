@@ -20,7 +20,8 @@ var faultyStatements = map[string]string{
 	"access to documents that differ from their record":                     `UPDATE access SET parent_id = item_id WHERE kind = 3`,
 	"access to claims or documents with other roles than on their warranty": `UPDATE access SET roles = roles + 8 WHERE kind = 3`,
 	"claims that someone with access to the warranty cannot see":            `DELETE FROM access WHERE kind = 2`,
-	"documents that someone with access to the warranty cannot see":         `DELETE FROM access WHERE kind = 3`,
+	"documents that someone who may see them cannot see":                    `DELETE FROM access WHERE kind = 3`,
+	"documents of owners that a business can see":                           `UPDATE access SET roles = 2, user_id = $1 WHERE kind = 3`,
 	"warranties that nobody can see":                                        `DELETE FROM access WHERE kind = 1`,
 	"warranties with several owners": `INSERT INTO access
 		(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)

@@ -10,7 +10,12 @@ import (
 
 const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description,
 	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
-	c.created_at, c.updated_at, c.resolved_at`
+	c.created_at, c.updated_at, c.resolved_at, CASE WHEN EXISTS (SELECT 1 FROM access l
+	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN 1 ELSE 2 END`
+
+// decides selects the access rows l of who can decide the claims on a warranty: confirmed sellers, and
+// issuers that do not own it.
+const decides = `l.kind = 1 AND (l.roles & 2 <> 0 OR l.roles & 5 = 4)`
 
 func readClaim(r *engine.Row) warranty.Claim {
 	c := warranty.Claim{
@@ -28,6 +33,7 @@ func readClaim(r *engine.Row) warranty.Claim {
 		CreatedAt:               r.Time(),
 		UpdatedAt:               r.Time(),
 		ResolvedAt:              r.OptionalTime(),
+		ManagedBy:               enum[warranty.ManagedBy](r),
 	}
 	c.WarrantyID = c.Warranty.ID
 	return c
@@ -104,38 +110,41 @@ func (t *Tx) InsertClaim(c warranty.Claim) error {
 	return t.grantChild(kindClaim, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
 }
 
-// LockClaim returns a claim that the user has access to, the user's roles on its warranty, and
-// whether a seller is linked to it. The claim and its warranty are locked until the transaction
-// ends.
+// ManagedBy returns who decides the claims on a locked warranty.
+func (t *Tx) ManagedBy(id warranty.ID) (by warranty.ManagedBy, err error) {
+	by = warranty.ManagedByOwner
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access l WHERE l.parent_id = $1 AND `+decides+` LIMIT 1`,
+		func(*engine.Row) error { by = warranty.ManagedByBusiness; return nil }, id)
+	return by, err
+}
+
+// LockClaim returns a claim that the user has access to and the user's roles on its warranty. The claim
+// and its warranty are locked until the transaction ends.
 func (t *Tx) LockClaim(user warranty.ID, k warranty.ClaimKey) (
-	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+	c warranty.Claim, roles warranty.Roles, err error,
 ) {
 	const lock = `SELECT 1` + fromClaim
 	sql, key := keyed(k, lock+byItem+` /*pg: FOR UPDATE OF w */`, lock+byNumber+` /*pg: FOR UPDATE OF w */`)
 	if err = t.exactlyOne(sql, user, key); err != nil {
-		return c, roles, false, err
+		return c, roles, err
 	}
 	return claimWithRoles(t.ctx, t.tx, user, k)
 }
 
-// ClaimWithRoles returns a claim that the user has access to, the user's roles on its warranty, and
-// whether a seller is linked to it.
+// ClaimWithRoles returns a claim that the user has access to and the user's roles on its warranty.
 func (s *Store) ClaimWithRoles(ctx context.Context, user warranty.ID, k warranty.ClaimKey) (
-	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+	c warranty.Claim, roles warranty.Roles, err error,
 ) {
 	return claimWithRoles(ctx, s.db, user, k)
 }
 
 func claimWithRoles(ctx context.Context, q engine.Querier, user warranty.ID, k warranty.ClaimKey) (
-	c warranty.Claim, roles warranty.Roles, sellerLinked bool, err error,
+	c warranty.Claim, roles warranty.Roles, err error,
 ) {
-	const read = `SELECT ` + claimColumns + `, a.roles,
-		(SELECT count(*) FROM access l WHERE l.parent_id = c.warranty_id AND l.kind = 1 AND l.roles & 2 <> 0)` + fromClaim
+	const read = `SELECT ` + claimColumns + `, a.roles` + fromClaim
 	sql, key := keyed(k, read+byItem, read+byNumber)
-	err = queryRow(ctx, q, sql, func(r *engine.Row) {
-		c, roles, sellerLinked = readClaim(r), warranty.RolesOf(r.Int()), r.Int() > 0
-	}, user, key)
-	return c, roles, sellerLinked, err
+	err = queryRow(ctx, q, sql, func(r *engine.Row) { c, roles = readClaim(r), warranty.RolesOf(r.Int()) }, user, key)
+	return c, roles, err
 }
 
 // UpdateClaim updates a locked claim whose status was from.

@@ -110,21 +110,64 @@ func readFile(r *engine.Row) File {
 	}
 }
 
-// InsertDocument adds the metadata of a stored file to a locked warranty. Everyone with access to
-// the warranty gets access to it.
-func (t *Tx) InsertDocument(d warranty.Document, uploader warranty.ID, storageKey string) error {
+// InsertDocument adds the metadata of a stored file to a locked warranty, on which the uploader has roles.
+// Who may see it gets access to it.
+func (t *Tx) InsertDocument(
+	d warranty.Document, uploader warranty.ID, roles warranty.Roles, storageKey string,
+) error {
 	sum, err := hex.DecodeString(d.SHA256)
 	if err != nil {
 		return err
 	}
 	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
-			size_bytes, sha256, storage_key, search, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+			size_bytes, sha256, storage_key, search, created_at, business)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
-		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt); err != nil {
+		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt, business(roles)); err != nil {
 		return err
 	}
 	return t.grantChild(kindDocument, d.ID, d.WarrantyID, 0)
+}
+
+// business is 1 for the uploads of accounts that do not own the warranty.
+func business(roles warranty.Roles) int64 {
+	if roles.Has(warranty.Owner) {
+		return 0
+	}
+	return 1
+}
+
+// DecideDocuments decides who may see some documents that an earlier release added, which let everyone with
+// access to the warranty see them. It returns their number.
+func (t *Tx) DecideDocuments(limit int) (n int, err error) {
+	type document struct{ id, parent, uploader warranty.ID }
+	var list []document
+	err = t.tx.Query(t.ctx, `SELECT d.id, d.warranty_id, d.uploader_id
+		FROM documents d JOIN warranties w ON w.id = d.warranty_id
+		WHERE d.business IS NULL ORDER BY w.id, d.id LIMIT $1 /*pg: FOR UPDATE OF w */`, func(r *engine.Row) error {
+		list = append(list, document{r.ID(), r.ID(), r.ID()})
+		return nil
+	}, limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range list {
+		if err := t.later(`UPDATE documents SET business = CASE WHEN EXISTS (SELECT 1 FROM access
+				WHERE user_id = $2 AND kind = 1 AND item_id = $3 AND roles & 1 = 0) THEN 1 ELSE 0 END
+			WHERE id = $1`, d.id, d.uploader, d.parent); err != nil {
+			return 0, err
+		}
+		if err := t.showDocuments(d.parent); err != nil {
+			return 0, err
+		}
+		if err := t.noteWarranty(d.parent); err != nil {
+			return 0, err
+		}
+		if err := t.hideDocuments(d.parent); err != nil {
+			return 0, err
+		}
+	}
+	return len(list), nil
 }
 
 // Uploaded returns the total size of the documents that a user has uploaded.

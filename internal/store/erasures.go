@@ -186,9 +186,8 @@ func (t *Tx) WarrantiesOf(user warranty.ID, limit int) (ids []warranty.ID, err e
 // LeaveWarranty ends a user's access to a locked warranty. If nobody else can see it, it is deleted
 // and its content erased.
 func (t *Tx) LeaveWarranty(user warranty.ID, w warranty.Warranty, now time.Time) error {
-	shared := false
-	if err := t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2 LIMIT 1`,
-		func(*engine.Row) error { shared = true; return nil }, w.ID, user); err != nil {
+	shared, err := t.isShared(w.ID, user)
+	if err != nil {
 		return err
 	}
 	if !shared {
@@ -197,13 +196,28 @@ func (t *Tx) LeaveWarranty(user warranty.ID, w warranty.Warranty, now time.Time)
 		}
 		return t.EraseWarranties([]warranty.ID{w.ID})
 	}
-	if err := t.noteWarranty(w.ID); err != nil {
+	return t.leave(user, w.ID)
+}
+
+// isShared reports whether others than a user have access to a locked warranty.
+func (t *Tx) isShared(id, user warranty.ID) (shared bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2 LIMIT 1`,
+		func(*engine.Row) error { shared = true; return nil }, id, user)
+	return shared, err
+}
+
+// leave ends a user's access to a locked warranty.
+func (t *Tx) leave(user, id warranty.ID) error {
+	if err := t.noteWarranty(id); err != nil {
 		return err
 	}
-	if err := t.partyChanged(w.ID, `a.user_id = $2`, user); err != nil {
+	if err := t.partyChanged(id, `a.user_id = $2`, user); err != nil {
 		return err
 	}
-	return t.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, w.ID, user)
+	if err := t.later(`UPDATE warranties SET seller_id = NULL WHERE id = $1 AND seller_id = $2`, id, user); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM access WHERE parent_id = $1 AND user_id = $2`, id, user)
 }
 
 // WarrantiesToErase lists some deleted warranties that a user issued and whose content was not erased.
@@ -221,7 +235,9 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 		for _, sql := range []string{
 			`UPDATE warranties SET product_name = '', description = NULL, serial_number = NULL, category = NULL,
 				folded_category = '', supplier = NULL, seller_name = NULL, seller_email = NULL, search = '',
-				external_id = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
+				external_id = NULL, brand = NULL, model = NULL, gtin = NULL, purchase_date = NULL, price = NULL,
+				currency = NULL, customer_name = NULL, customer_email = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
+			`DELETE FROM offers WHERE warranty_id = $1`,
 			`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claims WHERE warranty_id = $1`,
@@ -258,6 +274,10 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM gone WHERE user_id = $1`,
 		`DELETE FROM index_lists WHERE user_id = $1`,
 		`DELETE FROM seller_links WHERE user_id = $1`,
+		`DELETE FROM offers WHERE account_id = $1`,
+		`DELETE FROM domains WHERE account_id = $1`,
+		`DELETE FROM declined WHERE account_id = $1`,
+		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,
 		`DELETE FROM address_links WHERE account_id = $1`,
 		`DELETE FROM address_codes WHERE account_id = $1`,
 		`DELETE FROM addresses WHERE account_id = $1`,

@@ -209,7 +209,7 @@ func TestFeed(t *testing.T) {
 		tick()
 		expect("updated", mine, []warranty.ID{first.ID}, nil)
 
-		ada.must(func(tx *Tx) error { return transferIn(tx, ada.user, bob.user, second.ID) })
+		ada.must(func(tx *Tx) error { return tx.MoveOwner(second.ID, ada.user, bob.user) })
 		tick()
 		expect("the former owner is still the issuer", mine, []warranty.ID{second.ID}, nil)
 		expect("the new owner", theirs, []warranty.ID{second.ID}, nil)

@@ -18,6 +18,9 @@ type SavedResponse struct {
 	At          time.Time
 }
 
+// handoverCodesKept is how long expired hand-over codes are kept, to tell that they have expired.
+const handoverCodesKept = 90 * 24 * time.Hour
+
 // KeyLifetime is how long an idempotency key is valid.
 const KeyLifetime = 24 * time.Hour
 
@@ -75,6 +78,11 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM sessions WHERE id IN
 			(SELECT id FROM sessions WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
 			now.Add(-7*24*time.Hour)); err != nil {
+			return err
+		}
+		if err := t.later(`DELETE FROM handover_codes WHERE code_hash IN
+			(SELECT code_hash FROM handover_codes WHERE expires_at <= $1 /*pg: FOR UPDATE SKIP LOCKED */)`,
+			now.Add(-handoverCodesKept)); err != nil {
 			return err
 		}
 		if err := t.later(`DELETE FROM devices WHERE seen_at <= $1`, now.Add(-warranty.DeviceLifetime)); err != nil {

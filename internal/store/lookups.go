@@ -10,6 +10,22 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// ExternalIDs returns which of some external ids an issuer has used.
+func (s *Store) ExternalIDs(ctx context.Context, issuer warranty.ID, ids []string) (map[string]bool, error) {
+	used := map[string]bool{}
+	if len(ids) == 0 {
+		return used, nil
+	}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return nil, err
+	}
+	err = s.db.Query(ctx, `SELECT w.external_id FROM warranties w WHERE w.issuer_id = $1 AND w.deleted_at IS NULL
+		AND w.external_id IN (SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)`,
+		func(r *engine.Row) error { used[r.Text()] = true; return nil }, issuer, string(param))
+	return used, err
+}
+
 // ExternalID returns the warranty that an account issued with an external id.
 func (s *Store) ExternalID(ctx context.Context, issuer warranty.ID, externalID string) (warranty.ID, error) {
 	var id warranty.ID

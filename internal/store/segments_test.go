@@ -145,8 +145,7 @@ func (s *segmentScript) handOver() (any, error) {
 func (s *segmentScript) link() (any, error) {
 	user, address := s.user(), s.address()
 	return nil, s.write(func(tx *Tx) error {
-		_, _, err := tx.LinkSeller(user, address, warranty.ID{}, 1000)
-		return err
+		return linkSeller(tx, user, address, s.now())
 	})
 }
 
@@ -326,7 +325,7 @@ func TestALateCommitIsIndexed(t *testing.T) {
 	everything := map[kind]bool{kindWarranty: true, kindClaim: true, kindDocument: true}
 	for i, late := range []func(*Tx) error{
 		func(tx *Tx) error {
-			c, _, _, err := tx.LockClaim(user, warranty.ClaimKey{ID: s.claims[0]})
+			c, _, err := tx.LockClaim(user, warranty.ClaimKey{ID: s.claims[0]})
 			if err != nil {
 				return err
 			}

@@ -2,114 +2,122 @@ package store
 
 import (
 	"context"
-	"encoding/json"
+	"time"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
-// SellerLink is an account that is being linked as the seller to many warranties that name one of its
-// addresses, in several transactions.
-type SellerLink struct {
-	Email   string
-	Account warranty.ID
-	After   warranty.ID // the last one that was linked
-	Door    warranty.Door
+// What waits for the confirmation of a seller is not stored: it follows from the addresses that an account
+// has verified. The account sees nothing else of these records until it confirms them.
+
+// named selects the warranties w that name a verified address of the account $1 as the seller's, and the
+// account n that named it.
+const named = ` FROM addresses x JOIN users u ON u.id = x.account_id JOIN warranties w ON w.seller_email = x.email
+	JOIN users n ON n.id = COALESCE(w.named_by, w.issuer_id)
+	WHERE x.account_id = $1 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL AND w.deleted_at IS NULL
+		AND n.disabled_at IS NULL`
+
+// pending is named without what the account confirmed or declined.
+const pending = named + `
+	AND NOT EXISTS (SELECT 1 FROM access a
+		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id AND a.roles & 2 <> 0)
+	AND NOT EXISTS (SELECT 1 FROM declined c WHERE c.account_id = $1 AND c.warranty_id = w.id)
+	AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = $1 AND b.from_id = n.id)`
+
+const confirmationColumns = `w.id, w.reference, w.product_name, w.serial_number, w.start_date, w.end_date,
+	w.seller_name, w.seller_email, n.name, n.kind, w.created_at`
+
+func readConfirmation(r *engine.Row) warranty.Confirmation {
+	return warranty.Confirmation{
+		WarrantyID:      r.ID(),
+		ReferenceNumber: warranty.Reference(r.Text()),
+		ProductName:     r.Text(),
+		SerialNumber:    r.OptionalText(),
+		StartDate:       r.Date(),
+		EndDate:         r.Date(),
+		SellerName:      r.OptionalText(),
+		SellerEmail:     r.Text(),
+		From:            warranty.ConfirmationFrom{Name: r.Text(), Kind: enum[warranty.AccountKind](r)},
+		CreatedAt:       r.Time(),
+		Status:          warranty.ConfirmationPending,
+	}
 }
 
-// LinkSeller makes a user the seller of warranties that name their email address, including their claims
-// and documents: of at most limit warranties with ids after an id. It returns those that the user did not
-// have that role on, and the last one, or nil if there are no more.
-func (t *Tx) LinkSeller(
-	user warranty.ID, email string, after warranty.ID, limit int,
-) (linked []warranty.ID, last *warranty.ID, err error) {
-	var ids []warranty.ID
-	seller := warranty.NewRoles(warranty.Seller)
-	// Lock each warranty first: a claim that is being filed on it is either visible here or will
-	// find the new seller's row.
-	err = t.tx.Query(t.ctx, `SELECT w.id, CASE WHEN EXISTS (SELECT 1 FROM access a
-			WHERE a.user_id = $3 AND a.kind = 1 AND a.item_id = w.id AND a.roles & $4 <> 0) THEN 1 ELSE 0 END
-		FROM warranties w WHERE w.seller_email = $1 AND w.id > $2 AND w.deleted_at IS NULL
-		ORDER BY w.id LIMIT $5 /*pg: FOR UPDATE OF w */`,
-		func(r *engine.Row) error {
-			ids = append(ids, r.ID())
-			if r.Int() == 0 {
-				linked = append(linked, ids[len(ids)-1])
-			}
-			return nil
-		}, email, after, user, seller, limit)
-	if err != nil || len(ids) == 0 {
-		return nil, nil, err
-	}
-	param, err := json.Marshal(ids)
+// Confirmations lists what waits for the confirmation of an account, newest first, and returns the total.
+func (s *Store) Confirmations(
+	ctx context.Context, account warranty.ID, p warranty.Paging,
+) (list []warranty.Confirmation, total int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*)`+pending, func(r *engine.Row) { total = r.Int() }, account)
 	if err != nil {
-		return nil, nil, err
+		return nil, 0, err
 	}
-	const chosen = `IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
-		/*sqlite: unhex(value, '-') FROM json_each($2) */)`
-	if err := t.grantAll(`w.id `+chosen, user, string(param), seller); err != nil {
-		return nil, nil, err
-	}
-	// The form of the condition on the user keeps PostgreSQL from reading the user's whole list.
-	if err := t.noteChanged(`a.parent_id `+chosen+` AND (a.user_id = $1) IS TRUE`, user, string(param)); err != nil {
-		return nil, nil, err
-	}
-	if len(ids) == limit {
-		last = &ids[limit-1]
-	}
-	return linked, last, t.allListsChanged(user)
+	err = s.db.Query(ctx, `SELECT `+confirmationColumns+pending+` ORDER BY w.id DESC LIMIT $2 OFFSET $3`,
+		func(r *engine.Row) error { list = append(list, readConfirmation(r)); return nil }, account, p.Limit, p.Offset())
+	return list, total, err
 }
 
-// SellerLinks lists what is being linked. It takes over the links of older releases first.
-func (s *Store) SellerLinks(ctx context.Context) (list []SellerLink, err error) {
-	older := false
-	err = s.db.Query(ctx, `SELECT 1 FROM seller_links LIMIT 1`, func(*engine.Row) error { older = true; return nil })
-	if err == nil && older {
-		err = s.Write(ctx, func(t *Tx) error { return t.takeOverLinks() })
+// LockConfirmation returns a warranty that names an address of the account, confirmed, declined or neither,
+// and the account that named it. It locks the warranty until the transaction ends.
+func (t *Tx) LockConfirmation(
+	account warranty.ID, k warranty.WarrantyKey,
+) (c warranty.Confirmation, from warranty.ID, err error) {
+	const lock = `SELECT 1` + named
+	const read = `SELECT ` + confirmationColumns + `, n.id` + named
+	sql, key := keyed(k, lock+` AND w.id = $2 /*pg: FOR UPDATE OF w */`, lock+byReference+` /*pg: FOR UPDATE OF w */`)
+	if err := t.exactlyOne(sql, account, key); err != nil {
+		return c, from, err
 	}
-	if err != nil {
-		return nil, err
+	sql, key = keyed(k, read+` AND w.id = $2`, read+byReference)
+	err = queryRow(t.ctx, t.tx, sql, func(r *engine.Row) { c, from = readConfirmation(r), r.ID() }, account, key)
+	return c, from, err
+}
+
+// AddSeller makes an account the confirmed seller of a locked warranty, and reports whether it was not.
+func (t *Tx) AddSeller(account, id warranty.ID, now time.Time) (added bool, err error) {
+	added = true
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2 AND roles & 2 <> 0`,
+		func(*engine.Row) error { added = false; return nil }, account, id)
+	if err != nil || !added {
+		return false, err
 	}
-	err = s.db.Query(ctx, `SELECT email, account_id, after_id, door FROM address_links ORDER BY email`,
-		func(r *engine.Row) error { list = append(list, readLink(r)); return nil })
-	return list, err
-}
-
-// takeOverLinks moves the links of older releases, which link each user by the address of its row. They
-// start again, because linking a warranty twice does nothing.
-func (t *Tx) takeOverLinks() error {
-	var users []warranty.ID
-	err := t.tx.Query(t.ctx, `DELETE FROM seller_links RETURNING user_id`,
-		func(r *engine.Row) error { users = append(users, r.ID()); return nil })
-	for _, user := range users {
-		if err == nil {
-			err = t.later(`INSERT INTO address_links (email, account_id, after_id, door)
-				SELECT u.email, u.id, $2, $3 FROM users u WHERE u.id = $1 ON CONFLICT (email) DO NOTHING`,
-				user, warranty.ID{}, warranty.DoorWeb)
-		}
+	if err := t.setSeller(id, &account, now); err != nil {
+		return false, err
 	}
-	return err
+	if err := t.later(`DELETE FROM declined WHERE account_id = $1 AND warranty_id = $2`, account, id); err != nil {
+		return false, err
+	}
+	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))
 }
 
-func readLink(r *engine.Row) SellerLink {
-	return SellerLink{Email: r.Text(), Account: r.ID(), After: r.ID(), Door: enum[warranty.Door](r)}
+// RemoveSeller ends the role of an account as the seller of a locked warranty.
+func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
+	if err := t.setSeller(id, nil, now); err != nil {
+		return err
+	}
+	if err := t.Decline(account, id); err != nil {
+		return err
+	}
+	return t.removeRoles(id, account, warranty.NewRoles(warranty.Seller))
 }
 
-// LockSellerLink returns the link of an address of a locked account, or ErrNotFound if it is complete.
-func (t *Tx) LockSellerLink(email string) (l SellerLink, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT email, account_id, after_id, door FROM address_links
-		WHERE email = $1 /*pg: FOR UPDATE */`, func(r *engine.Row) { l = readLink(r) }, email)
-	return l, err
+// setSeller sets the confirmed seller of a locked warranty, which is a change for everyone who sees it.
+func (t *Tx) setSeller(id warranty.ID, seller *warranty.ID, now time.Time) error {
+	if err := t.exactlyOne(`UPDATE warranties SET seller_id = $2, version = version + 1, updated_at = $3
+		WHERE id = $1 AND deleted_at IS NULL`, id, seller, now); err != nil {
+		return err
+	}
+	return t.changed(id)
 }
 
-// SaveSellerLink saves how far an address is linked.
-func (t *Tx) SaveSellerLink(l SellerLink) error {
-	return t.later(`INSERT INTO address_links (email, account_id, after_id, door) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (email) DO UPDATE SET account_id = excluded.account_id, after_id = excluded.after_id`,
-		l.Email, l.Account, l.After, l.Door)
+// Decline takes a warranty off the list of what waits for an account.
+func (t *Tx) Decline(account, id warranty.ID) error {
+	return t.later(`INSERT INTO declined (account_id, warranty_id) VALUES ($1, $2)
+		ON CONFLICT (account_id, warranty_id) DO NOTHING`, account, id)
 }
 
-// DeleteSellerLink notes that an address is linked completely.
-func (t *Tx) DeleteSellerLink(email string) error {
-	return t.later(`DELETE FROM address_links WHERE email = $1`, email)
+// DeclineFrom takes all warranties in which another account names this one off the list, later ones too.
+func (t *Tx) DeclineFrom(account, from warranty.ID) error {
+	return t.later(`INSERT INTO declined_accounts (account_id, from_id) VALUES ($1, $2)
+		ON CONFLICT (account_id, from_id) DO NOTHING`, account, from)
 }

@@ -45,7 +45,8 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 		}
 		moved += n
 		for _, sql := range []string{
-			`UPDATE warranties SET issuer_id = $2 WHERE issuer_id = $1`,
+			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
+				WHERE issuer_id = $1`,
 			`UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`,
 		} {
 			if err := t.later(sql, old, user); err != nil {

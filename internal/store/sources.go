@@ -101,7 +101,7 @@ func childSearched(own, number, text, codes string) (string, string) {
 // searchedColumns are the texts of a warranty that are searched, and the user's roles, which decide
 // whether the external id is one of them.
 const searchedColumns = `a.roles, w.product_name, w.description, w.category, w.supplier, w.seller_name,
-	w.serial_number, w.reference, w.external_id`
+	w.serial_number, w.reference, w.external_id, w.brand, w.model`
 
 // readSearched reads searchedColumns as a text and as codes.
 func readSearched(r *engine.Row) (text, codes string) {
@@ -115,18 +115,20 @@ func readSearched(r *engine.Row) (text, codes string) {
 		SerialNumber:    r.OptionalText(),
 		ReferenceNumber: warranty.Reference(r.Text()),
 		ExternalID:      r.OptionalText(),
+		Brand:           r.OptionalText(),
+		Model:           r.OptionalText(),
 	})
 }
 
 // searchedOf returns what is searched of a warranty, as a text and as codes.
 func searchedOf(w *warranty.Warranty) (text, codes string) {
-	lines := append(make([]string, 0, 8), w.ProductName)
+	lines := append(make([]string, 0, 10), w.ProductName)
 	add := func(text *string) {
 		if text != nil {
 			lines = append(lines, *text)
 		}
 	}
-	for _, text := range []*string{w.Description, w.Category, w.Supplier, w.SellerName} {
+	for _, text := range []*string{w.Brand, w.Model, w.Description, w.Category, w.Supplier, w.SellerName} {
 		add(text)
 	}
 	first := len(lines)

@@ -49,8 +49,7 @@ func (t *Tx) cancelTransfers(which string, owner warranty.ID, now time.Time, arg
 	return ids, nil
 }
 
-// AcceptTransfer uses up a transfer code and makes newOwner the owner of its warranty. The previous
-// owner keeps their other roles.
+// AcceptTransfer uses up a transfer code and makes newOwner the owner of its warranty.
 func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.Time) (warranty.ID, error) {
 	var id warranty.ID
 	// Lock the warranty before its offer, like every other transaction.
@@ -68,11 +67,61 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	if err != nil {
 		return id, err
 	}
-	if err := t.lockLists(id, newOwner); err != nil {
+	owner, roles, err := t.ownerOf(id)
+	switch {
+	case err != nil:
 		return id, err
+	case owner == newOwner:
+		return id, nil
+	case roles.SelfRecorded():
+		return id, t.passOn(id, owner, newOwner)
 	}
-	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {
-		return id, err
+	return id, t.MoveOwner(id, owner, newOwner)
+}
+
+// ownerOf returns the owner of a locked warranty and their roles on it.
+func (t *Tx) ownerOf(id warranty.ID) (owner warranty.ID, roles warranty.Roles, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT user_id, roles FROM access WHERE parent_id = $1 AND kind = 1 AND roles & 1 <> 0`,
+		func(r *engine.Row) { owner, roles = r.ID(), warranty.RolesOf(r.Int()) }, id)
+	return owner, roles, err
+}
+
+// MoveOwner gives a locked warranty to another owner. The former owner keeps other roles: what an issuer
+// hands over is issued, and its promise goes along.
+func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
+	if err := t.lockLists(id, to); err != nil {
+		return err
 	}
-	return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))
+	// What the issuer uploaded before it handed the record over is a business's.
+	if err := t.later(`UPDATE documents SET business = 1 WHERE warranty_id = $1 AND uploader_id = $2
+		AND EXISTS (SELECT 1 FROM access WHERE user_id = $2 AND kind = 1 AND item_id = $1 AND roles & 4 <> 0)`,
+		id, from); err != nil {
+		return err
+	}
+	if err := t.showDocuments(id); err != nil {
+		return err
+	}
+	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner)); err != nil {
+		return err
+	}
+	return t.grant(to, id, warranty.NewRoles(warranty.Owner))
+}
+
+// passOn gives a locked, self-recorded warranty to another owner, who also becomes its issuer. The former
+// owner keeps nothing. The external id was the former issuer's.
+func (t *Tx) passOn(id, from, to warranty.ID) error {
+	if err := t.lockLists(id, to); err != nil {
+		return err
+	}
+	if err := t.EndHandover(id); err != nil {
+		return err
+	}
+	if err := t.exactlyOne(`UPDATE warranties SET issuer_id = $2, external_id = NULL, customer_name = NULL,
+			customer_email = NULL, taken_at = NULL, seller_id = CASE WHEN seller_id = $3 THEN NULL ELSE seller_id END WHERE id = $1`, id, to, from); err != nil {
+		return err
+	}
+	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {
+		return err
+	}
+	return t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer))
 }

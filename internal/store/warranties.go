@@ -12,7 +12,8 @@ import (
 
 const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier,
 	w.seller_name, w.seller_email, w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at,
-	w.external_id`
+	w.external_id, w.seller_id, w.brand, w.model, w.gtin, w.purchase_date, w.price, w.currency, w.customer_name,
+	w.customer_email, w.offered_at, w.offer_expires_at, w.taken_at`
 
 func readWarranty(r *engine.Row) warranty.Warranty {
 	return warranty.Warranty{
@@ -32,6 +33,20 @@ func readWarranty(r *engine.Row) warranty.Warranty {
 		CreatedAt:       r.Time(),
 		UpdatedAt:       r.Time(),
 		ExternalID:      r.OptionalText(),
+		Seller:          r.OptionalID(),
+		Brand:           r.OptionalText(),
+		Model:           r.OptionalText(),
+		GTIN:            r.OptionalText(),
+		PurchaseDate:    r.OptionalDate(),
+		Price:           r.OptionalText(),
+		Currency:        r.OptionalText(),
+		CustomerName:    r.OptionalText(),
+		Offer: warranty.Offer{
+			Email:     r.OptionalText(),
+			OfferedAt: r.OptionalTime(),
+			ExpiresAt: r.OptionalTime(),
+			TakenAt:   r.OptionalTime(),
+		},
 	}
 }
 
@@ -203,28 +218,22 @@ func (s *Store) EndDates(
 	return days, err
 }
 
-// WarrantyByReference returns any warranty by its reference, and the name of its issuer.
-func (s *Store) WarrantyByReference(ctx context.Context, reference warranty.Reference) (
-	w warranty.Warranty, issuer string, err error,
-) {
-	err = queryRow(ctx, s.db, `SELECT `+warrantyColumns+`, u.name FROM warranties w JOIN users u ON u.id = w.issuer_id
-		WHERE w.reference = $1 AND w.deleted_at IS NULL AND u.set_aside_for IS NULL`,
-		func(r *engine.Row) { w, issuer = readWarranty(r), r.Text() }, reference)
-	return w, issuer, err
-}
-
-// InsertWarranty adds a warranty. Its creator becomes owner and issuer.
+// InsertWarranty adds a warranty. Its creator becomes owner and issuer, and its seller if w.Roles has that.
 func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
 	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number,
 			category, folded_category, supplier, seller_name, seller_email, start_date, end_date, standing, search,
-			version, created_at, updated_at, external_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+			version, created_at, updated_at, external_id, seller_id, named_by, brand, model, gtin, purchase_date, price,
+			currency, customer_name, customer_email, offered_at, offer_expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $3, $21, $22,
+			$23, $24, $25, $26, $27, $28, $29, $30)`,
 		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber,
 		w.Category, foldedCategory(w), w.Supplier, w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing,
-		searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID); err != nil {
+		searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID, w.Seller, w.Brand, w.Model, w.GTIN,
+		w.PurchaseDate, w.Price, w.Currency, w.CustomerName, w.Offer.Email, w.Offer.OfferedAt,
+		w.Offer.ExpiresAt); err != nil {
 		return err
 	}
-	return t.grantNew(creator, w, warranty.NewRoles(warranty.Owner, warranty.Issuer))
+	return t.grantNew(creator, w, w.Roles.With(warranty.Owner).With(warranty.Issuer))
 }
 
 // People lists who gets emails about a warranty: the recipients of the accounts with roles on it, those of
@@ -237,9 +246,13 @@ func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
 	return list, err
 }
 
-// AddSeller makes a user the seller of a warranty that was just inserted.
-func (t *Tx) AddSeller(w warranty.Warranty, seller warranty.ID) error {
-	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))
+// Owners lists who gets emails as the owner of a warranty.
+func (t *Tx) Owners(id warranty.ID) (list []Recipient, err error) {
+	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`
+		FROM access a JOIN recipients r ON r.account_id = a.user_id
+		WHERE a.parent_id = $1 AND a.kind = 1 AND a.roles & 1 <> 0 ORDER BY r.account_id, r.user_id`,
+		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, id)
+	return list, err
 }
 
 // LockWarranty returns a warranty that the user has access to and locks it until the transaction
@@ -260,10 +273,12 @@ func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Wa
 // UpdateWarranty updates a locked warranty whose version is still before.Version.
 func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6,
-			start_date = $7, end_date = $8, standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13
+			start_date = $7, end_date = $8, standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13,
+			seller_id = $14, brand = $15, model = $16, gtin = $17, purchase_date = $18, price = $19, currency = $20
 		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
-		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID); err != nil {
+		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID, w.Seller, w.Brand, w.Model, w.GTIN,
+		w.PurchaseDate, w.Price, w.Currency); err != nil {
 		return err
 	}
 	if err := t.noteWarranty(w.ID); err != nil {
@@ -285,6 +300,7 @@ func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	}
 	for _, sql := range []string{
 		`DELETE FROM transfers WHERE warranty_id = $1`,
+		`DELETE FROM handover_codes WHERE warranty_id = $1`,
 		`DELETE FROM documents WHERE warranty_id = $1`,
 	} {
 		if err := t.later(sql, w.ID); err != nil {
@@ -292,6 +308,36 @@ func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 		}
 	}
 	return t.dropAccess(w.ID)
+}
+
+// RemoveFromOwner takes a locked warranty out of its owner's account, with the documents that the owner
+// uploaded for themselves. Others keep it; without others, it is deleted.
+func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Time) error {
+	shared, err := t.isShared(w.ID, owner)
+	if err != nil {
+		return err
+	}
+	if !shared {
+		return t.DeleteWarranty(w, now)
+	}
+	const own = `warranty_id = $2 AND uploader_id = $3 AND claim_id IS NULL AND COALESCE(business, 0) = 0`
+	if err := t.noteDeleted(now, own, w.ID, owner); err != nil {
+		return err
+	}
+	for _, sql := range []string{
+		`DELETE FROM access WHERE parent_id = $1 AND kind = 3 AND item_id IN (SELECT id FROM documents
+			WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0)`,
+		`DELETE FROM documents
+			WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0`,
+	} {
+		if err := t.later(sql, w.ID, owner); err != nil {
+			return err
+		}
+	}
+	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, w.ID); err != nil {
+		return err
+	}
+	return t.leave(owner, w.ID)
 }
 
 // searchText returns the text that the previous release searches, one field per line.

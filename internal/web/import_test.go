@@ -236,7 +236,7 @@ func TestWebExport(t *testing.T) {
 		t.Errorf("Content-Disposition is %s", d)
 	}
 	rows := cells(t, got.Body)
-	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,start_date,end_date,status,days_remaining,roles,verify_url,web_url,created_at,updated_at")
+	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,seller_confirmed,brand,model,gtin,purchase_date,price,currency,customer_name,handover.status,handover.email,handover.offered_at,handover.expires_at,handover.taken_at,start_date,end_date,status,days_remaining,roles,verify_url,web_url,created_at,updated_at")
 	equal(t, "the rows", len(rows), 251)
 	equal(t, "the newest", rows[1][2], "'=Kettle u249")
 	equal(t, "the oldest", rows[250][2], "'=Kettle u0")
@@ -266,7 +266,10 @@ func TestWebRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.StringOfN(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@,;\" aé＝<&0001-")), rapid.Rune().Filter(unicode.IsGraphic)), 0, 60, -1)
+		word := rapid.StringOfN(rapid.OneOf(rapid.SampledFrom([]rune("'=+-@,;\" aé＝<&0001-")), rapid.Rune().Filter(unicode.IsGraphic)), 0, 60, -1).
+			Filter(func(s string) bool { // a text that renders as nothing is refused
+				return s == "" || strings.ContainsFunc(s, func(r rune) bool { return r > ' ' && r < 0x7f })
+			})
 		for range rapid.IntRange(1, 3).Draw(t, "records") {
 			start := warranty.NewDate(2020, 1, 1) + warranty.Date(rapid.IntRange(0, 4000).Draw(t, "start"))
 			in := warranty.CreateWarranty{ProductName: word.Draw(t, "product"), SerialNumber: word.Draw(t, "serial"), Category: word.Draw(t, "category"), Supplier: word.Draw(t, "supplier"),
@@ -344,7 +347,7 @@ func TestWebImportSkipsAndEncodings(t *testing.T) {
 	const text = "HB.name,HB.purchase_date,HB.warranty_expires,HB.manufacturer\nK\xfchler,2026-01-01,2027-01-01,Bosch\nHose,2026-01-01,,\n"
 	preview := uploadSheet(b, "file", text)
 	equal(t, "figures", stats(preview), map[string]string{"To create": "1", "Already imported": "0", "Skipped": "1", "Rows with errors": "0"})
-	preview.Says(t, "the preview", 200, "Kühler", "Brand: Bosch", "Encoding: windows-1252.", "1 skipped: no warranty in the row.", "an export from Homebox")
+	preview.Says(t, "the preview", 200, "Kühler", "Encoding: windows-1252.", "1 skipped: no warranty in the row.", "an export from Homebox")
 	uploadSheet(b, "kept", preview.Value("kept"), "encoding", "utf-8").Says(t, "another encoding", 200, "not valid UTF-8")
 }
 

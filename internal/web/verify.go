@@ -22,6 +22,9 @@ type verdict struct {
 	Left   *int          // days left
 }
 
+// Assured reports whether a verified business stands behind the record.
+func (v verdict) Assured() bool { return v.Assurance != warranty.Unverified }
+
 // verifyForm shows the form for a reference and redirects to the page of the reference.
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
@@ -85,6 +88,9 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		page.Left = &days
 	}
 	page.Tone = tone(v.Status, page.Left)
+	if !page.Assured() && (page.Tone == "active" || page.Tone == "expiring") {
+		page.Tone = "quiet" // green is for what a verified business says
+	}
 	page.Line = coverageLine(v.StartDate, v.EndDate, today, page.Tone)
 	return web.showBare(w, r, http.StatusOK, "verify", view{Title: web.t(page.Key), NoIndex: true, Body: page})
 }

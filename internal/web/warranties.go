@@ -192,6 +192,7 @@ var flashes = map[string]bool{
 	"invited": true, "invitation_cancelled": true, "joined": true, "left": true, "role_changed": true,
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true,
+	"confirmed":    true, "declined": true, "seller_left": true,
 }
 
 // warrantyForm is the form that creates or edits a warranty.
@@ -199,6 +200,12 @@ type warrantyForm struct {
 	form
 	ID string // empty for a new warranty
 }
+
+// Promise reports whether the form has the fields that only the issuer may change.
+func (f warrantyForm) Promise() bool { return f.ID == "" || f.Values.Has("product_name") }
+
+// Notes reports whether the form has the fields that only the owner may change.
+func (f warrantyForm) Notes() bool { return f.ID == "" || f.Values.Has("category") }
 
 // Issuer reports whether the form has the external_id field, which only the issuer may
 // set.
@@ -257,18 +264,21 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	if err := record.Roles.May(warranty.UpdateFields); err != nil {
-		return err
+	promise, notes := record.Roles.May(warranty.ChangePromise), record.Roles.May(warranty.ChangeNotes)
+	if promise != nil && notes != nil {
+		return promise
 	}
-	values := url.Values{
-		"product_name": {record.ProductName},
-		"start_date":   {record.StartDate.String()},
-		"end_date":     {record.EndDate.String()},
-		"category":     {derefText(record.Category)},
-		"supplier":     {derefText(record.Supplier)},
-		"if_match":     {record.ETag()},
+	values := url.Values{"if_match": {record.ETag()}}
+	if promise == nil {
+		values.Set("product_name", record.ProductName)
+		values.Set("start_date", record.StartDate.String())
+		values.Set("end_date", record.EndDate.String())
+		values.Set("supplier", derefText(record.Supplier))
 	}
-	if record.Roles.Has(warranty.Issuer) {
+	if notes == nil {
+		values.Set("category", derefText(record.Category))
+	}
+	if record.Roles.May(warranty.SetExternalID) == nil {
 		values.Set("external_id", derefText(record.ExternalID))
 	}
 	return web.showWarrantyForm(w, r, who, form{Values: values})
@@ -286,7 +296,7 @@ func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Wa
 // updateWarranty handles the form of a warranty, and the buttons that set its status.
 func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	again := showForm(web.showWarrantyForm)
-	if f, err := readForm(w, r); err == nil && f.Value("product_name") == "" && f.Value("status") != "" {
+	if f, err := readForm(w, r); err == nil && !f.Values.Has("if_match") && f.Value("status") != "" {
 		again = nil // a button has no form to show again
 	}
 	return submit(web, w, r, who, action[warranty.UpdateWarranty, warranty.Warranty]{
@@ -314,7 +324,7 @@ type warrantyDetail struct {
 	History   []warranty.Event
 	Issuer    *warranty.Profile // of the organization that issued it, unless it is the reader's
 
-	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim bool
+	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 }
 
 func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -338,12 +348,13 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		Warranty:    record,
 		Today:       warranty.DateOf(web.Service.Now()),
 		Tone:        tone(record.Status, record.DaysRemaining),
-		MayEdit:     may(warranty.UpdateFields),
+		MayEdit:     may(warranty.ChangePromise) || may(warranty.ChangeNotes),
 		MayVoid:     may(warranty.VoidOrReinstate),
 		MayCancel:   may(warranty.Cancel),
 		MayDelete:   may(warranty.Delete),
 		MayTransfer: may(warranty.Transfer),
 		MayClaim:    may(warranty.FileAClaim),
+		MayLeave:    may(warranty.LeaveSeller),
 	}
 	ctx, key, all := r.Context(), warranty.WarrantyKey{ID: record.ID}, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: key})

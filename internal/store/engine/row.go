@@ -61,6 +61,16 @@ func (r *Row) OptionalText() *string {
 	return &s
 }
 
+// OptionalDate returns the next column as a date, or nil if it is NULL.
+func (r *Row) OptionalDate() *warranty.Date {
+	if r.Null() {
+		r.advance()
+		return nil
+	}
+	d := r.Date()
+	return &d
+}
+
 // OptionalID reads an id that may be null.
 func (r *Row) OptionalID() *warranty.ID {
 	i := r.advance()

@@ -45,6 +45,11 @@ func scalar(v any) (any, bool) {
 		return v[:], true
 	case warranty.Date:
 		return v.EpochDay(), true
+	case *warranty.Date:
+		if v == nil {
+			return nil, true
+		}
+		return v.EpochDay(), true
 	case time.Time:
 		return v.UnixMicro(), true
 	case *time.Time:

@@ -1,0 +1,47 @@
+package api
+
+import (
+	"net/http"
+
+	"warranty.example/svc/warranty"
+)
+
+// The operations of sellers. A shop's system can confirm what it sold.
+var (
+	ListConfirmations = define[warranty.ListConfirmations, warranty.Page[warranty.Confirmation]](Spec{
+		Name:    "confirmations.list",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/confirmations",
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesWrite,
+		Summary: "List the warranties that name you as the seller and wait for your confirmation.",
+	})
+	DecideConfirmation = define[warranty.DecideConfirmation, warranty.Confirmation](Spec{
+		Name:   "confirmations.decide",
+		Method: http.MethodPost,
+		Base:   V1,
+		Path:   "/confirmations/{id}",
+		Auth:   Credential,
+		Scope:  warranty.WarrantiesWrite,
+		Summary: "Confirm that you sold a warranty that names you, or decline. " +
+			"Confirmed warranties are in your lists, and you decide claims on them.",
+	})
+	LeaveWarranty = define[warranty.LeaveWarranty, warranty.None](Spec{
+		Name:    "sellers.leave",
+		Method:  http.MethodDelete,
+		Base:    V1,
+		Path:    "/warranties/{id}/seller",
+		Auth:    Credential,
+		Scope:   warranty.WarrantiesWrite,
+		Summary: "Leave a warranty that you confirmed as its seller.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
+)
+
+// sellerOperations are the rows of this file in the operation table.
+var sellerOperations = []*Spec{
+	ListConfirmations.Spec,
+	DecideConfirmation.Spec,
+	LeaveWarranty.Spec,
+}

@@ -1,0 +1,175 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/server"
+	"warranty.example/svc/warranty"
+)
+
+// itemsOf returns the items of a batch, numbered from first.
+func itemsOf(first, n int) []fields {
+	items := make([]fields, n)
+	for i := range items {
+		items[i] = fields{
+			"external_id": fmt.Sprintf("row-%d", first+i), "product_name": fmt.Sprintf("Pan %d", first+i), "start_date": "2026-01-01",
+			"end_date": "2028-01-01", "serial_number": fmt.Sprintf("SN-%d", first+i), "brand": "Bosch",
+		}
+	}
+	return items
+}
+
+func (w *world) batch(key string, body any, header ...string) warranty.BatchResults {
+	w.T.Helper()
+	r := request{Method: "POST", Path: "/api/v1/warranties/batch", Secret: key, Body: body, Header: map[string]string{}}
+	for i := 0; i < len(header); i += 2 {
+		r.Header[header[i]] = header[i+1]
+	}
+	var out warranty.BatchResults
+	w.Must(200, r).Into(w.T, &out)
+	return out
+}
+
+func statuses(b warranty.BatchResults) string {
+	var list []string
+	for _, r := range b.Results {
+		text := r.Status.String()
+		if r.Problem != nil {
+			text += " " + string(r.Problem.Code)
+		}
+		list = append(list, text)
+	}
+	return strings.Join(list, ", ")
+}
+
+// TestBatch: items are independent, and an external id makes repeating safe. The body is an object, an array
+// or lines.
+func TestBatch(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		key, _ := w.token(warranty.User{ID: shop.ID}, warranty.AllScopes, time.Hour, false)
+		items := itemsOf(0, 3)
+		items = append(items,
+			fields{"product_name": "No dates"},
+			fields{"product_name": "Odd", "start_date": "2026-01-01", "end_date": "2028-01-01", "colour": "red"},
+			fields{"product_name": 7},
+			fields{"external_id": "row-1", "product_name": "Pan 1, renamed", "start_date": "2026-01-01", "end_date": "2028-01-01"},
+			fields{"product_name": "For a customer", "start_date": "2026-01-01", "end_date": "2028-01-01", "customer_email": "kim@people.example"},
+		)
+		const first = "created, created, created, failed validation_failed, failed validation_failed, failed validation_failed, updated, created"
+		array, err := json.Marshal(items)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := w.batch(key, string(array), "Content-Type", "application/json")
+		equal(t, "an array", statuses(made), first)
+		if got := made.Results[4].Problem.Errors; len(got) != 1 || got[0].Field != "colour" {
+			t.Errorf("the problem of an item: %+v", got)
+		}
+		w.mailedCode("kim@people.example")
+		var lines strings.Builder
+		for _, item := range items[:7] {
+			line, err := json.Marshal(item)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines.Write(append(line, '\n'))
+		}
+		again := w.batch(key, lines.String()+"\n", "Content-Type", "application/x-ndjson")
+		equal(t, "lines, repeated", statuses(again), "unchanged, updated, unchanged, failed validation_failed, failed validation_failed, failed validation_failed, updated")
+		equal(t, "the record", again.Results[0].ID, made.Results[0].ID)
+		equal(t, "with items", statuses(w.batch(key, fields{"items": items[:1]})), "unchanged")
+		items[0]["serial_number"] = "another"
+		equal(t, "a serial number that differs", statuses(w.batch(key, fields{"items": items[:1]})), "failed validation_failed")
+		if n := w.number(`SELECT count(*) FROM warranties`); n != 4 {
+			t.Errorf("%d records", n)
+		}
+		equal(t, "without an external id", statuses(w.batch(key, fields{"items": items[7:]}, "Idempotency-Key", "k")), "created")
+		equal(t, "repeated with a key", statuses(w.batch(key, fields{"items": items[7:]}, "Idempotency-Key", "k")), "created")
+		if n := w.number(`SELECT count(*) FROM warranties`); n != 5 {
+			t.Errorf("%d records", n)
+		}
+		for what, body := range map[string]string{"nothing": "[]", "no JSON": "[{]", "a number": "7", "too many": "[" + strings.Repeat("{},", 500) + "{}]"} {
+			a := w.Do(request{Method: "POST", Path: "/api/v1/warranties/batch", Secret: key, Body: body, Header: map[string]string{"Content-Type": "application/json"}})
+			if a.Status != 422 && a.Status != 400 {
+				t.Errorf("%s: %d %s", what, a.Status, a.Body)
+			}
+		}
+		checkAccess(t, w)
+	}, busy)
+}
+
+// TestABatchCountsByItems: one request per 50 items.
+func TestABatchCountsByItems(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		w.batch(olga.Session, fields{"items": itemsOf(0, 51)})
+		a := w.Do(request{Method: "POST", Path: "/api/v1/warranties/batch", Secret: olga.Session, Body: fields{"items": itemsOf(100, 101)}})
+		if a.Status != 429 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		if n := w.Count(`SELECT count(*) FROM warranties`); n != 51 {
+			t.Errorf("%d records", n)
+		}
+	}, func(s *server.Server) { s.Service.RateLimit = 5 })
+}
+
+// TestBatchesAtOnce: three replicas perform the same batches at the same time, some of them twice, and every
+// item is there once.
+func TestBatchesAtOnce(t *testing.T) {
+	const rows, size = 600, 100
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		shop := w.issuer("Ann")
+		key, _ := w.token(warranty.User{ID: shop.ID}, warranty.AllScopes, time.Hour, false)
+		together(3*rows/size, func(i int) {
+			body := fields{"items": itemsOf(i%(rows/size)*size, size)}
+			out := worlds[i%len(worlds)].batch(key, body)
+			for _, r := range out.Results {
+				if r.ID == nil {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+		all, distinct := w.number(`SELECT count(*) FROM warranties`), w.number(`SELECT count(DISTINCT external_id) FROM warranties`)
+		if all != rows || distinct != rows {
+			t.Errorf("%d records with %d external ids", all, distinct)
+		}
+		checkAccess(t, w)
+	}, busy)
+}
+
+// TestABatchThatIsCutOff ends requests at any time and repeats them: nothing is doubled.
+func TestABatchThatIsCutOff(t *testing.T) {
+	const size = 200
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		raw := make([]warranty.BatchItem, size)
+		for i, item := range itemsOf(0, size) {
+			text, err := json.Marshal(item)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw[i].Text = text
+		}
+		for try := 0; ; try++ {
+			cut, cancel := context.WithTimeout(ctx, time.Duration(try*try)*time.Millisecond)
+			_, err := w.Service.CreateBatch(cut, shop.acting.Principal, warranty.CreateBatch{Items: raw})
+			cancel()
+			if n := w.number(`SELECT count(*) FROM warranties`); n != 0 && n != size {
+				t.Fatalf("%d records", n)
+			}
+			if err == nil {
+				break
+			}
+		}
+		if n := w.number(`SELECT count(DISTINCT external_id) FROM warranties`); n != size {
+			t.Errorf("%d records", n)
+		}
+	}, busy)
+}

@@ -1,0 +1,347 @@
+package service_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// zone is a DNS server on a loopback port. Names without records do not exist.
+type zone struct {
+	mu     sync.Mutex
+	texts  map[string][]string // by name, with a final dot
+	cnames map[string]string
+	silent map[string]bool // never answered
+	asked  int
+}
+
+func newZone(t testing.TB, w *world) *zone {
+	t.Helper()
+	z := &zone{texts: map[string][]string{}, cnames: map[string]string{}, silent: map[string]bool{}}
+	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	go z.serve(conn)
+	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
+	}}
+	w.Service.LookupTXT = resolver.LookupTXT
+	return z
+}
+
+func (z *zone) serve(conn net.PacketConn) {
+	buffer := make([]byte, 4096)
+	for {
+		n, from, err := conn.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		var m dnsmessage.Message
+		if m.Unpack(buffer[:n]) != nil || len(m.Questions) != 1 {
+			continue
+		}
+		if answer := z.answer(m); answer != nil {
+			_, _ = conn.WriteTo(answer, from)
+		}
+	}
+}
+
+func (z *zone) answer(m dnsmessage.Message) []byte {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.asked++
+	question := m.Questions[0]
+	name := strings.ToLower(question.Name.String())
+	if z.silent[name] {
+		return nil
+	}
+	reply := dnsmessage.Message{
+		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionDesired: m.RecursionDesired, RecursionAvailable: true},
+		Questions: m.Questions,
+	}
+	header := func(name dnsmessage.Name, kind dnsmessage.Type) dnsmessage.ResourceHeader {
+		return dnsmessage.ResourceHeader{Name: name, Type: kind, Class: dnsmessage.ClassINET, TTL: 1}
+	}
+	at := question.Name
+	if target, ok := z.cnames[name]; ok {
+		next := dnsmessage.MustNewName(target)
+		reply.Answers = append(reply.Answers, dnsmessage.Resource{
+			Header: header(at, dnsmessage.TypeCNAME), Body: &dnsmessage.CNAMEResource{CNAME: next},
+		})
+		at, name = next, target
+	}
+	for _, text := range z.texts[name] {
+		reply.Answers = append(reply.Answers, dnsmessage.Resource{
+			Header: header(at, dnsmessage.TypeTXT), Body: &dnsmessage.TXTResource{TXT: []string{text}},
+		})
+	}
+	if len(reply.Answers) == 0 {
+		reply.RCode = dnsmessage.RCodeNameError
+	}
+	packed, err := reply.Pack()
+	if err != nil {
+		return nil
+	}
+	return packed
+}
+
+func (z *zone) set(name string, texts ...string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.texts[name] = texts
+}
+
+// TestDomainsByDNS: present, absent, wrong, beside other records, by CNAME, without an answer, and lost after
+// three days.
+func TestDomainsByDNS(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		z := newZone(t, w)
+		shop := w.issuer("Ann")
+		add := func(i issuer, name string) (warranty.Domain, error) {
+			return w.Service.AddDomain(ctx, i.admin.Principal, warranty.AddDomain{ID: i.ID, Domain: name})
+		}
+		check := func(i issuer, d warranty.Domain) warranty.Domain {
+			t.Helper()
+			got, err := w.Service.CheckDomain(ctx, i.admin.Principal, warranty.CheckDomain{ID: i.ID, DomainID: d.ID})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		d, err := add(shop, " Halden.Example. ")
+		if err != nil || d.Domain != "halden.example" || d.RecordName != "_warranty.halden.example" {
+			t.Fatalf("%+v, %v", d, err)
+		}
+		expect := func(what string, got warranty.Domain, status warranty.DomainStatus, found string) {
+			t.Helper()
+			text := ""
+			if got.Found != nil {
+				text = *got.Found
+			}
+			if got.Status != status || text != found {
+				t.Errorf("%s: %s, found %q; want %s and %q", what, got.Status, text, status, found)
+			}
+		}
+		name := d.RecordName + "."
+		expect("absent", check(shop, d), warranty.DomainWaiting, "no TXT record")
+		z.set(name, "warranty-verification=somebody-else", "v=spf1 -all")
+		expect("wrong", check(shop, d), warranty.DomainWaiting, "a TXT record with another text")
+		z.silent[name] = true
+		expect("no answer", check(shop, d), warranty.DomainWaiting, "no answer from DNS")
+		z.silent[name] = false
+		z.set(name, "v=spf1 -all", strings.ToUpper(d.RecordText))
+		expect("present", check(shop, d), warranty.DomainVerified, "")
+
+		// Another organization: its own text is needed, and the domain is taken.
+		other := w.issuer("Bob")
+		copied, err := add(other, "halden.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect("with the text of another", check(other, copied), warranty.DomainWaiting, "a TXT record with another text")
+		z.set(name, d.RecordText, copied.RecordText)
+		_, err = w.Service.CheckDomain(ctx, other.admin.Principal, warranty.CheckDomain{ID: other.ID, DomainID: copied.ID})
+		if codeOf(err) != warranty.AlreadyExists {
+			t.Errorf("two organizations: %v", err)
+		}
+		// A CNAME leads to the record.
+		moved, err := add(other, "moved.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		z.cnames["_warranty.moved.example."] = "verify.elsewhere.example."
+		z.set("verify.elsewhere.example.", moved.RecordText)
+		expect("by CNAME", check(other, moved), warranty.DomainVerified, "")
+
+		// Checked daily, and lost once the record is missing for three days.
+		z.set(name)
+		seen := func() warranty.Domain {
+			t.Helper()
+			got, err := w.Store.Domain(ctx, shop.ID, d.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return got
+		}
+		daily := func() {
+			t.Helper()
+			clock.Set(clock.Now().Add(24 * time.Hour))
+			if err := w.Service.CheckDomains(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Service.CheckDomains(ctx); err != nil || seen().Status != warranty.DomainVerified {
+			t.Errorf("checked too early: %v", err)
+		}
+		for day := range 3 {
+			daily()
+			expect(fmt.Sprint("missing, day ", day), seen(), warranty.DomainFailing, "no TXT record")
+		}
+		z.set(name, d.RecordText)
+		daily()
+		expect("back", seen(), warranty.DomainVerified, "")
+		z.set(name)
+		for range 4 {
+			daily()
+		}
+		expect("lost", seen(), warranty.DomainWaiting, "no TXT record")
+		if n := w.number(`SELECT count(*) FROM history WHERE thread_id = $1 AND action = `+actionNumber(warranty.DomainLost), w.key(shop.ID)); n != 1 {
+			t.Errorf("%d losses in the history", n)
+		}
+		w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
+		z.set(name, copied.RecordText)
+		expect("free again", check(other, copied), warranty.DomainVerified, "")
+	}, busy)
+}
+
+// TestDomainsThatAreRefused: public suffixes, addresses and nonsense; names are kept in ASCII.
+func TestDomainsThatAreRefused(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		for _, name := range []string{"com", "co.uk", "github.io", "localhost", "127.0.0.1", "::1", "a b.example", "-x.example", "*.example", "x..example", "ex\u200bample.com", strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 125) + "example"} {
+			if _, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: name}); codeOf(err) != warranty.ValidationFailed {
+				t.Errorf("%q: %v", name, err)
+			}
+		}
+		for name, ascii := range map[string]string{"bücher.example": "xn--bcher-kva.example", "Shop.Co.UK": "", "аpple.com": "xn--pple-43d.com"} {
+			d, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: name})
+			if err != nil || ascii != "" && d.Domain != ascii {
+				t.Errorf("%q is %q, %v", name, d.Domain, err)
+			}
+		}
+	}, busy)
+}
+
+// assurance returns what the public page says of a record.
+func (w *world) assurance(reference warranty.Reference) warranty.Verification {
+	w.T.Helper()
+	v, err := w.Service.VerifyPublicly(ctx, warranty.Principal{}, warranty.VerifyWarranty{Reference: string(reference)})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return v
+}
+
+// TestWhoStandsBehindARecord follows the public page from the shop to a neighbour.
+func TestWhoStandsBehindARecord(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim, neighbour := w.issuer("Ann"), w.person("Kim", true), w.person("Nina", true)
+		expect := func(what string, r warranty.Reference, want string) {
+			t.Helper()
+			v := w.assurance(r)
+			text := fmt.Sprintf("%s registered=%t", v.Assurance, v.Registered)
+			for role, p := range map[string]*warranty.Party{"issuer": v.Issuer, "seller": v.Seller} {
+				if p != nil {
+					text += " " + role + "=" + p.Name
+					if p.Domain != nil {
+						text += "/" + *p.Domain
+					}
+				}
+			}
+			if text != want {
+				t.Errorf("%s: %s, want %s", what, text, want)
+			}
+		}
+		own := w.record(kim, "")
+		expect("a household's own", own.ReferenceNumber, "unverified registered=true")
+		made := shop.sells(warranty.CreateWarranty{})
+		expect("recorded by the shop for itself", made.ReferenceNumber, "unverified registered=true")
+		code := shop.prints(made.ID)
+		expect("not taken", made.ReferenceNumber, "unverified registered=false issuer="+shop.Name)
+		if _, err := w.take(kim, code); err != nil {
+			t.Fatal(err)
+		}
+		expect("taken", made.ReferenceNumber, "unverified registered=true issuer="+shop.Name)
+		if _, err := w.Service.VerifyDomain(ctx, shop.ID, "halden.example"); err != nil {
+			t.Fatal(err)
+		}
+		const good = "issuer_verified registered=true issuer=Halden/halden.example"
+		expect("with a domain", made.ReferenceNumber, strings.Replace(good, "Halden", shop.Name, 1))
+		w.transfer(made.ID, kim, neighbour)
+		expect("sold on", made.ReferenceNumber, strings.Replace(good, "Halden", shop.Name, 1))
+		expect("the household's own, still", own.ReferenceNumber, "unverified registered=true")
+
+		// A seller who confirms gives assurance to what a household recorded.
+		w.write(func(tx *store.Tx) error {
+			return tx.InsertAddress(shop.ID, warranty.Address{ID: w.Service.NewID(), Email: "info@halden.example", VerifiedAt: w.Clock.Now()})
+		})
+		named := w.record(kim, "info@halden.example")
+		expect("named, not confirmed", named.ReferenceNumber, "unverified registered=true")
+		w.confirm(shop.acting, named.ID)
+		expect("confirmed", named.ReferenceNumber, "seller_confirmed registered=true seller="+shop.Name+"/halden.example")
+		if _, err := w.Service.LeaveWarranty(ctx, shop.acting.Principal, warranty.LeaveWarranty{ID: warranty.WarrantyKey{ID: named.ID}}); err != nil {
+			t.Fatal(err)
+		}
+		expect("left", named.ReferenceNumber, "unverified registered=true")
+		if _, err := w.Service.VerifyDomain(ctx, w.issuer("Bob").ID, "halden.example"); codeOf(err) != warranty.AlreadyExists {
+			t.Errorf("a domain of another: %v", err)
+		}
+	}, busy)
+}
+
+// TestImpersonatorsGetNoMark: whatever an organization calls itself, without a domain of its own nothing that it
+// issues, sells or owns is verified, and people's names are never shown.
+func TestImpersonatorsGetNoMark(t *testing.T) {
+	names := []string{
+		"Apple", "Apple Inc.", "Apple Inc. Warranty Service", "APPLE", "apple.com", "www.apple.com", "https://apple.com", "Apple ✓", "Apple ✔ Verified",
+		"Apple (verified)", "Verified business: Apple", "✅ Apple", "Apple 🅥", "Аpple", "Аррӏе", "Appӏe", "Αpple", "Ꭺpple", "Ａｐｐｌｅ", "𝐀𝐩𝐩𝐥𝐞", "Ⓐⓟⓟⓛⓔ", "App1e", "AppIe", "Appl\u00ade", "App\u200dle",
+		"A p p l e", "Apple\u00a0Inc.", "Apple\u2009Inc.", "Bosch GmbH", "Bоsch", "Samsung Electronics Co., Ltd.", "Sаmsung", "Sony", "Sоny", "Microsoft", "Microsоft", "rnicrosoft",
+		"Google LLC", "Gοogle", "G00gle", "Miele", "Miеle", "Dyson", "Dуson", "Siemens", "Ѕіеmеnѕ", "LG", "LG Еlectronics", "IKEA", "ІКЕА", "Tesla", "Teslа", "Nikon", "Nikоn", "Canon", "Cаnon",
+		"Philips", "Phi1ips", "Hilti AG", "Ηilti", "issuer_verified", "null", "<b>Apple</b>", "Apple\" data-verified=\"1", "Warranty Records", "Administrator", "halden.example", "Halden Electronics, halden.example",
+	}
+	if len(names) < 60 {
+		t.Fatalf("only %d names", len(names))
+	}
+	each(t, func(t *testing.T, w *world) {
+		kim := w.person("Kim", true)
+		shop := w.issuer("Ann")
+		for _, name := range names {
+			in := warranty.UpdateOrganization{ID: shop.ID, Name: &name}
+			if _, err := w.Service.UpdateOrganization(ctx, shop.admin.Principal, in); err != nil {
+				if codeOf(err) != warranty.ValidationFailed {
+					t.Errorf("%q: %v", name, err)
+				}
+				continue
+			}
+			made := shop.sells(warranty.CreateWarranty{Brand: name, SellerName: name})
+			if _, err := w.take(kim, shop.prints(made.ID)); err != nil {
+				t.Fatal(err)
+			}
+			v := w.assurance(made.ReferenceNumber)
+			if v.Assurance != warranty.Unverified || v.Issuer == nil || v.Issuer.Domain != nil || v.Seller != nil {
+				t.Errorf("%q gets %+v", name, v)
+			}
+			page := w.Browser(t).Get("/verify/" + string(made.ReferenceNumber))
+			if strings.Contains(page.Body, `class="pill active"`) || strings.Contains(page.Body, "class=\"cert active") || strings.Contains(page.Body, "class=\"seal") {
+				t.Errorf("the page of %q has the mark", name)
+			}
+			if !strings.Contains(page.Body, "This name is not verified") {
+				t.Errorf("the page of %q does not say that the name is not verified", name)
+			}
+		}
+		// A domain that is not verified, or is somebody else's, changes nothing.
+		if _, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: "apple.com"}); err != nil {
+			t.Fatal(err)
+		}
+		made := shop.sells(warranty.CreateWarranty{})
+		shop.prints(made.ID)
+		if v := w.assurance(made.ReferenceNumber); v.Assurance != warranty.Unverified {
+			t.Errorf("a domain that waits: %+v", v)
+		}
+		person := w.record(w.person("Apple Inc", true), "")
+		if v := w.assurance(person.ReferenceNumber); v.Issuer != nil || v.Assurance != warranty.Unverified {
+			t.Errorf("a person: %+v", v)
+		}
+	}, busy)
+}

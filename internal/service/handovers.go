@@ -1,0 +1,470 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// handoverOperations binds the operations on hand-overs.
+func (s *Service) handoverOperations() []api.Bound {
+	return []api.Bound{
+		api.Bind(api.OfferHandover, s.OfferHandover),
+		api.Bind(api.CancelHandover, s.CancelHandover),
+		api.Bind(api.TakeHandover, s.TakeHandover),
+		api.Bind(api.PreviewHandover, s.PreviewHandover),
+		api.Bind(api.EmailHandover, s.EmailHandover),
+		api.Bind(api.RegisterHandover, s.RegisterHandover),
+	}
+}
+
+// checkIssues returns an error unless the principal acts for an organization, which can hand over.
+func checkIssues(p warranty.Principal, customerEmail string) error {
+	if p.ActsForOrganization() || p.Account.Kind == warranty.OrganizationKind {
+		return nil
+	}
+	const advice = "Only organizations can hand over warranties. Create an organization first, and act for it."
+	if customerEmail == "" {
+		return warranty.Refuse(warranty.RoleNotAllowed, advice)
+	}
+	var c warranty.Checks
+	c.Add("customer_email", "organization_required", advice)
+	return c.Err()
+}
+
+// offer is the offer of a warranty that is not stored yet, and the email that contains its code.
+type offer struct {
+	code string
+	hash warranty.Hash
+	mail *store.Mail
+}
+
+// newOffer sets the offer of a warranty. Without an email address, it has a code to print.
+func (s *Service) newOffer(
+	p warranty.Principal, w *warranty.Warranty, email, customer string, now time.Time,
+) (offer, error) {
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return offer{}, err
+	}
+	o := offer{code: code, hash: warranty.HashCode(code)}
+	expires := now.Add(warranty.PrintedHandoverLifetime)
+	if email != "" {
+		expires = now.Add(warranty.MailedHandoverLifetime)
+		m := s.outgoing(mail.HandoverOffered(email, p.Account.Name, w.ProductName, code, s.PublicURL))
+		m.Expires, o.mail = &expires, &m
+	}
+	w.Offer = warranty.Offer{Email: warranty.Optional(email), OfferedAt: &now, ExpiresAt: &expires}
+	if customer != "" {
+		w.CustomerName = &customer
+	}
+	return o, nil
+}
+
+// mailOffer puts the email of an offer into the outbox. The account is locked, so that its emails are
+// counted exactly.
+func (s *Service) mailOffer(
+	tx *store.Tx, account store.Account, w warranty.Warranty, o offer, offered *offerCount, now time.Time,
+) error {
+	if o.mail == nil {
+		return nil
+	}
+	if err := s.checkOffers(tx, account, *w.Offer.Email, offered, now); err != nil {
+		return err
+	}
+	first, err := tx.InsertOffer(w.ID, account.ID, *w.Offer.Email, now)
+	if err != nil {
+		return err
+	}
+	if !first {
+		var c warranty.Checks
+		c.Add("customer_email", "already_offered",
+			"This address was emailed an offer of this warranty before. Print a code instead.")
+		return c.Err()
+	}
+	return tx.InsertMail(*o.mail)
+}
+
+// offerCount is the number of people whom a locked account emailed offers today and who never took anything
+// from it. A transaction counts them once.
+type offerCount struct {
+	n, most int64
+	known   bool
+}
+
+// verifiedOffers is how many times more offers an organization with a verified domain may email.
+const verifiedOffers = 50
+
+// writeOffering is writeAs, with the principal's account locked if an offer is emailed.
+func (s *Service) writeOffering(
+	ctx context.Context, p warranty.Principal, o offer, fn func(*store.Tx, store.Account) error,
+) error {
+	if o.mail == nil {
+		return s.writeAs(ctx, p, func(tx *store.Tx) error { return fn(tx, store.Account{}) })
+	}
+	return s.writeLocked(ctx, p, fn)
+}
+
+// insertOffer adds the code and the email of the offer of a warranty that was just inserted, if it has one.
+func (s *Service) insertOffer(
+	tx *store.Tx, account store.Account, w warranty.Warranty, o offer, offered *offerCount,
+) error {
+	if o.mail == nil {
+		return nil
+	}
+	if err := s.mailOffer(tx, account, w, o, offered, w.CreatedAt); err != nil {
+		return err
+	}
+	return tx.InsertHandoverCode(w.ID, o.hash, w.Offer.Email, *w.Offer.ExpiresAt)
+}
+
+// checkOffers returns an error if a locked account has emailed offers to too many people who never took
+// anything from it.
+func (s *Service) checkOffers(
+	tx *store.Tx, account store.Account, email string, offered *offerCount, now time.Time,
+) error {
+	if s.MailLimit == 0 {
+		return nil
+	}
+	known, err := tx.HasTaken(account.ID, email)
+	if err != nil || known {
+		return err
+	}
+	if !offered.known {
+		if offered.n, err = tx.CountOffered(account.ID, now); err != nil {
+			return err
+		}
+		verified, err := tx.HasDomain(account.ID)
+		if err != nil {
+			return err
+		}
+		if offered.most = int64(s.MailLimit); verified {
+			offered.most *= verifiedOffers
+		}
+		offered.known = true
+	}
+	if offered.n < offered.most {
+		offered.n++
+		return nil
+	}
+	return &warranty.Error{
+		Code: warranty.RateLimited,
+		Wait: digestDelay,
+		Message: "Your organization has reached its limit of offers by email to new customers in 24 hours. " +
+			"Print a code instead, or try again later.",
+	}
+}
+
+// OfferHandover offers a warranty that the principal's organization issued and still owns to a customer.
+func (s *Service) OfferHandover(
+	ctx context.Context, p warranty.Principal, in warranty.OfferHandover,
+) (warranty.HandoverOffer, error) {
+	var out warranty.HandoverOffer
+	if err := in.Check(); err != nil {
+		return out, err
+	}
+	if err := p.Account.Require(warranty.Member); err != nil {
+		return out, err
+	}
+	now := s.now()
+	found, err := s.Store.Warranty(ctx, p.Account.ID, in.ID)
+	if err != nil {
+		return out, err
+	}
+	if err := checkIssues(p, in.CustomerEmail); err != nil {
+		return out, err
+	}
+	o, err := s.newOffer(p, &found, in.CustomerEmail, in.CustomerName, now)
+	if err != nil {
+		return out, err
+	}
+	offered := s.event(p, warranty.HandoverWasOffered, found.ID, now)
+	// The response is stored without the code, which is shown only once.
+	out = warranty.HandoverOffer{WarrantyID: found.ID, Email: found.Offer.Email, ExpiresAt: *found.Offer.ExpiresAt}
+	key := in.IdempotencyKey
+	in.IdempotencyKey = nil
+	out, err = once(s, p, api.OfferHandover.Name, key, in, out, func(replay func(*store.Tx) (bool, error)) error {
+		return s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+			if done, err := replay(tx); err != nil || done {
+				return err
+			}
+			w, err := tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: found.ID})
+			if err != nil {
+				return err
+			}
+			if err := w.MayHandOver(); err != nil {
+				return err
+			}
+			w.Offer, w.CustomerName = found.Offer, found.CustomerName
+			if err := s.mailOffer(tx, account, w, o, &offerCount{}, now); err != nil {
+				return err
+			}
+			if err := tx.OfferHandover(w, o.hash, now); err != nil {
+				return err
+			}
+			return tx.InsertEvent(w.ID, offered, p.User.ID)
+		})
+	})
+	if err == nil && !out.Replay && o.mail == nil {
+		url := s.PublicURL + "/take#" + o.code
+		out.Code, out.TakeURL = &o.code, &url
+	}
+	s.wakeMail()
+	return out, err
+}
+
+// CancelHandover cancels the open offer of a warranty that the principal's organization still owns.
+func (s *Service) CancelHandover(
+	ctx context.Context, p warranty.Principal, in warranty.CancelHandover,
+) (warranty.None, error) {
+	now := s.now()
+	cancelled := s.event(p, warranty.HandoverCancelled, unknownYet, now)
+	return warranty.None{}, s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.Account.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if err := w.Roles.May(warranty.HandOver); err != nil {
+			return err
+		}
+		if !w.Offer.Open(now) {
+			return warranty.ErrNotFound
+		}
+		if err := tx.CancelHandover(w.ID, now); err != nil {
+			return err
+		}
+		cancelled.SubjectID = w.ID
+		return tx.InsertEvent(w.ID, cancelled, p.User.ID)
+	})
+}
+
+// badHandover returns why the code of an offer does not work.
+func (s *Service) badHandover(ctx context.Context, code warranty.Hash, err error) error {
+	if !errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	state, err := s.Store.HandoverState(ctx, code, s.now())
+	if err != nil {
+		return err
+	}
+	var c warranty.Checks
+	switch state {
+	case "taken":
+		c.Add("code", "taken", "This warranty is already registered. If that wasn't you, contact the issuer.")
+	case "expired":
+		c.Add("code", "expired", "This code has expired. Ask the issuer for a new one.")
+	default:
+		c.Add("code", "invalid_code", "We don't know this code. Check it for typos.")
+	}
+	return c.Err()
+}
+
+// PreviewHandover shows what a code takes to somebody who has the code.
+func (s *Service) PreviewHandover(
+	ctx context.Context, p warranty.Principal, in warranty.PreviewHandover,
+) (warranty.HandoverPreview, error) {
+	if err := in.Check(); err != nil {
+		return warranty.HandoverPreview{}, err
+	}
+	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+		return warranty.HandoverPreview{}, err
+	}
+	code := warranty.HashCode(in.Code)
+	h, err := s.Store.HandoverCode(ctx, code, s.now())
+	if err != nil {
+		return warranty.HandoverPreview{}, s.badHandover(ctx, code, err)
+	}
+	return h.Preview, nil
+}
+
+// TakeHandover makes the principal's account the owner of a warranty with the code of its offer.
+func (s *Service) TakeHandover(
+	ctx context.Context, p warranty.Principal, in warranty.TakeHandover,
+) (warranty.Warranty, error) {
+	var w warranty.Warranty
+	if err := in.Check(); err != nil {
+		return w, err
+	}
+	if !p.User.EmailVerified {
+		return w, warranty.Refuse(warranty.EmailNotVerified, "Verify your email address first.")
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	seen, err := s.Store.HandoverCode(ctx, code, now)
+	if err != nil {
+		return w, s.badHandover(ctx, code, err)
+	}
+	if seen.Email != nil {
+		own, err := s.isOwnAddress(ctx, p, *seen.Email)
+		if err != nil {
+			return w, err
+		}
+		if !own {
+			return w, warranty.Refuse(warranty.RoleNotAllowed,
+				"This warranty was offered to another address. Sign in with the address that got the email.")
+		}
+	}
+	taken := s.event(p, warranty.HandoverWasTaken, unknownYet, now)
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		id, err := s.take(tx, code, p, taken, now)
+		if err != nil {
+			return err
+		}
+		w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id})
+		return err
+	})
+	s.show(&w)
+	return w, s.badHandover(ctx, code, err)
+}
+
+// take uses up a code and makes the principal's account the owner of its warranty.
+func (s *Service) take(
+	tx *store.Tx, code warranty.Hash, p warranty.Principal, taken warranty.Event, now time.Time,
+) (warranty.ID, error) {
+	h, err := tx.UseHandoverCode(code, now)
+	if err != nil {
+		return warranty.ID{}, err
+	}
+	if h.Issuer == p.Account.ID {
+		return warranty.ID{}, warranty.Refuse(warranty.RoleNotAllowed, "Your account issued this warranty and already owns it.")
+	}
+	if err := tx.TakeHandover(h, p.Account.ID, now); err != nil {
+		return warranty.ID{}, err
+	}
+	taken.SubjectID = h.Warranty.ID
+	return h.Warranty.ID, tx.InsertEvent(h.Warranty.ID, taken, p.User.ID)
+}
+
+// EmailHandover emails a code to somebody who has a printed one. It verifies the address and takes the
+// warranty. The printed code keeps working until one of them is used.
+func (s *Service) EmailHandover(
+	ctx context.Context, p warranty.Principal, in warranty.EmailHandover,
+) (warranty.None, error) {
+	if err := in.Check(); err != nil {
+		return warranty.None{}, err
+	}
+	if err := s.throttleCode(ctx, p, store.ForVerification, in.Email); err != nil {
+		return warranty.None{}, err
+	}
+	now, hash := s.now(), warranty.HashCode(in.Code)
+	h, err := s.Store.HandoverCode(ctx, hash, now)
+	if err == nil && h.Email != nil {
+		var c warranty.Checks
+		c.Add("code", "already_mailed", "This code was emailed. It registers you by itself.")
+		err = c.Err()
+	}
+	if err != nil {
+		return warranty.None{}, s.badHandover(ctx, hash, err)
+	}
+	code, err := warranty.NewCode(s.Random)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	expires := now.Add(warranty.VerifyLifetime)
+	message := s.outgoing(mail.HandoverCode(in.Email, code, s.PublicURL))
+	message.Expires = &expires
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertHandoverCode(h.Warranty.ID, warranty.HashCode(code), &in.Email, expires); err != nil {
+			return err
+		}
+		return tx.InsertMail(message)
+	})
+	s.wakeMail()
+	return warranty.None{}, err
+}
+
+// RegisterHandover takes a warranty for somebody without an account: the emailed code proves that the
+// address is theirs. Whoever has an account with the address signs in instead, because the code is valid for
+// longer than a code to sign in.
+func (s *Service) RegisterHandover(
+	ctx context.Context, p warranty.Principal, in warranty.RegisterHandover,
+) (warranty.HandoverSession, error) {
+	var out warranty.HandoverSession
+	if err := in.Check(); err != nil {
+		return out, err
+	}
+	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
+		return out, err
+	}
+	now, code := s.now(), warranty.HashCode(in.Code)
+	h, err := s.Store.HandoverCode(ctx, code, now)
+	if err != nil {
+		return out, s.badHandover(ctx, code, err)
+	}
+	if h.Email == nil {
+		var c warranty.Checks
+		c.Add("code", "address_required", "This code was printed. Request a code by email with it first.")
+		return out, c.Err()
+	}
+	if err := s.refuseClosed(ctx); err != nil {
+		return out, err
+	}
+	name := in.Name
+	if name == "" {
+		name, _, _ = strings.Cut(*h.Email, "@")
+	}
+	user := warranty.User{ID: s.NewID(), Name: name, Email: *h.Email, EmailVerified: true, CreatedAt: now}
+	session, err := s.newSession(user, p.Door)
+	if err != nil {
+		return out, err
+	}
+	p.User, p.Account = user, warranty.OwnAccount(user)
+	taken := s.event(p, warranty.HandoverWasTaken, unknownYet, now)
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		if err := s.insertNewcomer(tx, p, user, now); err != nil {
+			return err
+		}
+		if err := session.insert(tx); err != nil {
+			return err
+		}
+		id, err := s.take(tx, code, p, taken, now)
+		if err != nil {
+			return err
+		}
+		out.Warranty, err = tx.LockWarranty(user.ID, warranty.WarrantyKey{ID: id})
+		return err
+	})
+	if s.Store.IsDuplicate(err) {
+		err = errHasAccount
+	}
+	out.Session = session.Session
+	s.show(&out.Warranty)
+	return out, s.badHandover(ctx, code, err)
+}
+
+var errHasAccount = warranty.Refuse(warranty.AlreadyExists,
+	"This address has an account. Sign in, then take the warranty with the same code.")
+
+// insertNewcomer adds a person with a verified address. An account that has the address without having
+// verified it is set aside (ADR 16).
+func (s *Service) insertNewcomer(tx *store.Tx, p warranty.Principal, user warranty.User, now time.Time) error {
+	owner, err := tx.AddressOwner(user.Email)
+	if err != nil && !isMissing(err) {
+		return err
+	}
+	if err == nil {
+		old, err := tx.LockUser(owner)
+		if err != nil {
+			return err
+		}
+		if old.EmailVerified || old.Kind == warranty.OrganizationKind {
+			return errHasAccount
+		}
+		if err := s.endCredentials(tx, old.User, p.Door, now); err != nil {
+			return err
+		}
+		if err := tx.SetAside(old.ID, user.ID, now); err != nil {
+			return err
+		}
+	}
+	if err := tx.InsertUser(user, ""); err != nil {
+		return err
+	}
+	_, _, err = tx.RecordDevice(user.ID, deviceHash(p), now)
+	return err
+}

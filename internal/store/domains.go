@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+const domainColumns = `d.id, d.domain, d.token, d.by_operator, d.verified_at, d.checked_at, d.failing_since, d.found, d.created_at`
+
+func readDomain(r *engine.Row) warranty.Domain {
+	d := warranty.Domain{
+		ID:         r.ID(),
+		Domain:     r.Text(),
+		RecordText: warranty.DomainPrefix + r.Text(),
+		ByOperator: r.Int() != 0,
+		VerifiedAt: r.OptionalTime(),
+		CheckedAt:  r.OptionalTime(),
+		Status:     warranty.DomainWaiting,
+	}
+	failing := r.OptionalTime()
+	d.Found, d.CreatedAt = r.OptionalText(), r.Time()
+	d.RecordName = warranty.DomainLabel + d.Domain
+	switch {
+	case d.VerifiedAt != nil && failing != nil:
+		lost := failing.Add(warranty.DomainGrace)
+		d.Status, d.LostAt = warranty.DomainFailing, &lost
+	case d.VerifiedAt != nil:
+		d.Status = warranty.DomainVerified
+	}
+	return d
+}
+
+// Domains lists the domains of an organization, by name, and returns their total.
+func (s *Store) Domains(
+	ctx context.Context, organization warranty.ID, p warranty.Paging,
+) (list []warranty.Domain, total int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM domains WHERE account_id = $1`,
+		func(r *engine.Row) { total = r.Int() }, organization)
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.db.Query(ctx, `SELECT `+domainColumns+` FROM domains d WHERE d.account_id = $1
+		ORDER BY d.domain LIMIT $2 OFFSET $3`,
+		func(r *engine.Row) error { list = append(list, readDomain(r)); return nil }, organization, p.Limit, p.Offset())
+	return list, total, err
+}
+
+// Domain returns a domain of an organization.
+func (s *Store) Domain(ctx context.Context, organization, id warranty.ID) (d warranty.Domain, err error) {
+	err = queryRow(ctx, s.db, `SELECT `+domainColumns+` FROM domains d WHERE d.account_id = $1 AND d.id = $2`,
+		func(r *engine.Row) { d = readDomain(r) }, organization, id)
+	return d, err
+}
+
+// LockDomain returns a domain of a locked organization.
+func (t *Tx) LockDomain(organization, id warranty.ID) (d warranty.Domain, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT `+domainColumns+` FROM domains d WHERE d.account_id = $1 AND d.id = $2
+		/*pg: FOR UPDATE */`, func(r *engine.Row) { d = readDomain(r) }, organization, id)
+	return d, err
+}
+
+// DomainID returns the id of a domain that a locked organization added.
+func (t *Tx) DomainID(organization warranty.ID, domain string) (id warranty.ID, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT id FROM domains WHERE account_id = $1 AND domain = $2`,
+		func(r *engine.Row) { id = r.ID() }, organization, domain)
+	return id, err
+}
+
+// CountDomains counts the domains of a locked organization.
+func (t *Tx) CountDomains(organization warranty.ID) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM domains WHERE account_id = $1`,
+		func(r *engine.Row) { n = r.Int() }, organization)
+	return n, err
+}
+
+// InsertDomain adds a domain to a locked organization. It fails with a duplicate if the organization has it,
+// or if it is verified and another has it.
+func (t *Tx) InsertDomain(organization warranty.ID, d warranty.Domain, token string) error {
+	operator := 0
+	if d.ByOperator {
+		operator = 1
+	}
+	_, err := t.exec(`INSERT INTO domains (id, account_id, domain, token, by_operator, created_at, verified_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, d.ID, organization, d.Domain, token, operator, d.CreatedAt, d.VerifiedAt)
+	return err
+}
+
+// VerifyDomain marks a domain of a locked organization as verified since now, or still. It fails with a
+// duplicate if another organization has it verified.
+func (t *Tx) VerifyDomain(id warranty.ID, byOperator bool, now time.Time) error {
+	operator := 0
+	if byOperator {
+		operator = 1
+	}
+	n, err := t.exec(`UPDATE domains SET verified_at = COALESCE(verified_at, $2), checked_at = $2, failing_since = NULL,
+		found = NULL, by_operator = CASE WHEN by_operator = 1 THEN 1 ELSE CAST($3 AS SMALLINT) END WHERE id = $1`, id, now, operator)
+	if err == nil && n != 1 {
+		err = warranty.ErrNotFound
+	}
+	return err
+}
+
+// FailDomain notes a failed check of a domain. It is no longer verified once its checks have failed for
+// DomainGrace.
+func (t *Tx) FailDomain(d warranty.Domain, found string, now time.Time) error {
+	return t.exactlyOne(`UPDATE domains SET checked_at = $2, found = $3,
+			failing_since = CASE WHEN verified_at IS NULL THEN NULL ELSE COALESCE(failing_since, $2) END,
+			verified_at = CASE WHEN failing_since <= $4 THEN NULL ELSE verified_at END
+		WHERE id = $1`, d.ID, now, found, now.Add(-warranty.DomainGrace))
+}
+
+// DeleteDomain removes a domain of a locked organization.
+func (t *Tx) DeleteDomain(organization, id warranty.ID) error {
+	return t.exactlyOne(`DELETE FROM domains WHERE account_id = $1 AND id = $2`, organization, id)
+}
+
+// DomainToCheck is a verified domain that is due for a check, and its organization.
+type DomainToCheck struct {
+	Organization warranty.ID
+	ID           warranty.ID
+}
+
+// DomainsToCheck lists some verified domains that were not checked since a time.
+func (s *Store) DomainsToCheck(ctx context.Context, before time.Time, limit int) (list []DomainToCheck, err error) {
+	err = s.db.Query(ctx, `SELECT account_id, id FROM domains WHERE verified_at IS NOT NULL AND by_operator = 0
+		AND checked_at <= $1 ORDER BY checked_at LIMIT $2`,
+		func(r *engine.Row) error { list = append(list, DomainToCheck{r.ID(), r.ID()}); return nil }, before, limit)
+	return list, err
+}
+
+// HasDomain reports whether a locked organization has a verified domain.
+func (t *Tx) HasDomain(organization warranty.ID) (found bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM domains WHERE account_id = $1 AND verified_at IS NOT NULL LIMIT 1`,
+		func(*engine.Row) error { found = true; return nil }, organization)
+	return found, err
+}
+
+// domainOf is the first verified domain of an account, which is shown with its name.
+func domainOf(account string) string {
+	return `(SELECT min(d.domain) FROM domains d WHERE d.account_id = ` + account + ` AND d.verified_at IS NOT NULL)`
+}
+
+// WarrantyByReference returns any warranty by its reference, and who stands behind it. People are never
+// named, and neither is an organization that records a warranty for itself.
+func (s *Store) WarrantyByReference(
+	ctx context.Context, reference warranty.Reference, now time.Time,
+) (w warranty.Warranty, by warranty.Standing, err error) {
+	err = queryRow(ctx, s.db, `SELECT `+warrantyColumns+`, i.kind, i.name, `+domainOf(`i.id`)+`,
+			CASE WHEN EXISTS (SELECT 1 FROM access a
+				WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0) THEN 1 ELSE 0 END,
+			COALESCE(s.kind, 1), s.name, `+domainOf(`s.id`)+`
+		FROM warranties w JOIN users i ON i.id = w.issuer_id
+			LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL
+		WHERE w.reference = $1 AND w.deleted_at IS NULL AND i.set_aside_for IS NULL`,
+		func(r *engine.Row) {
+			w = readWarranty(r)
+			kind, name, domain := enum[warranty.AccountKind](r), r.Text(), r.OptionalText()
+			own := r.Int() != 0
+			by.Untaken = own && w.Offer.Open(now)
+			if kind == warranty.OrganizationKind && (!own || by.Untaken) {
+				by.Issuer = warranty.NewParty(name, domain)
+			}
+			kind, seller, domain := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText()
+			if kind == warranty.OrganizationKind && seller != nil {
+				by.Seller = warranty.NewParty(*seller, domain)
+			}
+		}, reference)
+	return w, by, err
+}

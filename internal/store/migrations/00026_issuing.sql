@@ -1,0 +1,106 @@
+-- +goose Up
+-- Issuing and handing over (ADR 32). The account that confirmed a record as its seller, and the one that
+-- named the seller; NULL means the issuer. Sellers of earlier releases count as confirmed.
+ALTER TABLE warranties ADD COLUMN seller_id UUID;
+ALTER TABLE warranties ADD COLUMN named_by UUID;
+UPDATE warranties SET seller_id = (SELECT a.user_id FROM access a
+    WHERE a.parent_id = warranties.id AND a.kind = 1 AND a.roles & 2 <> 0 ORDER BY a.user_id LIMIT 1)
+  WHERE seller_email IS NOT NULL AND deleted_at IS NULL;
+
+-- Records that an account declined to confirm or left as their seller, and accounts whose records it
+-- declined altogether.
+CREATE TABLE declined (
+  account_id UUID NOT NULL,
+  warranty_id UUID NOT NULL,
+  PRIMARY KEY (account_id, warranty_id)
+) /*sqlite: WITHOUT ROWID */;
+CREATE TABLE declined_accounts (
+  account_id UUID NOT NULL,
+  from_id UUID NOT NULL,
+  PRIMARY KEY (account_id, from_id)
+) /*sqlite: WITHOUT ROWID */;
+
+-- 1 for what a business uploaded, which other businesses may read too; 0 for what an owner uploaded. Earlier
+-- releases leave it NULL and let everyone read it, until the worker decides.
+ALTER TABLE documents ADD COLUMN business SMALLINT;
+CREATE INDEX documents_undecided ON documents (id) WHERE business IS NULL;
+
+-- The product and the purchase. customer_name and the hand-over are the issuer's. offered_at and taken_at are
+-- those of the last hand-over.
+ALTER TABLE warranties ADD COLUMN brand TEXT;
+ALTER TABLE warranties ADD COLUMN model TEXT;
+ALTER TABLE warranties ADD COLUMN gtin TEXT;
+ALTER TABLE warranties ADD COLUMN purchase_date INTEGER;
+ALTER TABLE warranties ADD COLUMN price TEXT;
+ALTER TABLE warranties ADD COLUMN currency TEXT;
+ALTER TABLE warranties ADD COLUMN customer_name TEXT;
+ALTER TABLE warranties ADD COLUMN customer_email TEXT;
+ALTER TABLE warranties ADD COLUMN offered_at BIGINT;
+ALTER TABLE warranties ADD COLUMN offer_expires_at BIGINT;
+ALTER TABLE warranties ADD COLUMN taken_at BIGINT;
+
+-- Codes that take a warranty from its issuer. email is the only address that can use the code; NULL for a
+-- printed code. The first one that is used ends the others; it stays, to tell that the warranty was taken.
+CREATE TABLE handover_codes (
+  code_hash BYTEA NOT NULL PRIMARY KEY,
+  warranty_id UUID NOT NULL,
+  email TEXT,
+  expires_at BIGINT NOT NULL,
+  used_at BIGINT
+);
+CREATE INDEX handover_codes_of_warranty ON handover_codes (warranty_id);
+CREATE INDEX handover_codes_by_age ON handover_codes (expires_at);
+
+-- Whom an issuer emailed an offer: nobody gets two for one warranty. taken_at is set once the person took
+-- one, from when on their emails no longer count against the issuer's limit.
+CREATE TABLE offers (
+  warranty_id UUID NOT NULL,
+  email TEXT NOT NULL,
+  account_id UUID NOT NULL,
+  at BIGINT NOT NULL,
+  taken_at BIGINT,
+  PRIMARY KEY (warranty_id, email)
+) /*sqlite: WITHOUT ROWID */;
+CREATE INDEX offers_of_account ON offers (account_id, at);
+CREATE INDEX offers_taken ON offers (account_id, email) WHERE taken_at IS NOT NULL;
+
+-- Domains of organizations. Several can ask for a domain, but only one has it verified. token is the text that
+-- the DNS record must have. failing_since is the first of the checks that failed since the last good one; found
+-- is what the last one found.
+CREATE TABLE domains (
+  id UUID NOT NULL PRIMARY KEY,
+  account_id UUID NOT NULL,
+  domain TEXT /*pg: COLLATE "C" */ NOT NULL,
+  token TEXT NOT NULL,
+  by_operator SMALLINT NOT NULL,
+  created_at BIGINT NOT NULL,
+  verified_at BIGINT,
+  checked_at BIGINT,
+  failing_since BIGINT,
+  found TEXT,
+  UNIQUE (account_id, domain)
+);
+CREATE UNIQUE INDEX domains_verified ON domains (domain) WHERE verified_at IS NOT NULL;
+CREATE INDEX domains_to_check ON domains (checked_at) WHERE verified_at IS NOT NULL AND by_operator = 0;
+
+-- +goose Down
+DROP TABLE domains;
+DROP TABLE offers;
+DROP TABLE handover_codes;
+ALTER TABLE warranties DROP COLUMN taken_at;
+ALTER TABLE warranties DROP COLUMN offer_expires_at;
+ALTER TABLE warranties DROP COLUMN offered_at;
+ALTER TABLE warranties DROP COLUMN customer_email;
+ALTER TABLE warranties DROP COLUMN customer_name;
+ALTER TABLE warranties DROP COLUMN currency;
+ALTER TABLE warranties DROP COLUMN price;
+ALTER TABLE warranties DROP COLUMN purchase_date;
+ALTER TABLE warranties DROP COLUMN gtin;
+ALTER TABLE warranties DROP COLUMN model;
+ALTER TABLE warranties DROP COLUMN brand;
+DROP INDEX documents_undecided;
+ALTER TABLE documents DROP COLUMN business;
+DROP TABLE declined_accounts;
+DROP TABLE declined;
+ALTER TABLE warranties DROP COLUMN named_by;
+ALTER TABLE warranties DROP COLUMN seller_id;

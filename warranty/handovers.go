@@ -1,0 +1,197 @@
+package warranty
+
+import "time"
+
+// How long hand-overs can be taken.
+const (
+	MailedHandoverLifetime  = 30 * 24 * time.Hour
+	PrintedHandoverLifetime = 2 * 365 * 24 * time.Hour
+)
+
+// MaxCustomerName is the maximum length of a customer's name, in characters.
+const MaxCustomerName = 200
+
+// HandoverStatus is how far a warranty is on its way from its issuer to a customer.
+type HandoverStatus string
+
+// The statuses of a hand-over.
+const (
+	HandoverNone    HandoverStatus = "none"
+	HandoverOffered HandoverStatus = "offered"
+	HandoverTaken   HandoverStatus = "taken"
+)
+
+var handoverStatusNames = namesOf(HandoverNone, HandoverOffered, HandoverTaken)
+
+// Values lists the known statuses.
+func (HandoverStatus) Values() []string { return handoverStatusNames }
+
+// String returns the status's name.
+func (s HandoverStatus) String() string { return string(s) }
+
+// Handover is what the issuer of a warranty sees of its hand-over.
+type Handover struct {
+	Status    HandoverStatus `json:"status" doc:"none, offered or taken."`
+	Email     *string        `json:"email" format:"email" doc:"Address that the warranty was offered to; null for a printed code."`
+	OfferedAt *time.Time     `json:"offered_at" doc:"When it was offered."`
+	ExpiresAt *time.Time     `json:"expires_at" doc:"When the offer expires."`
+	TakenAt   *time.Time     `json:"taken_at" doc:"When the customer took it."`
+}
+
+// Offer is the stored state of a hand-over.
+type Offer struct {
+	Email                         *string
+	OfferedAt, ExpiresAt, TakenAt *time.Time
+}
+
+// Open reports whether the offer can be taken.
+func (o Offer) Open(now time.Time) bool {
+	return o.OfferedAt != nil && o.TakenAt == nil && o.ExpiresAt != nil && o.ExpiresAt.After(now)
+}
+
+// handover returns what an account with the record's roles sees of its hand-over: nothing, unless it is the
+// issuer.
+func (w Warranty) handover(now time.Time) *Handover {
+	switch {
+	case !w.Roles.Has(Issuer):
+		return nil
+	case !w.Roles.Has(Owner):
+		return &Handover{
+			Status: HandoverTaken, Email: w.Offer.Email, OfferedAt: w.Offer.OfferedAt, TakenAt: w.Offer.TakenAt,
+		}
+	case w.Offer.Open(now):
+		return &Handover{
+			Status: HandoverOffered, Email: w.Offer.Email, OfferedAt: w.Offer.OfferedAt, ExpiresAt: w.Offer.ExpiresAt,
+		}
+	}
+	return &Handover{Status: HandoverNone}
+}
+
+// MayHandOver returns an error unless an account with the record's roles can hand it over.
+func (w Warranty) MayHandOver() error {
+	if err := w.Roles.May(HandOver); err != nil {
+		return err
+	}
+	if w.Standing != Active {
+		return Refuse(InvalidTransition, "The warranty is "+w.Standing.String()+" and cannot be handed over.")
+	}
+	return nil
+}
+
+// ShowTo sets the fields that depend on who reads the record and when.
+func (w *Warranty) ShowTo(now time.Time) {
+	if !w.Roles.Has(Issuer) {
+		w.ExternalID, w.CustomerName = nil, nil
+	}
+	w.SellerConfirmed, w.Handover = w.Seller != nil, w.handover(now)
+	w.Show(DateOf(now))
+}
+
+// OfferHandover is the input of warranties.hand_over.
+type OfferHandover struct {
+	ID             WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	CustomerEmail  string      `json:"customer_email,omitzero" max:"254" format:"email" doc:"Address to email the offer to. Without it, the response has a code to print." tool:"Email the offer to this address. Without it, the response has a code to print."`
+	CustomerName   string      `json:"customer_name,omitzero" max:"200" doc:"Name of the customer, for your own records."`
+	IdempotencyKey *string     `json:"idempotency_key,omitempty" in:"header" max:"255" doc:"A unique string that you generate. Repeating a request with the same key and body within 24 hours returns the same response, without the code." tool:"A unique string. Repeating the call with it makes no second offer."`
+}
+
+// Check trims and validates the input.
+func (in *OfferHandover) Check() error {
+	var c Checks
+	in.CustomerEmail = c.email("customer_email", in.CustomerEmail, false)
+	in.CustomerName = c.text("customer_name", in.CustomerName, 0, MaxCustomerName)
+	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
+	return c.Err()
+}
+
+// HandoverOffer is the offer of a warranty to a customer. Its code is returned only once.
+type HandoverOffer struct {
+	WarrantyID ID        `json:"warranty_id" doc:"Identifier of the warranty."`
+	Email      *string   `json:"email" format:"email" doc:"Address that the offer is emailed to; null for a code to print."`
+	Code       *string   `json:"code" doc:"One-time code to print and give to the customer; null if the offer is emailed, and if the request is a repetition."`
+	TakeURL    *string   `json:"take_url" format:"uri" doc:"URL for the QR code of a slip. It contains the code after #, so that no server logs it."`
+	ExpiresAt  time.Time `json:"expires_at" doc:"When the offer expires."`
+
+	// Replay is true if this is the stored result of an earlier request with the same Idempotency-Key.
+	Replay bool `json:"-"`
+}
+
+// Replayed reports whether this is the stored result of an earlier request.
+func (o HandoverOffer) Replayed() bool { return o.Replay }
+
+// SetReplayed sets Replay.
+func (o *HandoverOffer) SetReplayed(replayed bool) { o.Replay = replayed }
+
+// CancelHandover is the input of warranties.cancel_handover.
+type CancelHandover struct {
+	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+}
+
+// PreviewHandover is the input of handovers.preview.
+type PreviewHandover struct {
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip or the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+}
+
+// Check validates the input.
+func (in *PreviewHandover) Check() error {
+	var c Checks
+	c.code(in.Code)
+	return c.Err()
+}
+
+// HandoverPreview is what somebody with the code of an offer sees before taking it.
+type HandoverPreview struct {
+	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
+	ProductName     string    `json:"product_name" doc:"What is covered."`
+	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
+	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	IssuerName      string    `json:"issuer_name" doc:"Name of the issuer."`
+	Email           *string   `json:"email" format:"email" doc:"The only address that can take the offer; null if everyone with the code can."`
+	ExpiresAt       time.Time `json:"expires_at" doc:"When the offer expires."`
+}
+
+// TakeHandover is the input of handovers.take.
+type TakeHandover struct {
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip or the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+}
+
+// Check validates the input.
+func (in *TakeHandover) Check() error {
+	var c Checks
+	c.code(in.Code)
+	return c.Err()
+}
+
+// EmailHandover is the input of handovers.email.
+type EmailHandover struct {
+	Code  string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the slip." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Email string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Your address. We email a code to it that registers you." example:"kim@people.example"`
+}
+
+// Check validates the input.
+func (in *EmailHandover) Check() error {
+	var c Checks
+	c.code(in.Code)
+	in.Email = c.email("email", in.Email, true)
+	return c.Err()
+}
+
+// RegisterHandover is the input of handovers.register.
+type RegisterHandover struct {
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"Code from the email." example:"7K2M-9QXT-4D8P-HV3E-0AB1"`
+	Name string `json:"name,omitzero" max:"120" doc:"Name shown to others. Defaults to the first part of the address." example:"Kim Larsen"`
+}
+
+// Check validates the input.
+func (in *RegisterHandover) Check() error {
+	var c Checks
+	c.code(in.Code)
+	in.Name = c.text("name", in.Name, 0, MaxUserName)
+	return c.Err()
+}
+
+// HandoverSession is a warranty that somebody took who had no account, and the session of the new account.
+type HandoverSession struct {
+	Session
+	Warranty Warranty `json:"warranty" doc:"The warranty, which the new account owns."`
+}

@@ -1,0 +1,99 @@
+package warranty
+
+import "time"
+
+// Confirmation is a warranty that names the account as its seller. It gives the account no role until the
+// account confirms it.
+type Confirmation struct {
+	WarrantyID      ID                 `json:"warranty_id" doc:"Identifier of the warranty."`
+	ReferenceNumber Reference          `json:"reference_number" doc:"Reference number of the warranty."`
+	ProductName     string             `json:"product_name" doc:"What is covered."`
+	SerialNumber    *string            `json:"serial_number" doc:"Serial number of the product."`
+	StartDate       Date               `json:"start_date" doc:"First day of coverage."`
+	EndDate         Date               `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
+	SellerName      *string            `json:"seller_name" doc:"Name of the seller, as it was entered."`
+	SellerEmail     string             `json:"seller_email" format:"email" doc:"Your address that the warranty names."`
+	From            ConfirmationFrom   `json:"from" doc:"The account that named you as the seller."`
+	CreatedAt       time.Time          `json:"created_at" doc:"When the warranty was created."`
+	Status          ConfirmationStatus `json:"status" doc:"Whether you confirmed or declined it."`
+}
+
+// ConfirmationFrom is the account that named a seller.
+type ConfirmationFrom struct {
+	Name string      `json:"name" doc:"Name of the account. Nobody has verified it."`
+	Kind AccountKind `json:"kind" doc:"Person or organization."`
+}
+
+// ConfirmationStatus is what an account decided about a confirmation.
+type ConfirmationStatus string
+
+// The statuses of a confirmation.
+const (
+	ConfirmationPending ConfirmationStatus = "pending"
+	Confirmed           ConfirmationStatus = "confirmed"
+	Declined            ConfirmationStatus = "declined"
+)
+
+var confirmationStatusNames = namesOf(ConfirmationPending, Confirmed, Declined)
+
+// Values lists the known statuses.
+func (ConfirmationStatus) Values() []string { return confirmationStatusNames }
+
+// String returns the status's name.
+func (s ConfirmationStatus) String() string { return string(s) }
+
+// Decision is what a seller decides about a warranty that names them.
+type Decision string
+
+// The decisions.
+const (
+	Confirm Decision = "confirm"
+	Decline Decision = "decline"
+)
+
+var decisionNames = namesOf(Confirm, Decline)
+
+// Values lists the known decisions.
+func (Decision) Values() []string { return decisionNames }
+
+// String returns the decision's name.
+func (d Decision) String() string { return string(d) }
+
+// ListConfirmations is the input of confirmations.list.
+type ListConfirmations struct {
+	Paging
+}
+
+// Check validates the input.
+func (in *ListConfirmations) Check() error {
+	var c Checks
+	in.Paging.Check(&c)
+	return c.Err()
+}
+
+// DecideConfirmation is the input of confirmations.decide.
+type DecideConfirmation struct {
+	ID             WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	Decision       Decision    `json:"decision,omitzero" required:"true" doc:"Confirm that you sold it, or decline." example:"decline"`
+	AllFromAccount *bool       `json:"all_from_account,omitempty" doc:"With decline: also decline everything else in which this account names you, now and later."`
+}
+
+// Check validates the input.
+func (in *DecideConfirmation) Check() error {
+	var c Checks
+	if in.Decision == "" {
+		c.Add("decision", "required", "This field is required. Use confirm or decline.")
+	}
+	if in.Decision == Confirm && in.All() {
+		c.Add("all_from_account", "not_accepted", "Only accepted when decision is decline. Remove this field.")
+	}
+	return c.Err()
+}
+
+// All reports whether everything from the account is meant.
+func (in DecideConfirmation) All() bool { return in.AllFromAccount != nil && *in.AllFromAccount }
+
+// LeaveWarranty is the input of sellers.leave.
+type LeaveWarranty struct {
+	ID WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+}
