@@ -139,7 +139,7 @@ func (in *PreviewHandover) Check() error {
 	return c.Err()
 }
 
-// HandoverPreview is what somebody with the code of an offer sees before taking it.
+// HandoverPreview is what someone with the code of an offer sees before taking it.
 type HandoverPreview struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
@@ -190,7 +190,7 @@ func (in *RegisterHandover) Check() error {
 	return c.Err()
 }
 
-// HandoverSession is a warranty that somebody took who had no account, and the session of the new account.
+// HandoverSession is a warranty that someone took who had no account, and the session of the new account.
 type HandoverSession struct {
 	Session
 	Warranty Warranty `json:"warranty" doc:"The warranty, which the new account owns."`

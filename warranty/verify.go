@@ -30,7 +30,7 @@ type Verification struct {
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number, masked except for its last characters."`
 	SerialMatches   *bool     `json:"serial_matches" doc:"Whether the given serial number matches; null if none was given."`
-	Registered      bool      `json:"registered" doc:"Whether somebody has it. A warranty that waits for its customer is not registered."`
+	Registered      bool      `json:"registered" doc:"Whether someone has it. A warranty that waits for its customer is not registered."`
 	Assurance       Assurance `json:"assurance" doc:"Who stands behind the record: an issuer or a confirmed seller with a verified domain, or nobody who is verified."`
 	Issuer          *Party    `json:"issuer" doc:"The organization that issued it; null if its owner recorded it, or a person issued it."`
 	Seller          *Party    `json:"seller" doc:"The organization that confirmed that it sold it; null without one."`

@@ -135,7 +135,7 @@ func TestDomainsByDNS(t *testing.T) {
 		}
 		name := d.RecordName + "."
 		expect("absent", check(shop, d), warranty.DomainWaiting, "no TXT record")
-		z.set(name, "warranty-verification=somebody-else", "v=spf1 -all")
+		z.set(name, "warranty-verification=someone-else", "v=spf1 -all")
 		expect("wrong", check(shop, d), warranty.DomainWaiting, "a TXT record with another text")
 		z.silent[name] = true
 		expect("no answer", check(shop, d), warranty.DomainWaiting, "no answer from DNS")
@@ -330,7 +330,7 @@ func TestImpersonatorsGetNoMark(t *testing.T) {
 				t.Errorf("the page of %q does not say that the name is not verified", name)
 			}
 		}
-		// A domain that is not verified, or is somebody else's, changes nothing.
+		// A domain that is not verified, or is someone else's, changes nothing.
 		if _, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: "apple.com"}); err != nil {
 			t.Fatal(err)
 		}

@@ -265,7 +265,7 @@ func (s *Service) badHandover(ctx context.Context, code warranty.Hash, err error
 	return c.Err()
 }
 
-// PreviewHandover shows what a code takes to somebody who has the code.
+// PreviewHandover shows what a code takes to someone who has the code.
 func (s *Service) PreviewHandover(
 	ctx context.Context, p warranty.Principal, in warranty.PreviewHandover,
 ) (warranty.HandoverPreview, error) {
@@ -340,7 +340,7 @@ func (s *Service) take(
 	return h.Warranty.ID, tx.InsertEvent(h.Warranty.ID, taken, p.User.ID)
 }
 
-// EmailHandover emails a code to somebody who has a printed one. It verifies the address and takes the
+// EmailHandover emails a code to someone who has a printed one. It verifies the address and takes the
 // warranty. The printed code keeps working until one of them is used.
 func (s *Service) EmailHandover(
 	ctx context.Context, p warranty.Principal, in warranty.EmailHandover,
@@ -378,7 +378,7 @@ func (s *Service) EmailHandover(
 	return warranty.None{}, err
 }
 
-// RegisterHandover takes a warranty for somebody without an account: the emailed code proves that the
+// RegisterHandover takes a warranty for someone without an account: the emailed code proves that the
 // address is theirs. Whoever has an account with the address signs in instead, because the code is valid for
 // longer than a code to sign in.
 func (s *Service) RegisterHandover(

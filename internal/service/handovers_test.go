@@ -56,7 +56,7 @@ func (w *world) take(p person, code string) (warranty.Warranty, error) {
 	return w.Service.TakeHandover(ctx, p.Principal, warranty.TakeHandover{Code: code})
 }
 
-// seen returns a warranty as somebody sees it.
+// seen returns a warranty as someone sees it.
 func (w *world) seen(p person, id warranty.ID) (warranty.Warranty, error) {
 	return w.Service.GetWarranty(ctx, p.Principal, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}})
 }
@@ -247,7 +247,7 @@ func TestHandoverIsForOrganizations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := again(third.ID, "two@people.example"); err != nil {
-			t.Errorf("somebody who took one: %v", err)
+			t.Errorf("someone who took one: %v", err)
 		}
 		if _, err := w.Service.CancelHandover(ctx, shop.acting.Principal, warranty.CancelHandover{ID: warranty.WarrantyKey{ID: third.ID}}); err != nil {
 			t.Error(err)

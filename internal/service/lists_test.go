@@ -256,7 +256,7 @@ func (s *story) confirm() {
 	_, err := s.world.Service.DecideConfirmation(ctx, a.Principal, warranty.DecideConfirmation{ID: s.key(r), Decision: warranty.Confirm})
 	if r.deleted || !a.verified || r.SellerEmail == nil || *r.SellerEmail != a.User.Email {
 		if codeOf(err) != warranty.NotFound {
-			s.Fatalf("confirmed by somebody else: %v", err)
+			s.Fatalf("confirmed by someone else: %v", err)
 		}
 		return
 	}
@@ -282,7 +282,7 @@ func (s *story) leave() {
 	}
 }
 
-// issue hands a self-recorded warranty over to somebody else.
+// issue hands a self-recorded warranty over to someone else.
 func (s *story) issue() {
 	r, to := s.someRecord(), s.anActor()
 	if r.deleted || r.owner != r.issuer || to == r.owner {

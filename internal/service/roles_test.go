@@ -187,7 +187,7 @@ func TestPeopleSeeChildrenByTheSameRoles(t *testing.T) {
 }
 
 // TestOwnersKeepALogUntilASellerConfirms: on a self-recorded warranty the owner moves a claim, until there is
-// a confirmed seller who decides. Whether the address belongs to somebody changes nothing before.
+// a confirmed seller who decides. Whether the address belongs to someone changes nothing before.
 func TestOwnersKeepALogUntilASellerConfirms(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sami")

@@ -180,7 +180,7 @@ func (t *Tx) CountOffered(account warranty.ID, now time.Time) (n int64, err erro
 	return n, err
 }
 
-// HasTaken reports whether somebody with an address took something from an account.
+// HasTaken reports whether someone with an address took something from an account.
 func (t *Tx) HasTaken(account warranty.ID, email string) (found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT 1 FROM offers WHERE account_id = $1 AND email = $2 AND taken_at IS NOT NULL LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, account, email)
