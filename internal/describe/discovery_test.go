@@ -181,7 +181,7 @@ func TestAgentCard(t *testing.T) {
 		if s.ID == "" || s.Name == "" || len(s.Tags) == 0 {
 			t.Errorf("the skill %+v is incomplete", s)
 		}
-		for _, tool := range regexp.MustCompile(`[a-z]+_[a-z]+`).FindAllString(s.Description, -1) {
+		for _, tool := range regexp.MustCompile(`[a-z]+(_[a-z]+)+`).FindAllString(s.Description, -1) {
 			told[tool]++
 		}
 	}

@@ -353,7 +353,7 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.CreateBatch{Items: []warranty.BatchItem{
 			{Text: []byte(`{"external_id":"order-4711-2","product_name":"Bosch Serie 6 washing machine","start_date":"2026-03-01","end_date":"2028-02-29"}`)},
-			{Text: []byte(`{"product_name":"Kettle"}`)},
+			{Text: []byte(`{"product_name":"Kettle","start_date":"2026-03-01","end_date":"2026-02-28"}`)},
 		}},
 		&warranty.OfferHandover{ID: warranty.WarrantyKey{ID: w.ID}, CustomerName: "Kim Larsen"},
 		&warranty.TakeHandover{Code: sampleCode},
