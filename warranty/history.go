@@ -157,6 +157,9 @@ func Differences(before, after Warranty) []Change {
 	add("brand", before.Brand, after.Brand)
 	add("model", before.Model, after.Model)
 	add("gtin", before.GTIN, after.GTIN)
+	if before.Seller != nil && after.Seller == nil {
+		list = append(list, Change{Field: "seller_confirmed", From: Optional("true"), To: Optional("false")})
+	}
 	if !same(before.Price, after.Price) || !same(before.Currency, after.Currency) ||
 		!same(dateText(before.PurchaseDate), dateText(after.PurchaseDate)) {
 		// Later owners read the history, but the price is the owner's.

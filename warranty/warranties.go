@@ -527,6 +527,15 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	return w, nil
 }
 
+// PromiseDiffers reports whether a record promises something else after a change than what its seller has
+// confirmed before. Voiding and cancelling promise less.
+func PromiseDiffers(before, after Warranty) bool {
+	return before.ProductName != after.ProductName || !same(before.Brand, after.Brand) || !same(before.Model, after.Model) ||
+		!same(before.GTIN, after.GTIN) || !same(before.SerialNumber, after.SerialNumber) ||
+		!same(before.Supplier, after.Supplier) || before.StartDate != after.StartDate || before.EndDate != after.EndDate ||
+		before.Standing != Active && after.Standing == Active
+}
+
 func moveStatus(w Warranty, to Status) error {
 	verb := VoidOrReinstate
 	if to == Cancelled {

@@ -37,8 +37,11 @@ type Demo struct {
 var people = []Person{
 	{Role: "owner", Name: "Nora Lindqvist", Email: "owner@demo.example"},
 	{Role: "seller", Name: "Halden Electronics", Email: "seller@demo.example"},
-	{Role: "issuer", Name: "Brandt Home Appliances", Email: "issuer@demo.example"},
+	{Role: "issuer", Name: "Ivar Brandt", Email: "issuer@demo.example"},
 }
+
+// issuerName is the name of the issuer's organization.
+const issuerName = "Brandt Home Appliances"
 
 const tokenName = "Demo token"
 
@@ -210,8 +213,14 @@ func (d Demo) ready(
 		d.Token = token.Secret
 	}
 	list, err := s.ListWarranties(ctx, owner, warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Status: warranty.Active}})
-	if err == nil && len(list.Data) > 0 {
-		d.Reference = list.Data[0].ReferenceNumber
+	for _, w := range list.Data {
+		// Preferably one that someone stands behind.
+		if issued := !w.Roles.Has(warranty.Issuer) && w.SellerConfirmed; issued || d.Reference == "" {
+			d.Reference = w.ReferenceNumber
+			if issued {
+				break
+			}
+		}
 	}
 	return d, err
 }

@@ -11,7 +11,7 @@ import (
 
 // program is a script, command line or agent with its own token.
 type program struct {
-	by              int // index into people
+	by              int // index into who
 	token           string
 	scopes          []warranty.Scope
 	made, ends      int // days ago, and days from now

@@ -7,33 +7,67 @@ import (
 	"time"
 
 	"warranty.example/svc/internal/service"
-	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
 // story performs the operations of the demo's users, each at its own time in the past.
 type story struct {
-	s    *service.Service
-	now  time.Time
-	who  []warranty.Principal // in the order of people
-	made map[string]warranty.Warranty
+	s        *service.Service
+	now      time.Time
+	sessions []warranty.Principal // in the order of people
+	who      []warranty.Principal
+	made     map[string]warranty.Warranty
 }
 
-// Indexes into people.
+// Indexes into who: the owner and the seller for themselves, and two organizations. The domain of the issuer is
+// verified, and that of the outlet is not.
 const (
 	owner = iota
 	seller
 	issuer
+	outlet
 )
 
 func (t *story) signIn(ctx context.Context, p Person) error {
 	who, err := signIn(ctx, t.s, p)
-	t.who = append(t.who, who)
+	t.sessions = append(t.sessions, who)
 	return err
 }
 
+// founded is how many days ago the organizations were created, which is before their first record.
+const founded = 1600
+
+// organizations creates the issuer and the outlet.
+func (t *story) organizations(ctx context.Context) error {
+	t.who = append(t.who, t.sessions[owner], t.sessions[seller])
+	for _, o := range []struct {
+		admin        int
+		name, domain string
+	}{
+		{issuer, issuerName, "brandt.example"},
+		{seller, "Halden Outlet", ""},
+	} {
+		then := t.daysAgo(founded)
+		made, err := then.CreateOrganization(ctx, t.sessions[o.admin], warranty.CreateOrganization{Name: o.name})
+		if err != nil {
+			return err
+		}
+		if o.domain != "" {
+			if _, err := then.VerifyDomain(ctx, made.ID, o.domain); err != nil {
+				return err
+			}
+		}
+		acting, err := t.s.ActFor(ctx, t.sessions[o.admin], made.ID)
+		if err != nil {
+			return err
+		}
+		t.who = append(t.who, acting)
+	}
+	return nil
+}
+
 func (t *story) signOut(ctx context.Context) {
-	for _, who := range t.who {
+	for _, who := range t.sessions {
 		if _, err := t.s.SignOut(ctx, who, warranty.SignOut{}); err != nil {
 			t.s.Log.Warn("cannot end a demo session", "error", err.Error())
 		}
@@ -41,7 +75,7 @@ func (t *story) signOut(ctx context.Context) {
 }
 
 func (t *story) run(ctx context.Context) error {
-	for _, part := range []func(context.Context) error{t.records, t.transfers, t.documents, t.claims, t.programs} {
+	for _, part := range []func(context.Context) error{t.organizations, t.records, t.documents, t.claims, t.programs} {
 		if err := part(ctx); err != nil {
 			return fmt.Errorf("create the demo: %w", err)
 		}
@@ -68,6 +102,11 @@ func (t *story) records(ctx context.Context) error {
 				return fmt.Errorf("%s: %w", r.product, err)
 			}
 		}
+		if r.handedOver {
+			if err := t.handOver(ctx, at(t.s, when.Add(2*time.Hour)), r.by, w); err != nil {
+				return fmt.Errorf("%s: %w", r.product, err)
+			}
+		}
 		if r.standing == warranty.Active {
 			continue
 		}
@@ -79,21 +118,15 @@ func (t *story) records(ctx context.Context) error {
 	return nil
 }
 
-// transfers gives some of the issuer's warranties to the owner. The demo's issuer is a person, as those of
-// earlier releases are: only organizations hand over.
-func (t *story) transfers(ctx context.Context) error {
-	for _, product := range []string{
-		"Brandt refrigerator BFC8610NX", "Brandt dishwasher DWJ148DS", "Brandt induction hob TI364B",
-		"Brandt built-in oven BOP7537LX", "Brandt wine cooler WB1V45",
-	} {
-		err := t.s.Store.Write(ctx, func(tx *store.Tx) error {
-			return tx.MoveOwner(t.made[product].ID, t.who[issuer].Account.ID, t.who[owner].Account.ID)
-		})
-		if err != nil {
-			return fmt.Errorf("%s: %w", product, err)
-		}
+// handOver hands a warranty over to the owner, with a printed code.
+func (t *story) handOver(ctx context.Context, then *service.Service, by int, w warranty.Warranty) error {
+	in := warranty.OfferHandover{ID: warranty.WarrantyKey{ID: w.ID}, CustomerName: people[owner].Name}
+	offer, err := then.OfferHandover(ctx, t.who[by], in)
+	if err != nil {
+		return err
 	}
-	return nil
+	_, err = then.TakeHandover(ctx, t.who[owner], warranty.TakeHandover{Code: *offer.Code})
+	return err
 }
 
 func (t *story) documents(ctx context.Context) error {

@@ -246,6 +246,20 @@ this warranty.
 		publicURL, w.ID)}
 }
 
+// WarrantyStatuses tells an owner that there were more changes than were emailed one by one.
+func WarrantyStatuses(to, name, by, publicURL string) Message {
+	by = plainOr(by, "An issuer or seller")
+	return Message{To: to, Subject: "More of your warranties were changed", Text: fmt.Sprintf(`%s
+
+%s voided, reinstated or cancelled more of your warranties
+than we email one by one. View the latest changes:
+
+    %s/warranties?sort=-updated_at
+
+You get this email because you own these warranties.
+`, greeting(name), by, publicURL)}
+}
+
 // ClaimDigest lists claims whose changes were not emailed one by one; more counts
 // the claims that are not listed.
 func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {

@@ -102,6 +102,12 @@ func (z *zone) set(name string, texts ...string) {
 	z.texts[name] = texts
 }
 
+func (z *zone) alias(name, target string) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.cnames[name] = target
+}
+
 // TestDomainsByDNS: present, absent, wrong, beside other records, by CNAME, without an answer, and lost after
 // three days.
 func TestDomainsByDNS(t *testing.T) {
@@ -160,7 +166,7 @@ func TestDomainsByDNS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z.cnames["_warranty.moved.example."] = "verify.elsewhere.example."
+		z.alias("_warranty.moved.example.", "verify.elsewhere.example.")
 		z.set("verify.elsewhere.example.", moved.RecordText)
 		expect("by CNAME", check(other, moved), warranty.DomainVerified, "")
 
@@ -286,62 +292,6 @@ func TestWhoStandsBehindARecord(t *testing.T) {
 		expect("left", named.ReferenceNumber, "unverified registered=true")
 		if _, err := w.Service.VerifyDomain(ctx, w.issuer("Bob").ID, "halden.example"); codeOf(err) != warranty.AlreadyExists {
 			t.Errorf("a domain of another: %v", err)
-		}
-	}, busy)
-}
-
-// TestImpersonatorsGetNoMark: whatever an organization calls itself, without a domain of its own nothing that it
-// issues, sells or owns is verified, and people's names are never shown.
-func TestImpersonatorsGetNoMark(t *testing.T) {
-	names := []string{
-		"Apple", "Apple Inc.", "Apple Inc. Warranty Service", "APPLE", "apple.com", "www.apple.com", "https://apple.com", "Apple ✓", "Apple ✔ Verified",
-		"Apple (verified)", "Verified business: Apple", "✅ Apple", "Apple 🅥", "Аpple", "Аррӏе", "Appӏe", "Αpple", "Ꭺpple", "Ａｐｐｌｅ", "𝐀𝐩𝐩𝐥𝐞", "Ⓐⓟⓟⓛⓔ", "App1e", "AppIe", "Appl\u00ade", "App\u200dle",
-		"A p p l e", "Apple\u00a0Inc.", "Apple\u2009Inc.", "Bosch GmbH", "Bоsch", "Samsung Electronics Co., Ltd.", "Sаmsung", "Sony", "Sоny", "Microsoft", "Microsоft", "rnicrosoft",
-		"Google LLC", "Gοogle", "G00gle", "Miele", "Miеle", "Dyson", "Dуson", "Siemens", "Ѕіеmеnѕ", "LG", "LG Еlectronics", "IKEA", "ІКЕА", "Tesla", "Teslа", "Nikon", "Nikоn", "Canon", "Cаnon",
-		"Philips", "Phi1ips", "Hilti AG", "Ηilti", "issuer_verified", "null", "<b>Apple</b>", "Apple\" data-verified=\"1", "Warranty Records", "Administrator", "halden.example", "Halden Electronics, halden.example",
-	}
-	if len(names) < 60 {
-		t.Fatalf("only %d names", len(names))
-	}
-	each(t, func(t *testing.T, w *world) {
-		kim := w.person("Kim", true)
-		shop := w.issuer("Ann")
-		for _, name := range names {
-			in := warranty.UpdateOrganization{ID: shop.ID, Name: &name}
-			if _, err := w.Service.UpdateOrganization(ctx, shop.admin.Principal, in); err != nil {
-				if codeOf(err) != warranty.ValidationFailed {
-					t.Errorf("%q: %v", name, err)
-				}
-				continue
-			}
-			made := shop.sells(warranty.CreateWarranty{Brand: name, SellerName: name})
-			if _, err := w.take(kim, shop.prints(made.ID)); err != nil {
-				t.Fatal(err)
-			}
-			v := w.assurance(made.ReferenceNumber)
-			if v.Assurance != warranty.Unverified || v.Issuer == nil || v.Issuer.Domain != nil || v.Seller != nil {
-				t.Errorf("%q gets %+v", name, v)
-			}
-			page := w.Browser(t).Get("/verify/" + string(made.ReferenceNumber))
-			if strings.Contains(page.Body, `class="pill active"`) || strings.Contains(page.Body, "class=\"cert active") || strings.Contains(page.Body, "class=\"seal") {
-				t.Errorf("the page of %q has the mark", name)
-			}
-			if !strings.Contains(page.Body, "This name is not verified") {
-				t.Errorf("the page of %q does not say that the name is not verified", name)
-			}
-		}
-		// A domain that is not verified, or is someone else's, changes nothing.
-		if _, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: "apple.com"}); err != nil {
-			t.Fatal(err)
-		}
-		made := shop.sells(warranty.CreateWarranty{})
-		shop.prints(made.ID)
-		if v := w.assurance(made.ReferenceNumber); v.Assurance != warranty.Unverified {
-			t.Errorf("a domain that waits: %+v", v)
-		}
-		person := w.record(w.person("Apple Inc", true), "")
-		if v := w.assurance(person.ReferenceNumber); v.Issuer != nil || v.Assurance != warranty.Unverified {
-			t.Errorf("a person: %+v", v)
 		}
 	}, busy)
 }

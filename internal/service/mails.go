@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -45,7 +46,9 @@ func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim,
 	return nil
 }
 
-// mailStatus emails the owner of a warranty about a status that another account set.
+// mailStatus emails the owner of a warranty about a status that another account set. The owner knows the
+// account: they took the warranty from it, or named it as the seller. So it does not count against the limit
+// of emails to other people, but is counted.
 func (s *Service) mailStatus(
 	tx *store.Tx, actor store.Account, w warranty.Warranty, reason string, now time.Time,
 ) error {
@@ -61,7 +64,14 @@ func (s *Service) mailStatus(
 		if err != nil {
 			return err
 		}
-		if sent.ToRecipient >= perPair || s.overMailLimit(sent) {
+		if sent.ToRecipient >= perPair {
+			// One email an hour says that there was more.
+			due := now.Truncate(digestDelay).Add(digestDelay)
+			m := s.outgoing(mail.WarrantyStatuses(to.Email, to.Name, actor.Name, s.PublicURL))
+			m.ID = hourly(actor.ID, to.Email, due)
+			if err := tx.InsertMailOnce(m, due); err != nil {
+				return err
+			}
 			continue
 		}
 		m := s.outgoing(mail.WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
@@ -70,6 +80,14 @@ func (s *Service) mailStatus(
 		}
 	}
 	return nil
+}
+
+// hourly returns the id of the email from an account to an address that is due at a time, so that there is
+// only one.
+func hourly(actor warranty.ID, to string, due time.Time) (id warranty.ID) {
+	sum := sha256.Sum256([]byte(actor.String() + " " + to + " " + due.UTC().Format(time.RFC3339)))
+	copy(id[:], sum[:])
+	return id
 }
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -46,7 +47,7 @@ func (s *Service) DecideConfirmation(
 			return err
 		}
 		if in.Decision == warranty.Decline {
-			return s.decline(tx, p, &c, from, in.All())
+			return s.decline(tx, p, &c, from, in.All(), now)
 		}
 		c.Status = warranty.Confirmed
 		added, err := tx.AddSeller(p.Account.ID, c.WarrantyID, now)
@@ -59,22 +60,35 @@ func (s *Service) DecideConfirmation(
 	return c, err
 }
 
+// decline declines a warranty. A seller who has the role without having confirmed the record leaves it.
 func (s *Service) decline(
-	tx *store.Tx, p warranty.Principal, c *warranty.Confirmation, from warranty.ID, all bool,
+	tx *store.Tx, p warranty.Principal, c *warranty.Confirmation, from warranty.ID, all bool, now time.Time,
 ) error {
 	c.Status = warranty.Declined
 	w, err := tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: c.WarrantyID})
-	if err == nil && w.Roles.Has(warranty.Seller) {
-		return warranty.Refuse(warranty.InvalidTransition,
+	switch {
+	case isMissing(err) || err == nil && !w.Roles.Has(warranty.Seller):
+		err = tx.Decline(p.Account.ID, c.WarrantyID)
+	case err == nil && w.Seller != nil && *w.Seller == p.Account.ID:
+		err = warranty.Refuse(warranty.InvalidTransition,
 			"You have confirmed this warranty. Leave it as its seller instead.")
+	case err == nil:
+		err = s.leave(tx, p, w.ID, s.event(p, warranty.SellerLeft, w.ID, now), now)
 	}
-	if err != nil && !isMissing(err) {
-		return err
-	}
-	if err := tx.Decline(p.Account.ID, c.WarrantyID); err != nil || !all {
+	if err != nil || !all {
 		return err
 	}
 	return tx.DeclineFrom(p.Account.ID, from)
+}
+
+func (s *Service) leave(
+	tx *store.Tx, p warranty.Principal, id warranty.ID, left warranty.Event, now time.Time,
+) error {
+	if err := tx.RemoveSeller(p.Account.ID, id, now); err != nil {
+		return err
+	}
+	left.SubjectID = id
+	return tx.InsertEvent(id, left, p.User.ID)
 }
 
 // LeaveWarranty ends the role of the principal's account as the seller of a warranty.
@@ -91,10 +105,6 @@ func (s *Service) LeaveWarranty(
 		if err := w.Roles.May(warranty.LeaveSeller); err != nil {
 			return err
 		}
-		if err := tx.RemoveSeller(p.Account.ID, w.ID, now); err != nil {
-			return err
-		}
-		left.SubjectID = w.ID
-		return tx.InsertEvent(w.ID, left, p.User.ID)
+		return s.leave(tx, p, w.ID, left, now)
 	})
 }

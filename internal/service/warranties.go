@@ -264,6 +264,9 @@ func (s *Service) UpdateWarranty(
 		if changed, err = in.Apply(w); err != nil || reflect.DeepEqual(w, changed) {
 			return err
 		}
+		if changed.Seller != nil && *changed.Seller != p.Account.ID && warranty.PromiseDiffers(w, changed) {
+			changed.Seller = nil // they confirmed something else
+		}
 		changed.Version, changed.UpdatedAt = w.Version+1, now
 		if err := tx.UpdateWarranty(w, changed); err != nil {
 			return err

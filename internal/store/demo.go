@@ -19,7 +19,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 		if err != nil {
 			return err
 		}
-		if err := t.tx.Query(t.ctx, `SELECT email FROM users`, func(r *engine.Row) error {
+		if err := t.tx.Query(t.ctx, `SELECT email FROM users WHERE kind = 1`, func(r *engine.Row) error {
 			others = others || !slices.Contains(people, r.Text())
 			return nil
 		}); err != nil || finished || others {
@@ -29,7 +29,7 @@ func (s *Store) ClearUnfinished(ctx context.Context, milestone string, people []
 			return err
 		}
 		for _, table := range []string{
-			"history", "transfers", "reminders", "mails", "idempotency", "access", "gone", "list_epochs", "list_changes",
+			"domains", "handover_codes", "members", "organizations", "addresses", "history", "transfers", "reminders", "mails", "idempotency", "access", "gone", "list_epochs", "list_changes",
 			"documents", "claims", "warranties", "one_time_codes", "token_usage", "token_secrets", "tokens", "sessions",
 			"calendars", "requests", "devices", "mail_log", "mail_digest", "seller_links", "milestones", "users",
 		} {

@@ -138,9 +138,11 @@ func (t *Tx) HasDomain(organization warranty.ID) (found bool, err error) {
 	return found, err
 }
 
-// domainOf is the first verified domain of an account, which is shown with its name.
+// domainOf is the first verified domain of an account, which is shown with its name. An account that is
+// disabled or deleted stands behind nothing.
 func domainOf(account string) string {
-	return `(SELECT min(d.domain) FROM domains d WHERE d.account_id = ` + account + ` AND d.verified_at IS NOT NULL)`
+	return `(SELECT min(d.domain) FROM domains d JOIN users o ON o.id = d.account_id
+		WHERE d.account_id = ` + account + ` AND d.verified_at IS NOT NULL AND o.disabled_at IS NULL)`
 }
 
 // WarrantyByReference returns any warranty by its reference, and who stands behind it. People are never

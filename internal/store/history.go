@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
@@ -26,7 +27,18 @@ const insertEvent = `INSERT INTO history
 // OperatorName is the actor of the operator's events.
 const OperatorName = "Operator"
 
-const eventColumns = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.account, h.changes`
+const (
+	eventHead    = `h.id, h.at, h.actor, h.door, h.token_name, h.action, h.subject_id, h.account, `
+	eventColumns = eventHead + `h.changes`
+)
+
+// seenEventColumns are eventColumns for the account $1, without the names of documents that it cannot see.
+var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d)
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
+		AND NOT EXISTS (SELECT 1 FROM access a
+			WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)
+	THEN '[]' ELSE h.changes END`,
+	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted))
 
 func readEvent(r *engine.Row) (warranty.Event, error) {
 	e := warranty.Event{
@@ -50,7 +62,7 @@ const newestRecords = 200
 // Activity lists the latest events of the user's newest warranties.
 func (s *Store) Activity(ctx context.Context, user warranty.ID, limit int) ([]warranty.Activity, error) {
 	var list []warranty.Activity
-	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+eventColumns+`
+	err := s.db.Query(ctx, `SELECT w.id, w.product_name, `+seenEventColumns+`
 		FROM history h JOIN warranties w ON w.id = h.thread_id
 		WHERE h.thread_id IN (SELECT item_id FROM access WHERE user_id = $1 AND kind = 1 ORDER BY item_id DESC LIMIT $2)
 		ORDER BY h.id DESC LIMIT $3`, func(r *engine.Row) error {
@@ -100,7 +112,7 @@ func (s *Store) history(
 ) ([]warranty.Event, int64, error) {
 	var list []warranty.Event
 	total, found := int64(0), false
-	err := s.db.Query(ctx, `SELECT n.total, `+eventColumns+`
+	err := s.db.Query(ctx, `SELECT n.total, `+seenEventColumns+`
 		FROM (SELECT count(*) AS total FROM history WHERE thread_id = `+thread+`) n
 		LEFT JOIN (SELECT * FROM history WHERE thread_id = `+thread+` ORDER BY id DESC LIMIT $3 OFFSET $4) h ON 1 = 1
 		WHERE `+allowed+` ORDER BY h.id DESC`,

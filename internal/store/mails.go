@@ -26,6 +26,13 @@ func (t *Tx) InsertMail(m Mail) error {
 		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires)
 }
 
+// InsertMailOnce adds an email that is sent at a time, unless one with its id waits already.
+func (t *Tx) InsertMailOnce(m Mail, due time.Time) error {
+	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at)
+		VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (id) DO NOTHING`,
+		m.ID, m.To, m.Subject, m.Text, m.Code, due, m.Expires)
+}
+
 // QueuedMails counts the waiting emails, and those of them that failed at least once.
 func (s *Store) QueuedMails(ctx context.Context) (all, failed int64, err error) {
 	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END) FROM mails

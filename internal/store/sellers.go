@@ -18,10 +18,10 @@ const named = ` FROM addresses x JOIN users u ON u.id = x.account_id JOIN warran
 	WHERE x.account_id = $1 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL AND w.deleted_at IS NULL
 		AND n.disabled_at IS NULL`
 
-// pending is named without what the account confirmed or declined.
+// pending is named without what the account confirmed or declined. An account can have the role of the seller
+// without having confirmed: an earlier release gave it, or the record has changed since.
 const pending = named + `
-	AND NOT EXISTS (SELECT 1 FROM access a
-		WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id AND a.roles & 2 <> 0)
+	AND (w.seller_id IS NULL OR w.seller_id <> $1)
 	AND NOT EXISTS (SELECT 1 FROM declined c WHERE c.account_id = $1 AND c.warranty_id = w.id)
 	AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = $1 AND b.from_id = n.id)`
 
@@ -76,12 +76,12 @@ func (t *Tx) LockConfirmation(
 // AddSeller makes an account the confirmed seller of a locked warranty, and reports whether it was not.
 func (t *Tx) AddSeller(account, id warranty.ID, now time.Time) (added bool, err error) {
 	added = true
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE user_id = $1 AND kind = 1 AND item_id = $2 AND roles & 2 <> 0`,
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM warranties WHERE id = $2 AND seller_id = $1`,
 		func(*engine.Row) error { added = false; return nil }, account, id)
 	if err != nil || !added {
 		return false, err
 	}
-	if err := t.setSeller(id, &account, now); err != nil {
+	if err := t.setSeller(id, `$2`, account, now); err != nil {
 		return false, err
 	}
 	if err := t.later(`DELETE FROM declined WHERE account_id = $1 AND warranty_id = $2`, account, id); err != nil {
@@ -92,7 +92,7 @@ func (t *Tx) AddSeller(account, id warranty.ID, now time.Time) (added bool, err 
 
 // RemoveSeller ends the role of an account as the seller of a locked warranty.
 func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
-	if err := t.setSeller(id, nil, now); err != nil {
+	if err := t.setSeller(id, `CASE WHEN seller_id = $2 THEN NULL ELSE seller_id END`, account, now); err != nil {
 		return err
 	}
 	if err := t.Decline(account, id); err != nil {
@@ -101,10 +101,11 @@ func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
 	return t.removeRoles(id, account, warranty.NewRoles(warranty.Seller))
 }
 
-// setSeller sets the confirmed seller of a locked warranty, which is a change for everyone who sees it.
-func (t *Tx) setSeller(id warranty.ID, seller *warranty.ID, now time.Time) error {
-	if err := t.exactlyOne(`UPDATE warranties SET seller_id = $2, version = version + 1, updated_at = $3
-		WHERE id = $1 AND deleted_at IS NULL`, id, seller, now); err != nil {
+// setSeller sets the confirmed seller of a locked warranty to a value in SQL, where $2 is the account. It is a
+// change for everyone who sees the warranty.
+func (t *Tx) setSeller(id warranty.ID, value string, account warranty.ID, now time.Time) error {
+	if err := t.exactlyOne(`UPDATE warranties SET seller_id = `+value+`, version = version + 1, updated_at = $3
+		WHERE id = $1 AND deleted_at IS NULL`, id, account, now); err != nil {
 		return err
 	}
 	return t.changed(id)

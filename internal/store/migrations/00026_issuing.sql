@@ -1,11 +1,9 @@
 -- +goose Up
--- Issuing and handing over (ADR 32). The account that confirmed a record as its seller, and the one that
--- named the seller; NULL means the issuer. Sellers of earlier releases count as confirmed.
+-- Issuing and handing over (ADR 32). The account that confirmed a record, as it is now, as its seller, and the
+-- account that named the seller; NULL means the issuer. Sellers of earlier releases keep their role, but they
+-- were never asked, so they have not confirmed.
 ALTER TABLE warranties ADD COLUMN seller_id UUID;
 ALTER TABLE warranties ADD COLUMN named_by UUID;
-UPDATE warranties SET seller_id = (SELECT a.user_id FROM access a
-    WHERE a.parent_id = warranties.id AND a.kind = 1 AND a.roles & 2 <> 0 ORDER BY a.user_id LIMIT 1)
-  WHERE seller_email IS NOT NULL AND deleted_at IS NULL;
 
 -- Records that an account declined to confirm or left as their seller, and accounts whose records it
 -- declined altogether.
