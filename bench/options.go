@@ -30,7 +30,7 @@ type options struct {
 
 func parse(args []string) (options, error) {
 	var o options
-	var growth, only, which, folder string
+	var growth, only, which, folder, earlier string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.IntVar(&o.records, "records", 1_000_000, "number of records in each server")
 	f.StringVar(&growth, "growth", "10000,100000", "further numbers of records for svcd, to measure growth; empty for none")
@@ -40,6 +40,7 @@ func parse(args []string) (options, error) {
 	f.DurationVar(&o.length, "length", 600*time.Millisecond, "duration of the load for one operation of one server in one round")
 	f.IntVar(&o.connections, "connections", 32, "number of concurrent connections")
 	f.StringVar(&folder, "data", ".data", "folder for programs, databases and logs; it may be deleted at any time")
+	f.StringVar(&earlier, "earlier", "", "program of another svcd to compare with, on SQLite and with the schema of this one")
 	f.BoolVar(&o.check, "check", false, "fail if a target is missed")
 	f.StringVar(&o.profiles, "profile", "", "folder for CPU profiles of svcd, one per operation, taken in a separate round")
 	if err := f.Parse(args); err != nil {
@@ -51,7 +52,12 @@ func parse(args []string) (options, error) {
 	if f.NArg() > 0 || o.rounds < 1 || o.connections < 1 || o.records < 1000 {
 		return o, errors.New("want at least 1 round, 1 connection and 1000 records, and no arguments")
 	}
-	return o, errors.Join(o.setGrowth(growth), o.setOperations(only), o.setServers(which, servers.Folder(folder)))
+	err := errors.Join(o.setGrowth(growth), o.setOperations(only), o.setServers(which, servers.Folder(folder)))
+	if earlier != "" {
+		svcd := servers.Svcd{Folder: servers.Folder(folder), Profiles: o.profiles != ""}
+		o.servers = append(o.servers, servers.Earlier{Svcd: svcd, Program: earlier})
+	}
+	return o, err
 }
 
 func (o *options) setGrowth(list string) error {

@@ -133,7 +133,7 @@ func (t *target) end() (report.Cell, error) {
 	}
 	s := t.open
 	t.open = nil
-	n := time.Duration(len(s.result.Took))
+	n := max(1, time.Duration(len(s.result.Took))) // a busy machine may answer none in time
 	return report.Cell{
 		Connections: s.result.Connections,
 		PerSecond:   float64(n) / s.result.Elapsed.Seconds(),

@@ -48,7 +48,7 @@ func (b Bare) Fill(_ context.Context, set data.Set) error {
 
 // Start runs the program on a copy of the file.
 func (b Bare) Start(ctx context.Context, set data.Set) (*Running, error) {
-	dir, remove, err := b.copied(b.Name(), set, bareSchema)
+	dir, remove, err := b.copied(b.Name(), b.Name(), set, bareSchema)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func (p PocketBase) command(ctx context.Context, name, dir string) (string, erro
 
 // Start runs the program on a copy of its folder.
 func (p PocketBase) Start(ctx context.Context, set data.Set) (*Running, error) {
-	dir, remove, err := p.copied(p.Name(), set, pocketBaseSchema)
+	dir, remove, err := p.copied(p.Name(), p.Name(), set, pocketBaseSchema)
 	if err != nil {
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (s *SvcdPostgres) Start(ctx context.Context, set data.Set) (*Running, error
 	}
 	svcd := s.Svcd
 	svcd.Profiles = svcd.Profiles || set.Giant
-	r, err := svcd.run(ctx, dir, remove, "--database", s.server.URL(run))
+	r, err := svcd.run(ctx, svcd.Name(), dir, remove, "--database", s.server.URL(run))
 	if err == nil {
 		// The title of a backend process contains the name of its database.
 		r.Database = func() (time.Duration, error) { return proc.ChildrenCPU(s.server.PID, " "+run+" ") }

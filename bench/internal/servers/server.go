@@ -72,12 +72,19 @@ func (f Folder) Path(parts ...string) string {
 // Close does nothing.
 func (Folder) Close() {}
 
-// build builds a static release program from the module in a folder.
-func (f Folder) build(ctx context.Context, name, module, source string) error {
+func (f Folder) folders() error {
 	for _, dir := range []string{"bin", "filled", "run"} {
 		if err := os.MkdirAll(f.Path(dir), 0o755); err != nil { //nolint:gosec // PostgreSQL runs as another user and needs access
 			return err
 		}
+	}
+	return nil
+}
+
+// build builds a static release program from the module in a folder.
+func (f Folder) build(ctx context.Context, name, module, source string) error {
+	if err := f.folders(); err != nil {
+		return err
 	}
 	program, err := filepath.Abs(f.Path("bin", name))
 	if err != nil {
@@ -152,13 +159,14 @@ func (f Folder) serve(ctx context.Context, r Running, program, log, ready string
 	return &r, nil
 }
 
-// copied returns a copy of a filled folder for one run, and a function that removes it.
-func (f Folder) copied(server string, set data.Set, schema string) (dir string, remove func(), err error) {
+// copied returns a copy of the folder that was filled for a server, for one run of a program, and a function
+// that removes it.
+func (f Folder) copied(program, server string, set data.Set, schema string) (dir string, remove func(), err error) {
 	name, err := filled(server, set, schema)
 	if err != nil {
 		return "", nil, err
 	}
-	dir = f.Path("run", name)
+	dir = f.Path("run", program+"-on-"+name)
 	remove = func() { os.RemoveAll(dir) }
 	remove()
 	err = os.CopyFS(dir, os.DirFS(f.Path("filled", name)))

@@ -45,16 +45,16 @@ func (s Svcd) Fill(ctx context.Context, set data.Set) error {
 
 // Start runs svcd on a copy of the file.
 func (s Svcd) Start(ctx context.Context, set data.Set) (*Running, error) {
-	dir, remove, err := s.copied(s.Name(), set, migrations)
+	dir, remove, err := s.copied(s.Name(), s.Name(), set, migrations)
 	if err != nil {
 		return nil, err
 	}
 	s.Profiles = s.Profiles || set.Giant
-	return s.run(ctx, dir, remove)
+	return s.run(ctx, s.Name(), dir, remove)
 }
 
-// run starts svcd with a data folder and further flags.
-func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) (*Running, error) {
+// run starts a svcd with a data folder and further flags.
+func (s Svcd) run(ctx context.Context, program, dir string, stop func(), more ...string) (*Running, error) {
 	addr, err := proc.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (s Svcd) run(ctx context.Context, dir string, stop func(), more ...string) 
 		}
 		args = append(args, "--admin-listen", r.Admin)
 	}
-	return s.serve(ctx, r, "svcd", dir+".log", "/readyz", args...)
+	return s.serve(ctx, r, program, dir+".log", "/readyz", args...)
 }
 
 // migrate creates the service's schema in a database.
