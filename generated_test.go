@@ -385,6 +385,9 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 	case api.SessionOnly:
 		r.Secret = values["SVC_SESSION"]
 	}
+	if e.ForOrganization() {
+		r.Header = map[string]string{"X-Account": values["ORGANIZATION_ID"]}
+	}
 	a := w.Do(r)
 	if a.Status != e.Spec.Status {
 		t.Errorf("%s %s %s: got %d, want %d: %s", e.Spec.Name, e.Method, path, a.Status, e.Spec.Status, a.Body)

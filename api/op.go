@@ -113,7 +113,7 @@ func (s *Spec) HasBody() bool {
 }
 
 // HasCommand reports whether the operation is a CLI command: integration tokens can
-// perform it, or it manages organizations, and every parameter can be a flag.
+// perform it, or it manages organizations or their products, and every parameter can be a flag.
 func (s *Spec) HasCommand() bool {
 	for _, p := range s.Params {
 		if p.Type.Kind() == reflect.Slice && p.Type.Elem().Kind() != reflect.String {
@@ -122,7 +122,7 @@ func (s *Spec) HasCommand() bool {
 	}
 	group, _, _ := strings.Cut(s.Name, ".")
 	switch group {
-	case "organizations", "members", "invitations", "addresses":
+	case "organizations", "members", "invitations", "addresses", "products":
 		return true
 	}
 	return s.Auth == Credential
@@ -153,7 +153,7 @@ func (s *Spec) ListsChanges() bool { return s.takes("after") }
 func (s *Spec) ActsForAccount() bool {
 	group, _, _ := strings.Cut(s.Name, ".")
 	switch group {
-	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "tokens":
+	case "warranties", "claims", "documents", "transfers", "confirmations", "sellers", "handovers", "products", "tokens":
 		return s.Auth != Public
 	}
 	return s.Name == "auth.status"
@@ -272,6 +272,7 @@ var records = map[string]string{
 	"handovers":     "Warranty or offer",
 	"sellers":       "Warranty",
 	"confirmations": "Warranty",
+	"products":      "Product",
 
 	"organizations": "Organization",
 	"members":       "Organization or member",

@@ -17,5 +17,6 @@ func Operations() []*Spec {
 		accountOperations,
 		organizationOperations,
 		domainOperations,
+		productOperations,
 	)
 }

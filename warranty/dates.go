@@ -45,6 +45,19 @@ func (d Date) Time() time.Time { return time.Unix(d.EpochDay()*secondsADay, 0).U
 // without one.
 func (d Date) AddYears(n int) Date { return DateOf(d.Time().AddDate(n, 0, 0)) }
 
+// LastDay returns the last day of a time that starts on d and is some months and days long: two years from
+// 1 March end on the last day of February. If the month has no such day, it ends on the last day of that month.
+func (d Date) LastDay(months, days int) Date {
+	from := d.Time()
+	months += int(from.Month()) - 1
+	year, month := from.Year()+months/12, time.Month(months%12+1)
+	inMonth := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+	if from.Day() > inMonth {
+		return NewDate(year, month, inMonth) + Date(days)
+	}
+	return NewDate(year, month, from.Day()) + Date(days) - 1
+}
+
 // IsZero reports whether the date is not set.
 func (d Date) IsZero() bool { return d == 0 }
 

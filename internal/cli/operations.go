@@ -291,6 +291,8 @@ func deletionOf(op *api.Spec) deletion {
 		return deletion{"Cancel invitation", "cancelled", "Its code stops working."}
 	case api.RemoveAddress.Name:
 		return deletion{"Remove address", "removed", "Another account can then verify it."}
+	case api.DeleteProduct.Name:
+		return deletion{"Delete product", "deleted", "Warranties that were issued stay."}
 	}
 	return deletion{"Delete", "deleted", "You cannot undo this."}
 }

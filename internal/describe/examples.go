@@ -170,6 +170,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.Deletion{ID: sampleID(7), ReferenceNumber: sampleReference, DeletedAt: sampleNow.AddDate(0, 0, -1)},
 		w.Verified(sampleStanding(), *w.SerialNumber, sampleNow), *sampleStanding().Issuer,
 		sampleDomain(),
+		sampleProduct(),
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),
 		sampleProblem(publicURL, warranty.ValidationFailed).Errors[0],
@@ -219,6 +220,22 @@ func sampleDomain() warranty.Domain {
 		RecordName: "_warranty.halden.example",
 		RecordText: "warranty-verification=7k2m9qxt4d8phv3e2f6j",
 		CreatedAt:  sampleNow,
+	}
+}
+
+func sampleProduct() warranty.Product {
+	months := 24
+	return warranty.Product{
+		ID:           sampleID(10),
+		Name:         "Tessel induction hob T64",
+		Brand:        warranty.Optional("Tessel"),
+		Model:        warranty.Optional("T64"),
+		GTIN:         warranty.Optional("2000000064116"),
+		Category:     warranty.Optional("Appliances"),
+		LengthMonths: &months,
+		Terms:        warranty.Optional("Parts and labour."),
+		CreatedAt:    sampleNow,
+		UpdatedAt:    sampleNow,
 	}
 }
 
@@ -327,6 +344,7 @@ func sampleInputs() map[reflect.Type]any {
 	w, supplier := sampleWarranty(""), "Brandt Home Appliances"
 	claim := sampleClaimOn(w)
 	rate, overlap, name, phone, mail := warranty.DefaultTokenRate, 3600, "Ada Moreno", "+46 8 123 456", false
+	product, threeYears := sampleProduct(), 36
 	inputs := []any{
 		&warranty.CreateWarranty{
 			ProductName:  w.ProductName,
@@ -361,6 +379,11 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.EmailHandover{Code: sampleCode, Email: sampleNewOwner},
 		&warranty.RegisterHandover{Code: sampleCode, Name: "Kim Larsen"},
 		&warranty.AddDomain{Domain: "halden.example"},
+		&warranty.CreateProduct{
+			Name: product.Name, Brand: *product.Brand, Model: *product.Model, GTIN: *product.GTIN, Category: *product.Category,
+			LengthMonths: product.LengthMonths, Terms: *product.Terms,
+		},
+		&warranty.UpdateProduct{LengthMonths: &threeYears},
 		&warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm},
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{

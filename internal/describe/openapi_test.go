@@ -299,8 +299,12 @@ func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
 			}
 			types, _ := doc.Components.Schemas[s.In.Name()].Properties[p.Name].Type.([]any)
 			published := slices.Contains(types, any("null"))
+			body := `{"` + p.Name + `":null}`
+			if s == api.CreateProduct.Spec && p.Name == "length_months" {
+				body = `{"length_months":null,"lifetime":true}` // one of them is required
+			}
 			in, err := s.Decode(api.Parts{Path: func(string) string { return "00000000-0000-7000-8000-000000000001" },
-				Body: []byte(`{"` + p.Name + `":null}`)})
+				Body: []byte(body)})
 			if checks, ok := in.(interface{ Check() error }); ok && err == nil {
 				err = checks.Check()
 			} else if checks, ok := in.(interface{ CheckShape() error }); ok && err == nil {

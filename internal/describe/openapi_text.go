@@ -23,6 +23,7 @@ var tagTexts = map[string]string{
 	"sellers":       "Leaving a warranty that you confirmed as its seller.",
 	"handovers":     "Handing a warranty over from its issuer to a customer, who takes it with a one-time code.",
 	"domains":       "Domains of an organization. A verified one tells customers who stands behind a record.",
+	"products":      "Products of an organization: templates for the warranties that it issues. They require a session.",
 	"account":       "Your account: your name and email notifications.",
 	"auth":          "Accounts, sessions and credentials.",
 	"tokens":        "Integration tokens. Managing them requires a session: tokens cannot manage tokens.",

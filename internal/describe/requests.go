@@ -37,6 +37,9 @@ const (
 	sessionVariable = "SVC_SESSION"
 )
 
+// organizationVariable holds the organization that an example acts for.
+const organizationVariable = "ORGANIZATION_ID"
+
 // variables replace samples in the examples.
 var variables = []struct {
 	sample, name, meaning string
@@ -46,11 +49,12 @@ var variables = []struct {
 	{sampleID(2).String(), "CLAIM_ID", "Id of a claim", false},
 	{sampleID(3).String(), "DOCUMENT_ID", "Id of a document", false},
 	{sampleID(4).String(), "TOKEN_ID", "Id of an integration token", false},
-	{sampleID(5).String(), "ORGANIZATION_ID", "Id of an organization", false},
+	{sampleID(5).String(), organizationVariable, "Id of an organization", false},
 	{sampleID(6).String(), "USER_ID", "Id of a member of the organization", false},
 	{sampleID(7).String(), "INVITATION_ID", "Id of an invitation", false},
 	{sampleID(8).String(), "ADDRESS_ID", "Id of an address of the organization", false},
 	{sampleID(9).String(), "DOMAIN_ID", "Id of a domain of the organization", false},
+	{sampleID(10).String(), "PRODUCT_ID", "Id of a product of the organization", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -84,7 +88,7 @@ func Setup(base string) string {
 		first("CLAIM_ID", key, api.ListClaims.Route()+"?limit=1", 6) +
 		first("DOCUMENT_ID", key, api.ListDocuments.Route()+"?limit=1", 6) +
 		first("TOKEN_ID", session, api.ListTokens.Route()+"?limit=1", 6) +
-		strings.TrimSuffix(first("ORGANIZATION_ID", session, api.ListOrganizations.Route()+"?limit=1", 6), "\n")
+		strings.TrimSuffix(first(organizationVariable, session, api.ListOrganizations.Route()+"?limit=1", 6), "\n")
 }
 
 // recorded holds the service's responses to the examples. It is generated: see
@@ -185,6 +189,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"invitation_id":      sampleID(7),
 		"address_id":         sampleID(8),
 		"domain_id":          sampleID(9),
+		"products":           sampleID(10),
 	}[noun]
 }
 
@@ -228,6 +233,9 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 	return flags
 }
 
+// ForOrganization reports whether the example acts for an organization.
+func (e Example) ForOrganization() bool { return strings.HasPrefix(e.Spec.Name, "products.") }
+
 // Request returns the path and the body with values in place of the variables.
 func (e Example) Request(values map[string]string) (path, body string) {
 	value := func(name string, _ bool) string { return values[name] }
@@ -253,6 +261,9 @@ func (e Example) Curl(base string) string {
 		b.WriteString(" \\\n  -H \"x-api-key: $" + keyVariable + `"`)
 	case api.SessionOnly:
 		b.WriteString(" \\\n  -H \"Authorization: Bearer $" + sessionVariable + `"`)
+	}
+	if e.ForOrganization() {
+		b.WriteString(" \\\n  -H \"X-Account: $" + organizationVariable + `"`)
 	}
 	if e.Body != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(e.Body) + "'")
@@ -282,6 +293,9 @@ func (e Example) CLI() string {
 	}
 	if e.Method == http.MethodDelete {
 		words = append(words, "--yes")
+	}
+	if e.ForOrganization() {
+		words = append(words, `--account "$`+organizationVariable+`"`)
 	}
 	line := strings.Join(words, " ")
 	if e.Spec.Auth == api.SessionOnly {

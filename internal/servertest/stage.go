@@ -66,6 +66,9 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		op.Name != api.CreateOrganization.Name {
 		s.organization(op, who, values)
 	}
+	if uses(op, "products") {
+		s.product(who, values)
+	}
 	switch op.Name {
 	case api.ConfirmConversion.Name:
 		shop := s.register(true)
@@ -126,6 +129,17 @@ func (s *Stage) organization(op *api.Spec, who Person, values map[string]string)
 		s.send(http.StatusOK, who.Session, api.VerifyAddress.Spec, map[string]any{"code": verify(info)}, &made)
 		values["ADDRESS_ID"] = made.ID
 	}
+}
+
+// product creates an organization with a product.
+func (s *Stage) product(who Person, values map[string]string) {
+	var shop, product struct{ ID string }
+	s.send(http.StatusCreated, who.Session, api.CreateOrganization.Spec, map[string]any{"name": "Halden Electronics"}, &shop)
+	s.account = shop.ID
+	defer func() { s.account = "" }()
+	s.send(http.StatusCreated, who.Session, api.CreateProduct.Spec,
+		map[string]any{"name": "Kessler W7 washing machine", "length_months": 36}, &product)
+	values["ORGANIZATION_ID"], values["PRODUCT_ID"] = shop.ID, product.ID
 }
 
 // related creates the claim, document or transfer of a warranty that an operation needs.

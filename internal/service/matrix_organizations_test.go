@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -115,6 +116,24 @@ var organizationRows = []row{
 	admins(row{
 		operation: "domains.remove",
 		request:   send("DELETE", "/api/organizations/{organization}/domains/{domain}", nil),
+	}, gone),
+	allRoles(row{operation: "products.list", sessionOnly: true, request: get("/api/products")}, ok),
+	allRoles(row{
+		operation:    "products.create",
+		sessionOnly:  true,
+		request:      send("POST", "/api/products", fields{"name": "Hob", "length_months": 24}),
+		organization: created,
+	}, roleNotAllowed),
+	owners(row{operation: "products.get", sessionOnly: true, request: get("/api/products/{product}")}, ok),
+	owners(row{
+		operation:   "products.update",
+		sessionOnly: true,
+		request:     send("PUT", "/api/products/{product}", fields{"length_months": 36}),
+	}, ok),
+	owners(row{
+		operation:   "products.delete",
+		sessionOnly: true,
+		request:     send("DELETE", "/api/products/{product}", nil),
 	}, gone),
 	{
 		operation:   "account.convert",
@@ -253,6 +272,7 @@ func actors() (list []caller) {
 // member is the response to a member of an organization whose role on the record gets an answer.
 func (r row) member(role warranty.MemberRole, answer string) string {
 	op := r.spec()
+	answer = cmp.Or(r.organization, answer)
 	writes := op == nil && r.operation != "documents.download" || op != nil && op.Method != "GET" && !op.ReadOnly
 	switch {
 	case r.public:

@@ -57,6 +57,8 @@ type row struct {
 	tells bool
 	// unverified is the response to users without a verified address, if it is another one.
 	unverified string
+	// organization is the response to organizations, if it is another one than to people.
+	organization string
 }
 
 // allRoles is a row with the same response for all roles.
@@ -561,7 +563,11 @@ func newStage(w *world, unverified bool) *stage {
 		w.T.Fatal(err)
 	}
 	_, token := w.token(s.ownerIs.User, warranty.AllScopes, time.Hour, false)
+	months := 24
+	product := warranty.Product{ID: w.Service.NewID(), Name: canary, LengthMonths: &months}
+	w.write(func(tx *store.Tx) error { return tx.InsertProduct(s.ownerIs.User.ID, product) })
 	s.names = map[string]string{
+		"product":           product.ID.String(),
 		"id":                made.ID.String(),
 		"reference":         string(made.ReferenceNumber),
 		"claim":             s.claimed.ID.String(),

@@ -137,6 +137,7 @@ func (s *Service) Operations() []api.Bound {
 		s.accountOperations(),
 		s.organizationOperations(),
 		s.domainOperations(),
+		s.productOperations(),
 	)
 }
 

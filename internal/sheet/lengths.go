@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"warranty.example/svc/warranty"
 )
@@ -19,19 +18,8 @@ func (l length) plus(other length) length {
 	return length{l.months + other.months, l.days + other.days}
 }
 
-// lastDay returns the last day of coverage, counting the first: two years from
-// 1 March end on the last day of February. If the month has no such day, coverage
-// ends on the last day of that month.
-func (l length) lastDay(start warranty.Date) warranty.Date {
-	from := start.Time()
-	months := int(from.Month()) - 1 + l.months
-	year, month := from.Year()+months/12, time.Month(months%12+1)
-	inMonth := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC).Day()
-	if from.Day() > inMonth {
-		return warranty.NewDate(year, month, inMonth) + warranty.Date(l.days)
-	}
-	return warranty.NewDate(year, month, from.Day()) + warranty.Date(l.days) - 1
-}
+// lastDay returns the last day of coverage, counting the first.
+func (l length) lastDay(start warranty.Date) warranty.Date { return start.LastDay(l.months, l.days) }
 
 // unit is a unit of time.
 type unit uint8

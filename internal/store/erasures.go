@@ -276,6 +276,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM seller_links WHERE user_id = $1`,
 		`DELETE FROM offers WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
+		`DELETE FROM products WHERE account_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,
 		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,
 		`DELETE FROM address_links WHERE account_id = $1`,

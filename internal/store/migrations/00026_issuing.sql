@@ -81,7 +81,26 @@ CREATE TABLE domains (
 CREATE UNIQUE INDEX domains_verified ON domains (domain) WHERE verified_at IS NOT NULL;
 CREATE INDEX domains_to_check ON domains (checked_at) WHERE verified_at IS NOT NULL AND by_operator = 0;
 
+-- Templates for the warranties of an organization. folded_name is the name without regard to case; length_months is 0 for
+-- a lifetime warranty.
+CREATE TABLE products (
+  id UUID NOT NULL PRIMARY KEY,
+  account_id UUID NOT NULL,
+  name TEXT NOT NULL,
+  folded_name TEXT /*pg: COLLATE "C" */ NOT NULL,
+  brand TEXT,
+  model TEXT,
+  gtin TEXT,
+  category TEXT,
+  length_months INTEGER NOT NULL,
+  terms TEXT,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX products_of_account ON products (account_id, folded_name);
+
 -- +goose Down
+DROP TABLE products;
 DROP TABLE domains;
 DROP TABLE offers;
 DROP TABLE handover_codes;
