@@ -97,14 +97,12 @@ func (r *run) fillProduct(cmd *cobra.Command) error {
 	}
 	start := r.today()
 	if given := cmd.Flags().Lookup("start-date"); given.Changed {
-		if start, err = warranty.ParseDate(given.Value.String()); err != nil {
-			return nil // input reports it with the other fields
-		}
+		start, _ = warranty.ParseDate(given.Value.String()) // input reports an invalid one
 	}
 	for name, value := range map[string]*string{
 		"product-name": &product.Name, "brand": product.Brand, "model": product.Model, "gtin": product.GTIN,
 		"category": product.Category, "description": product.Terms,
-		"start-date": warranty.Optional(start.String()), "end-date": warranty.Optional(product.EndDate(start).String()),
+		"start-date": warranty.Optional(start.String()), "end-date": warranty.Optional(product.EndDate(max(start, 1)).String()),
 	} {
 		if flag := cmd.Flags().Lookup(name); value != nil && !flag.Changed {
 			if err := cmd.Flags().Set(name, *value); err != nil {
