@@ -213,8 +213,8 @@ var endTricks = []trick{
 		i.execute(`UPDATE users SET disabled_at = 1 WHERE id = $1`, i.key(i.halden.ID))
 		return made.ReferenceNumber
 	}},
-	{"the shop is deleted", func(i *impersonation) warranty.Reference {
-		reference := i.issuedBy(i.halden)
+	{"the seller is deleted", func(i *impersonation) warranty.Reference {
+		reference := i.confirmed().ReferenceNumber
 		in := warranty.DeleteOrganization{ID: i.halden.ID}
 		if _, err := i.Service.DeleteOrganization(ctx, i.halden.admin.Principal, in); err != nil {
 			i.t.Fatal(err)
