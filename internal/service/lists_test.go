@@ -778,8 +778,8 @@ func checkAccess(t testing.TB, w *world) {
 			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) > 1`,
 		"a warranty whose issuer is not its issuer": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
 			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = w.issuer_id AND a.roles >= 4)`,
-		"a seller who did not confirm": `SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.kind = 1 AND a.roles & 2 <> 0
-			AND (w.seller_id IS NULL OR w.seller_id <> a.user_id)`,
+		"a seller beside the one who confirmed": `SELECT count(*) FROM access a JOIN warranties w ON w.id = a.item_id WHERE a.kind = 1 AND a.roles & 2 <> 0
+			AND w.seller_id <> a.user_id`,
 		"a confirmed seller who is not linked": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL AND w.seller_id IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.user_id = w.seller_id AND a.roles & 2 <> 0)`,
 		"a seller who was never verified": `SELECT count(*) FROM access a JOIN users u ON u.id = a.user_id WHERE a.roles & 2 <> 0 AND u.verified_at IS NULL`,

@@ -391,8 +391,9 @@ func TestWebIssuer(t *testing.T) {
 	created := shop.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2099-01-01")
 	record, _, _ := strings.Cut(created.Location, "?")
 	id := strings.TrimPrefix(record, "/warranties/")
-	shop.Post(record+"/transfer", "account", halden, "email", kim.Email).Says(t, "the offer", 200)
-	customer.Post("/transfers/accept", "account", kim.ID, "code", w.MailedCode(kim.Email)).Leads(t, "taking it", record+"?done=accepted")
+	var offer struct{ Code string }
+	w.Must(201, servertest.NewRequest("POST", "/api/v1/warranties/"+id+"/handover", mara.Session, fields{}, "X-Account", halden)).Into(t, &offer)
+	w.Must(200, servertest.NewRequest("POST", "/api/handovers/take", kim.Session, fields{"code": offer.Code}))
 
 	seen := customer.Get(record)
 	seen.Says(t, "the issuer", 200, "Issued by", "Halden &lt;script&gt;", `href="https://halden.example/?q=%22%3e%3cimg%20src=x%3e"`,
