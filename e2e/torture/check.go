@@ -143,18 +143,28 @@ func (l *workload) checkExistence(r *record, f facts, exists bool) bool {
 	return exists && !r.deleted
 }
 
-// checkAccess compares the access rows of a record, and resolves its transfer.
+// checkAccess compares the access rows of a record, and resolves its transfer or confirmation.
 func (l *workload) checkAccess(r *record, f facts) {
 	access := f.access[uuid(r.id)]
 	if pending := r.pending; pending != nil && pending.Kind == "transfer" {
 		to := pending.N % len(l.model.accounts)
 		made := access[uuid(l.model.accounts[to].id)]&ownerBit != 0
 		if made {
-			r.owner = to
-			r.events = append(r.events, "transfer.accepted")
+			r.pass(to)
 		}
 		l.resolved(made)
 		r.pending = nil
+	}
+	if r.named >= 0 && (l.older || r.pending != nil && r.pending.Kind == "confirm") {
+		made := access[uuid(l.model.accounts[r.named].id)]&sellerBit != 0
+		if made {
+			r.seller = r.named
+			r.events = append(r.events, "seller.confirmed?")
+		}
+		if r.pending != nil && r.pending.Kind == "confirm" {
+			l.resolved(made)
+			r.pending = nil
+		}
 	}
 	if want := l.roles(r); !maps.Equal(want, access) {
 		l.find("half", r.key, "the access rows are %v, want %v", access, want)
@@ -215,7 +225,15 @@ func children[T any](
 	for _, item := range items {
 		id, key := identify(item)
 		byKey[key] = append(byKey[key], item)
-		if want, got := l.roles(r), f.access[uuid(id)]; !maps.Equal(want, got) {
+		want, got := l.roles(r), f.access[uuid(id)]
+		if strings.HasSuffix(path, "/documents") {
+			if l.older {
+				continue // the previous release shows them to sellers, until the worker decides
+			}
+			// All are the owner's, and none is in a claim.
+			maps.DeleteFunc(want, func(_ uuid, roles int) bool { return roles&ownerBit == 0 })
+		}
+		if !maps.Equal(want, got) {
 			l.find("half", r.key, "the access rows of %s %s are %v, want %v", path, key, got, want)
 		}
 	}

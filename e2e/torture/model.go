@@ -59,8 +59,10 @@ type record struct {
 	key     string
 	id      string
 	owner   int
+	creator int
 	issuer  int
-	seller  int // -1 for none
+	named   int // as the seller; -1 for none
+	seller  int // who confirmed; -1 for none
 	content content
 	etag    string
 	deleted bool
@@ -75,6 +77,15 @@ type record struct {
 	remind bool // it ends soon, so a reminder is due
 
 	steps []step // all requests for it
+}
+
+// pass gives the record, which its owner recorded, to another account.
+func (r *record) pass(to int) {
+	if r.seller == r.owner {
+		r.seller = -1
+	}
+	r.owner, r.issuer = to, to
+	r.events = append(r.events, "transfer.accepted")
 }
 
 // exists reports whether the record was created and not deleted.

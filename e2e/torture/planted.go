@@ -39,7 +39,7 @@ var plants = []plant{
 	{"wal-sync", "SQLite does not sync its log", "sqlite/power", []string{"lost", "half", "corrupt", "down"}, []edit{
 		{"internal/store/engine/sqlite.go", `cmp.Or(f.synchronous, "FULL")`, `cmp.Or(f.synchronous, planted.Choose("wal-sync", "OFF", "FULL"))`}}},
 	{"access-row", "a seller's access row is sometimes missing", "sqlite/kill", []string{"half", "lost"}, []edit{
-		{"internal/store/warranties.go", "	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return nil\n	}\n	return t.grantNew(seller, w, warranty.NewRoles(warranty.Seller))"}}},
+		{"internal/store/sellers.go", "	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))", "	if " + on("access-row", 9) + " {\n		return true, nil\n	}\n	return true, t.grant(account, id, warranty.NewRoles(warranty.Seller))"}}},
 	{"access-stays", "a deleted record keeps its access rows", "sqlite/kill", []string{"half"}, []edit{
 		{"internal/store/warranties.go", "	return t.dropAccess(w.ID)\n}", "	if " + on("access-stays", 3) + " {\n		return nil\n	}\n	return t.dropAccess(w.ID)\n}"}}},
 	{"access-late", "an update does not change the lists", "sqlite/kill", []string{"total", "stale", "half"}, []edit{
@@ -70,7 +70,7 @@ var plants = []plant{
 		{"internal/store/store.go", "		err := fn(t)\n		ended = t.ended\n		return err\n	})\n	if err != nil {\n		return err\n	}", "		err := fn(t)\n		ended = t.ended\n		if err == nil && " + on("commit-lost", 40) + " {\n			return errRolledBack\n		}\n		return err\n	})\n	if err == errRolledBack {\n		return nil\n	}\n	if err != nil {\n		return err\n	}"},
 		{"internal/store/store.go", "// IsDuplicate reports", "var errRolledBack error = &warranty.Error{Message: \"rolled back\"}\n\n// IsDuplicate reports"}}},
 	{"owner-twice", "a transferred record also stays with its old owner", "sqlite/kill", []string{"half"}, []edit{
-		{"internal/store/transfers.go", "	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return id, t.grant(newOwner, id, warranty.NewRoles(warranty.Owner))\n	}\n	if err := t.removeRole(id, warranty.NewRoles(warranty.Owner)); err != nil {"}}},
+		{"internal/store/transfers.go", "	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {", "	if " + on("owner-twice", 1) + " {\n		return t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer))\n	}\n	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {"}}},
 	{"clock", "the machine's clock is wrong", "", nil, []edit{
 		{"internal/store/engine/engine.go", "db.Clock = time.Now", "db.Clock = planted.Clock"}}},
 }

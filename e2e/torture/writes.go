@@ -50,9 +50,12 @@ func (w *worker) unexpected(subject, what string, a answer) {
 func (w *worker) create(s *step) answer {
 	r := w.recordOf(s)
 	if r == nil {
-		r = &record{key: s.Subject, owner: s.Account, issuer: s.Account, seller: -1}
+		r = &record{key: s.Subject, creator: s.Account, owner: s.Account, issuer: s.Account, named: -1, seller: -1}
 		if s.N%3 == 0 {
-			r.seller = s.N / 3 % len(w.model.accounts)
+			r.named = s.N / 3 % len(w.model.accounts)
+		}
+		if r.named == r.owner { // needs no confirmation
+			r.seller = r.owner
 		}
 		r.after = contentOf(*s, content{})
 		w.model.addRecord(r)
@@ -67,8 +70,8 @@ func (w *worker) create(s *step) answer {
 func (l *workload) postWarranty(r *record, secret, key string) answer {
 	body := r.after.changes(content{Standing: "active"})
 	maps.Copy(body, detailsOf(r.after))
-	if r.seller >= 0 {
-		body["seller_email"] = l.model.accounts[r.seller].email
+	if r.named >= 0 {
+		body["seller_email"] = l.model.accounts[r.named].email
 	}
 	return l.api.call(l.ctx, http.MethodPost, "/api/v1/warranties", secret, body, "Idempotency-Key", key)
 }
@@ -91,9 +94,23 @@ func (w *worker) created(r *record, s *step, a answer) {
 		}
 		r.etag = a.header.Get("ETag")
 		r.exist(got.ID)
-		if r.seller >= 0 && r.seller != r.owner {
-			r.events = append(r.events, "seller.linked?")
+		// The previous release links sellers without asking, and the next check finds out.
+		if r.named >= 0 && r.named != r.owner && !w.older {
+			w.confirm(r)
 		}
+	}
+}
+
+// confirm lets the seller confirm a record.
+func (w *worker) confirm(r *record) {
+	a := w.send(r.key, r.named, http.MethodPost, "/api/v1/confirmations/"+r.id, map[string]string{"decision": "confirm"})
+	switch a.outcome() {
+	case acknowledged:
+		r.seller = r.named
+		r.events = append(r.events, "seller.confirmed")
+		w.refresh(r)
+	case unanswered:
+		r.pending, r.after = &step{Kind: "confirm"}, r.content
 	}
 }
 
@@ -248,7 +265,8 @@ func (w *worker) moveClaim(s *step) answer {
 func (w *worker) transfer(s *step) answer {
 	r := w.recordOf(s)
 	to := s.N % len(w.model.accounts)
-	if to == r.owner {
+	// After a transfer by the previous release the former owner stays the issuer, who alone changes the record.
+	if to == r.owner || w.older {
 		return answer{}
 	}
 	a := w.send(r.key, r.owner, http.MethodPost, "/api/warranties/"+r.id+"/transfer",
@@ -278,8 +296,8 @@ func (w *worker) transfer(s *step) answer {
 	a = w.send(r.key, to, http.MethodPost, "/api/transfers/accept", map[string]string{"code": offer.Code})
 	switch a.outcome() {
 	case acknowledged:
-		r.owner, r.etag = to, a.header.Get("ETag")
-		r.events = append(r.events, "transfer.accepted")
+		r.pass(to)
+		r.etag = a.header.Get("ETag")
 		if r.etag == "" {
 			w.refresh(r)
 		}
@@ -313,7 +331,7 @@ func (w *worker) read(s *step) answer {
 // createAgain repeats an acknowledged create.
 func (w *worker) createAgain(s *step) answer {
 	r := w.recordOf(s)
-	if len(r.steps) == 0 || r.issuer != r.owner {
+	if len(r.steps) == 0 || r.creator != r.owner {
 		return answer{}
 	}
 	a := w.repeatCreate(r)
@@ -326,8 +344,8 @@ func (w *worker) createAgain(s *step) answer {
 
 // repeatCreate sends the first step of a record again.
 func (l *workload) repeatCreate(r *record) answer {
-	first := &record{after: contentOf(r.steps[0], content{}), seller: r.seller}
-	return l.postWarranty(first, l.model.accounts[r.issuer].session, r.key)
+	first := &record{after: contentOf(r.steps[0], content{}), named: r.named}
+	return l.postWarranty(first, l.model.accounts[r.creator].session, r.key)
 }
 
 // checkReplay checks the response to a repeated create.
@@ -438,10 +456,12 @@ func (w *worker) revoke(s *step) answer {
 // createWith creates a record with a token, and adds it to the model unless it was refused.
 func (w *worker) createWith(k *token, writer int) (*record, outcome) {
 	r := &record{
-		key:    fmt.Sprintf("b%d-%d-%dz", w.n, writer, w.counter.Add(1)),
-		owner:  k.owner,
-		issuer: k.owner,
-		seller: -1,
+		key:     fmt.Sprintf("b%d-%d-%dz", w.n, writer, w.counter.Add(1)),
+		creator: k.owner,
+		owner:   k.owner,
+		issuer:  k.owner,
+		named:   -1,
+		seller:  -1,
 	}
 	create := step{Kind: "create", Account: k.owner, Subject: r.key, N: 4, At: w.model.since()}
 	r.after = contentOf(create, content{})
