@@ -59,6 +59,11 @@ feed: ## make 100,000 changes with 16 writers on 3 replicas and check that no re
 	SVC_TEST_FEED=100000 $(SERVICES) go test -count=1 -v -timeout=60m -run='^TestNothingIsMissed$$' ./internal/store
 	cd e2e && SVC_TEST_FEED=100000 ../$(SERVICES) go test -count=1 -v -timeout=60m -run='^TestFeedOfThreeServers$$' .
 
+.PHONY: batches
+batches: ## create 10,000 warranties in batches, kill svcd in the middle of more, repeat them, and count
+	go build -o bin/test/ ./cmd/...
+	cd e2e && SVC_TEST_BIN=$(CURDIR)/bin/test SVC_TEST_BATCH=10000 ../$(SERVICES) go test -count=1 -v -timeout=60m -run='^TestKilledBatches$$' .
+
 .PHONY: backups copies
 backups: ## back up and restore 200 times on each database while others write
 	SVC_TEST_BACKUPS=200 $(SERVICES) go test -count=1 -v -timeout=120m -run='^TestBackupsUnderLoad$$' ./internal/archive

@@ -68,6 +68,14 @@ func TestJourney(t *testing.T) {
 	ada.mustShow(t, "Ada Byron uploaded a document\n"+product, "Ada Byron created the warranty\n"+product, "just now · web")
 	ada.mustOpen(t, record)
 
+	// The seller confirms that it sold it.
+	seller.mustOpen(t, "/confirmations")
+	seller.mustShow(t, "To confirm", product, "Ada Byron")
+	seller.press(t, "Confirm "+product)
+	if strings.Contains(seller.text(t), product) {
+		t.Error("what was confirmed still waits")
+	}
+
 	// She files a claim, and the seller approves it.
 	ada.press(t, "File a claim")
 	ada.fill(t, "#type", "repair", "#incident_date", today(-2), "#description", "It leaks from below.")
@@ -106,10 +114,9 @@ func TestJourney(t *testing.T) {
 	buyer.press(t, "Accept warranty")
 	buyer.mustShow(t, "The warranty is now yours.", product, "receipt.pdf", "became the owner")
 	buyer.mustOpen(t, record+"/edit")
-	// Ada stays the issuer, but can no longer file a claim.
-	ada.mustOpen(t, record)
-	if strings.Contains(ada.text(t), "File a claim") {
-		t.Error("the previous owner may still file a claim")
+	// Ada recorded it herself, so she keeps nothing.
+	if status := ada.open(t, record); status != http.StatusNotFound {
+		t.Errorf("the previous owner gets %d", status)
 	}
 
 	// Anyone can verify it. The form accepts any spelling of the reference and detects a wrong
@@ -134,6 +141,7 @@ func TestJourney(t *testing.T) {
 	}
 	passerBy.mustBeQuiet(t, http.StatusUnprocessableEntity)
 
+	ada.mustBeQuiet(t, http.StatusNotFound)
 	tokenStory(t, s, ada)
 	ada.mustBeQuiet(t)
 	seller.mustBeQuiet(t)

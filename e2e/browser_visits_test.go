@@ -177,7 +177,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		add(halden, first(halden, "/claims?status="+status, claim))
 	}
 	add(nora, first(nora, "/claims", claim))
-	add(halden, "/", first(halden, "/warranties", record))
+	add(halden, "/", "/confirmations", first(halden, "/warranties", record))
 	tokenPath := first(nora, "/settings/api", token)
 	add(nora, tokenPath, tokenPath+"/first")
 

@@ -94,6 +94,13 @@ func TestTextStaysText(t *testing.T) {
 	mallory.mustBeText(t, filepath.Base(file))
 
 	seller, stranger := s.person(t, halden), s.visitor(t)
+	seller.mustOpen(t, "/confirmations")
+	seller.mustBeText(t, payloads[len(payloads)-1])
+	shop := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
+		body: map[string]string{"email": halden, "password": s.passwords[halden]}}).must(t, "data.access_token")
+	for _, p := range garden {
+		s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + p.reference, secret: shop, body: map[string]string{"decision": "confirm"}})
+	}
 	seller.mustOpen(t, garden[0].claim)
 	seller.fill(t, `input[value="info_requested"], input[value="under_review"]`, "true", "#reason", strings.Join(payloads, " "))
 	seller.press(t, "Update claim")

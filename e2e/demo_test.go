@@ -15,37 +15,15 @@ func TestDemoIsInUse(t *testing.T) {
 	doors, refused := map[string]bool{}, map[string]bool{}
 	for _, m := range regexp.MustCompile(`(\S+@demo\.example) +password (\S+)`).FindAllStringSubmatch(p.output(), -1) {
 		session := p.want(t, 201, call{method: "POST", path: "/api/auth/sessions", body: map[string]string{"email": m[1], "password": m[2]}}).must(t, "data.access_token")
-		var tokens struct {
-			Data []struct {
-				ID, Name string
-				Usage    []struct{ Requests int }
-			}
+		var organizations struct{ Data []struct{ ID string } }
+		p.mustRead(t, "/api/organizations", session, &organizations)
+		accounts := []map[string]string{nil}
+		for _, o := range organizations.Data {
+			accounts = append(accounts, map[string]string{"X-Account": o.ID})
 		}
-		p.mustRead(t, "/api/integration-tokens", session, &tokens)
 		busiest := 0
-		for _, token := range tokens.Data {
-			var requests struct {
-				Data []struct {
-					Door   string
-					Status int
-				}
-				Pagination struct{ Total int }
-			}
-			p.mustRead(t, "/api/integration-tokens/"+token.ID+"/requests?limit=100", session, &requests)
-			uses := 0
-			for _, day := range token.Usage {
-				uses += day.Requests
-			}
-			if uses != requests.Pagination.Total {
-				t.Errorf("%s: %d uses counted and %d requests recorded", token.Name, uses, requests.Pagination.Total)
-			}
-			for _, r := range requests.Data {
-				doors[r.Door] = true
-				if r.Status >= 400 {
-					refused[fmt.Sprint(r.Status)] = true
-				}
-			}
-			busiest = max(busiest, len(token.Usage))
+		for _, account := range accounts {
+			busiest = max(busiest, p.readUsage(t, session, account, doors, refused))
 		}
 		if busiest < 20 {
 			t.Errorf("%s: no token was used on more than %d days", m[1], busiest)
@@ -56,10 +34,56 @@ func TestDemoIsInUse(t *testing.T) {
 	}
 }
 
+// readUsage reads the tokens of an account and their requests, and returns on how many days the busiest was
+// used.
+func (p *process) readUsage(t testing.TB, session string, account map[string]string, doors, refused map[string]bool) int {
+	t.Helper()
+	var tokens struct {
+		Data []struct {
+			ID, Name string
+			Usage    []struct{ Requests int }
+		}
+	}
+	p.mustReadFor(t, account, "/api/integration-tokens", session, &tokens)
+	busiest := 0
+	for _, token := range tokens.Data {
+		var requests struct {
+			Data []struct {
+				Door   string
+				Status int
+			}
+			Pagination struct{ Total int }
+		}
+		p.mustReadFor(t, account, "/api/integration-tokens/"+token.ID+"/requests?limit=100", session, &requests)
+		uses := 0
+		for _, day := range token.Usage {
+			uses += day.Requests
+		}
+		if uses != requests.Pagination.Total {
+			t.Errorf("%s: %d uses counted and %d requests recorded", token.Name, uses, requests.Pagination.Total)
+		}
+		for _, r := range requests.Data {
+			doors[r.Door] = true
+			if r.Status >= 400 {
+				refused[fmt.Sprint(r.Status)] = true
+			}
+		}
+		busiest = max(busiest, len(token.Usage))
+	}
+	return busiest
+}
+
 // mustRead gets a path and decodes the response.
 func (p *process) mustRead(t testing.TB, path, secret string, into any) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(p.want(t, 200, call{method: "GET", path: path, secret: secret}).body), into); err != nil {
+	p.mustReadFor(t, nil, path, secret, into)
+}
+
+// mustReadFor is mustRead with headers.
+func (p *process) mustReadFor(t testing.TB, header map[string]string, path, secret string, into any) {
+	t.Helper()
+	a := p.want(t, 200, call{method: "GET", path: path, secret: secret, header: header})
+	if err := json.Unmarshal([]byte(a.body), into); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -261,7 +261,7 @@ func TestSvcHelpShowsExamples(t *testing.T) {
 			continue
 		}
 		noun, verb, _ := strings.Cut(op.Name, ".")
-		words := []string{noun, verb, "--help"}
+		words := []string{noun, strings.ReplaceAll(verb, "_", "-"), "--help"}
 		if op.Name == api.VerifyWarranty.Name {
 			words = words[1:]
 		}

@@ -277,7 +277,7 @@ func (e Example) CLI() string {
 		return ""
 	}
 	noun, verb, _ := strings.Cut(e.Spec.Name, ".")
-	words := []string{"svc", noun, verb}
+	words := []string{"svc", noun, strings.ReplaceAll(verb, "_", "-")}
 	if e.Spec.Name == api.VerifyWarranty.Name {
 		words = []string{"svc", verb}
 	}
