@@ -103,6 +103,9 @@ func sample(s *api.Spec) any {
 			panic("add a value to sample in api/helpers_test.go for " + s.Name + " " + p.Name)
 		}
 	}
+	if product, ok := in.(*warranty.CreateProduct); ok {
+		product.LengthMonths = new(24) // or lifetime
+	}
 	return in
 }
 
@@ -129,6 +132,8 @@ var manyLines = []string{
 	"claims.file description",
 	"claims.move reason",
 	"claims.move resolution_note",
+	"products.create terms",
+	"products.update terms",
 }
 
 // check runs the check that the service runs first.

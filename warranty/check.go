@@ -52,8 +52,9 @@ func (c *Checks) text(field, value string, least, most int) string {
 const invisible, mustBeVisible = "invisible", "Must contain a visible character."
 
 // query is like text, for what is searched for and not stored.
-func (c *Checks) query(field, value string, most int) string {
-	value = c.text(field, value, 0, most)
+func (c *Checks) query(value string) string {
+	const field = "q"
+	value = c.text(field, value, 0, MaxQuery)
 	if last := len(c.Fields) - 1; last >= 0 && c.Fields[last] == (FieldError{field, invisible, mustBeVisible}) {
 		c.Fields = c.Fields[:last]
 	}

@@ -142,7 +142,7 @@ type ListClaims struct {
 func (in *ListClaims) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
-	in.Q = c.query("q", in.Q, MaxQuery)
+	in.Q = c.query(in.Q)
 	return c.Err()
 }
 

@@ -67,7 +67,7 @@ type ListDocuments struct {
 func (in *ListDocuments) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
-	in.Q = c.query("q", in.Q, MaxQuery)
+	in.Q = c.query(in.Q)
 	return c.Err()
 }
 

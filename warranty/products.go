@@ -73,7 +73,7 @@ type ListProducts struct {
 func (in *ListProducts) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
-	in.Q = c.query("q", in.Q, MaxQuery)
+	in.Q = c.query(in.Q)
 	return c.Err()
 }
 

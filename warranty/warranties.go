@@ -192,7 +192,7 @@ type WarrantyFilter struct {
 
 // check validates the filter.
 func (f *WarrantyFilter) check(c *Checks) {
-	f.Q = c.query("q", f.Q, MaxQuery)
+	f.Q = c.query(f.Q)
 	f.Category = c.text("category", f.Category, 0, MaxCategory)
 	f.Supplier = c.text("supplier", f.Supplier, 0, MaxSupplier)
 	f.Seller = c.text("seller", f.Seller, 0, MaxEmail)

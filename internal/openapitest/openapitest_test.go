@@ -50,7 +50,8 @@ type exchange struct {
 }
 
 const record = `{"id":"019ca93e-5b40-7a1c-8d02-6f3b91c42001","reference_number":"WR-7K2M-9QXT-4D8P-HV3A","product_name":"Kettle",
-"description":null,"serial_number":null,"external_id":null,"category":null,"supplier":null,"seller_name":null,"seller_email":null,"start_date":"2026-03-01",
+"description":null,"serial_number":null,"external_id":null,"category":null,"supplier":null,"seller_name":null,"seller_email":null,"seller_confirmed":false,"brand":null,"model":null,
+"gtin":null,"purchase_date":null,"price":null,"currency":null,"customer_name":null,"handover":null,"start_date":"2026-03-01",
 "end_date":"2028-02-29","status":"active","days_remaining":3,"roles":["owner"],"verify_url":"https://w.example/verify/WR-7K2M-9QXT-4D8P-HV3A",
 "web_url":"https://w.example/warranties/019ca93e-5b40-7a1c-8d02-6f3b91c42001",
 "created_at":"2026-03-01T09:30:00Z","updated_at":"2026-03-01T09:30:00Z"}`
