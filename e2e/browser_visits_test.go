@@ -37,6 +37,7 @@ const (
 	operator = "operator" // has access to the admin page
 	keeper   = "keeper"   // acts for an organization as its admin
 	watcher  = "watcher"  // acts for the same organization as a viewer
+	customer = "customer" // took a warranty that a shop issued
 )
 
 // company returns the users with their tabs, and the pages to visit. Tests share them and open their
@@ -45,17 +46,17 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 	t.Helper()
 	s.gather.Do(func() {
 		people := map[string]*tab{}
-		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer, operator, keeper, watcher} {
+		for _, who := range []string{stranger, nora, halden, newcomer, tinkerer, operator, keeper, watcher, customer} {
 			people[who] = s.newTab(t, s.browser, chromedp.WithNewBrowserContext())
 			switch who {
 			case stranger:
-			case newcomer, tinkerer, operator, keeper, watcher:
+			case newcomer, tinkerer, operator, keeper, watcher, customer:
 				email := s.account(t, who)
 				switch who {
 				case operator:
 					s.appoint(t, email)
 					s.trouble(t, "connection refused")
-				case keeper, watcher:
+				case keeper, watcher, customer:
 					s.confirm(t, email)
 				}
 				people[who].signIn(t, email, password)
@@ -70,7 +71,7 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 				people[who].signIn(t, who, s.passwords[who])
 			}
 		}
-		s.pages = visits(t, people)
+		s.pages = append(visits(t, people), s.takeVisits(t, people[customer])...)
 		s.people = people
 	})
 	if s.people == nil {

@@ -145,7 +145,7 @@ type HandoverPreview struct {
 	ProductName     string    `json:"product_name" doc:"What is covered."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
-	IssuerName      string    `json:"issuer_name" doc:"Name of the issuer."`
+	Issuer          Party     `json:"issuer" doc:"The organization that issued it."`
 	Email           *string   `json:"email" format:"email" doc:"The only address that can take the offer; null if everyone with the code can."`
 	ExpiresAt       time.Time `json:"expires_at" doc:"When the offer expires."`
 }

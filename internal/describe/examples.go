@@ -100,7 +100,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			ProductName:     w.ProductName,
 			StartDate:       w.StartDate,
 			EndDate:         w.EndDate,
-			IssuerName:      "Halden Electronics",
+			Issuer:          warranty.Party{Name: "Halden Electronics", Domain: new("halden.example")},
 			ExpiresAt:       sampleNow.Add(warranty.PrintedHandoverLifetime),
 		},
 		warranty.HandoverSession{

@@ -216,7 +216,7 @@ enter this code to register your warranty at
 
     %s
 
-It is valid for 24 hours and works once. If you didn't ask for it, ignore
+It is valid for 1 hour and works once. If you didn't ask for it, ignore
 this email. Nothing will change.
 `, publicURL, code)}
 }

@@ -121,7 +121,7 @@ func (s *Service) insertOffer(
 	if err := s.mailOffer(tx, account, w, o, offered, w.CreatedAt); err != nil {
 		return err
 	}
-	return tx.InsertHandoverCode(w.ID, o.hash, w.Offer.Email, *w.Offer.ExpiresAt)
+	return tx.InsertHandoverCode(w.ID, o.hash, w.Offer.Email, false, *w.Offer.ExpiresAt)
 }
 
 // checkOffers returns an error if a locked account has emailed offers to too many people who never took
@@ -249,18 +249,22 @@ func (s *Service) badHandover(ctx context.Context, code warranty.Hash, err error
 	if !errors.Is(err, warranty.ErrNotFound) {
 		return err
 	}
-	state, err := s.Store.HandoverState(ctx, code, s.now())
+	state, issuer, err := s.Store.HandoverState(ctx, code, s.now())
 	if err != nil {
 		return err
+	}
+	contact := "the shop"
+	if issuer.Domain != nil {
+		contact = issuer.Name // others can use any name
 	}
 	var c warranty.Checks
 	switch state {
 	case "taken":
-		c.Add("code", "taken", "This warranty is already registered. If that wasn't you, contact the issuer.")
+		c.Add("code", "taken", "This warranty is already registered. If that wasn't you, contact "+contact+".")
 	case "expired":
-		c.Add("code", "expired", "This code has expired. Ask the issuer for a new one.")
+		c.Add("code", "expired", "This code has expired. Ask "+contact+" for a new one.")
 	default:
-		c.Add("code", "invalid_code", "We don't know this code. Check it for typos.")
+		c.Add("code", "invalid_code", "We don't know this code. Check it against your slip or email.")
 	}
 	return c.Err()
 }
@@ -293,6 +297,9 @@ func (s *Service) TakeHandover(
 	}
 	if !p.User.EmailVerified {
 		return w, warranty.Refuse(warranty.EmailNotVerified, "Verify your email address first.")
+	}
+	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
+		return w, err
 	}
 	now, code := s.now(), warranty.HashCode(in.Code)
 	seen, err := s.Store.HandoverCode(ctx, code, now)
@@ -340,8 +347,9 @@ func (s *Service) take(
 	return h.Warranty.ID, tx.InsertEvent(h.Warranty.ID, taken, p.User.ID)
 }
 
-// EmailHandover emails a code to someone who has a printed one. It verifies the address and takes the
-// warranty. The printed code keeps working until one of them is used.
+// EmailHandover emails a code to someone who has a printed one. It verifies the address, signs in and takes
+// the warranty. The printed code keeps working until one of them is used. The response does not reveal whether
+// the address has an account.
 func (s *Service) EmailHandover(
 	ctx context.Context, p warranty.Principal, in warranty.EmailHandover,
 ) (warranty.None, error) {
@@ -365,11 +373,11 @@ func (s *Service) EmailHandover(
 	if err != nil {
 		return warranty.None{}, err
 	}
-	expires := now.Add(warranty.VerifyLifetime)
+	expires := now.Add(warranty.SignInCodeLifetime)
 	message := s.outgoing(mail.HandoverCode(in.Email, code, s.PublicURL))
 	message.Expires = &expires
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := tx.InsertHandoverCode(h.Warranty.ID, warranty.HashCode(code), &in.Email, expires); err != nil {
+		if err := tx.InsertHandoverCode(h.Warranty.ID, warranty.HashCode(code), &in.Email, true, expires); err != nil {
 			return err
 		}
 		return tx.InsertMail(message)
@@ -378,9 +386,9 @@ func (s *Service) EmailHandover(
 	return warranty.None{}, err
 }
 
-// RegisterHandover takes a warranty for someone without an account: the emailed code proves that the
-// address is theirs. Whoever has an account with the address signs in instead, because the code is valid for
-// longer than a code to sign in.
+// RegisterHandover takes a warranty for someone who is not signed in: the emailed code proves that the address
+// is theirs. Without an account, they get one. A code that they asked for also signs in to their account; the
+// code of an offer does not, because it is valid for too long.
 func (s *Service) RegisterHandover(
 	ctx context.Context, p warranty.Principal, in warranty.RegisterHandover,
 ) (warranty.HandoverSession, error) {
@@ -401,28 +409,28 @@ func (s *Service) RegisterHandover(
 		c.Add("code", "address_required", "This code was printed. Request a code by email with it first.")
 		return out, c.Err()
 	}
-	if err := s.refuseClosed(ctx); err != nil {
-		return out, err
-	}
 	name := in.Name
 	if name == "" {
 		name, _, _ = strings.Cut(*h.Email, "@")
 	}
-	user := warranty.User{ID: s.NewID(), Name: name, Email: *h.Email, EmailVerified: true, CreatedAt: now}
-	session, err := s.newSession(user, p.Door)
+	newcomer := warranty.User{ID: s.NewID(), Name: name, Email: *h.Email, EmailVerified: true, CreatedAt: now}
+	session, err := s.newSession(newcomer, p.Door)
 	if err != nil {
 		return out, err
 	}
-	p.User, p.Account = user, warranty.OwnAccount(user)
-	taken := s.event(p, warranty.HandoverWasTaken, unknownYet, now)
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if err := s.insertNewcomer(tx, p, user, now); err != nil {
+		user, err := s.lockTaker(tx, p, newcomer, h.Asked, now)
+		if err != nil {
 			return err
 		}
+		p.User, p.Account, session.User = user, warranty.OwnAccount(user), user
 		if err := session.insert(tx); err != nil {
 			return err
 		}
-		id, err := s.take(tx, code, p, taken, now)
+		if err := s.seeDevice(tx, p, user, now); err != nil {
+			return err
+		}
+		id, err := s.take(tx, code, p, s.event(p, warranty.HandoverWasTaken, unknownYet, now), now)
 		if err != nil {
 			return err
 		}
@@ -430,41 +438,48 @@ func (s *Service) RegisterHandover(
 		return err
 	})
 	if s.Store.IsDuplicate(err) {
-		err = errHasAccount
+		err = ErrHasAccount
 	}
+	s.wakeMail()
 	out.Session = session.Session
 	s.show(&out.Warranty)
 	return out, s.badHandover(ctx, code, err)
 }
 
-var errHasAccount = warranty.Refuse(warranty.AlreadyExists,
+// ErrHasAccount means that an emailed offer is for an address that has an account.
+var ErrHasAccount = warranty.Refuse(warranty.AlreadyExists,
 	"This address has an account. Sign in, then take the warranty with the same code.")
 
-// insertNewcomer adds a person with a verified address. An account that has the address without having
-// verified it is set aside (ADR 16).
-func (s *Service) insertNewcomer(tx *store.Tx, p warranty.Principal, user warranty.User, now time.Time) error {
-	owner, err := tx.AddressOwner(user.Email)
+// lockTaker locks the account of an address that its owner has just verified, or creates it. An account that
+// has the address without having verified it is set aside (ADR 16). Unless signIn is set, an account with the
+// address is an error.
+func (s *Service) lockTaker(
+	tx *store.Tx, p warranty.Principal, newcomer warranty.User, signIn bool, now time.Time,
+) (warranty.User, error) {
+	owner, err := tx.AddressOwner(newcomer.Email)
 	if err != nil && !isMissing(err) {
-		return err
+		return newcomer, err
 	}
 	if err == nil {
-		old, err := tx.LockUser(owner)
+		account, err := tx.LockUser(owner)
 		if err != nil {
-			return err
+			return newcomer, err
 		}
-		if old.EmailVerified || old.Kind == warranty.OrganizationKind {
-			return errHasAccount
+		switch verified := account.EmailVerified || account.Kind == warranty.OrganizationKind; {
+		case verified && signIn && account.Kind == warranty.PersonKind && !account.Disabled:
+			return account.User, nil
+		case verified || account.Disabled:
+			return newcomer, ErrHasAccount
 		}
-		if err := s.endCredentials(tx, old.User, p.Door, now); err != nil {
-			return err
+		if err := s.endCredentials(tx, account.User, p.Door, now); err != nil {
+			return newcomer, err
 		}
-		if err := tx.SetAside(old.ID, user.ID, now); err != nil {
-			return err
+		if err := tx.SetAside(account.ID, newcomer.ID, now); err != nil {
+			return newcomer, err
 		}
 	}
-	if err := tx.InsertUser(user, ""); err != nil {
-		return err
+	if s.SignupClosed {
+		return newcomer, errSignupClosed
 	}
-	_, _, err = tx.RecordDevice(user.ID, deviceHash(p), now)
-	return err
+	return newcomer, tx.InsertUser(newcomer, "")
 }

@@ -84,7 +84,7 @@ func TestAPrintedCode(t *testing.T) {
 			t.Errorf("an older slip: %v", err)
 		}
 		preview, err := w.Service.PreviewHandover(ctx, warranty.Principal{}, warranty.PreviewHandover{Code: strings.ToLower(code)})
-		if err != nil || preview.ReferenceNumber != made.ReferenceNumber || preview.IssuerName != shop.Name || preview.Email != nil {
+		if err != nil || preview.ReferenceNumber != made.ReferenceNumber || preview.Issuer.Name != shop.Name || preview.Issuer.Domain != nil || preview.Email != nil {
 			t.Errorf("the preview is %+v, %v", preview, err)
 		}
 		seen, err := w.seen(shop.acting, made.ID)
@@ -347,7 +347,7 @@ func TestOneOfManyRegisters(t *testing.T) {
 			codes[i] = w.newCode()
 			email := fmt.Sprintf("taker%d@people.example", i/2) // two codes for each
 			w.write(func(tx *store.Tx) error {
-				return tx.InsertHandoverCode(made.ID, warranty.HashCode(codes[i]), &email, w.Clock.Now().Add(time.Hour))
+				return tx.InsertHandoverCode(made.ID, warranty.HashCode(codes[i]), &email, false, w.Clock.Now().Add(time.Hour))
 			})
 		}
 		var won atomic.Int64

@@ -547,7 +547,7 @@ func newStage(w *world, unverified bool) *stage {
 	w.issue(made.ID, s.issuerIs, s.ownerIs)
 	waiting, unsold, slip := w.record(s.bystander, s.sellerIs.User.Email), w.record(s.bystander, ""), w.newCode()
 	w.write(func(tx *store.Tx) error {
-		return tx.InsertHandoverCode(unsold.ID, warranty.HashCode(slip), nil, w.Clock.Now().Add(time.Hour))
+		return tx.InsertHandoverCode(unsold.ID, warranty.HashCode(slip), nil, false, w.Clock.Now().Add(time.Hour))
 	})
 	s.claimed = w.claim(s.ownerIs, made.ID)
 	uploader := s.sellerIs

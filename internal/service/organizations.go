@@ -330,5 +330,10 @@ func (s *Service) isOwnAddress(ctx context.Context, p warranty.Principal, email 
 	return s.Store.HasAddress(ctx, p.Account.ID, email)
 }
 
+// IsOwnAddress reports whether an address is verified by the account that the principal acts for.
+func (s *Service) IsOwnAddress(ctx context.Context, p warranty.Principal, email string) (bool, error) {
+	return s.isOwnAddress(ctx, p, email)
+}
+
 // isMissing reports whether a record was not found.
 func isMissing(err error) bool { return errors.Is(err, warranty.ErrNotFound) }

@@ -166,6 +166,13 @@ func (s *Service) eventOnEach(
 	return nil
 }
 
+// HasPassword reports whether the person has a password. Without one, they sign in with emailed codes, and set
+// one by a password reset.
+func (s *Service) HasPassword(ctx context.Context, p warranty.Principal) (bool, error) {
+	account, err := s.Store.Account(ctx, p.User.ID)
+	return account.PasswordHash != "", err
+}
+
 // ChangePassword sets a new password, ends all sessions and starts a new one. Tokens and
 // the calendar feed keep working unless in.RevokeTokens is set.
 func (s *Service) ChangePassword(

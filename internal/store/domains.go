@@ -76,27 +76,28 @@ func (t *Tx) CountDomains(organization warranty.ID) (n int64, err error) {
 	return n, err
 }
 
+// bit returns the stored form of a boolean.
+func bit(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
+}
+
 // InsertDomain adds a domain to a locked organization. It fails with a duplicate if the organization has it,
 // or if it is verified and another has it.
 func (t *Tx) InsertDomain(organization warranty.ID, d warranty.Domain, token string) error {
-	operator := 0
-	if d.ByOperator {
-		operator = 1
-	}
 	_, err := t.exec(`INSERT INTO domains (id, account_id, domain, token, by_operator, created_at, verified_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, d.ID, organization, d.Domain, token, operator, d.CreatedAt, d.VerifiedAt)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, d.ID, organization, d.Domain, token, bit(d.ByOperator), d.CreatedAt, d.VerifiedAt)
 	return err
 }
 
 // VerifyDomain marks a domain of a locked organization as verified since now, or still. It fails with a
 // duplicate if another organization has it verified.
 func (t *Tx) VerifyDomain(id warranty.ID, byOperator bool, now time.Time) error {
-	operator := 0
-	if byOperator {
-		operator = 1
-	}
 	n, err := t.exec(`UPDATE domains SET verified_at = COALESCE(verified_at, $2), checked_at = $2, failing_since = NULL,
-		found = NULL, by_operator = CASE WHEN by_operator = 1 THEN 1 ELSE CAST($3 AS SMALLINT) END WHERE id = $1`, id, now, operator)
+		found = NULL, by_operator = CASE WHEN by_operator = 1 THEN 1 ELSE CAST($3 AS SMALLINT) END WHERE id = $1`, id, now,
+		bit(byOperator))
 	if err == nil && n != 1 {
 		err = warranty.ErrNotFound
 	}

@@ -22,7 +22,7 @@ func (t *Tx) OfferHandover(w warranty.Warranty, code warranty.Hash, now time.Tim
 	if err := t.changed(w.ID); err != nil {
 		return err
 	}
-	return t.InsertHandoverCode(w.ID, code, w.Offer.Email, *w.Offer.ExpiresAt)
+	return t.InsertHandoverCode(w.ID, code, w.Offer.Email, false, *w.Offer.ExpiresAt)
 }
 
 func (t *Tx) deleteCodes(id warranty.ID) error {
@@ -37,10 +37,13 @@ func (t *Tx) changed(id warranty.ID) error {
 	return t.noteWarranty(id)
 }
 
-// InsertHandoverCode adds a code that takes a warranty.
-func (t *Tx) InsertHandoverCode(id warranty.ID, code warranty.Hash, email *string, expires time.Time) error {
-	return t.later(`INSERT INTO handover_codes (code_hash, warranty_id, email, expires_at) VALUES ($1, $2, $3, $4)`,
-		code, id, email, expires)
+// InsertHandoverCode adds a code that takes a warranty. asked means that the person at the address asked for
+// it, so that it also signs in.
+func (t *Tx) InsertHandoverCode(
+	id warranty.ID, code warranty.Hash, email *string, asked bool, expires time.Time,
+) error {
+	return t.later(`INSERT INTO handover_codes (code_hash, warranty_id, email, asked, expires_at)
+		VALUES ($1, $2, $3, $4, $5)`, code, id, email, bit(asked), expires)
 }
 
 // EndHandover removes the open offer of a locked warranty and its codes.
@@ -68,6 +71,7 @@ type HandoverCode struct {
 	Warranty warranty.Warranty
 	Issuer   warranty.ID
 	Email    *string // the only address that can use it
+	Asked    bool    // the person at the address asked for it
 	Preview  warranty.HandoverPreview
 }
 
@@ -83,26 +87,32 @@ func (s *Store) HandoverCode(ctx context.Context, code warranty.Hash, now time.T
 }
 
 func handoverCode(ctx context.Context, q engine.Querier, code warranty.Hash, now time.Time) (h HandoverCode, err error) {
-	err = queryRow(ctx, q, `SELECT `+warrantyColumns+`, w.issuer_id, i.name, h.email, h.expires_at`+fromHandover,
+	err = queryRow(ctx, q, `SELECT `+warrantyColumns+`, w.issuer_id, i.name, `+domainOf(`i.id`)+`, h.email, h.asked,
+		h.expires_at`+fromHandover,
 		func(r *engine.Row) {
 			h.Warranty, h.Issuer = readWarranty(r), r.ID()
+			issuer := warranty.NewParty(r.Text(), r.OptionalText())
+			h.Email, h.Asked = r.OptionalText(), r.Int() != 0
 			h.Preview = warranty.HandoverPreview{
 				ReferenceNumber: h.Warranty.ReferenceNumber,
 				ProductName:     h.Warranty.ProductName,
 				StartDate:       h.Warranty.StartDate,
 				EndDate:         h.Warranty.EndDate,
-				IssuerName:      r.Text(),
-				Email:           r.OptionalText(),
+				Issuer:          *issuer,
+				Email:           h.Email,
 				ExpiresAt:       r.Time(),
 			}
-			h.Email = h.Preview.Email
 		}, code, now)
 	return h, err
 }
 
-// HandoverState says why a code does not work: taken, expired, or "" if it is not known.
-func (s *Store) HandoverState(ctx context.Context, code warranty.Hash, now time.Time) (state string, err error) {
-	err = s.db.Query(ctx, `SELECT used_at, expires_at FROM handover_codes WHERE code_hash = $1`,
+// HandoverState says why a code does not work: taken, expired, or "" if it is not known. issuer is the
+// organization that issued the warranty.
+func (s *Store) HandoverState(
+	ctx context.Context, code warranty.Hash, now time.Time,
+) (state string, issuer warranty.Party, err error) {
+	err = s.db.Query(ctx, `SELECT h.used_at, h.expires_at, i.name, `+domainOf(`i.id`)+` FROM handover_codes h
+			JOIN warranties w ON w.id = h.warranty_id JOIN users i ON i.id = w.issuer_id WHERE h.code_hash = $1`,
 		func(r *engine.Row) error {
 			switch used, expires := r.Set(), r.Time(); {
 			case used:
@@ -110,9 +120,10 @@ func (s *Store) HandoverState(ctx context.Context, code warranty.Hash, now time.
 			case !expires.After(now):
 				state = "expired"
 			}
+			issuer = *warranty.NewParty(r.Text(), r.OptionalText())
 			return nil
 		}, code)
-	return state, err
+	return state, issuer, err
 }
 
 // UseHandoverCode uses up a code and returns what it takes. The warranty is locked until the transaction
@@ -138,13 +149,13 @@ func (t *Tx) UseHandoverCode(code warranty.Hash, now time.Time) (HandoverCode, e
 // TakeHandover gives a locked warranty, whose code was used, to its customer.
 func (t *Tx) TakeHandover(h HandoverCode, customer warranty.ID, now time.Time) error {
 	id := h.Warranty.ID
-	for _, sql := range []string{
-		`DELETE FROM handover_codes WHERE warranty_id = $1 AND used_at IS NULL`,
-		`DELETE FROM transfers WHERE warranty_id = $1`,
-	} {
-		if err := t.later(sql, id); err != nil {
-			return err
-		}
+	// The other codes stay until they expire, to tell that the warranty was taken.
+	if err := t.later(`UPDATE handover_codes SET used_at = $2 WHERE warranty_id = $1 AND used_at IS NULL`,
+		id, now); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, id); err != nil {
+		return err
 	}
 	if err := t.exactlyOne(`UPDATE warranties SET taken_at = $2, offer_expires_at = NULL, version = version + 1,
 			updated_at = $2 WHERE id = $1`, id, now); err != nil {

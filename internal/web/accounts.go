@@ -21,6 +21,9 @@ type signInPage struct {
 // Invited reports whether the person came to accept an invitation.
 func (p signInPage) Invited() bool { return p.Next == invitationPage }
 
+// Taking reports whether the person came to register a hand-over.
+func (p signInPage) Taking() bool { return p.Kept != nil && p.Kept.Action == takeConfirm }
+
 // showSignIn shows the sign-in form. flash is the key of the message above it.
 func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string, body signInPage) error {
 	page := "sign-in"

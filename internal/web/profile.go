@@ -14,6 +14,7 @@ type profilePage struct {
 	warranty.Account
 	Details, Password form
 	SetAside          int64 // warranties recorded before the address was verified
+	HasPassword       bool
 }
 
 func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -29,6 +30,9 @@ func (web *Web) showProfile(
 		return err
 	}
 	if p.SetAside, err = web.Service.SetAside(r.Context(), who); err != nil {
+		return err
+	}
+	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
 	if p.Details.Values == nil {

@@ -182,6 +182,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"t":          texts.get,
 		"asset":      static.path,
 		"initials":   initials,
+		"proofOf":    func(p any, r warranty.Reference) proof { return proof{partyOf(p), r} },
 		"settingsAt": func(v view, page string) settingsNav { return settingsNav{v, page} },
 		"date":       dateText,
 		"when":       func(t any) string { return instantOf(t).Format("2 Jan 2006, 15:04 UTC") },
@@ -214,6 +215,21 @@ func functions(static *static, texts *texts) template.FuncMap {
 			return strings.Contains(" "+strings.Join(list, " ")+" ", " "+s+" ")
 		},
 	}
+}
+
+// proof is the data of the template "fromcell".
+type proof struct {
+	Party     warranty.Party
+	Reference warranty.Reference
+}
+
+// partyOf returns a warranty.Party or *warranty.Party.
+func partyOf(p any) warranty.Party {
+	if pointer, ok := p.(*warranty.Party); ok && pointer != nil {
+		return *pointer
+	}
+	party, _ := p.(warranty.Party)
+	return party
 }
 
 // settingsNav is the data of the template "settingsnav".

@@ -24,7 +24,7 @@ var resumable = []string{
 	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
-	"POST /settings/addresses", "POST /settings/convert",
+	"POST /settings/addresses", "POST /settings/convert", "POST " + takeConfirm,
 }
 
 // formPages maps the action of a form to its page, where the action is not a page below
@@ -92,7 +92,11 @@ func (web *Web) resume(w http.ResponseWriter, r *http.Request, secret string, k 
 	if err != nil {
 		return err
 	}
-	who, err = web.actFor(r.Context(), who, k.Values.Get("account"))
+	account := k.Values.Get("account")
+	if k.Action == takeConfirm && account == "" { // whoever has the code could not sign in before
+		account = who.User.ID.String()
+	}
+	who, err = web.actFor(r.Context(), who, account)
 	if errors.Is(err, warranty.ErrAccountNotAllowed) {
 		return redirect(w, r, web.pageOf(k.Action))
 	}

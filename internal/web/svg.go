@@ -173,6 +173,11 @@ var icons = map[string]string{
 	"updown":   `<path d="m8 9 4-4 4 4M8 15l4 4 4-4"/>`,
 	"plus":     `<path d="M12 5v14M5 12h14"/>`,
 	"check":    `<path d="m5 12.500 4.500 4.500L19 7"/>`,
+	"verified": `<path d="m12 2.500 2.600 2 3.200-.2.900 3.100 2.600 1.900-1.100 3 1.100 3-2.600 1.900-.9 3.100-3.200-.2-2.600 2-2.600-2-3.200.2` +
+		`-.9-3.100-2.600-1.900 1.100-3-1.100-3 2.600-1.900.9-3.100 3.200.2z"/><path d="m8.500 12.200 2.400 2.400 4.600-4.900"/>`,
+	"camera": `<path d="M3 8h4l2-3h6l2 3h4v11H3z"/><circle cx="12" cy="13" r="3.500"/>`,
+	"quote": `<path d="M10 7c-3 1-4 3-4 6h4v5H4v-5c0-5 2-7 6-8zM20 7c-3 1-4 3-4 6h4v5h-6v-5c0-5 2-7 6-8z" ` +
+		`fill="currentColor" stroke="none"/>`,
 }
 
 func icon(name string) (template.HTML, error) {

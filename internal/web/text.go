@@ -86,6 +86,19 @@ func (t *texts) days(n *int) string {
 	return t.number("days", int64(*n))
 }
 
+// ago returns the text for a period that ended n days ago.
+func (t *texts) ago(n int) string {
+	switch {
+	case n == 1:
+		return t.get("ago.day")
+	case n > 3*365:
+		return t.get("ago.years", n/365)
+	case n > 90:
+		return t.get("ago.months", n*12/365)
+	}
+	return t.get("ago.days", n)
+}
+
 // number returns the singular or plural text of a key.
 func (t *texts) number(key string, n int64) string {
 	if n == 1 {

@@ -10,26 +10,46 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// verdict is the page of a verification.
-type verdict struct {
+// verifyPage is the page of a verification: whether the record is in force, and who says so.
+type verifyPage struct {
 	warranty.Verification
 	Asked  string // the reference as typed
 	Serial string // the serial number to compare
 	Found  bool
-	Tone   string
-	Key    string        // the key of the verdict
-	Line   template.HTML // the coverage line
-	Left   *int          // days left
+	Wrong  string // the key of the error of the form
+	Cover  cover
+	// Promise is the record for machines.
+	Promise *promise
+}
+
+// cover is the cell that says whether the record is in force.
+type cover struct {
+	Tone string // the CSS class
+	Say  string
+	// Before and After are the detail around Date.
+	Before, Date, After string
+	Line                template.HTML // the coverage line
 }
 
 // Assured reports whether a verified business stands behind the record.
-func (v verdict) Assured() bool { return v.Assurance != warranty.Unverified }
+func (v verifyPage) Assured() bool { return v.Assurance != warranty.Unverified }
+
+// Party returns the organization of the assurance cell, or nil if there is none.
+func (v verifyPage) Party() *warranty.Party {
+	if v.Assurance == warranty.SellerConfirmed || v.Issuer == nil {
+		return v.Seller
+	}
+	return v.Issuer
+}
+
+// BySeller reports whether the organization of the assurance cell is the seller.
+func (v verifyPage) BySeller() bool { return v.Seller != nil && v.Party() == v.Seller }
 
 // verifyForm shows the form for a reference and redirects to the page of the reference.
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
-		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t("verify.title"), Body: verdict{}})
+		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t("verify.title"), Body: verifyPage{}})
 	}
 	reference, err := warranty.ParseReference(pastedReference(asked))
 	if err != nil {
@@ -62,7 +82,7 @@ func pastedReference(asked string) string {
 // error, so the response reveals nothing about records.
 func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) error {
 	return web.showBare(w, r, status, "verify-form", view{Title: web.t("verify.title"), NoIndex: true,
-		Body: verdict{Asked: asked, Key: "verify.mistyped"}})
+		Body: verifyPage{Asked: asked, Wrong: "verify.mistyped"}})
 }
 
 // verify shows the public verification of a reference. Unknown and deleted records look
@@ -73,24 +93,127 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if _, err := warranty.ParseReference(in.Reference); err != nil {
 		return web.showMistyped(w, r, http.StatusNotFound, in.Reference)
 	}
-	v, err := web.Service.VerifyPublicly(r.Context(), warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}, in)
+	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
+	v, err := web.Service.VerifyPublicly(r.Context(), asker, in)
+	return web.showVerification(w, r, v, in.Serial, err)
+}
+
+// showVerification shows the page of a verification, or that nothing was found.
+func (web *Web) showVerification(
+	w http.ResponseWriter, r *http.Request, v warranty.Verification, serial string, err error,
+) error {
 	if errors.Is(err, warranty.ErrUnknownReference) {
 		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true,
-			Body: verdict{Key: "verify.unknown", Tone: "quiet"}})
+			Body: verifyPage{}})
 	}
 	if err != nil {
 		return err
 	}
-	page := verdict{Verification: v, Found: true, Serial: in.Serial, Key: "verify." + v.Status.String()}
-	today := warranty.DateOf(v.CheckedAt)
-	if v.Status == warranty.Active && v.EndDate != warranty.Lifetime {
+	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(v)}
+	page.Promise = web.promiseOf(page)
+	title := web.t("verify.page_title", v.ProductName)
+	return web.showBare(w, r, http.StatusOK, "verify", view{Title: title, NoIndex: true, Body: page})
+}
+
+// coverOf returns the cell that says whether a record is in force. It is green only if a verified business
+// says so.
+func (web *Web) coverOf(v warranty.Verification) cover {
+	today, assured := warranty.DateOf(v.CheckedAt), v.Assurance != warranty.Unverified
+	c := cover{Say: web.t("verify." + v.Status.String())}
+	line := "quiet"
+	switch v.Status {
+	case warranty.Void, warranty.Cancelled:
+		c.Tone, c.Before = "bad", web.t("verify.covers_nothing")
+		return c
+	case warranty.Upcoming:
+		c.Before, c.Date = web.t("verify.from"), dateText(v.StartDate)
+	case warranty.Expired:
+		c.Before, c.Date = web.t("verify.on"), dateText(v.EndDate)
+		c.After = ", " + web.views.texts.ago(int(today-v.EndDate))
+	case warranty.Active:
 		days := int(v.EndDate - today)
-		page.Left = &days
+		if v.EndDate == warranty.Lifetime {
+			c.Before = web.t("take.lifetime")
+		} else {
+			c.Before, c.Date = web.t("verify.until"), dateText(v.EndDate)
+			c.After = ", " + web.views.texts.days(&days)
+		}
+		switch {
+		case !assured:
+			line, c.Say, c.After = "plain", web.t("verify.by_dates"), ", "+web.t("verify.owner_entered")
+			if v.Issuer != nil {
+				c.After = ", " + web.t("verify.issuer_entered")
+			}
+		case days <= endingSoon:
+			line, c.Tone, c.Say = "expiring", "soon", web.t("verify.ends_soon")
+		default:
+			line, c.Tone = "active", "good"
+		}
 	}
-	page.Tone = tone(v.Status, page.Left)
-	if !page.Assured() && (page.Tone == "active" || page.Tone == "expiring") {
-		page.Tone = "quiet" // green is for what a verified business says
+	c.Line = coverageLine(v.StartDate, v.EndDate, today, line)
+	return c
+}
+
+// promise is a schema.org WarrantyPromise with the facts of a verification page.
+type promise struct {
+	Context     string    `json:"@context"`
+	Type        string    `json:"@type"`
+	Name        string    `json:"name"`
+	Identifier  string    `json:"identifier"`
+	URL         string    `json:"url"`
+	Description string    `json:"description"`
+	Duration    *quantity `json:"durationOfWarranty,omitempty"`
+}
+
+// quantity is a schema.org QuantitativeValue. UnitCode is ANN, MON or DAY.
+type quantity struct {
+	Type     string `json:"@type"`
+	Value    int    `json:"value"`
+	UnitCode string `json:"unitCode"`
+}
+
+// promiseOf returns the record for machines, or nil if the record promises nothing any more.
+func (web *Web) promiseOf(v verifyPage) *promise {
+	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
+		return nil
 	}
-	page.Line = coverageLine(v.StartDate, v.EndDate, today, page.Tone)
-	return web.showBare(w, r, http.StatusOK, "verify", view{Title: web.t(page.Key), NoIndex: true, Body: page})
+	by := web.t("verify.by_owner")
+	if party := v.Party(); party != nil {
+		by = web.t("verify.issuer")
+		if v.BySeller() {
+			by = web.t("verify.seller")
+		}
+		if party.Domain != nil {
+			by += " " + party.Name + ", " + *party.Domain + ". " + web.t("verify.verified") + "."
+		} else {
+			by += " “" + party.Name + "”. " + web.t("verify.unverified")
+		}
+	}
+	covered := strings.TrimSpace(v.Cover.Before + " " + v.Cover.Date)
+	p := &promise{
+		Context:     "https://schema.org",
+		Type:        "WarrantyPromise",
+		Name:        v.ProductName,
+		Identifier:  string(v.ReferenceNumber),
+		URL:         web.PublicURL + "/verify/" + string(v.ReferenceNumber),
+		Description: v.Cover.Say + ". " + covered + v.Cover.After + ". " + by,
+	}
+	if v.EndDate != warranty.Lifetime {
+		value, unit := duration(v.StartDate, v.EndDate)
+		p.Duration = &quantity{"QuantitativeValue", value, unit}
+	}
+	return p
+}
+
+// duration returns the length of a period with its last day, in years, months or days.
+func duration(start, end warranty.Date) (int, string) {
+	first, after := start.Time(), (end + 1).Time()
+	months := (after.Year()-first.Year())*12 + int(after.Month()) - int(first.Month())
+	switch {
+	case first.Day() != after.Day() || months == 0:
+		return int(end-start) + 1, "DAY"
+	case months%12 == 0:
+		return months / 12, "ANN"
+	}
+	return months, "MON"
 }

@@ -115,6 +115,14 @@ func (web *Web) routes() []route {
 		{pattern: "GET /verify", page: web.verifyForm, open: true},
 		{pattern: "GET /verify/{reference}", page: web.verify, open: true, json: web.VerifyJSON},
 
+		{pattern: "GET /take", page: web.take, open: true},
+		{pattern: "POST /take", page: web.previewTake, open: true},
+		{pattern: "POST /take/email", page: web.emailTake, open: true},
+		{pattern: "POST /take/register", page: web.registerTake, open: true},
+		{pattern: "POST /take/sign-in", page: web.signInToTake, open: true},
+		{pattern: "POST /take/confirm", page: web.confirmTake},
+		{pattern: "GET /take/done/{id}", page: web.taken},
+
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 

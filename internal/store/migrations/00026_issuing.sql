@@ -38,11 +38,13 @@ ALTER TABLE warranties ADD COLUMN offer_expires_at BIGINT;
 ALTER TABLE warranties ADD COLUMN taken_at BIGINT;
 
 -- Codes that take a warranty from its issuer. email is the only address that can use the code; NULL for a
--- printed code. The first one that is used ends the others; it stays, to tell that the warranty was taken.
+-- printed code. asked is 1 if the person at that address asked for the code, so that it also signs in. The
+-- first one that is used ends the others; they stay, to tell that the warranty was taken.
 CREATE TABLE handover_codes (
   code_hash BYTEA NOT NULL PRIMARY KEY,
   warranty_id UUID NOT NULL,
   email TEXT,
+  asked SMALLINT NOT NULL,
   expires_at BIGINT NOT NULL,
   used_at BIGINT
 );

@@ -1,0 +1,188 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// A hand-over is registered with the code of a slip or an email. The code is only in the fragment of the
+// printed address and in the bodies of forms, so that it is in no address, log or Referer.
+
+// The forms of /take.
+const (
+	takeForm    = "/take"
+	takeConfirm = "/take/confirm"
+)
+
+// takePage is a step of registering a hand-over.
+type takePage struct {
+	form
+	Offer warranty.HandoverPreview
+	// Own means that the mailed offer is for the address of the signed-in person, or for nobody else.
+	Own bool
+}
+
+// take shows the form for the code.
+func (web *Web) take(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showTake(w, r, who, "take", takePage{})
+}
+
+func (web *Web) showTake(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, name string, p takePage,
+) error {
+	v := view{Title: web.t("take.title"), Who: who, NoIndex: true, Body: p}
+	return web.show(w, r, p.status, name, v)
+}
+
+// previewTake shows what a code takes, and asks who takes it.
+func (web *Web) previewTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	return web.showPreview(w, r, who, f)
+}
+
+// showPreview shows what the code of a form takes, or the form for the code if it takes nothing.
+func (web *Web) showPreview(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	if errors.Is(f.err, errResumed) {
+		f.Wrong = "" // the person was not signed out
+	}
+	in := warranty.PreviewHandover{Code: f.Value("code")}
+	offer, err := web.Service.PreviewHandover(r.Context(), who, in)
+	if err != nil {
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		return web.showTake(w, r, who, "take", takePage{form: f})
+	}
+	p := takePage{form: f, Offer: offer, Own: offer.Email == nil}
+	if who.Credential == warranty.BySession && !p.Own {
+		acting := who
+		acting.Account = actingOf(r, who)
+		if p.Own, err = web.Service.IsOwnAddress(r.Context(), acting, *offer.Email); err != nil {
+			return err
+		}
+	}
+	return web.showTake(w, r, who, "take-offer", p)
+}
+
+// emailTake emails a code to the address that registers the warranty.
+func (web *Web) emailTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.EmailHandover, warranty.None]{
+		op: api.EmailHandover,
+		do: web.Service.EmailHandover,
+		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+			return web.showPreview(w, r, who, f)
+		},
+		done: func(f form, _ warranty.None) error {
+			f.Values.Del("mail_code")
+			return web.showTake(w, r, who, "take-mailed", takePage{form: f})
+		},
+	})
+}
+
+// registerTake takes the warranty of an emailed code and signs in.
+func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	// A mailed offer has one code; a slip needs the code that was emailed to the person, too.
+	offered := !f.Values.Has("mail_code")
+	in := warranty.RegisterHandover{Code: f.Value("mail_code")}
+	if offered {
+		in.Code = f.Value("code")
+	}
+	who = withDevice(who)
+	taken, err := web.Service.RegisterHandover(r.Context(), who, in)
+	switch {
+	case errors.Is(err, service.ErrHasAccount):
+		return web.signInToTake(w, r, who)
+	case err != nil && !web.setErrors(w, r, &f, err):
+		return err
+	case err != nil && offered:
+		return web.showPreview(w, r, who, f)
+	case err != nil:
+		if key := mailedError(err); key != "" {
+			f.Errors = map[string]string{"mail_code": web.t(key)}
+		} else if text := f.Errors["code"]; text != "" {
+			f.Errors = map[string]string{"mail_code": text}
+		}
+		return web.showTake(w, r, who, "take-mailed", takePage{form: f})
+	}
+	web.startSession(w, who, taken.Session)
+	web.clearAccount(w)
+	return redirect(w, r, "/take/done/"+taken.Warranty.ID.String())
+}
+
+// mailedError returns the key of the text about a wrong code from an email, if it has its own.
+func mailedError(err error) string {
+	for _, e := range warranty.AsError(err).Fields {
+		switch e.Code {
+		case "invalid_code", "address_required", "required":
+			return "take.mail_code_wrong"
+		case "expired":
+			return "take.mail_code_expired"
+		}
+	}
+	return ""
+}
+
+// signInToTake shows the sign-in form, which carries the code and leads back to the offer.
+func (web *Web) signInToTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	if who.Credential == warranty.BySession {
+		return web.showPreview(w, r, who, f)
+	}
+	email := f.Value("email")
+	return web.showSignIn(w, r, "", signInPage{
+		form: form{Values: url.Values{"email": {email}}},
+		Next: takeForm,
+		Kept: &keptForm{Action: takeConfirm, Values: url.Values{"code": {f.Value("code")}}},
+	})
+}
+
+// confirmTake takes the warranty for the account that the signed-in person acts for.
+func (web *Web) confirmTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return submit(web, w, r, who, action[warranty.TakeHandover, warranty.Warranty]{
+		op:    api.TakeHandover,
+		do:    web.Service.TakeHandover,
+		again: web.showPreview,
+		next:  func(_ form, taken warranty.Warranty) string { return "/take/done/" + taken.ID.String() },
+	})
+}
+
+// takenPage is the page after a warranty was registered.
+type takenPage struct {
+	warranty.Warranty
+	Issuer *warranty.Party
+}
+
+// taken shows a warranty that was just registered, and asks for the receipt.
+func (web *Web) taken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	found, err := web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}})
+	if err != nil {
+		return err
+	}
+	in := warranty.VerifyWarranty{Reference: string(found.ReferenceNumber)}
+	by, err := web.Service.VerifyWarranty(r.Context(), who, in)
+	if err != nil {
+		return err
+	}
+	v := view{Title: web.t("take.done_title"), Nav: "warranties", Who: who, Flash: "done.taken",
+		Body: takenPage{found, by.Issuer}}
+	return web.show(w, r, http.StatusOK, "take-done", v)
+}

@@ -1,0 +1,142 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"warranty.example/svc/internal/servertest"
+)
+
+// promiseIn returns the JSON-LD of a page, or nil if it has none.
+func promiseIn(t *testing.T, p page) map[string]any {
+	t.Helper()
+	for n := range p.Node.Descendants() {
+		if n.Data != "script" || attr(n, "type") != "application/ld+json" {
+			continue
+		}
+		var data map[string]any
+		if err := json.Unmarshal([]byte(n.FirstChild.Data), &data); err != nil {
+			t.Fatalf("%v: %s", err, n.FirstChild.Data)
+		}
+		return data
+	}
+	return nil
+}
+
+// TestWebVerifyStates shows each state of the public page. Green and the seal are for what a verified business
+// says.
+func TestWebVerifyStates(t *testing.T) {
+	w := webWorld(t)
+	halden, fake := newShop(w, "Halden Electronics", "halden.example"), newShop(w, "Hаlden Warranty Service", "")
+	nora := w.Verified("Nora")
+	b := w.Browser(t)
+	give := func(s shop, over fields) servertest.Record {
+		t.Helper()
+		record := s.issues(over)
+		w.Must(200, servertest.NewRequest("POST", "/api/handovers/take", nora.Session, fields{"code": s.prints(record.ID)}))
+		return record
+	}
+	today := w.Clock.Now().UTC()
+	day := func(days int) string { return today.AddDate(0, 0, days).Format("2006-01-02") }
+	long := func(days int) string { return today.AddDate(0, 0, days).Format("2 Jan 2006") }
+	const green, seal, cell = `class="fact good"`, `class="seal"`, `class="fact"`
+	untaken := halden.issues(nil)
+	halden.prints(untaken.ID)
+	voided := give(halden, nil)
+	halden.send(200, "PUT", "/api/v1/warranties/"+voided.ID, fields{"status": "void"}, nil)
+	for _, c := range []struct {
+		what   string
+		record servertest.Record
+		greens int
+		says   []string
+		hides  []string
+	}{
+		{"verified issuer", give(halden, fields{"end_date": day(85), "serial_number": "TSL-64-Q8AY", "category": "Appliances"}), 2,
+			[]string{"In force", "Until <b>" + long(85) + "</b>, 85 days left", "Issued by", "Halden Electronics", "halden.example", "Verified business", seal, "Appliances", "Check the serial number"},
+			[]string{"by its dates", "Ask ", "Not yet registered"}},
+		{"lifetime", give(halden, fields{"end_date": "9999-12-31"}), 2, []string{"Lifetime warranty", seal}, []string{"9999"}},
+		{"ends soon", give(halden, fields{"end_date": day(10)}), 1, []string{`class="fact soon"`, "In force, ends soon", "10 days left", seal}, nil},
+		{"ended", give(halden, fields{"end_date": day(-200)}), 1, []string{"Ended", "On <b>" + long(-200) + "</b>, 6 months ago", cell, seal}, []string{"In force"}},
+		{"not started", give(halden, fields{"start_date": day(5)}), 1, []string{"Not started", "From <b>" + long(5) + "</b>", cell, seal}, []string{"In force"}},
+		{"void", voided, 1, []string{`class="fact bad"`, "Void", "It covers nothing, whatever its dates say.", seal}, []string{"31 Dec 2099", `class="cov`, "In force"}},
+		{"not yet registered", untaken, 2, []string{"Not yet registered", "Did you buy it?", `href="/take"`, "Enter the code", seal}, nil},
+		{"unverified name", give(fake, fields{"end_date": day(10)}), 0,
+			[]string{"In force by its dates", "as the issuer entered it", "“Hаlden Warranty Service”", "This name is not verified. Anyone can use it.", "mixes alphabets", `class="noseal"`, "Ask the seller for proof"},
+			[]string{seal, "fact good", "fact soon", "Verified business", "days left"}},
+		{"owner only", w.Warranty(nora.Session, fields{"end_date": day(85)}), 0,
+			[]string{"In force by its dates", "as the owner entered it", "Nobody yet", "Recorded by its owner. No seller or manufacturer has confirmed it.", "Ask for the receipt"},
+			[]string{seal, "fact good", "Verified business", "Nora", "days left"}},
+	} {
+		p := b.Get("/verify/" + c.record.ReferenceNumber)
+		p.Says(t, c.what, 200, append(c.says, c.record.ReferenceNumber, "Checked ")...)
+		p.Hides(t, c.what, append(c.hides, "Download certificate")...)
+		equal(t, c.what+": green cells", strings.Count(p.Body, green), c.greens)
+		equal(t, c.what+": cells", strings.Count(p.Body, `<section class="fact`), 2)
+		data := promiseIn(t, p)
+		if c.what == "void" {
+			if data != nil {
+				t.Errorf("a void warranty promises %v", data)
+			}
+			continue
+		}
+		equal(t, c.what+": its type", data["@type"], any("WarrantyPromise"))
+		equal(t, c.what+": its identifier", data["identifier"], any(c.record.ReferenceNumber))
+	}
+	gone := b.Get("/verify/WR-0000-0000-0000-0000")
+	gone.Says(t, "not found", http.StatusNotFound, "Warranty not found", "Check the reference.")
+	gone.Hides(t, "not found", `class="fact`, "ld+json")
+}
+
+// TestWebVerifySeller shows a seller who confirmed a self-recorded warranty.
+func TestWebVerifySeller(t *testing.T) {
+	w := webWorld(t)
+	halden := newShop(w, "Halden Electronics", "halden.example")
+	halden.send(202, "POST", "/api/organizations/"+halden.id+"/addresses", fields{"email": "shop@halden.example"}, nil)
+	halden.send(200, "POST", "/api/addresses/verify", fields{"code": w.MailedCode("shop@halden.example")}, nil)
+	nora := w.Verified("Nora")
+	record := w.Warranty(nora.Session, fields{"seller_email": "shop@halden.example", "serial_number": "NRV-55-88K2"})
+	b := w.Browser(t)
+	b.Get("/verify/"+record.ReferenceNumber).Says(t, "before", 200, "Nobody yet")
+	halden.send(200, "POST", "/api/v1/confirmations/"+record.ID, fields{"decision": "confirm"}, nil)
+	p := b.Get("/verify/" + record.ReferenceNumber)
+	p.Says(t, "confirmed", 200, "Confirmed by the seller", "Halden Electronics", "halden.example", "Recorded by", "Its owner", `class="seal"`)
+	p.Hides(t, "confirmed", "Issued by", "Nora", "Ask ")
+	p = b.Get("/verify/" + record.ReferenceNumber + "?serial=nrv5588k2")
+	p.Says(t, "the serial number", 200, `<p role="status">Matches this record.</p>`)
+	b.Get("/verify/"+record.ReferenceNumber+"?serial=1").
+		Says(t, "another one", 200, `<p role="status">Does not match. Check for typing errors, then ask the seller.</p>`)
+}
+
+// TestWebPromiseIsData: names cannot end the data block or change what it says.
+func TestWebPromiseIsData(t *testing.T) {
+	w := webWorld(t)
+	nora := w.Verified("Nora")
+	b := w.Browser(t)
+	for _, name := range []string{`</script><script src="/x"></script>`, `<!--<script>`, `", "@type": "Offer`, `\u003c/script\u003e\`, `a & 'b' {{.}}`} {
+		record := w.Warranty(nora.Session, fields{"product_name": name, "start_date": "2024-02-29", "end_date": "2026-02-27"})
+		data := promiseIn(t, b.Get("/verify/"+record.ReferenceNumber))
+		equal(t, "the name", data["name"], any(name))
+		equal(t, "the type", data["@type"], any("WarrantyPromise"))
+	}
+	for end, want := range map[string]string{
+		"2027-01-14": `{"@type":"QuantitativeValue","unitCode":"ANN","value":3}`,
+		"2025-07-14": `{"@type":"QuantitativeValue","unitCode":"MON","value":18}`,
+		"2024-01-24": `{"@type":"QuantitativeValue","unitCode":"DAY","value":10}`,
+		"9999-12-31": `null`,
+	} {
+		record := w.Warranty(nora.Session, fields{"start_date": "2024-01-15", "end_date": end})
+		data := promiseIn(t, b.Get("/verify/"+record.ReferenceNumber))
+		got, err := json.Marshal(data["durationOfWarranty"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "until "+end, string(got), want)
+		for name := range data {
+			if !strings.Contains(" @context @type name identifier url description durationOfWarranty ", " "+name+" ") {
+				t.Errorf("schema.org does not define %s of a WarrantyPromise", name)
+			}
+		}
+	}
+}
