@@ -142,9 +142,11 @@ func business(roles warranty.Roles) int64 {
 func (t *Tx) DecideDocuments(limit int) (n int, err error) {
 	type document struct{ id, parent, uploader warranty.ID }
 	var list []document
+	// Few documents are chosen first, so that a step does not sort them all.
 	err = t.tx.Query(t.ctx, `SELECT d.id, d.warranty_id, d.uploader_id
-		FROM documents d JOIN warranties w ON w.id = d.warranty_id
-		WHERE d.business IS NULL ORDER BY w.id, d.id LIMIT $1 /*pg: FOR UPDATE OF w */`, func(r *engine.Row) error {
+		FROM (SELECT id, warranty_id, uploader_id FROM documents WHERE business IS NULL ORDER BY id LIMIT $1) d
+			JOIN warranties w ON w.id = d.warranty_id
+		ORDER BY w.id, d.id /*pg: FOR UPDATE OF w */`, func(r *engine.Row) error {
 		list = append(list, document{r.ID(), r.ID(), r.ID()})
 		return nil
 	}, limit)
