@@ -187,6 +187,7 @@ var credentialColumns = map[string]string{
 	"users.credential_epoch":  "a counter",
 	"devices.device_hash":     "tells a known browser from a new one and lets nobody in",
 	"documents.sha256":        "a checksum of a file",
+	"signing_keys.public_key": "the public half of a key",
 	"idempotency.fingerprint": "a checksum of a request",
 	"find_parts.part":         "the name of a part of an index",
 	"find_parts.data":         "a part of an index",

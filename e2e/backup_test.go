@@ -201,7 +201,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "files", "disk", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "files", "disk", "smtp", "redis", "dns"} {
 		// The machine of the test may be short of disk space.
 		if !strings.Contains(report, "ok      "+name) && name != "disk" || !strings.Contains(report, " "+name+" ") {
 			t.Errorf("no line for %s:\n%s", name, report)
@@ -233,7 +233,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 		}
 	}
 	startIn(t, dir, "--data=restored").mustStop(t)
-	startIn(t, dir, "--data=copied").mustStop(t)
+	startIn(t, dir, "--data=copied", "--signing-key=data/signing-key.pem").mustStop(t)
 	for _, c := range []struct {
 		args []string
 		want string

@@ -79,6 +79,8 @@ func effects(t *testing.T) map[string]effect {
 			see: func(*testing.T, *process) string {
 				return fmt.Sprint(exists(s3.Folder+"/buckets/documents/one/id"), exists(s3.Folder+"/buckets/documents/other/id"))
 			}},
+		"signing-key": {one: dir + "/one.pem", other: dir + "/other.pem", shows: [2]string{"true false", "true true"}, wrong: "https://w.example/key",
+			see: func(*testing.T, *process) string { return fmt.Sprint(exists(dir+"/one.pem"), exists(dir+"/other.pem")) }},
 		"adopt-files": {one: "true", other: "false", shows: [2]string{"taken over", "refused"}, wrong: "perhaps",
 			see: func(t *testing.T, p *process) string {
 				dir := t.TempDir()

@@ -159,5 +159,8 @@ func copyAll(cmd *cobra.Command, source, target config.Config, fromFiles, toFile
 	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "copied %d rows, all checksums equal; %s\n", done.Rows, moved); err != nil {
 		return err
 	}
+	if source.SigningKey != "" && exists(source.SigningKey) {
+		fmt.Fprintf(cmd.OutOrStdout(), "the signing key stays at %s; the new place needs it too\n", source.SigningKey)
+	}
 	return reportFiles(cmd.ErrOrStderr(), done)
 }

@@ -93,7 +93,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand(), organizationCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
+	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
 		healthcheckCommand(), manCommand())
 	addCompletion(root)
 	return root
@@ -183,6 +183,10 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeFiles()) }()
+
+	if err := openSigningKey(ctx, c, s); err != nil {
+		return err
+	}
 
 	limits, closeLimits := limiter(c, log, s)
 	defer func() { err = errors.Join(err, closeLimits()) }()

@@ -24,8 +24,10 @@ type Target struct {
 	ID warranty.ID
 	// KeepCredentials keeps credentials and unsent emails.
 	KeepCredentials bool
-	NewID           func() warranty.ID
-	Now             time.Time
+	// SigningKey is the id of the signing key at the new place, if there is one.
+	SigningKey string
+	NewID      func() warranty.ID
+	Now        time.Time
 	// BeforeCommit puts the files into place. The database appears afterwards.
 	BeforeCommit func() error
 }
@@ -84,7 +86,7 @@ func (to Target) finish(ctx context.Context, l *store.Loader, deleted []string) 
 }
 
 func (to Target) configure(l *store.Loader) {
-	l.KeepCredentials, l.Database, l.NewID, l.Now = to.KeepCredentials, to.ID, to.NewID, to.Now
+	l.KeepCredentials, l.SigningKey, l.Database, l.NewID, l.Now = to.KeepCredentials, to.SigningKey, to.ID, to.NewID, to.Now
 }
 
 // counted tells progress about rows.

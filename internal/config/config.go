@@ -37,6 +37,7 @@ type Config struct {
 	Data           string             // a folder
 	S3             *files.S3          // nil: the document files are in Data
 	AdoptFiles     bool               // take over another database's files
+	SigningKey     string             // path of a PEM file; empty: no certificates
 	Redis          *limit.RedisServer // nil: limits are counted in memory
 	Demo           bool
 	TrustedProxies limit.Proxies

@@ -103,6 +103,7 @@ var samples = []struct {
 		got2:   "rediss://cache:6379/0",
 	},
 	{flag: "demo", field: "Demo", def: false, one: "yes", gotOne: true, two: "0", got2: false},
+	{flag: "signing-key", field: "SigningKey", def: "data/signing-key.pem", one: "/k/a.pem", gotOne: "/k/a.pem", two: "b.pem", got2: "b.pem"},
 	{flag: "adopt-files", field: "AdoptFiles", def: false, one: "yes", gotOne: true, two: "0", got2: false},
 	{
 		flag:   "trusted-proxies",

@@ -133,7 +133,7 @@ func Table() []Setting {
 			Flag:    "data",
 			Default: "./data",
 			arg:     "folder",
-			Help:    "folder for the SQLite file and the document files",
+			Help:    "folder for the SQLite file, the document files and the signing key",
 			set:     text(checkPath, func(c *Config) *string { return &c.Data }),
 		},
 		{
@@ -161,6 +161,15 @@ func Table() []Setting {
 			arg:     boolean,
 			Help:    "take over document files that belong to another database; use it for one start only",
 			set:     choice(func(c *Config) *bool { return &c.AdoptFiles }),
+		},
+		{
+			Flag:    "signing-key",
+			Default: "signing-key.pem in data",
+			arg:     "path",
+			derive:  defaultSigningKey,
+			Help: "PEM file with the key that signs certificates, made at the first start; every replica needs the same;" +
+				" without a default with PostgreSQL and S3, where certificates are off unless it is set",
+			set: text(checkPath, func(c *Config) *string { return &c.SigningKey }),
 		},
 		{
 			Flag:  "redis",
@@ -328,6 +337,15 @@ func defaultPublicURL(c Config) string {
 // defaultDatabase puts the SQLite file beside the documents, so that one folder
 // contains everything to back up.
 func defaultDatabase(c Config) string { return filepath.Join(c.Data, "svc.db") }
+
+// defaultSigningKey is in the data folder. PostgreSQL with S3 needs none, so that a key made there could be lost
+// with the container.
+func defaultSigningKey(c Config) string {
+	if c.IsPostgres() && c.S3 != nil {
+		return ""
+	}
+	return filepath.Join(c.Data, "signing-key.pem")
+}
 
 // defaultMailFrom is an address at the public host, or at localhost if the host is
 // an IP address.

@@ -25,6 +25,12 @@ const (
 	cardType     = "application/mcp-server-card+json"
 )
 
+// KeysPath is the path of the public keys that verify certificates. They change when the operator replaces the key.
+const KeysPath = "/.well-known/jwks.json"
+
+// KeysType is their media type.
+const KeysType = "application/jwk-set+json"
+
 // Discovery returns all discovery documents of the service at publicURL. protocols lists
 // the MCP versions that the endpoint supports, newest first.
 func Discovery(publicURL, version string, protocols []string) ([]Document, error) {
@@ -149,6 +155,7 @@ func (d discovery) catalog() object {
 			{"service-desc", link("/openapi.json", "application/json")},
 			{"service-doc", link("/llms.txt", "text/plain")},
 			{"status", link("/healthz", "application/json")},
+			{"service-meta", link(KeysPath, KeysType)},
 		},
 		{
 			{"anchor", d.url + mcpPath},
@@ -174,7 +181,9 @@ func (d discovery) llms() string {
 		"Send an Idempotency-Key when you create a record. URLs of private files are never returned.\n\n",
 		d.url, api.V1, strings.Join(scopes, ", "), warranty.DefaultTokenRate)
 	fmt.Fprintf(&b, "## API\n\n- [OpenAPI description](%s/openapi.json): every path, parameter, schema and error\n"+
-		"- [API catalog](%s%s): RFC 9727 linkset\n", d.url, d.url, catalogPath)
+		"- [API catalog](%s%s): RFC 9727 linkset\n"+
+		"- [Public keys](%s%s): JWK Set that verifies the certificates at /verify/{reference}/certificate\n",
+		d.url, d.url, catalogPath, d.url, KeysPath)
 	for _, op := range api.Operations() {
 		if op.Base == api.V1 && op.Method == http.MethodGet && !strings.Contains(op.Path, "{") {
 			fmt.Fprintf(&b, "- [GET %s](%s%s): %s\n", op.Route(), d.url, op.Route(), op.Summary)

@@ -224,7 +224,7 @@ func TestCatalog(t *testing.T) {
 	same(t, "links", anchors, map[string]map[string][]string{
 		public + "/.well-known/api-catalog": {"item": {"/api/v1", "/api/mcp"}},
 		public + "/api/v1": {"service-desc": {"/openapi.json"}, "service-doc": {"/llms.txt"},
-			"status": {"/healthz"}},
+			"service-meta": {"/.well-known/jwks.json"}, "status": {"/healthz"}},
 		public + "/api/mcp": {"service-desc": {"/.well-known/mcp.json"},
 			"service-meta": {"/.well-known/agent-card.json"}},
 	})

@@ -13,6 +13,7 @@ import (
 // table because they are plain handlers.
 func (b *builder) hostOperations() {
 	b.publicVerify()
+	b.certificates()
 	health := ordered[*mediaType]{{jsonType, &mediaType{
 		Schema: &schema{Type: "object", Required: []string{"status"}, Properties: ordered[*schema]{
 			{"status", &schema{Type: "string", Const: "ok", Description: "Always ok."}}}},
@@ -64,8 +65,42 @@ func (b *builder) publicVerify() {
 	b.add(s.Method, s.Route(), op)
 }
 
+// certificates describes the signed certificates and the keys that verify them.
+func (b *builder) certificates() {
+	reference := api.VerifyPublicly.Params[:1]
+	op := b.hostGet("/verify/{reference}/certificate", "verification.certificate",
+		"Get a signed certificate of a warranty behind which an issuer or a seller with a verified domain stands.",
+		&response{
+			Description: "The certificate.",
+			Content:     ordered[*mediaType]{{"application/jwt", &mediaType{Schema: &schema{Type: "string", Description: certificateText}}}},
+		}, warranty.NotFound, warranty.IPThrottled, warranty.Unavailable)
+	for _, p := range reference {
+		op.Parameters = append(op.Parameters, parameter{
+			Name: p.Name, In: string(p.In), Required: true, Description: p.Doc, Schema: b.paramSchema(p), Example: p.Example,
+		})
+	}
+	keys := &schema{Type: "object", Required: []string{"issuer", "keys"}, Properties: ordered[*schema]{
+		{"issuer", &schema{Type: "string", Format: "uri", Description: "Public URL of the service: the iss of its certificates."}},
+		{"keys", &schema{
+			Type:        "array",
+			Description: "Keys in use and replaced ones, the newest first. Empty if certificates are off.",
+			Items:       &schema{Type: "object"},
+		}}}}
+	op = b.hostGet(KeysPath, "verification.keys", "Get the public keys that verify certificates, as a JWK Set (RFC 7517).",
+		&response{
+			Description: "The keys.",
+			Content:     ordered[*mediaType]{{KeysType, &mediaType{Schema: keys}}},
+		}, warranty.Unavailable)
+	op.Responses.add(strconv.Itoa(http.StatusNotModified), &response{Description: "The keys have the given ETag."})
+}
+
+const certificateText = "A compact JWS (RFC 7515) with alg EdDSA, typ warranty+jwt and the kid of a key in /.well-known/jwks.json. " +
+	"Claims: iss (public URL), iat, reference_number, product_name, brand, model, gtin, serial_sha256, start_date, end_date, " +
+	"status, assurance, and issuer and seller, each with name and verified domain or null. serial_sha256 is the hexadecimal " +
+	"SHA-256 of the serial number in lower case, without white space and dashes, in UTF-8. It says what was true at iat."
+
 // hostGet describes a public GET endpoint.
-func (b *builder) hostGet(path, name, summary string, success *response, refusals ...warranty.Code) {
+func (b *builder) hostGet(path, name, summary string, success *response, refusals ...warranty.Code) *operation {
 	s := &api.Spec{
 		Name:    name,
 		Method:  http.MethodGet,
@@ -81,4 +116,5 @@ func (b *builder) hostGet(path, name, summary string, success *response, refusal
 		op.Responses.add(strconv.Itoa(group[0].Info().Status), b.problem(group, "X-Request-Id"))
 	}
 	b.add(s.Method, path, op)
+	return op
 }

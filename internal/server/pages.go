@@ -95,17 +95,21 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 
 // document serves a discovery document.
 func document(d describe.Document, link string) http.Handler {
-	sum := sha256.Sum256(d.Body)
-	etag := `"` + hex.EncodeToString(sum[:16]) + `"`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		h.Set("ETag", etag)
-		h.Set("Cache-Control", "public, max-age=3600")
-		h.Set("Access-Control-Allow-Origin", "*")
-		h.Set("Link", link)
-		h.Set("Content-Type", d.MediaType)
-		// ServeContent handles If-None-Match. Range requests get the whole document, which is small.
-		r.Header.Del("Range")
-		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(d.Body))
+		w.Header().Set("Link", link)
+		serveCacheable(w, r, d.MediaType, time.Hour, d.Body)
 	})
+}
+
+// serveCacheable serves a small public document, which clients may keep for a time.
+func serveCacheable(w http.ResponseWriter, r *http.Request, mediaType string, keep time.Duration, body []byte) {
+	sum := sha256.Sum256(body)
+	h := w.Header()
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
+	h.Set("Cache-Control", "public, max-age="+strconv.Itoa(int(keep.Seconds())))
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Content-Type", mediaType)
+	// ServeContent handles If-None-Match. Range requests get the whole document, which is small.
+	r.Header.Del("Range")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }

@@ -226,6 +226,9 @@ func New(t testing.TB, database string, options ...Option) *World {
 	if err := w.Service.BindFolder(context.Background(), false, false); err != nil {
 		t.Fatal(err)
 	}
+	if err := w.Service.BindSigningKey(context.Background(), signingKey()); err != nil {
+		t.Fatal(err)
+	}
 	w.Server = &server.Server{
 		Service:   w.Service,
 		Limits:    limit.NewMemory(w.Clock.Now),
@@ -254,6 +257,15 @@ func New(t testing.TB, database string, options ...Option) *World {
 	}
 	return w
 }
+
+// signingKey returns the key of all worlds of a process, so that replicas have the same.
+var signingKey = sync.OnceValue(func() warranty.SigningKey {
+	key, err := warranty.NewSigningKey()
+	if err != nil {
+		panic(err) // the random source never fails
+	}
+	return key
+})
 
 // folders maps databases to their data folders.
 var folders sync.Map

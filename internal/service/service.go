@@ -46,6 +46,9 @@ type Service struct {
 	// StorageLimit is the number of bytes of documents per user; 0 means no limit.
 	StorageLimit int64
 
+	// SigningKey signs certificates; nil means that there are none.
+	SigningKey *warranty.SigningKey
+
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 

@@ -91,6 +91,9 @@ type Loader struct {
 	engine *engine.Loader
 	// KeepCredentials keeps credentials and unsent emails. Otherwise all of them end.
 	KeepCredentials bool
+	// SigningKey is the id of the signing key that the new place has. Without KeepCredentials, another one is
+	// replaced: private keys are not in backups.
+	SigningKey string
 	// Database replaces the id of the database, unless it is zero.
 	Database warranty.ID
 	// NewID makes the ids of events.
@@ -211,6 +214,14 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 		return filterRows(next, func(row []any) bool {
 			if at, ok := row[due].(int64); ok {
 				row[due] = max(at, l.Now.Add(ErasureDelay).UnixMicro())
+			}
+			return true
+		})
+	case t.Name == "signing_keys":
+		id, active, retired := column("id"), column("active"), column("retired_at")
+		return filterRows(next, func(row []any) bool {
+			if row[active] != nil && row[id] != l.SigningKey {
+				row[active], row[retired] = nil, l.Now.UnixMicro()
 			}
 			return true
 		})

@@ -101,7 +101,19 @@ CREATE TABLE products (
 );
 CREATE UNIQUE INDEX products_of_account ON products (account_id, folded_name);
 
+-- Public halves of the keys that sign certificates (ADR 33). active is 1 for the one that is in use, and NULL
+-- for earlier ones, which still verify what they signed unless they are revoked.
+CREATE TABLE signing_keys (
+  id TEXT NOT NULL PRIMARY KEY,
+  public_key BYTEA NOT NULL,
+  active SMALLINT UNIQUE,
+  created_at BIGINT NOT NULL,
+  retired_at BIGINT,
+  revoked_at BIGINT
+);
+
 -- +goose Down
+DROP TABLE signing_keys;
 DROP TABLE products;
 DROP TABLE domains;
 DROP TABLE offers;

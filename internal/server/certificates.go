@@ -1,0 +1,56 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"warranty.example/svc/internal/describe"
+)
+
+// certificate serves the certificate of a warranty as a compact JWS.
+func (s *Server) certificate(w http.ResponseWriter, r *http.Request) {
+	claims, jws, err := s.Service.Certificate(r.Context(), callerOf(r).Principal, r.PathValue("reference"))
+	if err != nil {
+		certificateHeaders(w)
+		s.refuse(w, r, err)
+		return
+	}
+	certificateHeaders(w)
+	sendFile(w, "application/jwt", string(claims.ReferenceNumber)+".jwt", len(jws))
+	_, _ = io.WriteString(w, jws) // fails only when the client has disconnected
+}
+
+// certificateHeaders sets the headers of everything about one certificate, as verifications have them.
+func certificateHeaders(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Robots-Tag", "noindex")
+}
+
+// sendFile sets the headers of a file to save.
+func sendFile(w http.ResponseWriter, mediaType, name string, length int) {
+	h := w.Header()
+	h.Set("Content-Type", mediaType)
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	h.Set("Content-Length", strconv.Itoa(length))
+}
+
+// keysAge is how long clients may keep the public keys. After a rotation, a certificate can have a newer key.
+const keysAge = 5 * time.Minute
+
+// publicKeys serves the keys that verify certificates.
+func (s *Server) publicKeys(w http.ResponseWriter, r *http.Request) {
+	set, err := s.Service.PublicKeys(r.Context())
+	var body []byte
+	if err == nil {
+		body, err = json.Marshal(set)
+	}
+	if err != nil {
+		s.edge.Refuse(w, r, err)
+		return
+	}
+	w.Header().Set("Link", describe.CatalogLink(s.PublicURL))
+	serveCacheable(w, r, describe.KeysType, keysAge, body)
+}
