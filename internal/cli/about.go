@@ -31,7 +31,7 @@ func (r *run) versionCommand() *cobra.Command {
 // exitCodes describes the exit codes, for the help and the man page.
 var exitCodes = []man.Exit{
 	{Code: exitOK, Meaning: "Success."},
-	{Code: exitServer, Meaning: "Internal error of the service (5xx) or of this machine."},
+	{Code: exitServer, Meaning: "Internal error of the service (5xx) or of this machine; svc verify: the certificate is not valid."},
 	{Code: exitUsage, Meaning: "Usage error: the command line or a value is invalid and nothing was changed, some rows of an import " +
 		"failed, or a confirmation was declined."},
 	{Code: exitNotFound, Meaning: "The record does not exist, or you cannot access it."},

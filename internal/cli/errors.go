@@ -140,6 +140,10 @@ func (r *run) report(ctx context.Context, err error) report {
 	case errors.As(err, &refused):
 		return r.localRefusal(refused)
 	}
+	if detail, ok := invalidCertificate(err); ok {
+		return r.localError(exitServer, "invalid_certificate", "Invalid certificate.", detail,
+			"Do not rely on it. Ask the service with svc verify and the reference number.")
+	}
 	return r.localError(exitServer, "failed", "Failed.", sentence(err.Error()),
 		"Fix the problem and run the command again.")
 }

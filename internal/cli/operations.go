@@ -109,7 +109,8 @@ var examples = map[string]string{
 	"warranties.get":     "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
 	"warranties.update":  "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",
 	"warranties.delete":  "  svc warranties delete 01935b2e-7c4a-7def-8123-456789abcdef --yes",
-	"warranties.verify":  "  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force",
+	"warranties.verify": `  svc verify WR-7K2M-9QXT-4D8P-HV3A && echo in force
+  svc verify --certificate WR-7K2M-9QXT-4D8P-HV3A.jwt --keys keys.json`,
 	"claims.list":        "  svc claims list --status submitted",
 	"claims.get":         "  svc claims get CL-3F9B-T6WZ-0QKN-58R5",
 	"documents.list":     "  svc documents list --query invoice",
@@ -344,8 +345,18 @@ func (r *run) prompt(text string) { _, _ = io.WriteString(r.Stderr, text) }
 func (r *run) makeVerify(cmd *cobra.Command, op *api.Spec) {
 	cmd.Long = op.Summary + `
 Works without a key. The exit code is 0 if the warranty is in force, 3 if it does
-not exist, and 10 if it is not in force today or the serial number does not match.`
+not exist, and 10 if it is not in force today or the serial number does not match.
+
+With --certificate and --keys, svc verifies a signed certificate of a warranty
+instead, without a network, and says as of when it is. If the certificate is not
+valid, the exit code is 1.`
+	var f certificateFlags
+	f.add(cmd)
+	cmd.Args = certificateArguments(&f, cmd.Args)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f.given(cmd) {
+			return r.verifyCertificate(f, cmd.Flags().Lookup("serial").Value.String())
+		}
 		in, err := input(cmd, op, args)
 		if err != nil {
 			return err
