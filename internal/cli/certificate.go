@@ -78,7 +78,9 @@ func (r *run) verifyCertificate(f certificateFlags, serial string) error {
 type invalidCertificateError struct{ cause error }
 
 // Error says why.
-func (e *invalidCertificateError) Error() string { return "The certificate is not valid: " + e.cause.Error() }
+func (e *invalidCertificateError) Error() string {
+	return "The certificate is not valid: " + e.cause.Error()
+}
 
 // readSmall reads a file or standard input.
 func (r *run) readSmall(name string, limit int64) ([]byte, error) {
