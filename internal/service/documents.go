@@ -154,13 +154,19 @@ const decideStep = 100
 // the same time.
 func (s *Service) DecideDocuments(ctx context.Context) error {
 	for {
-		n := 0
+		n, began := 0, time.Now()
 		err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
 			n, err = tx.DecideDocuments(decideStep)
 			return err
 		})
 		if err != nil || n == 0 {
 			return err
+		}
+		// After an upgrade there may be many: leave half of the time to requests.
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Since(began)):
 		}
 	}
 }

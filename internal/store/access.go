@@ -305,9 +305,11 @@ func (t *Tx) listsChanged(which string, item warranty.ID, args ...any) error {
 		return err
 	}
 	n := len(args)
+	// PostgreSQL would read all of an account's rows to find those of one warranty, unless the subquery is its own.
 	return t.later(fmt.Sprintf(`INSERT INTO list_changes (user_id, kind, slot, epoch, item_id)
 		SELECT `+distinct+` e.user_id, e.kind, e.epoch %% $%d, e.epoch, CAST($%d AS UUID)
-		FROM list_epochs e JOIN access a ON a.user_id = e.user_id AND a.kind = e.kind WHERE `+which+`
+		FROM list_epochs e JOIN /*pg: (SELECT a.user_id, a.kind FROM */ access a /*pg: WHERE `+which+` OFFSET 0) a */
+			ON a.user_id = e.user_id AND a.kind = e.kind /*sqlite: WHERE `+which+` */
 		ON CONFLICT (user_id, kind, slot) DO UPDATE SET epoch = excluded.epoch, item_id = excluded.item_id`, n+1, n+2),
 		append(args, t.store.lists.slots, item)...)
 }
