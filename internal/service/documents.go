@@ -148,7 +148,7 @@ func (s *Service) addDocument(
 }
 
 // decideStep is the number of documents of an earlier release that one transaction decides about.
-const decideStep = 100
+const decideStep = 20
 
 // DecideDocuments decides who may see the documents that earlier releases added. Every replica may do it at
 // the same time.
