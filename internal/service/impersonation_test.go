@@ -20,7 +20,7 @@ var impostors = []string{
 }
 
 // marks are on the public page of a record that a verified business stands behind, and on no other.
-var marks = []string{`class="pill active"`, `class="cert active`, `class="seal`}
+var marks = []string{`class="fact good"`, `class="seal`}
 
 // expectNoMark fails the test if the public answers about a record give any assurance.
 func (w *world) expectNoMark(t *testing.T, what string, reference warranty.Reference) {
