@@ -53,8 +53,11 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 	}
 	s.eachVisit(t, byAddress(all), open, func(t *testing.T, b *tab, v visit) {
 		want := []string{"app.js", "htmx.min.js", "theme.js"}
-		if v.who == stranger {
+		switch {
+		case v.who == stranger:
 			want = []string{"theme.js"}
+		case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
+			want = []string{"app.js", "htmx.min.js", "issue.js", "theme.js"}
 		}
 		if strings.HasPrefix(v.path, "/take") {
 			want = slices.Insert(want, len(want)-1, "take.js")

@@ -64,6 +64,8 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 				case keeper:
 					people[who].found(t, "Halden Electronics")
 					people[who].invite(t, "till-2@halden.example", "member")
+					people[who].product(t)
+					people[who].sell(t, "T64-0001")
 				case watcher:
 					people[who].joins(t, people[keeper], email, "viewer")
 				}
@@ -190,6 +192,12 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
+	sold := first(keeper, "/warranties", record)
+	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new",
+		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
+	add(newcomer, "/issue", "/labels")
+	add(keeper, "/labels?reference=WR-0000-0000-0000-0000")
+	add(watcher, "/products")
 	add(watcher, organization...)
 	add(watcher, "/warranties", "/claims", "/documents")
 	all = append(all,
@@ -267,6 +275,18 @@ func byForms() []visit {
 			b.mustOpen(t, "/settings/profile")
 			b.fill(t, "#current_password", "not this one", "#new_password", "another long password")
 			return b.press(t, "Change password")
+		}},
+		{who: keeper, path: "/issue, issued", by: func(t testing.TB, b *tab) int { return b.sell(t, fmt.Sprint("T64-", time.Now().UnixNano())) }},
+		{who: keeper, path: "/issue, before", status: 409, by: func(t testing.TB, b *tab) int { return b.sell(t, "T64-0001") }},
+		{who: keeper, path: "/labels, printed", by: func(t testing.TB, b *tab) int { return b.labels(t, "small", "inside") }},
+		{who: keeper, path: "/labels, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/labels?reference=WR-1")
+			return b.press(t, "Show labels")
+		}},
+		{who: keeper, path: "/issue, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/issue?product=typed")
+			b.fill(t, "#product_name", "Lamp", "#customer_email", "kim@people")
+			return b.press(t, "Issue warranty")
 		}},
 		{who: keeper, path: "/warranties, of another account", status: 412, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/warranties/new")

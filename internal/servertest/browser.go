@@ -24,6 +24,7 @@ type Browser struct {
 	Device string // the device cookie, which outlives sessions
 	// Account is the cookie with the organization that the person acts for, if any.
 	Account string
+	Product string // the cookie with the product that was issued last
 }
 
 // Page is a response.
@@ -84,7 +85,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device, b.Account} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
@@ -109,6 +110,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 			kept = &b.Device
 		case "__Host-svc_account":
 			kept = &b.Account
+		case "__Host-svc_product":
+			kept = &b.Product
 		}
 		*kept = c.Name + "=" + c.Value
 		if c.Value == "" {
@@ -129,7 +132,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 // checkCookie checks the attributes that protect a cookie from scripts and other sites.
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
-	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account"}
+	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product"}
 	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.T.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))

@@ -147,6 +147,14 @@ func (s *Service) CreateWarranty(
 	return w, err
 }
 
+// WasCreated reports whether an idempotency key already created a warranty.
+func (s *Service) WasCreated(ctx context.Context, p warranty.Principal, key *string) (bool, error) {
+	if key == nil {
+		return false, nil
+	}
+	return s.Store.HasResponse(ctx, p.Account.ID, api.CreateWarranty.Name, *key, s.now())
+}
+
 // prepare returns the record to create, and the offer to its customer if it has one.
 func (s *Service) prepare(
 	ctx context.Context, p warranty.Principal, in warranty.CreateWarranty,

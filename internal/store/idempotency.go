@@ -48,6 +48,15 @@ func (t *Tx) SaveResponse(k SavedResponse) (earlier *SavedResponse, err error) {
 	return earlier, err
 }
 
+// HasResponse reports whether a response is stored under a key.
+func (s *Store) HasResponse(
+	ctx context.Context, user warranty.ID, operation, key string, now time.Time,
+) (found bool, err error) {
+	err = s.db.Query(ctx, `SELECT 1 FROM idempotency WHERE user_id = $1 AND operation = $2 AND key = $3 AND created_at > $4`,
+		func(*engine.Row) error { found = true; return nil }, user, operation, key, now.Add(-KeyLifetime))
+	return found, err
+}
+
 // ReplaceResponse replaces the response that SaveResponse stored in this transaction.
 func (t *Tx) ReplaceResponse(user warranty.ID, operation, key, response string) error {
 	return t.exactlyOne(`UPDATE idempotency SET response = $4 WHERE user_id = $1 AND operation = $2 AND key = $3`,

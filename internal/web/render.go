@@ -204,6 +204,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"changed":    texts.changed,
 		"roles":      texts.roles,
 		"moveKey":    moveKey,
+		"months":     func(n *int) string { return warranty.LengthText(*n) },
 		"days":       texts.days,
 		"left":       texts.left,
 		"number":     texts.number,
@@ -313,11 +314,11 @@ func nextOf(next string) string {
 type fieldData struct {
 	Name, Label, Type, Value, Error, Hint, Autocomplete string
 	Max                                                 string
-	Required                                            bool
+	Required, Autofocus                                 bool
 }
 
 // field returns the data of the template "field". pairs are names and values of type, hint,
-// autocomplete, max and required.
+// autocomplete, max, required and autofocus.
 func field(f interface {
 	Value(string) string
 	Error(string) string
@@ -335,6 +336,8 @@ func field(f interface {
 			d.Max = pairs[i+1]
 		case "required":
 			d.Required = pairs[i+1] == "true"
+		case "autofocus":
+			d.Autofocus = pairs[i+1] == "true"
 		}
 	}
 	return d

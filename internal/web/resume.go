@@ -25,6 +25,7 @@ var resumable = []string{
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
 	"POST /settings/addresses", "POST /settings/convert", "POST " + takeConfirm,
+	"POST /issue", "POST /products", "POST /products/{id}", "POST /labels",
 }
 
 // formPages maps the action of a form to its page, where the action is not a page below

@@ -193,6 +193,7 @@ var flashes = map[string]bool{
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true,
 	"confirmed":    true, "declined": true, "seller_left": true,
+	"offer_cancelled": true, "product_added": true, "product_deleted": true,
 }
 
 // warrantyForm is the form that creates or edits a warranty.
@@ -324,6 +325,10 @@ type warrantyDetail struct {
 	History   []warranty.Event
 	Issuer    *warranty.Profile // of the organization that issued it, unless it is the reader's
 
+	// HandsOver means that the organization of the reader issued it.
+	HandsOver bool
+	Once      string // the idempotency key of a new slip
+
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 }
 
@@ -355,6 +360,8 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		MayTransfer: may(warranty.Transfer),
 		MayClaim:    may(warranty.FileAClaim),
 		MayLeave:    may(warranty.LeaveSeller),
+		HandsOver:   record.Handover != nil && who.ActsForOrganization(),
+		Once:        web.Service.NewID().String(),
 	}
 	ctx, key, all := r.Context(), warranty.WarrantyKey{ID: record.ID}, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: key})
