@@ -258,13 +258,14 @@ func (web *Web) issueInput(
 func (web *Web) issuedBefore(
 	ctx context.Context, who warranty.Principal, in warranty.CreateWarranty, key *string,
 ) (*warranty.Warranty, error) {
-	if in.SerialNumber == "" {
+	valid := in.Check() == nil // invalid fields are reported when the warranty is created
+	if in.SerialNumber == "" || !valid {
 		return nil, nil
 	}
 	item := warranty.LookupItem{SerialNumber: in.SerialNumber, ProductName: in.ProductName}
 	found, err := web.Service.LookupWarranties(ctx, who, warranty.LookupWarranties{Items: []warranty.LookupItem{item}})
 	if err != nil || found.Results[0].WarrantyID == nil {
-		return nil, nil // invalid fields are reported when the warranty is created
+		return nil, err
 	}
 	if sent, err := web.Service.WasCreated(ctx, who, key); err != nil || sent {
 		return nil, err
