@@ -250,6 +250,6 @@ func TestWebLabels(t *testing.T) {
 	eve := w.SignedIn(t, w.Verified("Eve"))
 	eve.Post("/labels", "references", references[0], "size", "small", "kind", "outside").Says(t, "a stranger", 422, "not reference numbers of your warranties")
 	own := w.Warranty(w.Verified("Otto").Session, nil)
-	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "small", "kind", "inside").Says(t, "somebody else's", 422)
+	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "small", "kind", "inside").Says(t, "someone else's", 422)
 	equal(t, "codes", strings.Join(w.Rows(`SELECT code_hash FROM handover_codes`), " "), strings.Join(after, " "))
 }
