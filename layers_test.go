@@ -46,9 +46,10 @@ var arrows = map[string]string{
 	"internal/pages":        "warranty",
 	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet internal/terminal warranty",
 	"internal/describe":     "api warranty",
+	"internal/paper":        "warranty",
 	"internal/upload":       "api internal/service warranty",
 	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
-	"internal/server":       "api internal/describe internal/limit internal/mcp internal/rest internal/service internal/upload internal/web warranty",
+	"internal/server":       "api internal/describe internal/limit internal/mcp internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
 	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/terminal internal/version warranty",
@@ -81,7 +82,9 @@ var homes = map[string]string{
 	"golang.org/x/term":                   "internal/terminal",
 	"github.com/itchyny/gojq":             "internal/cli",
 	"github.com/BurntSushi/toml":          "internal/config",
-	"rsc.io/qr":                           "internal/web",
+	"rsc.io/qr":                           "internal/paper internal/web",
+	"codeberg.org/go-pdf/fpdf":            "internal/paper",
+	"golang.org/x/image":                  "internal/paper",
 }
 
 // noDatabase are the programs that use the service over HTTP and must not link databases.

@@ -67,14 +67,22 @@ func (b *builder) publicVerify() {
 
 // certificates describes the signed certificates and the keys that verify them.
 func (b *builder) certificates() {
-	reference := api.VerifyPublicly.Params[:1]
-	op := b.hostGet("/verify/{reference}/certificate", "verification.certificate",
-		"Get a signed certificate of a warranty behind which an issuer or a seller with a verified domain stands.",
-		&response{
+	for _, form := range []struct {
+		path, name, summary, mediaType string
+		schema                         *schema
+	}{
+		{"/verify/{reference}/certificate", "verification.certificate",
+			"Get a signed certificate of a warranty behind which an issuer or a seller with a verified domain stands.",
+			"application/jwt", &schema{Type: "string", Description: certificateText}},
+		{"/verify/{reference}/certificate.pdf", "verification.certificate_pdf",
+			"Get the signed certificate of a warranty as a page to print, with the certificate attached.",
+			"application/pdf", &schema{Type: "string", Format: "binary"}},
+	} {
+		op := b.hostGet(form.path, form.name, form.summary, &response{
 			Description: "The certificate.",
-			Content:     ordered[*mediaType]{{"application/jwt", &mediaType{Schema: &schema{Type: "string", Description: certificateText}}}},
+			Content:     ordered[*mediaType]{{form.mediaType, &mediaType{Schema: form.schema}}},
 		}, warranty.NotFound, warranty.IPThrottled, warranty.Unavailable)
-	for _, p := range reference {
+		p := api.VerifyPublicly.Params[0] // the reference
 		op.Parameters = append(op.Parameters, parameter{
 			Name: p.Name, In: string(p.In), Required: true, Description: p.Doc, Schema: b.paramSchema(p), Example: p.Example,
 		})
@@ -86,7 +94,7 @@ func (b *builder) certificates() {
 			Description: "Keys in use and replaced ones, the newest first. Empty if certificates are off.",
 			Items:       &schema{Type: "object"},
 		}}}}
-	op = b.hostGet(KeysPath, "verification.keys", "Get the public keys that verify certificates, as a JWK Set (RFC 7517).",
+	op := b.hostGet(KeysPath, "verification.keys", "Get the public keys that verify certificates, as a JWK Set (RFC 7517).",
 		&response{
 			Description: "The keys.",
 			Content:     ordered[*mediaType]{{KeysType, &mediaType{Schema: keys}}},

@@ -2,25 +2,41 @@ package server
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
 
 	"warranty.example/svc/internal/describe"
+	"warranty.example/svc/internal/paper"
+	"warranty.example/svc/warranty"
 )
 
 // certificate serves the certificate of a warranty as a compact JWS.
 func (s *Server) certificate(w http.ResponseWriter, r *http.Request) {
+	s.sendCertificate(w, r, "application/jwt", ".jwt",
+		func(_ warranty.CertificateClaims, jws string) ([]byte, error) { return []byte(jws), nil })
+}
+
+// printedCertificate serves the certificate of a warranty as a page to print.
+func (s *Server) printedCertificate(w http.ResponseWriter, r *http.Request) {
+	s.sendCertificate(w, r, "application/pdf", ".pdf", paper.Certificate)
+}
+
+func (s *Server) sendCertificate(w http.ResponseWriter, r *http.Request, mediaType, suffix string,
+	encode func(warranty.CertificateClaims, string) ([]byte, error),
+) {
 	claims, jws, err := s.Service.Certificate(r.Context(), callerOf(r).Principal, r.PathValue("reference"))
+	var body []byte
+	if err == nil {
+		body, err = encode(claims, jws)
+	}
+	certificateHeaders(w)
 	if err != nil {
-		certificateHeaders(w)
 		s.refuse(w, r, err)
 		return
 	}
-	certificateHeaders(w)
-	sendFile(w, "application/jwt", string(claims.ReferenceNumber)+".jwt", len(jws))
-	_, _ = io.WriteString(w, jws) // fails only when the client has disconnected
+	sendFile(w, mediaType, string(claims.ReferenceNumber)+suffix, len(body))
+	_, _ = w.Write(body) // fails only when the client has disconnected
 }
 
 // certificateHeaders sets the headers of everything about one certificate, as verifications have them.

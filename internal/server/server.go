@@ -111,8 +111,9 @@ func (s *Server) Handler() (http.Handler, error) {
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
 	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
 	for path, h := range map[string]http.HandlerFunc{
-		"/verify/{reference}/certificate": s.certificate,
-		describe.KeysPath:                 s.publicKeys,
+		"/verify/{reference}/certificate":     s.certificate,
+		"/verify/{reference}/certificate.pdf": s.printedCertificate,
+		describe.KeysPath:                     s.publicKeys,
 	} {
 		mux.Handle("GET "+path, s.limited(h))
 		readOnly = append(readOnly, path)

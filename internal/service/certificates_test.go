@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -36,6 +37,7 @@ func TestCertificates(t *testing.T) {
 			a := get(r)
 			equal(t, what, anonymised(t, a), anonymised(t, unknown))
 			equal(t, what, a.Status, 404)
+			equal(t, what+", as PDF", w.Get("/verify/"+string(r)+"/certificate.pdf", "").Code(), "not_found")
 		}
 		claims := func(what string, r warranty.Reference) (c warranty.CertificateClaims) {
 			t.Helper()
@@ -71,6 +73,11 @@ func TestCertificates(t *testing.T) {
 			`","start_date":"2020-01-01","end_date":"2099-12-31","status":"active","assurance":"issuer_verified","issuer":{"name":"`+
 			shop.Name+`","domain":"halden.example"},"seller":null}`)
 
+		printed := w.Get("/verify/"+string(made.ReferenceNumber)+"/certificate.pdf", "")
+		equal(t, "the page", printed.Header.Get("Content-Type"), "application/pdf")
+		if !strings.HasPrefix(printed.Body, "%PDF-") {
+			t.Errorf("not a PDF: %.20q", printed.Body)
+		}
 		w.write(func(tx *store.Tx) error {
 			return tx.InsertAddress(shop.ID, warranty.Address{ID: w.Service.NewID(), Email: "info@halden.example", VerifiedAt: w.Clock.Now()})
 		})
