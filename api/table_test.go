@@ -106,7 +106,7 @@ func TestParametersAreDescribed(t *testing.T) {
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
 		"GET /api/v1/warranties": "page limit status category " +
-			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (sort) (updated_since) (after) (fields)",
+			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (assurance) (sort) (updated_since) (after) (fields)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
 			"(external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_email) (customer_name) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",

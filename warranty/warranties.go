@@ -176,18 +176,19 @@ var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active},
 
 // WarrantyFilter selects warranties. Its zero value selects all.
 type WarrantyFilter struct {
-	Q                  string `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, serial number, reference or external ID, or 3+ characters inside one of the last three."`
-	Status             Status `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
-	Category           string `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
-	Supplier           string `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive."`
-	Seller             string `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive."`
-	Role               Role   `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
-	EndsFrom           Date   `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
-	EndsTo             Date   `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
-	CoveredOn          Date   `json:"covered_on,omitzero" in:"query" doc:"Only warranties that covered the product on this date."`
-	ExpiringWithinDays *int   `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
-	HasOpenClaim       *bool  `json:"has_open_claim,omitempty" in:"query" doc:"Only warranties with (true) or without (false) an open claim."`
-	ExternalID         string `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
+	Q                  string    `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, brand, model, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, serial number, reference or external ID, or 3+ characters inside one of the last three."`
+	Status             Status    `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
+	Category           string    `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
+	Supplier           string    `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive."`
+	Seller             string    `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive."`
+	Role               Role      `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
+	EndsFrom           Date      `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
+	EndsTo             Date      `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
+	CoveredOn          Date      `json:"covered_on,omitzero" in:"query" doc:"Only warranties that covered the product on this date."`
+	ExpiringWithinDays *int      `json:"expiring_within_days,omitempty" in:"query" min:"0" max:"3650" doc:"Only active warranties that end within this many days."`
+	HasOpenClaim       *bool     `json:"has_open_claim,omitempty" in:"query" doc:"Only warranties with (true) or without (false) an open claim."`
+	Assurance          Assurance `json:"assurance,omitzero" in:"query" doc:"Only warranties with this assurance: an issuer or a confirmed seller with a verified domain stands behind them, or nobody who is verified." tool:"Who stands behind the warranty."`
+	ExternalID         string    `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
 }
 
 // check validates the filter.
@@ -257,10 +258,11 @@ const (
 	GroupByStatus   SummaryGroup = "status"
 	GroupByCategory SummaryGroup = "category"
 	GroupBySupplier SummaryGroup = "supplier"
+	GroupByBrand    SummaryGroup = "brand"
 	GroupByEndMonth SummaryGroup = "end_month"
 )
 
-var summaryGroupNames = namesOf(GroupByStatus, GroupByCategory, GroupBySupplier, GroupByEndMonth)
+var summaryGroupNames = namesOf(GroupByStatus, GroupByCategory, GroupBySupplier, GroupByBrand, GroupByEndMonth)
 
 // Values lists the known groupings.
 func (SummaryGroup) Values() []string { return summaryGroupNames }

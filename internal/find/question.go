@@ -21,6 +21,7 @@ type Record struct {
 	Name                                    string // of the product
 	Updated                                 int64  // in microseconds
 	OpenClaim                               bool
+	Brand                                   string // not in the index
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
 	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the

@@ -193,7 +193,8 @@ func (m *model) question() *Question {
 func (m *model) check() {
 	q := m.question()
 	var fits []*Record
-	byGroup := warranty.SummaryGroup(m.pick(warranty.SummaryGroup("").Values()))
+	byGroup := warranty.SummaryGroup(m.pick(slices.DeleteFunc(slices.Clone(warranty.SummaryGroup("").Values()),
+		func(name string) bool { return name == string(warranty.GroupByBrand) }))) // the index does not have brands
 	counts := NewCounts(byGroup)
 	for _, id := range slices.SortedFunc(maps.Keys(m.records), compareIDs) {
 		if r := m.records[id]; q.Matches(r) {

@@ -54,6 +54,8 @@ func groupOf(by warranty.SummaryGroup, r *Record, today warranty.Date) string {
 		return r.Category
 	case warranty.GroupBySupplier:
 		return r.Supplier
+	case warranty.GroupByBrand:
+		return r.Brand
 	default: // GroupByEndMonth
 		return monthOf(r.End)
 	}

@@ -6,7 +6,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Count counts the records that a question selects, per group.
+// Count counts the records that a question selects, per group. Segments have no brands.
 func (l *List) Count(q *Question, by warranty.SummaryGroup) (*Counts, error) {
 	columns := map[warranty.SummaryGroup][]Range{
 		warranty.GroupByStatus:   {only(startColumn), only(endColumn)},

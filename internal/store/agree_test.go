@@ -177,6 +177,7 @@ func (s *script) addWarranty() (any, error) {
 		SerialNumber:    s.optional(),
 		Category:        s.optional(),
 		Supplier:        s.optional(),
+		Brand:           s.optional(),
 		SellerName:      s.optional(),
 		StartDate:       start,
 		EndDate:         start + warranty.Date(s.random.IntN(40)),
@@ -275,6 +276,9 @@ func (s *script) filter() warranty.WarrantyFilter {
 	rarely(func() { f.EndsTo = s.today() + warranty.Date(s.random.IntN(50)) })
 	rarely(func() { f.CoveredOn = s.today() + warranty.Date(s.random.IntN(50)) })
 	rarely(func() { open := s.random.IntN(2) == 0; f.HasOpenClaim = &open })
+	rarely(func() {
+		f.Assurance = oneOf(s, []warranty.Assurance{warranty.IssuerVerified, warranty.SellerConfirmed, warranty.Unverified}, "")
+	})
 	return f
 }
 
@@ -282,7 +286,7 @@ func (s *script) summarize() (any, error) {
 	in := warranty.SummarizeWarranties{
 		WarrantyFilter: s.filter(),
 		GroupBy: oneOf(s, []warranty.SummaryGroup{
-			warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier, warranty.GroupByEndMonth,
+			warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier, warranty.GroupByBrand, warranty.GroupByEndMonth,
 		}, ""),
 		Limit: 1 + s.random.IntN(5),
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
@@ -44,7 +46,7 @@ func (s *Store) eachRecord(
 // acquireScan waits until no other scan of the user's records is under way, unless another index makes
 // the scan short.
 func (s *Store) acquireScan(ctx context.Context, l *list) (release func(), err error) {
-	if !l.countable() {
+	if !l.countable() && !l.scanned {
 		return func() {}, nil
 	}
 	return s.searchGate.acquire(ctx, l.user)
@@ -186,7 +188,7 @@ func plainPage[T any](
 func (s *Store) Summary(
 	ctx context.Context, user warranty.ID, in warranty.SummarizeWarranties, today warranty.Date,
 ) (summary warranty.Summary, err error) {
-	l, question := scannedList(user, in.ExternalID), find.QuestionOf(in.WarrantyFilter, "", today)
+	l, question := scannedList(user, in.WarrantyFilter, s.Now()), find.QuestionOf(in.WarrantyFilter, "", today)
 	release, err := s.acquireScan(ctx, l)
 	if err != nil {
 		return summary, err
@@ -206,7 +208,7 @@ func (s *Store) Summary(
 func (s *Store) countRecords(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, by warranty.SummaryGroup,
 ) (counts *find.Counts, err error) {
-	if l.countable() {
+	if l.countable() && by != warranty.GroupByBrand { // the index does not have it
 		answered, err := s.useIndex(ctx, q, l.listKey, func(index *segmentList) (err error) {
 			counts, err = index.Count(question, by)
 			return err
@@ -221,10 +223,14 @@ func (s *Store) countRecords(
 }
 
 // scannedList is a list of warranties whose conditions are those of a question, except an external id,
-// which at most one record has.
-func scannedList(user warranty.ID, externalID string) *list {
+// which at most one record has, and the assurance, which changes with domains and is not in the index.
+func scannedList(user warranty.ID, f warranty.WarrantyFilter, now time.Time) *list {
 	l := listOf(user, kindWarranty)
-	if externalID != "" {
+	if f.Assurance != "" {
+		l.scanned = true
+		l.narrow(assuredBy(f.Assurance), slices.Repeat([]any{now}, strings.Count(assuredBy(f.Assurance), "?"))...)
+	}
+	if externalID := f.ExternalID; externalID != "" {
 		l.narrow(`a.item_id = (SELECT w.id FROM warranties w
 			WHERE w.issuer_id = $1 AND w.external_id = ? AND w.deleted_at IS NULL)`, externalID)
 	}

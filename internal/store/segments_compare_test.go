@@ -137,7 +137,7 @@ func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int)
 	groups := warranty.SummaryGroup("").Values()
 	summarize := warranty.SummarizeWarranties{WarrantyFilter: in.WarrantyFilter, Limit: 3,
 		GroupBy: warranty.SummaryGroup(groups[s.random.IntN(len(groups))])}
-	records, indexed := s.scan(t, listOf(user, kindWarranty), question)
+	records, indexed := s.scan(t, scannedList(user, warranty.WarrantyFilter{Assurance: in.Assurance}, s.Now()), question)
 	counts := find.NewCounts(summarize.GroupBy)
 	for _, r := range records {
 		counts.Add(&r, s.today())

@@ -159,7 +159,7 @@ var openClaim = `CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = 
 
 // recordColumns are what a question looks at besides searchedColumns.
 var recordColumns = `a.item_id, a.status, a.start_date, a.end_date, w.category, w.supplier, w.seller_name,
-	w.seller_email, w.product_name, w.updated_at, a.roles, ` + openClaim
+	w.seller_email, w.product_name, w.updated_at, a.roles, w.brand, ` + openClaim
 
 func readRecord(r *engine.Row) find.Record {
 	return find.Record{
@@ -174,6 +174,7 @@ func readRecord(r *engine.Row) find.Record {
 		Name:        r.Text(),
 		Updated:     r.Int(),
 		Roles:       warranty.RolesOf(r.Int()),
+		Brand:       derefText(r.OptionalText()),
 		OpenClaim:   r.Int() != 0,
 	}
 }

@@ -83,7 +83,7 @@ func (s *Store) Warranties(
 ) ([]warranty.Warranty, int64, error) {
 	question := func() *find.Question { return find.QuestionOf(in.WarrantyFilter, in.Sort, today) }
 	if needsScan(in) {
-		return search(ctx, s, scannedList(user, in.ExternalID), question(), in.Paging, warrantyShape)
+		return search(ctx, s, scannedList(user, in.WarrantyFilter, s.Now()), question(), in.Paging, warrantyShape)
 	}
 	return plainPage(ctx, s, plainList(user, in, today), question, in.Paging, warrantyShape)
 }

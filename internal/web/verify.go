@@ -18,6 +18,8 @@ type verifyPage struct {
 	Found  bool
 	Wrong  string // the key of the error of the form
 	Cover  cover
+	// Certified is whether there is a certificate.
+	Certified bool
 	// Promise is the record for machines.
 	Promise *promise
 }
@@ -110,6 +112,7 @@ func (web *Web) showVerification(
 		return err
 	}
 	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(v)}
+	page.Certified = page.Assured() && web.Service.SigningKey != nil
 	page.Promise = web.promiseOf(page)
 	title := web.t("verify.page_title", v.ProductName)
 	return web.showBare(w, r, http.StatusOK, "verify", view{Title: title, NoIndex: true, Body: page})

@@ -14,13 +14,13 @@ import (
 // warrantyList is the page /warranties. Its filters are query parameters.
 type warrantyList struct {
 	form
-	Page    warranty.Page[warranty.Warranty]
-	Today   warranty.Date
-	Filters []filter
-	Sorts   []filter
-	Columns map[string]column
-	Pager   pager
-	First   bool // there are no warranties at all
+	Page              warranty.Page[warranty.Warranty]
+	Today             warranty.Date
+	Filters           []filter
+	Sorts, Assurances []filter
+	Columns           map[string]column
+	Pager             pager
+	First             bool // there are no warranties at all
 }
 
 // column is the heading of a column that sorts the list.
@@ -85,6 +85,14 @@ var statusFilters = []filter{
 	{Value: "cancelled", Key: "status.cancelled"},
 }
 
+// assurances are the choices of the filter by who stands behind a record.
+var assurances = []filter{
+	{Value: "", Key: "assurance.any"},
+	{Value: "issuer_verified", Key: "assurance.issuer_verified"},
+	{Value: "seller_confirmed", Key: "assurance.seller_confirmed"},
+	{Value: "unverified", Key: "assurance.unverified"},
+}
+
 // Records per page.
 const (
 	listPage    = 50
@@ -101,6 +109,10 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	for _, choice := range sorts {
 		choice.On = choice.Value == query.Get("sort")
 		list.Sorts = append(list.Sorts, choice)
+	}
+	for _, choice := range assurances {
+		choice.On = choice.Value == query.Get("assurance")
+		list.Assurances = append(list.Assurances, choice)
 	}
 	list.Columns = map[string]column{
 		"product": newColumn(r.URL, "product_name"),
@@ -132,6 +144,9 @@ func filterOf(query url.Values) warranty.ListWarranties {
 		in.ExpiringWithinDays = &days
 	} else if known, err := warranty.ParseEnum[warranty.Status](status); err == nil {
 		in.Status = known
+	}
+	if known, err := warranty.ParseEnum[warranty.Assurance](query.Get("assurance")); err == nil {
+		in.Assurance = known
 	}
 	return in
 }
