@@ -21,8 +21,8 @@ import (
 	"github.com/makiuchi-d/gozxing/qrcode"
 )
 
-// shop signs in the admin of a new organization with a product.
-func (s *site) shop(t testing.TB, name string) *tab {
+// shopkeeper signs in the admin of a new organization with a product.
+func (s *site) shopkeeper(t testing.TB, name string) *tab {
 	t.Helper()
 	b, _, _ := s.member(t, name)
 	b.found(t, "Halden Electronics")
@@ -101,7 +101,7 @@ func (b *tab) decode(t testing.TB) []string {
 func TestQRCodesOnPaper(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	b := s.shop(t, "paper")
+	b := s.shopkeeper(t, "paper")
 	texts := func(selector string) []string {
 		return eval[[]string](t, b, fmt.Sprintf(`[...document.querySelectorAll(%q)].map(e => e.innerText.trim())`, selector))
 	}
@@ -148,7 +148,7 @@ const focused = `document.activeElement.id`
 func TestTheTillByKeyboard(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	b := s.shop(t, "tillkeys")
+	b := s.shopkeeper(t, "tillkeys")
 	b.mustOpen(t, "/products")
 	b.click(t, `a[href^="/issue?product="]`)
 	for i, serial := range []string{"T64-1", "T64-2"} {
@@ -183,7 +183,7 @@ func TestTheTillByKeyboard(t *testing.T) {
 func TestTheTillWithoutScript(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	b := s.shop(t, "tillplain").withoutScript(t)
+	b := s.shopkeeper(t, "tillplain").withoutScript(t)
 	b.mustOpen(t, "/issue?product=")
 	b.click(t, `a[href^="/issue?product="]:not(.btn)`)
 	b.fill(t, "#serial_number", "T64-1")
