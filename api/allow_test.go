@@ -92,7 +92,7 @@ func TestScopesFitTheOperation(t *testing.T) {
 // TestTableIsComplete fails if an operation is declared and not in the table.
 func TestTableIsComplete(t *testing.T) {
 	for _, s := range api.Declared() {
-		if s != api.VerifyPublicly.Spec && !slices.Contains(api.Operations(), s) {
+		if s != api.VerifyPublicly.Spec && s != api.VerifyProduct.Spec && !slices.Contains(api.Operations(), s) {
 			t.Errorf("add %s.Spec to the list at the end of its file in api", s.In.Name())
 		}
 	}

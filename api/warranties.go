@@ -162,6 +162,16 @@ var VerifyPublicly = define[warranty.VerifyWarranty, warranty.Verification](Spec
 	Summary: "Verify any warranty by its reference number, without a credential.",
 })
 
+// VerifyProduct is VerifyPublicly by GTIN and serial number, at the path of a GS1 Digital Link.
+var VerifyProduct = define[warranty.VerifyProduct, warranty.Verification](Spec{
+	Name:   "verification.product",
+	Method: http.MethodGet,
+	Path:   "/01/{gtin}/21/{number}",
+	Auth:   Public,
+	Summary: "Verify the warranty of a product by its GS1 Digital Link: the only one in force whose issuer has a verified " +
+		"domain.",
+})
+
 // warrantyOperations are the rows of this file in the operation table.
 var warrantyOperations = []*Spec{
 	ListWarranties.Spec,

@@ -25,8 +25,8 @@ type shopFront struct {
 	session, id string
 }
 
-// shop creates an organization. The operator verifies the domain, if there is one.
-func (s *site) shop(t testing.TB, name, domain string) shopFront {
+// front creates an organization. The operator verifies the domain, if there is one.
+func (s *site) front(t testing.TB, name, domain string) shopFront {
 	t.Helper()
 	email := s.account(t, "shopkeeper")
 	s.confirm(t, email)
@@ -152,7 +152,7 @@ func (r *requests) mustNotHave(t testing.TB, b *tab, code string) {
 func TestTakeStory(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	shop := s.shop(t, "Halden Electronics", fmt.Sprintf("halden%d.example", time.Now().UnixNano()))
+	shop := s.front(t, "Halden Electronics", fmt.Sprintf("halden%d.example", time.Now().UnixNano()))
 	id, reference := shop.issues(t, nil)
 	slip := shop.prints(t, id)
 
@@ -256,8 +256,8 @@ func TestTakeStory(t *testing.T) {
 func TestVerifyLooks(t *testing.T) {
 	t.Parallel()
 	s := openSite(t)
-	halden := s.shop(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
-	fake := s.shop(t, "Аldine Global Warranty Service", "") // a Cyrillic А
+	halden := s.front(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
+	fake := s.front(t, "Аldine Global Warranty Service", "") // a Cyrillic А
 	email := s.account(t, "buyer")
 	s.confirm(t, email)
 	buyer := s.session(t, email, password)
@@ -316,13 +316,14 @@ func TestVerifyLooks(t *testing.T) {
 // takeVisits returns the steps of registering a warranty, and the pages of a warranty that a shop issued.
 func (s *site) takeVisits(t testing.TB, taker *tab) []visit {
 	t.Helper()
-	halden := s.shop(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
-	fake := s.shop(t, "Аldine Global Warranty Service", "") // a Cyrillic А
+	halden := s.front(t, "Halden Electronics", fmt.Sprintf("halden-%d.example", time.Now().UnixNano()))
+	fake := s.front(t, "Аldine Global Warranty Service", "") // a Cyrillic А
 	id, reference := halden.issues(t, nil)
 	slip := halden.prints(t, id)
 	unverified, name := fake.issues(t, nil)
 	fakeSlip := fake.prints(t, unverified)
-	taken, verify := halden.issues(t, nil)
+	serial := fmt.Sprint(time.Now().UnixNano())
+	taken, verify := halden.issues(t, map[string]string{"gtin": "4242005273881", "serial_number": serial})
 	takenSlip := halden.prints(t, taken)
 	enter := func(code string) func(t testing.TB, b *tab) int {
 		return func(t testing.TB, b *tab) int {
@@ -343,6 +344,7 @@ func (s *site) takeVisits(t testing.TB, taker *tab) []visit {
 		{who: customer, path: "/warranties/" + taken},
 		{who: stranger, path: "/verify/" + reference},
 		{who: stranger, path: "/verify/" + name},
+		{who: stranger, path: "/01/04242005273881/21/" + serial},
 		{who: stranger, path: "/verify/" + verify + "?serial=wrong"},
 		{who: stranger, path: "/take, mistaken", status: 422, by: enter(takenSlip)},
 		{who: stranger, path: "/take, offered", by: enter(slip)},

@@ -66,6 +66,9 @@ func (s *site) company(t testing.TB) (map[string]*tab, []visit) {
 					people[who].invite(t, "till-2@halden.example", "member")
 					people[who].product(t)
 					people[who].sell(t, "T64-0001")
+					people[who].mustOpen(t, "/settings/domains")
+					people[who].fill(t, "#domain", "halden-service.example")
+					people[who].press(t, "Add domain")
 				case watcher:
 					people[who].joins(t, people[keeper], email, "viewer")
 				}
@@ -186,7 +189,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
-	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/api",
+	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/domains", "/settings/api",
 		"/settings/calendar"}
 	add(keeper, organization...)
 	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),

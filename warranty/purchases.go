@@ -21,6 +21,22 @@ func (c *Checks) gtin(value string) string {
 	return value
 }
 
+// GTINForms returns the forms in which a GTIN may be recorded: with 14, 13, 12 and 8 digits. Forms that the
+// number does not have repeat the first one. It reports false if the GTIN is not valid.
+func GTINForms(s string) (forms [4]string, ok bool) {
+	if !validGTIN(s) {
+		return forms, false
+	}
+	full := strings.Repeat("0", 14-len(s)) + s
+	for i, digits := range []int{14, 13, 12, 8} {
+		forms[i] = full
+		if zeros := 14 - digits; strings.Count(full[:zeros], "0") == zeros {
+			forms[i] = full[zeros:]
+		}
+	}
+	return forms, true
+}
+
 func validGTIN(s string) bool {
 	switch len(s) {
 	case 8, 12, 13, 14:

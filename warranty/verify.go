@@ -20,6 +20,21 @@ func (in *VerifyWarranty) Check() error {
 	return c.Err()
 }
 
+// VerifyProduct is the input of verification.product.
+type VerifyProduct struct {
+	GTIN   string `json:"gtin" in:"path" required:"true" doc:"Global Trade Item Number, with or without leading zeros." example:"04242005273881"`
+	Number string `json:"number" in:"path" required:"true" doc:"Serial number of the product, exactly as recorded." example:"FD9906-003217"`
+	Serial string `json:"serial,omitzero" in:"query" max:"120" doc:"Serial number to compare. The response says only whether it matches."`
+}
+
+// Check validates the input.
+func (in *VerifyProduct) Check() error {
+	var c Checks
+	in.Number = c.text("number", in.Number, 1, MaxSerialNumber)
+	in.Serial = c.text("serial", in.Serial, 0, MaxSerialNumber)
+	return c.Err()
+}
+
 // Verification is what anyone with the reference number may know about a warranty.
 type Verification struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`

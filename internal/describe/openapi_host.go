@@ -12,7 +12,8 @@ import (
 // hostOperations describes the endpoints outside /api/. They are not in the operation
 // table because they are plain handlers.
 func (b *builder) hostOperations() {
-	b.publicVerify()
+	b.publicVerify(api.VerifyPublicly.Spec)
+	b.publicVerify(api.VerifyProduct.Spec)
 	b.certificates()
 	health := ordered[*mediaType]{{jsonType, &mediaType{
 		Schema: &schema{Type: "object", Required: []string{"status"}, Properties: ordered[*schema]{
@@ -45,9 +46,8 @@ func (b *builder) hostOperations() {
 	})
 }
 
-// publicVerify describes the public verification page and its JSON form.
-func (b *builder) publicVerify() {
-	s := api.VerifyPublicly.Spec
+// publicVerify describes a public verification page and its JSON form.
+func (b *builder) publicVerify(s *api.Spec) {
 	op := b.describe(s)
 	op.Description += " With `Accept: application/json` the response is JSON; browsers get a page. " +
 		"Rate limited by IP address."

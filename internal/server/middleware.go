@@ -335,6 +335,7 @@ var throttles = map[service.Throttle]struct {
 	service.SignUpAttempts: {warranty.IPThrottled, "Too many registrations from your network."},
 	service.VerifyAttempts: {warranty.IPThrottled, "Too many verifications from your network."},
 	service.MailsToOthers:  {warranty.RateLimited, "You have sent too many emails to others."},
+	service.DomainChecks:   {warranty.RateLimited, "You have checked your domains too often."},
 }
 
 // throttle counts an attempt against its limit and returns an error when the limit is exceeded.
@@ -349,7 +350,8 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 			return s.tooMany(warranty.RateLimited, "A batch counts as one request per 50 items, and this one exceeds your limit.", window)
 		}
 		return nil
-	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests:
+	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests,
+		service.DomainChecks:
 		rate = s.SignInRate
 	case service.CodeMails:
 		rate, period = min(codeMails, s.SignInRate), time.Hour

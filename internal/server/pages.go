@@ -11,6 +11,7 @@ import (
 
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/rest"
+	"warranty.example/svc/internal/web"
 	"warranty.example/svc/warranty"
 )
 
@@ -21,6 +22,19 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Robots-Tag", "noindex")
 	in := warranty.VerifyWarranty{Reference: r.PathValue("reference"), Serial: r.URL.Query().Get("serial")}
 	v, err := s.Service.VerifyPublicly(r.Context(), callerOf(r).Principal, in)
+	if err != nil {
+		s.edge.Refuse(w, r, err)
+		return
+	}
+	s.writeJSON(w, r, http.StatusOK, v)
+}
+
+// verifyProduct serves public verification by GTIN and serial number as JSON.
+func (s *Server) verifyProduct(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Robots-Tag", "noindex")
+	v, err := s.Service.VerifyProduct(r.Context(), callerOf(r).Principal, web.ProductOf(r))
 	if err != nil {
 		s.edge.Refuse(w, r, err)
 		return

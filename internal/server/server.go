@@ -101,6 +101,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		VerifyJSON: s.verify,
 		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
 	}
+	s.pages.VerifyProductJSON = s.verifyProduct
 	s.pages.CertificateExpires = s.CertificateExpires
 	if shared, ok := s.Limits.(*limit.Redis); ok {
 		s.pages.Redis = shared.Status
@@ -109,7 +110,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
-	readOnly := []string{"/verify/{reference}", "/healthz", "/readyz", "/{$}"}
+	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/healthz", "/readyz", "/{$}"}
 	for path, h := range map[string]http.HandlerFunc{
 		"/verify/{reference}/certificate":     s.certificate,
 		"/verify/{reference}/certificate.pdf": s.printedCertificate,

@@ -145,7 +145,7 @@ func (s *Service) CheckDomain(
 		return d, err
 	}
 	// A check asks DNS servers of the caller's choice.
-	if err := s.Throttle(ctx, MailsToOthers, in.ID.String()); err != nil {
+	if err := s.Throttle(ctx, DomainChecks, in.ID.String()); err != nil {
 		return d, err
 	}
 	ok, found := s.lookUp(ctx, d)

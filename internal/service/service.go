@@ -86,6 +86,7 @@ const (
 	SignUpAttempts Throttle = "sign-up"
 	VerifyAttempts Throttle = "verify"
 	MailsToOthers  Throttle = "mail"
+	DomainChecks   Throttle = "domain"
 	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
 	// BatchItems counts the items of a batch, in the window of the caller's API requests.

@@ -151,26 +151,8 @@ func domainOf(account string) string {
 func (s *Store) WarrantyByReference(
 	ctx context.Context, reference warranty.Reference, now time.Time,
 ) (w warranty.Warranty, by warranty.Standing, err error) {
-	err = queryRow(ctx, s.db, `SELECT `+warrantyColumns+`, i.kind, i.name, `+domainOf(`i.id`)+`,
-			CASE WHEN EXISTS (SELECT 1 FROM access a
-				WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0) THEN 1 ELSE 0 END,
-			COALESCE(s.kind, 1), s.name, `+domainOf(`s.id`)+`
-		FROM warranties w JOIN users i ON i.id = w.issuer_id
-			LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL
-		WHERE w.reference = $1 AND w.deleted_at IS NULL AND i.set_aside_for IS NULL`,
-		func(r *engine.Row) {
-			w = readWarranty(r)
-			kind, name, domain := enum[warranty.AccountKind](r), r.Text(), r.OptionalText()
-			own := r.Int() != 0
-			by.Untaken = own && w.Offer.Open(now)
-			if kind == warranty.OrganizationKind && (!own || by.Untaken) {
-				by.Issuer = warranty.NewParty(name, domain)
-			}
-			kind, seller, domain := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText()
-			if kind == warranty.OrganizationKind && seller != nil {
-				by.Seller = warranty.NewParty(*seller, domain)
-			}
-		}, reference)
+	err = queryRow(ctx, s.db, selectStanding+` WHERE w.reference = $1 AND w.deleted_at IS NULL AND i.set_aside_for IS NULL`,
+		func(r *engine.Row) { w, by = readStanding(r, now) }, reference)
 	return w, by, err
 }
 
@@ -194,4 +176,52 @@ func assuredBy(a warranty.Assurance) string {
 		return `NOT ` + issuerStands + ` AND ` + sellerStands
 	}
 	return `NOT ` + issuerStands + ` AND NOT ` + sellerStands
+}
+
+// WarrantiesOfProduct returns the warranties of a product with a serial number whose issuer has a verified
+// domain, and who stands behind them; none if there are limit or more. gtins are the forms of its GTIN.
+func (s *Store) WarrantiesOfProduct(
+	ctx context.Context, gtins [4]string, serial string, limit int, now time.Time,
+) (list []warranty.Warranty, by []warranty.Standing, err error) {
+	rows := 0
+	err = s.db.Query(ctx, selectStanding+` WHERE w.gtin IN ($1, $2, $3, $4) AND w.serial_number = $5
+			AND w.gtin IS NOT NULL AND w.deleted_at IS NULL AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
+			AND EXISTS (SELECT 1 FROM domains d WHERE d.account_id = w.issuer_id AND d.verified_at IS NOT NULL)
+		ORDER BY w.id DESC LIMIT $6`,
+		func(r *engine.Row) error {
+			w, standing := readStanding(r, now)
+			rows++
+			if standing.Issuer != nil {
+				list, by = append(list, w), append(by, standing)
+			}
+			return nil
+		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, limit)
+	if rows >= limit {
+		return nil, nil, err
+	}
+	return list, by, err
+}
+
+// selectStanding selects a warranty w with its issuer i and its confirmed seller s.
+var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `,
+		CASE WHEN EXISTS (SELECT 1 FROM access a
+			WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0) THEN 1 ELSE 0 END,
+		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `
+	FROM warranties w JOIN users i ON i.id = w.issuer_id
+		LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL`
+
+// readStanding reads a row of selectStanding.
+func readStanding(r *engine.Row, now time.Time) (w warranty.Warranty, by warranty.Standing) {
+	w = readWarranty(r)
+	kind, name, domain := enum[warranty.AccountKind](r), r.Text(), r.OptionalText()
+	own := r.Int() != 0
+	by.Untaken = own && w.Offer.Open(now)
+	if kind == warranty.OrganizationKind && (!own || by.Untaken) {
+		by.Issuer = warranty.NewParty(name, domain)
+	}
+	kind, seller, domain := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText()
+	if kind == warranty.OrganizationKind && seller != nil {
+		by.Seller = warranty.NewParty(*seller, domain)
+	}
+	return w, by
 }

@@ -24,7 +24,7 @@ var resumable = []string{
 	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
-	"POST /settings/addresses", "POST /settings/convert", "POST " + takeConfirm,
+	"POST /settings/addresses", "POST /settings/domains", "POST /settings/convert", "POST " + takeConfirm,
 	"POST /issue", "POST /products", "POST /products/{id}", "POST /labels",
 }
 

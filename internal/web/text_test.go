@@ -16,7 +16,7 @@ import (
 var (
 	literalKey = regexp.MustCompile(`\bt "([^"]+)"`)
 	codeKey    = regexp.MustCompile(`\.(?:t|get)\("([^"]+)"[,)]`)
-	builtKey   = regexp.MustCompile(`printf "([a-z_]+\.)%s"`)
+	builtKey   = regexp.MustCompile(`printf "([a-z_.]+\.)%s"`)
 )
 
 // built maps the prefixes of keys that templates build with printf to the names they append.
@@ -27,6 +27,7 @@ var built = map[string][]string{
 	"claim_status.":     warranty.ClaimStatus("").Values(),
 	"claim_type.":       warranty.ClaimType("").Values(),
 	"document_type.":    warranty.DocumentType("").Values(),
+	"domains.status.":   warranty.DomainStatus("").Values(),
 	"door.":             warranty.Door("").Values(),
 	"import_field.":     sheet.Fields(),
 	"member_role.":      warranty.MemberRole("").Values(),

@@ -100,6 +100,24 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	return web.showVerification(w, r, v, in.Serial, err)
 }
 
+// ProductOf returns the product of a GS1 Digital Link.
+func ProductOf(r *http.Request) warranty.VerifyProduct {
+	return warranty.VerifyProduct{
+		GTIN:   r.PathValue("gtin"),
+		Number: r.PathValue("number"),
+		Serial: r.URL.Query().Get("serial"),
+	}
+}
+
+// verifyProduct shows the public verification of a product, at the address of its GS1 Digital Link.
+func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	w.Header().Set("X-Robots-Tag", "noindex")
+	in := ProductOf(r)
+	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
+	v, err := web.Service.VerifyProduct(r.Context(), asker, in)
+	return web.showVerification(w, r, v, in.Serial, err)
+}
+
 // showVerification shows the page of a verification, or that nothing was found.
 func (web *Web) showVerification(
 	w http.ResponseWriter, r *http.Request, v warranty.Verification, serial string, err error,

@@ -27,8 +27,8 @@ type Web struct {
 	Version   string
 	// Limited applies the per-IP rate limit.
 	Limited func(http.Handler) http.Handler
-	// IndexJSON and VerifyJSON answer requests that do not accept HTML.
-	IndexJSON, VerifyJSON http.HandlerFunc
+	// IndexJSON, VerifyJSON and VerifyProductJSON answer requests that do not accept HTML.
+	IndexJSON, VerifyJSON, VerifyProductJSON http.HandlerFunc
 	// NoPage answers JSON that was posted to a page.
 	NoPage http.HandlerFunc
 	// Redis returns the state of Redis and the number of servers that share it. It is nil without
@@ -114,6 +114,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /{$}", page: web.overview, json: web.IndexJSON},
 		{pattern: "GET /verify", page: web.verifyForm, open: true},
 		{pattern: "GET /verify/{reference}", page: web.verify, open: true, json: web.VerifyJSON},
+		{pattern: "GET /01/{gtin}/21/{number}", page: web.verifyProduct, open: true, json: web.VerifyProductJSON},
 
 		{pattern: "GET /take", page: web.take, open: true},
 		{pattern: "POST /take", page: web.previewTake, open: true},
@@ -214,6 +215,10 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/addresses", page: inOrganization(web.addAddress)},
 		{pattern: "POST /settings/addresses/verify", page: inOrganization(web.verifyAddress)},
 		{pattern: "POST /settings/addresses/{address_id}/remove", page: inOrganization(web.removeAddress)},
+		{pattern: "GET /settings/domains", page: inOrganization(web.domains)},
+		{pattern: "POST /settings/domains", page: inOrganization(web.addDomain)},
+		{pattern: "POST /settings/domains/{domain_id}/check", page: inOrganization(web.checkDomain)},
+		{pattern: "POST /settings/domains/{domain_id}/remove", page: inOrganization(web.removeDomain)},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
 		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm), needs: warranty.Admin},
 		{pattern: "GET /settings/api/tokens", page: web.settings},

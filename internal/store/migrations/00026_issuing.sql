@@ -36,6 +36,8 @@ ALTER TABLE warranties ADD COLUMN customer_email TEXT;
 ALTER TABLE warranties ADD COLUMN offered_at BIGINT;
 ALTER TABLE warranties ADD COLUMN offer_expires_at BIGINT;
 ALTER TABLE warranties ADD COLUMN taken_at BIGINT;
+-- For GS1 Digital Links.
+CREATE INDEX warranties_by_gtin ON warranties (gtin, serial_number) WHERE gtin IS NOT NULL AND deleted_at IS NULL;
 
 -- Codes that take a warranty from its issuer. email is the only address that can use the code; NULL for a
 -- printed code. asked is 1 if the person at that address asked for the code, so that it also signs in. The
@@ -118,6 +120,7 @@ DROP TABLE products;
 DROP TABLE domains;
 DROP TABLE offers;
 DROP TABLE handover_codes;
+DROP INDEX warranties_by_gtin;
 ALTER TABLE warranties DROP COLUMN taken_at;
 ALTER TABLE warranties DROP COLUMN offer_expires_at;
 ALTER TABLE warranties DROP COLUMN offered_at;
