@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,8 +134,9 @@ func TestWebPromiseIsData(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "until "+end, string(got), want)
+		defined := strings.Fields("@context @type name identifier url description durationOfWarranty")
 		for name := range data {
-			if !strings.Contains(" @context @type name identifier url description durationOfWarranty ", " "+name+" ") {
+			if !slices.Contains(defined, name) {
 				t.Errorf("schema.org does not define %s of a WarrantyPromise", name)
 			}
 		}
