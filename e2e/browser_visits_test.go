@@ -196,6 +196,10 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
 	sold := first(keeper, "/warranties", record)
+	pasted(mistakenSheet, "Import valid rows")(t, people[keeper])
+	job := people[keeper].path(t)
+	people[keeper].until(t, `document.querySelector("#job")?.getAttribute("aria-busy") === null`)
+	add(keeper, job)
 	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new",
 		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
 	add(newcomer, "/issue", "/labels")

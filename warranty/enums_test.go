@@ -26,6 +26,7 @@ var enums = []struct {
 	{warranty.Decision(""), "confirm decline"},
 	{warranty.HandoverStatus(""), "none offered taken"},
 	{warranty.DomainStatus(""), "waiting verified failing"},
+	{warranty.JobState(""), "running done failed undoing undone"},
 	{warranty.Assurance(""), "issuer_verified seller_confirmed unverified"},
 	{warranty.BatchStatus(""), "created unchanged updated failed"},
 	{warranty.ConfirmationStatus(""), "pending confirmed declined"},

@@ -49,6 +49,9 @@ type Service struct {
 	// SigningKey signs certificates; nil means that there are none.
 	SigningKey *warranty.SigningKey
 
+	// JobKinds perform the jobs of each kind. They are set before the worker starts.
+	JobKinds map[string]JobFunc
+
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
@@ -68,6 +71,7 @@ type Service struct {
 	delivery  *delivery
 	started   time.Time
 	mailNow   chan struct{}
+	jobsNow   chan struct{}
 	finished  *finishedMails
 }
 
@@ -122,6 +126,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		delivery:  &delivery{},
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
+		jobsNow:   make(chan struct{}, 1),
+		JobKinds:  map[string]JobFunc{},
 		finished:  newFinishedMails(),
 	}
 	s.NewID = func() warranty.ID { return ids.next(s.Now()) }

@@ -135,6 +135,9 @@ func (s *Service) CreateWarranty(
 				if err := s.insertOffer(tx, account, w, o, &offerCount{}); err != nil {
 					return err
 				}
+				if err := noteJob(ctx, tx, w.ID); err != nil {
+					return err
+				}
 				return tx.InsertEvent(w.ID, created, p.User.ID)
 			})
 		})

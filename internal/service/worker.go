@@ -53,6 +53,10 @@ func (s *Service) Run(ctx context.Context) {
 		{"index lists", indexEvery, s.Store.MaintainSegments, nil},
 		{"count lists", indexEvery, s.Store.CountWanted, s.Store.ListsWanted()},
 		{"decide documents", indexEvery, s.DecideDocuments, nil},
+		{"run jobs", jobsEvery, s.RunJobs, s.jobsNow},
+		{"sweep jobs", sweepEvery, func(ctx context.Context) error {
+			return s.Store.SweepJobs(ctx, s.now().Add(-warranty.JobLifetime))
+		}, nil},
 		{"check domains", domainsEvery, s.CheckDomains, nil},
 		{"erase accounts", eraseEvery, s.EraseUsers, nil},
 		{"check files folder", folderEvery, s.CheckFolder, nil},

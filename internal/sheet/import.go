@@ -86,6 +86,10 @@ type Import struct {
 	AllowDuplicates bool
 	// Each is called for every row, in order.
 	Each func(Row, Outcome) error
+	// Counted is called after every row with the counts so far. It may be nil.
+	Counted func(Counts) error
+	// Done reports whether an earlier run of this import created the record of a line. It may be nil.
+	Done func(line int) bool
 
 	Counts Counts
 }
@@ -135,7 +139,7 @@ func (im *Import) perform(ctx context.Context, rows []Row) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		outcome, err := im.one(ctx, &rows[i], found[i])
+		outcome, err := im.one(context.WithValue(ctx, lineKey{}, rows[i].Line), &rows[i], found[i])
 		if err != nil {
 			return err
 		}
@@ -145,8 +149,21 @@ func (im *Import) perform(ctx context.Context, rows []Row) error {
 				return err
 			}
 		}
+		if im.Counted != nil {
+			if err := im.Counted(im.Counts); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+type lineKey struct{}
+
+// LineOf returns the line of the row that is imported.
+func LineOf(ctx context.Context) int {
+	line, _ := ctx.Value(lineKey{}).(int)
+	return line
 }
 
 // lookup finds the existing records of the rows.
@@ -180,7 +197,10 @@ func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, er
 
 // one imports a row. A validation error of the service becomes the row's error.
 func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Outcome, error) {
+	done := im.Done != nil && im.Done(row.Line)
 	switch {
+	case done && (found.WarrantyID == nil || im.AllowDuplicates):
+		return Created, nil
 	case row.Err != nil:
 		return Refused, nil //nolint:nilerr // the import continues with the next row
 	case row.Skip != "":
@@ -189,6 +209,9 @@ func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Out
 		outcome := AlreadyImported
 		if *found.MatchedBy == warranty.ByContent {
 			outcome = LooksImported
+		}
+		if done {
+			outcome = Created
 		}
 		row.OtherDates = otherDates(found, *row)
 		if im.DryRun || found.Status != nil && *found.Status == row.Status {

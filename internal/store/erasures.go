@@ -277,6 +277,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM offers WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
+		`DELETE FROM job_records WHERE job_id IN (SELECT id FROM jobs WHERE account_id = $1 OR user_id = $1)`,
+		`DELETE FROM jobs WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,
 		`DELETE FROM declined_accounts WHERE account_id = $1 OR from_id = $1`,
 		`DELETE FROM address_links WHERE account_id = $1`,

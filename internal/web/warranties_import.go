@@ -88,6 +88,9 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 	if err := web.run(r.Context(), &whole, sheet.Import{DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
+	if who.ActsForOrganization() {
+		return web.startImport(w, r, who, p, whole.Counts.Rows)
+	}
 	// An import continues even if the client disconnects.
 	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
 	defer cancel()

@@ -74,6 +74,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	if web.reference, err = newReference(web.PublicURL); err != nil {
 		return err
 	}
+	web.Service.JobKinds[importJob] = web.runImport
 	web.guard = http.NewCrossOriginProtection()
 	// Behind a proxy, the Host header may differ from the public address.
 	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {
@@ -162,6 +163,8 @@ func (web *Web) routes() []route {
 		{pattern: "GET /warranties/{id}/handover", page: web.handover, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/handover", page: web.offerHandover},
 		{pattern: "POST /warranties/{id}/handover/cancel", page: web.cancelHandover},
+		{pattern: "GET /jobs/{id}", page: web.job},
+		{pattern: "POST /jobs/{id}/undo", page: web.undoJob},
 		{pattern: "GET /labels", page: web.labels},
 		{pattern: "POST /labels", page: web.printLabels},
 		{pattern: "GET /issue", page: web.issue, needs: warranty.Member},

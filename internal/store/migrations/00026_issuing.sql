@@ -114,7 +114,38 @@ CREATE TABLE signing_keys (
   revoked_at BIGINT
 );
 
+-- Work that goes on without the request that started it, with the session that started it. A worker has a
+-- lease on an open job (state 1 or 4). job_records has what its rows created: a row creates one record.
+CREATE TABLE jobs (
+  id UUID NOT NULL PRIMARY KEY,
+  account_id UUID NOT NULL,
+  user_id UUID NOT NULL,
+  session_id UUID NOT NULL,
+  kind TEXT NOT NULL,
+  state SMALLINT NOT NULL,
+  input TEXT NOT NULL,
+  result TEXT NOT NULL,
+  done BIGINT NOT NULL,
+  total BIGINT NOT NULL,
+  error TEXT NOT NULL,
+  attempts BIGINT NOT NULL,
+  leased_until BIGINT NOT NULL,
+  leased_by UUID,
+  created_at BIGINT NOT NULL,
+  updated_at BIGINT NOT NULL
+);
+CREATE INDEX jobs_open ON jobs (leased_until) WHERE state IN (1, 4);
+CREATE INDEX jobs_of_account ON jobs (account_id);
+CREATE TABLE job_records (
+  job_id UUID NOT NULL,
+  row_number BIGINT NOT NULL,
+  warranty_id UUID NOT NULL,
+  PRIMARY KEY (job_id, row_number)
+) /*sqlite: WITHOUT ROWID */;
+
 -- +goose Down
+DROP TABLE job_records;
+DROP TABLE jobs;
 DROP TABLE signing_keys;
 DROP TABLE products;
 DROP TABLE domains;

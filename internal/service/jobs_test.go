@@ -1,0 +1,218 @@
+package service_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+const jobRows = 12
+
+// createRows is a kind of job that creates a warranty per row. after is called after each row.
+func createRows(w *world, after func(row int64) error) service.JobFunc {
+	return func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
+		done, err := w.Service.JobRows(ctx, j.ID)
+		if err != nil {
+			return err
+		}
+		for row := int64(1); row <= jobRows; row++ {
+			if !done[row] {
+				in := warranty.CreateWarranty{ProductName: fmt.Sprint("Pan ", row), StartDate: date("2026-01-01"), EndDate: date("2028-01-01")}
+				if _, err := w.Service.CreateWarranty(service.InJob(ctx, j.ID, row), p, in); err != nil {
+					return err
+				}
+			}
+			j.Done = row
+			if err := after(row); err != nil {
+				return err
+			}
+			if err := save(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func goOn(int64) error { return nil }
+
+func (i issuer) startJob(t *testing.T, w *world) warranty.Job {
+	t.Helper()
+	j, err := w.Service.StartJob(ctx, i.acting.Principal, "rows", "{}", jobRows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func (i issuer) job(t *testing.T, id warranty.ID) warranty.Job {
+	t.Helper()
+	j, err := i.Service.Job(ctx, i.acting.Principal, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+// TestJobsSurviveTheirWorker: another replica goes on with the job of a worker that was killed, after its
+// lease, and creates nothing twice.
+func TestJobsSurviveTheirWorker(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		shop := w.issuer("Ann")
+		killed := errors.New("killed")
+		w.Service.JobKinds["rows"] = createRows(w, func(row int64) error {
+			if row == 5 {
+				return killed
+			}
+			return nil
+		})
+		j := shop.startJob(t, w)
+		if err := w.Service.RunJobs(ctx); !errors.Is(err, killed) {
+			t.Fatal(err)
+		}
+		var twice atomic.Int64
+		other := worlds[len(worlds)-1]
+		other.Service.JobKinds["rows"] = createRows(other, func(int64) error { twice.Add(1); return nil })
+		if err := other.Service.RunJobs(ctx); err != nil || twice.Load() != 0 {
+			t.Fatalf("the lease does not hold: %v, %d", err, twice.Load())
+		}
+		for _, replica := range worlds {
+			replica.Clock.Advance(2 * time.Minute)
+		}
+		if err := other.Service.RunJobs(ctx); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "state", shop.job(t, j.ID).State, warranty.JobDone)
+		equal(t, "records", w.number(`SELECT count(*) FROM warranties`), int64(jobRows))
+		equal(t, "names", w.number(`SELECT count(DISTINCT product_name) FROM warranties`), int64(jobRows))
+	})
+}
+
+// TestTwoWorkersOfOneJob: a worker that was paused until its lease ended, and goes on, creates nothing twice
+// and changes nothing of the result.
+func TestTwoWorkersOfOneJob(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		w := worlds[0]
+		shop := w.issuer("Ann")
+		paused, resume, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		w.Service.JobKinds["rows"] = createRows(w, func(row int64) error {
+			if row == 5 {
+				close(paused)
+				<-resume
+			}
+			return nil
+		})
+		j := shop.startJob(t, w)
+		go func() { ended <- w.Service.RunJobs(ctx) }()
+		<-paused
+		for _, replica := range worlds {
+			replica.Clock.Advance(2 * time.Minute)
+		}
+		other := worlds[len(worlds)-1]
+		other.Service.JobKinds["rows"] = createRows(other, goOn)
+		if err := other.Service.RunJobs(ctx); err != nil {
+			t.Fatal(err)
+		}
+		close(resume)
+		<-ended // a lost lease, or a row that exists
+		equal(t, "state", shop.job(t, j.ID).State, warranty.JobDone)
+		equal(t, "records", w.number(`SELECT count(*) FROM warranties`), int64(jobRows))
+	})
+}
+
+// TestJobsAtOnce: many workers perform many jobs, each row once.
+func TestJobsAtOnce(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		shop := worlds[0].issuer("Ann")
+		for _, w := range worlds {
+			w.Service.JobKinds["rows"] = createRows(w, goOn)
+		}
+		for range 4 {
+			shop.startJob(t, worlds[0])
+		}
+		together(2*len(worlds), func(i int) {
+			if err := worlds[i%len(worlds)].Service.RunJobs(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+		equal(t, "records", worlds[0].number(`SELECT count(*) FROM warranties`), int64(4*jobRows))
+		equal(t, "open jobs", worlds[0].number(`SELECT count(*) FROM jobs WHERE state <> 2`), int64(0))
+	}, busy)
+}
+
+// TestUndoAJob deletes what nobody took and names the rest. Strangers and viewers cannot undo it.
+func TestUndoAJob(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, other := w.issuer("Ann"), w.issuer("Bea")
+		w.Service.JobKinds["rows"] = createRows(w, goOn)
+		j := shop.startJob(t, w)
+		run := func() {
+			t.Helper()
+			if err := w.Service.RunJobs(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Service.UndoJob(ctx, shop.acting.Principal, j.ID); codeOf(err) != warranty.InvalidTransition {
+			t.Errorf("undoing a running job: %v", err)
+		}
+		run()
+		ids, err := w.Service.JobRecords(ctx, shop.acting.Principal, j.ID)
+		if err != nil || len(ids) != jobRows {
+			t.Fatalf("%d records, %v", len(ids), err)
+		}
+		kim := w.person("Kim", true)
+		taken, err := w.take(kim, shop.prints(ids[3]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Service.UndoJob(ctx, other.acting.Principal, j.ID); !errors.Is(err, warranty.ErrNotFound) {
+			t.Errorf("a stranger: %v", err)
+		}
+		viewer := shop.acting.Principal
+		viewer.Account.Role = warranty.Viewer
+		if err := w.Service.UndoJob(ctx, viewer, j.ID); codeOf(err) != warranty.RoleNotAllowed {
+			t.Errorf("a viewer: %v", err)
+		}
+		if err := w.Service.UndoJob(ctx, shop.acting.Principal, j.ID); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		var out service.Undone
+		done := shop.job(t, j.ID)
+		if err := json.Unmarshal([]byte(done.Result), &out); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "state", done.State, warranty.JobUndone)
+		equal(t, "deleted", out.Deleted, int64(jobRows-1))
+		equal(t, "kept", fmt.Sprint(out.Kept), fmt.Sprint([]warranty.Reference{taken.ReferenceNumber}))
+		equal(t, "left", w.number(`SELECT count(*) FROM warranties WHERE deleted_at IS NULL`), int64(1))
+		checkAccess(t, w)
+	})
+}
+
+// TestJobsEndWithTheirSession: a job stops when the person signs out or is removed.
+func TestJobsEndWithTheirSession(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		w.Service.JobKinds["rows"] = createRows(w, goOn)
+		j := shop.startJob(t, w)
+		w.Must(204, request{Method: "DELETE", Path: "/api/auth/sessions/current", Secret: shop.admin.session})
+		if err := w.Service.RunJobs(ctx); err != nil {
+			t.Fatal(err)
+		}
+		done := shop.job(t, j.ID)
+		equal(t, "state", done.State, warranty.JobFailed)
+		equal(t, "records", w.number(`SELECT count(*) FROM warranties`), int64(0))
+		if done.Error == "" {
+			t.Error("no reason")
+		}
+	})
+}

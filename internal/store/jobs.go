@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+const jobColumns = `j.id, j.account_id, j.user_id, j.session_id, j.kind, j.state, j.input, j.result, j.done, j.total,
+	j.error, j.attempts, j.created_at, j.updated_at`
+
+func readJob(r *engine.Row) warranty.Job {
+	return warranty.Job{
+		ID:        r.ID(),
+		Account:   r.ID(),
+		User:      r.ID(),
+		Session:   r.ID(),
+		Kind:      r.Text(),
+		State:     enum[warranty.JobState](r),
+		Input:     r.Text(),
+		Result:    r.Text(),
+		Done:      r.Int(),
+		Total:     r.Int(),
+		Error:     r.Text(),
+		Attempts:  r.Int(),
+		CreatedAt: r.Time(),
+		UpdatedAt: r.Time(),
+	}
+}
+
+// Job returns a job of an account.
+func (s *Store) Job(ctx context.Context, account, id warranty.ID) (j warranty.Job, err error) {
+	err = queryRow(ctx, s.db, `SELECT `+jobColumns+` FROM jobs j WHERE j.account_id = $1 AND j.id = $2`,
+		func(r *engine.Row) { j = readJob(r) }, account, id)
+	return j, err
+}
+
+// InsertJob adds a job, for a worker to start.
+func (t *Tx) InsertJob(j warranty.Job) error {
+	return t.exactlyOne(`INSERT INTO jobs (id, account_id, user_id, session_id, kind, state, input, result, done, total,
+			error, attempts, leased_until, created_at, updated_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, '', 0, $8, '', 0, 0, $9, $9)`,
+		j.ID, j.Account, j.User, j.Session, j.Kind, j.State, j.Input, j.Total, j.CreatedAt)
+}
+
+// CountOpenJobs counts the open jobs of a locked account.
+func (t *Tx) CountOpenJobs(account warranty.ID) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM jobs WHERE account_id = $1 AND state IN (1, 4)`,
+		func(r *engine.Row) { n = r.Int() }, account)
+	return n, err
+}
+
+// LockJob returns a job of an account, locked until the transaction ends.
+func (t *Tx) LockJob(account, id warranty.ID) (j warranty.Job, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT `+jobColumns+` FROM jobs j WHERE j.account_id = $1 AND j.id = $2 /*pg: FOR UPDATE */`,
+		func(r *engine.Row) { j = readJob(r) }, account, id)
+	return j, err
+}
+
+// RestartJob opens a locked job again, for a person and their session.
+func (t *Tx) RestartJob(j warranty.Job, now time.Time) error {
+	return t.exactlyOne(`UPDATE jobs SET state = $2, user_id = $3, session_id = $4, done = 0, total = $5, error = '',
+		attempts = 0, leased_until = 0, updated_at = $6 WHERE id = $1`, j.ID, j.State, j.User, j.Session, j.Total, now)
+}
+
+// ClaimJob returns an open job that no worker has a lease on, and gives a worker a lease. It is ErrNotFound if
+// there is none.
+func (s *Store) ClaimJob(ctx context.Context, worker warranty.ID, now, until time.Time) (j warranty.Job, err error) {
+	err = s.Write(ctx, func(t *Tx) error {
+		err := queryRow(t.ctx, t.tx, `SELECT `+jobColumns+` FROM jobs j WHERE j.state IN (1, 4) AND j.leased_until <= $1
+			ORDER BY j.leased_until, j.id LIMIT 1 /*pg: FOR UPDATE SKIP LOCKED */`,
+			func(r *engine.Row) { j = readJob(r) }, now)
+		if err != nil {
+			return err
+		}
+		j.Attempts++
+		return t.exactlyOne(`UPDATE jobs SET leased_until = $2, leased_by = $3, attempts = attempts + 1 WHERE id = $1`,
+			j.ID, until, worker)
+	})
+	return j, err
+}
+
+// SaveJob stores the progress of a job and renews the lease of its worker. It is ErrNotFound if the worker has
+// lost the lease.
+func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job, now, until time.Time) error {
+	return s.Write(ctx, func(t *Tx) error {
+		n, err := t.exec(`UPDATE jobs SET state = $3, result = $4, done = $5, error = $6, leased_until = $7, updated_at = $8
+			WHERE id = $1 AND leased_by = $2 AND state IN (1, 4)`,
+			j.ID, worker, j.State, j.Result, j.Done, j.Error, until, now)
+		if err == nil && n != 1 {
+			err = warranty.ErrNotFound
+		}
+		return err
+	})
+}
+
+// InsertJobRecord notes that a row of a job created a warranty. It fails with a duplicate if the row created
+// one before.
+func (t *Tx) InsertJobRecord(job warranty.ID, row int64, id warranty.ID) error {
+	_, err := t.exec(`INSERT INTO job_records (job_id, row_number, warranty_id) VALUES ($1, $2, $3)`, job, row, id)
+	return err
+}
+
+// JobRecords returns the warranties that a job created, by row.
+func (s *Store) JobRecords(ctx context.Context, job warranty.ID) (rows []int64, ids []warranty.ID, err error) {
+	err = s.db.Query(ctx, `SELECT row_number, warranty_id FROM job_records WHERE job_id = $1 ORDER BY row_number`,
+		func(r *engine.Row) error { rows, ids = append(rows, r.Int()), append(ids, r.ID()); return nil }, job)
+	return rows, ids, err
+}
+
+// SweepJobs deletes closed jobs that were last changed before a time.
+func (s *Store) SweepJobs(ctx context.Context, before time.Time) error {
+	return s.Write(ctx, func(t *Tx) error {
+		const old = `SELECT id FROM jobs WHERE updated_at <= $1 AND state NOT IN (1, 4)`
+		if err := t.later(`DELETE FROM job_records WHERE job_id IN (`+old+`)`, before); err != nil {
+			return err
+		}
+		return t.later(`DELETE FROM jobs WHERE id IN (`+old+`)`, before)
+	})
+}

@@ -1,0 +1,184 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/sheet"
+	"warranty.example/svc/warranty"
+)
+
+// importJob is the kind of jobs that import a sheet.
+const importJob = "import"
+
+// importInput is the input of an import: the sheet and its settings.
+type importInput struct {
+	Text   []byte     `json:"text"`
+	Values url.Values `json:"values"`
+}
+
+// importResult is the progress and the result of an import.
+type importResult struct {
+	sheet.Counts
+	Groups []faultGroup `json:"groups"`
+}
+
+// faultGroup is an error that several rows have.
+type faultGroup struct {
+	Field   string `json:"field"`
+	Message string `json:"message"`
+	Count   int    `json:"count"`
+	Lines   []int  `json:"lines"` // the first ones
+}
+
+// shownLines is the number of lines that an error names.
+const shownLines = 10
+
+// add adds an error of a row.
+func (r *importResult) add(line int, field, message string) {
+	for i := range r.Groups {
+		if g := &r.Groups[i]; g.Field == field && g.Message == message {
+			if g.Count++; len(g.Lines) < shownLines {
+				g.Lines = append(g.Lines, line)
+			}
+			return
+		}
+	}
+	if len(r.Groups) < shownFaults {
+		r.Groups = append(r.Groups, faultGroup{field, message, 1, []int{line}})
+	}
+}
+
+// startImport starts a job that imports a sheet.
+func (web *Web) startImport(
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage, rows int,
+) error {
+	values := url.Values{}
+	for name, list := range p.Values {
+		if !slices.Contains([]string{"sheet", "kept", "account", "do", "shown"}, name) {
+			values[name] = list
+		}
+	}
+	input, err := json.Marshal(importInput{Text: p.text, Values: values})
+	if err != nil {
+		return err
+	}
+	job, err := web.Service.StartJob(r.Context(), who, importJob, string(input), int64(rows))
+	if err != nil {
+		return err
+	}
+	return redirect(w, r, "/jobs/"+job.ID.String())
+}
+
+// saveEvery is the number of rows after which the progress of an import is stored.
+const saveEvery = 25
+
+// runImport performs the job of an import. Rows that created a warranty before an interruption are skipped.
+func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warranty.Job, save func() error) error {
+	var in importInput
+	if err := json.Unmarshal([]byte(j.Input), &in); err != nil {
+		return err
+	}
+	done, err := web.Service.JobRows(ctx, j.ID)
+	if err != nil {
+		return err
+	}
+	p, result := &importPage{form: form{Values: in.Values}, text: in.Text}, importResult{}
+	store := func(counts sheet.Counts) error {
+		result.Counts = counts
+		text, err := json.Marshal(result)
+		if err != nil {
+			return err
+		}
+		j.Done, j.Result = int64(counts.Rows), string(text)
+		return save()
+	}
+	im := sheet.Import{Service: web.importer(who), Done: func(line int) bool { return done[int64(line)] }}
+	create := im.Service.Create
+	im.Service.Create = func(ctx context.Context, w warranty.CreateWarranty) (warranty.Warranty, error) {
+		return create(service.InJob(ctx, j.ID, int64(sheet.LineOf(ctx))), w)
+	}
+	im.Counted = func(counts sheet.Counts) error {
+		if counts.Rows%saveEvery != 0 {
+			return nil
+		}
+		return store(counts)
+	}
+	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
+		if outcome == sheet.Refused {
+			for _, f := range row.Faults() {
+				result.add(row.Line, cmp.Or(f.Field, f.Column), f.Message)
+			}
+		}
+		return nil
+	}
+	err = web.run(ctx, p, im)
+	var fault *sheet.Fault
+	if errors.As(err, &fault) {
+		err = warranty.Refuse(warranty.ValidationFailed, fault.What+" "+fault.Fix)
+	}
+	if err != nil {
+		return err
+	}
+	return store(p.Counts)
+}
+
+// jobPage is the page of a job.
+type jobPage struct {
+	warranty.Job
+	Import importResult
+	Undone service.Undone
+	// References are those of the records that the job created, for labels.
+	References []warranty.Reference
+}
+
+// Percent is how much of the job is done.
+func (p jobPage) Percent() int64 {
+	if p.Total == 0 {
+		return 100
+	}
+	return min(100, 100*p.Done/p.Total)
+}
+
+// Existing returns the number of rows that were imported before.
+func (p jobPage) Existing() int { return p.Import.AlreadyImported + p.Import.LooksImported }
+
+// job shows the progress or the result of a job. htmx asks for it again until the job has ended.
+func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	j, err := web.Service.Job(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	body := jobPage{Job: j}
+	var into any = &body.Import
+	if j.State == warranty.JobUndone {
+		into = &body.Undone
+	}
+	if j.Result != "" && j.State != warranty.JobUndoing {
+		if err := json.Unmarshal([]byte(j.Result), into); err != nil {
+			return err
+		}
+	}
+	v := view{Title: web.t("job.title"), Nav: "warranties", Who: who, Body: body}
+	if isPart(r) {
+		return web.part(w, r, "job", "job", v)
+	}
+	return web.show(w, r, http.StatusOK, "job", v)
+}
+
+// undoJob starts to delete what an import created.
+func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return press(w, r, "/jobs/%s", warranty.ParseID, func(id warranty.ID) error {
+		return web.Service.UndoJob(r.Context(), who, id)
+	})
+}
