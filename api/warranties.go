@@ -72,8 +72,8 @@ var (
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "update_warranty",
 		Summary: "Update the given fields of a warranty.",
-		ToolDoc: "Change the given fields of a warranty, for example end_date to extend it or status active to reinstate " +
-			"a void one. A cancelled warranty stays cancelled. Tools cannot change serial_number, description, seller_name " +
+		ToolDoc: "Change the given fields of a warranty; an empty string removes a text. For example, end_date extends it, " +
+			"and status active reinstates a void one. A cancelled warranty stays cancelled. Tools cannot change serial_number, description, seller_name " +
 			"and seller_email: a person does that on the record's page (web_url).",
 		ByPerson: []string{"serial_number", "description", "seller_name", "seller_email"},
 		Errors: []warranty.Code{

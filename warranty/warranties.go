@@ -178,9 +178,9 @@ var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active},
 type WarrantyFilter struct {
 	Q                  string    `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, brand, model, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, serial number, reference or external ID, or 3+ characters inside one of the last three."`
 	Status             Status    `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
-	Category           string    `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive."`
-	Supplier           string    `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive."`
-	Seller             string    `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive."`
+	Category           string    `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive." tool:"Only warranties in this category."`
+	Supplier           string    `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive." tool:"Only warranties with this supplier."`
+	Seller             string    `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive." tool:"Only warranties with this seller name or email."`
 	Role               Role      `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
 	EndsFrom           Date      `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
 	EndsTo             Date      `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
@@ -393,15 +393,15 @@ type UpdateWarranty struct {
 	StartDate    *Date       `json:"start_date,omitempty" doc:"First day of coverage."`
 	EndDate      *Date       `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	Status       *Status     `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
-	Category     *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it."`
-	Supplier     *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it."`
+	Category     *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it." tool:"Product category."`
+	Supplier     *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it." tool:"Name of the supplier."`
 	StatusReason string      `json:"status_reason,omitzero" max:"500" doc:"Reason for the new status. The owner gets it by email, and it is kept in the history." tool:"Reason for the new status; the owner gets it by email."`
-	ExternalID   *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it."`
-	Brand        *string     `json:"brand,omitempty" null:"true" max:"120" doc:"Brand of the product. An empty string removes it."`
-	Model        *string     `json:"model,omitempty" null:"true" max:"120" doc:"Model of the product. An empty string removes it."`
-	GTIN         *string     `json:"gtin,omitempty" null:"true" max:"14" doc:"Global Trade Item Number with a valid check digit. An empty string removes it." tool:"GTIN. An empty string removes it."`
+	ExternalID   *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it." tool:"The issuer's own ID for the record."`
+	Brand        *string     `json:"brand,omitempty" null:"true" max:"120" doc:"Brand of the product. An empty string removes it." tool:"Brand of the product."`
+	Model        *string     `json:"model,omitempty" null:"true" max:"120" doc:"Model of the product. An empty string removes it." tool:"Model of the product."`
+	GTIN         *string     `json:"gtin,omitempty" null:"true" max:"14" doc:"Global Trade Item Number with a valid check digit. An empty string removes it." tool:"GTIN."`
 	PurchaseDate *Date       `json:"purchase_date,omitempty" null:"true" doc:"Date of the purchase. In REST, null removes it." tool:"Date of the purchase."`
-	Price        *string     `json:"price,omitempty" null:"true" max:"17" doc:"Price that was paid. Send it with currency; an empty string removes both." tool:"Price, with currency. An empty string removes both."`
+	Price        *string     `json:"price,omitempty" null:"true" max:"17" doc:"Price that was paid. Send it with currency; an empty string removes both." tool:"Price, with currency."`
 	Currency     *string     `json:"currency,omitempty" null:"true" max:"3" doc:"Currency of the price, an ISO 4217 code."`
 	IfMatch      string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
 }

@@ -21,10 +21,10 @@ var products = []string{
 }
 
 // Bounds of answers in bytes. With the tokenizer o200k_base, a list in rows has 2.1 bytes
-// in a token and a list of tools 4.5, so they are 7,000 and 4,500 tokens.
+// in a token and a list of tools 4.5, so they are 7,000 and 4,000 tokens.
 const (
 	maxListBytes  = 14_700
-	maxToolsBytes = 20_200
+	maxToolsBytes = 17_900
 )
 
 // TestAnswersAreShort bounds what a model reads: a page of 100 warranties as text, and the
