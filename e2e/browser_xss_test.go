@@ -169,7 +169,8 @@ func (b *tab) mustBeText(t testing.TB, wanted ...string) {
 	t.Helper()
 	found := eval[[]string](t, b, `[
 		...("hacked" in window ? ["a payload ran"] : []),
-		...[...document.scripts].filter(s => !s.src.startsWith(location.origin + "/static/")).map(s => s.outerHTML),
+		...[...document.scripts].filter(s => !s.src.startsWith(location.origin + "/static/") &&
+			!(s.type === "application/ld+json" && s.attributes.length === 1 && !s.text.includes("<"))).map(s => s.outerHTML),
 		...[...document.querySelectorAll("iframe, object, embed, base, style, img, meta[http-equiv]")].map(e => e.outerHTML),
 		...[...document.querySelectorAll("*")]
 			.filter(e => [...e.attributes].some(a =>

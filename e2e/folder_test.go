@@ -142,8 +142,9 @@ func startWithoutReady(t *testing.T, dir string, args ...string) *process {
 func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 	t.Parallel()
 	database := "--database=" + testenv.Postgres(t)
-	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data")
-	second := startWithoutReady(t, t.TempDir(), database, "--data=data")
+	key := "--signing-key=" + filepath.Join(t.TempDir(), "key.pem")
+	first, session := withDocuments(t, t.TempDir(), 1, database, "--data=data", key)
+	second := startWithoutReady(t, t.TempDir(), database, "--data=data", key)
 	a := second.want(t, 503, call{method: "GET", path: "/readyz"})
 	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
@@ -161,7 +162,7 @@ func TestReplicaWithAnotherFolderIsNotReady(t *testing.T) {
 
 	// Another replica adopts a folder: the first one notices at the next upload.
 	record := first.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
-	startIn(t, t.TempDir(), database, "--data=data", "--adopt-files").mustStop(t)
+	startIn(t, t.TempDir(), database, "--data=data", key, "--adopt-files").mustStop(t)
 	if a, err := first.upload(session, record, 7, 1000); err != nil || a.status != 503 {
 		t.Errorf("an upload into a folder that is no longer in use: %d %s %v", a.status, a.body, err)
 	}
@@ -174,21 +175,22 @@ func TestFolderOfThePastIsNotTakenForTheOneInUse(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	database := "--database=" + filepath.Join(dir, "svc.db")
-	p, session := withDocuments(t, dir, 2, database, "--data=first")
+	key := "--signing-key=" + filepath.Join(dir, "key.pem")
+	p, session := withDocuments(t, dir, 2, database, "--data=first", key)
 	record := p.want(t, 201, create(session, "Lamp", "")).must(t, "data.id")
 	p.mustStop(t)
-	p = startIn(t, dir, database, "--data=second", "--adopt-files")
+	p = startIn(t, dir, database, "--data=second", key, "--adopt-files")
 	if a, err := p.upload(session, record, 9, 1000); err != nil || a.status != 201 {
 		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
 	}
 	p.mustStop(t)
-	p = startWithoutReady(t, dir, database, "--data=first")
+	p = startWithoutReady(t, dir, database, "--data=first", key)
 	a := p.want(t, 503, call{method: "GET", path: "/readyz"})
 	if detail := a.must(t, "detail"); !strings.Contains(detail, "is not the one of its database") {
 		t.Error(detail)
 	}
 	p.kill()
-	startIn(t, dir, database, "--data=second")
+	startIn(t, dir, database, "--data=second", key)
 }
 
 // TestPathsThatCannotBeAreRefused starts svcd with paths of the wrong kind: they stay
