@@ -273,7 +273,7 @@ func TestCertificateIsCheckedByAnotherLibrary(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.want(t, 200, call{method: "GET", path: "/.well-known/jwks.json"}).body), &keys); err != nil {
 		t.Fatal(err)
 	}
-	signed, err := jose.ParseSigned(text, []jose.SignatureAlgorithm{jose.EdDSA})
+	signed, err := jose.ParseSignedCompact(text, []jose.SignatureAlgorithm{jose.EdDSA})
 	if err != nil {
 		t.Fatal(err)
 	}
