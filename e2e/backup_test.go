@@ -192,7 +192,7 @@ func TestOperatorCommandsUsedWrongly(t *testing.T) {
 	if out := mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=c/svc.db"); !strings.Contains(out, "all checksums equal; 3 files") {
 		t.Error(out)
 	}
-	startIn(t, dir, "--data=c").mustStop(t)
+	startIn(t, dir, "--data=c", "--signing-key=data/signing-key.pem").mustStop(t)
 }
 
 // TestDoctorFindsFaults damages an installation and expects a line for each fault.

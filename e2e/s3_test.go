@@ -20,6 +20,7 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	one, two, three := s3.URL("one", ""), s3.URL("two", ""), s3.URL("three", "")
 	p, session := withDocuments(t, dir, 5, "--data=data")
 	p.mustStop(t)
+	key := "--signing-key=data/signing-key.pem"
 	right := func(files string, args ...string) {
 		t.Helper()
 		report := mustSvcd(t, dir, append([]string{"doctor", "--deep"}, args...)...)
@@ -28,9 +29,9 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 		}
 	}
 	mustSvcd(t, dir, "copy", "--from=data/svc.db", "--to=new/svc.db", "--to-files="+one)
-	right("5 files", "--data=new", "--files="+one)
+	right("5 files", "--data=new", "--files="+one, key)
 
-	p = startIn(t, dir, "--data=new", "--files="+one)
+	p = startIn(t, dir, "--data=new", "--files="+one, key)
 	record := p.want(t, 201, create(session, "Toaster", "")).must(t, "data.id")
 	if a, err := p.upload(session, record, 99, 6<<20); err != nil || a.status != 201 {
 		t.Fatalf("upload: %d %s %v", a.status, a.body, err)
@@ -38,7 +39,7 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	for id := range p.documents(t, session) {
 		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
 	}
-	mustSvcd(t, dir, "backup", "b.tar", "--data=new", "--files="+one)
+	mustSvcd(t, dir, "backup", "b.tar", "--data=new", "--files="+one, key)
 	p.mustStop(t)
 	if line := refusedStart(t, dir, "--data=another", "--files="+one); !strings.HasPrefix(line, "svcd: --files: ") ||
 		!strings.Contains(line, "belongs to another database") {
@@ -53,10 +54,10 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 
 	database := testenv.Postgres(t)
 	mustSvcd(t, dir, "copy", "--from=new/svc.db", "--from-files="+one, "--to="+database, "--to-files="+three)
-	right("6 files", "--database="+database, "--files="+three)
+	right("6 files", "--database="+database, "--files="+three, key)
 	mustSvcd(t, dir, "copy", "--from="+database, "--from-files="+three, "--to=back/svc.db", "--to-files=back/files")
-	right("6 files", "--data=back")
-	p = startIn(t, dir, "--data=back")
+	right("6 files", "--data=back", key)
+	p = startIn(t, dir, "--data=back", key)
 	for id := range p.documents(t, session) {
 		p.want(t, 200, call{method: "GET", path: "/api/documents/" + id + "/file", secret: session})
 	}

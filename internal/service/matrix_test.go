@@ -500,7 +500,8 @@ var rows = []row{
 var open = []string{
 	"handovers.preview", "handovers.email", "handovers.register",
 	"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
-	"verification.get", "service.health", "service.ready", "service.openapi",
+	"verification.get", "verification.product", "verification.certificate", "verification.certificate_pdf",
+	"verification.keys", "service.health", "service.ready", "service.openapi",
 }
 
 // canary occurs only in the record under test.
