@@ -74,8 +74,8 @@ FOR      ?= 1h
 .PHONY: torture torture-short torture-plants
 torture: ## inject faults for an hour (FOR=1h) and verify all data
 	scripts/torture --for $(FOR) --long
-torture-short: ## the same for a minute
-	scripts/torture --for 60s --short --cycles 2
+torture-short: ## the same for half a minute
+	scripts/torture --for 30s --short --cycles 2
 torture-plants: ## check that the harness finds every planted fault
 	cd e2e && ../$(SERVICES) go test -count=1 -timeout=$(TIMEOUT) ./torture -plants
 
