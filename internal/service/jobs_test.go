@@ -15,14 +15,17 @@ import (
 
 const jobRows = 12
 
-// createRows is a kind of job that creates a warranty per row. after is called after each row.
-func createRows(w *world, after func(row int64) error) service.JobFunc {
+// createRows is a kind of job that creates a warranty per row. before is called before each row.
+func createRows(w *world, before func(row int64) error) service.JobFunc {
 	return func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 		done, err := w.Service.JobRows(ctx, j.ID)
 		if err != nil {
 			return err
 		}
 		for row := int64(1); row <= jobRows; row++ {
+			if err := before(row); err != nil {
+				return err
+			}
 			if !done[row] {
 				in := warranty.CreateWarranty{ProductName: fmt.Sprint("Pan ", row), StartDate: date("2026-01-01"), EndDate: date("2028-01-01")}
 				if _, err := w.Service.CreateWarranty(service.InJob(ctx, j.ID, row), p, in); err != nil {
@@ -30,9 +33,6 @@ func createRows(w *world, after func(row int64) error) service.JobFunc {
 				}
 			}
 			j.Done = row
-			if err := after(row); err != nil {
-				return err
-			}
 			if err := save(); err != nil {
 				return err
 			}
