@@ -45,6 +45,7 @@ type Job struct {
 	Attempts  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
+	EndedAt   *time.Time // when it was done or failed, also after it was undone
 
 	Account, User, Session ID
 }

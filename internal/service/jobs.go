@@ -55,17 +55,7 @@ func (s *Service) Job(ctx context.Context, p warranty.Principal, id warranty.ID)
 	return s.Store.Job(ctx, p.Account.ID, id)
 }
 
-// JobRecords returns the warranties that a job of the principal's account created.
-func (s *Service) JobRecords(ctx context.Context, p warranty.Principal, id warranty.ID) ([]warranty.ID, error) {
-	j, err := s.Store.Job(ctx, p.Account.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	_, ids, err := s.Store.JobRecords(ctx, j.ID)
-	return ids, err
-}
-
-// UndoJob starts to delete what a closed job created. Records that someone took stay.
+// UndoJob starts to delete what a closed job created. Records that someone registered, changed or used stay.
 func (s *Service) UndoJob(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	now := s.now()
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
@@ -133,7 +123,9 @@ func (s *Service) runJob(ctx context.Context, worker warranty.ID, j warranty.Job
 		return nil
 	}
 	var refusal *warranty.Error
-	refused := errors.As(err, &refusal) && refusal.Code.Info().Status < 500 && refusal.Code != warranty.RateLimited
+	// A limit that ends soon is worth waiting for, one that ends in an hour is not.
+	refused := errors.As(err, &refusal) && refusal.Code.Info().Status < 500 &&
+		(refusal.Code != warranty.RateLimited || refusal.Wait > jobLease)
 	if ctx.Err() != nil || !refused && j.Attempts < jobAttempts {
 		return err // once the lease has ended, a worker tries again
 	}
@@ -206,10 +198,10 @@ func (s *Service) JobRows(ctx context.Context, job warranty.ID) (map[int64]bool,
 // Undone is the result of undoing a job.
 type Undone struct {
 	Deleted int64                `json:"deleted"`
-	Kept    []warranty.Reference `json:"kept"` // taken, so they stay
+	Kept    []warranty.Reference `json:"kept"` // registered, changed or used, so they stay
 }
 
-// undoJob deletes the warranties that a job created and nobody took.
+// undoJob deletes the warranties that a job created and nobody registered, changed or used since then.
 func (s *Service) undoJob(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
 	if err := p.Account.Require(warranty.Member); err != nil {
 		return err
@@ -218,16 +210,27 @@ func (s *Service) undoJob(ctx context.Context, p warranty.Principal, j *warranty
 	if err != nil {
 		return err
 	}
+	ended := j.CreatedAt
+	if j.EndedAt != nil {
+		ended = *j.EndedAt
+	}
+	untouched := func(tx *store.Tx, w warranty.Warranty) error {
+		touched, err := tx.TouchedSince(w.ID, ended)
+		if err == nil && touched {
+			err = errChanged
+		}
+		return err
+	}
 	out := Undone{Kept: []warranty.Reference{}}
 	j.Total = int64(len(ids))
 	for i, id := range ids {
 		key := warranty.WarrantyKey{ID: id}
-		_, err := s.DeleteWarranty(ctx, p, warranty.DeleteWarranty{ID: key})
+		err := s.deleteIf(ctx, p, key, untouched)
 		var refusal *warranty.Error
 		switch {
 		case err == nil || isMissing(err):
 			out.Deleted++
-		case errors.As(err, &refusal) && refusal.Code == warranty.RoleNotAllowed:
+		case errors.Is(err, errChanged), errors.As(err, &refusal) && refusal.Code == warranty.RoleNotAllowed:
 			w, err := s.Store.Warranty(ctx, p.Account.ID, key)
 			if err != nil {
 				return err

@@ -112,7 +112,11 @@ func TestTwoWorkersOfOneJob(t *testing.T) {
 		})
 		j := shop.startJob(t, w)
 		go func() { ended <- w.Service.RunJobs(ctx) }()
-		<-paused
+		select {
+		case <-paused:
+		case err := <-ended:
+			t.Fatal(err)
+		}
 		for _, replica := range worlds {
 			replica.Clock.Advance(2 * time.Minute)
 		}
@@ -164,7 +168,7 @@ func TestUndoAJob(t *testing.T) {
 			t.Errorf("undoing a running job: %v", err)
 		}
 		run()
-		ids, err := w.Service.JobRecords(ctx, shop.acting.Principal, j.ID)
+		_, ids, err := w.Service.Store.JobRecords(ctx, j.ID)
 		if err != nil || len(ids) != jobRows {
 			t.Fatalf("%d records, %v", len(ids), err)
 		}
@@ -213,6 +217,64 @@ func TestJobsEndWithTheirSession(t *testing.T) {
 		equal(t, "records", w.number(`SELECT count(*) FROM warranties`), int64(0))
 		if done.Error == "" {
 			t.Error("no reason")
+		}
+	})
+}
+
+// TestUndoKeepsWhatWasUsed: records that were changed, offered or got a document after an import stay when it is
+// undone. An update that the import itself makes is no reason to keep a record. The sheet is deleted at the end.
+func TestUndoKeepsWhatWasUsed(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		p := shop.acting.Principal
+		void, renamed := warranty.Void, "Renamed"
+		w.Service.JobKinds["rows"] = func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error {
+			if err := createRows(w, goOn)(ctx, p, j, save); err != nil {
+				return err
+			}
+			_, ids, err := w.Service.Store.JobRecords(ctx, j.ID)
+			if err == nil {
+				_, err = w.Service.UpdateWarranty(ctx, p, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: ids[0]}, Status: &void})
+			}
+			return err
+		}
+		j := shop.startJob(t, w)
+		run := func() {
+			t.Helper()
+			w.Clock.Advance(time.Second)
+			if err := w.Service.RunJobs(ctx); err != nil {
+				t.Fatal(err)
+			}
+			w.Clock.Advance(time.Second)
+		}
+		run()
+		equal(t, "the input", shop.job(t, j.ID).Input, "")
+		_, ids, err := w.Service.Store.JobRecords(ctx, j.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Service.UpdateWarranty(ctx, p,
+			warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: ids[1]}, ProductName: &renamed}); err != nil {
+			t.Fatal(err)
+		}
+		shop.prints(ids[2])
+		upload := uploading(shop.admin.session, document(ids[3].String(), "a.pdf", pdf)...)
+		upload.Header["X-Account"] = shop.ID.String()
+		w.Must(201, upload)
+		if err := w.Service.UndoJob(ctx, p, j.ID); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		var out service.Undone
+		if err := json.Unmarshal([]byte(shop.job(t, j.ID).Result), &out); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "deleted", out.Deleted, int64(jobRows-3))
+		equal(t, "kept", len(out.Kept), 3)
+		for _, id := range ids[1:4] {
+			if _, err := w.Service.GetWarranty(ctx, p, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: id}}); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
 		}
 	})
 }

@@ -322,15 +322,27 @@ func (s *Service) DeleteWarranty(
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
+	return warranty.None{}, s.deleteIf(ctx, p, in.ID, func(_ *store.Tx, w warranty.Warranty) error {
+		if !w.Matches(in.IfMatch) {
+			return errChanged
+		}
+		return nil
+	})
+}
+
+// deleteIf is DeleteWarranty if check permits it for the locked record.
+func (s *Service) deleteIf(
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, check func(*store.Tx, warranty.Warranty) error,
+) error {
 	now := s.now()
 	deleted := s.event(p, warranty.WarrantyDeleted, unknownYet, now)
-	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		w, err := tx.LockWarranty(p.Account.ID, in.ID)
+	return s.writeAs(ctx, p, func(tx *store.Tx) error {
+		w, err := tx.LockWarranty(p.Account.ID, key)
 		if err != nil {
 			return err
 		}
-		if !w.Matches(in.IfMatch) {
-			return errChanged
+		if err := check(tx, w); err != nil {
+			return err
 		}
 		if err := w.Roles.May(warranty.Delete); err != nil {
 			return err
@@ -346,5 +358,4 @@ func (s *Service) DeleteWarranty(
 		deleted.SubjectID = w.ID
 		return tx.InsertEvent(w.ID, deleted, p.User.ID)
 	})
-	return warranty.None{}, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
@@ -129,4 +130,12 @@ func (s *Store) history(
 		err = warranty.ErrNotFound
 	}
 	return list, total, err
+}
+
+// TouchedSince reports whether a locked warranty was used after it was created: anything but an update, or
+// an update after a time.
+func (t *Tx) TouchedSince(id warranty.ID, at time.Time) (touched bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM history WHERE thread_id = $1 AND action <> $2 AND (action <> $3 OR at > $4) LIMIT 1`,
+		func(*engine.Row) error { touched = true; return nil }, id, warranty.WarrantyCreated, warranty.WarrantyUpdated, at)
+	return touched, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 const jobColumns = `j.id, j.account_id, j.user_id, j.session_id, j.kind, j.state, j.input, j.result, j.done, j.total,
-	j.error, j.attempts, j.created_at, j.updated_at`
+	j.error, j.attempts, j.created_at, j.updated_at, j.ended_at`
 
 func readJob(r *engine.Row) warranty.Job {
 	return warranty.Job{
@@ -27,6 +27,7 @@ func readJob(r *engine.Row) warranty.Job {
 		Attempts:  r.Int(),
 		CreatedAt: r.Time(),
 		UpdatedAt: r.Time(),
+		EndedAt:   r.OptionalTime(),
 	}
 }
 
@@ -83,12 +84,17 @@ func (s *Store) ClaimJob(ctx context.Context, worker warranty.ID, now, until tim
 }
 
 // SaveJob stores the progress of a job and renews the lease of its worker. It is ErrNotFound if the worker has
-// lost the lease.
+// lost the lease. The input is deleted once the job has ended.
 func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job, now, until time.Time) error {
+	var ended *time.Time
+	if j.State == warranty.JobDone || j.State == warranty.JobFailed {
+		ended = &now
+	}
 	return s.Write(ctx, func(t *Tx) error {
-		n, err := t.exec(`UPDATE jobs SET state = $3, result = $4, done = $5, error = $6, leased_until = $7, updated_at = $8
+		n, err := t.exec(`UPDATE jobs SET state = $3, result = $4, done = $5, error = $6, leased_until = $7, updated_at = $8,
+				ended_at = COALESCE($9, ended_at), input = CASE WHEN CAST($9 AS BIGINT) IS NULL THEN input ELSE '' END
 			WHERE id = $1 AND leased_by = $2 AND state IN (1, 4)`,
-			j.ID, worker, j.State, j.Result, j.Done, j.Error, until, now)
+			j.ID, worker, j.State, j.Result, j.Done, j.Error, until, now, ended)
 		if err == nil && n != 1 {
 			err = warranty.ErrNotFound
 		}

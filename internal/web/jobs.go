@@ -134,8 +134,6 @@ type jobPage struct {
 	warranty.Job
 	Import importResult
 	Undone service.Undone
-	// References are those of the records that the job created, for labels.
-	References []warranty.Reference
 }
 
 // Percent is how much of the job is done.
