@@ -26,6 +26,12 @@ func (b bitmap) or(other bitmap) {
 	}
 }
 
+func (b bitmap) without(other bitmap) {
+	for i := range b {
+		b[i] &^= other[i]
+	}
+}
+
 func (b bitmap) count() (n int) {
 	for _, word := range b {
 		n += bits.OnesCount64(word)

@@ -2,6 +2,7 @@ package find
 
 import (
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -119,7 +120,7 @@ func decodeRange(r Range, parts [][]byte) (any, error) {
 		return parts[0], nil
 	case kind == headsKey, kind == idsKey:
 		return decodeIDs(parts[0]), nil
-	case slices.Contains([]string{startColumn, endColumn, updatedColumn}, r.From):
+	case numberColumns[r.From] != nil:
 		return decodeColumn(parts[0], takeNumbers)
 	}
 	return decodeColumn(parts[0], takeTexts)
@@ -302,6 +303,9 @@ func (q *Question) ranges() []Range {
 		supplierColumn: q.Supplier != "",
 		sellerColumn:   q.Seller != "",
 		emailColumn:    q.Seller != "",
+		issuerColumn:   q.Assurance != "",
+		standsColumn:   q.Assurance != "",
+		confirmsColumn: q.Assurance != "",
 	} {
 		if used {
 			list = append(list, only(column))
@@ -418,6 +422,9 @@ func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
 		keepText(other, s, emailColumn, q.Seller)
 		b.or(other)
 	}
+	if q.Assurance != "" {
+		q.keepAssured(b, s)
+	}
 	if q.Query == nil || b.empty() {
 		return b, nil
 	}
@@ -444,6 +451,34 @@ func keepText(b bitmap, s *Segment, name, text string) {
 		clear(b)
 		return
 	}
+	c.keep(b, func(code uint16) bool { return fits[code] })
+}
+
+// keepAssured removes the positions with another assurance.
+func (q *Question) keepAssured(b bitmap, s *Segment) {
+	issuer, seller := slices.Clone(b), slices.Clone(b)
+	q.keepVerified(issuer, s, issuerColumn)
+	get[*column[int64]](s, only(standsColumn)).within(issuer, q.Now+1, math.MaxInt64)
+	q.keepVerified(seller, s, confirmsColumn)
+	switch q.Assurance {
+	case warranty.IssuerVerified:
+		b.and(issuer)
+	case warranty.SellerConfirmed:
+		b.and(seller)
+		b.without(issuer)
+	default:
+		b.without(issuer)
+		b.without(seller)
+	}
+}
+
+// keepVerified removes the positions whose account in a column is not verified.
+func (q *Question) keepVerified(b bitmap, s *Segment, name string) {
+	c := get[*column[string]](s, only(name))
+	fits, _ := c.matching(func(v string) bool {
+		var id warranty.ID
+		return copy(id[:], v) == len(id) && q.Verified[id]
+	})
 	c.keep(b, func(code uint16) bool { return fits[code] })
 }
 

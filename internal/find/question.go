@@ -21,7 +21,11 @@ type Record struct {
 	Name                                    string // of the product
 	Updated                                 int64  // in microseconds
 	OpenClaim                               bool
-	Brand                                   string // not in the index
+	Brand                                   string
+	// Issuer stands behind the record until StandsUntil, in microseconds, and ConfirmedBy as its seller,
+	// if they are verified.
+	Issuer, ConfirmedBy warranty.ID
+	StandsUntil         int64
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
 	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the
@@ -42,7 +46,11 @@ type Question struct {
 	EndsFrom, EndsTo           warranty.Date
 	CoveredOn                  warranty.Date
 	OpenClaim                  *bool
-	Sort                       warranty.WarrantySort
+	Assurance                  warranty.Assurance
+	// Verified are the accounts that give an assurance, and Now is the time, in microseconds.
+	Verified map[warranty.ID]bool
+	Now      int64
+	Sort     warranty.WarrantySort
 }
 
 // QuestionOf returns the question of a filter and an order.
@@ -58,6 +66,7 @@ func QuestionOf(f warranty.WarrantyFilter, sort warranty.WarrantySort, today war
 		EndsTo:    f.EndsTo,
 		CoveredOn: f.CoveredOn,
 		OpenClaim: f.HasOpenClaim,
+		Assurance: f.Assurance,
 		Sort:      sort,
 	}
 	if f.Q != "" {
@@ -79,7 +88,19 @@ func (q *Question) Matches(r *Record) bool {
 		(q.Supplier == "" || warranty.Fold(r.Supplier) == q.Supplier) &&
 		(q.Seller == "" || warranty.Fold(r.Seller) == q.Seller || warranty.Fold(r.SellerEmail) == q.Seller) &&
 		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
+		(q.Assurance == "" || q.assured(r) == q.Assurance) &&
 		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
+}
+
+// assured returns the assurance of a record.
+func (q *Question) assured(r *Record) warranty.Assurance {
+	switch {
+	case q.Verified[r.Issuer] && r.StandsUntil > q.Now:
+		return warranty.IssuerVerified
+	case q.Verified[r.ConfirmedBy]:
+		return warranty.SellerConfirmed
+	}
+	return warranty.Unverified
 }
 
 func (q *Question) matchesDates(r *Record) bool {

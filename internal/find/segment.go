@@ -50,6 +50,10 @@ const (
 	supplierColumn = columnKey + "s"
 	sellerColumn   = columnKey + "v"
 	emailColumn    = columnKey + "m"
+	brandColumn    = columnKey + "b"
+	issuerColumn   = columnKey + "i"
+	standsColumn   = columnKey + "d"
+	confirmsColumn = columnKey + "y"
 )
 
 // The bits of a position's flags. The lowest three are the roles, the next two the stored status.
@@ -116,6 +120,7 @@ var (
 		startColumn:   func(r *Record) int64 { return int64(r.Start) },
 		endColumn:     func(r *Record) int64 { return int64(r.End) },
 		updatedColumn: func(r *Record) int64 { return r.Updated },
+		standsColumn:  func(r *Record) int64 { return r.StandsUntil },
 	}
 	textColumns = map[string]func(*Record) string{
 		nameColumn:     func(r *Record) string { return Fold(r.Name) },
@@ -123,8 +128,19 @@ var (
 		supplierColumn: func(r *Record) string { return r.Supplier },
 		sellerColumn:   func(r *Record) string { return r.Seller },
 		emailColumn:    func(r *Record) string { return r.SellerEmail },
+		brandColumn:    func(r *Record) string { return r.Brand },
+		issuerColumn:   func(r *Record) string { return textOf(r.Issuer) },
+		confirmsColumn: func(r *Record) string { return textOf(r.ConfirmedBy) },
 	}
 )
+
+// textOf returns an id as a value of a column.
+func textOf(id warranty.ID) string {
+	if id.IsZero() {
+		return ""
+	}
+	return string(id[:])
+}
 
 // Apply returns the segments that replace one: usually one, more if it became too large, none if
 // nothing is left. Of the records it knows only the changed ones; everything else is in the parts.

@@ -3,6 +3,7 @@ package find
 import (
 	"fmt"
 	"maps"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -59,6 +60,10 @@ func (m *model) record(id warranty.ID) *Record {
 		Name:        m.phrase(3),
 		Updated:     m.Int64N(500) * 1_000_000,
 		OpenClaim:   m.IntN(4) == 0,
+		Brand:       m.pick(vocabulary),
+		Issuer:      account(m.IntN(4)),
+		ConfirmedBy: account(m.IntN(4)),
+		StandsUntil: []int64{0, 100, 200, math.MaxInt64}[m.IntN(4)],
 	}
 	if m.IntN(10) == 0 {
 		r.End = warranty.Lifetime
@@ -186,15 +191,24 @@ func (m *model) question() *Question {
 	sometimes(6, func() { open := m.IntN(2) == 0; f.HasOpenClaim = &open })
 	sometimes(6, func() { days := m.IntN(60); f.ExpiringWithinDays = &days })
 	sorts := warranty.WarrantySort("").Values()
-	return QuestionOf(f, warranty.WarrantySort(m.pick(sorts)), warranty.Date(1000+m.IntN(100)))
+	sometimes(4, func() { f.Assurance = warranty.Assurance(m.pick(warranty.Assurance("").Values())) })
+	q := QuestionOf(f, warranty.WarrantySort(m.pick(sorts)), warranty.Date(1000+m.IntN(100)))
+	q.Now = []int64{50, 100, 150, 250}[m.IntN(4)]
+	q.Verified = map[warranty.ID]bool{account(1 + m.IntN(4)): true, account(1 + m.IntN(4)): true}
+	return q
+}
+
+// account returns the id of an account; the first one is none.
+func account(n int) (id warranty.ID) {
+	id[15] = byte(n)
+	return id
 }
 
 // check compares the answers to a question with what looking at every record gives.
 func (m *model) check() {
 	q := m.question()
 	var fits []*Record
-	byGroup := warranty.SummaryGroup(m.pick(slices.DeleteFunc(slices.Clone(warranty.SummaryGroup("").Values()),
-		func(name string) bool { return name == string(warranty.GroupByBrand) }))) // the index does not have brands
+	byGroup := warranty.SummaryGroup(m.pick(warranty.SummaryGroup("").Values()))
 	counts := NewCounts(byGroup)
 	for _, id := range slices.SortedFunc(maps.Keys(m.records), compareIDs) {
 		if r := m.records[id]; q.Matches(r) {

@@ -6,12 +6,13 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// Count counts the records that a question selects, per group. Segments have no brands.
+// Count counts the records that a question selects, per group.
 func (l *List) Count(q *Question, by warranty.SummaryGroup) (*Counts, error) {
 	columns := map[warranty.SummaryGroup][]Range{
 		warranty.GroupByStatus:   {only(startColumn), only(endColumn)},
 		warranty.GroupByCategory: {only(categoryColumn)},
 		warranty.GroupBySupplier: {only(supplierColumn)},
+		warranty.GroupByBrand:    {only(brandColumn)},
 		warranty.GroupByEndMonth: {only(endColumn)},
 	}[by]
 	f, err := l.find(q, columns...)

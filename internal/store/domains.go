@@ -156,28 +156,6 @@ func (s *Store) WarrantyByReference(
 	return w, by, err
 }
 
-// issuerStands and sellerStands are the conditions on an access row of a warranty that its issuer or its seller is
-// an organization with a verified domain that stands behind it, as WarrantyByReference has it. ? is the time.
-var (
-	issuerStands = `EXISTS (SELECT 1 FROM warranties w JOIN users i ON i.id = w.issuer_id
-		WHERE w.id = a.item_id AND i.kind = 2 AND ` + domainOf(`i.id`) + ` IS NOT NULL
-			AND (w.offered_at IS NOT NULL AND w.taken_at IS NULL AND w.offer_expires_at > ? OR NOT EXISTS (SELECT 1 FROM access own
-				WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0)))`
-	sellerStands = `EXISTS (SELECT 1 FROM warranties w JOIN users s ON s.id = w.seller_id
-		WHERE w.id = a.item_id AND s.kind = 2 AND ` + domainOf(`s.id`) + ` IS NOT NULL)`
-)
-
-// assuredBy returns the condition on an access row of a warranty that it has an assurance.
-func assuredBy(a warranty.Assurance) string {
-	switch a {
-	case warranty.IssuerVerified:
-		return issuerStands
-	case warranty.SellerConfirmed:
-		return `NOT ` + issuerStands + ` AND ` + sellerStands
-	}
-	return `NOT ` + issuerStands + ` AND NOT ` + sellerStands
-}
-
 // WarrantiesOfProduct returns the warranties of a product with a serial number whose issuer has a verified
 // domain, and who stands behind them; none if there are limit or more. gtins are the forms of its GTIN.
 func (s *Store) WarrantiesOfProduct(

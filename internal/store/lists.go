@@ -19,9 +19,7 @@ type list struct {
 	filter strings.Builder
 	// narrowed uses another index. Such a list is counted on every request.
 	narrowed strings.Builder
-	// scanned means that the narrowing condition is checked for every record.
-	scanned bool
-	args    []any
+	args     []any
 	// quick makes page fail with errUncounted instead of counting many blocks.
 	quick bool
 	// uncounted is the number of blocks that a quick list would have to count, if that is known.

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"warranty.example/svc/internal/find"
 	"warranty.example/svc/internal/store/engine"
@@ -23,7 +21,7 @@ import (
 func (s *Store) eachRecord(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, each func(find.Record),
 ) error {
-	src, withText := sources[l.kind], question.Query != nil
+	src, wanted := sources[l.kind], wantedBy(question)
 	where, args := `a.user_id = $1 AND a.kind = $2`, []any{l.user, l.kind}
 	read := int64(0)
 	if l.countable() {
@@ -32,10 +30,10 @@ func (s *Store) eachRecord(
 		where += ` AND a.item_id > $3 AND a.item_id <= $4` + l.narrowed.String()
 		args = l.values(warranty.ID{}, newest)
 	}
-	return q.Query(ctx, `SELECT `+src.selected(withText)+` FROM access a `+src.joins+` WHERE `+where+`
+	return q.Query(ctx, `SELECT `+src.selected(wanted)+` FROM access a `+src.joins+` WHERE `+where+`
 		ORDER BY a.item_id DESC`, func(r *engine.Row) error {
 		read++
-		record := src.record(r, withText)
+		record := src.record(r, wanted)
 		if question.Matches(&record) {
 			each(record)
 		}
@@ -46,7 +44,7 @@ func (s *Store) eachRecord(
 // acquireScan waits until no other scan of the user's records is under way, unless another index makes
 // the scan short.
 func (s *Store) acquireScan(ctx context.Context, l *list) (release func(), err error) {
-	if !l.countable() && !l.scanned {
+	if !l.countable() {
 		return func() {}, nil
 	}
 	return s.searchGate.acquire(ctx, l.user)
@@ -188,7 +186,10 @@ func plainPage[T any](
 func (s *Store) Summary(
 	ctx context.Context, user warranty.ID, in warranty.SummarizeWarranties, today warranty.Date,
 ) (summary warranty.Summary, err error) {
-	l, question := scannedList(user, in.WarrantyFilter, s.Now()), find.QuestionOf(in.WarrantyFilter, "", today)
+	l, question := scannedList(user, in.WarrantyFilter), find.QuestionOf(in.WarrantyFilter, "", today)
+	if err := s.verifiedAccounts(ctx, question); err != nil {
+		return summary, err
+	}
 	release, err := s.acquireScan(ctx, l)
 	if err != nil {
 		return summary, err
@@ -208,7 +209,7 @@ func (s *Store) Summary(
 func (s *Store) countRecords(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, by warranty.SummaryGroup,
 ) (counts *find.Counts, err error) {
-	if l.countable() && by != warranty.GroupByBrand { // the index does not have it
+	if l.countable() {
 		answered, err := s.useIndex(ctx, q, l.listKey, func(index *segmentList) (err error) {
 			counts, err = index.Count(question, by)
 			return err
@@ -223,13 +224,9 @@ func (s *Store) countRecords(
 }
 
 // scannedList is a list of warranties whose conditions are those of a question, except an external id,
-// which at most one record has, and the assurance, which changes with domains and is not in the index.
-func scannedList(user warranty.ID, f warranty.WarrantyFilter, now time.Time) *list {
+// which at most one record has.
+func scannedList(user warranty.ID, f warranty.WarrantyFilter) *list {
 	l := listOf(user, kindWarranty)
-	if f.Assurance != "" {
-		l.scanned = true
-		l.narrow(assuredBy(f.Assurance), slices.Repeat([]any{now}, strings.Count(assuredBy(f.Assurance), "?"))...)
-	}
 	if externalID := f.ExternalID; externalID != "" {
 		l.narrow(`a.item_id = (SELECT w.id FROM warranties w
 			WHERE w.issuer_id = $1 AND w.external_id = ? AND w.deleted_at IS NULL)`, externalID)

@@ -131,6 +131,17 @@ func BenchmarkLongLists(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			s, records := open(b, fresh(b)), benchRecords()
 			users := fillBench(b, s, records)
+			if err := s.Write(b.Context(), func(tx *Tx) error {
+				if err := tx.later(`UPDATE users SET kind = 2`); err != nil {
+					return err
+				}
+				if err := tx.InsertDomain(users[0], warranty.Domain{ID: users[0], Domain: "halden.example"}, "token"); err != nil {
+					return err
+				}
+				return tx.VerifyDomain(users[0], true, time.Now())
+			}); err != nil {
+				b.Fatal(err)
+			}
 			start, before := time.Now(), cpuTime(s)
 			for _, u := range users {
 				s.segments.noteLength(u, 1<<20)
@@ -174,6 +185,8 @@ func benchQuestions(b *testing.B, s *Store, user warranty.ID) {
 		{"digits", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "7342"}}},
 		{"letter", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: "p"}}},
 		{"covered", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{CoveredOn: today}}},
+		{"verified", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Assurance: warranty.IssuerVerified}}},
+		{"unverified", warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Assurance: warranty.Unverified}}},
 		{"end_date", warranty.ListWarranties{Sort: warranty.ByEndDate}},
 		{"end_date_far", warranty.ListWarranties{Sort: warranty.ByEndDate, Paging: far}},
 		{"updated", warranty.ListWarranties{Sort: warranty.ByUpdatedAtDesc}},
@@ -199,7 +212,7 @@ func benchQuestions(b *testing.B, s *Store, user warranty.ID) {
 			b.ReportMetric(float64(total), "found")
 		})
 	}
-	for _, by := range []warranty.SummaryGroup{warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier} {
+	for _, by := range []warranty.SummaryGroup{warranty.GroupByStatus, warranty.GroupByCategory, warranty.GroupBySupplier, warranty.GroupByBrand} {
 		b.Run("by_"+string(by), func(b *testing.B) {
 			before := cpuTime(s)
 			for b.Loop() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -137,7 +138,12 @@ func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int)
 	groups := warranty.SummaryGroup("").Values()
 	summarize := warranty.SummarizeWarranties{WarrantyFilter: in.WarrantyFilter, Limit: 3,
 		GroupBy: warranty.SummaryGroup(groups[s.random.IntN(len(groups))])}
-	records, indexed := s.scan(t, scannedList(user, warranty.WarrantyFilter{Assurance: in.Assurance}, s.Now()), question)
+	l := listOf(user, kindWarranty)
+	if in.Assurance != "" {
+		question.Assurance = "" // SQL decides it
+		l.narrow(assuredBy(in.Assurance), slices.Repeat([]any{s.Now()}, strings.Count(assuredBy(in.Assurance), "?"))...)
+	}
+	records, indexed := s.scan(t, l, question)
 	counts := find.NewCounts(summarize.GroupBy)
 	for _, r := range records {
 		counts.Add(&r, s.today())
@@ -200,4 +206,26 @@ func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
 type fataler interface {
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
+}
+
+// issuerStands and sellerStands are conditions in SQL on an access row of a warranty that its issuer or its seller is
+// an organization with a verified domain that stands behind it, as WarrantyByReference has it. ? is the time.
+var (
+	issuerStands = `EXISTS (SELECT 1 FROM warranties w JOIN users i ON i.id = w.issuer_id
+		WHERE w.id = a.item_id AND i.kind = 2 AND ` + domainOf(`i.id`) + ` IS NOT NULL
+			AND (w.offered_at IS NOT NULL AND w.taken_at IS NULL AND w.offer_expires_at > ? OR NOT EXISTS (SELECT 1 FROM access own
+				WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0)))`
+	sellerStands = `EXISTS (SELECT 1 FROM warranties w JOIN users s ON s.id = w.seller_id
+		WHERE w.id = a.item_id AND s.kind = 2 AND ` + domainOf(`s.id`) + ` IS NOT NULL)`
+)
+
+// assuredBy returns the condition on an access row of a warranty that it has an assurance.
+func assuredBy(a warranty.Assurance) string {
+	switch a {
+	case warranty.IssuerVerified:
+		return issuerStands
+	case warranty.SellerConfirmed:
+		return `NOT ` + issuerStands + ` AND ` + sellerStands
+	}
+	return `NOT ` + issuerStands + ` AND NOT ` + sellerStands
 }

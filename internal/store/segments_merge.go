@@ -299,10 +299,10 @@ func (s *Store) buildSegment(ctx context.Context, l *indexedList) error {
 	var changes []find.Change
 	src := sources[l.kind]
 	// The query reads the access rows in order and then looks up each record, instead of sorting all.
-	err := s.db.Query(ctx, `SELECT `+src.selected(true)+`
+	err := s.db.Query(ctx, `SELECT `+src.selected(wholeRecord)+`
 		FROM (SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id > $3
 			ORDER BY a.item_id LIMIT $4) a `+src.joins+` ORDER BY a.item_id`, func(r *engine.Row) error {
-		record := src.record(r, true)
+		record := src.record(r, wholeRecord)
 		changes = append(changes, find.Change{ID: record.ID, Record: &record})
 		return nil
 	}, l.user, l.kind, *l.builtTo, s.segments.build)

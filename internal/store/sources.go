@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +17,8 @@ import (
 type source struct {
 	columns string // of a record, without its texts
 	text    string // columns of its texts
-	joins   string // the tables of both, for access rows
+	stands  string // columns of who stands behind it, for kinds that have them
+	joins   string // the tables of all, for access rows
 	read    func(*engine.Row) find.Record
 	// readText reads the columns of the texts.
 	readText func(*engine.Row) (text, codes string)
@@ -26,6 +28,7 @@ var sources = map[kind]*source{
 	kindWarranty: {
 		columns:  recordColumns,
 		text:     searchedColumns,
+		stands:   standsColumns,
 		joins:    joinWarranty,
 		read:     readRecord,
 		readText: readSearched,
@@ -46,21 +49,32 @@ var sources = map[kind]*source{
 	},
 }
 
+// wanted are the columns of a record that are read in addition to those that every question needs.
+type wanted struct{ text, stands bool }
+
+var wholeRecord = wanted{true, true}
+
+func wantedBy(q *find.Question) wanted { return wanted{q.Query != nil, q.Assurance != ""} }
+
 // selected returns the columns of a record.
-func (s *source) selected(withText bool) string {
-	if withText {
-		return s.columns + `, ` + s.text
+func (s *source) selected(w wanted) string {
+	columns := s.columns
+	if w.text {
+		columns += `, ` + s.text
 	}
-	return s.columns
+	if w.stands && s.stands != "" {
+		columns += `, ` + s.stands
+	}
+	return columns
 }
 
 // shape returns how whole records are read by their ids.
 func (s *source) shape() *shape[*find.Record] {
 	return &shape[*find.Record]{
-		columns: s.selected(true),
+		columns: s.selected(wholeRecord),
 		joins:   s.joins,
 		read: func(r *engine.Row) *find.Record {
-			record := s.record(r, true)
+			record := s.record(r, wholeRecord)
 			return &record
 		},
 		id: func(r *find.Record) warranty.ID { return r.ID },
@@ -68,10 +82,13 @@ func (s *source) shape() *shape[*find.Record] {
 }
 
 // record reads the selected columns.
-func (s *source) record(r *engine.Row, withText bool) find.Record {
+func (s *source) record(r *engine.Row, w wanted) find.Record {
 	record := s.read(r)
-	if withText {
+	if w.text {
 		record.Text, record.Codes = s.readText(r)
+	}
+	if w.stands && s.stands != "" {
+		readStands(r, &record)
 	}
 	return record
 }
@@ -177,6 +194,32 @@ func readRecord(r *engine.Row) find.Record {
 		Brand:       derefText(r.OptionalText()),
 		OpenClaim:   r.Int() != 0,
 	}
+}
+
+// standsColumns are the accounts that stand behind a warranty, if they are verified: its issuer until a time,
+// and its confirmed seller. An issuer that owns the record does so only until its offer ends.
+const standsColumns = `w.issuer_id, CASE WHEN NOT EXISTS (SELECT 1 FROM access own
+		WHERE own.user_id = w.issuer_id AND own.kind = 1 AND own.item_id = w.id AND own.roles & 1 <> 0) THEN 9223372036854775807
+	WHEN w.offered_at IS NOT NULL AND w.taken_at IS NULL THEN COALESCE(w.offer_expires_at, 0) ELSE 0 END, w.seller_id`
+
+func readStands(r *engine.Row, record *find.Record) {
+	record.Issuer, record.StandsUntil = r.ID(), r.Int()
+	if seller := r.OptionalID(); seller != nil {
+		record.ConfirmedBy = *seller
+	}
+}
+
+// verifiedAccounts completes a question that needs them with the accounts that give an assurance and the time.
+func (s *Store) verifiedAccounts(ctx context.Context, question *find.Question) error {
+	if question.Assurance == "" {
+		return nil
+	}
+	question.Verified, question.Now = map[warranty.ID]bool{}, s.Now().UnixMicro()
+	return s.db.Query(ctx, `SELECT o.id FROM users o JOIN domains d ON d.account_id = o.id
+		WHERE d.verified_at IS NOT NULL AND o.kind = 2 AND o.disabled_at IS NULL`, func(r *engine.Row) error {
+		question.Verified[r.ID()] = true
+		return nil
+	})
 }
 
 func derefText(text *string) string {

@@ -83,7 +83,11 @@ func (s *Store) Warranties(
 ) ([]warranty.Warranty, int64, error) {
 	question := func() *find.Question { return find.QuestionOf(in.WarrantyFilter, in.Sort, today) }
 	if needsScan(in) {
-		return search(ctx, s, scannedList(user, in.WarrantyFilter, s.Now()), question(), in.Paging, warrantyShape)
+		q := question()
+		if err := s.verifiedAccounts(ctx, q); err != nil {
+			return nil, 0, err
+		}
+		return search(ctx, s, scannedList(user, in.WarrantyFilter), q, in.Paging, warrantyShape)
 	}
 	return plainPage(ctx, s, plainList(user, in, today), question, in.Paging, warrantyShape)
 }
@@ -93,11 +97,14 @@ var warrantyShape = &shape[warranty.Warranty]{
 	joins:   joinWarranty,
 	read:    readWarrantyRoles,
 	id:      func(w warranty.Warranty) warranty.ID { return w.ID },
-	more: func(q *find.Question) string {
-		if q.OpenClaim == nil {
-			return ``
+	more: func(q *find.Question) (columns string) {
+		if q.OpenClaim != nil {
+			columns += `, ` + openClaim
 		}
-		return `, ` + openClaim
+		if q.Assurance != "" {
+			columns += `, ` + standsColumns
+		}
+		return columns
 	},
 	record: func(q *find.Question, w warranty.Warranty, r *engine.Row) find.Record {
 		record := find.Record{
@@ -115,6 +122,9 @@ var warrantyShape = &shape[warranty.Warranty]{
 		}
 		if q.OpenClaim != nil {
 			record.OpenClaim = r.Int() != 0
+		}
+		if q.Assurance != "" {
+			readStands(r, &record)
 		}
 		if q.Query != nil {
 			record.Text, record.Codes = searchedOf(&w)
