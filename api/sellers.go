@@ -9,13 +9,14 @@ import (
 // The operations of sellers. A shop's system can confirm what it sold.
 var (
 	ListConfirmations = define[warranty.ListConfirmations, warranty.Page[warranty.Confirmation]](Spec{
-		Name:    "confirmations.list",
-		Method:  http.MethodGet,
-		Base:    V1,
-		Path:    "/confirmations",
-		Auth:    Credential,
-		Scope:   warranty.WarrantiesWrite,
-		Summary: "List the warranties that name you as the seller and wait for your confirmation.",
+		Name:   "confirmations.list",
+		Method: http.MethodGet,
+		Base:   V1,
+		Path:   "/confirmations",
+		Auth:   Credential,
+		Scope:  warranty.WarrantiesWrite,
+		Summary: "List the warranties that name you as the seller and wait for your confirmation. " +
+			"The list has the newest 1,000; older ones follow as you decide.",
 	})
 	DecideConfirmation = define[warranty.DecideConfirmation, warranty.Confirmation](Spec{
 		Name:   "confirmations.decide",
@@ -26,6 +27,7 @@ var (
 		Scope:  warranty.WarrantiesWrite,
 		Summary: "Confirm that you sold a warranty that names you, or decline. " +
 			"Confirmed warranties are in your lists, and you decide claims on them.",
+		Errors: []warranty.Code{warranty.PreconditionFailed},
 	})
 	LeaveWarranty = define[warranty.LeaveWarranty, warranty.None](Spec{
 		Name:    "sellers.leave",

@@ -78,8 +78,8 @@ type BatchResult struct {
 }
 
 // UpdateOf returns the update that gives an existing record the fields of a batch item. Fields that the item
-// leaves out stay as they are. It is an error if the item has another value of a field that updates do not
-// accept.
+// leaves out stay as they are, and so do those that belong to a customer who has taken the record. It is an
+// error if the item has another value of a field that updates do not accept.
 func (in CreateWarranty) UpdateOf(w Warranty) (UpdateWarranty, error) {
 	var u UpdateWarranty
 	var c Checks
@@ -97,6 +97,11 @@ func (in CreateWarranty) UpdateOf(w Warranty) (UpdateWarranty, error) {
 			c.Add(f.name, "not_accepted", "The record with this external_id has another value, which only a person can correct.")
 		}
 	}
+	taken := !w.Roles.Has(Owner)
+	if in.CustomerEmail != "" && !taken && !same(&in.CustomerEmail, w.Offer.Email) {
+		c.Add("customer_email", "not_accepted",
+			"The record with this external_id is not offered to this address. Offer it with POST /warranties/{id}/handover.")
+	}
 	if in.ProductName != w.ProductName {
 		u.ProductName = &in.ProductName
 	}
@@ -111,22 +116,23 @@ func (in CreateWarranty) UpdateOf(w Warranty) (UpdateWarranty, error) {
 		now    *string
 		update **string
 	}{
-		{in.Category, w.Category, &u.Category},
 		{in.Supplier, w.Supplier, &u.Supplier},
 		{in.Brand, w.Brand, &u.Brand},
 		{in.Model, w.Model, &u.Model},
 		{in.GTIN, w.GTIN, &u.GTIN},
+		{in.Category, w.Category, &u.Category},
 		{in.Price, w.Price, &u.Price},
 		{in.Currency, w.Currency, &u.Currency},
 	} {
-		if f.value != "" && !same(&f.value, f.now) {
+		owners := f.update == &u.Category || f.update == &u.Price || f.update == &u.Currency
+		if f.value != "" && !same(&f.value, f.now) && !(owners && taken) {
 			*f.update = &f.value
 		}
 	}
 	if u.Price != nil || u.Currency != nil {
 		u.Price, u.Currency = &in.Price, &in.Currency
 	}
-	if !in.PurchaseDate.IsZero() && (w.PurchaseDate == nil || *w.PurchaseDate != in.PurchaseDate) {
+	if !taken && !in.PurchaseDate.IsZero() && (w.PurchaseDate == nil || *w.PurchaseDate != in.PurchaseDate) {
 		u.PurchaseDate = &in.PurchaseDate
 	}
 	return u, c.Err()

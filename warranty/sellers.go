@@ -8,7 +8,12 @@ type Confirmation struct {
 	WarrantyID      ID                 `json:"warranty_id" doc:"Identifier of the warranty."`
 	ReferenceNumber Reference          `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string             `json:"product_name" doc:"What is covered."`
+	Brand           *string            `json:"brand" doc:"Brand of the product."`
+	Model           *string            `json:"model" doc:"Model of the product."`
+	GTIN            *string            `json:"gtin" doc:"Global Trade Item Number of the product."`
 	SerialNumber    *string            `json:"serial_number" doc:"Serial number of the product."`
+	Category        *string            `json:"category" doc:"Product category."`
+	Supplier        *string            `json:"supplier" doc:"Who supplied the product."`
 	StartDate       Date               `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date               `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	SellerName      *string            `json:"seller_name" doc:"Name of the seller, as it was entered."`
@@ -16,7 +21,11 @@ type Confirmation struct {
 	From            ConfirmationFrom   `json:"from" doc:"The account that named you as the seller."`
 	CreatedAt       time.Time          `json:"created_at" doc:"When the warranty was created."`
 	Status          ConfirmationStatus `json:"status" doc:"Whether you confirmed or declined it."`
+	ETag            string             `json:"etag" doc:"Version of the warranty. Send it as If-Match, so that you confirm nothing that changed since you read it."`
 }
+
+// Matches reports whether the warranty has one of the versions of an If-Match header, or there is none.
+func (c Confirmation) Matches(ifMatch string) bool { return matchesTag(c.ETag, ifMatch) }
 
 // ConfirmationFrom is the account that named a seller.
 type ConfirmationFrom struct {
@@ -59,6 +68,9 @@ func (Decision) Values() []string { return decisionNames }
 // String returns the decision's name.
 func (d Decision) String() string { return string(d) }
 
+// MaxConfirmations is the number of warranties in the list of what waits for a seller.
+const MaxConfirmations = 1000
+
 // ListConfirmations is the input of confirmations.list.
 type ListConfirmations struct {
 	Paging
@@ -76,11 +88,13 @@ type DecideConfirmation struct {
 	ID             WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	Decision       Decision    `json:"decision,omitzero" required:"true" doc:"Confirm that you sold it, or decline." example:"decline"`
 	AllFromAccount *bool       `json:"all_from_account,omitempty" doc:"With decline: also decline everything else in which this account names you, now and later."`
+	IfMatch        string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Decide only if the warranty still has this etag."`
 }
 
 // Check validates the input.
 func (in *DecideConfirmation) Check() error {
 	var c Checks
+	in.IfMatch = c.ifMatch(in.IfMatch)
 	if in.Decision == "" {
 		c.Add("decision", "required", "This field is required. Use confirm or decline.")
 	}

@@ -39,7 +39,7 @@ func (in *VerifyProduct) Check() error {
 type Verification struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
-	Category        *string   `json:"category" doc:"Product category."`
+	Category        *string   `json:"category" doc:"Product category, as the owner entered it."`
 	Status          Status    `json:"status" doc:"Status of the warranty today."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`

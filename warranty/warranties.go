@@ -89,12 +89,14 @@ func (w *Warranty) SetReplayed(replayed bool) { w.Replay = replayed }
 
 // Matches reports whether an If-Match value matches this version of the record. An
 // empty value always matches; a weak tag never does.
-func (w Warranty) Matches(ifMatch string) bool {
+func (w Warranty) Matches(ifMatch string) bool { return matchesTag(w.ETag(), ifMatch) }
+
+func matchesTag(tag, ifMatch string) bool {
 	if ifMatch == "" {
 		return true
 	}
 	tags, ok := entityTags(ifMatch)
-	return ok && (slices.Contains(tags, "*") || slices.Contains(tags, w.ETag()))
+	return ok && (slices.Contains(tags, "*") || slices.Contains(tags, tag))
 }
 
 // ValidIfMatch reports whether value is a valid If-Match header by RFC 9110: a list of

@@ -189,22 +189,35 @@ turn off claim emails in your profile.
 }
 
 // HandoverOffered offers a warranty that an organization issued to its customer. Another user chose the
-// address, so the email contains no text that could be used to send spam.
-func HandoverOffered(to, from, product, code, publicURL string) Message {
+// address, so the email contains no text that could be used to send spam. Anyone can use any name, so it says
+// whether the issuer has a verified domain.
+func HandoverOffered(to string, issuer warranty.Party, product, code, publicURL string) Message {
+	from, known := plainOr(issuer.Name, ""), "This name is not verified. Anyone can use it."
+	switch {
+	case issuer.Domain != nil:
+		known = "The issuer is the verified business of " + *issuer.Domain + "."
+	case from == "":
+		known = "The business is not verified."
+	default:
+		from = "“" + from + "”"
+	}
+	from = cmp.Or(from, "A business")
 	return Message{To: to, Code: code, Subject: "Your warranty is ready to register", Text: fmt.Sprintf(`Hello,
 
 %s issued a warranty for %s to you.
+%s
+
 Register it, and you have it when you need it:
 
     %s/take#%s
 
-Or enter this code on %[3]s/take:
+Or enter this code on %[4]s/take:
 
-    %[4]s
+    %[5]s
 
 The code is valid for 30 days and works once. You need no password. If
 you don't know about this, ignore this email. Nothing will change.
-`, plainOr(from, "A business"), plainOr(product, "a product"), publicURL, code)}
+`, from, plainOr(product, "a product"), known, publicURL, code)}
 }
 
 // HandoverCode sends the code that registers an address with a printed warranty.

@@ -173,3 +173,31 @@ func TestABatchThatIsCutOff(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestBatchAfterTaking: repeating a batch leaves what belongs to the customer, still updates the promise, and says
+// that it does not offer a record to another address.
+func TestBatchAfterTaking(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim := w.issuer("Ann"), w.person("Kim", true)
+		key, _ := w.token(warranty.User{ID: shop.ID}, warranty.AllScopes, time.Hour, false)
+		items := itemsOf(0, 2)
+		for _, item := range items {
+			item["category"], item["price"], item["currency"], item["purchase_date"] = "Kitchen", "9.90", "EUR", "2026-01-02"
+		}
+		items[1]["customer_email"] = kim.User.Email
+		made := w.batch(key, items)
+		w.taken(kim, shop.prints(*made.Results[0].ID))
+		mine := "Mine"
+		if _, err := w.Service.UpdateWarranty(ctx, kim.Principal, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: *made.Results[0].ID}, Category: &mine}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "again", statuses(w.batch(key, items)), "unchanged, unchanged")
+		items[0]["end_date"], items[0]["price"], items[0]["purchase_date"] = "2029-01-01", "8.90", "2026-01-03"
+		items[1]["customer_email"] = "eve@evil.example"
+		equal(t, "changed", statuses(w.batch(key, items)), "updated, failed validation_failed")
+		got, err := w.seen(kim, *made.Results[0].ID)
+		if err != nil || *got.Category != "Mine" || *got.Price != "9.90" || got.EndDate != date("2029-01-01") {
+			t.Errorf("the customer has %+v, %v", got, err)
+		}
+	}, busy)
+}

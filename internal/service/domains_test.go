@@ -215,7 +215,7 @@ func TestDomainsByDNS(t *testing.T) {
 func TestDomainsThatAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
-		for _, name := range []string{"com", "co.uk", "github.io", "localhost", "127.0.0.1", "::1", "a b.example", "-x.example", "*.example", "x..example", "ex\u200bample.com", strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 125) + "example"} {
+		for _, name := range []string{"com", "co.uk", "github.io", "localhost", "127.0.0.1", "127.1", "0x7f.1", "::1", "a b.example", "-x.example", "*.example", "x..example", "ex\u200bample.com", strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 125) + "example"} {
 			if _, err := w.Service.AddDomain(ctx, shop.admin.Principal, warranty.AddDomain{ID: shop.ID, Domain: name}); codeOf(err) != warranty.ValidationFailed {
 				t.Errorf("%q: %v", name, err)
 			}
@@ -292,6 +292,26 @@ func TestWhoStandsBehindARecord(t *testing.T) {
 		expect("left", named.ReferenceNumber, "unverified registered=true")
 		if _, err := w.Service.VerifyDomain(ctx, w.issuer("Bob").ID, "halden.example"); codeOf(err) != warranty.AlreadyExists {
 			t.Errorf("a domain of another: %v", err)
+		}
+	}, busy)
+}
+
+// TestAnOperatorsDomainNeedsNoRecord: checking a domain that the operator verified does not end it.
+func TestAnOperatorsDomainNeedsNoRecord(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		newZone(t, w)
+		shop := w.issuer("Ann")
+		d, err := w.Service.VerifyDomain(ctx, shop.ID, "halden.example")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			got, err := w.Service.CheckDomain(ctx, shop.admin.Principal, warranty.CheckDomain{ID: shop.ID, DomainID: d.ID})
+			if err != nil || got.Status != warranty.DomainVerified {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			clock.Set(clock.Now().Add(4 * 24 * time.Hour))
+			w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
 		}
 	}, busy)
 }

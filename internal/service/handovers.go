@@ -47,7 +47,7 @@ type offer struct {
 
 // newOffer sets the offer of a warranty. Without an email address, it has a code to print.
 func (s *Service) newOffer(
-	p warranty.Principal, w *warranty.Warranty, email, customer string, now time.Time,
+	ctx context.Context, p warranty.Principal, w *warranty.Warranty, email, customer string, now time.Time,
 ) (offer, error) {
 	code, err := warranty.NewCode(s.Random)
 	if err != nil {
@@ -57,7 +57,12 @@ func (s *Service) newOffer(
 	expires := now.Add(warranty.PrintedHandoverLifetime)
 	if email != "" {
 		expires = now.Add(warranty.MailedHandoverLifetime)
-		m := s.outgoing(mail.HandoverOffered(email, p.Account.Name, w.ProductName, code, s.PublicURL))
+		domain, err := s.Store.VerifiedDomain(ctx, p.Account.ID)
+		if err != nil {
+			return offer{}, err
+		}
+		issuer := *warranty.NewParty(p.Account.Name, domain)
+		m := s.outgoing(mail.HandoverOffered(email, issuer, w.ProductName, code, s.PublicURL))
 		m.Expires, o.mail = &expires, &m
 	}
 	w.Offer = warranty.Offer{Email: warranty.Optional(email), OfferedAt: &now, ExpiresAt: &expires}
@@ -180,7 +185,7 @@ func (s *Service) OfferHandover(
 	if err := checkIssues(p, in.CustomerEmail); err != nil {
 		return out, err
 	}
-	o, err := s.newOffer(p, &found, in.CustomerEmail, in.CustomerName, now)
+	o, err := s.newOffer(ctx, p, &found, in.CustomerEmail, in.CustomerName, now)
 	if err != nil {
 		return out, err
 	}

@@ -61,7 +61,7 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 	for i := range o.Ending {
 		s.show(&o.Ending[i])
 	}
-	if _, o.ToConfirm, err = s.Store.Confirmations(ctx, user, warranty.Paging{Page: 1, Limit: 1}); err != nil {
+	if o.ToConfirm, err = s.Store.CountConfirmations(ctx, user); err != nil {
 		return o, err
 	}
 	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)

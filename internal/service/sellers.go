@@ -46,11 +46,17 @@ func (s *Service) DecideConfirmation(
 		if c, from, err = tx.LockConfirmation(p.Account.ID, in.ID); err != nil {
 			return err
 		}
+		if !c.Matches(in.IfMatch) {
+			return errChanged
+		}
 		if in.Decision == warranty.Decline {
 			return s.decline(tx, p, &c, from, in.All(), now)
 		}
-		c.Status = warranty.Confirmed
 		added, err := tx.AddSeller(p.Account.ID, c.WarrantyID, now)
+		if err == nil && added {
+			c, _, err = tx.LockConfirmation(p.Account.ID, in.ID) // it has a new version
+		}
+		c.Status = warranty.Confirmed
 		if err != nil || !added {
 			return err
 		}

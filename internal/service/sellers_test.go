@@ -248,3 +248,74 @@ func TestCreateTellsNothingOfTheSeller(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestASellerConfirmsWhatTheySaw: the list has every field that the public page and the certificate have, and a
+// record that changed since the seller read it is not confirmed.
+func TestASellerConfirmsWhatTheySaw(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", true)
+		record, err := w.Service.CreateWarranty(ctx, owner.Principal, warranty.CreateWarranty{
+			ProductName: "Pan", Brand: "Bosch", Model: "K2", GTIN: "4006381333931", Category: "Kitchen", Supplier: "Depot",
+			SerialNumber: "SN-1", SellerEmail: seller.User.Email, StartDate: date("2026-01-01"), EndDate: date("2027-01-01"),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func() warranty.Confirmation {
+			t.Helper()
+			page, err := w.Service.ListConfirmations(ctx, seller.Principal, warranty.ListConfirmations{Paging: warranty.Paging{Limit: 1}})
+			if err != nil || len(page.Data) != 1 {
+				t.Fatalf("%+v, %v", page, err)
+			}
+			return page.Data[0]
+		}
+		seen := read()
+		for _, f := range []struct{ shown, is *string }{
+			{seen.Brand, record.Brand}, {seen.Model, record.Model}, {seen.GTIN, record.GTIN}, {seen.Category, record.Category},
+			{seen.Supplier, record.Supplier}, {seen.SerialNumber, record.SerialNumber},
+		} {
+			if f.shown == nil || *f.shown != *f.is {
+				t.Errorf("the seller sees %v of %s", f.shown, *f.is)
+			}
+		}
+		later := date("2036-01-01")
+		if _, err := w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: record.ID}, EndDate: &later}); err != nil {
+			t.Fatal(err)
+		}
+		confirm := func(tag string) error {
+			_, err := w.Service.DecideConfirmation(ctx, seller.Principal, warranty.DecideConfirmation{
+				ID: warranty.WarrantyKey{ID: record.ID}, Decision: warranty.Confirm, IfMatch: tag,
+			})
+			return err
+		}
+		if err := confirm(seen.ETag); codeOf(err) != warranty.PreconditionFailed {
+			t.Errorf("confirmed what changed: %v", err)
+		}
+		equal(t, "sellers", w.number(`SELECT count(*) FROM warranties WHERE seller_id IS NOT NULL`), int64(0))
+		if err := confirm(read().ETag); err != nil {
+			t.Error(err)
+		}
+		equal(t, "waiting", w.waiting(seller), []string(nil))
+	}, busy)
+}
+
+// TestConfirmationsOfAMovedAddress: what another account confirmed waits for the account that has the address now,
+// and records of both conditions are listed in one order.
+func TestConfirmationsOfAMovedAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", true)
+		var want []string
+		for i, by := range []any{nil, w.key(owner.User.ID), nil, w.key(w.person("Zoe", true).User.ID), w.key(seller.User.ID)} {
+			r := w.record(owner, seller.User.Email)
+			w.execute(`UPDATE warranties SET seller_id = $1 WHERE id = $2`, by, w.key(r.ID))
+			if i < 4 {
+				want = append([]string{string(r.ReferenceNumber)}, want...)
+			}
+		}
+		equal(t, "waiting", w.waiting(seller), want)
+		second, err := w.Service.ListConfirmations(ctx, seller.Principal, warranty.ListConfirmations{Paging: warranty.Paging{Page: 2, Limit: 3}})
+		if err != nil || len(second.Data) != 1 || string(second.Data[0].ReferenceNumber) != want[3] || second.Pagination.Total != 4 {
+			t.Errorf("page 2: %+v, %v", second, err)
+		}
+	}, busy)
+}

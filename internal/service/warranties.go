@@ -176,7 +176,7 @@ func (s *Service) prepare(
 		if err := checkIssues(p, in.CustomerEmail); err != nil {
 			return w, o, err
 		}
-		if o, err = s.newOffer(p, &w, in.CustomerEmail, in.CustomerName, w.CreatedAt); err != nil {
+		if o, err = s.newOffer(ctx, p, &w, in.CustomerEmail, in.CustomerName, w.CreatedAt); err != nil {
 			return w, o, err
 		}
 	}

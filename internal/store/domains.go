@@ -24,7 +24,7 @@ func readDomain(r *engine.Row) warranty.Domain {
 	d.Found, d.CreatedAt = r.OptionalText(), r.Time()
 	d.RecordName = warranty.DomainLabel + d.Domain
 	switch {
-	case d.VerifiedAt != nil && failing != nil:
+	case d.VerifiedAt != nil && failing != nil && !d.ByOperator:
 		lost := failing.Add(warranty.DomainGrace)
 		d.Status, d.LostAt = warranty.DomainFailing, &lost
 	case d.VerifiedAt != nil:
@@ -137,6 +137,13 @@ func (t *Tx) HasDomain(organization warranty.ID) (found bool, err error) {
 	err = t.tx.Query(t.ctx, `SELECT 1 FROM domains WHERE account_id = $1 AND verified_at IS NOT NULL LIMIT 1`,
 		func(*engine.Row) error { found = true; return nil }, organization)
 	return found, err
+}
+
+// VerifiedDomain returns the domain that is shown with the name of an account, or nil.
+func (s *Store) VerifiedDomain(ctx context.Context, account warranty.ID) (domain *string, err error) {
+	err = queryRow(ctx, s.db, `SELECT `+domainOf(`u.id`)+` FROM users u WHERE u.id = $1`,
+		func(r *engine.Row) { domain = r.OptionalText() }, account)
+	return domain, err
 }
 
 // domainOf is the first verified domain of an account, which is shown with its name. An account that is

@@ -1,7 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -18,22 +22,41 @@ const named = ` FROM addresses x JOIN users u ON u.id = x.account_id JOIN warran
 	WHERE x.account_id = $1 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL AND w.deleted_at IS NULL
 		AND n.disabled_at IS NULL`
 
-// pending is named without what the account confirmed or declined. An account can have the role of the seller
-// without having confirmed: an earlier release gave it, or the record has changed since.
-const pending = named + `
-	AND (w.seller_id IS NULL OR w.seller_id <> $1)
-	AND NOT EXISTS (SELECT 1 FROM declined c WHERE c.account_id = $1 AND c.warranty_id = w.id)
-	AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = $1 AND b.from_id = n.id)`
+// candidates selects some of the warranties before $3 that name an address $2, newest first, and whether they
+// wait for the account $1: it did not decline them, nor the account that named it. An account can have the role
+// of the seller without having confirmed: an earlier release gave it, or the record has changed since. The
+// inner query and the name of the index keep the databases from reading all warranties of a large seller. %s are
+// the index and a condition on seller_id.
+const candidates = `SELECT c.id, CASE WHEN n.disabled_at IS NULL
+		AND NOT EXISTS (SELECT 1 FROM declined d WHERE d.account_id = $1 AND d.warranty_id = c.id)
+		AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = $1 AND b.from_id = n.id) THEN 1 ELSE 0 END
+	FROM (SELECT w.id, COALESCE(w.named_by, w.issuer_id) AS namer
+			FROM warranties w /*sqlite: INDEXED BY %s */
+			WHERE w.seller_email = $2 AND w.deleted_at IS NULL AND w.id < $3 AND %s ORDER BY w.id DESC LIMIT $4) c
+		JOIN users n ON n.id = c.namer ORDER BY c.id DESC`
 
-const confirmationColumns = `w.id, w.reference, w.product_name, w.serial_number, w.start_date, w.end_date,
-	w.seller_name, w.seller_email, n.name, n.kind, w.created_at`
+// otherSellers are the conditions that together mean that the account $1 has not confirmed the warranty. An
+// index has the rows of each, so that what it has confirmed is not read.
+var otherSellers = []string{
+	fmt.Sprintf(candidates, `warranties_to_confirm`, `w.seller_id IS NULL`),
+	fmt.Sprintf(candidates, `warranties_by_confirmed_seller`, `w.seller_id < $1`),
+	fmt.Sprintf(candidates, `warranties_by_confirmed_seller`, `w.seller_id > $1`),
+}
+
+const confirmationColumns = `w.id, w.reference, w.product_name, w.brand, w.model, w.gtin, w.serial_number, w.category,
+	w.supplier, w.start_date, w.end_date, w.seller_name, w.seller_email, n.name, n.kind, w.created_at, w.version`
 
 func readConfirmation(r *engine.Row) warranty.Confirmation {
 	return warranty.Confirmation{
 		WarrantyID:      r.ID(),
 		ReferenceNumber: warranty.Reference(r.Text()),
 		ProductName:     r.Text(),
+		Brand:           r.OptionalText(),
+		Model:           r.OptionalText(),
+		GTIN:            r.OptionalText(),
 		SerialNumber:    r.OptionalText(),
+		Category:        r.OptionalText(),
+		Supplier:        r.OptionalText(),
 		StartDate:       r.Date(),
 		EndDate:         r.Date(),
 		SellerName:      r.OptionalText(),
@@ -41,19 +64,77 @@ func readConfirmation(r *engine.Row) warranty.Confirmation {
 		From:            warranty.ConfirmationFrom{Name: r.Text(), Kind: enum[warranty.AccountKind](r)},
 		CreatedAt:       r.Time(),
 		Status:          warranty.ConfirmationPending,
+		ETag:            warranty.Warranty{Version: r.Int()}.ETag(),
 	}
 }
 
-// Confirmations lists what waits for the confirmation of an account, newest first, and returns the total.
+// waiting returns the newest warranties that wait for the confirmation of an account, newest first.
+func (s *Store) waiting(ctx context.Context, account warranty.ID) (ids []warranty.ID, err error) {
+	var emails []string
+	err = s.db.Query(ctx, `SELECT x.email FROM addresses x JOIN users u ON u.id = x.account_id
+		WHERE x.account_id = $1 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL`,
+		func(r *engine.Row) error { emails = append(emails, r.Text()); return nil }, account)
+	for _, email := range emails {
+		for _, query := range otherSellers {
+			if err != nil {
+				return nil, err
+			}
+			var found []warranty.ID
+			found, err = s.waitingAt(ctx, account, email, query)
+			ids = append(ids, found...)
+		}
+	}
+	slices.SortFunc(ids, func(a, b warranty.ID) int { return bytes.Compare(b[:], a[:]) })
+	return ids[:min(len(ids), warranty.MaxConfirmations)], err
+}
+
+// waitingAt returns the newest candidates of a query that wait for an account.
+func (s *Store) waitingAt(
+	ctx context.Context, account warranty.ID, email, query string,
+) (ids []warranty.ID, err error) {
+	before := warranty.ID(bytes.Repeat([]byte{0xFF}, 16))
+	for more := true; more && err == nil && len(ids) < warranty.MaxConfirmations; {
+		read := 0
+		err = s.db.Query(ctx, query, func(r *engine.Row) error {
+			if before = r.ID(); r.Int() != 0 {
+				ids = append(ids, before)
+			}
+			read++
+			return nil
+		}, account, email, before, warranty.MaxConfirmations)
+		more = read == warranty.MaxConfirmations
+	}
+	return ids, err
+}
+
+// CountConfirmations counts the newest warranties that wait for the confirmation of an account.
+func (s *Store) CountConfirmations(ctx context.Context, account warranty.ID) (int64, error) {
+	ids, err := s.waiting(ctx, account)
+	return int64(len(ids)), err
+}
+
+// Confirmations lists the newest warranties that wait for the confirmation of an account, newest first, and
+// returns their total.
 func (s *Store) Confirmations(
 	ctx context.Context, account warranty.ID, p warranty.Paging,
 ) (list []warranty.Confirmation, total int64, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*)`+pending, func(r *engine.Row) { total = r.Int() }, account)
+	ids, err := s.waiting(ctx, account)
 	if err != nil {
 		return nil, 0, err
 	}
-	err = s.db.Query(ctx, `SELECT `+confirmationColumns+pending+` ORDER BY w.id DESC LIMIT $2 OFFSET $3`,
-		func(r *engine.Row) error { list = append(list, readConfirmation(r)); return nil }, account, p.Limit, p.Offset())
+	total = int64(len(ids))
+	ids = ids[min(p.Offset(), total):]
+	if len(ids) == 0 {
+		return nil, total, nil
+	}
+	param, err := json.Marshal(ids[:min(len(ids), p.Limit)])
+	if err != nil {
+		return nil, 0, err
+	}
+	err = s.db.Query(ctx, `SELECT `+confirmationColumns+named+` AND w.id IN (
+			/*pg: SELECT value::uuid FROM json_array_elements_text($2) */
+			/*sqlite: SELECT unhex(value, '-') FROM json_each($2) */) ORDER BY w.id DESC`,
+		func(r *engine.Row) error { list = append(list, readConfirmation(r)); return nil }, account, string(param))
 	return list, total, err
 }
 

@@ -212,6 +212,14 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"waiting":    texts.waiting,
 		"lifetime":   func(d warranty.Date) bool { return d == warranty.Lifetime },
 		"isTrue":     func(b *bool) bool { return b != nil && *b },
+		"facts": func(values ...*string) (list []string) {
+			for _, v := range values {
+				if v != nil {
+					list = append(list, *v)
+				}
+			}
+			return list
+		},
 		"has": func(list []string, s string) bool {
 			return strings.Contains(" "+strings.Join(list, " ")+" ", " "+s+" ")
 		},

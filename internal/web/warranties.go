@@ -207,7 +207,7 @@ var flashes = map[string]bool{
 	"invited": true, "invitation_cancelled": true, "joined": true, "left": true, "role_changed": true,
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
-	"confirmed": true, "declined": true, "seller_left": true,
+	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
 	"offer_cancelled": true, "product_added": true, "product_deleted": true,
 }
 
