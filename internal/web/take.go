@@ -161,6 +161,58 @@ func (web *Web) confirmTake(w http.ResponseWriter, r *http.Request, who warranty
 	})
 }
 
+// verifyTake verifies the address of a signed-in person with the code from the email, and takes the warranty.
+func (web *Web) verifyTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	if !who.User.EmailVerified {
+		who.User, err = web.Service.VerifyEmail(r.Context(), who, warranty.VerifyEmail{Code: f.Value("mail_code")})
+		if err != nil {
+			if !web.setErrors(w, r, &f, err) {
+				return err
+			}
+			f.Errors = map[string]string{"mail_code": f.Errors["code"]}
+			return web.showPreview(w, r, who, f)
+		}
+	}
+	taken, err := web.Service.TakeHandover(r.Context(), who, warranty.TakeHandover{Code: f.Value("code")})
+	if err != nil {
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		return web.showPreview(w, r, who, f)
+	}
+	web.clearAccount(w)
+	return redirect(w, r, "/take/done/"+taken.ID.String())
+}
+
+// resendTake emails another code that verifies the address of a signed-in person.
+func (web *Web) resendTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	f.Values.Del("mail_code")
+	_, err = web.Service.SendVerification(r.Context(), who, warranty.SendVerification{})
+	if err != nil && !web.setErrors(w, r, &f, err) {
+		return err
+	}
+	return web.showPreview(w, r, who, f)
+}
+
+// signOutToTake signs out and shows the sign-in form, which carries the code.
+func (web *Web) signOutToTake(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	_, err := web.Service.SignOut(r.Context(), who, warranty.SignOut{})
+	web.clearCookie(w)
+	web.clearAccount(w)
+	if err != nil {
+		return err
+	}
+	return web.signInToTake(w, r, warranty.Principal{Address: who.Address, Door: who.Door})
+}
+
 // takenPage is the page after a warranty was registered.
 type takenPage struct {
 	warranty.Warranty

@@ -247,8 +247,35 @@ func TestWebTakeSignedIn(t *testing.T) {
 	own.Post("/take/confirm", "account", halden.id, "switch", "true", "code", slip).
 		Says(t, "the issuer", 422, "Your account issued this warranty")
 	b.Post("/take/confirm", "account", halden.id, "switch", "true", "code", slip).Says(t, "a stranger's account", 412)
-	una := w.SignedIn(t, w.Person("Una"))
-	una.Post("/take", "code", slip).Says(t, "no verified address", 200, "Verify your email address first.", `href="/verify-email?next=/take"`)
+}
+
+// TestWebTakeKeepsTheCode: whoever has to verify an address, or to sign in with another one, does not enter the
+// code of the slip again. It is in no address.
+func TestWebTakeKeepsTheCode(t *testing.T) {
+	w := webWorld(t)
+	halden := newShop(w, "Halden Electronics", "halden.example")
+	made := halden.issues(nil)
+	slip := halden.prints(made.ID)
+	una := w.Person("Una")
+	b := w.SignedIn(t, una)
+	b.Post("/take", "code", slip).Says(t, "no verified address", 200, "Verify your email address first.", una.Email,
+		`action="/take/verify"`, `name="code" value="`+slip)
+	b.Post("/take/verify", "code", slip, "mail_code", "").Says(t, "nothing typed", 422, `id="mail_code-error"`, slip)
+	b.Post("/take/verify", "code", slip, "mail_code", "0000-0000-0000-0000-0000").Says(t, "a wrong code", 422, `id="mail_code-error"`, slip)
+	b.Post("/take/resend", "code", slip).Says(t, "another code", 200, `name="code" value="`+slip)
+	b.Post("/take/verify", "code", slip, "mail_code", w.MailedCode(una.Email)).Leads(t, "the code", "/take/done/"+made.ID)
+	ownerIs(t, w, una.Session, made.ID)
+	b.Post("/take/verify", "code", slip, "mail_code", "").Says(t, "taken", 422, "already registered")
+
+	kim := w.Verified("Kim")
+	offered := halden.issues(fields{"customer_email": kim.Email})
+	code := w.MailedCode(kim.Email)
+	b.Post("/take", "code", code).Says(t, "for another", 200, "This warranty was offered to "+kim.Email, `action="/take/sign-out"`)
+	asked := b.Post("/take/sign-out", "code", code, "email", kim.Email)
+	asked.Says(t, "signed out", 200, `action="/sign-in"`, "Your code is kept.", kim.Email)
+	back := signInFrom(b, asked, kim.Email, kim.Password)
+	back.Says(t, "after sign-in", 200, "Register to Kim")
+	sendAgainAs(b, back, kim.ID).Leads(t, "registering", "/take/done/"+offered.ID)
 }
 
 // TestWebTakeByAccountOwner: the code that someone asked for signs in to the account of the address, and an
@@ -334,7 +361,7 @@ func TestWebTakeKeepsItsCode(t *testing.T) {
 			t.Errorf("the table %s has the code", table)
 		}
 	}
-	for _, path := range []string{"/take", "/take/email", "/take/register", "/take/sign-in", "/take/confirm"} {
+	for _, path := range []string{"/take", "/take/email", "/take/register", "/take/sign-in", "/take/confirm", "/take/verify", "/take/resend", "/take/sign-out"} {
 		values := url.Values{"code": {slip}, "mail_code": {code}, "email": {"sam@people.example"}}
 		b.Send("POST", path, values, "Sec-Fetch-Site", "cross-site").Says(t, "another site sends "+path, http.StatusForbidden)
 	}

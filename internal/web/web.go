@@ -123,6 +123,9 @@ func (web *Web) routes() []route {
 		{pattern: "POST /take/register", page: web.registerTake, open: true},
 		{pattern: "POST /take/sign-in", page: web.signInToTake, open: true},
 		{pattern: "POST /take/confirm", page: web.confirmTake},
+		{pattern: "POST /take/verify", page: web.verifyTake, personal: true},
+		{pattern: "POST /take/resend", page: web.resendTake, personal: true},
+		{pattern: "POST /take/sign-out", page: web.signOutToTake, personal: true},
 		{pattern: "GET /take/done/{id}", page: web.taken},
 
 		{pattern: "GET /docs", page: web.docs, open: true},
