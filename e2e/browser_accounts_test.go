@@ -84,7 +84,7 @@ func TestTwoTabsActForTwoAccounts(t *testing.T) {
 	if got := b.acting(t); got != "Lumen & Oak, Admin" {
 		t.Fatalf("acting for %q", got)
 	}
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Oak lamp", "#start_date", "2024-01-01", "#end_date", "2099-12-31", "#description", "one\ntwo")
 	other := b.another(t)
 	other.mustOpen(t, "/")
@@ -92,7 +92,7 @@ func TestTwoTabsActForTwoAccounts(t *testing.T) {
 	other.mustShow(t, "Kettle")
 
 	// The form of Lumen & Oak, while the browser acts for Mara.
-	if status := b.press(t, "Create warranty"); status != http.StatusPreconditionFailed {
+	if status := b.press(t, "Save warranty"); status != http.StatusPreconditionFailed {
 		t.Fatalf("got %d\n%s", status, b.describe())
 	}
 	b.mustShow(t, fmt.Sprintf("You switched to %s. This form belongs to Lumen & Oak.", name), "Nothing was saved.")
@@ -203,7 +203,7 @@ func TestInvitationStory(t *testing.T) {
 	}
 	createKettle(t, b)
 	b.mustShow(t, "Ivo Brenner (Halden Repairs) created the warranty")
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Late kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
 
 	admin.mustOpen(t, "/settings/members")
@@ -212,7 +212,7 @@ func TestInvitationStory(t *testing.T) {
 	if admin.click(t, `form[action$="/remove"] button`); admin.path(t) != "/settings/members?done=member_removed" {
 		t.Fatalf("removing\n%s", admin.describe())
 	}
-	if status := b.press(t, "Create warranty"); status != http.StatusPreconditionFailed {
+	if status := b.press(t, "Save warranty"); status != http.StatusPreconditionFailed {
 		t.Fatalf("got %d\n%s", status, b.describe())
 	}
 	b.mustShow(t, "This form belongs to another account", "This is what you typed.", "Late kettle")

@@ -10,9 +10,9 @@ func TestButtonPressedTwice(t *testing.T) {
 	s := openSite(t)
 	b := s.visitor(t)
 	b.signIn(t, s.account(t, "hasty"), password)
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Hasty kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
-	b.press(t, "Create warranty")
+	b.press(t, "Save warranty")
 	b.mustOpen(t, "/claims/new")
 	b.fill(t, "#incident_date", "2025-01-01", "#description", "It leaks from the lid.")
 	sent := eval[int](t, b, `(button => {

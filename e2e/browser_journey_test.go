@@ -54,9 +54,10 @@ func TestJourney(t *testing.T) {
 
 	// She creates a warranty with a keyboard shortcut and uploads the receipt.
 	ada.leads(t, keys("n"))
+	ada.showAllFields(t)
 	ada.fill(t, "#product_name", product, "#start_date", today(-30), "#end_date", today(700), "#category", "Appliances", "#serial_number", "EM-4711",
 		"#seller_name", "Halden Electronics", "#seller_email", halden, "#description", "With a grinder.\nTwo years.")
-	ada.press(t, "Create warranty")
+	ada.press(t, "Save warranty")
 	ada.mustShow(t, "Warranty created.", product, "EM-4711", "In force", "With a grinder.")
 	record := strings.SplitN(ada.path(t), "?", 2)[0]
 	reference := eval[string](t, ada, `document.querySelector('a[href^="/verify/"]').pathname.split("/").pop()`)

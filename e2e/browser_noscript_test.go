@@ -230,15 +230,15 @@ func sendForms(t *testing.T, s *site) {
 	visitor := s.visitor(t)
 	visitor.signIn(t, s.account(t, "plain"), password)
 	b := visitor.withoutScript(t)
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Plain kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31", "#seller_email", "not an address")
 	b.do(t, chromedp.SetAttributeValue(chromedp.CSS("#seller_email"), "type", "text")) // so that the browser does not refuse it
-	b.press(t, "Create warranty")
+	b.press(t, "Save warranty")
 	if value := eval[string](t, b, `document.querySelector("#product_name").value`); value != "Plain kettle" {
 		t.Errorf("the value is lost: %q", value)
 	}
 	b.fill(t, "#seller_email", halden)
-	b.press(t, "Create warranty")
+	b.press(t, "Save warranty")
 	b.mustShow(t, "Warranty created.", "Plain kettle")
 	b.press(t, "File a claim")
 	b.fill(t, "#incident_date", today(-1), "#description", "It does not boil.")

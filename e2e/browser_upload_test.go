@@ -19,9 +19,9 @@ func TestUploadShowsHowFarItIs(t *testing.T) {
 	s := openSite(t)
 	b := s.visitor(t)
 	b.signIn(t, s.account(t, "uploader"), password)
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Slow kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
-	b.press(t, "Create warranty")
+	b.press(t, "Save warranty")
 	large := filepath.Join(t.TempDir(), "notes.txt")
 	if err := os.WriteFile(large, bytes.Repeat([]byte("Bought in May.\n"), 200_000), 0o600); err != nil {
 		t.Fatal(err)

@@ -238,9 +238,9 @@ func byForms() []visit {
 			return b.press(t, "Create account")
 		}},
 		{who: tinkerer, path: "/warranties, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
-			b.mustOpen(t, "/warranties/new")
+			b.openNew(t)
 			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2023-01-01")
-			return b.press(t, "Create warranty")
+			return b.press(t, "Save warranty")
 		}},
 		{who: tinkerer, path: "/warranties, created", by: createKettle},
 		{who: tinkerer, path: "/warranties/import, unclear", status: 422, by: pasted("What,Bought\nKettle,2024-01-01\n", "")},
@@ -296,16 +296,16 @@ func byForms() []visit {
 			return b.press(t, "Issue warranty")
 		}},
 		{who: keeper, path: "/warranties, of another account", status: 412, by: func(t testing.TB, b *tab) int {
-			b.mustOpen(t, "/warranties/new")
+			b.openNew(t)
 			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
 			eval[chromedp.Void](t, b, `document.querySelector("main [name=account]").value = ""`)
-			return b.press(t, "Create warranty")
+			return b.press(t, "Save warranty")
 		}},
 		{who: keeper, path: "/warranties, of a lost account", status: 412, by: func(t testing.TB, b *tab) int {
-			b.mustOpen(t, "/warranties/new")
+			b.openNew(t)
 			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
 			eval[chromedp.Void](t, b, `document.querySelector("main [name=account]").value = "gone"`)
-			return b.press(t, "Create warranty")
+			return b.press(t, "Save warranty")
 		}},
 		{who: keeper, path: "/settings/organization/delete, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/organization")
@@ -320,11 +320,23 @@ func byForms() []visit {
 	}
 }
 
+// openNew opens the form of a new warranty with all of its fields.
+func (b *tab) openNew(t testing.TB) {
+	b.mustOpen(t, "/warranties/new")
+	b.showAllFields(t)
+}
+
+// showAllFields shows the fields of a new warranty that are folded at first.
+func (b *tab) showAllFields(t testing.TB) {
+	b.fill(t, `[name=length][value=date]`, "true")
+	b.do(t, chromedp.Click(chromedp.CSS(`main details > summary`)))
+}
+
 // createKettle creates a warranty.
 func createKettle(t testing.TB, b *tab) int {
-	b.mustOpen(t, "/warranties/new")
+	b.openNew(t)
 	b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
-	return b.press(t, "Create warranty")
+	return b.press(t, "Save warranty")
 }
 
 // offer offers a transfer of the warranty on the page.

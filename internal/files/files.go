@@ -220,11 +220,17 @@ func isKey(name string) bool {
 }
 
 // ErrKind rejects a file whose content is not of a supported type.
-var ErrKind = func() error {
+var ErrKind = refuseFile("Upload a PDF, a JPEG, PNG or WebP image, or plain text.")
+
+// errHEIC is ErrKind for the photos that some phones make.
+var errHEIC = refuseFile("HEIC photos can't be opened everywhere, so they are not accepted. Send the photo as JPEG. " +
+	"On an iPhone: Settings, Camera, Formats, Most Compatible.")
+
+func refuseFile(message string) error {
 	var c warranty.Checks
-	c.Add("file", "unsupported_file", "Upload a PDF, a JPEG, PNG or WebP image, or plain text.")
+	c.Add("file", "unsupported_file", message)
 	return c.Err()
-}()
+}
 
 // errTooLarge rejects a file above the size limit.
 var errTooLarge = warranty.Refuse(warranty.BodyTooLarge,

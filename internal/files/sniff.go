@@ -7,6 +7,7 @@ import (
 	"errors"
 	"hash"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"warranty.example/svc/warranty"
@@ -74,10 +75,21 @@ func (s *Scanner) begin() error {
 		return err
 	}
 	s.head = s.head[:n]
-	if s.kind = kindOf(s.head); s.kind == "" {
-		return ErrKind
+	if s.kind = kindOf(s.head); s.kind != "" {
+		return nil
 	}
-	return nil
+	if isHEIC(s.head) {
+		return errHEIC
+	}
+	return ErrKind
+}
+
+// isHEIC reports whether the first bytes are those of a HEIC image: a box that names one of its brands.
+func isHEIC(head []byte) bool {
+	if len(head) < 12 || string(head[4:8]) != "ftyp" {
+		return false
+	}
+	return slices.Contains([]string{"heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"}, string(head[8:12]))
 }
 
 // kindOf detects the media type from the first bytes. It returns "" if it is not

@@ -148,6 +148,8 @@ type foreignForm struct {
 	// lost means that the form had a file, which cannot be sent again. next is then the page of the form.
 	lost bool
 	next string
+	// dropped means that the form had a file, and that its other fields can be sent again.
+	dropped bool
 	// gone means that there is no account to switch to.
 	gone bool
 }
@@ -203,6 +205,7 @@ type foreignPage struct {
 	Fields      []fieldData
 	Multipart   bool
 	Lost        bool // the file must be chosen again
+	Dropped     bool // the form is sent again without its file
 	Typed       bool // the form has fields that were typed
 	// Gone means that the person cannot act for the account of the form. The page then shows what was
 	// typed: going back would show an empty form of another account.
@@ -216,7 +219,7 @@ func (web *Web) showForeignForm(
 ) error {
 	opened, err := web.actFor(r.Context(), who, f.account)
 	if f.gone || errors.Is(err, warranty.ErrAccountNotAllowed) {
-		page := foreignPage{Gone: true, Lost: f.lost, Fields: typedFields(f.values)}
+		page := foreignPage{Gone: true, Lost: f.lost, Dropped: f.dropped, Fields: typedFields(f.values)}
 		v := view{Title: web.t("foreign.title"), Who: who, Body: page}
 		return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 	}
@@ -229,6 +232,7 @@ func (web *Web) showForeignForm(
 		Action:    r.URL.Path,
 		Multipart: f.multipart,
 		Lost:      f.lost,
+		Dropped:   f.dropped,
 	}
 	_, pattern := web.forms.Handler(r)
 	page.Typed = f.multipart || slices.Contains(resumable, pattern)

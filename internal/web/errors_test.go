@@ -51,7 +51,7 @@ func TestWebOutageLosesNothing(t *testing.T) {
 	b := w.SignedIn(t, w.Person("Olga"))
 	lock(t, w)
 	p := b.Post("/warranties", "product_name", "Kettle", "start_date", "2026-01-01", "end_date", "2027-01-01")
-	p.Says(t, "a form during an outage", 503, "The service is unavailable right now", "Create warranty")
+	p.Says(t, "a form during an outage", 503, "The service is unavailable right now", "Save warranty")
 	p.Hides(t, "a form during an outage", "Idempotency-Key")
 	equal(t, "the value", p.Value("product_name"), "Kettle")
 	if p.Header.Get("Retry-After") == "" {

@@ -115,10 +115,7 @@ func (web *Web) showIssue(
 			return err
 		}
 	}
-	for _, months := range lengths {
-		body.Lengths = append(body.Lengths, length{strconv.Itoa(months), warranty.LengthText(months)})
-	}
-	body.Lengths = append(body.Lengths, length{lifetime, web.t("verify.lifetime")})
+	body.Lengths = web.lengthChoices(lengths)
 	if body.Recent, err = web.issuedToday(r.Context(), who); err != nil {
 		return err
 	}
@@ -197,6 +194,26 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	return web.showIssued(w, r, who, made)
 }
 
+// lengthChoices returns choices of a length: months, and the whole lifetime.
+func (web *Web) lengthChoices(months []int) (list []length) {
+	for _, n := range months {
+		list = append(list, length{strconv.Itoa(n), warranty.LengthText(n)})
+	}
+	return append(list, length{lifetime, web.t("verify.lifetime")})
+}
+
+// productLength returns a product with the length of a choice.
+func (web *Web) productLength(chosen string) (p warranty.Product, err error) {
+	if months, err := strconv.Atoi(chosen); err == nil && months >= 1 && months <= warranty.MaxLength {
+		p.LengthMonths = &months
+	} else if chosen != lifetime {
+		var c warranty.Checks
+		c.Add("length", "required", web.t("issue.length_missing"))
+		return p, c.Err()
+	}
+	return p, nil
+}
+
 // errProductGone is the error for a product that was deleted after the form was opened.
 var errProductGone = warranty.Refuse(warranty.NotFound, "This product was deleted. Choose another product, or type it.")
 
@@ -216,12 +233,8 @@ func (web *Web) issueInput(
 		for _, name := range []string{"product_name", "brand", "model", "gtin", "category", "description"} {
 			values.Set(name, f.Value(name))
 		}
-		if months, err := strconv.Atoi(f.Value("length")); err == nil && months >= 1 && months <= warranty.MaxLength {
-			p.LengthMonths = &months
-		} else if f.Value("length") != lifetime {
-			var c warranty.Checks
-			c.Add("length", "required", web.t("issue.length_missing"))
-			return in, nil, c.Err()
+		if p, err = web.productLength(f.Value("length")); err != nil {
+			return in, nil, err
 		}
 	} else {
 		if p, err = web.productOf(ctx, who, f.Value("product")); errors.Is(err, warranty.ErrNotFound) {

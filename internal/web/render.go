@@ -321,12 +321,12 @@ func nextOf(next string) string {
 // fieldData is the data of the template "field".
 type fieldData struct {
 	Name, Label, Type, Value, Error, Hint, Autocomplete string
-	Max                                                 string
+	Max, List                                           string
 	Required, Autofocus                                 bool
 }
 
 // field returns the data of the template "field". pairs are names and values of type, hint,
-// autocomplete, max, required and autofocus.
+// autocomplete, max, list, required and autofocus.
 func field(f interface {
 	Value(string) string
 	Error(string) string
@@ -342,6 +342,8 @@ func field(f interface {
 			d.Autocomplete = pairs[i+1]
 		case "max":
 			d.Max = pairs[i+1]
+		case "list":
+			d.List = pairs[i+1]
 		case "required":
 			d.Required = pairs[i+1] == "true"
 		case "autofocus":

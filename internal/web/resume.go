@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
 
@@ -55,11 +56,18 @@ func (k *keptForm) Fields() []fieldData {
 // resumable. No form with a password is resumable.
 func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" {
+	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" && media != "multipart/form-data" {
 		return nil
 	}
 	if _, pattern := web.forms.Handler(r); !slices.Contains(resumable, pattern) {
 		return nil
+	}
+	if media == "multipart/form-data" {
+		values, _, err := upload.Form(w, r, nil, fileFields...) // nobody is signed in, so no file is stored
+		if err != nil {
+			return nil
+		}
+		r.PostForm = values
 	}
 	f, err := readForm(w, r)
 	if err != nil {

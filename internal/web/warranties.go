@@ -1,8 +1,6 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -211,63 +209,26 @@ var flashes = map[string]bool{
 	"offer_cancelled": true, "product_added": true, "product_deleted": true,
 }
 
-// warrantyForm is the form that creates or edits a warranty.
+// warrantyForm is the form that edits a warranty.
 type warrantyForm struct {
 	form
-	ID string // empty for a new warranty
+	ID string
 }
 
 // Promise reports whether the form has the fields that only the issuer may change.
-func (f warrantyForm) Promise() bool { return f.ID == "" || f.Values.Has("product_name") }
+func (f warrantyForm) Promise() bool { return f.Values.Has("product_name") }
 
 // Notes reports whether the form has the fields that only the owner may change.
-func (f warrantyForm) Notes() bool { return f.ID == "" || f.Values.Has("category") }
+func (f warrantyForm) Notes() bool { return f.Values.Has("category") }
 
 // Issuer reports whether the form has the external_id field, which only the issuer may
 // set.
-func (f warrantyForm) Issuer() bool { return f.ID == "" || f.Values.Has("external_id") }
+func (f warrantyForm) Issuer() bool { return f.Values.Has("external_id") }
 
-func (web *Web) newWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	values := r.URL.Query()
-	values.Set("once", web.Service.NewID().String())
-	return web.showWarrantyForm(w, r, who, form{Values: values})
-}
-
-// showWarrantyForm shows the form of a new warranty, or of the one with the id of the path.
+// showWarrantyForm shows the form of the warranty with the id of the path.
 func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	body, title := warrantyForm{form: f, ID: r.PathValue("id")}, web.t("warranty.new")
-	if body.ID != "" {
-		title = web.t("warranty.edit")
-	}
-	return web.show(w, r, f.status, "warranty-form", view{Title: title, Nav: "warranties", Who: who, Body: body})
-}
-
-func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	var sent form
-	return submit(web, w, r, who, action[warranty.CreateWarranty, warranty.Warranty]{
-		op: api.CreateWarranty,
-		prepare: func(f form) error {
-			sent = f
-			return nil
-		},
-		do: func(
-			ctx context.Context, who warranty.Principal, in warranty.CreateWarranty,
-		) (warranty.Warranty, error) {
-			in.IdempotencyKey = sent.once()
-			created, err := web.Service.CreateWarranty(ctx, who, in)
-			if err != nil || !created.Replay {
-				return created, err
-			}
-			_, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: created.ID}})
-			if !errors.Is(err, warranty.ErrNotFound) {
-				return created, nil
-			}
-			sent.Values.Set("once", web.Service.NewID().String())
-			return created, warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
-		},
-		again: web.showWarrantyForm,
-		next:  func(_ form, created warranty.Warranty) string { return warrantyPage(created, "created") },
-	})
+	body := warrantyForm{form: f, ID: r.PathValue("id")}
+	return web.show(w, r, f.status, "warranty-form", view{Title: web.t("warranty.edit"), Nav: "warranties", Who: who, Body: body})
 }
 
 // warrantyPage returns the page of a warranty with a message.
@@ -343,6 +304,7 @@ type warrantyDetail struct {
 	// HandsOver means that the organization of the reader issued it.
 	HandsOver bool
 	Once      string // the idempotency key of a new slip
+	Fresh     bool   // the reader has just created it
 
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 }
@@ -377,6 +339,7 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		MayLeave:    may(warranty.LeaveSeller),
 		HandsOver:   record.Handover != nil && who.ActsForOrganization(),
 		Once:        web.Service.NewID().String(),
+		Fresh:       r.URL.Query().Get("done") == "created",
 	}
 	ctx, key, all := r.Context(), warranty.WarrantyKey{ID: record.ID}, warranty.Paging{Page: 1, Limit: warranty.MaxLimit}
 	claims, err := web.Service.ListClaims(ctx, who, warranty.ListClaims{Paging: all, WarrantyID: key})

@@ -148,7 +148,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /reset-password/confirm", page: web.confirmReset, open: true},
 
 		{pattern: "GET /warranties", page: web.warranties},
-		{pattern: "POST /warranties", page: web.createWarranty},
+		{pattern: "POST /warranties", page: web.withFile(web.createWarranty), checks: true},
 		{pattern: "GET /warranties/new", page: web.newWarranty, needs: warranty.Member},
 		{pattern: "GET /warranties/export.csv", page: web.exportWarranties},
 		{pattern: "GET /warranties/import", page: web.importForm, needs: warranty.Member},

@@ -1,0 +1,106 @@
+package upload
+
+import (
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// maxFields is the maximum size of all fields of a form that may have a file.
+const maxFields = 256 << 10
+
+// File is the file of a form: stored without a document yet, or refused.
+type File struct {
+	Name    string
+	Refused error
+	stored  *service.StoredFile
+	service *service.Service
+}
+
+// Form reads a multipart form whose fields may come with a file, which is named like one of fileFields. An
+// empty file input sends a part without a file name. Without a service, the file is not stored. The caller
+// must pass the file to Attach or to Forget.
+func Form(
+	w http.ResponseWriter, r *http.Request, s *service.Service, fileFields ...string,
+) (values url.Values, file *File, err error) {
+	if err := ExtendDeadlines(w); err != nil {
+		return nil, nil, err
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, warranty.MaxFileSize+maxFields)
+	form, err := r.MultipartReader()
+	if err != nil {
+		return nil, nil, errForm
+	}
+	transfer := context.WithoutCancel(r.Context()) // it may take longer than other requests
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, file.Forget(transfer))
+		}
+	}()
+	isFile := map[string]bool{}
+	for _, name := range fileFields {
+		isFile[name] = true
+	}
+	values = url.Values{}
+	for left := int64(maxFields); ; {
+		part, err := form.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF means an incomplete form
+			return values, file, nil
+		}
+		if err != nil {
+			return values, file, formError(err)
+		}
+		name, fileName := disposition(part)
+		if isFile[name] {
+			if fileName == "" || file != nil || s == nil {
+				continue
+			}
+			file = &File{Name: fileName, service: s}
+			stored, err := s.StoreFile(transfer, part)
+			if file.Refused = err; err == nil {
+				file.stored = &stored
+			}
+			continue
+		}
+		value, err := io.ReadAll(io.LimitReader(part, left+1))
+		if left -= int64(len(value)); err == nil && left < 0 {
+			err = errForm
+		}
+		if err != nil {
+			return values, file, formError(err)
+		}
+		values.Add(name, string(value))
+	}
+}
+
+// IsForm reports whether a request sends a multipart form.
+func IsForm(r *http.Request) bool {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return err == nil && media == "multipart/form-data"
+}
+
+// Attach makes the file a document.
+func (f *File) Attach(ctx context.Context, p warranty.Principal, in warranty.UploadDocument) error {
+	if f.Refused != nil {
+		return formError(f.Refused)
+	}
+	stored := *f.stored
+	f.stored = nil // the service forgets it if it refuses
+	in.FileName = f.Name
+	_, err := f.service.UploadDocument(ctx, p, stored, in)
+	return err
+}
+
+// Forget removes the file unless it was passed to Attach. There may be no file.
+func (f *File) Forget(ctx context.Context) error {
+	if f == nil || f.stored == nil {
+		return nil
+	}
+	return f.service.ForgetFile(ctx, *f.stored)
+}
