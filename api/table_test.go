@@ -111,7 +111,7 @@ func TestSeedParameters(t *testing.T) {
 			"(external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_email) (customer_name) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
 		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (status_reason) (external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (if_match)",
-		"DELETE /api/v1/warranties/{id}":      "id* (if_match)",
+		"DELETE /api/v1/warranties/{id}":      "id* (if_match) (force)",
 		"GET /api/v1/claims":                  "page limit status warranty_id (q) (fields)",
 		"GET /api/v1/claims/{id}":             "id* (fields)",
 		"GET /api/v1/documents":               "page limit warranty_id q (fields)",

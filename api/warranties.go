@@ -91,10 +91,10 @@ var (
 		Auth:    Credential,
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "delete_warranty",
-		Summary: "Delete a warranty. It can no longer be read or verified.",
-		ToolDoc: "Delete a warranty. It can no longer be read or verified. Ask the user first. To end coverage, set the " +
-			"status to void or cancelled instead.",
-		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.PreconditionFailed},
+		Summary: "Delete a warranty. It can no longer be read or verified; its owner can restore it for 30 days.",
+		ToolDoc: "Delete a warranty. The user can restore it for 30 days on the website. Ask first. To end coverage, " +
+			"set status void or cancelled instead.",
+		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InUse, warranty.PreconditionFailed},
 	})
 )
 

@@ -50,6 +50,16 @@ func (c *Client) DeleteWarranty(ctx context.Context, in warranty.DeleteWarranty)
 	return err
 }
 
+// ListTrash lists the warranties in the trash. It requires a session.
+func (c *Client) ListTrash(ctx context.Context, in warranty.ListTrash) (warranty.Page[warranty.Trashed], error) {
+	return Call(ctx, c, api.ListTrash, in)
+}
+
+// RestoreWarranty restores a warranty from the trash. It requires a session.
+func (c *Client) RestoreWarranty(ctx context.Context, in warranty.RestoreWarranty) (warranty.Warranty, error) {
+	return Call(ctx, c, api.RestoreWarranty, in)
+}
+
 // ListDeleted lists the warranties that left the account.
 func (c *Client) ListDeleted(ctx context.Context, in warranty.ListDeleted) (warranty.Page[warranty.Deletion], error) {
 	return Call(ctx, c, api.ListDeleted, in)

@@ -39,7 +39,8 @@ var enums = []struct {
 			"organization.created organization.updated organization.deleted organization.restored organization.converted " +
 			"member.invited member.invitation_cancelled member.joined member.changed member.removed " +
 			"address.verified address.removed seller.confirmed seller.left warranty.removed " +
-			"handover.offered handover.cancelled handover.taken domain.verified domain.lost domain.removed"},
+			"handover.offered handover.cancelled handover.taken domain.verified domain.lost domain.removed " +
+			"warranty.restored"},
 }
 
 func TestEnums(t *testing.T) {

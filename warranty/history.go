@@ -88,6 +88,9 @@ const (
 	DomainWasVerified Action = "domain.verified"
 	DomainLost        Action = "domain.lost"
 	DomainRemoved     Action = "domain.removed"
+
+	// WarrantyRestored is in the history of a warranty.
+	WarrantyRestored Action = "warranty.restored"
 )
 
 var actionNames = namesOf(
@@ -105,6 +108,7 @@ var actionNames = namesOf(
 	SellerHasConfirmed, SellerLeft, WarrantyRemoved,
 	HandoverWasOffered, HandoverCancelled, HandoverWasTaken,
 	DomainWasVerified, DomainLost, DomainRemoved,
+	WarrantyRestored,
 )
 
 // Values lists the known actions.

@@ -587,6 +587,7 @@ func Optional(s string) *string {
 type DeleteWarranty struct {
 	ID      WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	IfMatch string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only if its ETag matches."`
+	Force   *bool       `json:"force,omitempty" in:"query" doc:"Delete it despite an open claim."`
 }
 
 // Check validates the input.

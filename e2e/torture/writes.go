@@ -153,7 +153,7 @@ func (w *worker) update(s *step) answer {
 
 func (w *worker) remove(s *step) answer {
 	r := w.recordOf(s)
-	a := w.send(r.key, r.owner, http.MethodDelete, "/api/v1/warranties/"+r.id, nil)
+	a := w.send(r.key, r.owner, http.MethodDelete, "/api/v1/warranties/"+r.id+"?force=true", nil)
 	switch a.outcome() {
 	case acknowledged:
 		r.deleted = true

@@ -244,7 +244,8 @@ func TestOlderBackupsAreMigrated(t *testing.T) {
 	populate(t, w)
 	tables := strings.Fields(`acme erasures server_errors index_lists index_older index_parts index_pending index_segments index_state
 		organizations members invitations address_codes addresses address_links
-		declined declined_accounts handover_codes offers domains products jobs job_records signing_keys`)
+		declined declined_accounts handover_codes offers domains products jobs job_records signing_keys
+		trash views`)
 	columns := map[string]int{"users": 4, "mails": 4, "tokens": 1, "calendars": 1, "history": 1, "warranties": 13, "documents": 1} // added since, as these tables
 	sums := map[string]string{}
 	older := rewrite(t, backup(t, w), func(name string, content []byte) []byte {
@@ -353,7 +354,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 		index_parts index_pending index_segments index_state installation invitations job_records jobs list_changes list_epochs mail_digest
 		mail_log mails members milestones offers one_time_codes organizations products reminders requests
 		schema_compatibility seller_links server_errors sessions signing_keys token_secrets token_usage tokens transfers
-		unused_files usage_batches users warranties`)
+		trash unused_files usage_batches users views warranties`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
 		var names []string
 		err := w.Store.Snapshot(ctx, func(s *store.Snapshot) error {

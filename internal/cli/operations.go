@@ -284,6 +284,8 @@ type deletion struct{ verb, done, effect string }
 
 func deletionOf(op *api.Spec) deletion {
 	switch op.Name {
+	case api.DeleteWarranty.Name:
+		return deletion{"Delete", "deleted", "Its owner can restore it in the web app for 30 days."}
 	case api.DeleteOrganization.Name:
 		return deletion{"Delete organization", "deleted", "It is erased after 30 days; until then, an admin can restore it."}
 	case api.RemoveMember.Name:

@@ -21,6 +21,7 @@ var tagTexts = map[string]string{
 	"addresses":     "Verified email addresses of an organization. An address belongs to one account.",
 	"confirmations": "Warranties that name you as the seller and wait for your confirmation.",
 	"sellers":       "Leaving a warranty that you confirmed as its seller.",
+	"trash":         "Warranties that you deleted in the last 30 days. You can restore them.",
 	"handovers":     "Handing a warranty over from its issuer to a customer, who takes it with a one-time code.",
 	"domains":       "Domains of an organization. A verified one tells customers who stands behind a record.",
 	"products":      "Products of an organization: templates for the warranties that it issues. They require a session.",

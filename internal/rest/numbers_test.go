@@ -86,7 +86,7 @@ func TestNumbersAreIDs(t *testing.T) {
 		equal(t, "subjects of the history", subjects(t, history),
 			[]string{record.ID, record.ID, paper.ID, claim.ID, claim.ID, record.ID, record.ID, record.ID})
 
-		w.Must(204, made("DELETE", "/api/v1/warranties/"+reference, owner.Session, nil))
+		w.Must(204, made("DELETE", "/api/v1/warranties/"+reference+"?force=true", owner.Session, nil))
 		refused(t, "deleted", w.Get("/api/v1/warranties/"+reference, owner.Session), warranty.NotFound)
 		refused(t, "its claim", w.Get("/api/v1/claims/"+claim.ClaimNumber, owner.Session), warranty.NotFound)
 	})

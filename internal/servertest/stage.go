@@ -53,7 +53,8 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		}
 		values["SVC_API_KEY"] = s.key
 	}
-	if uses(op, "warranties", "verify", "claims", "documents", "transfers", "confirmations", "handovers") {
+	if uses(op, "warranties", "verify", "claims", "documents", "transfers", "confirmations", "handovers",
+		"trash") {
 		w := s.warranty(who)
 		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
 		s.related(op, who, w.ID, values)
@@ -166,6 +167,8 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 		if op.Name == api.LeaveWarranty.Name {
 			s.send(http.StatusOK, who.Session, pathOf(api.DecideConfirmation.Spec, w.ID), map[string]any{"decision": "confirm"}, nil)
 		}
+	case op.Name == api.RestoreWarranty.Name || op.Name == api.ListTrash.Name:
+		s.send(http.StatusNoContent, who.Session, pathOf(api.DeleteWarranty.Spec, id), nil, nil)
 	case strings.HasPrefix(op.Name, "handovers."), op.Name == api.OfferHandover.Name, op.Name == api.CancelHandover.Name:
 		s.handover(op, who, values)
 	case op.Name == api.CancelTransfer.Name || op.Name == api.AcceptTransfer.Name:

@@ -242,14 +242,15 @@ func TestRemovingAnIssuedWarranty(t *testing.T) {
 		receipt := s.Upload(s.who(me), document(s.record.ID, "a.pdf", pdf)...)
 		claim := s.claimAt("submitted")
 		evidence := s.Upload(s.who(me), append(document(s.record.ID, "b.pdf", pdf), field("claim_id", claim))...)
-		w.Must(204, made("DELETE", s.path(), s.who(me), nil))
+		refused(t, "the record with a claim", w.Do(made("DELETE", s.path(), s.who(me), nil)), warranty.InUse)
+		w.Must(204, made("DELETE", s.path()+"?force=true", s.who(me), nil))
 		refused(t, "the record, for the owner", w.Get(s.path(), s.who(me)), warranty.NotFound)
 		for _, name := range []string{another, third} {
 			w.Must(200, made("GET", s.path(), s.who(name), nil))
 			w.Must(200, made("GET", "/api/v1/documents/"+evidence.ID, s.who(name), nil))
 		}
-		if n := w.Count(`SELECT count(*) FROM documents WHERE file_name = 'a.pdf'`); n != 0 {
-			t.Errorf("the receipt %s is still there", receipt.ID)
+		for _, name := range []string{me, another, third} {
+			refused(t, "the receipt", w.Get("/api/v1/documents/"+receipt.ID, s.who(name)), warranty.NotFound)
 		}
 		w.Must(200, request{Method: "GET", Path: "/verify/" + s.record.ReferenceNumber, Header: map[string]string{"Accept": "application/json"}})
 		if events := w.history(s.record.ID, s.who(another)); events[0].Action != "warranty.removed" {

@@ -214,6 +214,17 @@ func (s *Service) eraseSome(
 	if len(ids) > 0 {
 		return false, nil
 	}
+	if ids, err = tx.TrashedBy(account.ID, eraseStep); err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		if err := tx.LeaveTrash(account.ID, id, now); err != nil {
+			return false, err
+		}
+	}
+	if len(ids) > 0 {
+		return false, nil
+	}
 	if ids, err = tx.WarrantiesToErase(account.ID, eraseStep); err != nil {
 		return false, err
 	}

@@ -299,7 +299,7 @@ func (s *story) issue() {
 
 func (s *story) delete() {
 	a, r := s.anActor(), s.someRecord()
-	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: s.key(r)})
+	_, err := s.world.Service.DeleteWarranty(ctx, a.Principal, warranty.DeleteWarranty{ID: s.key(r), Force: new(true)})
 	switch roles := r.roles(a); {
 	case roles == (warranty.Roles{}):
 		if codeOf(err) != warranty.NotFound {
@@ -308,6 +308,13 @@ func (s *story) delete() {
 	case r.owner != a:
 		if codeOf(err) != warranty.RoleNotAllowed {
 			s.Fatalf("deleted by who is not the owner: %v", err)
+		}
+	case rapid.Bool().Draw(s.T, "restored"):
+		s.must(err)
+		_, err := s.world.Service.RestoreWarranty(ctx, a.Principal, warranty.RestoreWarranty{ID: s.key(r)})
+		s.must(err)
+		if r.issuer != a && r.seller == a {
+			r.seller = nil
 		}
 	case r.issuer == a:
 		s.must(err)

@@ -101,8 +101,9 @@ func TestRecordsOfTheSamePeopleAreNotHeldUp(t *testing.T) {
 					warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: new(warranty.Void)}); err != nil {
 					t.Error(err)
 				}
-				if _, err := w.Service.DeleteWarranty(ctx, owner.Principal,
-					warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: made.ID}}); err != nil {
+				w.confirm(other, made.ID)
+				w.trash(owner, made.ID)
+				if _, err := w.restore(owner, made.ID); err != nil {
 					t.Error(err)
 				}
 			}

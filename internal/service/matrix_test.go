@@ -207,8 +207,24 @@ var rows = []row{
 		issuer:    roleNotAllowed,
 		seller:    roleNotAllowed,
 		stranger:  notFound,
+		request:   send("DELETE", "/api/v1/warranties/{id}?force=true", nil),
+	},
+	{
+		operation: "warranties.delete",
+		variant:   "with an open claim",
+		scope:     warranty.WarrantiesWrite,
+		owner:     inUse,
+		issuer:    roleNotAllowed,
+		seller:    roleNotAllowed,
+		stranger:  notFound,
 		request:   send("DELETE", "/api/v1/warranties/{id}", nil),
 	},
+	allRoles(row{operation: "trash.list", sessionOnly: true, request: get("/api/trash")}, ok),
+	owners(row{
+		operation:   "warranties.restore",
+		sessionOnly: true,
+		request:     send("POST", "/api/warranties/{trashed}/restore", nil),
+	}, ok),
 	{
 		operation: "warranties.update",
 		variant:   "external id",
@@ -563,6 +579,11 @@ func newStage(w *world, unverified bool) *stage {
 	if err != nil {
 		w.T.Fatal(err)
 	}
+	trashed := w.record(s.ownerIs, s.sellerIs.User.Email)
+	if _, err := w.Service.DeleteWarranty(w.T.Context(), s.ownerIs.Principal,
+		warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: trashed.ID}}); err != nil {
+		w.T.Fatal(err)
+	}
 	_, token := w.token(s.ownerIs.User, warranty.AllScopes, time.Hour, false)
 	months := 24
 	product := warranty.Product{ID: w.Service.NewID(), Name: canary, LengthMonths: &months}
@@ -574,6 +595,7 @@ func newStage(w *world, unverified bool) *stage {
 		"claim":             s.claimed.ID.String(),
 		"document":          s.paper.ID.String(),
 		"receipt":           receipt.ID.String(),
+		"trashed":           trashed.ID.String(),
 		"waiting":           waiting.ID.String(),
 		"handover code":     slip,
 		"token":             token.String(),

@@ -334,7 +334,11 @@ func TestNothingDriftsUnderConcurrency(t *testing.T) {
 						})
 					case 8:
 						if rand.IntN(4) == 0 {
-							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: r.ID}})
+							key := warranty.WarrantyKey{ID: r.ID}
+							_, err = w.Service.DeleteWarranty(ctx, p.Principal, warranty.DeleteWarranty{ID: key, Force: new(true)})
+							if rand.IntN(2) == 0 {
+								_, err = w.Service.RestoreWarranty(ctx, p.Principal, warranty.RestoreWarranty{ID: key})
+							}
 						} else {
 							n := rand.IntN(2)
 							_, err = w.Service.VerifyEmail(ctx, people[2+n].Principal,

@@ -99,7 +99,7 @@ var verbs = []verb{
 	{"resolve at once", cast.mayDecide, move("approved", "resolved"), false},
 	{"resolve", cast.mayDecide, move("in_progress", "resolved"), false},
 	{"cancel", cast.promises, setting(fields{"status": "cancelled"}), false},
-	{"delete, or remove from the account", ownersOnly, func(s scene) request { return made("DELETE", s.path(), s.who(me), nil) }, false},
+	{"delete, or remove from the account", ownersOnly, func(s scene) request { return made("DELETE", s.path()+"?force=true", s.who(me), nil) }, false},
 }
 
 func move(from, to string) func(scene) request {

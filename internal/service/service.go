@@ -143,6 +143,7 @@ func (s *Service) Operations() []api.Bound {
 		s.transferOperations(),
 		s.sellerOperations(),
 		s.handoverOperations(),
+		s.trashOperations(),
 		s.tokenOperations(),
 		s.accountOperations(),
 		s.organizationOperations(),

@@ -40,9 +40,14 @@ func TestStorageLimit(t *testing.T) {
 		tooMuch("a byte more than was removed", "more.pdf", whole+"\x00")
 		w.Upload(olga.Session, document(records[0], "as much.pdf", whole)...)
 
-		// Deleting a warranty deletes its documents and frees their space.
+		// Deleting a warranty frees the space of its documents once it has left the trash.
 		kept := len(ids(t, w.Get("/api/v1/documents?limit=100&warranty_id="+records[0], olga.Session)))
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+records[0], olga.Session, nil))
+		tooMuch("the trash", "more.txt", "x")
+		w.execute(`UPDATE trash SET deleted_at = 1`)
+		if err := w.Service.EmptyTrash(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		equal(t, "rows of the deleted warranty", w.Count(`SELECT count(*) FROM documents`), fit+1-kept)
 		for range kept {
 			w.Upload(olga.Session, document(records[1], "again.pdf", whole)...)
@@ -60,6 +65,11 @@ func TestDeletedWarrantiesLeaveNoFiles(t *testing.T) {
 		}
 		other := s.Upload(s.who(me), document(w.Warranty(s.who(me), nil).ID, "kept.pdf", pdf)...)
 		s.Must(204, made("DELETE", "/api/v1/warranties/"+s.record.ID, s.who(me), nil))
+		equal(t, "files with the trash", len(s.Stored()), 3)
+		w.execute(`UPDATE trash SET deleted_at = 1`)
+		if err := w.Service.EmptyTrash(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		equal(t, "files", len(s.Stored()), 1)
 		equal(t, "remaining", s.Must(200, made("GET", "/api/documents/"+other.ID+"/file", s.who(me), nil)).Body, pdf)
 	}, busy)

@@ -168,25 +168,25 @@ func TestDeletedDocumentsKeepTheirFilesForADay(t *testing.T) {
 		olga := w.person("Olga", true)
 		first, second := w.record(olga, ""), w.record(olga, "")
 		d := w.document(olga, first.ID)
-		for range 2 {
-			w.document(olga, second.ID)
-		}
+		e := w.document(olga, second.ID)
+		w.document(olga, second.ID)
 		kept := w.document(olga, first.ID)
 		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal,
 			warranty.DeleteDocument{ID: d.ID}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.DeleteWarranty(t.Context(), olga.Principal,
-			warranty.DeleteWarranty{ID: warranty.WarrantyKey{ID: second.ID}}); err != nil {
+		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal,
+			warranty.DeleteDocument{ID: e.ID}); err != nil {
 			t.Fatal(err)
 		}
+		w.trash(olga, second.ID)
 		w.sweepFor(23 * time.Hour)
 		if got := w.in(files.Complete); got != 4 {
 			t.Errorf("%d files are left of 4 within a day", got)
 		}
 		w.sweepFor(2 * time.Hour)
-		if got, trash := w.in(files.Complete), w.in(files.Trash); got != 1 || trash != 0 {
-			t.Errorf("%d files are left and %d in the trash after a day, want 1 and none", got, trash)
+		if got, trash := w.in(files.Complete), w.in(files.Trash); got != 2 || trash != 0 {
+			t.Errorf("%d files are left and %d in the trash after a day, want 2 and none", got, trash)
 		}
 		_, file, err := w.Service.OpenDocument(t.Context(), olga.Principal, warranty.GetDocument{ID: kept.ID})
 		if err != nil {

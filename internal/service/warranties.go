@@ -314,7 +314,7 @@ func derefText(s *string) string {
 var errChanged = warranty.Refuse(warranty.PreconditionFailed,
 	"The warranty has changed since you read it. Read it again and use its new ETag.")
 
-// DeleteWarranty soft-deletes a self-recorded warranty. The owner of an issued one removes it from their
+// DeleteWarranty moves a self-recorded warranty to the trash. The owner of an issued one removes it from their
 // account; its issuer keeps the record.
 func (s *Service) DeleteWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.DeleteWarranty,
@@ -322,11 +322,14 @@ func (s *Service) DeleteWarranty(
 	if err := in.Check(); err != nil {
 		return warranty.None{}, err
 	}
-	return warranty.None{}, s.deleteIf(ctx, p, in.ID, func(_ *store.Tx, w warranty.Warranty) error {
+	return warranty.None{}, s.deleteIf(ctx, p, in.ID, func(tx *store.Tx, w warranty.Warranty) error {
 		if !w.Matches(in.IfMatch) {
 			return errChanged
 		}
-		return nil
+		if err := w.Roles.May(warranty.Delete); err != nil || in.Force != nil && *in.Force {
+			return err
+		}
+		return checkNoOpenClaim(tx, w)
 	})
 }
 

@@ -55,13 +55,20 @@ var rules = []struct{ what, sql string }{
 		JOIN access a ON a.kind = 3 AND a.item_id = d.id
 		WHERE d.business = 0 AND NOT ` + seesDocument},
 	{"warranties that nobody can see", `SELECT w.id FROM warranties w WHERE w.deleted_at IS NULL
-		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1)`},
+		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.parent_id = w.id AND a.kind = 1)
+		AND NOT EXISTS (SELECT 1 FROM trash x WHERE x.warranty_id = w.id)`},
 	{"warranties with several owners", `SELECT a.parent_id FROM access a
 		WHERE a.kind = 1 AND a.roles & 1 <> 0 GROUP BY a.parent_id HAVING count(*) > 1`},
 	{"claims without a warranty", `SELECT c.id FROM claims c
 		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = c.warranty_id)`},
-	{"documents of missing or deleted warranties", `SELECT d.id FROM documents d
-		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = d.warranty_id AND w.deleted_at IS NULL)`},
+	{"documents of missing or deleted warranties that are not in the trash", `SELECT d.id FROM documents d
+		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = d.warranty_id AND w.deleted_at IS NULL)
+			AND NOT EXISTS (SELECT 1 FROM trash x WHERE x.warranty_id = d.warranty_id)`},
+	{"trash of unknown warranties or accounts", `SELECT x.warranty_id FROM trash x
+		WHERE NOT EXISTS (SELECT 1 FROM warranties w WHERE w.id = x.warranty_id)
+			OR NOT EXISTS (SELECT 1 FROM users u WHERE u.id = x.account_id)`},
+	{"warranties in the trash of an account that has access to them", `SELECT x.warranty_id FROM trash x
+		JOIN access a ON a.user_id = x.account_id AND a.kind = 1 AND a.item_id = x.warranty_id`},
 	{"warranties of unknown issuers", `SELECT w.id FROM warranties w
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = w.issuer_id)`},
 	{"tokens of unknown accounts", `SELECT t.id FROM tokens t

@@ -26,8 +26,12 @@ var faultyStatements = map[string]string{
 	"warranties with several owners": `INSERT INTO access
 		(user_id, kind, item_id, parent_id, roles, status, start_date, end_date, category)
 		SELECT $1, 1, item_id, parent_id, 1, status, start_date, end_date, category FROM access WHERE kind = 1`,
-	"claims without a warranty":                                            `DELETE FROM warranties`,
-	"documents of missing or deleted warranties":                           `UPDATE warranties SET deleted_at = 1`,
+	"claims without a warranty": `DELETE FROM warranties`,
+	"trash of unknown warranties or accounts": `INSERT INTO trash (warranty_id, account_id, roles, deleted_at)
+		SELECT id, $1, 1, 1 FROM warranties`,
+	"warranties in the trash of an account that has access to them": `INSERT INTO trash (warranty_id, account_id, roles, deleted_at)
+		SELECT item_id, user_id, 1, 1 FROM access WHERE kind = 1`,
+	"documents of missing or deleted warranties that are not in the trash": `UPDATE warranties SET deleted_at = 1`,
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,
 	"tokens of unknown accounts":                                           `UPDATE tokens SET user_id = $1`,
 	"secrets without a token":                                              `DELETE FROM tokens`,

@@ -194,14 +194,16 @@ func (t *Tx) LeaveWarranty(user warranty.ID, w warranty.Warranty, now time.Time)
 		if err := t.DeleteWarranty(w, now); err != nil {
 			return err
 		}
-		return t.EraseWarranties([]warranty.ID{w.ID})
+		return t.eraseDeleted(w.ID, now)
 	}
 	return t.leave(user, w.ID)
 }
 
-// isShared reports whether others than a user have access to a locked warranty.
+// isShared reports whether others than a user have access to a locked warranty that is not deleted, or have it in
+// their trash.
 func (t *Tx) isShared(id, user warranty.ID) (shared bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2 LIMIT 1`,
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM access WHERE parent_id = $1 AND kind = 1 AND user_id <> $2
+		UNION ALL SELECT 1 FROM trash WHERE warranty_id = $1 AND account_id <> $2 LIMIT 1`,
 		func(*engine.Row) error { shared = true; return nil }, id, user)
 	return shared, err
 }
@@ -223,7 +225,8 @@ func (t *Tx) leave(user, id warranty.ID) error {
 // WarrantiesToErase lists some deleted warranties that a user issued and whose content was not erased.
 func (t *Tx) WarrantiesToErase(user warranty.ID, limit int) (ids []warranty.ID, err error) {
 	err = t.tx.Query(t.ctx, `SELECT id FROM warranties WHERE issuer_id = $1 AND deleted_at IS NOT NULL
-		AND product_name <> '' ORDER BY id LIMIT $2`,
+		AND product_name <> '' AND NOT EXISTS (SELECT 1 FROM trash x WHERE x.warranty_id = warranties.id)
+		ORDER BY id LIMIT $2`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user, limit)
 	return ids, err
 }

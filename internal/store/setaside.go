@@ -44,6 +44,9 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			return 0, err
 		}
 		moved += n
+		if err := t.moveTrash(old, user); err != nil {
+			return 0, err
+		}
 		for _, sql := range []string{
 			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
 				WHERE issuer_id = $1`,

@@ -297,21 +297,19 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	return t.syncAccess(before, w)
 }
 
-// DeleteWarranty soft-deletes a locked warranty and deletes its documents, whose files the sweep
-// deletes later. The row remains for the history.
+// DeleteWarranty moves a locked warranty to the trash. Its offers end.
 func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1
 		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, w.Version, now); err != nil {
 		return err
 	}
-	if err := t.noteDeleted(now, `warranty_id = $2`, w.ID); err != nil {
+	if err := t.toTrash(w.ID, w.ID, `a.parent_id = $2`, now); err != nil {
 		return err
 	}
 	for _, sql := range []string{
 		`DELETE FROM transfers WHERE warranty_id = $1`,
 		`DELETE FROM handover_codes WHERE warranty_id = $1`,
-		`DELETE FROM documents WHERE warranty_id = $1`,
 	} {
 		if err := t.later(sql, w.ID); err != nil {
 			return err
@@ -320,8 +318,8 @@ func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	return t.dropAccess(w.ID)
 }
 
-// RemoveFromOwner takes a locked warranty out of its owner's account, with the documents that the owner
-// uploaded for themselves. Others keep it; without others, it is deleted.
+// RemoveFromOwner moves a locked warranty, with the documents that the owner uploaded for themselves, from its
+// owner's account to their trash. Others keep it; without others, it is deleted.
 func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Time) error {
 	shared, err := t.isShared(w.ID, owner)
 	if err != nil {
@@ -330,24 +328,23 @@ func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Ti
 	if !shared {
 		return t.DeleteWarranty(w, now)
 	}
-	const own = `warranty_id = $2 AND uploader_id = $3 AND claim_id IS NULL AND COALESCE(business, 0) = 0`
-	if err := t.noteDeleted(now, own, w.ID, owner); err != nil {
+	if err := t.toTrash(w.ID, owner, `a.user_id = $2`, now); err != nil {
 		return err
-	}
-	for _, sql := range []string{
-		`DELETE FROM access WHERE parent_id = $1 AND kind = 3 AND item_id IN (SELECT id FROM documents
-			WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0)`,
-		`DELETE FROM documents
-			WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0`,
-	} {
-		if err := t.later(sql, w.ID, owner); err != nil {
-			return err
-		}
 	}
 	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, w.ID); err != nil {
 		return err
 	}
 	return t.leave(owner, w.ID)
+}
+
+// deleteOwnDocuments deletes the documents of a locked warranty that its owner uploaded for themselves.
+func (t *Tx) deleteOwnDocuments(owner, id warranty.ID, now time.Time) error {
+	const own = `uploader_id = $3 AND claim_id IS NULL AND COALESCE(business, 0) = 0`
+	if err := t.noteDeleted(now, `warranty_id = $2 AND `+own, id, owner); err != nil {
+		return err
+	}
+	return t.later(`DELETE FROM documents
+		WHERE warranty_id = $1 AND uploader_id = $2 AND claim_id IS NULL AND COALESCE(business, 0) = 0`, id, owner)
 }
 
 // searchText returns the text that the previous release searches, one field per line.
