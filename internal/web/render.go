@@ -36,6 +36,7 @@ type view struct {
 	Nav   string // the current item of the navigation
 	Who   warranty.Principal
 	Flash string // the key of the message about what was just done
+	Undo  string // the id of the warranty that was just deleted
 	Body  any    // the data of the page itself
 	Next  string // where to go after the email address was verified, if not to the overview
 	// NoIndex keeps the page out of search engines.

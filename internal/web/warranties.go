@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"warranty.example/svc/api"
@@ -60,7 +61,7 @@ func newColumn(u *url.URL, orders ...string) column {
 func withQuery(u *url.URL, name, value string) string {
 	query := u.Query()
 	query.Del("page")
-	query.Del("done")
+	forgetDone(query)
 	query.Set(name, value)
 	return u.Path + "?" + query.Encode()
 }
@@ -127,7 +128,7 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	list.First = list.Page.Pagination.Total == 0 && filterOf(query) == warranty.ListWarranties{}
-	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Body: list}
+	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Undo: undoOf(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "warranties", "rows", v)
 	}
@@ -169,10 +170,10 @@ type pager struct {
 
 func newPager(u *url.URL, p warranty.Pagination) pager {
 	query := u.Query()
-	query.Del("done")
+	forgetDone(query)
 	at := func(page int64) string {
 		query := u.Query()
-		query.Del("done")
+		forgetDone(query)
 		query.Set("page", strconv.FormatInt(page, 10))
 		return u.Path + "?" + query.Encode()
 	}
@@ -185,6 +186,12 @@ func newPager(u *url.URL, p warranty.Pagination) pager {
 		out.Next, out.Last = at(int64(p.Page)+1), at(p.TotalPages)
 	}
 	return out
+}
+
+// forgetDone removes what a redirect added to a query about what was just done.
+func forgetDone(query url.Values) {
+	query.Del("done")
+	query.Del("undo")
 }
 
 // flash returns the key of the message for the done parameter of a redirect. Unknown values
@@ -206,7 +213,7 @@ var flashes = map[string]bool{
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
 	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
-	"offer_cancelled": true, "product_added": true, "product_deleted": true,
+	"undeleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
 }
 
 // warrantyForm is the form that edits a warranty.
@@ -284,13 +291,6 @@ func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warra
 	})
 }
 
-func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return press(w, r, "/warranties?done=deleted", warranty.ParseWarrantyKey, func(key warranty.WarrantyKey) error {
-		_, err := web.Service.DeleteWarranty(r.Context(), who, warranty.DeleteWarranty{ID: key})
-		return err
-	})
-}
-
 // warrantyDetail is the page of a warranty.
 type warrantyDetail struct {
 	warranty.Warranty
@@ -307,15 +307,25 @@ type warrantyDetail struct {
 	Fresh     bool   // the reader has just created it
 
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
+
+	// Delete is the form that deletes it, and OpenClaim whether the reference has to be typed.
+	Delete    form
+	OpenClaim bool
 }
 
 func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showWarranty(w, r, who, form{})
+}
+
+// showWarranty shows the page of a warranty with the form that deletes it.
+func (web *Web) showWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal, del form) error {
 	d, err := web.detail(r, who)
 	if err != nil {
 		return err
 	}
+	d.Delete, d.OpenClaim = del, d.OpenClaim || del.Error("reference") != ""
 	v := view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d}
-	return web.show(w, r, http.StatusOK, "warranty", v)
+	return web.show(w, r, del.status, "warranty", v)
 }
 
 func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail, error) {
@@ -355,6 +365,7 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	if err != nil {
 		return d, err
 	}
+	d.OpenClaim = slices.ContainsFunc(claims.Data, func(c warranty.Claim) bool { return slices.Contains(warranty.OpenClaimStatuses, c.Status) })
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
 	if !record.Roles.Has(warranty.Issuer) {
 		d.Issuer, err = web.Service.Issuer(ctx, who, key)

@@ -66,5 +66,6 @@ func TestNumbersLeadToPages(t *testing.T) {
 	sent := b.Post("/warranties/"+typed, "product_name", "Toaster", "start_date", "2026-01-01", "end_date", "2028-01-01")
 	equal(t, "after a change", sent.Location, "/warranties/"+record.ID+"?done=updated")
 	w.SignedIn(t, w.Verified("Zoe")).Get("/warranties/"+typed).Says(t, "another user's", 404, "Not found")
-	equal(t, "after deleting", b.Post("/warranties/"+typed+"/delete").Location, "/warranties?done=deleted")
+	equal(t, "after deleting", b.Post("/warranties/"+typed+"/delete", "reference", typed).Location,
+		"/warranties?done=deleted&undo="+record.ID)
 }

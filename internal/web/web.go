@@ -159,6 +159,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /warranties/{id}", page: web.updateWarranty},
 		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
+		{pattern: "GET /trash", page: web.trash},
+		{pattern: "POST /trash/{id}/restore", page: web.restoreWarranty},
 		{pattern: "GET /warranties/{id}/label", page: web.label},
 		{pattern: "POST /warranties/{id}/transfer", page: web.offerTransfer},
 		{pattern: "POST /warranties/{id}/transfer/cancel", page: web.cancelTransfer},
