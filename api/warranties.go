@@ -168,8 +168,8 @@ var VerifyProduct = define[warranty.VerifyProduct, warranty.Verification](Spec{
 	Method: http.MethodGet,
 	Path:   "/01/{gtin}/21/{number}",
 	Auth:   Public,
-	Summary: "Verify the warranty of a product by its GS1 Digital Link: the only one in force whose issuer has a verified " +
-		"domain.",
+	Summary: "Verify the warranty of a product by its GS1 Digital Link, if one organization with a verified domain " +
+		"issued it.",
 })
 
 // warrantyOperations are the rows of this file in the operation table.

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"warranty.example/svc/warranty"
 )
@@ -32,44 +33,61 @@ func (s *Service) VerifyWarranty(
 }
 
 // productMost is the number of warranties of one product and serial number that are looked at.
-const productMost = 20
+const productMost = 200
 
-// VerifyProduct is VerifyPublicly by GTIN and serial number, as in a GS1 Digital Link. It finds the only
-// warranty in force whose issuer has a verified domain, or the only one if none is in force. Unknown,
-// unverified and ambiguous products return the same error.
+// VerifyProduct is VerifyPublicly by GTIN and serial number, as in a GS1 Digital Link. Unknown and unverified
+// products return the same error, and so does a product that several organizations issued.
 func (s *Service) VerifyProduct(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
 ) (warranty.Verification, error) {
-	var none warranty.Verification
+	list, err := s.VerifyIssuers(ctx, p, in)
+	if err == nil && len(list) > 1 {
+		err = warranty.Refuse(warranty.NotFound, "Several organizations issued a warranty for this product. "+
+			"Open this address in a browser to choose one, or verify a reference number.")
+	}
+	if err != nil {
+		return warranty.Verification{}, err
+	}
+	return list[0], nil
+}
+
+// VerifyIssuers returns what organizations with a verified domain issued for a product, in the order in which they
+// first did: of each the newest warranty in force, or the newest.
+func (s *Service) VerifyIssuers(
+	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
+) ([]warranty.Verification, error) {
 	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
-		return none, err
+		return nil, err
 	}
 	if err := in.Check(); err != nil {
-		return none, err
+		return nil, err
 	}
 	gtins, ok := warranty.GTINForms(in.GTIN)
 	if !ok {
-		return none, warranty.ErrUnknownReference
+		return nil, warranty.ErrUnknownReference
 	}
 	now := s.now()
-	list, by, err := s.Store.WarrantiesOfProduct(ctx, gtins, in.Number, productMost, now)
+	found, err := s.Store.WarrantiesOfProduct(ctx, gtins, in.Number, productMost, now)
 	if err != nil {
-		return none, err
+		return nil, err
 	}
-	found, active := -1, 0
-	for i := range list {
-		if list[i].Show(s.today()); list[i].Status == warranty.Active {
-			found = i
-			active++
+	var list []warranty.Verification
+	for _, f := range found {
+		f.Warranty.Show(s.today())
+		v := f.Warranty.Verified(f.By, in.Serial, now)
+		// A verified domain belongs to one organization.
+		at := slices.IndexFunc(list, func(other warranty.Verification) bool { return *other.Issuer.Domain == *v.Issuer.Domain })
+		switch {
+		case at < 0:
+			list = append(list, v)
+		case v.Status == warranty.Active || list[at].Status != warranty.Active:
+			list[at] = v
 		}
 	}
-	switch {
-	case active == 0 && len(list) == 1:
-		found = 0
-	case active != 1:
-		return none, warranty.ErrUnknownReference
+	if len(list) == 0 {
+		return nil, warranty.ErrUnknownReference
 	}
-	return list[found].Verified(by[found], in.Serial, now), nil
+	return list, nil
 }
 
 // VerifyPublicly is VerifyWarranty for callers without a credential. It is throttled per

@@ -163,28 +163,30 @@ func (s *Store) WarrantyByReference(
 	return w, by, err
 }
 
-// WarrantiesOfProduct returns the warranties of a product with a serial number whose issuer has a verified
-// domain, and who stands behind them; none if there are limit or more. gtins are the forms of its GTIN.
+// WarrantiesOfProduct returns the oldest warranties of a product with a serial number whose issuer has a verified
+// domain, oldest first, and who stands behind them. Oldest first, because later ones cannot displace them.
+// gtins are the forms of its GTIN.
 func (s *Store) WarrantiesOfProduct(
 	ctx context.Context, gtins [4]string, serial string, limit int, now time.Time,
-) (list []warranty.Warranty, by []warranty.Standing, err error) {
-	rows := 0
+) (list []Stood, err error) {
 	err = s.db.Query(ctx, selectStanding+` WHERE w.gtin IN ($1, $2, $3, $4) AND w.serial_number = $5
 			AND w.gtin IS NOT NULL AND w.deleted_at IS NULL AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
 			AND EXISTS (SELECT 1 FROM domains d WHERE d.account_id = w.issuer_id AND d.verified_at IS NOT NULL)
-		ORDER BY w.id DESC LIMIT $6`,
+		ORDER BY w.id LIMIT $6`,
 		func(r *engine.Row) error {
 			w, standing := readStanding(r, now)
-			rows++
 			if standing.Issuer != nil {
-				list, by = append(list, w), append(by, standing)
+				list = append(list, Stood{w, standing})
 			}
 			return nil
 		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, limit)
-	if rows >= limit {
-		return nil, nil, err
-	}
-	return list, by, err
+	return list, err
+}
+
+// Stood is a warranty and who stands behind it.
+type Stood struct {
+	Warranty warranty.Warranty
+	By       warranty.Standing
 }
 
 // selectStanding selects a warranty w with its issuer i and its confirmed seller s.

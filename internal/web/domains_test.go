@@ -102,8 +102,9 @@ func TestWebDomainsAreThrottled(t *testing.T) {
 	b.Post(path, "account", halden).Says(t, "once too often", http.StatusTooManyRequests, "You have checked your domains too often.", "halden.example", "Check now")
 }
 
-// TestWebDigitalLink answers a GS1 Digital Link with the page of the only warranty in force of a verified
-// issuer. Unknown, unverified and ambiguous products look the same.
+// TestWebDigitalLink answers a GS1 Digital Link with the page of the warranty of a verified issuer, and lets people
+// choose if there are several: another business cannot hide the first one. Unknown and unverified products look
+// the same.
 func TestWebDigitalLink(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		halden, other := newShop(w, "Halden Electronics", "halden.example"), newShop(w, "Kessler", "kessler.example")
@@ -159,8 +160,14 @@ func TestWebDigitalLink(t *testing.T) {
 		give(halden, "4242005273881", "FD-5", fields{"end_date": "2021-01-01"})
 		replaced := give(halden, "4242005273881", "FD-5", nil)
 		mustFind("the one in force", "/01/04242005273881/21/FD-5", replaced)
-		give(other, "04242005273881", "FD-5", nil)
-		mustMiss("two in force", "/01/04242005273881/21/FD-5")
+		again := give(halden, "4242005273881", "FD-5", nil)
+		mustFind("issued again", "/01/04242005273881/21/FD-5", again)
+		foreign := give(other, "04242005273881", "FD-5", nil)
+		p := b.Get("/01/04242005273881/21/FD-5")
+		p.Says(t, "two issuers", 200, "Several businesses issued a warranty", `href="/verify/`+again.ReferenceNumber, "halden.example",
+			`href="/verify/`+foreign.ReferenceNumber, "kessler.example")
+		p.Hides(t, "two issuers", `class="seal"`, replaced.ReferenceNumber)
+		servertest.Refused(t, "two issuers as JSON", w.Get("/01/04242005273881/21/FD-5", ""), "not_found")
 		ended := give(halden, "4242005273881", "FD-6", fields{"end_date": "2021-01-01"})
 		mustFind("only an ended one", "/01/04242005273881/21/FD-6", ended)
 		// Another issuer's unverified record changes nothing.
@@ -171,7 +178,7 @@ func TestWebDigitalLink(t *testing.T) {
 		mustFind("a slash, and a GTIN of 8 digits", "/01/00000096385074/21/A%2F1", slash)
 		id := strings.TrimSpace(one.ID)
 		w.Must(204, request{Method: "DELETE", Path: "/api/v1/warranties/" + id, Secret: nora.Session})
-		p := b.Get("/01/04242005273881/21/FD-1")
+		p = b.Get("/01/04242005273881/21/FD-1")
 		p.Says(t, "removed from the account of its owner", p.Status)
 	})
 }

@@ -114,8 +114,15 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 	w.Header().Set("X-Robots-Tag", "noindex")
 	in := ProductOf(r)
 	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
-	v, err := web.Service.VerifyProduct(r.Context(), asker, in)
-	return web.showVerification(w, r, v, in.Serial, err)
+	list, err := web.Service.VerifyIssuers(r.Context(), asker, in)
+	if len(list) > 1 {
+		return web.showBare(w, r, http.StatusOK, "verify-issuers", view{Title: web.t("verify.issuers"), NoIndex: true, Body: list})
+	}
+	var only warranty.Verification
+	if len(list) == 1 {
+		only = list[0]
+	}
+	return web.showVerification(w, r, only, in.Serial, err)
 }
 
 // showVerification shows the page of a verification, or that nothing was found.
