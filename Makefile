@@ -64,6 +64,11 @@ batches: ## create 10,000 warranties in batches, kill svcd in the middle of more
 	go build -o bin/test/ ./cmd/...
 	cd e2e && SVC_TEST_BIN=$(CURDIR)/bin/test SVC_TEST_BATCH=10000 ../$(SERVICES) go test -count=1 -v -timeout=60m -run='^TestKilledBatches$$' .
 
+.PHONY: imports
+imports: ## import 10,000 rows as a job, kill svcd three times meanwhile, undo it, and count
+	go build -o bin/test/ ./cmd/...
+	cd e2e && SVC_TEST_BIN=$(CURDIR)/bin/test SVC_TEST_IMPORT=10000 ../$(SERVICES) go test -count=1 -v -timeout=60m -run='^TestKilledImport$$' .
+
 .PHONY: backups copies
 backups: ## back up and restore 200 times on each database while others write
 	SVC_TEST_BACKUPS=200 $(SERVICES) go test -count=1 -v -timeout=120m -run='^TestBackupsUnderLoad$$' ./internal/archive

@@ -17,7 +17,7 @@ import (
 
 const (
 	jobsEvery   = 2 * time.Second
-	jobLease    = time.Minute
+	jobLease    = 15 * time.Second
 	jobAttempts = 20
 )
 

@@ -72,7 +72,7 @@ const threeRows = "Product,Start date,End date,Category\r\nKettle,2026-01-01,202
 func TestWebImport(t *testing.T) {
 	w := webWorld(t)
 	b := w.SignedIn(t, w.Person("Nora"))
-	b.Get("/warranties/import").Says(t, "the form", 200, "Up to 5,000 rows and 1 MiB", "/warranties/import/template.csv")
+	b.Get("/warranties/import").Says(t, "the form", 200, "Up to 10,000 rows and 2 MiB", "/warranties/import/template.csv")
 	var preview page
 	w.Unchanged(t, "a preview", func() { preview = uploadSheet(b, "file", threeRows) })
 	preview.Says(t, "the preview", 200,
@@ -148,7 +148,7 @@ func TestWebImportRefusals(t *testing.T) {
 	w := webWorld(t)
 	b := w.SignedIn(t, w.Person("Nora"))
 	head := "product_name,start_date,end_date\n"
-	many := head + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 5001)
+	many := head + strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 10_001)
 	kept := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	w.Unchanged(t, "invalid sheets", func() {
 		for name, test := range map[string]struct {
@@ -160,14 +160,14 @@ func TestWebImportRefusals(t *testing.T) {
 			"no rows":        {422, "The file has no rows", []string{"sheet", head}},
 			"a workbook":     {422, "This is an Excel workbook", []string{"file", "PK\x03\x04rest"}},
 			"an open quote":  {422, "is not valid CSV", []string{"sheet", head + "Kettle,2026-01-01,2027-01-01\n\"Pot,2026-01-01,2027-01-01\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
-			"too many rows":  {422, "more than 5,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
-			"too much":       {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 1<<20)}},
-			"far too much":   {413, "larger than 1 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
+			"too many rows":  {422, "more than 10,000 rows", []string{"file", many, "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
+			"too much":       {413, "larger than 2 MiB", []string{"file", head + strings.Repeat("x", 2<<20)}},
+			"far too much":   {413, "larger than 2 MiB", []string{"file", head + strings.Repeat("x", 10<<20)}},
 			"a broken form":  {400, "could not be read", []string{"kept", "not base64"}},
 			"no such column": {422, "has no column", []string{"sheet", head, "column_category", "=Nothing"}},
 			"nothing good":   {200, "Rows with errors", []string{"sheet", head + "\xff,soon,\n"}},
 			"bad rows alone": {200, "Failed", []string{"sheet", head + ",,\n", "do", "import", "shown", "date_order=&duplicates=false&encoding="}},
-			"kept too much":  {413, "larger than 1 MiB", []string{"kept", kept(head + strings.Repeat("x", 1<<20))}},
+			"kept too much":  {413, "larger than 2 MiB", []string{"kept", kept(head + strings.Repeat("x", 2<<20))}},
 		} {
 			uploadSheet(b, test.pairs...).Says(t, name, test.status, test.says)
 		}

@@ -19,8 +19,8 @@ import (
 // The limits of an import in the browser. They are low because the form carries the sheet;
 // svc warranties import has none.
 const (
-	maxSheet     = 1 << 20
-	maxSheetRows = 5000
+	maxSheet     = 2 << 20
+	maxSheetRows = 10_000
 	// maxSheetForm fits a sheet in base64 and the import settings.
 	maxSheetForm = maxSheet/3*4 + 64<<10
 	// maxOverlong is how much more is read of a form that is too large: browsers show the

@@ -1,0 +1,195 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"io"
+	"math/rand/v2"
+	"mime/multipart"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/testenv"
+)
+
+// visitor is a browser without a screen: it keeps cookies.
+type visitor struct {
+	t      *testing.T
+	p      *process
+	client *http.Client
+}
+
+func (v visitor) do(req *http.Request) (int, string, string) {
+	v.t.Helper()
+	resp, err := v.client.Do(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return resp.StatusCode, resp.Header.Get("Location"), string(body)
+}
+
+func (v visitor) get(path string) string {
+	v.t.Helper()
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, v.p.url+path, nil)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	status, _, body := v.do(req)
+	if status != http.StatusOK {
+		v.t.Fatalf("%s: %d", path, status)
+	}
+	return body
+}
+
+// post sends a form and returns the address that it leads to.
+func (v visitor) post(path string, values url.Values) string {
+	v.t.Helper()
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.url+path, strings.NewReader(values.Encode()))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	status, location, body := v.do(req)
+	if status != http.StatusSeeOther {
+		v.t.Fatalf("%s: %d %s", path, status, body)
+	}
+	return location
+}
+
+// upload sends a form with several parts.
+func (v visitor) upload(path string, pairs ...string) (status int, location, body string) {
+	v.t.Helper()
+	var form bytes.Buffer
+	parts := multipart.NewWriter(&form)
+	for i := 0; i < len(pairs); i += 2 {
+		if err := parts.WriteField(pairs[i], pairs[i+1]); err != nil {
+			v.t.Fatal(err)
+		}
+	}
+	if err := parts.Close(); err != nil {
+		v.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(v.t.Context(), http.MethodPost, v.p.url+path, &form)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", parts.FormDataContentType())
+	return v.do(req)
+}
+
+var (
+	hiddenField = regexp.MustCompile(`name="(kept|shown)" value="([^"]*)"`)
+	jobProgress = regexp.MustCompile(`([\d,]+) of [\d,]+ rows`)
+)
+
+// TestKilledImport kills svcd while it imports a sheet for an organization and starts it again: the job goes on, and
+// every row is there once. Then it undoes the import, with another kill.
+// SVC_TEST_IMPORT is the number of rows; "make imports" imports 10,000.
+func TestKilledImport(t *testing.T) {
+	t.Parallel()
+	rows, err := strconv.Atoi(os.Getenv("SVC_TEST_IMPORT"))
+	kills := 3
+	if err != nil {
+		rows, kills = 400, 1
+	}
+	eachDatabase(t, func(t *testing.T, database string) {
+		t.Parallel()
+		args := append(slices.Clone(unthrottled), database)
+		dir := t.TempDir()
+		p := startIn(t, dir, args...)
+		session := p.register(t, "olga")
+		shop := p.want(t, 201, call{method: "POST", path: "/api/organizations", secret: session, body: map[string]string{"name": "Halden"}}).must(t, "data.id")
+		token := p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session, header: map[string]string{"X-Account": shop},
+			body: map[string]any{"name": "count", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 1_000_000}}).must(t, "data.secret")
+		jar, err := cookiejar.New(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+		v := visitor{t, p, &http.Client{Jar: jar, CheckRedirect: stay, Timeout: testenv.Patience}}
+		v.post("/sign-in", url.Values{"email": {"olga@people.example"}, "password": {password}})
+		v.post("/switch", url.Values{"account": {shop}, "next": {"/"}})
+
+		var sheet strings.Builder
+		sheet.WriteString("product_name,serial_number,start_date,end_date\n")
+		for n := range rows {
+			fmt.Fprintf(&sheet, "Pan %d,SN-%d,2026-01-01,2028-01-01\n", n, n)
+		}
+		status, _, body := v.upload("/warranties/import", "account", shop, "do", "check", "sheet", sheet.String())
+		if status != http.StatusOK {
+			t.Fatalf("the preview: %d %s", status, body)
+		}
+		form := []string{"account", shop, "do", "import"}
+		for _, m := range hiddenField.FindAllStringSubmatch(body, -1) {
+			form = append(form, m[1], html.UnescapeString(m[2]))
+		}
+		began := time.Now()
+		_, job, body := v.upload("/warranties/import", form...)
+		if !strings.HasPrefix(job, "/jobs/") {
+			t.Fatalf("the import leads to %q: %s", job, body)
+		}
+		// again kills the process once the job has made some progress, and starts it again. The address of the
+		// cookies stays the same, because cookies do not depend on the port.
+		again := func() {
+			from := v.progress(job)
+			until(func() bool { n := v.progress(job); return n != from || n == "" })
+			time.Sleep(time.Duration(rand.Int64N(int64(20 * time.Millisecond)))) // kill at any moment
+			p.kill()
+			p = startIn(t, dir, args...)
+			v.p = p
+		}
+		for range kills {
+			again()
+		}
+		until(func() bool { return v.progress(job) == "" })
+		t.Logf("%d rows with %d kills: %v", rows, kills, time.Since(began))
+		names := p.products(t, token)
+		for name, times := range names {
+			if times != 1 {
+				t.Errorf("%s is there %d times", name, times)
+			}
+		}
+		if len(names) != rows {
+			t.Errorf("%d records, want %d", len(names), rows)
+		}
+		v.post(job+"/undo", url.Values{"account": {shop}})
+		again()
+		until(func() bool { return v.progress(job) == "" })
+		if page := v.get(job); !strings.Contains(page, "Import undone") {
+			t.Errorf("the page of the job: %s", page)
+		}
+		if left := p.products(t, token); len(left) != 0 {
+			t.Errorf("%d records are left", len(left))
+		}
+	})
+}
+
+// until waits for as long as the test may run: an import of many rows takes minutes on a slow machine.
+func until(holds func() bool) {
+	for !holds() {
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// progress returns how many rows of a job are done, as its page shows it, or nothing if the job has ended.
+func (v visitor) progress(job string) string {
+	v.t.Helper()
+	if m := jobProgress.FindStringSubmatch(v.get(job)); m != nil {
+		return m[1]
+	}
+	return ""
+}
