@@ -25,6 +25,12 @@ func uploadSheet(b *browser, pairs ...string) page {
 
 func sheetFrom(b *browser, site string, pairs ...string) page {
 	b.T.Helper()
+	return sheetTo(b, "/warranties/import", site, pairs...)
+}
+
+// sheetTo sends a form with a sheet to an address.
+func sheetTo(b *browser, path, site string, pairs ...string) page {
+	b.T.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for i := 0; i < len(pairs); i += 2 {
@@ -42,7 +48,7 @@ func sheetFrom(b *browser, site string, pairs ...string) page {
 	if err := form.Close(); err != nil {
 		b.T.Fatal(err)
 	}
-	return b.SendBody("POST", "/warranties/import", form.FormDataContentType(), &body, "Sec-Fetch-Site", site)
+	return b.SendBody("POST", path, form.FormDataContentType(), &body, "Sec-Fetch-Site", site)
 }
 
 // confirm presses a button on the preview.

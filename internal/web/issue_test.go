@@ -253,3 +253,23 @@ func TestWebLabels(t *testing.T) {
 	b.Post("/labels", "account", b.account, "references", own.ReferenceNumber, "size", "small", "kind", "inside").Says(t, "someone else's", 422)
 	equal(t, "codes", strings.Join(w.Rows(`SELECT code_hash FROM handover_codes`), " "), strings.Join(after, " "))
 }
+
+// TestWebImportProducts adds products from a file. Rows with errors are grouped, and names that are known are
+// skipped, so the fixed file can be sent again.
+func TestWebImportProducts(t *testing.T) {
+	w, b, _ := newTill(t)
+	b.Get("/products").Says(t, "the list", 200, `href="/products/import"`)
+	b.Get("/products/import").Says(t, "the form", 200, "Up to 1,000 rows")
+	send := func(pairs ...string) page {
+		return sheetTo(b.browser, "/products/import", "same-origin", append([]string{"account", b.account}, pairs...)...)
+	}
+	send("sheet", "colour\nred\n").Says(t, "other columns", 422, "The columns name and length are required.", "red")
+	send().Says(t, "nothing", 422, "The file is empty.")
+	const rows = "name,brand,length\nOven,Tessel,24\nTessel hob T64,,12\nPan,,never\nPot,,soon\n"
+	send("sheet", rows).Says(t, "the result", 200, "Oven", "Rows that were not imported", "4, 5")
+	equal(t, "products", w.Count(`SELECT count(*) FROM products`), 2)
+	send("sheet", strings.NewReplacer("never", "2 years", "soon", "lifetime").Replace(rows)).Says(t, "the fixed file", 200, "Already there")
+	equal(t, "products", w.Count(`SELECT count(*) FROM products`), 4)
+	sheetTo(b.browser, "/products/import", "same-origin", "account", w.Verified("Eve").ID, "sheet", rows).Says(t, "for another account", 412)
+	w.SignedIn(t, w.Verified("Zoe")).Get("/products/import").Leads(t, "a personal account", "/issue")
+}

@@ -177,6 +177,8 @@ func (web *Web) routes() []route {
 		{pattern: "GET /products", page: issuing(web.products)},
 		{pattern: "POST /products", page: web.createProduct},
 		{pattern: "GET /products/new", page: issuing(web.newProduct), needs: warranty.Member},
+		{pattern: "GET /products/import", page: issuing(web.productsForm), needs: warranty.Member},
+		{pattern: "POST /products/import", page: web.importProducts, checks: true},
 		{pattern: "GET /products/{id}", page: web.editProduct, needs: warranty.Member},
 		{pattern: "POST /products/{id}", page: web.updateProduct},
 		{pattern: "POST /products/{id}/delete", page: web.deleteProduct},
