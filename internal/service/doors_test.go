@@ -62,6 +62,7 @@ func doors(w *world, people func(name string) servertest.Person) []door {
 	return []door{
 		{"REST, by session", byRest(people(me).Session)},
 		{"REST, by token", byRest(key)},
+		{"the client of svc", byClient(w.T, w, key)},
 		{"MCP", func(t testing.TB, s scene, c cell) string { return callTool(t, w, key, s.record.ID, c) }},
 		{"web", func(t testing.TB, s scene, c cell) string { return pressWeb(browser, s.record.ID, c) }},
 	}
