@@ -26,8 +26,9 @@ var templateFiles embed.FS
 
 // views holds the parsed templates.
 type views struct {
-	pages map[string]*template.Template
-	texts *texts
+	pages  map[string]func() (*template.Template, error)
+	texts  *texts
+	static *static
 }
 
 // view is the data of a page's template.
@@ -85,9 +86,16 @@ func (v view) Waiting() int64 {
 // Personal reports whether the page is the person's own while the browser acts for an organization.
 func (v view) Personal() bool { return v.Acting.ID != v.Who.Account.ID }
 
-// newViews parses each page together with the shared templates, whose file names begin with
-// an underscore.
-func newViews(static *static) (*views, error) {
+// embedded returns the views of this release, which every Web of a process shares.
+var embedded = sync.OnceValues(newViews)
+
+// newViews parses the shared templates, whose file names begin with an underscore. Each page is parsed together
+// with them when it is first shown.
+func newViews() (*views, error) {
+	static, err := newStatic()
+	if err != nil {
+		return nil, err
+	}
 	texts, err := newTexts()
 	if err != nil {
 		return nil, err
@@ -96,17 +104,20 @@ func newViews(static *static) (*views, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &views{pages: map[string]*template.Template{}, texts: texts}
+	v := &views{pages: map[string]func() (*template.Template, error){}, texts: texts, static: static}
 	names, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		page, err := template.Must(shared.Clone()).ParseFS(templateFiles, name)
-		if err != nil {
-			return nil, err
-		}
-		v.pages[strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")] = page
+		page := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
+		v.pages[page] = sync.OnceValues(func() (*template.Template, error) {
+			with, err := shared.Clone()
+			if err != nil {
+				return nil, err
+			}
+			return with.ParseFS(templateFiles, name)
+		})
 	}
 	return v, nil
 }
@@ -136,9 +147,13 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 			v.Accounts, _ = web.Service.Accounts(r.Context(), v.Who)
 		}
 	}
-	page, ok := web.views.pages[name]
+	parse, ok := web.views.pages[name]
 	if !ok {
 		return fmt.Errorf("unknown page %q", name)
+	}
+	page, err := parse()
+	if err != nil {
+		return err
 	}
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, block, v); err != nil {

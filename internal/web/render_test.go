@@ -11,18 +11,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestPageThatFailsIsAnErrorPage renders a page whose template fails.
-func TestPageThatFailsIsAnErrorPage(t *testing.T) {
-	static, err := newStatic()
+// TestEveryPageIsValid parses all pages, which a running service does only when they are shown.
+func TestEveryPageIsValid(t *testing.T) {
+	views, err := newViews()
 	if err != nil {
 		t.Fatal(err)
 	}
-	views, err := newViews(static)
+	for name, parse := range views.pages {
+		if _, err := parse(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestPageThatFailsIsAnErrorPage renders a page whose template fails.
+func TestPageThatFailsIsAnErrorPage(t *testing.T) {
+	views, err := newViews()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var log strings.Builder
-	web := &Web{views: views, static: static, Log: slog.New(slog.NewTextHandler(&log, nil))}
+	web := &Web{views: views, Log: slog.New(slog.NewTextHandler(&log, nil))}
 	request := httptest.NewRequest(http.MethodGet, "/claims", nil)
 	request = request.WithContext(api.WithCaller(request.Context(), &api.Caller{RequestID: "request-4711"}))
 	answer := httptest.NewRecorder()

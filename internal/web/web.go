@@ -40,7 +40,6 @@ type Web struct {
 
 	views     *views
 	reference reference
-	static    *static
 	guard     *http.CrossOriginProtection
 	forms     *http.ServeMux // the routes of resumable forms; see resume.go
 }
@@ -65,10 +64,7 @@ type route struct {
 // Register adds the routes of all pages to mux.
 func (web *Web) Register(mux *http.ServeMux) error {
 	var err error
-	if web.static, err = newStatic(); err != nil {
-		return err
-	}
-	if web.views, err = newViews(web.static); err != nil {
+	if web.views, err = embedded(); err != nil {
 		return err
 	}
 	if web.reference, err = newReference(web.PublicURL); err != nil {
@@ -92,7 +88,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		}
 		web.forms.Handle(r.pattern, again)
 	}
-	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.static))
+	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.views.static))
 	return nil
 }
 
