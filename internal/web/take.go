@@ -168,7 +168,7 @@ func (web *Web) verifyTake(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	if !who.User.EmailVerified {
-		who.User, err = web.Service.VerifyEmail(r.Context(), who, warranty.VerifyEmail{Code: f.Value("mail_code")})
+		user, err := web.Service.VerifyEmail(r.Context(), who, warranty.VerifyEmail{Code: f.Value("mail_code")})
 		if err != nil {
 			if !web.setErrors(w, r, &f, err) {
 				return err
@@ -176,6 +176,7 @@ func (web *Web) verifyTake(w http.ResponseWriter, r *http.Request, who warranty.
 			f.Errors = map[string]string{"mail_code": f.Errors["code"]}
 			return web.showPreview(w, r, who, f)
 		}
+		who.User = user
 	}
 	taken, err := web.Service.TakeHandover(r.Context(), who, warranty.TakeHandover{Code: f.Value("code")})
 	if err != nil {

@@ -261,7 +261,7 @@ func TestWebTakeKeepsTheCode(t *testing.T) {
 	b.Post("/take", "code", slip).Says(t, "no verified address", 200, "Verify your email address first.", una.Email,
 		`action="/take/verify"`, `name="code" value="`+slip)
 	b.Post("/take/verify", "code", slip, "mail_code", "").Says(t, "nothing typed", 422, `id="mail_code-error"`, slip)
-	b.Post("/take/verify", "code", slip, "mail_code", "0000-0000-0000-0000-0000").Says(t, "a wrong code", 422, `id="mail_code-error"`, slip)
+	b.Post("/take/verify", "code", slip, "mail_code", "0000-0000-0000-0000-0000").Says(t, "a wrong code", 422, `id="mail_code-error"`, slip, "to <b>"+una.Email)
 	b.Post("/take/resend", "code", slip).Says(t, "another code", 200, `name="code" value="`+slip)
 	b.Post("/take/verify", "code", slip, "mail_code", w.MailedCode(una.Email)).Leads(t, "the code", "/take/done/"+made.ID)
 	ownerIs(t, w, una.Session, made.ID)
