@@ -17,8 +17,8 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "list_claims",
 		Summary: "List the claims on your warranties, newest first.",
-		ToolDoc: "Find claims on the user's warranties, newest first. Open are submitted, under_review, info_requested, " +
-			"approved and in_progress. A person files and decides claims on the page of the warranty or claim (web_url).",
+		ToolDoc: "Find claims. Open are submitted, under_review, info_requested, " +
+			"approved and in_progress. People decide at web_url.",
 		ToolFields: []string{"id", "claim_number", "warranty", "type", "incident_date", "status"},
 	})
 	GetClaim = define[warranty.GetClaim, warranty.Claim](Spec{
@@ -30,7 +30,7 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "get_claim",
 		Summary: "Get a claim.",
-		ToolDoc: "Get all fields of one claim: its description, the reason of its status and its resolution.",
+		ToolDoc: "Get all fields of one claim and its latest messages.",
 	})
 	FileClaim = define[warranty.FileClaim, warranty.Claim](Spec{
 		Name:     "claims.file",
@@ -53,6 +53,45 @@ var (
 			"review, request information, approve, reject, resolve, reply, withdraw or appeal.",
 		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
+	ListMessages = define[warranty.ListMessages, warranty.Page[warranty.Message]](Spec{
+		Name:    "claims.messages",
+		Method:  http.MethodGet,
+		Base:    V1,
+		Path:    "/claims/{id}/messages",
+		Auth:    Credential,
+		Scope:   warranty.ClaimsRead,
+		Summary: "List the messages about a claim, newest first.",
+	})
+	WriteMessage = define[warranty.WriteMessage, warranty.Message](Spec{
+		Name:     "claims.write",
+		Method:   http.MethodPost,
+		Base:     Host,
+		Path:     "/claims/{id}/messages",
+		Auth:     SessionOnly,
+		Summary:  "Write a message about a claim. An owner's reply to a request for information continues the review.",
+		Status:   http.StatusCreated,
+		Location: "/v1/claims/{id}/messages",
+		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition,
+			warranty.IdempotencyKeyReused},
+	})
+	GetClaimHandling = define[warranty.GetClaimHandling, warranty.ClaimHandling](Spec{
+		Name:    "claims.handling",
+		Method:  http.MethodGet,
+		Base:    Host,
+		Path:    "/claims/{id}/handling",
+		Auth:    SessionOnly,
+		Summary: "Get the customer of a claim that you decide, and the member who works on it.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
+	AssignClaim = define[warranty.AssignClaim, warranty.ClaimHandling](Spec{
+		Name:    "claims.assign",
+		Method:  http.MethodPut,
+		Base:    Host,
+		Path:    "/claims/{id}/handling",
+		Auth:    SessionOnly,
+		Summary: "Assign a claim that you decide to a member of your organization.",
+		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+	})
 )
 
 // claimOperations are the rows of this file in the operation table.
@@ -61,4 +100,8 @@ var claimOperations = []*Spec{
 	GetClaim.Spec,
 	FileClaim.Spec,
 	MoveClaim.Spec,
+	ListMessages.Spec,
+	WriteMessage.Spec,
+	GetClaimHandling.Spec,
+	AssignClaim.Spec,
 }

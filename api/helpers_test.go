@@ -130,7 +130,7 @@ var manyLines = []string{
 	"warranties.create description",
 	"warranties.update status_reason",
 	"claims.file description",
-	"claims.move reason",
+	"claims.move reason", "claims.write body", "replies.create body", "replies.update body",
 	"claims.move resolution_note",
 	"products.create terms",
 	"products.update terms",

@@ -19,5 +19,6 @@ func Operations() []*Spec {
 		organizationOperations,
 		domainOperations,
 		productOperations,
+		replyOperations,
 	)
 }

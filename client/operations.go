@@ -147,6 +147,13 @@ func (c *Client) GetClaim(ctx context.Context, in warranty.GetClaim) (warranty.C
 	return Call(ctx, c, api.GetClaim, in)
 }
 
+// ListMessages lists the messages about a claim that the credential can read, newest first.
+func (c *Client) ListMessages(
+	ctx context.Context, in warranty.ListMessages,
+) (warranty.Page[warranty.Message], error) {
+	return Call(ctx, c, api.ListMessages, in)
+}
+
 // ListDocuments lists the metadata of the documents that the credential can read,
 // newest first.
 func (c *Client) ListDocuments(
@@ -173,6 +180,21 @@ func (c *Client) FileClaim(ctx context.Context, in warranty.FileClaim) (warranty
 // MoveClaim updates the status of a claim. It requires a session.
 func (c *Client) MoveClaim(ctx context.Context, in warranty.MoveClaim) (warranty.Claim, error) {
 	return Call(ctx, c, api.MoveClaim, in)
+}
+
+// WriteMessage writes a message about a claim. It requires a session.
+func (c *Client) WriteMessage(ctx context.Context, in warranty.WriteMessage) (warranty.Message, error) {
+	return Call(ctx, c, api.WriteMessage, in)
+}
+
+// GetClaimHandling gets the customer of a claim and the member who works on it. It requires a session.
+func (c *Client) GetClaimHandling(ctx context.Context, in warranty.GetClaimHandling) (warranty.ClaimHandling, error) {
+	return Call(ctx, c, api.GetClaimHandling, in)
+}
+
+// AssignClaim assigns a claim to a member of the organization. It requires a session.
+func (c *Client) AssignClaim(ctx context.Context, in warranty.AssignClaim) (warranty.ClaimHandling, error) {
+	return Call(ctx, c, api.AssignClaim, in)
 }
 
 // DeleteDocument deletes a document. It requires a session.

@@ -17,6 +17,7 @@ type Claim struct {
 	IncidentDate            Date         `json:"incident_date" doc:"Date on which it happened. Coverage is checked on this date."`
 	Status                  ClaimStatus  `json:"status" doc:"Status of the claim."`
 	ManagedBy               ManagedBy    `json:"managed_by" doc:"Who decides the claim: business, or owner if no issuer or confirmed seller can. Then the claim is a log that the owner keeps."`
+	WaitingFor              *ClaimSide   `json:"waiting_for" doc:"Who has to act next: owner or business. null if nobody has to, or if the owner keeps the claim as a log."`
 	StatusReason            *string      `json:"status_reason" doc:"Reason for the status."`
 	Resolution              *Resolution  `json:"resolution" doc:"How the claim was resolved."`
 	ResolutionNote          *string      `json:"resolution_note" doc:"Note on the resolution."`
@@ -25,6 +26,8 @@ type Claim struct {
 	UpdatedAt               time.Time    `json:"updated_at" doc:"When the claim last changed."`
 	ResolvedAt              *time.Time   `json:"resolved_at" doc:"When the claim was resolved."`
 	WebURL                  string       `json:"web_url" format:"uri" doc:"URL of the claim's page for signed-in people."`
+	Messages                []Message    `json:"messages,omitzero" doc:"The latest 20 messages, newest first. Only in a single claim."`
+	Spoke                   int64        `json:"-"` // who wrote last since the status changed: see Waiting
 	Replay                  bool         `json:"-"` // a stored response to an earlier request
 }
 
@@ -134,9 +137,30 @@ type ListClaims struct {
 	Paging
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
 	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number."`
-	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about."`
+	WaitingFor ClaimSide   `json:"waiting_for,omitzero" in:"query" doc:"Only claims that wait for this side."`
+	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about." tool:"Words to search for."`
+	Sort       ClaimSort   `json:"sort,omitzero" in:"query" doc:"Order. waiting: those that wait for you first, longest first." tool:"Order." default:"-created_at"`
 	Selection
 }
+
+// ClaimSort is the order of a list of claims.
+type ClaimSort string
+
+// The orders of claims.
+const (
+	ClaimsByCreatedAtDesc ClaimSort = "-created_at"
+	ClaimsByWaiting       ClaimSort = "waiting"
+	ClaimsByUpdatedAt     ClaimSort = "updated_at"
+	ClaimsByUpdatedAtDesc ClaimSort = "-updated_at"
+)
+
+var claimSortNames = namesOf(ClaimsByCreatedAtDesc, ClaimsByWaiting, ClaimsByUpdatedAt, ClaimsByUpdatedAtDesc)
+
+// Values lists the known orders.
+func (ClaimSort) Values() []string { return claimSortNames }
+
+// String returns the order's name.
+func (s ClaimSort) String() string { return string(s) }
 
 // Check validates the input.
 func (in *ListClaims) Check() error {
@@ -199,13 +223,15 @@ func (in FileClaim) CheckCoverage(w Warranty, today Date) error {
 type MoveClaim struct {
 	ID                      ClaimKey    `json:"id" in:"path" required:"true" doc:"ID or number of the claim."`
 	Status                  ClaimStatus `json:"status,omitzero" required:"true" doc:"The new status." example:"under_review"`
-	Reason                  string      `json:"reason,omitzero" max:"2000" doc:"Reason for the change. Required for rejected and info_requested." example:"We will look at it this week."`
+	From                    ClaimStatus `json:"from,omitzero" doc:"The status that you saw. If the claim has another one by now, nothing changes."`
+	Reason                  string      `json:"reason,omitzero" max:"5000" doc:"Reason for the change, sent as a message. Required for rejected and info_requested." example:"We will look at it this week."`
+	Documents               []string    `json:"documents,omitempty" doc:"Documents to send with the reason, at most 10. Upload them to the claim first."`
 	Resolution              Resolution  `json:"resolution,omitzero" doc:"How the claim was resolved. Required for resolved; not accepted otherwise."`
 	ResolutionNote          string      `json:"resolution_note,omitzero" max:"2000" doc:"Note on the resolution. Only for resolved."`
 	ReplacementSerialNumber string      `json:"replacement_serial_number,omitzero" max:"120" doc:"Serial number of the replacement. Only for resolved."`
 }
 
-// MaxReason is the maximum length of a reason, in characters.
+// MaxReason is the maximum length of a note on the resolution, in characters.
 const MaxReason = 2000
 
 // Check validates the input.
@@ -218,7 +244,10 @@ func (in *MoveClaim) Check() error {
 	if in.Status == Rejected || in.Status == InfoRequested {
 		least = 1
 	}
-	in.Reason = c.lines("reason", in.Reason, least, MaxReason)
+	if c.documents(in.Documents); len(in.Documents) > 0 {
+		least = 1
+	}
+	in.Reason = c.lines("reason", in.Reason, least, MaxMessage)
 	in.ResolutionNote = c.lines("resolution_note", in.ResolutionNote, 0, MaxReason)
 	in.ReplacementSerialNumber = c.text("replacement_serial_number", in.ReplacementSerialNumber, 0, MaxSerialNumber)
 	if in.Status == Resolved {
@@ -249,6 +278,9 @@ type claimMove struct {
 // claimMoves lists every allowed status change. Resolved and withdrawn are final.
 var claimMoves = []claimMove{
 	{Submitted, UnderReview, DecideClaim},
+	{Submitted, InfoRequested, DecideClaim}, // this and the next two also record the review
+	{Submitted, Approved, DecideClaim},
+	{Submitted, Rejected, DecideClaim},
 	{Submitted, Withdrawn, FileAClaim},
 	{UnderReview, InfoRequested, DecideClaim},
 	{UnderReview, Approved, DecideClaim},
@@ -261,6 +293,16 @@ var claimMoves = []claimMove{
 	{Approved, Resolved, DecideClaim},
 	{InProgress, Resolved, DecideClaim},
 	{Rejected, UnderReview, FileAClaim},
+}
+
+// MovedBy returns the side that makes a status change.
+func MovedBy(from, to ClaimStatus) ClaimSide {
+	for _, m := range claimMoves {
+		if m.from == from && m.to == to && m.by == FileAClaim {
+			return OwnerSide
+		}
+	}
+	return BusinessSide
 }
 
 // Moves lists the statuses to which a user with these roles can change the claim.
@@ -281,10 +323,19 @@ func (c Claim) mayMove(by Verb, roles Roles) error {
 	return roles.May(by)
 }
 
+// Reviews reports whether the change decides a claim whose review was not recorded yet.
+func (in MoveClaim) Reviews(c Claim) bool {
+	return c.Status == Submitted && in.Status != UnderReview && in.Status != Withdrawn
+}
+
 // Apply changes the status on behalf of a user with these roles. It checks the
 // transition before the roles.
 func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 	var allowed []string
+	if in.From != "" && in.From != c.Status {
+		return c, Refuse(InvalidTransition, "The claim is "+c.Status.String()+" by now, not "+in.From.String()+
+			". Check what happened and decide again.")
+	}
 	for _, m := range claimMoves {
 		if m.from != c.Status {
 			continue
@@ -296,7 +347,7 @@ func (in MoveClaim) Apply(c Claim, roles Roles, now time.Time) (Claim, error) {
 		if err := c.mayMove(m.by, roles); err != nil {
 			return c, err
 		}
-		c.Status, c.StatusReason, c.UpdatedAt = in.Status, Optional(in.Reason), now
+		c.Status, c.StatusReason, c.UpdatedAt, c.Spoke = in.Status, Optional(in.Reason), now, 0
 		if in.Status == Resolved {
 			c.Resolution, c.ResolvedAt = &in.Resolution, &now
 			c.ResolutionNote = Optional(in.ResolutionNote)

@@ -12,7 +12,7 @@ import (
 
 // claimMoves lists all moves of the contract, section 5.
 const claimMoves = `
-	submitted      under_review withdrawn
+	submitted      under_review info_requested approved rejected withdrawn
 	under_review   info_requested approved rejected withdrawn
 	info_requested under_review rejected withdrawn
 	approved       in_progress resolved
@@ -116,7 +116,7 @@ func TestClaimMoves(t *testing.T) {
 func TestClaimMoveListsWhatIsAllowed(t *testing.T) {
 	_, err := warranty.MoveClaim{Status: warranty.Resolved}.Apply(sampleClaim(warranty.Submitted),
 		warranty.NewRoles(warranty.Seller), now)
-	if !strings.Contains(err.Error(), "It can only change to: under_review, withdrawn.") {
+	if !strings.Contains(err.Error(), "It can only change to: under_review, info_requested, approved, rejected, withdrawn.") {
 		t.Error(err)
 	}
 	_, err = warranty.MoveClaim{Status: warranty.UnderReview}.Apply(sampleClaim(warranty.Withdrawn),
@@ -190,7 +190,7 @@ func TestCheckCoverage(t *testing.T) {
 
 // TestClaimJSON compares the fields with the contract, section 5.
 func TestClaimJSON(t *testing.T) {
-	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status managed_by status_reason resolution resolution_note " +
+	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status managed_by waiting_for status_reason resolution resolution_note " +
 		"replacement_serial_number created_at updated_at resolved_at web_url")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Claim{})); diff != "" {

@@ -23,6 +23,8 @@ var enums = []struct {
 	{warranty.TokenStatus(""), "active expired revoked"},
 	{warranty.Role(""), "owner seller issuer"},
 	{warranty.ManagedBy(""), "business owner"},
+	{warranty.ClaimSide(""), "owner business"},
+	{warranty.ClaimSort(""), "-created_at waiting updated_at -updated_at"},
 	{warranty.Decision(""), "confirm decline"},
 	{warranty.HandoverStatus(""), "none offered taken"},
 	{warranty.DomainStatus(""), "waiting verified failing"},
@@ -40,7 +42,7 @@ var enums = []struct {
 			"member.invited member.invitation_cancelled member.joined member.changed member.removed " +
 			"address.verified address.removed seller.confirmed seller.left warranty.removed " +
 			"handover.offered handover.cancelled handover.taken domain.verified domain.lost domain.removed " +
-			"warranty.restored"},
+			"warranty.restored claim.messaged"},
 }
 
 func TestEnums(t *testing.T) {

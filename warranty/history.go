@@ -91,6 +91,9 @@ const (
 
 	// WarrantyRestored is in the history of a warranty.
 	WarrantyRestored Action = "warranty.restored"
+
+	// ClaimMessaged is in the history of a warranty, without the text.
+	ClaimMessaged Action = "claim.messaged"
 )
 
 var actionNames = namesOf(
@@ -109,6 +112,7 @@ var actionNames = namesOf(
 	HandoverWasOffered, HandoverCancelled, HandoverWasTaken,
 	DomainWasVerified, DomainLost, DomainRemoved,
 	WarrantyRestored,
+	ClaimMessaged,
 )
 
 // Values lists the known actions.

@@ -177,7 +177,8 @@ type claimStory struct {
 	description string
 	ago         int // days since it was filed
 	moves       []warranty.MoveClaim
-	photo       string // file name of the evidence
+	messages    []string // of the owner, after the moves
+	photo       string   // file name of the evidence
 }
 
 // claimStories end in every status.
@@ -196,7 +197,9 @@ var claimStories = []claimStory{
 		ago:         9,
 		moves: []warranty.MoveClaim{
 			{Status: warranty.UnderReview, Reason: "Sent to the workshop for a look."},
+			{Status: warranty.InfoRequested, Reason: "Which lens was on it when it happened?"},
 		},
+		messages: []string{"The 24-105, every time.", "It happens with the 50 too, as of today."},
 	},
 	{
 		product:     "Brandt refrigerator BFC8610NX",
@@ -322,6 +325,13 @@ func (t *story) claim(ctx context.Context, seed int, c claimStory) error {
 		later := at(t.s, then.Now().Add(time.Duration(i+1)*7*time.Hour))
 		if _, err := later.MoveClaim(ctx, t.who[by], move); err != nil {
 			return fmt.Errorf("%s: %w", move.Status, err)
+		}
+	}
+	for i, body := range c.messages {
+		later := at(t.s, then.Now().Add(time.Duration(len(c.moves)+i+1)*7*time.Hour))
+		in := warranty.WriteMessage{ID: warranty.ClaimKey{ID: filed.ID}, Body: body}
+		if _, err := later.WriteMessage(ctx, t.who[owner], in); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -182,6 +182,10 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		w.Verified(sampleStanding(), *w.SerialNumber, sampleNow), *sampleStanding().Issuer,
 		sampleDomain(),
 		sampleProduct(),
+		sampleMessage(), sampleMessage().Author, sampleMessage().Documents[0],
+		sampleHandling(), *sampleHandling().Customer, *sampleHandling().AssignedTo,
+		warranty.SavedReply{ID: sampleID(11), Title: "Ask for the type plate", Body: "Please send a photo of the type plate.",
+			CreatedAt: sampleNow, UpdatedAt: sampleNow},
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),
 		sampleProblem(publicURL, warranty.ValidationFailed).Errors[0],
@@ -250,6 +254,28 @@ func sampleProduct() warranty.Product {
 	}
 }
 
+func sampleMessage() warranty.Message {
+	return warranty.Message{
+		ID:     sampleID(12),
+		Author: warranty.Author{Name: "Nora Lindqvist", Role: warranty.OwnerSide},
+		Body:   "Here is the type plate.",
+		Documents: []warranty.MessageDocument{
+			{ID: sampleID(3), FileName: "type-plate.jpg", ContentType: "image/jpeg", SizeBytes: 214_532},
+		},
+		CreatedAt: sampleNow,
+	}
+}
+
+func sampleHandling() warranty.ClaimHandling {
+	ivo := warranty.Assignee{ID: sampleID(6), Name: "Ivo Brenner"}
+	return warranty.ClaimHandling{
+		ClaimID:    sampleID(2),
+		Customer:   &warranty.Customer{Name: "Nora Lindqvist", Email: "nora@people.example"},
+		AssignedTo: &ivo,
+		Assignable: []warranty.Assignee{ivo},
+	}
+}
+
 func sampleBatch(publicURL string, w warranty.Warranty) warranty.BatchResults {
 	problem := sampleProblem(publicURL, warranty.ValidationFailed)
 	return warranty.BatchResults{Results: []warranty.BatchResult{
@@ -304,6 +330,7 @@ func sampleClaimOn(w warranty.Warranty) warranty.Claim {
 		IncidentDate: warranty.NewDate(2026, time.May, 18),
 		Status:       warranty.UnderReview,
 		ManagedBy:    warranty.ManagedByBusiness,
+		WaitingFor:   new(warranty.BusinessSide),
 		StatusReason: warranty.Optional("A technician will call within three days."),
 		CreatedAt:    sampleNow.AddDate(0, 0, -12),
 		UpdatedAt:    sampleNow.AddDate(0, 0, -11),
@@ -378,6 +405,9 @@ func sampleInputs() map[reflect.Type]any {
 			IncidentDate: claim.IncidentDate,
 		},
 		&warranty.MoveClaim{ID: warranty.ClaimKey{ID: claim.ID}, Status: claim.Status, Reason: *claim.StatusReason},
+		&warranty.WriteMessage{ID: warranty.ClaimKey{ID: claim.ID}, Body: sampleMessage().Body},
+		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
+		&warranty.UpdateReply{Title: new("Type plate")},
 		&warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: w.ID}, Email: sampleNewOwner},
 		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.CreateBatch{Items: []warranty.BatchItem{

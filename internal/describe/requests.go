@@ -55,6 +55,7 @@ var variables = []struct {
 	{sampleID(8).String(), "ADDRESS_ID", "Id of an address of the organization", false},
 	{sampleID(9).String(), "DOMAIN_ID", "Id of a domain of the organization", false},
 	{sampleID(10).String(), "PRODUCT_ID", "Id of a product of the organization", false},
+	{sampleID(11).String(), "REPLY_ID", "Id of a saved reply", false},
 	{string(sampleReference), "REFERENCE", "Reference number of a warranty", false},
 	{sampleCode, "CODE", "Code from an email, or from the response that offers a transfer", false},
 	{sampleEmail, "EMAIL", "Your email address", true},
@@ -190,6 +191,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"address_id":         sampleID(8),
 		"domain_id":          sampleID(9),
 		"products":           sampleID(10),
+		"replies":            sampleID(11),
 	}[noun]
 }
 
@@ -234,7 +236,10 @@ func flagsOf(op *api.Spec, r api.Request) []string {
 }
 
 // ForOrganization reports whether the example acts for an organization.
-func (e Example) ForOrganization() bool { return strings.HasPrefix(e.Spec.Name, "products.") }
+func (e Example) ForOrganization() bool {
+	return strings.HasPrefix(e.Spec.Name, "products.") || e.Spec.Name == api.AssignClaim.Name ||
+		e.Spec.Name == api.GetClaimHandling.Name
+}
 
 // Request returns the path and the body with values in place of the variables.
 func (e Example) Request(values map[string]string) (path, body string) {

@@ -273,6 +273,23 @@ You get this email because you own these warranties.
 `, greeting(name), by, publicURL)}
 }
 
+// ClaimMessage tells the people on a warranty that someone wrote a message about a claim. Its text is only on
+// the page, because an email may be read by others.
+func ClaimMessage(to, name string, c warranty.Claim, publicURL string) Message {
+	return Message{To: to, Subject: fmt.Sprintf("Claim %s: new message", c.ClaimNumber), Text: fmt.Sprintf(`%s
+
+There is a new message about claim %s for %s (%s).
+
+Read it and reply:
+
+    %s/claims/%s
+
+You get this email because you have a role on this warranty. You can
+turn off claim emails in your profile.
+`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber,
+		publicURL, c.ID)}
+}
+
 // ClaimDigest lists claims whose changes were not emailed one by one; more counts
 // the claims that are not listed.
 func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {

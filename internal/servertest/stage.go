@@ -70,6 +70,12 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 	if uses(op, "products") {
 		s.product(who, values)
 	}
+	if uses(op, "replies") {
+		var reply struct{ ID string }
+		s.send(http.StatusCreated, who.Session, api.CreateReply.Spec,
+			map[string]any{"title": "Plate", "body": "Please send a photo of the type plate."}, &reply)
+		values["REPLY_ID"] = reply.ID
+	}
 	switch op.Name {
 	case api.ConfirmConversion.Name:
 		shop := s.register(true)
@@ -148,7 +154,17 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 	switch {
 	case uses(op, "claims"):
 		var claim struct{ ID string }
-		s.send(http.StatusCreated, who.Session, api.FileClaim.Spec, map[string]any{
+		owner := who.Session
+		if strings.HasSuffix(op.Path, "/handling") { // of a claim that an organization decides
+			s.handover(api.TakeHandover.Spec, who, values)
+			owner, values["SVC_SESSION"] = values["SVC_SESSION"], who.Session
+			s.send(http.StatusOK, owner, api.TakeHandover.Spec, map[string]any{"code": values["CODE"]}, nil)
+			id = values["WARRANTY_ID"]
+			var me struct{ ID string }
+			s.send(http.StatusOK, who.Session, api.GetAccount.Spec, nil, &me)
+			values["USER_ID"] = me.ID
+		}
+		s.send(http.StatusCreated, owner, api.FileClaim.Spec, map[string]any{
 			"warranty_id":   id,
 			"type":          "repair",
 			"description":   "The drum no longer turns; the motor hums.",
@@ -207,7 +223,7 @@ func (s *Stage) handover(op *api.Spec, who Person, values map[string]string) {
 	if values["CODE"] = offer.Code; op.Name == api.RegisterHandover.Name {
 		values["CODE"] = s.MailedCode(newcomer)
 	}
-	values["SVC_SESSION"] = customer.Session
+	values["SVC_SESSION"], values["ORGANIZATION_ID"] = customer.Session, shop.ID
 }
 
 // uses reports whether the operation's path begins with one of the nouns.

@@ -130,9 +130,12 @@ func TestPeopleNeverLearnWhereFilesAre(t *testing.T) {
 				t.Errorf("the log contains %q", secret)
 			}
 		}
-		// Sellers and strangers do not see the email addresses of others.
+		// Sellers and strangers do not see the email addresses of others, except that of a customer whose claim they decide.
 		for _, a := range ears.answers {
 			for _, p := range []string{me, another} {
+				if strings.HasSuffix(a.line, "/handling: 200") && a.secret == s.who(third) {
+					continue
+				}
 				if (a.secret == s.who(third) || a.secret == stranger.Session) && strings.Contains(a.text, s.people[p].Email) {
 					t.Errorf("%s reveals the address of another person:\n%.600s", a.line, a.text)
 				}

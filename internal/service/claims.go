@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -15,6 +16,10 @@ func (s *Service) claimOperations() []api.Bound {
 		api.Bind(api.GetClaim, s.GetClaim),
 		api.Bind(api.FileClaim, s.FileClaim),
 		api.Bind(api.MoveClaim, s.MoveClaim),
+		api.Bind(api.ListMessages, s.ListMessages),
+		api.Bind(api.WriteMessage, s.WriteMessage),
+		api.Bind(api.GetClaimHandling, s.GetClaimHandling),
+		api.Bind(api.AssignClaim, s.AssignClaim),
 	}
 }
 
@@ -25,22 +30,57 @@ func (s *Service) ListClaims(
 	if err := in.Check(); err != nil {
 		return warranty.Page[warranty.Claim]{}, err
 	}
-	list, total, err := s.Store.Claims(ctx, p.Account.ID, in)
+	return s.listClaims(ctx, p, in, nil)
+}
+
+// ListAssignedClaims lists the claims that the principal works on for an organization.
+func (s *Service) ListAssignedClaims(
+	ctx context.Context, p warranty.Principal, in warranty.ListClaims,
+) (warranty.Page[warranty.Claim], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Claim]{}, err
+	}
+	return s.listClaims(ctx, p, in, &p.User.ID)
+}
+
+// ListWaitingClaims lists the claims that wait for the principal's account.
+func (s *Service) ListWaitingClaims(
+	ctx context.Context, p warranty.Principal, in warranty.ListClaims,
+) (warranty.Page[warranty.Claim], error) {
+	if err := in.Check(); err != nil {
+		return warranty.Page[warranty.Claim]{}, err
+	}
+	list, total, err := s.Store.ClaimsFor(ctx, p.Account.ID, in)
 	for i := range list {
 		s.showClaim(&list[i])
 	}
 	return warranty.PageOf(list, in.Paging, total), err
 }
 
-// GetClaim returns a claim that the principal can see.
+func (s *Service) listClaims(
+	ctx context.Context, p warranty.Principal, in warranty.ListClaims, assignee *warranty.ID,
+) (warranty.Page[warranty.Claim], error) {
+	list, total, err := s.Store.Claims(ctx, p.Account.ID, in, assignee)
+	for i := range list {
+		s.showClaim(&list[i])
+	}
+	return warranty.PageOf(list, in.Paging, total), err
+}
+
+// GetClaim returns a claim that the principal can see, with its latest messages.
 func (s *Service) GetClaim(ctx context.Context, p warranty.Principal, in warranty.GetClaim) (warranty.Claim, error) {
 	c, err := s.Store.Claim(ctx, p.Account.ID, in.ID)
+	if err != nil {
+		return c, err
+	}
 	s.showClaim(&c)
-	return c, err
+	return s.withMessages(ctx, p, c)
 }
 
 // showClaim sets the derived fields of a stored claim.
-func (s *Service) showClaim(c *warranty.Claim) { c.WebURL = s.PublicURL + "/claims/" + c.ID.String() }
+func (s *Service) showClaim(c *warranty.Claim) {
+	c.WebURL, c.WaitingFor = s.PublicURL+"/claims/"+c.ID.String(), c.Waiting()
+}
 
 // FileClaim files a claim on a warranty that the principal owns.
 func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
@@ -61,6 +101,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 		Status:       warranty.Submitted,
 		CreatedAt:    now,
 		UpdatedAt:    now,
+		Messages:     []warranty.Message{},
 	}
 	s.showClaim(&c)
 	key := in.IdempotencyKey
@@ -102,14 +143,15 @@ func (s *Service) fileClaim(
 	}
 	c.WarrantyID = w.ID
 	c.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
-	if err := tx.InsertClaim(*c); err != nil {
+	c.WaitingFor = c.Waiting()
+	if err := tx.InsertClaim(*c, p.Account.ID); err != nil {
 		return err
 	}
 	filed := s.event(p, warranty.ClaimFiled, c.ID, c.CreatedAt)
 	if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
 		return err
 	}
-	return s.mailClaim(tx, actor, *c, c.CreatedAt)
+	return s.mailClaim(tx, actor, *c, mail.ClaimMoved, c.CreatedAt)
 }
 
 // MoveClaim changes the status of a claim. The claim is locked, so that of two
@@ -119,7 +161,8 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		return warranty.Claim{}, err
 	}
 	now := s.now()
-	moved := s.event(p, warranty.ClaimMoved, unknownYet, now)
+	reviewed, moved := s.event(p, warranty.ClaimMoved, unknownYet, now), s.event(p, warranty.ClaimMoved, unknownYet, now)
+	message := s.newMessage(p, in.Reason, now)
 	var after warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
@@ -132,23 +175,47 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := tx.UpdateClaim(after, c.Status); err != nil {
 			return err
 		}
-		moved.SubjectID = c.ID
-		moved.Changes = []warranty.Change{{
-			Field: "status",
-			From:  warranty.Optional(c.Status.String()),
-			To:    warranty.Optional(after.Status.String()),
-		}}
-		if after.StatusReason != nil {
-			moved.Changes = append(moved.Changes, warranty.Change{Field: "status_reason", To: after.StatusReason})
+		if in.Reason != "" {
+			message.Author.Role = warranty.MovedBy(c.Status, after.Status)
+			if c.ManagedBy == warranty.ManagedByOwner {
+				message.Author.Role = warranty.OwnerSide
+			}
+			ids := warranty.DocumentIDs(in.Documents)
+			if err := tx.InsertMessage(c, message, p.Account.ID, p.User.ID, ids); err != nil {
+				return err
+			}
 		}
-		if err := tx.InsertEvent(c.WarrantyID, moved, p.User.ID); err != nil {
+		from := c.Status
+		if in.Reviews(c) {
+			if err := insertMove(tx, p, c, reviewed, from, warranty.UnderReview); err != nil {
+				return err
+			}
+			from = warranty.UnderReview
+		}
+		if err := insertMove(tx, p, c, moved, from, after.Status); err != nil {
 			return err
 		}
-		return s.mailClaim(tx, actor, after, now)
+		return s.mailClaim(tx, actor, after, mail.ClaimMoved, now)
 	})
 	s.wakeMail()
+	if err != nil {
+		return after, err
+	}
 	s.showClaim(&after)
-	return after, err
+	return s.withMessages(ctx, p, after)
+}
+
+// insertMove records a status change. The reason is a message, which later owners must not read.
+func insertMove(
+	tx *store.Tx, p warranty.Principal, c warranty.Claim, e warranty.Event, from, to warranty.ClaimStatus,
+) error {
+	e.SubjectID = c.ID
+	e.Changes = []warranty.Change{{
+		Field: "status",
+		From:  warranty.Optional(from.String()),
+		To:    warranty.Optional(to.String()),
+	}}
+	return tx.InsertEvent(c.WarrantyID, e, p.User.ID)
 }
 
 // ClaimMoves returns a claim and the statuses that the principal can change it to.
@@ -156,6 +223,7 @@ func (s *Service) ClaimMoves(
 	ctx context.Context, p warranty.Principal, key warranty.ClaimKey,
 ) (warranty.Claim, []warranty.ClaimStatus, error) {
 	c, roles, err := s.Store.ClaimWithRoles(ctx, p.Account.ID, key)
+	s.showClaim(&c)
 	return c, c.Moves(roles), err
 }
 

@@ -14,7 +14,7 @@ import (
 
 // claimMoves are all status changes in section 5 of the contract, with the role that makes each.
 var claimMoves = map[string]string{
-	"submitted":      "under_review:decider withdrawn:owner",
+	"submitted":      "under_review:decider info_requested:decider approved:decider rejected:decider withdrawn:owner",
 	"under_review":   "info_requested:decider approved:decider rejected:decider withdrawn:owner",
 	"info_requested": "under_review:owner rejected:decider withdrawn:owner",
 	"approved":       "in_progress:decider resolved:decider",
@@ -121,7 +121,7 @@ func TestPeopleSayWhyAndHow(t *testing.T) {
 		for _, status := range []string{"submitted", "under_review", "info_requested", "approved", "in_progress", "rejected"} {
 			at[status] = s.claimAt(status)
 		}
-		long := strings.Repeat("é", 2001)
+		long := strings.Repeat("é", 5001)
 		type try struct {
 			from  string
 			body  fields

@@ -24,7 +24,9 @@ const (
 // mailClaim emails everyone on the warranty except the actor about a change of a claim.
 // The actor's account is locked, so that its emails are counted exactly. Both the actor
 // and the recipients need verified addresses.
-func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim, now time.Time) error {
+func (s *Service) mailClaim(
+	tx *store.Tx, actor store.Account, c warranty.Claim, text claimMail, now time.Time,
+) error {
 	if !actor.EmailVerified || s.Silent {
 		return nil
 	}
@@ -38,13 +40,16 @@ func (s *Service) mailClaim(tx *store.Tx, actor store.Account, c warranty.Claim,
 		if other < 0 {
 			other = len(people)
 		}
-		if err := s.mailAccount(tx, actor, people[:other], c, now); err != nil {
+		if err := s.mailAccount(tx, actor, people[:other], c, text, now); err != nil {
 			return err
 		}
 		people = people[other:]
 	}
 	return nil
 }
+
+// claimMail returns an email to a person about a claim.
+type claimMail func(to, name string, c warranty.Claim, publicURL string) mail.Message
 
 // mailStatus emails the owner of a warranty about a status that another account set. The owner knows the
 // account: they took the warranty from it, or named it as the seller. So it does not count against the limit
@@ -92,8 +97,13 @@ func hourly(actor warranty.ID, to string, due time.Time) (id warranty.ID) {
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
 func (s *Service) mailAccount(
-	tx *store.Tx, actor store.Account, recipients []store.Recipient, c warranty.Claim, now time.Time,
+	tx *store.Tx, actor store.Account, recipients []store.Recipient, c warranty.Claim, text claimMail, now time.Time,
 ) error {
+	// A digest that the worker is sending counts as sent, and one that is pending takes this change too.
+	pending, err := tx.InDigest(recipients[0].Account, c.ID)
+	if err != nil {
+		return err
+	}
 	due := now
 	for _, to := range recipients {
 		sent, err := tx.CountMails(actor.ID, to.Email, c.ID, now)
@@ -104,11 +114,11 @@ func (s *Service) mailAccount(
 			due = later
 		}
 	}
-	if due.After(now) {
+	if due.After(now) || pending {
 		return tx.AddToDigest(recipients[0].Account, c.ID, actor.ID, due)
 	}
 	for _, to := range recipients {
-		m := s.outgoing(mail.ClaimMoved(to.Email, to.Name, c, s.PublicURL))
+		m := s.outgoing(text(to.Email, to.Name, c, s.PublicURL))
 		if err := tx.InsertMailTo(m, actor.ID, c.ID, now); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ const (
 	overviewDays     = 396 // 13 months
 	overviewEndings  = 8
 	overviewActivity = 6
+	overviewWaiting  = 5
 )
 
 // Overview summarizes the records that a user can see.
@@ -25,6 +26,8 @@ type Overview struct {
 	EndDates map[warranty.Date]int64
 	// Ending lists the active warranties that end within EndingSoonDays, soonest first.
 	Ending []warranty.Warranty
+	// Waiting lists the claims that wait for the account, those that wait longest first.
+	Waiting []warranty.Claim
 	// Activity lists the latest events of the newest records.
 	Activity []warranty.Activity
 }
@@ -62,6 +65,9 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 		s.show(&o.Ending[i])
 	}
 	if o.ToConfirm, err = s.Store.CountConfirmations(ctx, user); err != nil {
+		return o, err
+	}
+	if o.Waiting, err = s.Store.WaitingClaims(ctx, user, overviewWaiting); err != nil {
 		return o, err
 	}
 	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)

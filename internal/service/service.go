@@ -149,6 +149,7 @@ func (s *Service) Operations() []api.Bound {
 		s.organizationOperations(),
 		s.domainOperations(),
 		s.productOperations(),
+		s.replyOperations(),
 	)
 }
 

@@ -49,11 +49,12 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID)
 }
 
-// Owners see all documents of a warranty. Businesses see what they and other businesses uploaded, and what
-// is attached to a claim.
+// Owners see all documents of a warranty, except those of claims from before they owned it. Businesses see what
+// they and other businesses uploaded, and what is attached to a claim.
 const (
 	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1)`
-	seesDocument   = `(a.roles & 1 <> 0 OR ` + sharedDocument + ` OR d.uploader_id = a.user_id)`
+	seesDocument   = `(CASE WHEN a.roles & 1 <> 0 THEN d.claim_id IS NULL OR d.owner_id IS NULL OR d.owner_id = a.user_id
+		ELSE ` + sharedDocument + ` END OR d.uploader_id = a.user_id)`
 )
 
 // grant gives a user roles on a locked warranty and its claims and documents.
@@ -77,11 +78,12 @@ func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
 		`SELECT $1, 1, w.id, w.id, CAST($3 AS SMALLINT), w.standing, w.start_date, w.end_date,
 				w.folded_category /*sqlite: , w.row */
 			FROM warranties w WHERE w.id = $2`,
-		`SELECT $1, 2, c.id, w.id, CAST($3 AS SMALLINT), c.status, 0, 0, '' /*sqlite: , 0 */
+		`SELECT $1, 2, c.id, w.id, CAST($3 AS SMALLINT), c.status, c.spoke, 0, '' /*sqlite: , 0 */
 			FROM claims c JOIN warranties w ON w.id = c.warranty_id WHERE w.id = $2`,
 		`SELECT $1, 3, d.id, w.id, CAST($3 AS SMALLINT), 0, 0, 0, '' /*sqlite: , 0 */
 			FROM documents d JOIN warranties w ON w.id = d.warranty_id
-			WHERE w.id = $2 AND (CAST($3 AS SMALLINT) & 1 <> 0 OR ` + sharedDocument + ` OR d.uploader_id = $1)`,
+			WHERE w.id = $2 AND (CASE WHEN CAST($3 AS SMALLINT) & 1 <> 0
+				THEN d.claim_id IS NULL OR d.owner_id IS NULL OR d.owner_id = $1 ELSE ` + sharedDocument + ` END OR d.uploader_id = $1)`,
 	} {
 		if err := t.later(into+rows+` AND w.deleted_at IS NULL`+addRoles, user, id, roles); err != nil {
 			return err
@@ -208,10 +210,10 @@ func (t *Tx) syncAccess(before, w warranty.Warranty) error {
 	return t.childChanged(kindWarranty, w.ID, w.ID)
 }
 
-// syncClaim copies the status of a changed claim.
+// syncClaim copies the status of a changed claim, and who wrote last.
 func (t *Tx) syncClaim(c warranty.Claim) error {
-	if err := t.later(`UPDATE access SET status = $3 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`,
-		c.WarrantyID, c.ID, c.Status, kindClaim); err != nil {
+	if err := t.later(`UPDATE access SET status = $3, start_date = $5 WHERE parent_id = $1 AND kind = $4 AND item_id = $2`,
+		c.WarrantyID, c.ID, c.Status, kindClaim, c.Spoke); err != nil {
 		return err
 	}
 	if err := t.noteChild(c.ID, c.WarrantyID); err != nil {

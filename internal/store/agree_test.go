@@ -320,7 +320,7 @@ func (s *script) fileClaim() (any, error) {
 		if _, err := tx.LockWarranty(user, warranty.WarrantyKey{ID: c.WarrantyID}); err != nil {
 			return err
 		}
-		return tx.InsertClaim(c)
+		return tx.InsertClaim(c, warranty.ID{})
 	})
 	if err == nil {
 		s.claims = append(s.claims, c.ID)
@@ -353,7 +353,7 @@ func (s *script) listClaims() (any, error) {
 	if s.random.IntN(2) == 0 {
 		in.Q = s.word()
 	}
-	list, total, err := s.Claims(context.Background(), s.user(), in)
+	list, total, err := s.Claims(context.Background(), s.user(), in, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func (s *script) look(other *Store) (theirs, ours string) {
 	ask := func(st *Store) string {
 		switch kind {
 		case 0:
-			list, total, err := st.Claims(ctx, user, warranty.ListClaims{Paging: p, Status: status})
+			list, total, err := st.Claims(ctx, user, warranty.ListClaims{Paging: p, Status: status}, nil)
 			return s.told([]any{list, total}, err)
 		case 1:
 			list, total, err := st.Documents(ctx, user, warranty.ListDocuments{Paging: p})
@@ -292,7 +292,7 @@ func (s *script) lookAtAll(t testing.TB) {
 				}
 				for n := range int64(9) {
 					status := warranty.EnumOf[warranty.ClaimStatus](n)
-					list, total, err := st.Claims(ctx, u.ID, warranty.ListClaims{Paging: p, Status: status})
+					list, total, err := st.Claims(ctx, u.ID, warranty.ListClaims{Paging: p, Status: status}, nil)
 					answers[i] = append(answers[i], s.told([]any{list, total}, err))
 				}
 				list, total, err := st.Documents(ctx, u.ID, warranty.ListDocuments{Paging: p})

@@ -32,6 +32,10 @@ var faultyStatements = map[string]string{
 	"warranties in the trash of an account that has access to them": `INSERT INTO trash (warranty_id, account_id, roles, deleted_at)
 		SELECT item_id, user_id, 1, 1 FROM access WHERE kind = 1`,
 	"documents of missing or deleted warranties that are not in the trash": `UPDATE warranties SET deleted_at = 1`,
+	"messages without a claim": `INSERT INTO claim_messages (id, claim_id, account_id, owner_id, side, name, body, created_at)
+		VALUES ($1, $1, $1, $1, 1, 'Olga', 'Hello.', 1)`,
+	"documents of messages without the message":                            `UPDATE documents SET message_id = $1`,
+	"documents of an earlier owner's claim that a later owner can see":     `UPDATE documents SET claim_id = $1, owner_id = $1, uploader_id = $1`,
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,
 	"tokens of unknown accounts":                                           `UPDATE tokens SET user_id = $1`,
 	"secrets without a token":                                              `DELETE FROM tokens`,

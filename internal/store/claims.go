@@ -10,7 +10,7 @@ import (
 
 const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description,
 	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
-	c.created_at, c.updated_at, c.resolved_at, CASE WHEN EXISTS (SELECT 1 FROM access l
+	c.created_at, c.updated_at, c.resolved_at, c.spoke, CASE WHEN EXISTS (SELECT 1 FROM access l
 	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN 1 ELSE 2 END`
 
 // decides selects the access rows l of who can decide the claims on a warranty: confirmed sellers, and
@@ -33,9 +33,10 @@ func readClaim(r *engine.Row) warranty.Claim {
 		CreatedAt:               r.Time(),
 		UpdatedAt:               r.Time(),
 		ResolvedAt:              r.OptionalTime(),
+		Spoke:                   r.Int(),
 		ManagedBy:               enum[warranty.ManagedBy](r),
 	}
-	c.WarrantyID = c.Warranty.ID
+	c.WarrantyID, c.WaitingFor = c.Warranty.ID, c.Waiting()
 	return c
 }
 
@@ -68,12 +69,42 @@ const (
 	byNumber = ` AND c.claim_number = $2`
 )
 
-// Claims lists the claims that the user has access to and that match in, and returns their total.
-func (s *Store) Claims(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
+// Claims lists the claims that the user has access to and that match in, and returns their total. If assignee
+// is not nil, it lists those that this member works on.
+func (s *Store) Claims(
+	ctx context.Context, user warranty.ID, in warranty.ListClaims, assignee *warranty.ID,
+) ([]warranty.Claim, int64, error) {
 	l := listOf(user, kindClaim)
+	if assignee != nil {
+		l.narrow(assignedTo, user, *assignee)
+	}
+	return s.claims(ctx, l, in)
+}
+
+// ClaimsFor is like Claims, for the claims that wait for the user.
+func (s *Store) ClaimsFor(ctx context.Context, user warranty.ID, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
+	l := listOf(user, kindClaim)
+	l.scanned = true
+	l.narrow(waitsForMe)
+	return s.claims(ctx, l, in)
+}
+
+func (s *Store) claims(ctx context.Context, l *list, in warranty.ListClaims) ([]warranty.Claim, int64, error) {
 	l.ofWarranty(in.WarrantyID)
-	if in.Q != "" {
-		return search(ctx, s, l, childQuestion(in.Q, in.Status), in.Paging, claimShape)
+	if in.WaitingFor != "" {
+		l.scanned = true
+		l.narrow(waitingFor[in.WaitingFor])
+	}
+	sort, sorted := claimSorts[in.Sort]
+	if in.Q != "" || sorted {
+		question := childQuestion(in.Q, in.Status)
+		shape := claimShape
+		if sorted { // the index has no such order
+			l.scanned, l.source = true, claimScan(in.Sort)
+			question.Sort, shape = sort, claimShapeBy(in.Sort)
+			l.narrow(`a.roles <> 0`)
+		}
+		return search(ctx, s, l, question, in.Paging, shape)
 	}
 	if in.Status != "" {
 		l.and(`a.status = ?`, in.Status)
@@ -95,16 +126,55 @@ var claimShape = &shape[warranty.Claim]{
 	},
 }
 
+// claimSorts are the orders of claims besides newest first.
+var claimSorts = map[warranty.ClaimSort]warranty.WarrantySort{
+	warranty.ClaimsByWaiting:       warranty.ByUpdatedAt,
+	warranty.ClaimsByUpdatedAt:     warranty.ByUpdatedAt,
+	warranty.ClaimsByUpdatedAtDesc: warranty.ByUpdatedAtDesc,
+}
+
+// claimShapeBy is claimShape for an order.
+func claimShapeBy(sort warranty.ClaimSort) *shape[warranty.Claim] {
+	by := *claimShape
+	by.more = func(q *find.Question) string { return claimShape.more(q) + `, ` + claimOrder(sort) }
+	by.record = func(q *find.Question, c warranty.Claim, r *engine.Row) find.Record {
+		record := claimShape.record(q, c, r)
+		record.Updated = r.Int()
+		return record
+	}
+	return &by
+}
+
+// claimScan is how claims are read for package find in an order that the index does not have.
+func claimScan(sort warranty.ClaimSort) *source {
+	scan := *sources[kindClaim]
+	scan.columns += `, ` + claimOrder(sort)
+	scan.read = func(r *engine.Row) find.Record {
+		record := readClaimRecord(r)
+		record.Updated = r.Int()
+		return record
+	}
+	return &scan
+}
+
+// claimOrder is the number by which claims are sorted. Those that do not wait for the user come last.
+func claimOrder(sort warranty.ClaimSort) string {
+	if sort == warranty.ClaimsByWaiting {
+		return `CASE WHEN ` + waitsForMe + ` THEN c.updated_at ELSE c.updated_at + 1000000000000000000 END`
+	}
+	return `c.updated_at`
+}
+
 const joinClaim = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`
 
-// InsertClaim adds a claim on a locked warranty. Everyone with access to the warranty gets access
+// InsertClaim adds a claim of a customer on a locked warranty. Everyone with access to the warranty gets access
 // to it.
-func (t *Tx) InsertClaim(c warranty.Claim) error {
+func (t *Tx) InsertClaim(c warranty.Claim, customer warranty.ID) error {
 	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status,
-			created_at, updated_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			created_at, updated_at, customer_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status,
-		c.CreatedAt, c.UpdatedAt); err != nil {
+		c.CreatedAt, c.UpdatedAt, customer); err != nil {
 		return err
 	}
 	return t.grantChild(kindClaim, c.ID, c.WarrantyID, int(enumNumber(c.Status)))
@@ -150,9 +220,9 @@ func claimWithRoles(ctx context.Context, q engine.Querier, user warranty.ID, k w
 // UpdateClaim updates a locked claim whose status was from.
 func (t *Tx) UpdateClaim(c warranty.Claim, from warranty.ClaimStatus) error {
 	if err := t.exactlyOne(`UPDATE claims SET status = $3, status_reason = $4, resolution = $5, resolution_note = $6,
-			replacement_serial_number = $7, updated_at = $8, resolved_at = $9 WHERE id = $1 AND status = $2`,
+			replacement_serial_number = $7, updated_at = $8, resolved_at = $9, spoke = $10 WHERE id = $1 AND status = $2`,
 		c.ID, from, c.Status, c.StatusReason, c.Resolution, c.ResolutionNote,
-		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt); err != nil {
+		c.ReplacementSerialNumber, c.UpdatedAt, c.ResolvedAt, c.Spoke); err != nil {
 		return err
 	}
 	return t.syncClaim(c)

@@ -11,7 +11,7 @@ import (
 )
 
 const documentColumns = `d.id, d.claim_id, d.warranty_id, w.reference, w.product_name, d.file_name, d.type,
-	d.content_type, d.size_bytes, d.sha256, d.created_at`
+	d.content_type, d.size_bytes, d.sha256, d.created_at, d.message_id`
 
 func readDocument(r *engine.Row) warranty.Document {
 	d := warranty.Document{
@@ -24,6 +24,7 @@ func readDocument(r *engine.Row) warranty.Document {
 		SizeBytes:   r.Int(),
 		SHA256:      hex.EncodeToString(r.Bytes()),
 		CreatedAt:   r.Time(),
+		MessageID:   r.OptionalID(),
 	}
 	d.WarrantyID = d.Warranty.ID
 	return d
@@ -120,8 +121,9 @@ func (t *Tx) InsertDocument(
 		return err
 	}
 	if err := t.later(`INSERT INTO documents (id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
-			size_bytes, sha256, storage_key, search, created_at, business)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+			size_bytes, sha256, storage_key, search, created_at, business, owner_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN CAST($3 AS UUID) IS NULL THEN NULL ELSE
+			(SELECT o.user_id FROM access o WHERE o.parent_id = $2 AND o.kind = 1 AND o.roles & 1 <> 0) END)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
 		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt, business(roles)); err != nil {
 		return err

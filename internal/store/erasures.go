@@ -127,7 +127,7 @@ func (t *Tx) EraseEvents(user warranty.ID, list []EventKey, last EventKey) error
 	return t.exactlyOne(`UPDATE erasures SET thread_id = $2, event_id = $3 WHERE user_id = $1`, user, last.Thread, last.ID)
 }
 
-// EraseTraces deletes some rows of a user's feed and idempotency keys, and reports whether there were any.
+// EraseTraces deletes some rows of a user's feed and idempotency keys, or their name from messages, and reports whether there were any.
 func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
 	for _, sql := range []string{
 		`DELETE FROM gone WHERE user_id = $1 AND at <=
@@ -139,7 +139,9 @@ func (t *Tx) EraseTraces(user warranty.ID, limit int) (bool, error) {
 			return true, err
 		}
 	}
-	return false, nil
+	n, err := t.exec(`UPDATE claim_messages SET name = $3, user_id = NULL
+		WHERE id IN (SELECT id FROM claim_messages WHERE user_id = $1 LIMIT $2)`, user, limit, ErasedName)
+	return n > 0, err
 }
 
 // UserRecords says what deleting an account affects.
@@ -243,6 +245,8 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 			`DELETE FROM offers WHERE warranty_id = $1`,
 			`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claim_messages WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
+			`DELETE FROM claim_assignees WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,
 			`DELETE FROM claims WHERE warranty_id = $1`,
 		} {
 			if err := t.later(sql, id); err != nil {
@@ -280,6 +284,9 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM offers WHERE account_id = $1`,
 		`DELETE FROM domains WHERE account_id = $1`,
 		`DELETE FROM products WHERE account_id = $1`,
+		`DELETE FROM saved_replies WHERE account_id = $1`,
+		`DELETE FROM claim_assignees WHERE user_id = $1`,
+		`DELETE FROM claim_assignees WHERE account_id = $1`,
 		`DELETE FROM job_records WHERE job_id IN (SELECT id FROM jobs WHERE account_id = $1 OR user_id = $1)`,
 		`DELETE FROM jobs WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -33,13 +35,19 @@ const (
 	eventColumns = eventHead + `h.changes`
 )
 
-// seenEventColumns are eventColumns for the account $1, without the names of documents that it cannot see.
-var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d)
+// seenEventColumns are eventColumns for the account $1, without the names of documents that it cannot see, and
+// without the reasons of claims from before it owned the warranty.
+var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d)`,
+	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
-		AND NOT EXISTS (SELECT 1 FROM access a
-			WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)
-	THEN '[]' ELSE h.changes END`,
-	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted))
+		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
+			WHERE d.id = h.subject_id AND d.claim_id IS NOT NULL AND d.owner_id <> $1))
+	THEN '[]' WHEN ` + hasReason + ` AND ` + ownsThread + ` AND ` + passedOn + ` THEN '` + withoutReason + `' || h.changes
+	ELSE h.changes END`
+
+// ownsThread tells whether the account $1 owns the warranty of the event h.
+const ownsThread = `EXISTS (SELECT 1 FROM access a
+	WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = h.thread_id AND a.roles & 1 <> 0)`
 
 func readEvent(r *engine.Row) (warranty.Event, error) {
 	e := warranty.Event{
@@ -52,8 +60,21 @@ func readEvent(r *engine.Row) (warranty.Event, error) {
 		SubjectID: r.ID(),
 		Account:   r.OptionalText(),
 	}
-	err := json.Unmarshal([]byte(r.Text()), &e.Changes)
+	var err error
+	e.Changes, err = readChanges(r.Text())
 	return e, err
+}
+
+// withoutReason is before changes whose status_reason the reader may not see.
+const withoutReason = "!"
+
+func readChanges(text string) (changes []warranty.Change, err error) {
+	text, hidden := strings.CutPrefix(text, withoutReason)
+	err = json.Unmarshal([]byte(text), &changes)
+	if hidden {
+		changes = slices.DeleteFunc(changes, func(c warranty.Change) bool { return c.Field == "status_reason" })
+	}
+	return changes, err
 }
 
 // newestRecords bounds the records that the activity is read from, so that it is as fast for a user
@@ -89,7 +110,7 @@ func (s *Store) WarrantyHistory(
 // ClaimHistory lists the events of a claim that the user has access to, newest first.
 func (s *Store) ClaimHistory(ctx context.Context, user warranty.ID, claim warranty.Claim) ([]warranty.Event, error) {
 	var list []warranty.Event
-	err := s.db.Query(ctx, `SELECT `+eventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
+	err := s.db.Query(ctx, `SELECT `+seenEventColumns+` FROM history h WHERE h.thread_id = $2 AND h.subject_id = $3
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $1 AND kind = 2 AND item_id = $3) ORDER BY h.id DESC`,
 		func(r *engine.Row) error {
 			e, err := readEvent(r)

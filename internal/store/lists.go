@@ -19,7 +19,11 @@ type list struct {
 	filter strings.Builder
 	// narrowed uses another index. Such a list is counted on every request.
 	narrowed strings.Builder
-	args     []any
+	// scanned means that the narrowing condition is checked for every record.
+	scanned bool
+	// source replaces the source of the kind, if it is set.
+	source *source
+	args   []any
 	// quick makes page fail with errUncounted instead of counting many blocks.
 	quick bool
 	// uncounted is the number of blocks that a quick list would have to count, if that is known.

@@ -49,6 +49,13 @@ func (t *Tx) logMail(m Mail, sender, topic warranty.ID, now time.Time) error {
 		ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`, sender, now, m.ID, topic, m.To)
 }
 
+// InDigest reports whether a digest of a user with a claim is pending, and waits for one that is being sent.
+func (t *Tx) InDigest(user, claim warranty.ID) (found bool, err error) {
+	err = t.tx.Query(t.ctx, `SELECT 1 FROM mail_digest WHERE user_id = $1 AND claim_id = $2 /*pg: FOR UPDATE */`,
+		func(*engine.Row) error { found = true; return nil }, user, claim)
+	return found, err
+}
+
 // AddToDigest adds a claim change to a user's next digest, due at the given time or earlier.
 func (t *Tx) AddToDigest(user, claim, sender warranty.ID, due time.Time) error {
 	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, changes, due_at) VALUES ($1, $2, $3, 1, $4)

@@ -98,6 +98,11 @@ func (t *Tx) InsertMember(
 // earlier role is under way.
 func (t *Tx) SetRole(organization, user warranty.ID, role warranty.MemberRole) error {
 	t.awaitMember(organization, user)
+	if role == warranty.Viewer { // who works on no claims
+		if err := t.Unassign(organization, user); err != nil {
+			return err
+		}
+	}
 	return t.exactlyOne(`UPDATE members SET role = $3 WHERE account_id = $1 AND user_id = $2 AND role > 0`,
 		organization, user, role)
 }
@@ -112,6 +117,9 @@ func (t *Tx) SetMemberMails(organization, user warranty.ID, mails warranty.MailC
 // the organization is under way.
 func (t *Tx) RemoveMember(organization, user warranty.ID) error {
 	t.awaitMember(organization, user)
+	if err := t.Unassign(organization, user); err != nil {
+		return err
+	}
 	return t.exactlyOne(`/*pg: UPDATE members SET role = 0 *//*sqlite: DELETE FROM members */
 		WHERE account_id = $1 AND user_id = $2 AND role > 0`, organization, user)
 }

@@ -52,13 +52,12 @@ func (s *Store) Membership(ctx context.Context, organization, user warranty.ID) 
 	return a, err
 }
 
-// waiting selects the claims that wait for an account: as the business that has to decide about them, or as
-// the owner who was asked for information. It is the condition of the index access_waiting, which has to be
-// used: the accounts are listed on every page.
-const waiting = `a.kind = 2 AND (a.status IN (1, 2, 4) AND a.roles & 1 = 0 OR a.status = 3 AND a.roles & 1 = 1)`
-
-const waitingOf = `(SELECT count(*) FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_waiting */
-	WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w)`
+// waitingOf counts the claims that wait for the account o, at most $2 in each of two indexes.
+const waitingOf = `(SELECT count(*) FROM (
+		SELECT 1 FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_waiting */
+			WHERE a.user_id = o.id AND ` + waiting + ` LIMIT $2) w
+		UNION ALL SELECT 1 FROM (SELECT 1 FROM access a /*sqlite: INDEXED BY access_spoke */
+			WHERE a.user_id = o.id AND ` + waitingSpoke + ` LIMIT $2) w) w)`
 
 // accountsOf is the statement of Accounts.
 const accountsOf = `SELECT 1 AS role, o.id, o.name, o.kind, ` + waitingOf + ` FROM users o WHERE o.id = $1

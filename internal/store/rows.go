@@ -32,6 +32,8 @@ func encode(v any) any {
 		return enumNumber(v)
 	case warranty.Action:
 		return enumNumber(v)
+	case warranty.ClaimSide:
+		return enumNumber(v)
 	case warranty.JobState:
 		return enumNumber(v)
 	case warranty.MemberRole:

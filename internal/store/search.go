@@ -21,7 +21,10 @@ import (
 func (s *Store) eachRecord(
 	ctx context.Context, q engine.Querier, l *list, question *find.Question, each func(find.Record),
 ) error {
-	src, wanted := sources[l.kind], wantedBy(question)
+	src, wanted := l.source, wantedBy(question)
+	if src == nil {
+		src = sources[l.kind]
+	}
 	where, args := `a.user_id = $1 AND a.kind = $2`, []any{l.user, l.kind}
 	read := int64(0)
 	if l.countable() {
@@ -44,7 +47,7 @@ func (s *Store) eachRecord(
 // acquireScan waits until no other scan of the user's records is under way, unless another index makes
 // the scan short.
 func (s *Store) acquireScan(ctx context.Context, l *list) (release func(), err error) {
-	if !l.countable() {
+	if !l.countable() && !l.scanned {
 		return func() {}, nil
 	}
 	return s.searchGate.acquire(ctx, l.user)

@@ -76,7 +76,7 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[kind]
 		claims.Q, documents.Q = s.anyWords(), s.anyWords()
 	}
 	if compareChildren(t, s, step, listOf(user, kindClaim), childQuestion(claims.Q, claims.Status), claims.Paging, claimShape,
-		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims) }) {
+		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims, nil) }) {
 		indexed[kindClaim] = true
 	}
 	if compareChildren(t, s, step, listOf(user, kindDocument), childQuestion(documents.Q, ""), documents.Paging, documentShape,

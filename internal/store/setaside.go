@@ -28,6 +28,9 @@ func (s *Store) SetAsideWarranties(ctx context.Context, user warranty.ID) (n int
 	return n, err
 }
 
+// ofAccount selects rows of the warranties of the account $2.
+const ofAccount = `warranty_id IN (SELECT item_id FROM access WHERE user_id = $2 AND kind = 1)`
+
 // RestoreSetAside moves everything set aside for a locked user into their account and returns the
 // number of warranties.
 func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
@@ -51,6 +54,10 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
 				WHERE issuer_id = $1`,
 			`UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`,
+			`UPDATE documents SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
+			`UPDATE claims SET customer_id = NULL WHERE customer_id = $1 AND ` + ofAccount,
+			`UPDATE claim_messages SET owner_id = $2
+				WHERE owner_id = $1 AND claim_id IN (SELECT id FROM claims WHERE ` + ofAccount + `)`,
 		} {
 			if err := t.later(sql, old, user); err != nil {
 				return 0, err

@@ -92,6 +92,9 @@ func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
 	if err := t.lockLists(id, to); err != nil {
 		return err
 	}
+	if err := t.keepConversations(id, from); err != nil {
+		return err
+	}
 	// What the issuer uploaded before it handed the record over is a business's.
 	if err := t.later(`UPDATE documents SET business = 1 WHERE warranty_id = $1 AND uploader_id = $2
 		AND EXISTS (SELECT 1 FROM access WHERE user_id = $2 AND kind = 1 AND item_id = $1 AND roles & 4 <> 0)`,
@@ -104,13 +107,19 @@ func (t *Tx) MoveOwner(id, from, to warranty.ID) error {
 	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner)); err != nil {
 		return err
 	}
-	return t.grant(to, id, warranty.NewRoles(warranty.Owner))
+	if err := t.grant(to, id, warranty.NewRoles(warranty.Owner)); err != nil {
+		return err
+	}
+	return t.hideConversations(id, to)
 }
 
 // passOn gives a locked, self-recorded warranty to another owner, who also becomes its issuer. The former
 // owner keeps nothing. The external id was the former issuer's.
 func (t *Tx) passOn(id, from, to warranty.ID) error {
 	if err := t.lockLists(id, to); err != nil {
+		return err
+	}
+	if err := t.keepConversations(id, from); err != nil {
 		return err
 	}
 	if err := t.EndHandover(id); err != nil {
@@ -123,5 +132,8 @@ func (t *Tx) passOn(id, from, to warranty.ID) error {
 	if err := t.removeRoles(id, from, warranty.NewRoles(warranty.Owner, warranty.Issuer, warranty.Seller)); err != nil {
 		return err
 	}
-	return t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer))
+	if err := t.grant(to, id, warranty.NewRoles(warranty.Owner, warranty.Issuer)); err != nil {
+		return err
+	}
+	return t.hideConversations(id, to)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 
@@ -13,6 +14,8 @@ type claimList struct {
 	form
 	Page    warranty.Page[warranty.Claim]
 	Filters []filter
+	Shows   []filter // whose turn it is, and who works on them
+	Sorts   []filter
 	Pager   pager
 	First   bool // there are no claims at all
 	Empty   emptyList
@@ -33,17 +36,39 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if status, err := warranty.ParseEnum[warranty.ClaimStatus](query.Get("status")); err == nil {
 		in.Status = status
 	}
+	if sort, err := warranty.ParseEnum[warranty.ClaimSort](query.Get("sort")); err == nil {
+		in.Sort = sort
+	}
+	read, show := web.Service.ListClaims, query.Get("show")
+	switch {
+	case show == "waiting":
+		read = web.Service.ListWaitingClaims
+	case show == "mine" && who.ActsForOrganization():
+		read = web.Service.ListAssignedClaims
+	default:
+		show = ""
+	}
 	list := claimList{form: form{Values: query}, Filters: []filter{{"", "warranties.all", in.Status == ""}}}
 	for _, name := range in.Status.Values() {
 		list.Filters = append(list.Filters, filter{name, "claim_status." + name, in.Status.String() == name})
 	}
+	shows := []string{"", "waiting"}
+	if who.ActsForOrganization() {
+		shows = append(shows, "mine")
+	}
+	for _, name := range shows {
+		list.Shows = append(list.Shows, filter{name, "claims_show." + cmp.Or(name, "all"), name == show})
+	}
+	for _, name := range in.Sort.Values() {
+		list.Sorts = append(list.Sorts, filter{name, "claims_sort." + name, cmp.Or(in.Sort.String(), "-created_at") == name})
+	}
 	var err error
-	if list.Page, err = web.Service.ListClaims(r.Context(), who, in); err != nil {
+	if list.Page, err = read(r.Context(), who, in); err != nil {
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	list.Empty = emptyList{Title: web.t("claims.none"), Help: web.t("claims.none_help"), Clear: web.t("claims.clear")}
-	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == ""; list.First {
+	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == "" && show == ""; list.First {
 		list.Empty = emptyList{First: true, Title: web.t("claims.first"), Help: web.t("claims.first_help"), New: web.t("claim.new")}
 		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
 			return err
@@ -87,36 +112,6 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 		again: web.showClaimForm,
 		next:  func(_ form, c warranty.Claim) string { return "/claims/" + c.ID.String() + "?done=filed" },
 	})
-}
-
-// claimDetail is the page of a claim.
-type claimDetail struct {
-	warranty.Claim
-	form
-	Moves       []warranty.ClaimStatus // the status changes that the user may make
-	Resolutions []string
-	Documents   []warranty.Document
-	History     []warranty.Event
-}
-
-func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	key, err := warranty.ParseClaimKey(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
-	}
-	c, moves, err := web.Service.ClaimMoves(r.Context(), who, key)
-	if err != nil {
-		return err
-	}
-	if !who.Account.Role.Includes(warranty.Member) {
-		moves = nil
-	}
-	d := claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution("").Values()}
-	if d.Documents, d.History, err = web.Service.ClaimThread(r.Context(), who, c); err != nil {
-		return err
-	}
-	v := view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d}
-	return web.show(w, r, f.status, "claim", v)
 }
 
 func (web *Web) moveClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

@@ -213,6 +213,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"statusTone": tone,
 		"claimTone":  claimTone,
 		"hasMove":    hasMove,
+		"thumbnail":  thumbnail,
 		"spark":      spark,
 		"httpTone":   httpTone,
 		"day":        func(t any) string { return instantOf(t).Format("2 Jan 2006") },

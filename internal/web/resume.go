@@ -22,7 +22,7 @@ import (
 // resumable lists the forms that are shown again after sign-in. For other forms and
 // for buttons, sign-in leads back to their page.
 var resumable = []string{
-	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status",
+	"POST /warranties", "POST /warranties/{id}", "POST /claims", "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
 	"POST /settings/addresses", "POST /settings/domains", "POST /settings/convert", "POST " + takeConfirm,
@@ -32,6 +32,9 @@ var resumable = []string{
 // formPages maps the action of a form to its page, where the action is not a page below
 // which the form is.
 var formPages = map[string]string{"/documents": "/documents/new"}
+
+// messagePattern is the form of a message, which may have files. They must be chosen again.
+const messagePattern = "POST /claims/{id}/messages"
 
 const (
 	keptAction = "kept_action"
@@ -56,10 +59,11 @@ func (k *keptForm) Fields() []fieldData {
 // resumable. No form with a password is resumable.
 func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	_, pattern := web.forms.Handler(r)
 	if r.Method != http.MethodPost || media != "application/x-www-form-urlencoded" && media != "multipart/form-data" {
 		return nil
 	}
-	if _, pattern := web.forms.Handler(r); !slices.Contains(resumable, pattern) {
+	if !slices.Contains(resumable, pattern) {
 		return nil
 	}
 	if media == "multipart/form-data" {

@@ -208,5 +208,5 @@ func TestWebClaimShowsAllItsDocuments(t *testing.T) {
 	for i := range 101 {
 		w.Upload(olga.Session, document(record.ID, fmt.Sprintf("other-%d.pdf", i), pdf)...)
 	}
-	w.SignedIn(t, olga).Get("/claims/"+claim).Says(t, "the claim", 200, "evidence-first.pdf", "filed a claim")
+	w.SignedIn(t, olga).Get("/claims/"+claim).Says(t, "the claim", 200, "evidence-first.pdf", "filed the claim")
 }

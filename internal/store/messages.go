@@ -1,0 +1,230 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// Messages are read by those who see the claim, except that an owner does not read what was written before
+// they owned the warranty. Earlier releases wrote no messages: the reasons that they recorded in the history
+// are shown as messages.
+
+// passedOn tells whether the warranty of the event h has had another owner since.
+var passedOn = fmt.Sprintf(`EXISTS (SELECT 1 FROM history t WHERE t.thread_id = h.thread_id AND t.id > h.id
+	AND t.action IN (%d, %d))`,
+	warranty.EnumNumber(warranty.TransferAccepted), warranty.EnumNumber(warranty.HandoverWasTaken))
+
+// hasReason tells whether the event h has the reason of a claim's status, as earlier releases recorded it.
+var hasReason = fmt.Sprintf(`h.action = %d AND h.changes LIKE '%%"status_reason"%%'`,
+	warranty.EnumNumber(warranty.ClaimMoved))
+
+// messagesOf selects the messages of the claim $2, on the warranty $3, that the account $1 may read.
+var messagesOf = `(SELECT m.id, m.side, m.name, m.account, m.body, m.created_at,
+		CASE WHEN m.account_id = a.user_id THEN 1 ELSE 0 END AS mine
+	FROM access a JOIN claim_messages m ON m.claim_id = a.item_id
+	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2
+		AND (a.roles & 1 = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)
+	UNION ALL
+	SELECT h.id, 0, h.actor, h.account, h.changes, h.at, CASE WHEN h.actor_id = a.user_id THEN 1 ELSE 0 END
+	FROM access a JOIN history h ON h.thread_id = $3 AND h.subject_id = $2
+	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 AND ` + hasReason + `
+		AND (a.roles & 1 = 0 OR NOT ` + passedOn + `)) m`
+
+func readMessage(r *engine.Row, managedBy warranty.ManagedBy) (warranty.Message, error) {
+	m := warranty.Message{ID: r.ID(), Documents: []warranty.MessageDocument{}}
+	m.Author = warranty.Author{Role: enum[warranty.ClaimSide](r), Name: r.Text(), Account: r.OptionalText()}
+	m.Body, m.CreatedAt, m.Mine = r.Text(), r.Time(), r.Int() != 0
+	if m.Author.Role != "" {
+		return m, nil
+	}
+	changes, err := readChanges(m.Body)
+	if err != nil {
+		return m, err
+	}
+	var from, to warranty.ClaimStatus
+	for _, c := range changes {
+		switch c.Field {
+		case "status":
+			from, to = warranty.ClaimStatus(derefText(c.From)), warranty.ClaimStatus(derefText(c.To))
+		case "status_reason":
+			m.Body = derefText(c.To)
+		}
+	}
+	m.Author.Role = warranty.MovedBy(from, to)
+	if managedBy == warranty.ManagedByOwner {
+		m.Author.Role = warranty.OwnerSide
+	}
+	return m, nil
+}
+
+// Messages lists the messages of a claim that the user may read, newest first, and returns their total.
+func (s *Store) Messages(
+	ctx context.Context, user warranty.ID, c warranty.Claim, p warranty.Paging,
+) (list []warranty.Message, total int64, err error) {
+	err = s.db.Read(ctx, func(q engine.Querier) error {
+		if err := queryRow(ctx, q, `SELECT count(*) FROM `+messagesOf,
+			func(r *engine.Row) { total = r.Int() }, user, c.ID, c.WarrantyID); err != nil {
+			return err
+		}
+		list = nil
+		byID := map[warranty.ID]int{}
+		if err := q.Query(ctx, `SELECT m.id, m.side, m.name, m.account, m.body, m.created_at, m.mine FROM `+messagesOf+`
+			ORDER BY m.id DESC LIMIT $4 OFFSET $5`, func(r *engine.Row) error {
+			m, err := readMessage(r, c.ManagedBy)
+			m.ClaimID = c.ID
+			byID[m.ID] = len(list)
+			list = append(list, m)
+			return err
+		}, user, c.ID, c.WarrantyID, p.Limit, p.Offset()); err != nil || len(list) == 0 {
+			return err
+		}
+		return q.Query(ctx, `SELECT d.message_id, d.id, d.file_name, d.content_type, d.size_bytes
+			FROM documents d JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = d.id
+			WHERE d.warranty_id = $2 AND d.claim_id = $3 AND d.message_id IS NOT NULL ORDER BY d.id`, func(r *engine.Row) error {
+			i, ok := byID[r.ID()]
+			d := warranty.MessageDocument{ID: r.ID(), FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int()}
+			if ok {
+				list[i].Documents = append(list[i].Documents, d)
+			}
+			return nil
+		}, user, c.WarrantyID, c.ID)
+	})
+	return list, total, err
+}
+
+// NewMessages counts the messages of a claim after an id that the user may read and that another account wrote.
+func (s *Store) NewMessages(ctx context.Context, user warranty.ID, c warranty.Claim, after warranty.ID) (n int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM `+messagesOf+` WHERE m.id > $4 AND m.mine = 0`,
+		func(r *engine.Row) { n = r.Int() }, user, c.ID, c.WarrantyID, after)
+	return n, err
+}
+
+// InsertMessage adds a message to a locked claim, with documents that its author uploaded to the claim and
+// sent with no other message.
+func (t *Tx) InsertMessage(
+	c warranty.Claim, m warranty.Message, account, user warranty.ID, documents []warranty.ID,
+) error {
+	owner, _, err := t.ownerOf(c.WarrantyID)
+	if err != nil && !errors.Is(err, warranty.ErrNotFound) { // the owner left
+		return err
+	}
+	if err := t.later(`INSERT INTO claim_messages (id, claim_id, account_id, user_id, owner_id, side, name, account,
+			body, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		m.ID, c.ID, account, user, owner, m.Author.Role, m.Author.Name, m.Author.Account, m.Body, m.CreatedAt); err != nil {
+		return err
+	}
+	for _, id := range documents {
+		n, err := t.exec(`UPDATE documents SET message_id = $4
+			WHERE id = $1 AND claim_id = $2 AND uploader_id = $3 AND message_id IS NULL`, id, c.ID, account, m.ID)
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			var check warranty.Checks
+			check.Add("documents", "not_yours",
+				"Send documents that you uploaded to this claim and have not sent with another message.")
+			return check.Err()
+		}
+	}
+	if m.Author.Role != warranty.OwnerSide {
+		return nil
+	}
+	return t.later(`UPDATE claims SET customer_id = $2 WHERE id = $1`, c.ID, account)
+}
+
+// MessageDocuments lists documents of a locked claim.
+func (t *Tx) MessageDocuments(message warranty.ID, ids []warranty.ID) (list []warranty.MessageDocument, err error) {
+	list = []warranty.MessageDocument{}
+	for _, id := range ids {
+		err := queryRow(t.ctx, t.tx, `SELECT d.id, d.file_name, d.content_type, d.size_bytes FROM documents d
+			WHERE d.id = $1 AND d.message_id = $2`, func(r *engine.Row) {
+			list = append(list, warranty.MessageDocument{ID: r.ID(), FileName: r.Text(), ContentType: r.Text(), SizeBytes: r.Int()})
+		}, id, message)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// Handling returns who filed a claim and who works on it, for an organization or person that decides it.
+func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Claim) (h warranty.ClaimHandling, err error) {
+	h = warranty.ClaimHandling{ClaimID: c.ID, Assignable: []warranty.Assignee{}}
+	err = s.db.Query(ctx, `SELECT u.name, u.email, u.kind, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
+		FROM claims c JOIN users u ON u.id = c.customer_id
+		JOIN access a ON a.user_id = u.id AND a.kind = 1 AND a.item_id = c.warranty_id AND a.roles & 1 <> 0
+		WHERE c.id = $1`, func(r *engine.Row) error {
+		h.Customer = &warranty.Customer{Name: r.Text(), Email: r.Text()}
+		if kind, contact := r.Int(), r.OptionalText(); kind != 1 {
+			h.Customer.Email = derefText(contact)
+		}
+		return nil
+	}, c.ID)
+	if err != nil {
+		return h, err
+	}
+	err = s.db.Query(ctx, `SELECT u.id, u.name, CASE WHEN x.claim_id IS NULL THEN 0 ELSE 1 END FROM members m
+		JOIN users u ON u.id = m.user_id
+		LEFT JOIN claim_assignees x ON x.claim_id = $2 AND x.account_id = m.account_id AND x.user_id = m.user_id
+		WHERE m.account_id = $1 AND `+canWork+` ORDER BY u.name, u.id`, func(r *engine.Row) error {
+		who := warranty.Assignee{ID: r.ID(), Name: r.Text()}
+		h.Assignable = append(h.Assignable, who)
+		if r.Int() != 0 {
+			h.AssignedTo = &who
+		}
+		return nil
+	}, account, c.ID)
+	return h, err
+}
+
+// canWork selects the members m, who are the people u, that claims can be assigned to: not viewers.
+var canWork = fmt.Sprintf(`m.role IN (%d, %d) AND u.disabled_at IS NULL`,
+	warranty.EnumNumber(warranty.Admin), warranty.EnumNumber(warranty.Member))
+
+// assignedTo selects access rows a of claims that a member works on. It has two arguments: the organization and
+// the person.
+const assignedTo = `a.item_id IN (SELECT x.claim_id FROM claim_assignees x WHERE x.account_id = ? AND x.user_id = ?)`
+
+// AssignClaim makes a member of a locked organization the one who works on a claim; nil is nobody.
+func (t *Tx) AssignClaim(organization, claim warranty.ID, user *warranty.ID) error {
+	if err := t.later(`DELETE FROM claim_assignees WHERE claim_id = $1 AND account_id = $2`, claim, organization); err != nil {
+		return err
+	}
+	if user == nil {
+		return nil
+	}
+	return t.later(`INSERT INTO claim_assignees (claim_id, account_id, user_id) VALUES ($1, $2, $3)`,
+		claim, organization, *user)
+}
+
+// Unassign ends the work of a member of a locked organization on all claims.
+func (t *Tx) Unassign(organization, user warranty.ID) error {
+	return t.later(`DELETE FROM claim_assignees WHERE account_id = $1 AND user_id = $2`, organization, user)
+}
+
+// keepConversations makes what was said about the claims of a locked warranty the owner's who leaves it. The
+// reasons of statuses are in the messages or in the history, where businesses still read them.
+func (t *Tx) keepConversations(id, owner warranty.ID) error {
+	for _, sql := range []string{
+		`UPDATE documents SET owner_id = $2 WHERE warranty_id = $1 AND claim_id IS NOT NULL AND owner_id IS NULL`,
+		`UPDATE claims SET status_reason = NULL, customer_id = CASE WHEN customer_id = $2 THEN NULL ELSE customer_id END
+			WHERE warranty_id = $1`,
+	} {
+		if err := t.later(sql, id, owner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hideConversations hides the files of earlier owners' claims from a business that became the owner of a locked
+// warranty.
+func (t *Tx) hideConversations(id, owner warranty.ID) error {
+	return t.later(`DELETE FROM access WHERE user_id = $2 AND kind = 3 AND parent_id = $1 AND item_id IN (
+		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.claim_id IS NOT NULL AND d.owner_id <> $2
+			AND d.uploader_id <> $2)`, id, owner)
+}

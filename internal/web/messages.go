@@ -1,0 +1,417 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"warranty.example/svc/internal/upload"
+	"warranty.example/svc/warranty"
+)
+
+// claimDetail is the page of a claim.
+type claimDetail struct {
+	warranty.Claim
+	form
+	Side        string                 // the side of the reader: owner or business
+	MyTurn      bool                   // the claim waits for the reader
+	Log         bool                   // the owner keeps the claim as a log
+	MayTalk     bool                   // the reader can write messages
+	Moves       []warranty.ClaimStatus // the status changes that the reader may make
+	Resolutions []string
+	Talk        []talkItem // newest first
+	Older       string     // URL of the older messages, if there are any
+	Question    string     // the message that the reader should reply to
+	Kept        []warranty.Document
+	Handling    *warranty.ClaimHandling // nil for owners
+	Replies     []warranty.SavedReply
+	Record      warranty.Warranty
+	Covered     bool   // the incident date is within the warranty
+	Issuer      string // name of the organization that issued the warranty
+	News        string // URL that counts new messages
+	Since       time.Time
+}
+
+// IsAssigned reports whether a member works on the claim.
+func (d claimDetail) IsAssigned(id warranty.ID) bool {
+	return d.Handling.AssignedTo != nil && d.Handling.AssignedTo.ID == id
+}
+
+// Once returns the key with which a form that is sent twice is performed once.
+func (d claimDetail) Once() string { return cmp.Or(d.Value("once"), d.News) }
+
+// maxThumbnail is the size up to which an image is shown in the conversation.
+const maxThumbnail = 512 << 10
+
+// thumbnail reports whether a document is shown as an image.
+func thumbnail(d warranty.MessageDocument) bool {
+	return strings.HasPrefix(d.ContentType, "image/") && d.SizeBytes <= maxThumbnail
+}
+
+// talkItem is a message, an event, or documents that were sent with no message.
+type talkItem struct {
+	ID      warranty.ID
+	At      time.Time
+	Message *warranty.Message
+	Event   string
+	Files   []warranty.MessageDocument
+}
+
+// talkPage is the number of messages on a page.
+const talkPage = 50
+
+func (web *Web) showClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	d, err := web.claimDetail(r, who, key, f)
+	if err != nil {
+		return err
+	}
+	v := view{Title: string(d.ClaimNumber), Nav: "claims", Who: who, Flash: flash(r), Body: d}
+	return web.show(w, r, f.status, "claim", v)
+}
+
+func (web *Web) claimDetail(
+	r *http.Request, who warranty.Principal, key warranty.ClaimKey, f form,
+) (d claimDetail, err error) {
+	ctx := r.Context()
+	c, moves, err := web.Service.ClaimMoves(ctx, who, key)
+	if err != nil {
+		return d, err
+	}
+	d = claimDetail{Claim: c, form: f, Moves: moves, Resolutions: warranty.Resolution("").Values()}
+	if d.Record, err = web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: c.WarrantyID}}); err != nil {
+		return d, err
+	}
+	d.Side, d.Log = warranty.BusinessSide.String(), c.ManagedBy == warranty.ManagedByOwner
+	if d.Record.Roles.Has(warranty.Owner) {
+		d.Side = warranty.OwnerSide.String()
+	}
+	_, err = c.Writes(d.Record.Roles)
+	d.MayTalk = err == nil
+	d.Covered = d.Record.Standing == warranty.Active && d.Record.Covers(c.IncidentDate)
+	d.MyTurn = c.WaitingFor != nil && c.WaitingFor.String() == d.Side
+	d.Since = c.UpdatedAt
+	if !who.Account.Role.Includes(warranty.Member) {
+		d.Moves, d.MayTalk, d.MyTurn = nil, false, false
+	}
+	if issuer, err := web.Service.Issuer(ctx, who, warranty.WarrantyKey{ID: c.WarrantyID}); err == nil && issuer != nil {
+		d.Issuer = issuer.Name
+	}
+	if err := web.conversation(r, who, &d); err != nil {
+		return d, err
+	}
+	if d.MayTalk && !d.Log {
+		page, err := web.Service.ListReplies(ctx, who, warranty.ListReplies{Paging: warranty.Paging{Page: 1, Limit: 100}})
+		if err != nil {
+			return d, err
+		}
+		d.Replies = page.Data
+	}
+	if d.Side == "business" && !d.Log {
+		handling, err := web.Service.GetClaimHandling(ctx, who, warranty.GetClaimHandling{ID: key})
+		if err != nil {
+			return d, err
+		}
+		d.Handling = &handling
+	}
+	return d, nil
+}
+
+// conversation reads what was said and what happened.
+func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDetail) error {
+	paging := warranty.Paging{Page: max(1, pagingOf(url.Values{"page": {r.URL.Query().Get("older")}}, talkPage).Page), Limit: talkPage}
+	page, err := web.Service.ListMessages(r.Context(), who, warranty.ListMessages{Paging: paging, ID: warranty.ClaimKey{ID: d.ID}})
+	if err != nil {
+		return err
+	}
+	documents, events, err := web.Service.ClaimThread(r.Context(), who, d.Claim)
+	if err != nil {
+		return err
+	}
+	newest, oldest := time.Time{}, time.Time{}
+	if paging.Page > 1 && len(page.Data) > 0 {
+		newest = page.Data[0].CreatedAt
+	}
+	if last := len(page.Data) - 1; last >= 0 && int64(paging.Page) < page.Pagination.TotalPages {
+		oldest = page.Data[last].CreatedAt
+		d.Older = fmt.Sprintf("/claims/%s?older=%d", d.ID, paging.Page+1)
+	}
+	inside := func(at time.Time) bool { return (newest.IsZero() || !at.After(newest)) && !at.Before(oldest) }
+	latest := warranty.ID{}
+	for i := range page.Data {
+		m := &page.Data[i]
+		d.Talk = append(d.Talk, talkItem{ID: m.ID, At: m.CreatedAt, Message: m})
+		if i == 0 {
+			latest = m.ID
+		}
+		if d.Question == "" && d.MyTurn && !m.Mine && m.Author.Role.String() != d.Side {
+			d.Question = m.Body
+		}
+	}
+	kept := d.Values["documents"]
+	for _, file := range documents {
+		switch item := (warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}); {
+		case slices.Contains(kept, file.ID.String()):
+			d.Kept = append(d.Kept, file)
+		case file.MessageID == nil && inside(file.CreatedAt):
+			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t("claim_event.files"), Files: []warranty.MessageDocument{item}})
+		}
+	}
+	for _, e := range events {
+		if text := web.eventText(e); text != "" && inside(e.At) {
+			d.Talk = append(d.Talk, talkItem{ID: e.ID, At: e.At, Event: text})
+		}
+	}
+	slices.SortStableFunc(d.Talk, func(a, b talkItem) int {
+		return cmp.Or(b.At.Compare(a.At), slices.Compare(b.ID[:], a.ID[:]))
+	})
+	if paging.Page == 1 {
+		d.News = "/claims/" + d.ID.String() + "/news?after=" + latest.String()
+	}
+	return nil
+}
+
+// eventText returns an event of a claim as one sentence, or "" if the conversation shows it otherwise.
+func (web *Web) eventText(e warranty.Event) string {
+	name := e.Actor
+	if e.Account != nil {
+		name = *e.Account
+	}
+	switch e.Action {
+	case warranty.ClaimFiled:
+		return web.t("claim_event.filed", name)
+	case warranty.ClaimMoved:
+		for _, change := range e.Changes {
+			if change.Field == "status" && change.From != nil && change.To != nil {
+				return web.t("claim_event."+moveKey(warranty.ClaimStatus(*change.From), warranty.ClaimStatus(*change.To)), name)
+			}
+		}
+	}
+	return ""
+}
+
+// claimNews is a part with the number of messages since the page was shown.
+func (web *Web) claimNews(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	after, err := warranty.ParseID(r.URL.Query().Get("after"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	c, _, err := web.Service.ClaimMoves(r.Context(), who, key)
+	if err != nil {
+		return err
+	}
+	n, err := web.Service.NewMessages(r.Context(), who, c, after)
+	if err != nil {
+		return err
+	}
+	v := view{Title: string(c.ClaimNumber), Nav: "claims", Who: who, Body: claimNews{c, n}}
+	return web.part(w, r, "claim", "news", v)
+}
+
+type claimNews struct {
+	warranty.Claim
+	New int64
+}
+
+// claimActions are the buttons of the composer that change the status.
+var claimActions = map[string]warranty.ClaimStatus{
+	"approve": warranty.Approved,
+	"ask":     warranty.InfoRequested,
+	"reject":  warranty.Rejected,
+	"start":   warranty.InProgress,
+	"resolve": warranty.Resolved,
+	"appeal":  warranty.UnderReview,
+}
+
+// sendMessage handles the composer of a claim: a message with files, and a decision.
+func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	if r.Context().Value(resumedKey{}) != nil {
+		f, err := readForm(w, r)
+		if err != nil {
+			return err
+		}
+		_ = web.setErrors(w, r, &f, errResumed)
+		return web.showClaim(w, r, who, f)
+	}
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if media != "multipart/form-data" {
+		return errForm
+	}
+	if _, err := web.checkAccount(w, r, who, url.Values{"account": r.URL.Query()["account"], "switch": nil}); err != nil {
+		return web.foreignMessage(w, r, err)
+	}
+	sent, err := upload.ReadMessage(w, r, web.Service)
+	r, cancel := upload.RenewContext(r)
+	defer cancel()
+	f := form{Values: sent.Values}
+	if err == nil {
+		err = web.attachFiles(r.Context(), who, r.PathValue("id"), &f, sent.Files)
+	}
+	var next string
+	if err == nil {
+		next, err = web.performMessage(r, who, &f)
+	}
+	switch {
+	case err != nil && !web.setErrors(w, r, &f, err):
+		return err
+	case err != nil || next == "":
+		return web.showClaim(w, r, who, f)
+	}
+	return redirect(w, r, next)
+}
+
+// foreignMessage returns the error for a message that was opened for another account, with what was typed.
+func (web *Web) foreignMessage(w http.ResponseWriter, r *http.Request, err error) error {
+	var foreign *foreignForm
+	if !errors.As(err, &foreign) {
+		return err
+	}
+	values, files, failed := upload.SkipFiles(w, r)
+	if failed != nil {
+		return failed
+	}
+	if files {
+		values.Set("action", "again") // the files must be chosen again
+	}
+	foreign.values, foreign.multipart = values, true
+	return foreign
+}
+
+// attachFiles uploads the files of a message to its claim. The form keeps those that were uploaded.
+func (web *Web) attachFiles(ctx context.Context, who warranty.Principal, id string, f *form, files []upload.MessageFile) error {
+	key, err := warranty.ParseClaimKey(id)
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	c, _, err := web.Service.ClaimMoves(ctx, who, key)
+	var refused warranty.Checks
+	for _, file := range files {
+		if err != nil {
+			err = errors.Join(err, web.Service.ForgetFile(ctx, file.StoredFile))
+			continue
+		}
+		d, failed := web.Service.UploadDocument(ctx, who, file.StoredFile, warranty.UploadDocument{
+			WarrantyID: warranty.WarrantyKey{ID: c.WarrantyID}, ClaimID: key, Type: warranty.ClaimEvidence, FileName: file.Name})
+		var refusal *warranty.Error
+		switch {
+		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:
+			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+refusal.Fields[0].Message)
+		case failed != nil:
+			err = failed
+		default:
+			f.Values.Add("documents", d.ID.String())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return refused.Err()
+}
+
+// performMessage performs the button of the composer and returns the next page, or "" to show the form again.
+func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form) (next string, err error) {
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
+	if err != nil {
+		return "", warranty.ErrNotFound
+	}
+	action, documents, body := f.Value("action"), f.Values["documents"], f.Value("body")
+	next = "/claims/" + r.PathValue("id")
+	switch action {
+	case "again":
+		f.Errors = map[string]string{"file": web.t("claim.again")}
+		return "", nil
+	case "insert":
+		id, err := warranty.ParseID(f.Value("reply"))
+		if err != nil {
+			return "", errForm
+		}
+		saved, err := web.Service.GetReply(r.Context(), who, id)
+		if err != nil {
+			return "", err
+		}
+		f.Values.Set("body", strings.TrimSpace(body+"\n\n"+saved.Body))
+		return "", nil
+	}
+	to, moves := claimActions[action]
+	if missing := web.missingText(action); missing != "" && strings.TrimSpace(body) == "" {
+		var c warranty.Checks
+		c.Add("body", "required", missing)
+		return "", c.Err()
+	}
+	if !moves {
+		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{ID: key, Body: body, Documents: documents, IdempotencyKey: f.once()})
+		return next + "?done=sent", err
+	}
+	from, err := warranty.ParseEnum[warranty.ClaimStatus](f.Value("from"))
+	if err != nil {
+		return "", errForm
+	}
+	in := warranty.MoveClaim{ID: key, From: from, Status: to, Reason: body, Documents: documents}
+	if to == warranty.Resolved {
+		if in.Resolution, err = warranty.ParseEnum[warranty.Resolution](f.Value("resolution")); err != nil {
+			return "", errForm
+		}
+		in.ResolutionNote, in.ReplacementSerialNumber = f.Value("resolution_note"), f.Value("replacement_serial_number")
+	}
+	_, err = web.Service.MoveClaim(r.Context(), who, in)
+	var refusal *warranty.Error
+	if errors.As(err, &refusal) {
+		for i, field := range refusal.Fields {
+			if field.Field == "reason" {
+				refusal.Fields[i].Field = "body"
+			}
+		}
+	}
+	return next + "?done=moved", err
+}
+
+// missingText returns what a button asks for if there is no message, or "" if it needs none.
+func (web *Web) missingText(action string) string {
+	switch action {
+	case "ask", "reject", "appeal":
+		return web.t("claim_missing." + action)
+	case "", "reply":
+		return web.t("claim_missing.reply")
+	}
+	return ""
+}
+
+func (web *Web) assignClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	in := warranty.AssignClaim{ID: key}
+	if text := f.Value("user_id"); text != "" {
+		id, err := warranty.ParseID(text)
+		if err != nil {
+			return errForm
+		}
+		in.UserID = &id
+	}
+	if _, err := web.Service.AssignClaim(r.Context(), who, in); err != nil {
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		return web.showClaim(w, r, who, f)
+	}
+	return redirect(w, r, "/claims/"+r.PathValue("id")+"?done=assigned")
+}
