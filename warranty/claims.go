@@ -135,10 +135,10 @@ func (r Resolution) String() string { return string(r) }
 // ListClaims is the input of claims.list.
 type ListClaims struct {
 	Paging
-	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status."`
-	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number."`
-	WaitingFor ClaimSide   `json:"waiting_for,omitzero" in:"query" doc:"Only claims that wait for this side."`
-	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about." tool:"Words to search for."`
+	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status." tool:"Their status."`
+	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number." tool:"ID or reference number."`
+	WaitingFor ClaimSide   `json:"waiting_for,omitzero" in:"query" doc:"Only claims that wait for this side." tool:"Whose turn it is."`
+	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about." tool:"Words to find."`
 	Sort       ClaimSort   `json:"sort,omitzero" in:"query" doc:"Order. waiting: those that wait for you first, longest first." tool:"Order." default:"-created_at"`
 	Selection
 }
