@@ -102,8 +102,8 @@ func TestTextStaysText(t *testing.T) {
 		s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + p.reference, secret: shop, body: map[string]string{"decision": "confirm"}})
 	}
 	seller.mustOpen(t, garden[0].claim)
-	seller.fill(t, `input[value="info_requested"], input[value="under_review"]`, "true", "#reason", strings.Join(payloads, " "))
-	seller.press(t, "Update claim")
+	seller.fill(t, "#body", strings.Join(payloads, " "))
+	seller.press(t, "Ask for information")
 	seller.mustBeText(t, payloads...)
 
 	// Pages that show many payloads.
