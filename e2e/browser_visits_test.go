@@ -202,7 +202,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(keeper, job)
 	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new",
 		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
-	add(newcomer, "/issue", "/labels")
+	add(newcomer, "/issue", "/labels", "/trash")
 	add(keeper, "/labels?reference=WR-0000-0000-0000-0000")
 	add(watcher, "/products")
 	add(watcher, organization...)
@@ -285,6 +285,18 @@ func byForms() []visit {
 		}},
 		{who: keeper, path: "/issue, issued", by: func(t testing.TB, b *tab) int { return b.sell(t, fmt.Sprint("T64-", time.Now().UnixNano())) }},
 		{who: keeper, path: "/issue, before", status: 409, by: func(t testing.TB, b *tab) int { return b.sell(t, "T64-0001") }},
+		{who: keeper, path: "/warranties/bulk, void", by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/warranties")
+			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")))
+			return b.press(t, "Void")
+		}},
+		{who: keeper, path: "/warranties/bulk, delete", by: func(t testing.TB, b *tab) int {
+			b.sell(t, fmt.Sprint("T64-", time.Now().UnixNano()))
+			b.mustOpen(t, "/warranties")
+			b.do(t, chromedp.Click(chromedp.CSS("tbody tr:first-child [name=id]")))
+			return b.press(t, "Delete")
+		}},
+		{who: keeper, path: "/trash, with a record", by: func(t testing.TB, b *tab) int { return b.open(t, "/trash") }},
 		{who: keeper, path: "/labels, printed", by: func(t testing.TB, b *tab) int { return b.labels(t, "small", "inside") }},
 		{who: keeper, path: "/labels, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/labels?reference=WR-1")

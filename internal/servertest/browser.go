@@ -25,6 +25,7 @@ type Browser struct {
 	// Account is the cookie with the organization that the person acts for, if any.
 	Account string
 	Product string // the cookie with the product that was issued last
+	Columns string // the cookie with the columns of the list
 }
 
 // Page is a response.
@@ -85,7 +86,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
@@ -112,6 +113,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 			kept = &b.Account
 		case "__Host-svc_product":
 			kept = &b.Product
+		case "__Host-svc_columns":
+			kept = &b.Columns
 		}
 		*kept = c.Name + "=" + c.Value
 		if c.Value == "" {
@@ -132,7 +135,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 // checkCookie checks the attributes that protect a cookie from scripts and other sites.
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
-	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product"}
+	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product",
+		"__Host-svc_columns"}
 	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.T.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))
@@ -205,7 +209,7 @@ func (b *Browser) checkPage(what string, p *Page) {
 		}
 		field := n.Data == "select" || n.Data == "textarea" ||
 			n.Data == "input" && Attr(n, "type") != "hidden" && Attr(n, "aria-hidden") == ""
-		if field && !labelled[Attr(n, "id")] && !Within(n, "label") {
+		if field && !labelled[Attr(n, "id")] && !Within(n, "label") && Attr(n, "aria-label") == "" {
 			b.T.Errorf("%s: the field %q has no label", what, Attr(n, "name"))
 		}
 	}

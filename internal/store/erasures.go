@@ -287,6 +287,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM saved_replies WHERE account_id = $1`,
 		`DELETE FROM claim_assignees WHERE user_id = $1`,
 		`DELETE FROM claim_assignees WHERE account_id = $1`,
+		`DELETE FROM views WHERE account_id = $1`,
 		`DELETE FROM job_records WHERE job_id IN (SELECT id FROM jobs WHERE account_id = $1 OR user_id = $1)`,
 		`DELETE FROM jobs WHERE account_id = $1 OR user_id = $1`,
 		`DELETE FROM declined WHERE account_id = $1`,

@@ -133,7 +133,24 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 type jobPage struct {
 	warranty.Job
 	Import importResult
+	Bulk   bulkResult
 	Undone service.Undone
+}
+
+// newJobPage returns the page of a job with its result.
+func newJobPage(j warranty.Job) (jobPage, error) {
+	body := jobPage{Job: j}
+	var into any = &body.Import
+	switch {
+	case j.Kind == bulkJob:
+		into = &body.Bulk
+	case j.State == warranty.JobUndone:
+		into = &body.Undone
+	}
+	if j.Result == "" || j.State == warranty.JobUndoing {
+		return body, nil
+	}
+	return body, json.Unmarshal([]byte(j.Result), into)
 }
 
 // Percent is how much of the job is done.
@@ -157,17 +174,15 @@ func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if err != nil {
 		return err
 	}
-	body := jobPage{Job: j}
-	var into any = &body.Import
-	if j.State == warranty.JobUndone {
-		into = &body.Undone
+	body, err := newJobPage(j)
+	if err != nil {
+		return err
 	}
-	if j.Result != "" && j.State != warranty.JobUndoing {
-		if err := json.Unmarshal([]byte(j.Result), into); err != nil {
-			return err
-		}
+	title := "job.title"
+	if j.Kind == bulkJob {
+		title = "bulk.title"
 	}
-	v := view{Title: web.t("job.title"), Nav: "warranties", Who: who, Body: body}
+	v := view{Title: web.t(title), Nav: "warranties", Who: who, Body: body}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}

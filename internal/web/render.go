@@ -199,6 +199,8 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"asset":      static.path,
 		"initials":   initials,
 		"proofOf":    func(p any, r warranty.Reference) proof { return proof{partyOf(p), r} },
+		"columns":    func() []string { return listColumns },
+		"bulkOf":     func(v view, p jobPage) bulkView { return bulkView{v, p} },
 		"settingsAt": func(v view, page string) settingsNav { return settingsNav{v, page} },
 		"date":       dateText,
 		"when":       func(t any) string { return instantOf(t).Format("2 Jan 2006, 15:04 UTC") },

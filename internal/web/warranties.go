@@ -20,6 +20,12 @@ type warrantyList struct {
 	Columns           map[string]column
 	Pager             pager
 	First             bool // there are no warranties at all
+	// Job is what was just done to many warranties, and Query the filters, to select everything that matches.
+	Job   *jobPage
+	Query url.Values
+	Chips []chip
+	Shown map[string]bool // the columns
+	Views []warranty.SavedView
 }
 
 // column is the heading of a column that sorts the list.
@@ -128,6 +134,15 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	list.First = list.Page.Pagination.Total == 0 && filterOf(query) == warranty.ListWarranties{}
+	if query.Has("job") {
+		if list.Job, err = web.bulkOf(r.Context(), who, query.Get("job")); err != nil {
+			return err
+		}
+	}
+	list.Query, list.Chips, list.Shown = queryOf(query), web.chipsOf(r.URL), web.columnsOf(r)
+	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
+		return err
+	}
 	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Undo: undoOf(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "warranties", "rows", v)
@@ -192,6 +207,7 @@ func newPager(u *url.URL, p warranty.Pagination) pager {
 func forgetDone(query url.Values) {
 	query.Del("done")
 	query.Del("undo")
+	query.Del("job")
 }
 
 // flash returns the key of the message for the done parameter of a redirect. Unknown values
@@ -213,7 +229,7 @@ var flashes = map[string]bool{
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
 	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
-	"undeleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
+	"undeleted": true, "view_saved": true, "view_deleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
 }
 
 // warrantyForm is the form that edits a warranty.

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -70,7 +71,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	if web.reference, err = newReference(web.PublicURL); err != nil {
 		return err
 	}
-	web.Service.JobKinds[importJob] = web.runImport
+	maps.Copy(web.Service.JobKinds, web.serviceJobs())
 	web.guard = http.NewCrossOriginProtection()
 	// Behind a proxy, the Host header may differ from the public address.
 	if err := web.guard.AddTrustedOrigin(web.PublicURL); err != nil {
@@ -155,6 +156,11 @@ func (web *Web) routes() []route {
 		{pattern: "POST /warranties/{id}", page: web.updateWarranty},
 		{pattern: "GET /warranties/{id}/edit", page: web.editWarranty, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/delete", page: web.deleteWarranty},
+		{pattern: "POST /warranties/bulk", page: web.bulk},
+		{pattern: "POST /warranties/columns", page: web.chooseColumns},
+		{pattern: "POST /warranties/views", page: web.saveView},
+		{pattern: "POST /warranties/views/{id}/delete", page: web.deleteView},
+		{pattern: "POST /jobs/{id}/restore", page: web.restoreBulk},
 		{pattern: "GET /trash", page: web.trash},
 		{pattern: "POST /trash/{id}/restore", page: web.restoreWarranty},
 		{pattern: "GET /warranties/{id}/label", page: web.label},

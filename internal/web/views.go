@@ -1,0 +1,113 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// chip is a filter of the list, with a link that removes it.
+type chip struct{ Text, Href string }
+
+// chipsOf returns the filters of the list.
+func (web *Web) chipsOf(u *url.URL) (list []chip) {
+	query := u.Query()
+	for _, name := range filterNames {
+		value := strings.TrimSpace(query.Get(name))
+		if value == "" {
+			continue
+		}
+		var text string
+		switch name {
+		case "q":
+			text = web.t("chip.q", value)
+		case "category":
+			text = web.t("chip.category", value)
+		default:
+			choices := statusFilters
+			if name == "assurance" {
+				choices = assurances
+			}
+			i := slices.IndexFunc(choices, func(f filter) bool { return f.Value == value })
+			if i < 0 {
+				continue // ignored by the list too
+			}
+			text = web.t(choices[i].Key)
+		}
+		rest := queryOf(query)
+		rest.Del(name)
+		list = append(list, chip{text, strings.TrimSuffix(u.Path+"?"+rest.Encode(), "?")})
+	}
+	return list
+}
+
+// listColumns are the columns of the list that can be hidden, and those that are shown unless chosen.
+var listColumns = []string{"numbers", "supplier", "brand", "starts", "status", "coverage", "ends"}
+
+var usualColumns = []string{"numbers", "status", "coverage", "ends"}
+
+// columnsLifetime is how long the choice of columns is remembered after it was made.
+const columnsLifetime = 365 * 24 * time.Hour
+
+func (web *Web) columnsCookie() string {
+	return strings.Replace(web.cookieName(), "session", "columns", 1)
+}
+
+// columnsOf returns the columns of the list that the person has chosen. Unknown ones are ignored.
+func (web *Web) columnsOf(r *http.Request) map[string]bool {
+	chosen := usualColumns
+	if cookie, err := r.Cookie(web.columnsCookie()); err == nil {
+		chosen = strings.Split(cookie.Value, ".")
+	}
+	shown := map[string]bool{}
+	for _, name := range listColumns {
+		shown[name] = slices.Contains(chosen, name)
+	}
+	return shown
+}
+
+// chooseColumns remembers the columns of the list in a cookie.
+func (web *Web) chooseColumns(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	chosen := []string{"none"}
+	for _, name := range listColumns {
+		if f.Has("column", name) {
+			chosen = append(chosen, name)
+		}
+	}
+	web.setHostCookie(w, web.columnsCookie(), strings.Join(chosen, "."), web.Service.Now().Add(columnsLifetime))
+	return redirect(w, r, listPath(f.Values))
+}
+
+// listPath returns the list with the filters and the order of a form.
+func listPath(values url.Values) string {
+	return strings.TrimSuffix("/warranties?"+queryOf(values).Encode(), "?")
+}
+
+// saveView saves the filters and the order of the list under a name.
+func (web *Web) saveView(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	query := queryOf(f.Values)
+	v := warranty.SavedView{Name: f.Value("name"), Query: query.Encode()}
+	if err := web.Service.SaveView(r.Context(), who, v); err != nil {
+		return err
+	}
+	query.Set("done", "view_saved")
+	return redirect(w, r, "/warranties?"+query.Encode())
+}
+
+func (web *Web) deleteView(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return press(w, r, "/warranties?done=view_deleted", warranty.ParseID, func(id warranty.ID) error {
+		return web.Service.DeleteView(r.Context(), who, id)
+	})
+}
