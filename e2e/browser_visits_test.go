@@ -163,7 +163,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
 		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
-		"/settings/calendar")
+		"/settings/calendar", "/settings/replies")
 	const (
 		record = `td a[href^="/warranties/"]`
 		claim  = `td a[href^="/claims/"]`
@@ -361,6 +361,7 @@ func (b *tab) offer(t testing.TB, email string) int {
 
 // notPages are addresses that return a file or redirect.
 var notPages = map[string]bool{
+	"GET /claims/{id}/news":                true,
 	"GET /.well-known/change-password":     true,
 	"GET /calendar/{file}":                 true,
 	"GET /documents/{id}/file":             true,

@@ -161,8 +161,8 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		return warranty.Claim{}, err
 	}
 	now := s.now()
+	message := s.newMessage(p, in.Reason, now) // its id is before those of the events
 	reviewed, moved := s.event(p, warranty.ClaimMoved, unknownYet, now), s.event(p, warranty.ClaimMoved, unknownYet, now)
-	message := s.newMessage(p, in.Reason, now)
 	var after warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
 		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)

@@ -1,0 +1,45 @@
+//go:build browser
+
+package e2e
+
+import (
+	"testing"
+)
+
+// TestClaimsAreConversationsInTheBrowser replies as the owner and decides as the business, and looks at both pages
+// and the list at every width.
+func TestClaimsAreConversationsInTheBrowser(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	nora, halden := s.person(t, nora), s.person(t, halden)
+	const claim = `td a[href^="/claims/"]`
+	open := func(b *tab, list string) {
+		t.Helper()
+		b.mustOpen(t, list)
+		b.mustOpen(t, eval[string](t, b, "document.querySelector('"+claim+"').pathname"))
+	}
+	open(nora, "/claims?status=info_requested")
+	nora.mustShow(t, "Waiting for you", "Please send a photo of the serial plate.", "Send reply")
+	path := nora.path(t)
+	nora.snap(t, "claim-owner", 390, 768, 1024, 1440)
+	nora.press(t, "Send reply")
+	nora.mustShow(t, "Write a message.")
+	nora.fill(t, "#body", "It is on the back.")
+	nora.press(t, "Send reply")
+	nora.mustShow(t, "Message sent.", "It is on the back.", "Under review", "Back under review")
+	halden.mustOpen(t, path)
+	halden.mustShow(t, "Waiting for you", "It is on the back.", "Customer", "Nora", "Approve claim", "Ask for information", "Reject claim")
+	halden.snap(t, "claim-business", 390, 768, 1024, 1440)
+	halden.press(t, "Reject claim")
+	halden.mustShow(t, "Write why you reject it.")
+	halden.fill(t, "#body", "Not a fault of the product.")
+	halden.press(t, "Reject claim")
+	halden.mustShow(t, "Rejected", "Not a fault of the product.")
+	nora.mustOpen(t, path)
+	nora.mustShow(t, "Rejected", "Appeal")
+	halden.mustOpen(t, "/claims?show=waiting&sort=waiting")
+	halden.snap(t, "claims", 390, 768, 1024, 1440)
+	halden.mustOpen(t, "/")
+	halden.mustShow(t, "Needs attention", "Review")
+	halden.snap(t, "overview", 390, 768, 1024, 1440)
+}
