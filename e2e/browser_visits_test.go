@@ -200,7 +200,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	job := people[keeper].path(t)
 	people[keeper].until(t, `document.querySelector("#job")?.getAttribute("aria-busy") === null`)
 	add(keeper, job)
-	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new",
+	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new", "/products/import",
 		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
 	add(newcomer, "/issue", "/labels", "/trash")
 	add(keeper, "/labels?reference=WR-0000-0000-0000-0000")

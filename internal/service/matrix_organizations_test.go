@@ -234,8 +234,8 @@ func actors() (list []caller) {
 		answer func(row) string
 	}{
 		{"the owner", theOwner, func(r row) string { return r.owner }},
-		{"the issuer", theIssuer, func(r row) string { return r.issuer }},
-		{"the seller", theSeller, func(r row) string { return r.seller }},
+		{"the issuer", theIssuer, func(r row) string { return cmp.Or(r.business, r.issuer) }},
+		{"the seller", theSeller, func(r row) string { return cmp.Or(r.business, r.seller) }},
 		{"a stranger", theStranger, func(r row) string { return r.stranger }},
 	} {
 		for _, role := range []warranty.MemberRole{warranty.Admin, warranty.Member, warranty.Viewer, removed} {

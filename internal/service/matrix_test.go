@@ -59,6 +59,8 @@ type row struct {
 	unverified string
 	// organization is the response to organizations, if it is another one than to people.
 	organization string
+	// business is the response to organizations that issued or sold it, if it is another one.
+	business string
 }
 
 // allRoles is a row with the same response for all roles.
@@ -354,14 +356,14 @@ var rows = []row{
 		request:     get("/api/claims/{claim}/handling"),
 	},
 	{
-		operation:    "claims.assign",
-		sessionOnly:  true,
-		owner:        roleNotAllowed,
-		issuer:       roleNotAllowed,
-		seller:       roleNotAllowed,
-		stranger:     notFound,
-		organization: ok,
-		request:      send("PUT", "/api/claims/{claim}/handling", fields{"user_id": nil}),
+		operation:   "claims.assign",
+		sessionOnly: true,
+		owner:       roleNotAllowed,
+		issuer:      roleNotAllowed,
+		seller:      roleNotAllowed,
+		stranger:    notFound,
+		business:    ok,
+		request:     send("PUT", "/api/claims/{claim}/handling", fields{"user_id": nil}),
 	},
 	allRoles(row{operation: "replies.list", sessionOnly: true, request: get("/api/replies")}, ok),
 	allRoles(row{
@@ -957,7 +959,8 @@ func (s *stage) checkSecrets(t *testing.T, r row, c caller, answer servertest.An
 		"where a file is":        s.storageKey,
 		"another user's session": s.issuerIs.session,
 	}
-	if !strings.HasPrefix(c.name, "the owner") && r.operation != "members.list" { // colleagues see it
+	if !strings.HasPrefix(c.name, "the owner") &&
+		!slices.Contains([]string{"members.list", "claims.handling", "claims.assign"}, r.operation) { // colleagues and deciders see it
 		hidden["the owner's address"] = s.ownerIs.User.Email
 	}
 	text := answer.Body + fmt.Sprint(answer.Header)

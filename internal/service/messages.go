@@ -156,6 +156,9 @@ func mayHandle(c warranty.Claim, roles warranty.Roles) error {
 func (s *Service) AssignClaim(
 	ctx context.Context, p warranty.Principal, in warranty.AssignClaim,
 ) (warranty.ClaimHandling, error) {
+	if in.UserID != nil && in.UserID.IsZero() {
+		in.UserID = nil // null
+	}
 	var c warranty.Claim
 	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
 		claim, roles, err := tx.LockClaim(p.Account.ID, in.ID)

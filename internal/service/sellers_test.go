@@ -189,7 +189,7 @@ func TestConfirmingAtOnce(t *testing.T) {
 					category := "Kitchen"
 					_, err = w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: key, Category: &category})
 				case round%3 == 0:
-					_, err = w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: key})
+					_, err = w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: key, Force: new(true)})
 				}
 				if err != nil && codeOf(err) != warranty.NotFound && codeOf(err) != warranty.ValidationFailed {
 					t.Error(err)
