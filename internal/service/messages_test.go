@@ -271,10 +271,16 @@ func TestLaterOwnersDoNotReadEarlierConversations(t *testing.T) {
 		equal(t, "the third owner's conversation", d.talk(max), []string{})
 		equal(t, "documents of the third owner", w.number(`SELECT count(*) FROM access WHERE user_id = $1 AND kind = 3`, w.key(max.User.ID)), int64(0))
 		equal(t, "the shop's conversation", len(d.talk(d.shop)), 4)
+		_, err = d.Service.MoveClaim(ctx, d.shop.Principal, warranty.MoveClaim{
+			ID: d.key(), From: warranty.InfoRequested, Status: warranty.Rejected, Reason: "No.",
+		})
+		equal(t, "a decision about what was not seen", codeOf(err), warranty.InvalidTransition)
 		faults, err := d.Store.CheckRecords(ctx, date("2026-11-17"), func(string) {})
 		if err != nil || len(faults) > 0 {
 			t.Errorf("faults: %v, %v", faults, err)
 		}
+		w.transfer(d.record.ID, max, d.shop)
+		sees(d.shop, "a business that became the owner", false)
 	}, busy)
 }
 
