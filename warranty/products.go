@@ -2,7 +2,6 @@ package warranty
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -195,16 +194,4 @@ func (in UpdateProduct) Apply(p Product) (Product, error) {
 // DeleteProduct is the input of products.delete.
 type DeleteProduct struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the product."`
-}
-
-// LengthText returns a length in months as people say it: "2 years", "18 months".
-func LengthText(months int) string {
-	n, unit := months, "month"
-	if months%12 == 0 {
-		n, unit = months/12, "year"
-	}
-	if n != 1 {
-		unit += "s"
-	}
-	return strconv.Itoa(n) + " " + unit
 }

@@ -73,6 +73,7 @@ func (s *Service) authenticateSession(ctx context.Context, hash warranty.Hash) (
 	return warranty.Principal{
 		User:         c.User,
 		Account:      c.Account,
+		Locale:       c.Locale,
 		Credential:   warranty.BySession,
 		CredentialID: c.ID,
 		Admin:        c.Admin,

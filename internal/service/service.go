@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+	_ "time/tzdata" // the time zones of readers, on machines without them, too
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/files"

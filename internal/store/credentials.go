@@ -15,6 +15,7 @@ type Credential struct {
 	Hash          warranty.Hash
 	User          warranty.User   // who is signed in, or who made the token
 	Account       warranty.Acting // that it acts for
+	Locale        warranty.Locale // that the person of a session chose
 	Disabled      bool
 	Admin         bool      // a session of an operator
 	CreatedAt     time.Time // of a session
@@ -121,12 +122,13 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 // SessionBySecret returns a session by the hash of its secret.
 func (s *Store) SessionBySecret(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var c Credential
-	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.disabled_at, u.admin_since, s.id, s.created_at, s.expires_at,
-			s.secret_hash
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, u.language, u.zone, u.disabled_at, u.admin_since, s.id, s.created_at,
+			s.expires_at, s.secret_hash
 		FROM sessions s JOIN users u ON u.id = s.user_id WHERE s.secret_hash = $1 AND u.kind = 1`,
 		func(r *engine.Row) {
 			c = Credential{
 				User:      readUser(r),
+				Locale:    warranty.Locale{Language: r.Text(), Zone: r.Text()},
 				Disabled:  r.Set(),
 				Admin:     r.Set(),
 				ID:        r.ID(),

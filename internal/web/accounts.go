@@ -30,7 +30,7 @@ func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string,
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	return web.show(w, r, body.status, page, view{Title: web.t("sign_in.title"), Flash: flash, Body: body})
+	return web.show(w, r, body.status, page, view{Title: web.t(r, "sign_in.title"), Flash: flash, Body: body})
 }
 
 // sentSignIn returns the page of a sign-in form that was sent.
@@ -54,7 +54,7 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		do: func(ctx context.Context, who warranty.Principal, in warranty.SignIn) (warranty.Session, error) {
 			if byCode && in.Code == "" {
 				var c warranty.Checks
-				c.Add("code", "required", web.t("sign_in.code_missing"))
+				c.Add("code", "required", web.t(r, "sign_in.code_missing"))
 				return warranty.Session{}, c.Err()
 			}
 			return web.Service.SignIn(ctx, who, in)
@@ -142,7 +142,7 @@ func (web *Web) register(w http.ResponseWriter, r *http.Request, who warranty.Pr
 
 func (web *Web) showRegister(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
 	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
-	return web.show(w, r, f.status, "register", view{Title: web.t("register.title"), Body: body})
+	return web.show(w, r, f.status, "register", view{Title: web.t(r, "register.title"), Body: body})
 }
 
 // doRegister creates an account, signs in and leads to the verification of the address.
@@ -177,7 +177,7 @@ func (web *Web) verifyEmail(w http.ResponseWriter, r *http.Request, who warranty
 
 func (web *Web) showVerifyEmail(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	return web.show(w, r, f.status, "verify-email", view{
-		Title: web.t("verify_email.title"),
+		Title: web.t(r, "verify_email.title"),
 		Nav:   "settings",
 		Who:   who,
 		Flash: flash(r),
@@ -215,7 +215,7 @@ func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who w
 }
 
 func (web *Web) showReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-	return web.show(w, r, f.status, "reset-password", view{Title: web.t("reset.title"), Body: f})
+	return web.show(w, r, f.status, "reset-password", view{Title: web.t(r, "reset.title"), Body: f})
 }
 
 // resetPassword emails a reset code. The response does not reveal whether the address
@@ -230,7 +230,7 @@ func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, who warran
 }
 
 func (web *Web) showConfirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-	v := view{Title: web.t("reset.confirm"), Flash: flash(r), Body: f}
+	v := view{Title: web.t(r, "reset.confirm"), Flash: flash(r), Body: f}
 	return web.show(w, r, f.status, "reset-password-confirm", v)
 }
 
@@ -246,6 +246,3 @@ func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, who warrant
 		},
 	})
 }
-
-// t returns the text of a key.
-func (web *Web) t(key string, args ...any) string { return web.views.texts.get(key, args...) }

@@ -220,7 +220,7 @@ func (web *Web) showForeignForm(
 	opened, err := web.actFor(r.Context(), who, f.account)
 	if f.gone || errors.Is(err, warranty.ErrAccountNotAllowed) {
 		page := foreignPage{Gone: true, Lost: f.lost, Dropped: f.dropped, Fields: typedFields(f.values)}
-		v := view{Title: web.t("foreign.title"), Who: who, Body: page}
+		v := view{Title: web.t(r, "foreign.title"), Who: who, Body: page}
 		return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 	}
 	if err != nil {
@@ -244,7 +244,7 @@ func (web *Web) showForeignForm(
 		page.Fields = []fieldData{{Name: "switch", Value: "true"}}
 	}
 	page.Fields = append(page.Fields, hiddenFields("", values)...)
-	v := view{Title: web.t("foreign.title"), Who: who, Body: page}
+	v := view{Title: web.t(r, "foreign.title"), Who: who, Body: page}
 	return web.show(w, r, http.StatusPreconditionFailed, "foreign-form", v)
 }
 

@@ -27,7 +27,7 @@ func (web *Web) showAddresses(
 		return err
 	}
 	p.Addresses = list.Data
-	v := view{Title: web.t("addresses.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view{Title: web.t(r, "addresses.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "addresses", v)
 }
 

@@ -63,16 +63,16 @@ type adminStat struct {
 }
 
 // adminStats returns the figures. They are counted up to a bound.
-func (web *Web) adminStats(h service.Health) []adminStat {
+func (web *Web) adminStats(words reader, h service.Health) []adminStat {
 	figure := func(n int64) string {
 		if n > service.MaxCount {
-			return web.t("admin.more", service.MaxCount)
+			return words.get("admin.more", service.MaxCount)
 		}
-		return web.views.texts.figure(n)
+		return words.figure(n)
 	}
-	show := web.t("admin.show")
+	show := words.get("admin.show")
 	return []adminStat{
-		{"admin.users", figure(h.Users), "/admin/users?sort=last_sign_in", web.t("admin.signed_in", figure(h.SignedIn))},
+		{"admin.users", figure(h.Users), "/admin/users?sort=last_sign_in", words.get("admin.signed_in", figure(h.SignedIn))},
 		{"admin.records", figure(h.Warranties), "", ""},
 		{"admin.documents", figure(h.Documents), "", ""},
 		{"admin.mails_waiting", figure(h.Waiting), "/admin/mails", show},
@@ -93,75 +93,75 @@ func (web *Web) admin(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(h.Started)}
-	body.Stats, body.Lines = web.adminStats(h), web.healthLines(h)
-	v := view{Title: web.t("admin.title"), Nav: "admin", Who: who, Body: body}
+	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(web.reader(r), h.Started)}
+	body.Stats, body.Lines = web.adminStats(web.reader(r), h), web.healthLines(web.reader(r), h)
+	v := view{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin", v)
 }
 
 // healthLines describes the parts of the service as far as this process knows them.
-func (web *Web) healthLines(h service.Health) []healthLine {
+func (web *Web) healthLines(words reader, h service.Health) []healthLine {
 	kind := "SQLite"
 	if h.Database.Postgres {
 		kind = "PostgreSQL"
 	}
-	database := healthLine{"admin.database", "active", web.t("admin.database_text",
-		kind, h.Database.Version, h.Database.Schema, fileSize(h.Database.Bytes))}
+	database := healthLine{"admin.database", "active", words.get("admin.database_text",
+		kind, h.Database.Version, h.Database.Schema, words.size(h.Database.Bytes))}
 	if h.WritesFail {
 		database.Tone = "expired"
 	}
-	clock := healthLine{"admin.clock", "", web.t("admin.clock_own")}
+	clock := healthLine{"admin.clock", "", words.get("admin.clock_own")}
 	if h.Database.Postgres {
-		clock = healthLine{"admin.clock", "active", web.t("admin.clock_text", h.Database.Clock.Milliseconds())}
+		clock = healthLine{"admin.clock", "active", words.get("admin.clock_text", h.Database.Clock.Milliseconds())}
 		if h.Database.Clock != 0 { // SyncClock ignores what the network explains
 			clock.Tone = "expiring"
 		}
 	}
-	files := healthLine{"admin.files", "active", web.t("admin.files_ok")}
+	files := healthLine{"admin.files", "active", words.get("admin.files_ok")}
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
-	return []healthLine{database, clock, files, web.mailLine(h), web.redisLine(), web.certificateLine()}
+	return []healthLine{database, clock, files, web.mailLine(words, h), web.redisLine(words), web.certificateLine(words)}
 }
 
-func (web *Web) mailLine(h service.Health) healthLine {
-	line := healthLine{"admin.mail", "", web.t("admin.mail_log")}
+func (web *Web) mailLine(words reader, h service.Health) healthLine {
+	line := healthLine{"admin.mail", "", words.get("admin.mail_log")}
 	switch {
 	case h.MailServer == "":
 	case h.LastFailed.After(h.LastSent):
-		line.Tone, line.Text = "expired", web.t("admin.mail_failed", h.MailServer, web.ago(h.LastFailed))
+		line.Tone, line.Text = "expired", words.get("admin.mail_failed", h.MailServer, web.ago(words, h.LastFailed))
 	case h.LastSent.IsZero():
-		line.Text = web.t("admin.mail_unknown", h.MailServer)
+		line.Text = words.get("admin.mail_unknown", h.MailServer)
 	default:
-		line.Tone, line.Text = "active", web.t("admin.mail_sent", h.MailServer, web.ago(h.LastSent))
+		line.Tone, line.Text = "active", words.get("admin.mail_sent", h.MailServer, web.ago(words, h.LastSent))
 	}
 	return line
 }
 
-func (web *Web) redisLine() healthLine {
+func (web *Web) redisLine(words reader) healthLine {
 	if web.Redis == nil {
-		return healthLine{"admin.redis", "", web.t("admin.redis_none")}
+		return healthLine{"admin.redis", "", words.get("admin.redis_none")}
 	}
 	up, servers := web.Redis()
 	if !up {
-		return healthLine{"admin.redis", "expired", web.t("admin.redis_down", servers)}
+		return healthLine{"admin.redis", "expired", words.get("admin.redis_down", servers)}
 	}
-	return healthLine{"admin.redis", "active", web.t("admin.redis_up", servers)}
+	return healthLine{"admin.redis", "active", words.get("admin.redis_up", servers)}
 }
 
 // A certificate is renewed when a third of its validity is left, which is 30 days for most. With less than
 // expiresSoon left, that has failed for a while.
 const expiresSoon = 14 * 24 * time.Hour
 
-func (web *Web) certificateLine() healthLine {
+func (web *Web) certificateLine(words reader) healthLine {
 	if web.CertificateExpires == nil {
-		return healthLine{"admin.certificate", "", web.t("admin.certificate_none")}
+		return healthLine{"admin.certificate", "", words.get("admin.certificate_none")}
 	}
 	expires, now := web.CertificateExpires(), web.Service.Now()
-	line := healthLine{"admin.certificate", "active", web.t("admin.certificate_text", instantOf(expires).Format("2 Jan 2006, 15:04"))}
+	line := healthLine{"admin.certificate", "active", words.get("admin.certificate_text", words.when(words.zone, expires))}
 	switch {
 	case expires.IsZero():
-		line.Tone, line.Text = "expired", web.t("admin.certificate_missing")
+		line.Tone, line.Text = "expired", words.get("admin.certificate_missing")
 	case now.After(expires):
 		line.Tone = "expired"
 	case expires.Sub(now) < expiresSoon:
@@ -211,7 +211,7 @@ func (web *Web) adminUsers(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	body.Pager = newPager(r.URL, body.Page.Pagination)
-	v := view{Title: web.t("admin.users"), Nav: "admin", Who: who, Body: body}
+	v := view{Title: web.t(r, "admin.users"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-users", v)
 }
 
@@ -266,7 +266,7 @@ func (web *Web) adminMails(w http.ResponseWriter, r *http.Request, who warranty.
 		return err
 	}
 	body.Pager = newPager(r.URL, body.Page.Pagination)
-	v := view{Title: web.t("admin.mails"), Nav: "admin", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "admin.mails"), Nav: "admin", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin-mails", v)
 }
 
@@ -325,7 +325,7 @@ func (web *Web) adminErrors(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	body := adminErrors{form: form{Values: query}, Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t("admin.errors"), Nav: "admin", Who: who, Body: body}
+	v := view{Title: web.t(r, "admin.errors"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-errors", v)
 }
 
@@ -341,6 +341,6 @@ func (web *Web) adminHistory(w http.ResponseWriter, r *http.Request, who warrant
 		return err
 	}
 	body := adminHistory{Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t("admin.history"), Nav: "admin", Who: who, Body: body}
+	v := view{Title: web.t(r, "admin.history"), Nav: "admin", Who: who, Body: body}
 	return web.show(w, r, http.StatusOK, "admin-history", v)
 }

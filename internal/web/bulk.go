@@ -43,6 +43,8 @@ type bulkInput struct {
 	Action string        `json:"action"`
 	Value  string        `json:"value"` // the category, the reason or the address
 	IDs    []warranty.ID `json:"ids"`
+	// Language is that of the person who started the job.
+	Language string `json:"language"`
 }
 
 // bulkResult is the progress and the result of such a job.
@@ -112,12 +114,12 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		return err
 	}
 	all, action := f.Value("all") != "", f.Value("action")
-	ids, err := web.selected(r.Context(), who, f, all)
+	ids, err := web.selected(r.Context(), web.reader(r), who, f, all)
 	if err != nil {
 		return err
 	}
 	if len(ids) == 0 {
-		return warranty.Refuse(warranty.ValidationFailed, web.t("bulk.none"))
+		return warranty.Refuse(warranty.ValidationFailed, web.t(r, "bulk.none"))
 	}
 	switch action {
 	case bulkExport:
@@ -129,14 +131,14 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		return errForm
 	}
 	if f.Values.Has("value") || action == bulkDelete && !all {
-		if wrong := web.bulkValue(f, action); wrong != "" {
+		if wrong := web.bulkValue(web.reader(r), f, action); wrong != "" {
 			f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"value": wrong}
 		} else {
 			return web.startBulk(w, r, who, bulkInput{Action: action, Value: strings.TrimSpace(f.Value("value")), IDs: ids})
 		}
 	}
 	body := bulkForm{form: f, Action: action, Count: int64(len(ids)), Filter: queryOf(f.Values)}
-	v := view{Title: web.t("bulk." + action), Nav: "warranties", Who: who, Body: body}
+	v := view{Title: web.t(r, "bulk."+action), Nav: "warranties", Who: who, Body: body}
 	return web.show(w, r, f.status, "bulk", v)
 }
 
@@ -152,7 +154,7 @@ func queryOf(values url.Values) url.Values {
 }
 
 // bulkValue returns why the value of an action is invalid, or "".
-func (web *Web) bulkValue(f form, action string) string {
+func (web *Web) bulkValue(words reader, f form, action string) string {
 	value := strings.TrimSpace(f.Value("value"))
 	var in interface{ Check() error }
 	switch action {
@@ -162,12 +164,12 @@ func (web *Web) bulkValue(f form, action string) string {
 		status := warranty.Status(action)
 		in = &warranty.UpdateWarranty{Status: &status, StatusReason: value}
 		if value == "" {
-			return web.t("bulk.reason_missing")
+			return words.get("bulk.reason_missing")
 		}
 	case bulkHandOver:
 		in = &warranty.OfferHandover{CustomerEmail: value}
 		if value == "" {
-			return web.t("bulk.email_missing")
+			return words.get("bulk.email_missing")
 		}
 	default:
 		return ""
@@ -180,9 +182,9 @@ func (web *Web) bulkValue(f form, action string) string {
 }
 
 // selected returns the ids of a form, or of everything that its filter selects.
-func (web *Web) selected(ctx context.Context, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
+func (web *Web) selected(ctx context.Context, words reader, who warranty.Principal, f form, all bool) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	tooMany := warranty.Refuse(warranty.ValidationFailed, web.t("bulk.too_many", maxBulk))
+	tooMany := warranty.Refuse(warranty.ValidationFailed, words.get("bulk.too_many", maxBulk))
 	if all {
 		err := pages.Each(ctx, acting(who, web.Service.ListWarranties), filterOf(f.Values),
 			func(page warranty.Page[warranty.Warranty], fresh []int) error {
@@ -273,6 +275,7 @@ const (
 
 // startBulk starts a job that changes warranties, and waits a moment for its end.
 func (web *Web) startBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal, in bulkInput) error {
+	in.Language = web.reader(r).Lang
 	input, err := json.Marshal(in)
 	if err != nil {
 		return err
@@ -336,7 +339,7 @@ func (web *Web) runBulk(ctx context.Context, who warranty.Principal, j *warranty
 			result.Changed++
 		case errors.As(err, &refusal) && refusal.Code.Info().Status < http.StatusInternalServerError &&
 			refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired:
-			result.skip(id, web.referenceOf(ctx, who, id), web.bulkReason(in.Action, refusal))
+			result.skip(id, web.referenceOf(ctx, who, id), web.bulkReason(web.readerIn(in.Language), in.Action, refusal))
 		default:
 			return err
 		}
@@ -378,12 +381,12 @@ func (web *Web) change(ctx context.Context, who warranty.Principal, in bulkInput
 }
 
 // bulkReason returns why a warranty was not changed, in words that several warranties can share.
-func (web *Web) bulkReason(action string, refusal *warranty.Error) string {
+func (web *Web) bulkReason(words reader, action string, refusal *warranty.Error) string {
 	switch {
 	case action == bulkDelete && refusal.Code == warranty.InUse:
-		return web.t("bulk.open_claim")
+		return words.get("bulk.open_claim")
 	case refusal.Code == warranty.NotFound:
-		return web.t("bulk.gone")
+		return words.get("bulk.gone")
 	case len(refusal.Fields) > 0:
 		return refusal.Fields[0].Message
 	}

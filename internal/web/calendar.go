@@ -25,7 +25,7 @@ func (web *Web) showCalendar(w http.ResponseWriter, r *http.Request, who warrant
 		return err
 	}
 	return web.show(w, r, status, "calendar", view{
-		Title: web.t("calendar.title"),
+		Title: web.t(r, "calendar.title"),
 		Nav:   "settings",
 		Who:   who,
 		Flash: flash(r),
@@ -42,7 +42,7 @@ func (web *Web) newCalendar(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	now := web.Service.Now()
-	return web.show(w, r, http.StatusOK, "calendar", view{Title: web.t("calendar.title"), Nav: "settings", Who: who,
+	return web.show(w, r, http.StatusOK, "calendar", view{Title: web.t(r, "calendar.title"), Nav: "settings", Who: who,
 		Body: calendarPage{Since: &now, Address: web.PublicURL + "/calendar/" + secret + ".ics"}})
 }
 
@@ -69,7 +69,7 @@ func (web *Web) feed(w http.ResponseWriter, r *http.Request, _ warranty.Principa
 	line("BEGIN", "VCALENDAR")
 	line("VERSION", "2.0")
 	line("PRODID", "-//Warranty Records//"+web.Version+"//EN")
-	line("X-WR-CALNAME", escapeICS(web.t("calendar.name")))
+	line("X-WR-CALNAME", escapeICS(web.t(r, "calendar.name")))
 	line("REFRESH-INTERVAL;VALUE=DURATION", "PT12H")
 	for _, w := range list {
 		line("BEGIN", "VEVENT")
@@ -77,7 +77,7 @@ func (web *Web) feed(w http.ResponseWriter, r *http.Request, _ warranty.Principa
 		line("DTSTAMP", w.UpdatedAt.UTC().Format("20060102T150405Z"))
 		line("DTSTART;VALUE=DATE", w.EndDate.Time().Format("20060102"))
 		line("DTEND;VALUE=DATE", w.EndDate.Time().AddDate(0, 0, 1).Format("20060102"))
-		line("SUMMARY", escapeICS(web.t("calendar.event", w.ProductName)))
+		line("SUMMARY", escapeICS(web.t(r, "calendar.event", w.ProductName)))
 		line("DESCRIPTION", escapeICS(string(w.ReferenceNumber)))
 		line("URL", web.PublicURL+"/warranties/"+w.ID.String())
 		line("TRANSP", "TRANSPARENT")

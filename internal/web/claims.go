@@ -67,15 +67,15 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	list.Empty = emptyList{Title: web.t("claims.none"), Help: web.t("claims.none_help"), Clear: web.t("claims.clear")}
+	list.Empty = emptyList{Title: web.t(r, "claims.none"), Help: web.t(r, "claims.none_help"), Clear: web.t(r, "claims.clear")}
 	if list.First = list.Page.Pagination.Total == 0 && in.Status == "" && in.Q == "" && show == ""; list.First {
-		list.Empty = emptyList{First: true, Title: web.t("claims.first"), Help: web.t("claims.first_help"), New: web.t("claim.new")}
+		list.Empty = emptyList{First: true, Title: web.t(r, "claims.first"), Help: web.t(r, "claims.first_help"), New: web.t(r, "claim.new")}
 		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, ofOwner); err != nil {
 			return err
 		}
 	}
 	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
-	v := view{Title: web.t("nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
+	v := view{Title: web.t(r, "nav.claims"), Nav: "claims", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "claims", "rows", v)
 	}
@@ -102,7 +102,7 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 	if err != nil {
 		return err
 	}
-	return web.show(w, r, f.status, "claim-form", view{Title: web.t("claim.new"), Nav: "claims", Who: who, Body: body})
+	return web.show(w, r, f.status, "claim-form", view{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

@@ -67,13 +67,13 @@ func newReference(base string) (reference, error) {
 }
 
 func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	v := view{Title: web.t("docs.title"), Nav: "settings", Who: who, Body: web.reference}
+	v := view{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: web.reference}
 	return web.show(w, r, http.StatusOK, "docs", v)
 }
 
 func (web *Web) errorCodes(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	codes := warranty.Codes()
 	sort.SliceStable(codes, func(i, j int) bool { return codes[i].Status < codes[j].Status })
-	v := view{Title: web.t("docs.errors"), Nav: "settings", Who: who, Body: codes}
+	v := view{Title: web.t(r, "docs.errors"), Nav: "settings", Who: who, Body: codes}
 	return web.show(w, r, http.StatusOK, "docs-errors", v)
 }

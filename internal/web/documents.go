@@ -29,10 +29,10 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 		return err
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	list.Empty = emptyList{Title: web.t("documents.none"), Help: web.t("documents.none_help"), Clear: web.t("documents.clear")}
+	list.Empty = emptyList{Title: web.t(r, "documents.none"), Help: web.t(r, "documents.none_help"), Clear: web.t(r, "documents.clear")}
 	if list.First = list.Page.Pagination.Total == 0 && query.Get("q") == ""; list.First {
-		list.Empty = emptyList{First: true, Title: web.t("documents.first"), Help: web.t("documents.first_help"),
-			New: web.t("document.upload")}
+		list.Empty = emptyList{First: true, Title: web.t(r, "documents.first"), Help: web.t(r, "documents.first_help"),
+			New: web.t(r, "document.upload")}
 		if list.Empty.HasWarranty, err = web.hasWarranty(r, who, warranty.ListWarranties{}); err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 	if list.Uploaded, list.Most, err = web.Service.Uploaded(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t("nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
+	v := view{Title: web.t(r, "nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "documents", "rows", v)
 	}
@@ -66,7 +66,7 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t("document.new"), Nav: "documents", Who: who, Body: body}
+	v := view{Title: web.t(r, "document.new"), Nav: "documents", Who: who, Body: body}
 	return web.show(w, r, f.status, "document-form", v)
 }
 

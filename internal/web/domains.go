@@ -28,7 +28,7 @@ func (web *Web) showDomains(
 		return err
 	}
 	p.Domains = list.Data
-	v := view{Title: web.t("domains.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view{Title: web.t(r, "domains.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "domains", v)
 }
 

@@ -173,7 +173,7 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	f.err = err
 	f.removePasswords()
 	if errors.Is(err, errResumed) {
-		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t("form.resumed")
+		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t(r, "form.resumed")
 		return true
 	}
 	if api.ClientGone(r.Context(), err) {

@@ -17,11 +17,12 @@ import (
 
 // TestSubmit sends a form with each kind of result.
 func TestSubmit(t *testing.T) {
-	texts, err := newTexts()
+	views, err := newViews()
 	if err != nil {
 		t.Fatal(err)
 	}
-	web := &Web{views: &views{texts: texts}, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
+	texts := views.editions[0]
+	web := &Web{views: views, Log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	broken := errors.New("broken")
 	var invalid warranty.Checks
 	invalid.Add("email", "invalid", "Enter an email address.")

@@ -41,7 +41,7 @@ func (web *Web) showIssued(w http.ResponseWriter, r *http.Request, who warranty.
 	body.Values.Set("once", web.Service.NewID().String())
 	body.Issuer = who.Account.Name
 	body.TakeHost = web.takeHost()
-	v := view{Title: web.t("issued.title"), Nav: "issue", Who: who, Body: body}
+	v := view{Title: web.t(r, "issued.title"), Nav: "issue", Who: who, Body: body}
 	return web.show(w, r, body.status, "issued", v)
 }
 
@@ -75,7 +75,7 @@ func (web *Web) offerHandover(w http.ResponseWriter, r *http.Request, who warran
 			key = f.once()
 			if f.Has("by", "email") && strings.TrimSpace(f.Value("customer_email")) == "" {
 				var c warranty.Checks
-				c.Add("customer_email", "required", web.t("issue.email_missing"))
+				c.Add("customer_email", "required", web.t(r, "issue.email_missing"))
 				return c.Err()
 			}
 			return nil

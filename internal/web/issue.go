@@ -94,7 +94,7 @@ func (web *Web) issue(w http.ResponseWriter, r *http.Request, who warranty.Princ
 func (web *Web) showIssue(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, f form, before *warranty.Warranty,
 ) error {
-	v := view{Title: web.t("issue.title"), Nav: "issue", Who: who, Flash: flash(r)}
+	v := view{Title: web.t(r, "issue.title"), Nav: "issue", Who: who, Flash: flash(r)}
 	if !who.ActsForOrganization() {
 		v.Body = issueForm{form: f}
 		return web.show(w, r, f.status, "issue-advice", v)
@@ -115,7 +115,7 @@ func (web *Web) showIssue(
 			return err
 		}
 	}
-	body.Lengths = web.lengthChoices(lengths)
+	body.Lengths = web.lengthChoices(web.reader(r), lengths)
 	if body.Recent, err = web.issuedToday(r.Context(), who); err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		f.status = http.StatusUnprocessableEntity
 		return web.showIssue(w, r, who, f, nil)
 	}
-	in, product, err := web.issueInput(r.Context(), who, f)
+	in, product, err := web.issueInput(r.Context(), web.reader(r), who, f)
 	if err == nil && !f.Has("again", "true") {
 		var before *warranty.Warranty
 		if before, err = web.issuedBefore(r.Context(), who, in, f.once()); before != nil {
@@ -178,7 +178,7 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 	}
 	var made issued
 	if err == nil {
-		made, err = web.perform(r.Context(), who, in, f)
+		made, err = web.perform(r.Context(), web.reader(r), who, in, f)
 	}
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {
@@ -195,20 +195,20 @@ func (web *Web) doIssue(w http.ResponseWriter, r *http.Request, who warranty.Pri
 }
 
 // lengthChoices returns choices of a length: months, and the whole lifetime.
-func (web *Web) lengthChoices(months []int) (list []length) {
+func (web *Web) lengthChoices(words reader, months []int) (list []length) {
 	for _, n := range months {
-		list = append(list, length{strconv.Itoa(n), warranty.LengthText(n)})
+		list = append(list, length{strconv.Itoa(n), words.length(n)})
 	}
-	return append(list, length{lifetime, web.t("verify.lifetime")})
+	return append(list, length{lifetime, words.get("verify.lifetime")})
 }
 
 // productLength returns a product with the length of a choice.
-func (web *Web) productLength(chosen string) (p warranty.Product, err error) {
+func (web *Web) productLength(words reader, chosen string) (p warranty.Product, err error) {
 	if months, err := strconv.Atoi(chosen); err == nil && months >= 1 && months <= warranty.MaxLength {
 		p.LengthMonths = &months
 	} else if chosen != lifetime {
 		var c warranty.Checks
-		c.Add("length", "required", web.t("issue.length_missing"))
+		c.Add("length", "required", words.get("issue.length_missing"))
 		return p, c.Err()
 	}
 	return p, nil
@@ -219,7 +219,7 @@ var errProductGone = warranty.Refuse(warranty.NotFound, "This product was delete
 
 // issueInput returns the warranty that a form issues, and its product unless it was typed.
 func (web *Web) issueInput(
-	ctx context.Context, who warranty.Principal, f form,
+	ctx context.Context, words reader, who warranty.Principal, f form,
 ) (in warranty.CreateWarranty, product *warranty.Product, err error) {
 	if f.resumed {
 		return in, nil, errResumed
@@ -233,7 +233,7 @@ func (web *Web) issueInput(
 		for _, name := range []string{"product_name", "brand", "model", "gtin", "category", "description"} {
 			values.Set(name, f.Value(name))
 		}
-		if p, err = web.productLength(f.Value("length")); err != nil {
+		if p, err = web.productLength(words, f.Value("length")); err != nil {
 			return in, nil, err
 		}
 	} else {
@@ -254,7 +254,7 @@ func (web *Web) issueInput(
 	start, err := warranty.ParseDate(f.Value("start_date"))
 	if err != nil {
 		var c warranty.Checks
-		c.Add("start_date", "invalid_date", web.t("issue.date_missing"))
+		c.Add("start_date", "invalid_date", words.get("issue.date_missing"))
 		return in, product, c.Err()
 	}
 	values.Set("purchase_date", start.String())
@@ -293,7 +293,7 @@ func (web *Web) issuedBefore(
 
 // perform creates and offers a warranty.
 func (web *Web) perform(
-	ctx context.Context, who warranty.Principal, in warranty.CreateWarranty, f form,
+	ctx context.Context, words reader, who warranty.Principal, in warranty.CreateWarranty, f form,
 ) (made issued, err error) {
 	in.IdempotencyKey = f.once()
 	if made.Warranty, err = web.Service.CreateWarranty(ctx, who, in); err != nil {
@@ -303,7 +303,7 @@ func (web *Web) perform(
 	now, err := web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
 	if made.Warranty.Replay && errors.Is(err, warranty.ErrNotFound) {
 		f.Values.Set("once", web.Service.NewID().String())
-		return made, warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
+		return made, warranty.Refuse(warranty.AlreadyExists, words.get("warranty.sent_before"))
 	}
 	if err != nil {
 		return made, err

@@ -21,6 +21,8 @@ const importJob = "import"
 type importInput struct {
 	Text   []byte     `json:"text"`
 	Values url.Values `json:"values"`
+	// Language is that of the person who started the import.
+	Language string `json:"language"`
 }
 
 // importResult is the progress and the result of an import.
@@ -65,7 +67,7 @@ func (web *Web) startImport(
 			values[name] = list
 		}
 	}
-	input, err := json.Marshal(importInput{Text: p.text, Values: values})
+	input, err := json.Marshal(importInput{Text: p.text, Values: values, Language: web.reader(r).Lang})
 	if err != nil {
 		return err
 	}
@@ -118,7 +120,7 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 		}
 		return nil
 	}
-	err = web.run(ctx, p, im)
+	err = web.run(ctx, web.readerIn(in.Language), p, im)
 	var fault *sheet.Fault
 	if errors.As(err, &fault) {
 		err = warranty.Refuse(warranty.ValidationFailed, fault.What+" "+fault.Fix)
@@ -182,7 +184,7 @@ func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Princip
 	if j.Kind == bulkJob {
 		title = "bulk.title"
 	}
-	v := view{Title: web.t(title), Nav: "warranties", Who: who, Body: body}
+	v := view{Title: web.t(r, title), Nav: "warranties", Who: who, Body: body}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}

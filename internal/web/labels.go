@@ -57,7 +57,7 @@ func (web *Web) labels(w http.ResponseWriter, r *http.Request, who warranty.Prin
 }
 
 func (web *Web) showLabels(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("labels.title"), Nav: "warranties", Who: who, Body: f}
+	v := view{Title: web.t(r, "labels.title"), Nav: "warranties", Who: who, Body: f}
 	return web.show(w, r, f.status, "labels", v)
 }
 
@@ -68,12 +68,12 @@ func (web *Web) printLabels(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	body := labelsPage{Size: f.Value("size"), Kind: f.Value("kind"), TakeHost: web.takeHost()}
-	records, err := web.labelled(r.Context(), who, f)
+	records, err := web.labelled(r.Context(), web.reader(r), who, f)
 	var tags []tag
 	switch {
 	case err != nil:
 	case body.Kind == insideLabels:
-		tags, body.Skipped, err = web.insideTags(service.AsOneForm(r.Context()), who, f, records)
+		tags, body.Skipped, err = web.insideTags(service.AsOneForm(r.Context()), web.reader(r), who, f, records)
 	default:
 		for _, record := range records {
 			tags = append(tags, tag{Warranty: record, URL: record.VerifyURL})
@@ -90,12 +90,12 @@ func (web *Web) printLabels(w http.ResponseWriter, r *http.Request, who warranty
 		size = perSheet
 	}
 	body.Count, body.Sheets = int64(len(tags)), slices.Collect(slices.Chunk(tags, size))
-	v := view{Title: web.t("labels.title"), Who: who, NoIndex: true, Body: body}
+	v := view{Title: web.t(r, "labels.title"), Who: who, NoIndex: true, Body: body}
 	return web.render(w, r, http.StatusOK, "labels-print", "paper", v)
 }
 
 // labelled returns the records of the references in a form, in order. Every wrong one is an error.
-func (web *Web) labelled(ctx context.Context, who warranty.Principal, f form) ([]warranty.Warranty, error) {
+func (web *Web) labelled(ctx context.Context, words reader, who warranty.Principal, f form) ([]warranty.Warranty, error) {
 	if f.resumed {
 		return nil, errResumed
 	}
@@ -111,9 +111,9 @@ func (web *Web) labelled(ctx context.Context, who warranty.Principal, f form) ([
 	typed := strings.FieldsFunc(f.Value("references"), func(r rune) bool { return strings.ContainsRune(" ,;\t\r\n", r) })
 	switch {
 	case len(typed) == 0:
-		return refuse(web.t("labels.missing"))
+		return refuse(words.get("labels.missing"))
 	case len(typed) > maxLabels:
-		return refuse(web.t("labels.too_many", maxLabels))
+		return refuse(words.get("labels.too_many", maxLabels))
 	}
 	var records []warranty.Warranty
 	var unknown []string
@@ -139,7 +139,7 @@ func (web *Web) labelled(ctx context.Context, who warranty.Principal, f form) ([
 		if len(unknown) > most {
 			unknown = append(unknown[:most], "…")
 		}
-		return refuse(web.t("labels.unknown", strings.Join(unknown, ", ")))
+		return refuse(words.get("labels.unknown", strings.Join(unknown, ", ")))
 	}
 	return records, nil
 }
@@ -147,7 +147,7 @@ func (web *Web) labelled(ctx context.Context, who warranty.Principal, f form) ([
 // insideTags offers each record with a new code. Records that cannot be handed over are skipped, and so are
 // those whose codes this form has already shown.
 func (web *Web) insideTags(
-	ctx context.Context, who warranty.Principal, f form, records []warranty.Warranty,
+	ctx context.Context, words reader, who warranty.Principal, f form, records []warranty.Warranty,
 ) (tags []tag, skipped []skippedLabel, err error) {
 	once := f.once()
 	for i, record := range records {
@@ -164,7 +164,7 @@ func (web *Web) insideTags(
 		case err != nil:
 			return nil, nil, err
 		case offer.Code == nil:
-			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), web.t("labels.shown_before")})
+			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.get("labels.shown_before")})
 		default:
 			tags = append(tags, tag{Warranty: record, Code: *offer.Code, URL: *offer.TakeURL})
 		}

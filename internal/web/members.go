@@ -25,10 +25,10 @@ type memberRow struct {
 	Seen string // time since the last sign-in
 }
 
-func (web *Web) memberRow(m warranty.Membership, who warranty.Principal) memberRow {
+func (web *Web) memberRow(words reader, m warranty.Membership, who warranty.Principal) memberRow {
 	row := memberRow{Membership: m, You: m.UserID == who.User.ID}
 	if m.LastSignInAt != nil {
-		row.Seen = web.ago(*m.LastSignInAt)
+		row.Seen = web.ago(words, *m.LastSignInAt)
 	}
 	return row
 }
@@ -46,7 +46,7 @@ func (web *Web) members(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		Pager:     newPager(r.URL, warranty.PageOf(shown, paging, int64(len(all))).Pagination),
 	}
 	for _, m := range shown {
-		body.Members = append(body.Members, web.memberRow(m, who))
+		body.Members = append(body.Members, web.memberRow(web.reader(r), m, who))
 	}
 	open := warranty.ListInvitations{Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit}, ID: who.Account.ID}
 	invitations, err := web.Service.ListInvitations(r.Context(), who, open)
@@ -54,7 +54,7 @@ func (web *Web) members(w http.ResponseWriter, r *http.Request, who warranty.Pri
 		return err
 	}
 	body.Invitations = invitations.Data
-	v := view{Title: web.t("members.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "members.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "members", v)
 }
 
@@ -123,7 +123,7 @@ func (web *Web) showMember(w http.ResponseWriter, r *http.Request, who warranty.
 			continue
 		}
 		p := memberPage{
-			memberRow: web.memberRow(m, who),
+			memberRow: web.memberRow(web.reader(r), m, who),
 			form:      f,
 			Roles:     roleChoices(m.Role.String()),
 			OnlyAdmin: onlyAdmin(all, id),
@@ -176,7 +176,7 @@ func (web *Web) newInvitation(w http.ResponseWriter, r *http.Request, who warran
 
 func (web *Web) showInvite(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	body := invitationForm{form: f, Roles: roleChoices(f.Value("role"))}
-	v := view{Title: web.t("members.invite"), Nav: "settings", Who: who, Body: body}
+	v := view{Title: web.t(r, "members.invite"), Nav: "settings", Who: who, Body: body}
 	return web.show(w, r, f.status, "member-invite", v)
 }
 
@@ -208,7 +208,7 @@ func (web *Web) cancelInvitation(w http.ResponseWriter, r *http.Request, who war
 const invitationPage = "/invitations/accept"
 
 func (web *Web) showAcceptInvitation(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("invitation.title"), Nav: "settings", Who: who, Flash: flash(r), Next: invitationPage, Body: f}
+	v := view{Title: web.t(r, "invitation.title"), Nav: "settings", Who: who, Flash: flash(r), Next: invitationPage, Body: f}
 	return web.show(w, r, f.status, "invitation-accept", v)
 }
 

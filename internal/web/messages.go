@@ -164,11 +164,11 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 		case slices.Contains(kept, file.ID.String()):
 			d.Kept = append(d.Kept, file)
 		case file.MessageID == nil && inside(file.CreatedAt):
-			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t("claim_event.files"), Files: []warranty.MessageDocument{item}})
+			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t(r, "claim_event.files"), Files: []warranty.MessageDocument{item}})
 		}
 	}
 	for _, e := range events {
-		if text := web.eventText(e); text != "" && inside(e.At) {
+		if text := web.eventText(web.reader(r), e); text != "" && inside(e.At) {
 			d.Talk = append(d.Talk, talkItem{ID: e.ID, At: e.At, Event: text})
 		}
 	}
@@ -182,18 +182,18 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 }
 
 // eventText returns an event of a claim as one sentence, or "" if the conversation shows it otherwise.
-func (web *Web) eventText(e warranty.Event) string {
+func (web *Web) eventText(words reader, e warranty.Event) string {
 	name := e.Actor
 	if e.Account != nil {
 		name = *e.Account
 	}
 	switch e.Action {
 	case warranty.ClaimFiled:
-		return web.t("claim_event.filed", name)
+		return words.get("claim_event.filed", name)
 	case warranty.ClaimMoved:
 		for _, change := range e.Changes {
 			if change.Field == "status" && change.From != nil && change.To != nil {
-				return web.t("claim_event."+moveKey(warranty.ClaimStatus(*change.From), warranty.ClaimStatus(*change.To)), name)
+				return words.get("claim_event."+moveKey(warranty.ClaimStatus(*change.From), warranty.ClaimStatus(*change.To)), name)
 			}
 		}
 	}
@@ -332,7 +332,7 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 	next = "/claims/" + r.PathValue("id")
 	switch action {
 	case "again":
-		f.Errors = map[string]string{"file": web.t("claim.again")}
+		f.Errors = map[string]string{"file": web.t(r, "claim.again")}
 		return "", nil
 	case "insert":
 		id, err := warranty.ParseID(f.Value("reply"))
@@ -347,7 +347,7 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 		return "", nil
 	}
 	to, moves := claimActions[action]
-	if missing := web.missingText(action); missing != "" && strings.TrimSpace(body) == "" {
+	if missing := web.missingText(web.reader(r), action); missing != "" && strings.TrimSpace(body) == "" {
 		var c warranty.Checks
 		c.Add("body", "required", missing)
 		return "", c.Err()
@@ -380,12 +380,12 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 }
 
 // missingText returns what a button asks for if there is no message, or "" if it needs none.
-func (web *Web) missingText(action string) string {
+func (web *Web) missingText(words reader, action string) string {
 	switch action {
 	case "ask", "reject", "appeal":
-		return web.t("claim_missing." + action)
+		return words.get("claim_missing." + action)
 	case "", "reply":
-		return web.t("claim_missing.reply")
+		return words.get("claim_missing.reply")
 	}
 	return ""
 }

@@ -42,7 +42,7 @@ func (web *Web) organizations(w http.ResponseWriter, r *http.Request, who warran
 			body.Deleted = append(body.Deleted, o)
 		}
 	}
-	v := view{Title: web.t("organizations.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "organizations.title"), Nav: "settings", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "organizations", v)
 }
 
@@ -52,7 +52,7 @@ func (web *Web) newOrganization(w http.ResponseWriter, r *http.Request, who warr
 }
 
 func (web *Web) showOrganizationForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("organization.new"), Nav: "settings", Who: who, Body: f}
+	v := view{Title: web.t(r, "organization.new"), Nav: "settings", Who: who, Body: f}
 	return web.show(w, r, f.status, "organization-form", v)
 }
 
@@ -145,7 +145,7 @@ func (web *Web) showOrganization(
 			"mail_token_expiry": {strconv.FormatBool(p.Organization.Mails.TokenExpiry)},
 		}
 	}
-	v := view{Title: web.t("organization.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view{Title: web.t(r, "organization.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "organization", v)
 }
 
@@ -172,7 +172,7 @@ func (web *Web) deleteOrganization(w http.ResponseWriter, r *http.Request, who w
 		prepare: func(f form) error {
 			var c warranty.Checks
 			if f.Value("typed_name") != who.Account.Name {
-				c.Add("typed_name", "invalid", web.t("organization.type_name", who.Account.Name))
+				c.Add("typed_name", "invalid", web.t(r, "organization.type_name", who.Account.Name))
 			}
 			return c.Err()
 		},
@@ -202,7 +202,7 @@ func (web *Web) convert(w http.ResponseWriter, r *http.Request, who warranty.Pri
 func (web *Web) showConvert(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p convertPage,
 ) error {
-	v := view{Title: web.t("convert.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view{Title: web.t(r, "convert.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "convert", v)
 }
 

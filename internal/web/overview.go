@@ -33,26 +33,26 @@ func (web *Web) overview(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	}
 	body := overviewPage{
 		Overview: o,
-		Headline: web.headline(o),
-		Timeline: timeline(o.EndDates, o.Today, web.views.texts),
+		Headline: web.headline(web.reader(r), o),
+		Timeline: timeline(o.EndDates, o.Today, web.reader(r).texts),
 	}
 	for _, a := range o.Activity {
-		body.Events = append(body.Events, event{Activity: a, Ago: web.ago(a.At)})
+		body.Events = append(body.Events, event{Activity: a, Ago: web.ago(web.reader(r), a.At)})
 	}
-	v := view{Title: web.t("nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "nav.overview"), Nav: "overview", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "overview", v)
 }
 
-func (web *Web) headline(o service.Overview) string {
+func (web *Web) headline(words reader, o service.Overview) string {
 	switch {
 	case o.Total == 0:
-		return web.t("overview.empty")
+		return words.get("overview.empty")
 	case o.EndingSoon == 0:
-		return web.t("overview.none", endingSoon)
+		return words.get("overview.none", endingSoon)
 	case o.EndingSoon == 1:
-		return web.t("overview.one", endingSoon)
+		return words.get("overview.one", endingSoon)
 	}
-	return web.t("overview.many", web.views.texts.count(o.EndingSoon), endingSoon)
+	return words.get("overview.many", words.count(o.EndingSoon), endingSoon)
 }
 
 // timeline draws the warranties that end in the next 13 months: a column per month and a line
@@ -90,10 +90,7 @@ func timeline(ending map[warranty.Date]int64, today warranty.Date, words *texts)
 				tone, x, floor-(k+1)*(brick+4), brick)
 		}
 		month := first.AddDate(0, i, 0)
-		label := month.Format("Jan")
-		if month.Month() == time.January {
-			label = month.Format("Jan ’06")
-		}
+		label := words.month(month)
 		if n > 0 {
 			figure := words.figure(n)
 			fmt.Fprintf(&b, `<text class="cnt" %s y="%d">%s</text>`,

@@ -12,7 +12,7 @@ import (
 // TestTimeline draws from one to a million warranties on every day of a month. Everything is
 // inside the graphic, and a month with more warranties is higher.
 func TestTimeline(t *testing.T) {
-	words, err := newTexts()
+	words, err := newTexts("en")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func (web *Web) products(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		return err
 	}
 	body := productList{form: form{Values: query}, Page: list, Pager: newPager(r.URL, list.Pagination)}
-	v := view{Title: web.t("products.title"), Nav: "issue", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "products.title"), Nav: "issue", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "products", v)
 }
 
@@ -70,15 +70,15 @@ func (web *Web) editProduct(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) showProductForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	body, title := productForm{form: f, ID: r.PathValue("id")}, web.t("product.new")
+	body, title := productForm{form: f, ID: r.PathValue("id")}, web.t(r, "product.new")
 	if body.ID != "" {
-		title = web.t("product.edit")
+		title = web.t(r, "product.edit")
 	}
 	if message := f.Error("length_months"); message != "" {
 		f.Errors["length"] = message
 	}
 	for _, unit := range []string{inMonths, inYears, lifetime} {
-		body.Lengths = append(body.Lengths, length{unit, web.t("product." + unit)})
+		body.Lengths = append(body.Lengths, length{unit, web.t(r, "product."+unit)})
 	}
 	return web.show(w, r, f.status, "product-form", view{Title: title, Nav: "issue", Who: who, Body: body})
 }

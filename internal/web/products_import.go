@@ -34,7 +34,7 @@ func (web *Web) productsForm(w http.ResponseWriter, r *http.Request, who warrant
 func (web *Web) showProductsImport(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, p productsImport,
 ) error {
-	v := view{Title: web.t("products.import"), Nav: "issue", Who: who, Body: p}
+	v := view{Title: web.t(r, "products.import"), Nav: "issue", Who: who, Body: p}
 	return web.show(w, r, p.status, "products-import", v)
 }
 

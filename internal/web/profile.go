@@ -43,7 +43,7 @@ func (web *Web) showProfile(
 			"mail_token_expiry": {strconv.FormatBool(p.Mails.TokenExpiry)},
 		}
 	}
-	v := view{Title: web.t("profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
+	v := view{Title: web.t(r, "profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "profile", v)
 }
 

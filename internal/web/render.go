@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
-	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,17 +17,25 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/language"
+
 	"warranty.example/svc/warranty"
 )
 
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// views holds the parsed templates.
+// views holds what all pages are made of.
 type views struct {
-	pages  map[string]func() (*template.Template, error)
-	texts  *texts
-	static *static
+	editions []*edition // the first one is for readers of other languages
+	matcher  language.Matcher
+	static   *static
+}
+
+// edition is the web app in one language: its texts and its parsed templates.
+type edition struct {
+	*texts
+	pages map[string]func() (*template.Template, error)
 }
 
 // view is the data of a page's template.
@@ -40,6 +47,9 @@ type view struct {
 	Undo  string // the id of the warranty that was just deleted
 	Body  any    // the data of the page itself
 	Next  string // where to go after the email address was verified, if not to the overview
+	// In is the language of the page, and Zone the time zone of its times.
+	In   *texts
+	Zone *time.Location
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
 	// Acting is the account that the browser acts for, also on the person's own pages. Accounts are
@@ -89,37 +99,53 @@ func (v view) Personal() bool { return v.Acting.ID != v.Who.Account.ID }
 // embedded returns the views of this release, which every Web of a process shares.
 var embedded = sync.OnceValues(newViews)
 
-// newViews parses the shared templates, whose file names begin with an underscore. Each page is parsed together
-// with them when it is first shown.
 func newViews() (*views, error) {
 	static, err := newStatic()
 	if err != nil {
 		return nil, err
 	}
-	texts, err := newTexts()
+	v := &views{static: static}
+	for _, lang := range warranty.Languages() {
+		e, err := newEdition(lang, static)
+		if err != nil {
+			return nil, err
+		}
+		v.editions = append(v.editions, e)
+	}
+	v.matcher = newMatcher(v.editions)
+	return v, nil
+}
+
+// newEdition reads the texts of a language. The shared templates, whose file names begin with an underscore, are parsed
+// when the first page is shown, and each page is parsed together with them when it is first shown.
+func newEdition(lang string, static *static) (*edition, error) {
+	texts, err := newTexts(lang)
 	if err != nil {
 		return nil, err
 	}
-	shared, err := template.New("").Funcs(functions(static, texts)).ParseFS(templateFiles, "templates/_*.html")
-	if err != nil {
-		return nil, err
-	}
-	v := &views{pages: map[string]func() (*template.Template, error){}, texts: texts, static: static}
+	shared := sync.OnceValues(func() (*template.Template, error) {
+		return template.New("").Funcs(functions(static, texts)).ParseFS(templateFiles, "templates/_*.html")
+	})
+	e := &edition{texts: texts, pages: map[string]func() (*template.Template, error){}}
 	names, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range names {
 		page := strings.TrimSuffix(strings.TrimPrefix(name, "templates/"), ".html")
-		v.pages[page] = sync.OnceValues(func() (*template.Template, error) {
-			with, err := shared.Clone()
+		e.pages[page] = sync.OnceValues(func() (*template.Template, error) {
+			base, err := shared()
+			if err != nil {
+				return nil, err
+			}
+			with, err := base.Clone()
 			if err != nil {
 				return nil, err
 			}
 			return with.ParseFS(templateFiles, name)
 		})
 	}
-	return v, nil
+	return e, nil
 }
 
 // show renders a page. A status of 0 means 200.
@@ -147,7 +173,9 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 			v.Accounts, _ = web.Service.Accounts(r.Context(), v.Who)
 		}
 	}
-	parse, ok := web.views.pages[name]
+	reader := web.reader(r)
+	v.In, v.Zone = reader.texts, reader.zone
+	parse, ok := reader.pages[name]
 	if !ok {
 		return fmt.Errorf("unknown page %q", name)
 	}
@@ -163,13 +191,14 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	// Pages of signed-in users are not compressed: the compressed length could reveal secrets
 	// next to text that an attacker controls (BREACH).
 	if v.Who.User.ID.IsZero() {
-		h.Add("Vary", "Accept-Encoding")
+		h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie")
 		if acceptsGzip(r) {
 			h.Set("Content-Encoding", "gzip")
 			body = compress(body)
 		}
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Language", v.In.Lang)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(cmp.Or(status, http.StatusOK))
 	_, _ = w.Write(body) // the client may be gone
@@ -202,15 +231,15 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"columns":    func() []string { return listColumns },
 		"bulkOf":     func(v view, p jobPage) bulkView { return bulkView{v, p} },
 		"settingsAt": func(v view, page string) settingsNav { return settingsNav{v, page} },
-		"date":       dateText,
-		"when":       func(t any) string { return instantOf(t).Format("2 Jan 2006, 15:04 UTC") },
+		"date":       texts.date,
+		"when":       texts.when,
 		"rfc3339":    func(t any) string { return instantOf(t).Format(time.RFC3339) },
 		"deref":      derefText,
 		"coverage":   coverage,
 		"seal":       seal,
 		"qr":         qrCode,
 		"icon":       icon,
-		"size":       fileSize,
+		"size":       texts.size,
 		"field":      field,
 		"statusTone": tone,
 		"claimTone":  claimTone,
@@ -218,12 +247,13 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"thumbnail":  thumbnail,
 		"spark":      spark,
 		"httpTone":   httpTone,
-		"day":        func(t any) string { return instantOf(t).Format("2 Jan 2006") },
-		"moment":     func(t any) string { return instantOf(t).Format("2 Jan, 15:04:05") },
+		"day":        texts.day,
+		"moment":     texts.moment,
+		"zoned":      func(zone *time.Location, of any) zoned { return zoned{zone, of} },
 		"changed":    texts.changed,
 		"roles":      texts.roles,
 		"moveKey":    moveKey,
-		"months":     func(n *int) string { return warranty.LengthText(*n) },
+		"months":     func(n *int) string { return texts.length(*n) },
 		"days":       texts.days,
 		"left":       texts.left,
 		"number":     texts.number,
@@ -249,6 +279,12 @@ func functions(static *static, texts *texts) template.FuncMap {
 type proof struct {
 	Party     warranty.Party
 	Reference warranty.Reference
+}
+
+// zoned is the data of a template that shows times.
+type zoned struct {
+	Zone *time.Location
+	Of   any
 }
 
 // partyOf returns a warranty.Party or *warranty.Party.
@@ -283,9 +319,6 @@ func initials(name string) string {
 	return letters
 }
 
-// dateText formats a date as "30 Nov 2026".
-func dateText(d warranty.Date) string { return d.Time().Format("2 Jan 2006") }
-
 // moveKey returns the end of the text keys of a status change. A claim returns to review by the
 // owner's reply or appeal.
 func moveKey(from, to warranty.ClaimStatus) string {
@@ -303,24 +336,6 @@ func derefText(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// fileSize formats a number of bytes.
-func fileSize(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return tenths(n, 1<<30) + " GiB"
-	case n >= 1<<20:
-		return tenths(n, 1<<20) + " MiB"
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
-// tenths formats n units with one decimal, and without a trailing ".0".
-func tenths(n int64, unit float64) string {
-	return strconv.FormatFloat(math.Round(float64(n)*10/unit)/10, 'f', -1, 64)
 }
 
 func seconds(d time.Duration) string {
@@ -380,13 +395,4 @@ func hasMove(moves []warranty.ClaimStatus, name string) bool {
 		}
 	}
 	return false
-}
-
-// instantOf returns a time.Time or *time.Time in UTC.
-func instantOf(t any) time.Time {
-	if p, ok := t.(*time.Time); ok && p != nil {
-		return p.UTC()
-	}
-	at, _ := t.(time.Time)
-	return at.UTC()
 }

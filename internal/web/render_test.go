@@ -17,9 +17,11 @@ func TestEveryPageIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, parse := range views.pages {
-		if _, err := parse(); err != nil {
-			t.Errorf("%s: %v", name, err)
+	for _, edition := range views.editions {
+		for name, parse := range edition.pages {
+			if _, err := parse(); err != nil {
+				t.Errorf("%s in %s: %v", name, edition.Lang, err)
+			}
 		}
 	}
 }

@@ -25,7 +25,7 @@ func (web *Web) showReplies(w http.ResponseWriter, r *http.Request, who warranty
 	if id, err := warranty.ParseID(r.PathValue("id")); err == nil {
 		list.Editing = id
 	}
-	v := view{Title: web.t("replies.title"), Nav: "settings", Who: who, Flash: flash(r), Body: list}
+	v := view{Title: web.t(r, "replies.title"), Nav: "settings", Who: who, Flash: flash(r), Body: list}
 	return web.show(w, r, f.status, "replies", v)
 }
 

@@ -42,7 +42,7 @@ func (web *Web) requests(w http.ResponseWriter, r *http.Request, who warranty.Pr
 		list.Works = active > 0
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
-	v := view{Title: web.t("requests.title"), Nav: "settings", Who: who, Body: list}
+	v := view{Title: web.t(r, "requests.title"), Nav: "settings", Who: who, Body: list}
 	return web.show(w, r, http.StatusOK, "requests", v)
 }
 

@@ -138,6 +138,7 @@ func (web *Web) serveResumed(form route) http.HandlerFunc {
 			web.setAccount(w, who)
 		}
 		r = r.WithContext(context.WithValue(r.Context(), actingKey{}, acting.Account))
+		r, who = web.read(r, who)
 		if err := form.page(w, r, who); err != nil { // the form has no page, or its record was deleted
 			http.Redirect(w, r, web.pageOf(r.URL.Path), http.StatusSeeOther)
 		}

@@ -32,7 +32,7 @@ func (web *Web) showConfirmations(w http.ResponseWriter, r *http.Request, who wa
 	at := *r.URL
 	at.Path = "/confirmations"
 	body := confirmationList{form: f, Page: page, Pager: newPager(&at, page.Pagination)}
-	v := view{Title: web.t("confirmations.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "confirmations.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, f.status, "confirmations", v)
 }
 
@@ -42,7 +42,7 @@ func (web *Web) decideConfirmation(w http.ResponseWriter, r *http.Request, who w
 		do: web.Service.DecideConfirmation,
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			if warranty.AsError(f.err).Code == warranty.PreconditionFailed {
-				f.Wrong = web.t("confirmations.changed")
+				f.Wrong = web.t(r, "confirmations.changed")
 			}
 			return web.showConfirmations(w, r, who, f)
 		},
@@ -64,7 +64,7 @@ func (web *Web) confirmSeveral(w http.ResponseWriter, r *http.Request, who warra
 		chosen = f.Values["shown"]
 	}
 	if len(chosen) == 0 {
-		f.status, f.Wrong = http.StatusUnprocessableEntity, web.t("confirmations.choose")
+		f.status, f.Wrong = http.StatusUnprocessableEntity, web.t(r, "confirmations.choose")
 		return web.showConfirmations(w, r, who, f)
 	}
 	confirmed, changed := 0, 0
@@ -88,7 +88,7 @@ func (web *Web) confirmSeveral(w http.ResponseWriter, r *http.Request, who warra
 	if changed == 0 {
 		return redirect(w, r, "/confirmations?done=confirmed_several")
 	}
-	f.status, f.Wrong = http.StatusConflict, web.t("confirmations.several_changed", confirmed, changed)
+	f.status, f.Wrong = http.StatusConflict, web.t(r, "confirmations.several_changed", confirmed, changed)
 	return web.showConfirmations(w, r, who, f)
 }
 

@@ -63,13 +63,13 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 		Today:    warranty.DateOf(web.Service.Now()),
 		Connect:  connect(web.PublicURL),
 		Requests: requests.Data,
-		New:      web.newTokenForm(who, form{}),
+		New:      web.newTokenForm(web.reader(r), who, form{}),
 	}
 	page.New.Dialog = true
 	if page.Active, err = web.Service.CountActiveTokens(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t("tokens.title"), Nav: "settings", Who: who, Flash: flash(r)}
+	v := view{Title: web.t(r, "tokens.title"), Nav: "settings", Who: who, Flash: flash(r)}
 	if isPart(r) {
 		v.Body = page
 		return web.part(w, r, "settings-api", "latest", v)
@@ -83,7 +83,7 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 		return err
 	}
 	for _, t := range tokens.Data {
-		page.Tokens = append(page.Tokens, web.tokenRow(who, t, last))
+		page.Tokens = append(page.Tokens, web.tokenRow(web.reader(r), who, t, last))
 	}
 	page.Pager = newPager(r.URL, tokens.Pagination)
 	v.Body = page
@@ -91,12 +91,12 @@ func (web *Web) settingsAPI(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 func (web *Web) tokenRow(
-	who warranty.Principal, t warranty.Token, last map[warranty.ID]warranty.RequestRecord,
+	words reader, who warranty.Principal, t warranty.Token, last map[warranty.ID]warranty.RequestRecord,
 ) tokenRow {
 	now := web.Service.Now()
 	row := tokenRow{Token: t, Who: who, Works: t.Status == warranty.TokenIsActive, Overlaps: overlaps}
 	if t.LastUsedAt != nil {
-		row.LastUsed = web.ago(*t.LastUsedAt)
+		row.LastUsed = web.ago(words, *t.LastUsedAt)
 	}
 	if request, ok := last[t.ID]; ok {
 		row.Last = &request
@@ -105,36 +105,36 @@ func (web *Web) tokenRow(
 	for _, u := range t.Usage {
 		uses += u.Requests
 	}
-	row.Uses = web.views.texts.number("tokens.requests", uses)
+	row.Uses = words.number("tokens.requests", uses)
 	if left := int(warranty.DateOf(t.ExpiresAt) - warranty.DateOf(now)); row.Works && left <= tokenEndsSoon {
 		switch left {
 		case 0:
-			row.EndsSoon = web.t("tokens.ends_today")
+			row.EndsSoon = words.get("tokens.ends_today")
 		case 1:
-			row.EndsSoon = web.t("tokens.ends_tomorrow")
+			row.EndsSoon = words.get("tokens.ends_tomorrow")
 		default:
-			row.EndsSoon = web.t("tokens.ends_in", left)
+			row.EndsSoon = words.get("tokens.ends_in", left)
 		}
 	}
 	return row
 }
 
 // ago returns the approximate time since at.
-func (web *Web) ago(at time.Time) string {
+func (web *Web) ago(words reader, at time.Time) string {
 	d := web.Service.Now().Sub(at)
 	switch {
 	case d < time.Minute:
-		return web.t("ago.now")
+		return words.get("ago.now")
 	case d < time.Hour:
-		return web.t("ago.minutes", int(d/time.Minute))
+		return words.get("ago.minutes", int(d/time.Minute))
 	case d < 24*time.Hour:
-		return web.t("ago.hours", int(d/time.Hour))
+		return words.get("ago.hours", int(d/time.Hour))
 	case d < 48*time.Hour:
-		return web.t("ago.day")
+		return words.get("ago.day")
 	case d < 30*24*time.Hour:
-		return web.t("ago.days", int(d/(24*time.Hour)))
+		return words.get("ago.days", int(d/(24*time.Hour)))
 	}
-	return at.UTC().Format("2 Jan 2006")
+	return words.day(words.zone, at)
 }
 
 // tokenForm is the form that generates a token.
@@ -166,7 +166,7 @@ var presets = []preset{
 const reminderDays = 7
 
 // newTokenForm returns the form with the values of f, or with the defaults if it has none.
-func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
+func (web *Web) newTokenForm(words reader, who warranty.Principal, f form) tokenForm {
 	if f.Values == nil {
 		f.Values = url.Values{
 			"scopes":                {string(warranty.WarrantiesRead)},
@@ -184,7 +184,7 @@ func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 		if p.Days <= reminderDays {
 			key = "token_form.ends_soon"
 		}
-		p.Ends = web.t(key, web.tokenEnd(p.Days).Format("2 Jan 2006"))
+		p.Ends = words.get(key, words.day(words.zone, web.tokenEnd(p.Days)))
 	}
 	return t
 }
@@ -192,7 +192,7 @@ func (web *Web) newTokenForm(who warranty.Principal, f form) tokenForm {
 func (web *Web) tokenEnd(days int) time.Time { return web.Service.Now().UTC().AddDate(0, 0, days) }
 
 func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(who, f)}
+	v := view{Title: web.t(r, "token_form.title"), Nav: "settings", Who: who, Body: web.newTokenForm(web.reader(r), who, f)}
 	return web.show(w, r, f.status, "settings-api-new", v)
 }
 
@@ -201,11 +201,11 @@ func (web *Web) showTokenForm(w http.ResponseWriter, r *http.Request, who warran
 func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.CreateToken, warranty.NewToken]{
 		op:      api.CreateToken,
-		prepare: web.setExpiry,
+		prepare: func(f form) error { return web.setExpiry(web.reader(r), f) },
 		do:      web.Service.CreateToken,
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			if warranty.AsError(f.err).Code == warranty.AlreadyExists {
-				f.Errors, f.Wrong = map[string]string{"name": web.t("token_form.exists")}, ""
+				f.Errors, f.Wrong = map[string]string{"name": web.t(r, "token_form.exists")}, ""
 			}
 			return web.showTokenForm(w, r, who, f)
 		},
@@ -217,11 +217,11 @@ func (web *Web) createToken(w http.ResponseWriter, r *http.Request, who warranty
 }
 
 // setExpiry sets the expiry of a new token from the chosen number of days.
-func (web *Web) setExpiry(f form) error {
+func (web *Web) setExpiry(words reader, f form) error {
 	days, err := strconv.Atoi(f.Value("expires_in_days"))
 	if err != nil || !slices.ContainsFunc(presets, func(p preset) bool { return p.Days == days }) {
 		var c warranty.Checks
-		c.Add("expires_at", "invalid", web.t("token_form.choose_end"))
+		c.Add("expires_at", "invalid", words.get("token_form.choose_end"))
 		return c.Err()
 	}
 	f.Values.Set("expires_at", web.tokenEnd(days).Format(time.RFC3339))
@@ -238,7 +238,7 @@ type shownOnce struct {
 }
 
 func (web *Web) showSecret(w http.ResponseWriter, r *http.Request, who warranty.Principal, body shownOnce) error {
-	v := view{Title: web.t("token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body}
+	v := view{Title: web.t(r, "token_created.title"), Nav: "settings", Who: who, NoIndex: true, Body: body}
 	return web.show(w, r, http.StatusOK, "token-created", v)
 }
 
@@ -280,7 +280,7 @@ func (web *Web) firstRequest(w http.ResponseWriter, r *http.Request, who warrant
 			f.Last = &request
 		}
 	}
-	v := view{Title: web.t("token_created.first"), Nav: "settings", Who: who, Body: f}
+	v := view{Title: web.t(r, "token_created.first"), Nav: "settings", Who: who, Body: f}
 	if isPart(r) {
 		return web.part(w, r, "token-first", "first", v)
 	}
@@ -326,7 +326,7 @@ func (web *Web) showToken(w http.ResponseWriter, r *http.Request, who warranty.P
 		last[token.ID] = requests.Data[0]
 	}
 	body := tokenDetail{
-		tokenRow: web.tokenRow(who, token, last),
+		tokenRow: web.tokenRow(web.reader(r), who, token, last),
 		form:     f,
 		Today:    warranty.DateOf(web.Service.Now()),
 		Recent:   requests.Data,
@@ -348,7 +348,7 @@ func (web *Web) rotateToken(w http.ResponseWriter, r *http.Request, who warranty
 		op: api.RotateToken,
 		prepare: func(f form) error {
 			if f.Value("prefix") != token.Prefix {
-				return warranty.Refuse(warranty.InvalidTransition, web.t("rotate.already"))
+				return warranty.Refuse(warranty.InvalidTransition, web.t(r, "rotate.already"))
 			}
 			return nil
 		},

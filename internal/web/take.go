@@ -35,7 +35,7 @@ func (web *Web) take(w http.ResponseWriter, r *http.Request, who warranty.Princi
 func (web *Web) showTake(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, name string, p takePage,
 ) error {
-	v := view{Title: web.t("take.title"), Who: who, NoIndex: true, Body: p}
+	v := view{Title: web.t(r, "take.title"), Who: who, NoIndex: true, Body: p}
 	return web.show(w, r, p.status, name, v)
 }
 
@@ -110,7 +110,7 @@ func (web *Web) registerTake(w http.ResponseWriter, r *http.Request, who warrant
 		return web.showPreview(w, r, who, f)
 	case err != nil:
 		if key := mailedError(err); key != "" {
-			f.Errors = map[string]string{"mail_code": web.t(key)}
+			f.Errors = map[string]string{"mail_code": web.t(r, key)}
 		} else if text := f.Errors["code"]; text != "" {
 			f.Errors = map[string]string{"mail_code": text}
 		}
@@ -235,7 +235,7 @@ func (web *Web) taken(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t("take.done_title"), Nav: "warranties", Who: who, Flash: "done.taken",
+	v := view{Title: web.t(r, "take.done_title"), Nav: "warranties", Who: who, Flash: "done.taken",
 		Body: takenPage{found, by.Issuer}}
 	return web.show(w, r, http.StatusOK, "take-done", v)
 }

@@ -13,18 +13,27 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-//go:embed text/en/*.json
+//go:embed text/*/*.json
 var textFiles embed.FS
 
 // texts holds the texts of the pages in one language, by key.
 type texts struct {
-	words   map[string]string
-	printer *message.Printer // formats numbers for the language
+	Lang, Dir string // the values of the attributes lang and dir
+	tag       language.Tag
+	words     map[string]string
+	printer   *message.Printer // formats numbers for the language
+	// The names of the months: in dates, and standing alone.
+	months, monthsAlone []string
 }
 
-func newTexts() (*texts, error) {
-	t := &texts{words: map[string]string{}, printer: message.NewPrinter(language.English)}
-	names, err := fs.Glob(textFiles, "text/en/*.json")
+// newTexts reads the texts of a language.
+func newTexts(lang string) (*texts, error) {
+	tag, err := language.Parse(lang)
+	if err != nil {
+		return nil, err
+	}
+	t := &texts{Lang: lang, Dir: direction(lang), tag: tag, words: map[string]string{}, printer: message.NewPrinter(tag)}
+	names, err := fs.Glob(textFiles, "text/"+lang+"/*.json")
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +53,7 @@ func newTexts() (*texts, error) {
 			t.words[key] = text
 		}
 	}
+	t.months, t.monthsAlone = strings.Fields(t.get("format.months")), strings.Fields(t.get("format.months_alone"))
 	return t, nil
 }
 
@@ -150,7 +160,7 @@ func (t *texts) changed(field string, value *string) string {
 	switch field {
 	case "start_date", "end_date", "erase_at":
 		if d, err := warranty.ParseDate(text); err == nil && d != warranty.Lifetime {
-			return dateText(d)
+			return t.date(d)
 		}
 		return t.get("verify.lifetime")
 	case "role":

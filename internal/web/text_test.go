@@ -59,7 +59,7 @@ func moveKeys() (keys []string) {
 
 // TestTextsExist looks up every key that the templates and the code use.
 func TestTextsExist(t *testing.T) {
-	texts, err := newTexts()
+	texts, err := newTexts("en")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestConnect(t *testing.T) {
 
 // TestTimeLeft checks the texts for the time left.
 func TestTimeLeft(t *testing.T) {
-	texts, err := newTexts()
+	texts, err := newTexts("en")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestTimeLeft(t *testing.T) {
 
 // TestNumbers checks how numbers, lists and history values are formatted.
 func TestNumbers(t *testing.T) {
-	words, err := newTexts()
+	words, err := newTexts("en")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func (web *Web) trash(w http.ResponseWriter, r *http.Request, who warranty.Princ
 		return err
 	}
 	body := trashList{Page: page, Pager: newPager(r.URL, page.Pagination)}
-	v := view{Title: web.t("trash.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
+	v := view{Title: web.t(r, "trash.title"), Nav: "warranties", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "trash", v)
 }
 
@@ -72,6 +72,6 @@ func (web *Web) deleteWarranty(w http.ResponseWriter, r *http.Request, who warra
 func (web *Web) deleteAgain(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, f form, wrong string,
 ) error {
-	f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"reference": web.t(wrong)}
+	f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"reference": web.t(r, wrong)}
 	return web.showWarranty(w, r, who, f)
 }

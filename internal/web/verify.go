@@ -51,7 +51,7 @@ func (v verifyPage) BySeller() bool { return v.Seller != nil && v.Party() == v.S
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	asked := strings.TrimSpace(r.URL.Query().Get("reference"))
 	if asked == "" {
-		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t("verify.title"), Body: verifyPage{}})
+		return web.showBare(w, r, http.StatusOK, "verify-form", view{Title: web.t(r, "verify.title"), Body: verifyPage{}})
 	}
 	reference, err := warranty.ParseReference(pastedReference(asked))
 	if err != nil {
@@ -83,7 +83,7 @@ func pastedReference(asked string) string {
 // showMistyped shows the form with an error. The check character alone reveals a typing
 // error, so the response reveals nothing about records.
 func (web *Web) showMistyped(w http.ResponseWriter, r *http.Request, status int, asked string) error {
-	return web.showBare(w, r, status, "verify-form", view{Title: web.t("verify.title"), NoIndex: true,
+	return web.showBare(w, r, status, "verify-form", view{Title: web.t(r, "verify.title"), NoIndex: true,
 		Body: verifyPage{Asked: asked, Wrong: "verify.mistyped"}})
 }
 
@@ -116,7 +116,7 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
 	list, err := web.Service.VerifyIssuers(r.Context(), asker, in)
 	if len(list) > 1 {
-		return web.showBare(w, r, http.StatusOK, "verify-issuers", view{Title: web.t("verify.issuers"), NoIndex: true, Body: list})
+		return web.showBare(w, r, http.StatusOK, "verify-issuers", view{Title: web.t(r, "verify.issuers"), NoIndex: true, Body: list})
 	}
 	var only warranty.Verification
 	if len(list) == 1 {
@@ -130,50 +130,50 @@ func (web *Web) showVerification(
 	w http.ResponseWriter, r *http.Request, v warranty.Verification, serial string, err error,
 ) error {
 	if errors.Is(err, warranty.ErrUnknownReference) {
-		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t("verify.unknown"), NoIndex: true,
+		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t(r, "verify.unknown"), NoIndex: true,
 			Body: verifyPage{}})
 	}
 	if err != nil {
 		return err
 	}
-	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(v)}
+	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(web.reader(r), v)}
 	page.Certified = page.Assured() && web.Service.SigningKey != nil
-	page.Promise = web.promiseOf(page)
-	title := web.t("verify.page_title", v.ProductName)
+	page.Promise = web.promiseOf(web.reader(r), page)
+	title := web.t(r, "verify.page_title", v.ProductName)
 	return web.showBare(w, r, http.StatusOK, "verify", view{Title: title, NoIndex: true, Body: page})
 }
 
 // coverOf returns the cell that says whether a record is in force. It is green only if a verified business
 // says so.
-func (web *Web) coverOf(v warranty.Verification) cover {
+func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 	today, assured := warranty.DateOf(v.CheckedAt), v.Assurance != warranty.Unverified
-	c := cover{Say: web.t("verify." + v.Status.String())}
+	c := cover{Say: words.get("verify." + v.Status.String())}
 	line := "quiet"
 	switch v.Status {
 	case warranty.Void, warranty.Cancelled:
-		c.Tone, c.Before = "bad", web.t("verify.covers_nothing")
+		c.Tone, c.Before = "bad", words.get("verify.covers_nothing")
 		return c
 	case warranty.Upcoming:
-		c.Before, c.Date = web.t("verify.from"), dateText(v.StartDate)
+		c.Before, c.Date = words.get("verify.from"), words.date(v.StartDate)
 	case warranty.Expired:
-		c.Before, c.Date = web.t("verify.on"), dateText(v.EndDate)
-		c.After = ", " + web.views.texts.ago(int(today-v.EndDate))
+		c.Before, c.Date = words.get("verify.on"), words.date(v.EndDate)
+		c.After = ", " + words.ago(int(today-v.EndDate))
 	case warranty.Active:
 		days := int(v.EndDate - today)
 		if v.EndDate == warranty.Lifetime {
-			c.Before = web.t("take.lifetime")
+			c.Before = words.get("take.lifetime")
 		} else {
-			c.Before, c.Date = web.t("verify.until"), dateText(v.EndDate)
-			c.After = ", " + web.views.texts.days(&days)
+			c.Before, c.Date = words.get("verify.until"), words.date(v.EndDate)
+			c.After = ", " + words.days(&days)
 		}
 		switch {
 		case !assured:
-			line, c.Say, c.After = "plain", web.t("verify.by_dates"), ", "+web.t("verify.owner_entered")
+			line, c.Say, c.After = "plain", words.get("verify.by_dates"), ", "+words.get("verify.owner_entered")
 			if v.Issuer != nil {
-				c.After = ", " + web.t("verify.issuer_entered")
+				c.After = ", " + words.get("verify.issuer_entered")
 			}
 		case days <= endingSoon:
-			line, c.Tone, c.Say = "expiring", "soon", web.t("verify.ends_soon")
+			line, c.Tone, c.Say = "expiring", "soon", words.get("verify.ends_soon")
 		default:
 			line, c.Tone = "active", "good"
 		}
@@ -201,20 +201,20 @@ type quantity struct {
 }
 
 // promiseOf returns the record for machines, or nil if the record promises nothing any more.
-func (web *Web) promiseOf(v verifyPage) *promise {
+func (web *Web) promiseOf(words reader, v verifyPage) *promise {
 	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
 		return nil
 	}
-	by := web.t("verify.by_owner")
+	by := words.get("verify.by_owner")
 	if party := v.Party(); party != nil {
-		by = web.t("verify.issuer")
+		by = words.get("verify.issuer")
 		if v.BySeller() {
-			by = web.t("verify.seller")
+			by = words.get("verify.seller")
 		}
 		if party.Domain != nil {
-			by += " " + party.Name + ", " + *party.Domain + ". " + web.t("verify.verified") + "."
+			by += " " + party.Name + ", " + *party.Domain + ". " + words.get("verify.verified") + "."
 		} else {
-			by += " “" + party.Name + "”. " + web.t("verify.unverified")
+			by += " “" + party.Name + "”. " + words.get("verify.unverified")
 		}
 	}
 	covered := strings.TrimSpace(v.Cover.Before + " " + v.Cover.Date)

@@ -14,7 +14,7 @@ import (
 type chip struct{ Text, Href string }
 
 // chipsOf returns the filters of the list.
-func (web *Web) chipsOf(u *url.URL) (list []chip) {
+func (web *Web) chipsOf(words reader, u *url.URL) (list []chip) {
 	query := u.Query()
 	for _, name := range filterNames {
 		value := strings.TrimSpace(query.Get(name))
@@ -24,9 +24,9 @@ func (web *Web) chipsOf(u *url.URL) (list []chip) {
 		var text string
 		switch name {
 		case "q":
-			text = web.t("chip.q", value)
+			text = words.get("chip.q", value)
 		case "category":
-			text = web.t("chip.category", value)
+			text = words.get("chip.category", value)
 		default:
 			choices := statusFilters
 			if name == "assurance" {
@@ -36,7 +36,7 @@ func (web *Web) chipsOf(u *url.URL) (list []chip) {
 			if i < 0 {
 				continue // ignored by the list too
 			}
-			text = web.t(choices[i].Key)
+			text = words.get(choices[i].Key)
 		}
 		rest := queryOf(query)
 		rest.Del(name)

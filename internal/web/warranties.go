@@ -139,11 +139,11 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 			return err
 		}
 	}
-	list.Query, list.Chips, list.Shown = queryOf(query), web.chipsOf(r.URL), web.columnsOf(r)
+	list.Query, list.Chips, list.Shown = queryOf(query), web.chipsOf(web.reader(r), r.URL), web.columnsOf(r)
 	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
 		return err
 	}
-	v := view{Title: web.t("nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Undo: undoOf(r), Body: list}
+	v := view{Title: web.t(r, "nav.warranties"), Nav: "warranties", Who: who, Flash: flash(r), Undo: undoOf(r), Body: list}
 	if isPart(r) {
 		return web.part(w, r, "warranties", "rows", v)
 	}
@@ -252,7 +252,7 @@ func (f warrantyForm) Issuer() bool { return f.Values.Has("external_id") }
 // showWarrantyForm shows the form of the warranty with the id of the path.
 func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 	body := warrantyForm{form: f, ID: r.PathValue("id")}
-	return web.show(w, r, f.status, "warranty-form", view{Title: web.t("warranty.edit"), Nav: "warranties", Who: who, Body: body})
+	return web.show(w, r, f.status, "warranty-form", view{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: body})
 }
 
 // warrantyPage returns the page of a warranty with a message.
@@ -396,7 +396,7 @@ func (web *Web) label(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	if err != nil {
 		return err
 	}
-	v := view{Title: web.t("warranty.label"), Who: who, NoIndex: true, Body: record}
+	v := view{Title: web.t(r, "warranty.label"), Who: who, NoIndex: true, Body: record}
 	return web.showBare(w, r, http.StatusOK, "label", v)
 }
 
@@ -406,7 +406,7 @@ func (web *Web) offerTransfer(w http.ResponseWriter, r *http.Request, who warran
 		op: api.OfferTransfer,
 		do: web.Service.OfferTransfer,
 		done: func(_ form, offer warranty.TransferOffer) error {
-			v := view{Title: web.t("transfer.offered"), Nav: "warranties", Who: who, Body: offer}
+			v := view{Title: web.t(r, "transfer.offered"), Nav: "warranties", Who: who, Body: offer}
 			return web.show(w, r, http.StatusOK, "transfer-offered", v)
 		},
 	})
@@ -421,7 +421,7 @@ func (web *Web) cancelTransfer(w http.ResponseWriter, r *http.Request, who warra
 }
 
 func (web *Web) showAcceptTransfer(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	v := view{Title: web.t("transfer.accept"), Nav: "warranties", Who: who, Body: f}
+	v := view{Title: web.t(r, "transfer.accept"), Nav: "warranties", Who: who, Body: f}
 	return web.show(w, r, f.status, "transfer-accept", v)
 }
 

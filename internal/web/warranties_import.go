@@ -24,7 +24,7 @@ func (web *Web) importForm(w http.ResponseWriter, r *http.Request, who warranty.
 func (web *Web) showImport(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, status int, p *importPage,
 ) error {
-	return web.show(w, r, status, "import", view{Title: web.t("import.title"), Nav: "warranties", Who: who, Body: p})
+	return web.show(w, r, status, "import", view{Title: web.t(r, "import.title"), Nav: "warranties", Who: who, Body: p})
 }
 
 // importSamples previews a sheet of sample warranties.
@@ -68,24 +68,24 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 		if p.Value("shown") == p.Choices() {
 			return web.storeSheet(w, r, who, p)
 		}
-		p.Wrong = web.t("import.changed")
+		p.Wrong = web.t(r, "import.changed")
 	}
 	return web.previewSheet(w, r, who, p)
 }
 
 // previewSheet shows the warranties that a sheet would create.
 func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
-	if err := web.run(r.Context(), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
+	if err := web.run(r.Context(), web.reader(r), p, sheet.Import{Service: web.importer(who), DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	v := view{Title: web.t("import.preview"), Nav: "warranties", Who: who, Body: p}
+	v := view{Title: web.t(r, "import.preview"), Nav: "warranties", Who: who, Body: p}
 	return web.show(w, r, http.StatusOK, "import-preview", v)
 }
 
 // storeSheet creates a warranty for each valid row that is not imported yet.
 func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	whole := *p
-	if err := web.run(r.Context(), &whole, sheet.Import{DryRun: true}); err != nil {
+	if err := web.run(r.Context(), web.reader(r), &whole, sheet.Import{DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
 	if who.ActsForOrganization() {
@@ -95,14 +95,14 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 	ctx, cancel := context.WithTimeout(service.AsOneForm(context.WithoutCancel(r.Context())), upload.TransferTimeout)
 	defer cancel()
 	status := http.StatusOK
-	if err := web.run(ctx, p, sheet.Import{Service: web.importer(who)}); err != nil {
+	if err := web.run(ctx, web.reader(r), p, sheet.Import{Service: web.importer(who)}); err != nil {
 		if status = warranty.AsError(err).Code.Info().Status; p.Created == 0 || status == http.StatusUnauthorized {
 			return err
 		}
 		web.Log.ErrorContext(ctx, "import stopped early", "request_id", api.CallerOf(ctx).RequestID, "error", err.Error())
 		p.Incomplete = true
 	}
-	v := view{Title: web.t("import.result"), Nav: "warranties", Who: who, Body: p}
+	v := view{Title: web.t(r, "import.result"), Nav: "warranties", Who: who, Body: p}
 	return web.show(w, r, status, "import-result", v)
 }
 
@@ -110,7 +110,7 @@ func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.
 func (web *Web) sendRefused(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	var out bytes.Buffer
 	var failures *sheet.Failures
-	err := web.run(r.Context(), p, sheet.Import{DryRun: true, Each: func(row sheet.Row, outcome sheet.Outcome) error {
+	err := web.run(r.Context(), web.reader(r), p, sheet.Import{DryRun: true, Each: func(row sheet.Row, outcome sheet.Outcome) error {
 		if failures == nil {
 			failures = sheet.NewFailures(&out, p.header)
 		}
@@ -138,7 +138,7 @@ func (web *Web) refuseSheet(
 	case errors.As(err, &fault):
 		p.Wrong, p.Fields = fault.What+" "+fault.Fix, nil
 	case errors.As(err, &missing):
-		p.Wrong = missing.Error() + " " + web.t("import.missing_fix")
+		p.Wrong = missing.Error() + " " + web.t(r, "import.missing_fix")
 		p.describe(missing.Header, missing.Found)
 	default:
 		return err

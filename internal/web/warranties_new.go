@@ -59,8 +59,8 @@ func (web *Web) showNewWarranty(w http.ResponseWriter, r *http.Request, who warr
 	if !f.Values.Has("length") {
 		f.Values.Set("length", pickedDate)
 	}
-	body := newForm{form: f, Lengths: web.lengthChoices(newLengths)}
-	body.Lengths = append(body.Lengths, length{pickedDate, web.t("warranty.pick_date")})
+	body := newForm{form: f, Lengths: web.lengthChoices(web.reader(r), newLengths)}
+	body.Lengths = append(body.Lengths, length{pickedDate, web.t(r, "warranty.pick_date")})
 	var err error
 	if body.Categories, err = web.suggestions(r.Context(), who, warranty.GroupByCategory); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (web *Web) showNewWarranty(w http.ResponseWriter, r *http.Request, who warr
 	if body.Suppliers, err = web.suggestions(r.Context(), who, warranty.GroupBySupplier); err != nil {
 		return err
 	}
-	return web.show(w, r, f.status, "warranty-new", view{Title: web.t("warranty.new"), Nav: "warranties", Who: who, Body: body})
+	return web.show(w, r, f.status, "warranty-new", view{Title: web.t(r, "warranty.new"), Nav: "warranties", Who: who, Body: body})
 }
 
 // suggestions returns the values of a field that the account uses most.
@@ -83,7 +83,7 @@ func (web *Web) suggestions(ctx context.Context, who warranty.Principal, by warr
 }
 
 // setEnd sets the end date of a form from the start date and the chosen length.
-func (web *Web) setEnd(values url.Values) error {
+func (web *Web) setEnd(words reader, values url.Values) error {
 	chosen := values.Get("length")
 	if chosen == "" || chosen == pickedDate {
 		return nil
@@ -92,7 +92,7 @@ func (web *Web) setEnd(values url.Values) error {
 	if err != nil {
 		return nil //nolint:nilerr // decoding the form reports it
 	}
-	p, err := web.productLength(chosen)
+	p, err := web.productLength(words, chosen)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			for name, values := range f.Values {
 				sent.Values[name] = values
 			}
-			return web.setEnd(f.Values)
+			return web.setEnd(web.reader(r), f.Values)
 		},
 		do: func(
 			ctx context.Context, who warranty.Principal, in warranty.CreateWarranty,
@@ -123,7 +123,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			if !errors.Is(err, warranty.ErrNotFound) {
 				return created, nil
 			}
-			return created, warranty.Refuse(warranty.AlreadyExists, web.t("warranty.sent_before"))
+			return created, warranty.Refuse(warranty.AlreadyExists, web.t(r, "warranty.sent_before"))
 		},
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
 			if f.err != nil && warranty.AsError(f.err).Code == warranty.AlreadyExists {
@@ -131,7 +131,7 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			}
 			if attachedTo(r) != nil {
 				f.Errors = orEmpty(f.Errors)
-				f.Errors["file"] = web.t("form.file_again")
+				f.Errors["file"] = web.t(r, "form.file_again")
 			}
 			return web.showNewWarranty(w, r, who, f)
 		},
@@ -171,6 +171,6 @@ func (web *Web) attachReceipt(
 	if f.Wrong != "" {
 		f.Errors = map[string]string{"file": f.Wrong}
 	}
-	f.Wrong = web.t("warranty.saved_without")
+	f.Wrong = web.t(r, "warranty.saved_without")
 	return web.showDocumentForm(w, r, who, f)
 }

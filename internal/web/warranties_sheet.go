@@ -82,13 +82,13 @@ func (p *importPage) allowDuplicates() bool { return p.Value("duplicates") == "t
 // MaxRows returns the maximum number of rows.
 func (p *importPage) MaxRows() int { return maxSheetRows }
 
-// MaxSize returns the maximum size of a sheet.
-func (p *importPage) MaxSize() string { return fileSize(maxSheet) }
+// MaxSize returns the maximum size of a sheet in bytes.
+func (p *importPage) MaxSize() int64 { return maxSheet }
 
 // readSheet parses the form. The sheet is a file, pasted text, or kept from the preview.
 func (web *Web) readSheet(w http.ResponseWriter, r *http.Request) (*importPage, error) {
 	p, body := &importPage{}, r.Body
-	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t("import.too_large", fileSize(maxSheet)))
+	tooLarge := warranty.Refuse(warranty.BodyTooLarge, web.t(r, "import.too_large", web.reader(r).size(maxSheet)))
 	r.Body = http.MaxBytesReader(w, body, maxSheetForm)
 	if err := r.ParseMultipartForm(maxSheetForm); err != nil {
 		var overlong *http.MaxBytesError
@@ -160,7 +160,7 @@ func (p *importPage) Choices() string {
 }
 
 // run runs im on the sheet with the import settings and stores the result in p.
-func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
+func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.Import) error {
 	rows, err := sheet.Open(bytes.NewReader(p.text), p.options())
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
 	do := im.Each
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if im.Counts.Rows > maxSheetRows {
-			return &sheet.Fault{What: web.t("import.too_many", maxSheetRows), Fix: web.t("import.too_many_fix")}
+			return &sheet.Fault{What: words.get("import.too_many", maxSheetRows), Fix: words.get("import.too_many_fix")}
 		}
 		p.note(row, outcome)
 		if do == nil {
@@ -183,7 +183,7 @@ func (web *Web) run(ctx context.Context, p *importPage, im sheet.Import) error {
 	err = im.Run(ctx)
 	p.Counts, p.Assumed = im.Counts, rows.Assumed()
 	if err == nil && im.Counts.Rows == 0 {
-		return &sheet.Fault{What: web.t("import.empty"), Fix: web.t("import.empty_fix")}
+		return &sheet.Fault{What: words.get("import.empty"), Fix: words.get("import.empty_fix")}
 	}
 	return err
 }

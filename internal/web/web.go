@@ -78,7 +78,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		return err
 	}
 	web.guard.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t("error.cross_origin")))
+		web.Refuse(w, r, warranty.Refuse(warranty.RoleNotAllowed, web.t(r, "error.cross_origin")))
 	}))
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
@@ -295,6 +295,7 @@ func (web *Web) serve(r route) http.Handler {
 		}
 		api.CallerOf(req.Context()).Principal = who // for the log
 		req = req.WithContext(context.WithValue(req.Context(), actingKey{}, acting))
+		req, who = web.read(req, who)
 		if err == nil {
 			err = r.page(w, req, who)
 		}
@@ -355,7 +356,7 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	err = web.render(w, r, problem.Status, "error", block, view{Who: who, Title: problem.Title, Body: body})
 	if err != nil {
 		web.Log.ErrorContext(r.Context(), "rendering the error page failed", "error", err.Error())
-		http.Error(w, web.t("error.render"), http.StatusInternalServerError)
+		http.Error(w, web.t(r, "error.render"), http.StatusInternalServerError)
 	}
 }
 
@@ -400,7 +401,7 @@ func (web *Web) publicError(w http.ResponseWriter, r *http.Request, err error) *
 	if refusal.Wait > 0 {
 		w.Header().Set("Retry-After", seconds(refusal.Wait))
 	}
-	if text, ok := web.views.texts.words["error."+string(refusal.Code)]; ok {
+	if text, ok := web.reader(r).words["error."+string(refusal.Code)]; ok {
 		refusal.Message = text
 	}
 	return &refusal
@@ -421,6 +422,7 @@ func (web *Web) NotFound(w http.ResponseWriter, r *http.Request) {
 		who = warranty.Principal{}
 	}
 	api.CallerOf(r.Context()).Principal = who
+	r, who = web.read(r, who)
 	web.refuse(w, r, who, warranty.ErrNotFound)
 }
 

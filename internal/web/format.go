@@ -1,0 +1,86 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+// date formats a date as "30 Nov 2026".
+func (t *texts) date(d warranty.Date) string { return t.dateAt(d.Time()) }
+
+// dateAt formats the date of a time in its zone.
+func (t *texts) dateAt(at time.Time) string {
+	return t.get("format.date", strconv.Itoa(at.Day()), t.months[at.Month()-1], strconv.Itoa(at.Year()))
+}
+
+// day formats the date of a time in a zone.
+func (t *texts) day(zone *time.Location, at any) string { return t.dateAt(instantOf(at).In(zone)) }
+
+// when formats a time in a zone as "30 Nov 2026, 14:05 UTC".
+func (t *texts) when(zone *time.Location, at any) string {
+	local := instantOf(at).In(zone)
+	return t.get("format.when", t.dateAt(local), local.Format("15:04"), t.zoneName(local))
+}
+
+// moment formats a recent time in a zone as "30 Nov, 14:05:09".
+func (t *texts) moment(zone *time.Location, at any) string {
+	local := instantOf(at).In(zone)
+	return t.get("format.moment", strconv.Itoa(local.Day()), t.months[local.Month()-1], local.Format("15:04:05"))
+}
+
+// zoneName returns the abbreviation of a time's zone, in the language if it has its own.
+func (t *texts) zoneName(local time.Time) string {
+	name, _ := local.Zone()
+	if own, ok := t.words["zone."+name]; ok {
+		return own
+	}
+	return local.Format("MST")
+}
+
+// month returns the name of a month, with the year in January.
+func (t *texts) month(at time.Time) string {
+	name := t.monthsAlone[at.Month()-1]
+	if at.Month() == time.January {
+		return name + at.Format(" ’06")
+	}
+	return name
+}
+
+// length formats a number of months as "2 years" or "18 months".
+func (t *texts) length(months int) string {
+	if months%12 == 0 {
+		return t.number("length.years", int64(months/12))
+	}
+	return t.number("length.months", int64(months))
+}
+
+// size formats a number of bytes.
+func (t *texts) size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return t.tenths(n, 1<<30) + " GiB"
+	case n >= 1<<20:
+		return t.tenths(n, 1<<20) + " MiB"
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
+// tenths formats n units with one decimal, and without a trailing ".0".
+func (t *texts) tenths(n int64, unit float64) string {
+	return t.printer.Sprint(math.Round(float64(n)*10/unit) / 10)
+}
+
+// instantOf returns a time.Time or *time.Time in UTC.
+func instantOf(t any) time.Time {
+	if p, ok := t.(*time.Time); ok && p != nil {
+		return p.UTC()
+	}
+	at, _ := t.(time.Time)
+	return at.UTC()
+}
