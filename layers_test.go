@@ -39,7 +39,8 @@ var arrows = map[string]string{
 	"internal/store":        "internal/find internal/store/engine warranty",
 	"internal/store/engine": "internal/netaddr warranty",
 	"internal/archive":      "internal/store internal/store/engine warranty",
-	"internal/service":      "api internal/files internal/mail internal/store warranty",
+	"internal/picture":      "",
+	"internal/service":      "api internal/files internal/mail internal/picture internal/store warranty",
 	"internal/rest":         "api warranty",
 	"internal/mcp":          "api warranty",
 	"internal/sheet":        "api warranty",
@@ -84,7 +85,7 @@ var homes = map[string]string{
 	"github.com/BurntSushi/toml":          "internal/config",
 	"rsc.io/qr":                           "internal/paper internal/web",
 	"codeberg.org/go-pdf/fpdf":            "internal/paper",
-	"golang.org/x/image":                  "internal/paper",
+	"golang.org/x/image":                  "internal/paper internal/picture",
 }
 
 // noDatabase are the programs that use the service over HTTP and must not link databases.

@@ -182,7 +182,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	for _, status := range []string{"submitted", "under_review", "approved", "rejected", "resolved"} {
 		add(halden, first(halden, "/claims?status="+status, claim))
 	}
-	add(nora, first(nora, "/claims", claim))
+	add(nora, first(nora, "/claims", claim), first(nora, "/documents", `td a[href^="/documents/"]`))
 	add(halden, "/", "/confirmations", first(halden, "/warranties", record))
 	tokenPath := first(nora, "/settings/api", token)
 	add(nora, tokenPath, tokenPath+"/first")
@@ -365,6 +365,8 @@ var notPages = map[string]bool{
 	"GET /.well-known/change-password":     true,
 	"GET /calendar/{file}":                 true,
 	"GET /documents/{id}/file":             true,
+	"GET /documents/{id}/view":             true,
+	"GET /documents/{id}/thumbnail":        true,
 	"GET /settings":                        true,
 	"GET /settings/api/tokens":             true,
 	"GET /settings/api/tokens/{id}/rotate": true,

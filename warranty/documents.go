@@ -19,7 +19,7 @@ type Document struct {
 	SizeBytes   int64        `json:"size_bytes" doc:"Size of the file in bytes."`
 	SHA256      string       `json:"sha256" doc:"SHA-256 of the file, in hexadecimal."`
 	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
-	WebURL      string       `json:"web_url" format:"uri" doc:"URL of the page for signed-in people where the document is listed."`
+	WebURL      string       `json:"web_url" format:"uri" doc:"URL of the page of the document, for signed-in people."`
 	MessageID   *ID          `json:"-"` // the message that it was sent with
 	Replay      bool         `json:"-"` // a stored response to an earlier request
 }

@@ -134,37 +134,31 @@ type document struct {
 
 func (d document) sha256() string { return hex.EncodeToString(d.sum[:]) }
 
-// documents collects the documents in the rows of their table.
-type documents struct {
-	list           []document
-	key, sum, size int
-}
+// documents collects the files in the rows of documents and of held files.
+type documents struct{ list []document }
 
-// watch returns rows and remembers those of documents.
+// watch returns rows and remembers those that have a file.
 func (d *documents) watch(t store.Table, list rows) rows {
-	if t.Name != "documents" {
+	if t.Name != "documents" && t.Name != "held_files" {
 		return list
 	}
 	column := func(name string) int {
 		return slices.IndexFunc(t.Columns, func(c store.Column) bool { return c.Name == name })
 	}
-	d.key, d.sum, d.size = column("storage_key"), column("sha256"), column("size_bytes")
+	key, sum, size := column("storage_key"), column("sha256"), column("size_bytes")
 	return func(yield func([]any, error) bool) {
 		for row, err := range list {
 			if err == nil {
-				d.list = append(d.list, d.read(row))
+				var doc document
+				doc.key, _ = row[key].(string)
+				bytes, _ := row[sum].([]byte)
+				copy(doc.sum[:], bytes)
+				doc.size, _ = row[size].(int64)
+				d.list = append(d.list, doc)
 			}
 			if !yield(row, err) {
 				return
 			}
 		}
 	}
-}
-
-func (d *documents) read(row []any) (doc document) {
-	doc.key, _ = row[d.key].(string)
-	sum, _ := row[d.sum].([]byte)
-	copy(doc.sum[:], sum)
-	doc.size, _ = row[d.size].(int64)
-	return doc
 }

@@ -48,9 +48,39 @@ func (s *Service) GetDocument(
 	return d, err
 }
 
-// showDocument sets the derived fields of a stored document. Documents have no page of
-// their own; they are listed on the page of their warranty.
-func (s *Service) showDocument(d *warranty.Document) { d.WebURL = s.warrantyPage(d.WarrantyID) }
+// showDocument sets the derived fields of a stored document.
+func (s *Service) showDocument(d *warranty.Document) {
+	d.WebURL = s.PublicURL + "/documents/" + d.ID.String()
+}
+
+// DocumentPage is what the page of a document shows.
+type DocumentPage struct {
+	warranty.Document
+	Uploader       string       // name of the account that uploaded it
+	MayDelete      bool         // the principal's account may delete it
+	Previous, Next *warranty.ID // documents of the same warranty
+}
+
+// DocumentPage returns what the page of a document shows.
+func (s *Service) DocumentPage(ctx context.Context, p warranty.Principal, id warranty.ID) (DocumentPage, error) {
+	f, err := s.Store.DocumentPlace(ctx, p.Account.ID, id)
+	if err != nil {
+		return DocumentPage{}, err
+	}
+	s.showDocument(&f.Document)
+	page := DocumentPage{Document: f.Document, Uploader: f.UploaderName, Previous: f.Previous, Next: f.Next}
+	page.MayDelete = p.Account.Role.Includes(warranty.Member) && mayDelete(p, f.File) == nil
+	return page, nil
+}
+
+// mayDelete returns an error unless the principal's account uploaded the document or owns its warranty.
+func mayDelete(p warranty.Principal, f store.File) error {
+	if f.Uploader != p.Account.ID && !f.Roles.Has(warranty.Owner) {
+		return warranty.Refuse(warranty.RoleNotAllowed,
+			"Only the uploader or the warranty's owner can delete this document.")
+	}
+	return nil
+}
 
 // UploadDocument adds a stored file to a warranty. The file is complete and durable
 // before its record is written; a crash in between leaves an orphaned file for the
@@ -338,9 +368,8 @@ func (s *Service) DeleteDocument(
 		if err != nil {
 			return err
 		}
-		if f.Uploader != p.Account.ID && !f.Roles.Has(warranty.Owner) {
-			return warranty.Refuse(warranty.RoleNotAllowed,
-				"Only the uploader or the warranty's owner can delete this document.")
+		if err := mayDelete(p, f); err != nil {
+			return err
 		}
 		deleted.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName}}
 		if err := tx.DeleteDocument(f.Document, now); err != nil {

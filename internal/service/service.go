@@ -63,7 +63,8 @@ type Service struct {
 	// PasswordCost is the cost of new password hashes.
 	PasswordCost PasswordCost
 
-	folder *folderState
+	folder   *folderState
+	pictures chan struct{} // held while a small picture is made
 
 	passwords *passwords
 	usage     *usage
@@ -120,6 +121,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		PasswordCost: StrongCost,
 
 		folder:    &folderState{missed: map[warranty.ID]bool{}},
+		pictures:  make(chan struct{}, 1),
 		passwords: newPasswords(),
 		usage:     newUsage(),
 		requests:  newRequestLog(),

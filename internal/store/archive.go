@@ -33,6 +33,9 @@ var rowNumbers = map[string]string{"warranties": "row", "access": "item_row"}
 // about ended credentials are added to history.
 var lastTables = []string{"history", "access"}
 
+// derivedTable is left out: it is made again from the files.
+const derivedTable = "thumbnails"
+
 func configuration() (engine.Config, error) {
 	migrations, err := fs.Sub(migrationFiles, "migrations")
 	return engine.Config{Migrations: migrations, Encode: encode}, err
@@ -74,6 +77,7 @@ func newSnapshot(e *engine.Snapshot) *Snapshot {
 			t.Key = []string{"id"}
 		}
 	}
+	s.Tables = slices.DeleteFunc(s.Tables, func(t Table) bool { return t.Name == derivedTable })
 	slices.SortStableFunc(s.Tables, func(a, b Table) int {
 		return slices.Index(lastTables, a.Name) - slices.Index(lastTables, b.Name)
 	})
@@ -102,6 +106,7 @@ type Loader struct {
 	Now time.Time
 
 	revoked, cancelled []warranty.ID // tokens, and warranties with open transfers
+	held               bool          // the schema has the table held_files
 }
 
 // Create makes a database with the schema of a version, lets fill load its rows, and migrates it to the
@@ -127,6 +132,7 @@ func itemRow(columns []Column) string {
 // Load adds the rows of a table.
 func (l *Loader) Load(ctx context.Context, t Table, next engine.NextRow) error {
 	var computed []engine.Computed
+	l.held = l.held || t.Name == "held_files"
 	if t.Name == "access" && l.engine.SQLite {
 		computed = []engine.Computed{{Name: "item_row", SQL: itemRow(t.Columns)}}
 	}
@@ -151,11 +157,15 @@ func (l *Loader) Snapshot(ctx context.Context, fn func(*Snapshot) error) error {
 // Finish records the folder that holds the files, and removes documents whose files no longer exist
 // because they were deleted during the backup.
 func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []string) error {
+	deletes := []string{
+		`DELETE FROM access WHERE kind = 3 AND item_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
+		`DELETE FROM documents WHERE storage_key = $1`,
+	}
+	if l.held {
+		deletes = append(deletes, `DELETE FROM held_files WHERE storage_key = $1`)
+	}
 	for _, key := range deleted {
-		for _, sql := range []string{
-			`DELETE FROM access WHERE kind = 3 AND item_id IN (SELECT id FROM documents WHERE storage_key = $1)`,
-			`DELETE FROM documents WHERE storage_key = $1`,
-		} {
+		for _, sql := range deletes {
 			if err := l.engine.Exec(ctx, sql, key); err != nil {
 				return err
 			}

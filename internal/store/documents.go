@@ -111,6 +111,27 @@ func readFile(r *engine.Row) File {
 	}
 }
 
+// DocumentPlace is what the page of a document shows beside its metadata.
+type DocumentPlace struct {
+	File
+	UploaderName   string
+	Previous, Next *warranty.ID // newer and older documents of the warranty that the user has access to
+}
+
+// DocumentPlace returns a document that the user has access to, among the others of its warranty.
+func (s *Store) DocumentPlace(ctx context.Context, user, id warranty.ID) (p DocumentPlace, err error) {
+	const sees = ` AND EXISTS (SELECT 1 FROM access x WHERE x.user_id = a.user_id AND x.kind = 3 AND x.item_id = o.id)`
+	err = queryRow(ctx, s.db, `SELECT `+documentColumns+`, d.storage_key, d.uploader_id, a.roles,
+			COALESCE((SELECT u.name FROM users u WHERE u.id = d.uploader_id), ''),
+			(SELECT o.id FROM documents o WHERE o.warranty_id = d.warranty_id AND o.id > d.id`+sees+` ORDER BY o.id LIMIT 1),
+			(SELECT o.id FROM documents o WHERE o.warranty_id = d.warranty_id AND o.id < d.id`+sees+` ORDER BY o.id DESC LIMIT 1)
+		FROM access a JOIN documents d ON d.id = a.item_id JOIN warranties w ON w.id = d.warranty_id
+		WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = $2`, func(r *engine.Row) {
+		p = DocumentPlace{File: readFile(r), UploaderName: r.Text(), Previous: r.OptionalID(), Next: r.OptionalID()}
+	}, user, id)
+	return p, err
+}
+
 // InsertDocument adds the metadata of a stored file to a locked warranty, on which the uploader has roles.
 // Who may see it gets access to it.
 func (t *Tx) InsertDocument(

@@ -104,7 +104,8 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	for i := range args {
 		args[i] = keys[min(i, len(keys)-1)]
 	}
-	// Read documents last, so that a document created in between is seen.
+	// Read documents last, so that a document created in between is seen. One statement reads held files too,
+	// because a file may become that of a document or stop being one.
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files
 		WHERE storage_key IN (`+batchPlaceholders+`)`, func(r *engine.Row) error {
 		f := readUnused(r)
@@ -114,7 +115,8 @@ func (s *Store) UsedFiles(ctx context.Context, keys []string) (
 	if err != nil {
 		return nil, nil, err
 	}
-	err = s.db.Query(ctx, `SELECT storage_key FROM documents WHERE storage_key IN (`+batchPlaceholders+`)`,
+	err = s.db.Query(ctx, `SELECT storage_key FROM documents WHERE storage_key IN (`+batchPlaceholders+`)
+		UNION ALL SELECT storage_key FROM held_files WHERE storage_key IN (`+batchPlaceholders+`)`,
 		func(r *engine.Row) error { used[r.Text()] = true; return nil }, args...)
 	return used, unused, err
 }
@@ -135,7 +137,8 @@ func (s *Store) UnusedFiles(ctx context.Context, after string) (list []UnusedFil
 // DeletedFiles lists files whose documents were deleted by a time, oldest first.
 func (s *Store) DeletedFiles(ctx context.Context, by time.Time) (list []UnusedFile, err error) {
 	err = s.db.Query(ctx, `SELECT storage_key, state, since FROM unused_files u WHERE state = 1 AND since <= $1
-		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
+		AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.storage_key = u.storage_key)
+		AND NOT EXISTS (SELECT 1 FROM held_files h WHERE h.storage_key = u.storage_key) ORDER BY since LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readUnused(r)); return nil }, by, FileBatch)
 	return list, err
 }

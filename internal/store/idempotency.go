@@ -106,6 +106,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.later(`DELETE FROM gone WHERE at <= $1`, now.Add(-goneKept)); err != nil {
 			return err
 		}
+		if err := t.sweepThumbnails(); err != nil {
+			return err
+		}
 		if err := t.SweepMails(now.Add(-FailedMailLifetime), now); err != nil {
 			return err
 		}

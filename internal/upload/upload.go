@@ -179,9 +179,35 @@ func formError(err error) error {
 	return errForm
 }
 
+// shown lists the media types that browsers display, and the Content-Security-Policy that they get. The style is
+// that of the browser's own page around the file.
+var shown = map[string]string{
+	"image/jpeg": "sandbox; " + nothing,
+	"image/png":  "sandbox; " + nothing,
+	"image/webp": "sandbox; " + nothing,
+	// Chromium does not start its PDF viewer, which has a sandbox of its own, in a sandboxed document.
+	"application/pdf": nothing + "; object-src 'self'",
+}
+
+const nothing = "default-src 'none'; script-src 'none'; style-src 'unsafe-inline'; form-action 'none'; " +
+	"base-uri 'none'; frame-ancestors 'none'"
+
+// Shows reports whether Show serves files of a media type for display.
+func Shows(mediaType string) bool { return shown[mediaType] != "" }
+
 // Send serves a file as an attachment. Browsers must not display it, because another
 // user uploaded it.
 func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) error {
+	return send(w, r, s, p, false)
+}
+
+// Show serves a file for display if browsers can show it without running anything in it, and as an attachment
+// otherwise.
+func Show(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal) error {
+	return send(w, r, s, p, true)
+}
+
+func send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal, show bool) error {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
@@ -196,10 +222,16 @@ func Send(w http.ResponseWriter, r *http.Request, s *service.Service, p warranty
 	}
 	h := w.Header()
 	h.Set("Content-Type", d.ContentType)
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	disposition := "attachment"
+	if policy, ok := shown[d.ContentType]; show && ok {
+		h.Set("Content-Security-Policy", policy)
+		disposition = "inline"
+	}
 	// QueryEscape escapes slightly more characters than RFC 8187 requires.
 	h.Set("Content-Disposition",
-		"attachment; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(d.FileName), "+", "%20"))
+		disposition+"; filename*=UTF-8''"+strings.ReplaceAll(url.QueryEscape(d.FileName), "+", "%20"))
 	h.Set("ETag", strconv.Quote(d.SHA256))
 	http.ServeContent(w, r, "", d.CreatedAt, content)
 	return nil

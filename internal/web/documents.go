@@ -1,9 +1,14 @@
 package web
 
 import (
+	"bytes"
+	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
+	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
@@ -94,6 +99,62 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 		return web.showDocumentForm(w, r, who, f)
 	}
 	return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
+}
+
+// documentPage is the page of a document.
+type documentPage struct {
+	service.DocumentPage
+	form
+}
+
+// Image reports whether the page shows the file itself.
+func (d documentPage) Image() bool { return service.HasThumbnail(d.ContentType) }
+
+// Opens reports whether browsers can display the file.
+func (d documentPage) Opens() bool { return upload.Shows(d.ContentType) }
+
+func (web *Web) showDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	d, err := web.Service.DocumentPage(r.Context(), who, id)
+	if err != nil {
+		return err
+	}
+	v := view{Title: d.FileName, Nav: "documents", Who: who, Flash: flash(r), Body: documentPage{d, f}}
+	return web.show(w, r, f.status, "document", v)
+}
+
+// viewDocument serves the file for display.
+func (web *Web) viewDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return upload.Show(w, r, web.Service, who)
+}
+
+// thumbnail serves the small picture of a document, or an icon if there is none.
+func (web *Web) thumbnail(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	picture, err := web.Service.Thumbnail(r.Context(), who, warranty.GetDocument{ID: id})
+	if errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	if err != nil {
+		api.CallerOf(r.Context()).Fail(err)
+		web.Log.WarnContext(r.Context(), "no small picture of a document", "document", id.String(), "error", err.Error())
+	}
+	if len(picture) == 0 {
+		http.Redirect(w, r, web.views.static.path("file.svg"), http.StatusSeeOther)
+		return nil
+	}
+	h := w.Header()
+	h.Set("Content-Type", "image/jpeg")
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(picture))
+	return nil
 }
 
 func (web *Web) downloadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {

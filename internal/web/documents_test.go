@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/internal/servertest"
 )
 
 // TestWebRefusedUploadLosesNothing sends invalid uploads: the form is shown again with the other
@@ -27,6 +29,65 @@ func TestWebRefusedUploadLosesNothing(t *testing.T) {
 	send(beside...).Says(t, "no file", 422, kept...)
 	send(file("invoice.pdf", pdf)).Says(t, "no other fields", 422, `name="warranty_id"`)
 	equal(t, "a valid upload", send(append(beside, file("invoice.pdf", pdf))...).Status, http.StatusSeeOther)
+}
+
+// TestFilesAreShownInASandbox opens files for display: images and PDFs by their content, everything else as a
+// download, with headers under which nothing in them runs.
+func TestFilesAreShownInASandbox(t *testing.T) {
+	w := webWorld(t)
+	olga, otto := w.Verified("Olga"), w.Verified("Otto")
+	record := w.Warranty(olga.Session, nil).ID
+	b := w.SignedIn(t, olga)
+	const script = "<html><script>alert(1)</script>"
+	for _, c := range []struct{ name, content, mediaType, disposition, policy string }{
+		{"a.jpg", servertest.JPEG + script, "image/jpeg", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.png", servertest.PNG + script, "image/png", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.webp", servertest.WebP + script, "image/webp", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.pdf", pdf + script, "application/pdf", "inline", "default-src 'none'; script-src 'none'; "},
+		{"a.txt", text + "x: " + script, "text/plain", "attachment", "sandbox; default-src 'none'"},
+		{"إيصال – 保証書 (1) 100%.png", servertest.PNG, "image/png", "inline", "sandbox; "},
+	} {
+		got := w.Upload(olga.Session, document(record, c.name, c.content)...)
+		for view, want := range map[string]string{"view": c.disposition, "file": "attachment"} {
+			p := b.Get("/documents/" + got.ID + "/" + view)
+			equal(t, c.name+": type", p.Header.Get("Content-Type"), c.mediaType)
+			equal(t, c.name+": sniffing", p.Header.Get("X-Content-Type-Options"), "nosniff")
+			equal(t, c.name+": other origins", p.Header.Get("Cross-Origin-Resource-Policy"), "same-origin")
+			equal(t, c.name+": caching", p.Header.Get("Cache-Control"), "no-store")
+			if at := p.Header.Get("Content-Disposition"); !strings.HasPrefix(at, want+"; ") {
+				t.Errorf("%s: /%s is shown as %s", c.name, view, at)
+			}
+			policy := c.policy
+			if view == "file" {
+				policy = "sandbox; default-src 'none'"
+			}
+			if at := p.Header.Get("Content-Security-Policy"); !strings.HasPrefix(at, policy) {
+				t.Errorf("%s: /%s has the policy %s", c.name, view, at)
+			}
+		}
+		b.Get("/documents/"+got.ID).Says(t, c.name, 200, "Download", "Olga")
+		other := w.SignedIn(t, otto)
+		for _, page := range []string{"", "/view", "/file", "/thumbnail"} {
+			equal(t, c.name+page+" to someone else", other.Get("/documents/"+got.ID+page).Status, http.StatusNotFound)
+		}
+	}
+}
+
+// TestDocumentPagesLeadToTheirNeighbours walks through the documents of a warranty.
+func TestDocumentPagesLeadToTheirNeighbours(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record, other := w.Warranty(olga.Session, nil).ID, w.Warranty(olga.Session, nil).ID
+	var list []string
+	for i := range 3 {
+		list = append(list, w.Upload(olga.Session, document(record, fmt.Sprint(i, ".pdf"), pdf)...).ID)
+		w.Upload(olga.Session, document(other, "other.pdf", pdf)...)
+	}
+	b := w.SignedIn(t, olga)
+	b.Get("/documents/"+list[1]).Says(t, "the middle", 200, `rel="prev" href="/documents/`+list[2]+`"`, `rel="next" href="/documents/`+list[0]+`"`)
+	if p := b.Get("/documents/" + list[2]); strings.Contains(p.Body, `rel="prev"`) || !strings.Contains(p.Body, `rel="next"`) {
+		t.Error("the newest has a newer one, or no older one")
+	}
 }
 
 // TestWebOffersTheNewest has more warranties than the form lists: it says so, and it lists the one of

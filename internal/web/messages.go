@@ -47,14 +47,6 @@ func (d claimDetail) IsAssigned(id warranty.ID) bool {
 // Once returns the key with which a form that is sent twice is performed once.
 func (d claimDetail) Once() string { return cmp.Or(d.Value("once"), d.News) }
 
-// maxThumbnail is the size up to which an image is shown in the conversation.
-const maxThumbnail = 512 << 10
-
-// thumbnail reports whether a document is shown as an image.
-func thumbnail(d warranty.MessageDocument) bool {
-	return strings.HasPrefix(d.ContentType, "image/") && d.SizeBytes <= maxThumbnail
-}
-
 // talkItem is a message, an event, or documents that were sent with no message.
 type talkItem struct {
 	ID      warranty.ID

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/text/language"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -244,7 +245,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"statusTone": tone,
 		"claimTone":  claimTone,
 		"hasMove":    hasMove,
-		"thumbnail":  thumbnail,
+		"pictured":   service.HasThumbnail,
 		"spark":      spark,
 		"httpTone":   httpTone,
 		"day":        texts.day,
