@@ -189,6 +189,8 @@ var credentialColumns = map[string]string{
 	"documents.sha256":        "a checksum of a file",
 	"signing_keys.public_key": "the public half of a key",
 	"idempotency.fingerprint": "a checksum of a request",
+	"held_files.sha256":       "a checksum of a file",
+	"thumbnails.content":      "a small picture",
 	"find_parts.part":         "the name of a part of an index",
 	"find_parts.data":         "a part of an index",
 	"index_parts.part":        "the name of a part of an index",
