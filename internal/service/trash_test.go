@@ -355,7 +355,8 @@ func TestTrashRaces(t *testing.T) {
 			documents := w.number(`SELECT count(*) FROM documents WHERE warranty_id = ` + w.IDLiteral(r.ID.String()))
 			switch {
 			case erased.Load() == 1 && !reads && !seller && !trashed && documents == 0:
-			case erased.Load() == 0 && reads && seller && !trashed && documents == 1 && restored.Load() == 1:
+			case erased.Load() == 0 && reads && seller && !trashed && documents == 1 &&
+				(restored.Load() == 1 || restored.Load() == 2 && i%2 == 0): // restored, deleted again and restored
 			case erased.Load() == 0 && !reads && !seller && trashed && documents == 1 && restored.Load() > 0:
 			default:
 				t.Errorf("erased %d, restored %d, read by owner %v and seller %v, trashed %v, %d documents",
