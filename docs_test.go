@@ -182,6 +182,7 @@ var credentialColumns = map[string]string{
 	"address_codes.code_hash":   "DELETE FROM address_codes;",
 	"handover_codes.code_hash":  "DELETE FROM handover_codes;",
 	"mails.code":                "DELETE FROM mails;",
+	"unsubscribe_keys.value":    "DELETE FROM unsubscribe_keys;",
 
 	"users.password_hash":     "the text says that passwords are the old ones",
 	"users.credential_epoch":  "a counter",
@@ -191,6 +192,7 @@ var credentialColumns = map[string]string{
 	"idempotency.fingerprint": "a checksum of a request",
 	"held_files.sha256":       "a checksum of a file",
 	"thumbnails.content":      "a small picture",
+	"mails.unsubscribe":       "names who can unsubscribe; the key signs it when the email is sent",
 	"find_parts.part":         "the name of a part of an index",
 	"find_parts.data":         "a part of an index",
 	"index_parts.part":        "the name of a part of an index",

@@ -132,6 +132,12 @@ func (s *Spec) DecodeForm(values url.Values) (any, error) {
 		field := in.Elem().FieldByIndex(p.index)
 		switch {
 		case !ok || len(given) == 0:
+		case field.Type() == reflect.TypeFor[warranty.ReminderDays]():
+			days, err := warranty.ParseReminderDays(strings.Join(given, ","))
+			if err != nil {
+				c.Add(p.Name, "invalid", "Enter numbers of days, separated by commas, such as 30, 7, 1.")
+			}
+			field.Set(reflect.ValueOf(days))
 		case field.Kind() == reflect.Slice:
 			field.Set(reflect.ValueOf(given))
 		case given[0] == "" && !isText(deref(p.Type)):
@@ -347,6 +353,8 @@ func wrongType(t reflect.Type) *wrong {
 		expected = "an integer"
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		expected = "an array of objects with the fields: " + strings.Join(members(t.Elem()), ", ")
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Int:
+		expected = "an array of integers"
 	case t.Kind() == reflect.Slice:
 		expected = "an array of strings"
 	case t.Kind() == reflect.Bool:

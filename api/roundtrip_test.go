@@ -103,6 +103,10 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 			f.Set(reflect.ValueOf([]warranty.BatchItem{{Text: []byte(`{"product_name":"Pan"}`)}}))
 			return
 		}
+		if f.Type() == reflect.TypeFor[warranty.ReminderDays]() {
+			f.Set(reflect.ValueOf(warranty.ReminderDays(rapid.SliceOfN(rapid.IntRange(1, 365), 0, 5).Draw(t, p.Name))))
+			return
+		}
 		f.Set(reflect.ValueOf(rapid.SliceOf(rapid.String()).Draw(t, p.Name)))
 	default:
 		t.Fatalf("no values for %s", f.Type())

@@ -20,5 +20,6 @@ func Operations() []*Spec {
 		domainOperations,
 		productOperations,
 		replyOperations,
+		reminderOperations,
 	)
 }

@@ -230,7 +230,7 @@ type Account struct {
 
 // MailChoices are the email notifications that a user can turn off.
 type MailChoices struct {
-	WarrantyEnd bool `json:"warranty_end" doc:"Reminders 30 and 7 days before a warranty ends."`
+	WarrantyEnd bool `json:"warranty_end" doc:"Reminders before a warranty ends, or the weekly email."`
 	Claims      bool `json:"claims" doc:"A claim is filed or changes status."`
 	TokenExpiry bool `json:"token_expiry" doc:"Reminder 7 days before an integration token expires."`
 }
@@ -238,7 +238,7 @@ type MailChoices struct {
 // UpdateAccount is the input of account.update. Fields that are nil stay as they are.
 type UpdateAccount struct {
 	Name            *string `json:"name,omitempty" max:"120" doc:"Name shown to others."`
-	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to send reminders 30 and 7 days before a warranty ends."`
+	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to send reminders before a warranty ends, or the weekly email."`
 	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to send an email when a claim is filed or changes status."`
 	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to send a reminder 7 days before an integration token expires."`
 }

@@ -105,7 +105,7 @@ func (l *workload) checkMails(f facts, emails []email) {
 		l.figures.add(l.figures.Checked, "reminders", 1)
 		arrived, queued := 0, false
 		for _, a := range l.model.accounts {
-			match := func(m email) bool { return m.to == a.email && isReminder(m.subject) && strings.Contains(m.text, r.key) }
+			match := func(m email) bool { return m.to == a.email && reminds(m, r.key) }
 			arrived += distinct(emails, match)
 			queued = queued || slices.ContainsFunc(f.queued, match)
 		}
@@ -118,8 +118,13 @@ func (l *workload) checkMails(f facts, emails []email) {
 	}
 }
 
-// isReminder reports whether an email reminds of the end of a warranty.
-func isReminder(subject string) bool { return strings.Contains(subject, "warranty ends") }
+// reminds reports whether an email reminds of the end of a warranty, alone or with others.
+func reminds(m email, key string) bool {
+	if strings.Contains(m.subject, "warranties end soon") {
+		return strings.Contains(m.text, key) || strings.Contains(m.text, " more\n")
+	}
+	return strings.Contains(m.subject, "warranty ends") && strings.Contains(m.text, key)
+}
 
 // checkDuplicates looks for emails that arrived more than once. With the same
 // Message-ID this may happen once per restart.

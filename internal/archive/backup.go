@@ -31,7 +31,11 @@ func Backup(
 			return err
 		}
 		for _, t := range s.Tables {
-			sum, err := w.table(t, docs.watch(t, snapshotRows(ctx, s, t)), progress)
+			rows := docs.watch(t, snapshotRows(ctx, s, t))
+			if t.Name == store.KeyTable {
+				rows = noRows
+			}
+			sum, err := w.table(t, rows, progress)
 			if err != nil {
 				return err
 			}
@@ -48,6 +52,9 @@ func Backup(
 	}
 	return out, w.close(out.Manifest)
 }
+
+// noRows is the content of a table whose rows are not in backups.
+func noRows(func([]any, error) bool) {}
 
 // existing reports whether a document has a file.
 func existing(ctx context.Context, s *store.Store) func(key string) (bool, error) {

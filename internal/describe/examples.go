@@ -186,6 +186,8 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		sampleHandling(), *sampleHandling().Customer, *sampleHandling().AssignedTo,
 		warranty.SavedReply{ID: sampleID(11), Title: "Ask for the type plate", Body: "Please send a photo of the type plate.",
 			CreatedAt: sampleNow, UpdatedAt: sampleNow},
+		warranty.Reminders{Days: warranty.DefaultReminderDays()},
+		warranty.WarrantyReminders{Choice: warranty.OwnReminders, Days: warranty.ReminderDays{90, 30}},
 		warranty.Pagination{Page: 1, Limit: warranty.DefaultLimit, Total: 1, TotalPages: 1},
 		sampleProblem(publicURL, warranty.ValidationFailed),
 		sampleProblem(publicURL, warranty.ValidationFailed).Errors[0],
@@ -408,6 +410,10 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.WriteMessage{ID: warranty.ClaimKey{ID: claim.ID}, Body: sampleMessage().Body},
 		&warranty.AssignClaim{ID: warranty.ClaimKey{ID: claim.ID}, UserID: &sampleHandling().AssignedTo.ID},
 		&warranty.UpdateReply{Title: new("Type plate")},
+		&warranty.UpdateReminders{Days: warranty.ReminderDays{60, 14}},
+		&warranty.UpdateWarrantyReminders{
+			ID: warranty.WarrantyKey{ID: w.ID}, Choice: warranty.OwnReminders, Days: warranty.ReminderDays{90, 30},
+		},
 		&warranty.OfferTransfer{ID: warranty.WarrantyKey{ID: w.ID}, Email: sampleNewOwner},
 		&warranty.AcceptTransfer{Code: sampleCode},
 		&warranty.CreateBatch{Items: []warranty.BatchItem{

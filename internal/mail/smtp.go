@@ -240,6 +240,9 @@ func (s *SMTP) compose(m Message) *gomail.Msg {
 	msg.SetDate()
 	msg.SetMessageIDWithValue(cmp.Or(m.ID, rand.Text()) + "@" + s.domain())
 	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no out-of-office replies, RFC 3834
+	if m.Unsubscribe != "" && msg.SetListUnsubscribeOneClick(m.Unsubscribe) != nil {
+		msg.SetListUnsubscribe(m.Unsubscribe) // not HTTPS, which RFC 8058 requires
+	}
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	return msg
 }

@@ -182,8 +182,7 @@ View the claim:
 
     %s/claims/%s
 
-You get this email because you have a role on this warranty. You can
-turn off claim emails in your profile.
+You get this email because you have a role on this warranty.
 `, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what,
 		publicURL, c.ID)}
 }
@@ -284,8 +283,7 @@ Read it and reply:
 
     %s/claims/%s
 
-You get this email because you have a role on this warranty. You can
-turn off claim emails in your profile.
+You get this email because you have a role on this warranty.
 `, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber,
 		publicURL, c.ID)}
 }
@@ -313,26 +311,101 @@ These claims were filed or updated since our last email:
 
     %s/claims
 
-You get this email because you have a role on these warranties. You can
-turn off claim emails in your profile.
+You get this email because you have a role on these warranties.
 `, greeting(name), list.String(), publicURL)}
 }
 
-// WarrantyEnds reminds an owner that a warranty ends soon.
-func WarrantyEnds(to, name, product string, reference warranty.Reference, last time.Time, publicURL string) Message {
-	subject := "Your warranty ends " + last.Format(shortDate)
-	if product = plainOr(product, ""); product != "" {
-		subject = product + ": warranty ends " + last.Format(shortDate)
+// Ending is a warranty in a reminder.
+type Ending struct {
+	ID        warranty.ID
+	Product   string
+	Reference warranty.Reference
+	Last      time.Time // the last day
+}
+
+// WarrantyEnds reminds an account that a warranty ends soon.
+func WarrantyEnds(to, name string, w Ending, publicURL string) Message {
+	subject := "Your warranty ends " + w.Last.Format(shortDate)
+	product := plainOr(w.Product, "")
+	if product != "" {
+		subject = product + ": warranty ends " + w.Last.Format(shortDate)
 	}
 	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
 
 Your warranty for %s (%s) ends on %s.
 If something is wrong with it, file a claim before then:
 
-    %s/warranties
+    %s/warranties/%s
 
-You can turn off reminders in your profile.
-`, greeting(name), cmp.Or(product, "your product"), reference, last.Format(longDate), publicURL)}
+Choose when to be reminded:
+
+    %[5]s/settings/email
+`, greeting(name), cmp.Or(product, "your product"), w.Reference, w.Last.Format(longDate), publicURL, w.ID)}
+}
+
+// WarrantiesEnd reminds an account of several warranties that end soon. total includes those that are not listed.
+func WarrantiesEnd(to, name string, list []Ending, total int64, publicURL string) Message {
+	return Message{To: to, Subject: fmt.Sprintf("%d warranties end soon", total), Text: fmt.Sprintf(`%s
+
+These warranties end soon. If something is wrong, file a claim before
+then:
+
+%sView all warranties:
+
+    %s/warranties?expiring_within_days=365&sort=end_date
+
+Choose when to be reminded:
+
+    %[3]s/settings/email
+`, greeting(name), endings(list, total), publicURL)}
+}
+
+// endings lists warranties with their last day.
+func endings(list []Ending, total int64) string {
+	var b strings.Builder
+	for _, w := range list {
+		fmt.Fprintf(&b, "    %s: %s (%s)\n", w.Last.Format(longDate), plainOr(w.Product, "Warranty"), w.Reference)
+	}
+	if more := total - int64(len(list)); more > 0 {
+		fmt.Fprintf(&b, "    and %d more\n", more)
+	}
+	return b.String() + "\n"
+}
+
+// Week is what happened and what comes up, for a weekly email. Each list may be empty; the totals include what
+// is not listed.
+type Week struct {
+	Ending, Ended           []Ending
+	EndingTotal, EndedTotal int64
+	Waiting                 []warranty.Claim
+}
+
+// WeeklyDigest is the email of an account that gets no single reminders.
+func WeeklyDigest(to, name string, w Week, publicURL string) Message {
+	var b strings.Builder
+	if len(w.Waiting) > 0 {
+		b.WriteString("Claims that wait for you:\n\n")
+		for _, c := range w.Waiting {
+			fmt.Fprintf(&b, "    %s: %s\n", c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"))
+		}
+		b.WriteString("\n")
+	}
+	if w.EndingTotal > 0 {
+		b.WriteString("Warranties that end in the next four weeks:\n\n" + endings(w.Ending, w.EndingTotal))
+	}
+	if w.EndedTotal > 0 {
+		b.WriteString("Warranties that ended last week:\n\n" + endings(w.Ended, w.EndedTotal))
+	}
+	return Message{To: to, Subject: "Your warranties this week", Text: fmt.Sprintf(`%s
+
+%sOpen your overview:
+
+    %s/
+
+Choose when to be reminded:
+
+    %[3]s/settings/email
+`, greeting(name), b.String(), publicURL)}
 }
 
 // TokenExpires reminds a user that an integration token expires soon.
@@ -349,8 +422,6 @@ Your integration token "%s" expires on %s at %s.
 Programs that use it will stop working then. Create a new token in time:
 
     %s/settings/api
-
-You can turn off reminders in your profile.
 `, greeting(name), cmp.Or(token, "(name not shown)"), at.Format(longDate), at.Format("15:04 UTC"), publicURL)}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"warranty.example/svc/warranty"
 )
 
 func TestTexts(t *testing.T) {
@@ -102,10 +104,17 @@ func TestReminders(t *testing.T) {
 		subject string
 		want    []string
 	}{
-		{WarrantyEnds("ann@example.com", "Ann", "Apple iPad Air", "W-1", last, base),
+		{WarrantyEnds("ann@example.com", "Ann", Ending{Product: "Apple iPad Air", Reference: "W-1", Last: last}, base),
 			"Apple iPad Air: warranty ends 30 Nov", []string{"for Apple iPad Air (W-1) ends on 30 Nov 2026."}},
-		{WarrantyEnds("ann@example.com", "Ann", "win at http://spam.example", "W-1", last, base),
+		{WarrantyEnds("ann@example.com", "Ann", Ending{Product: "win at http://spam.example", Reference: "W-1", Last: last}, base),
 			"Your warranty ends 30 Nov", []string{"for your product (W-1) ends on 30 Nov 2026."}},
+		{WarrantiesEnd("ann@example.com", "Ann", []Ending{{Product: "Pan", Reference: "W-1", Last: last},
+			{Product: "win at http://spam.example", Reference: "W-2", Last: last}}, 12, base),
+			"12 warranties end soon", []string{"30 Nov 2026: Pan (W-1)\n", "30 Nov 2026: Warranty (W-2)\n", "and 10 more\n"}},
+		{WeeklyDigest("ann@example.com", "Ann", Week{
+			Ending: []Ending{{Product: "Pan", Reference: "W-1", Last: last}}, EndingTotal: 1,
+			Waiting: []warranty.Claim{{ClaimNumber: "CL-1"}}}, base),
+			"Your warranties this week", []string{"CL-1: your warranty\n", "next four weeks:\n\n    30 Nov 2026: Pan"}},
 		{TokenExpires("ann@example.com", "Ann", "till", last, base),
 			`Integration token "till" expires 30 Nov`, []string{`"till" expires on 30 Nov 2026 at 23:59 UTC.`}},
 		{TokenExpires("ann@example.com", "Ann", "http://spam.example", last, base),

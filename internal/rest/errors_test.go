@@ -228,7 +228,7 @@ func refusals(t *testing.T, w *world) []refusal {
 func TestEveryCode(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); testEveryCode(t, servertest.SQLite, lockedSQLite) })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); testEveryCode(t, servertest.Postgres, cutPostgres) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); testEveryCode(t, testenv.Postgres, cutPostgres) })
 }
 
 func testEveryCode(t *testing.T, database func(testing.TB) string, broken func(*testing.T) (*world, []request)) {

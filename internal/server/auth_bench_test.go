@@ -17,6 +17,7 @@ import (
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -31,7 +32,7 @@ func BenchmarkTokenCache(b *testing.B) {
 	for _, database := range []struct {
 		name  string
 		fresh func(testing.TB) string
-	}{{"sqlite", servertest.SQLite}, {"postgres", servertest.Postgres}} {
+	}{{"sqlite", servertest.SQLite}, {"postgres", testenv.Postgres}} {
 		b.Run(database.name, func(b *testing.B) {
 			w := servertest.New(b, database.fresh(b), func(s *server.Server) {
 				s.Log = slog.New(slog.NewJSONHandler(io.Discard, nil))

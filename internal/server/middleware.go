@@ -332,10 +332,11 @@ var throttles = map[service.Throttle]struct {
 	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
 	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past hour, " +
 		"and they still work. Check the mailbox."},
-	service.SignUpAttempts: {warranty.IPThrottled, "Too many registrations from your network."},
-	service.VerifyAttempts: {warranty.IPThrottled, "Too many verifications from your network."},
-	service.MailsToOthers:  {warranty.RateLimited, "You have sent too many emails to others."},
-	service.DomainChecks:   {warranty.RateLimited, "You have checked your domains too often."},
+	service.SignUpAttempts:       {warranty.IPThrottled, "Too many registrations from your network."},
+	service.VerifyAttempts:       {warranty.IPThrottled, "Too many verifications from your network."},
+	service.MailsToOthers:        {warranty.RateLimited, "You have sent too many emails to others."},
+	service.UnknownSubscriptions: {warranty.IPThrottled, "Too many invalid links from your network."},
+	service.DomainChecks:         {warranty.RateLimited, "You have checked your domains too often."},
 }
 
 // throttle counts an attempt against its limit and returns an error when the limit is exceeded.

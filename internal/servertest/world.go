@@ -6,7 +6,6 @@ package servertest
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +89,7 @@ func Busy(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_00
 var Databases = []struct {
 	Name string
 	Open func(testing.TB) string // creates a database and returns its path or URL
-}{{"sqlite", SQLite}, {"postgres", Postgres}}
+}{{"sqlite", SQLite}, {"postgres", testenv.Postgres}}
 
 // Each runs a test on both databases in parallel.
 func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
@@ -185,44 +183,6 @@ func SQLite(t testing.TB) string {
 		t.Fatal(err)
 	}
 	return path
-}
-
-// schemaName identifies the schema by the content of its migrations.
-var schemaName = sync.OnceValues(func() (string, error) {
-	_, this, _, _ := runtime.Caller(0)
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(this), "../store/migrations/*.sql"))
-	if err == nil && len(files) == 0 {
-		err = errors.New("no migrations next to the tests")
-	}
-	sum := sha256.New()
-	for _, file := range files {
-		content, readErr := os.ReadFile(file)
-		err = errors.Join(err, readErr)
-		_, _ = sum.Write(content) // never fails
-	}
-	return fmt.Sprintf("svc_%x", sum.Sum(nil)[:12]), err
-})
-
-// Postgres returns the URL of an empty PostgreSQL database with the newest schema, so that opening it runs no
-// migrations.
-func Postgres(t testing.TB) string {
-	t.Helper()
-	name, err := schemaName()
-	if err != nil {
-		t.Fatal(err)
-	}
-	database := testenv.PostgresCopy(t, name, func(database string) error {
-		st, err := store.Open(context.Background(), database)
-		if err != nil {
-			return err
-		}
-		return st.Close()
-	})
-	// Each database gets its own id.
-	if _, err := Direct(t, database).Exec(`UPDATE installation SET id = $1`, uuid.New()); err != nil {
-		t.Fatal(err)
-	}
-	return database
 }
 
 // New opens a database and serves it. Several worlds on one PostgreSQL database

@@ -64,7 +64,7 @@ func TestRevocationIsNotStarved(t *testing.T) {
 // TestRevokingAgainWaits: a revocation whose process died before the writes in progress
 // had ended is completed when it is repeated. (D11)
 func TestRevokingAgainWaits(t *testing.T) {
-	w := newWorld(t, servertest.Postgres(t), busy)
+	w := newWorld(t, testenv.Postgres(t), busy)
 	for _, e := range endings {
 		if e.name == "rotate" || !e.token { // every rotation differs, and an ended session cannot call again
 			continue
@@ -129,7 +129,7 @@ func (s *storm) stillWaits(t *testing.T, done chan error) {
 // newReplicas returns worlds that share a PostgreSQL database.
 func newReplicas(t testing.TB, n int) []*world {
 	t.Helper()
-	database := servertest.Postgres(t)
+	database := testenv.Postgres(t)
 	worlds := make([]*world, n)
 	for i := range worlds {
 		worlds[i] = newWorld(t, database, busy)

@@ -118,7 +118,7 @@ func (s *Service) mailAccount(
 		return tx.AddToDigest(recipients[0].Account, c.ID, actor.ID, due)
 	}
 	for _, to := range recipients {
-		m := s.outgoing(text(to.Email, to.Name, c, s.PublicURL))
+		m := s.outgoingTo(to, store.ClaimMails, text(to.Email, to.Name, c, s.PublicURL))
 		if err := tx.InsertMailTo(m, actor.ID, c.ID, now); err != nil {
 			return err
 		}
@@ -189,7 +189,8 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 		if !to.Mails.Claims {
 			continue
 		}
-		m := s.outgoing(mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
+		m := s.outgoingTo(to, store.ClaimMails,
+			mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
 		if err := tx.InsertDigest(m, digest, now); err != nil {
 			return err
 		}

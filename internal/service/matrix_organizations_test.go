@@ -288,7 +288,8 @@ func (r row) member(role warranty.MemberRole, answer string) string {
 }
 
 func (r row) managesTokens() bool {
-	return r.operation == "tokens.create" || r.operation == "tokens.rotate" || r.operation == "tokens.revoke"
+	return r.operation == "tokens.create" || r.operation == "tokens.rotate" || r.operation == "tokens.revoke" ||
+		r.operation == "reminders.update"
 }
 
 // TestMembersTryEverything repeats the matrix with organizations in place of people: every operation, by

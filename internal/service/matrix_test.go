@@ -381,6 +381,22 @@ var rows = []row{
 		sessionOnly: true,
 		request:     send("DELETE", "/api/replies/{claim}", nil),
 	}, notFound),
+	allRoles(row{operation: "reminders.get", sessionOnly: true, request: get("/api/reminders")}, ok),
+	allRoles(row{
+		operation:   "reminders.update",
+		sessionOnly: true,
+		request:     send("PUT", "/api/reminders", fields{"days": []int{60, 14}}),
+	}, ok),
+	involved(row{
+		operation:   "reminders.get_warranty",
+		sessionOnly: true,
+		request:     get("/api/warranties/{id}/reminders"),
+	}, ok),
+	involved(row{
+		operation:   "reminders.update_warranty",
+		sessionOnly: true,
+		request:     send("PUT", "/api/warranties/{id}/reminders", fields{"choice": "own", "days": []int{3}}),
+	}, ok),
 	{
 		operation:   "claims.file",
 		sessionOnly: true,

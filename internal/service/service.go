@@ -75,6 +75,8 @@ type Service struct {
 	mailNow   chan struct{}
 	jobsNow   chan struct{}
 	finished  *finishedMails
+
+	unsubscribe *unsubscribeKey
 }
 
 // Throttle is a kind of attempt that has its own limit.
@@ -93,6 +95,8 @@ const (
 	VerifyAttempts Throttle = "verify"
 	MailsToOthers  Throttle = "mail"
 	DomainChecks   Throttle = "domain"
+	// UnknownSubscriptions counts unsubscribe addresses that are not valid, per network.
+	UnknownSubscriptions Throttle = "unsubscribe"
 	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
 	// BatchItems counts the items of a batch, in the window of the caller's API requests.
@@ -132,6 +136,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		jobsNow:   make(chan struct{}, 1),
 		JobKinds:  map[string]JobFunc{},
 		finished:  newFinishedMails(),
+
+		unsubscribe: &unsubscribeKey{},
 	}
 	s.NewID = func() warranty.ID { return ids.next(s.Now()) }
 	return s
@@ -153,6 +159,7 @@ func (s *Service) Operations() []api.Bound {
 		s.domainOperations(),
 		s.productOperations(),
 		s.replyOperations(),
+		s.reminderOperations(),
 	)
 }
 

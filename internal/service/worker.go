@@ -47,6 +47,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
 		{"send digests", digestEvery, s.SendDigests, nil},
 		{"remind", remindEvery, s.Remind, nil},
+		{"send weekly emails", remindEvery, s.SendWeekly, nil},
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},
 		{"sweep", sweepEvery, func(ctx context.Context) error { return s.Store.Sweep(ctx, s.now()) }, nil},
 		{"sweep requests", sweepEvery, s.SweepRequests, nil},
@@ -191,6 +192,9 @@ func (s *Service) deliver(ctx context.Context, m store.Mail) (*store.MailFailure
 		err := errMailExpired
 		if m.Expires == nil || s.now().Before(*m.Expires) {
 			message := mail.Message{ID: m.ID.String(), To: m.To, Subject: m.Subject, Text: m.Text, Code: m.Code}
+			if message, err = s.withUnsubscribe(ctx, message, m.Unsubscribe); err != nil {
+				return nil, err // the claim expires, and the attempt does not count as one of the mail server's
+			}
 			err = s.Mail.Send(ctx, message)
 			s.delivery.note(err, s.now())
 		}

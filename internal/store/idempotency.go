@@ -109,6 +109,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 		if err := t.sweepThumbnails(); err != nil {
 			return err
 		}
+		if err := t.SweepReminded(warranty.DateOf(now)); err != nil {
+			return err
+		}
 		if err := t.SweepMails(now.Add(-FailedMailLifetime), now); err != nil {
 			return err
 		}

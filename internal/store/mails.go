@@ -12,7 +12,8 @@ import (
 type Mail struct {
 	ID                      warranty.ID
 	To, Subject, Text, Code string
-	Expires                 *time.Time // when the code expires; nil without a code
+	Expires                 *time.Time   // when the code expires; nil without a code
+	Unsubscribe             *Unsubscribe // nil for emails that are always sent
 	Attempts                int
 }
 
@@ -21,9 +22,9 @@ var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
-	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at)
-		VALUES ($1, $2, $3, $4, $5, 0, 0, $6)`,
-		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires)
+	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at,
+			unsubscribe) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7)`,
+		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored())
 }
 
 // InsertMailOnce adds an email that is sent at a time, unless one with its id waits already.
@@ -46,16 +47,17 @@ func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 	err := t.tx.Query(t.ctx, `UPDATE mails SET claimed_until = $2, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM mails WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
-		RETURNING id, address, subject, body, code, expires_at, attempts`,
+		RETURNING id, address, subject, body, code, expires_at, attempts, unsubscribe`,
 		func(r *engine.Row) error {
 			mails = append(mails, Mail{
-				ID:       r.ID(),
-				To:       r.Text(),
-				Subject:  r.Text(),
-				Text:     r.Text(),
-				Code:     r.Text(),
-				Expires:  r.OptionalTime(),
-				Attempts: int(r.Int()),
+				ID:          r.ID(),
+				To:          r.Text(),
+				Subject:     r.Text(),
+				Text:        r.Text(),
+				Code:        r.Text(),
+				Expires:     r.OptionalTime(),
+				Attempts:    int(r.Int()),
+				Unsubscribe: readUnsubscribe(r.Bytes()),
 			})
 			return nil
 		}, now, until, limit)

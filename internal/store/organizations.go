@@ -16,7 +16,9 @@ type Recipient struct {
 	Mails       warranty.MailChoices
 }
 
-const recipientColumns = `r.account_id, r.user_id, r.name, r.email, r.choices`
+// recipientColumns has the choices of the contact address of an organization, too.
+const recipientColumns = `r.account_id, r.user_id, r.name, r.email,
+	r.choices & COALESCE((SELECT o.contact_mails FROM organizations o WHERE o.id = r.user_id), 7)`
 
 func readRecipient(r *engine.Row) Recipient {
 	return Recipient{
@@ -175,7 +177,9 @@ func (t *Tx) UpdateOrganization(o warranty.Organization) error {
 	if err != nil {
 		return err
 	}
-	return t.exactlyOne(`UPDATE organizations SET website = $2, contact_email = $3, contact_phone = $4 WHERE id = $1`,
+	// A new contact address has not unsubscribed.
+	return t.exactlyOne(`UPDATE organizations SET website = $2, contact_email = $3, contact_phone = $4,
+			contact_mails = CASE WHEN contact_email = $3 THEN contact_mails ELSE 7 END WHERE id = $1`,
 		o.ID, o.Website, o.ContactEmail, o.ContactPhone)
 }
 

@@ -7,11 +7,9 @@ package testenv
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -26,7 +24,7 @@ func Postgres(t testing.TB) string {
 	if err != nil {
 		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would contain the password
 	}
-	schema := randomName()
+	schema := "test_" + strings.ToLower(rand.Text())
 	execute(t, server, "CREATE SCHEMA "+schema)
 	t.Cleanup(func() {
 		execute(t, server, "DROP SCHEMA "+schema+" CASCADE")
@@ -41,82 +39,17 @@ func Postgres(t testing.TB) string {
 // statistics per database.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
-	return newDatabase(t, "")
-}
-
-// PostgresCopy is PostgresDatabase with the content of a template. The first test that needs the template calls fill
-// with an empty database; it stays on the server, for tests of other packages too. The name must therefore change with
-// the content.
-func PostgresCopy(t testing.TB, template string, fill func(database string) error) string {
-	t.Helper()
 	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
-	templates.Lock()
-	defer templates.Unlock()
-	if !templates.made[template] {
-		if err := makeTemplate(server, template, fill); err != nil {
-			t.Fatal(err)
-		}
-		templates.made[template] = true
-	}
-	return newDatabase(t, " TEMPLATE "+template)
-}
-
-// templates are the databases that can be copied.
-var templates = struct {
-	sync.Mutex
-	made map[string]bool
-}{made: map[string]bool{}}
-
-// makeTemplate makes a database under another name and renames it when it is complete, unless another process did.
-func makeTemplate(server, template string, fill func(database string) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
-	defer cancel()
-	conn, err := pgx.Connect(ctx, server)
-	if err != nil {
-		return fmt.Errorf("connect to SVC_TEST_POSTGRES: %w", err)
-	}
-	defer conn.Close(context.Background())
-	// The lock ends with the connection.
-	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock(hashtext($1))`, template); err != nil {
-		return err
-	}
-	var exists bool
-	err = conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, template).Scan(&exists)
-	if err != nil || exists {
-		return err
-	}
-	name := randomName()
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return err
-	}
-	if err := fill(withDatabase(server, name)); err != nil {
-		return err
-	}
-	_, err = conn.Exec(ctx, "ALTER DATABASE "+name+" RENAME TO "+template)
-	return err
-}
-
-// newDatabase creates a database that is dropped when the test ends.
-func newDatabase(t testing.TB, options string) string {
-	t.Helper()
-	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
-	name := randomName()
-	execute(t, server, "CREATE DATABASE "+name+options)
-	t.Cleanup(func() {
-		execute(t, server, "DROP DATABASE "+name+" WITH (FORCE)")
-	})
-	return withDatabase(server, name)
-}
-
-func randomName() string { return "test_" + strings.ToLower(rand.Text()) }
-
-// withDatabase returns the URL of another database of a server.
-func withDatabase(server, name string) string {
 	u, err := url.Parse(server)
 	if err != nil {
-		panic("SVC_TEST_POSTGRES is not a URL") // err would contain the password
+		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would contain the password
 	}
-	u.Path = "/" + name
+	database := "test_" + strings.ToLower(rand.Text())
+	execute(t, server, "CREATE DATABASE "+database)
+	t.Cleanup(func() {
+		execute(t, server, "DROP DATABASE "+database+" WITH (FORCE)")
+	})
+	u.Path = "/" + database
 	return u.String()
 }
 

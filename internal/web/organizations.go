@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -98,10 +97,10 @@ func (web *Web) restoreOrganization(w http.ResponseWriter, r *http.Request, who 
 // organizationPage is the page /settings/organization with its forms.
 type organizationPage struct {
 	warranty.Organization
-	Details, Mails, Delete form
-	OnlyAdmin              bool // the person cannot leave
-	Tokens                 int64
-	History                []warranty.Event
+	Details, Delete form
+	OnlyAdmin       bool // the person cannot leave
+	Tokens          int64
+	History         []warranty.Event
 }
 
 func (web *Web) organization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -138,28 +137,17 @@ func (web *Web) showOrganization(
 			"contact_phone": {derefText(p.ContactPhone)},
 		}
 	}
-	if p.Mails.Values == nil {
-		p.Mails.Values = url.Values{
-			"mail_warranty_end": {strconv.FormatBool(p.Organization.Mails.WarrantyEnd)},
-			"mail_claims":       {strconv.FormatBool(p.Organization.Mails.Claims)},
-			"mail_token_expiry": {strconv.FormatBool(p.Organization.Mails.TokenExpiry)},
-		}
-	}
 	v := view{Title: web.t(r, "organization.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}
 	return web.show(w, r, status, "organization", v)
 }
 
-// updateOrganization handles the form of the profile and that of the person's emails.
+// updateOrganization handles the form of the profile.
 func (web *Web) updateOrganization(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.UpdateOrganization, warranty.Organization]{
 		op: api.UpdateOrganization,
 		do: web.Service.UpdateOrganization,
 		again: func(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-			p := organizationPage{Details: f}
-			if f.Values.Has("mail_claims") {
-				p = organizationPage{Mails: f}
-			}
-			return web.showOrganization(w, r, who, f.status, p)
+			return web.showOrganization(w, r, who, f.status, organizationPage{Details: f})
 		},
 		next: func(form, warranty.Organization) string { return "/settings/organization?done=saved" },
 	})

@@ -236,8 +236,10 @@ func TestWebMembers(t *testing.T) {
 	}
 	clerk.Get("/settings/members/invite").Says(t, "the form of an admin", http.StatusForbidden)
 	clerk.Post("/settings/members/"+mara.ID+"/remove", "account", halden).Says(t, "removing an admin", 422, "Only an admin")
-	clerk.Post("/settings/organization", "account", halden, "mail_claims", "true").Leads(t, "the emails", "/settings/organization?done=saved")
-	equal(t, "the emails", strings.Join(clerk.Get("/settings/organization").Checked("mail_claims"), ""), "true")
+	clerk.Post("/settings/email/choices", "account", halden, "mail_claims", "true").Leads(t, "the emails", "/settings/email?done=saved")
+	equal(t, "the emails", strings.Join(clerk.Get("/settings/email").Checked("mail_claims"), ""), "true")
+	clerk.Get("/settings/email").Says(t, "the reminders", 200, "Days before the end: 30, 7.", "Only an admin can change this.")
+	clerk.Post("/settings/email", "account", halden, "days", "5").Says(t, "the reminders of an admin", 422, "Only an admin")
 
 	member := "/settings/members/" + ivo.ID
 	admin.Post(member, "account", halden, "role", "admin").Leads(t, "the role", "/settings/members?done=role_changed")

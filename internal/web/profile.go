@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -37,10 +36,7 @@ func (web *Web) showProfile(
 	}
 	if p.Details.Values == nil {
 		p.Details.Values = url.Values{
-			"name":              {p.Name},
-			"mail_warranty_end": {strconv.FormatBool(p.Mails.WarrantyEnd)},
-			"mail_claims":       {strconv.FormatBool(p.Mails.Claims)},
-			"mail_token_expiry": {strconv.FormatBool(p.Mails.TokenExpiry)},
+			"name": {p.Name},
 		}
 	}
 	v := view{Title: web.t(r, "profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}

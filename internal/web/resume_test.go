@@ -41,7 +41,8 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		"/warranties/" + record.ID:     {"product_name", odd, "start_date", "2026-01-02", "end_date", "2028-01-01"},
 		"/claims":                      {"warranty_id", record.ID, "type", "refund", "description", odd, "incident_date", "2026-01-02"},
 		"/claims/" + claim + "/status": {"status", "withdrawn", "reason", odd},
-		"/settings/profile":            {"name", odd, "mail_claims", "true"},
+		"/settings/profile":            {"name", odd},
+		"/settings/email":              {"days", "60, x", "weekly", "true"},
 		"/settings/api/tokens":         {"name", odd, "scopes", "claims:read", "expires_in_days", "30", "rate_limit_per_minute", "77"},
 		"/transfers/accept":            {"code", "AAAA-BBBB"},
 	} {

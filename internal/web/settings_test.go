@@ -115,7 +115,7 @@ func TestWebResetPassword(t *testing.T) {
 	b.Post("/sign-in", "email", p.Email, "password", passwordCanary, "next", "/claims").Leads(t, "the new password", "/claims")
 }
 
-// TestWebProfile changes the name, the notifications and the password, and signs out everywhere.
+// TestWebProfile changes the name and the password, and signs out everywhere.
 func TestWebProfile(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
@@ -123,19 +123,14 @@ func TestWebProfile(t *testing.T) {
 	form := b.Get("/settings/profile")
 	form.Says(t, "the profile", 200, p.Email, "Verified", "/transfers/accept")
 	equal(t, "the name", form.Value("name"), "Olga")
-	equal(t, "mails of claims", form.Checked("mail_claims"), []string{"true"})
 
-	b.Post("/settings/profile", "name", "Olga <i>", "mail_warranty_end", "false", "mail_warranty_end", "true", "mail_claims", "false", "mail_token_expiry", "false").
-		Leads(t, "a change", "/settings/profile?done=saved")
+	b.Post("/settings/profile", "name", "Olga <i>").Leads(t, "a change", "/settings/profile?done=saved")
 	form = b.Get("/settings/profile?done=saved")
 	form.Says(t, "after", 200, "Saved.", "Olga &lt;i&gt;")
 	equal(t, "the name", form.Value("name"), "Olga <i>")
-	equal(t, "mails of ends", form.Checked("mail_warranty_end"), []string{"true"})
-	equal(t, "mails of claims", form.Checked("mail_claims"), []string(nil))
 
-	empty := b.Post("/settings/profile", "name", " ", "mail_claims", "false", "mail_claims", "true")
+	empty := b.Post("/settings/profile", "name", " ")
 	empty.Says(t, "no name", 422)
-	equal(t, "what was ticked", empty.Checked("mail_claims"), []string{"true"})
 	if empty.Error("name") == "" {
 		t.Error("the name has no error")
 	}

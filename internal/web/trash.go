@@ -73,5 +73,5 @@ func (web *Web) deleteAgain(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, f form, wrong string,
 ) error {
 	f.status, f.Errors = http.StatusUnprocessableEntity, map[string]string{"reference": web.t(r, wrong)}
-	return web.showWarranty(w, r, who, f)
+	return web.showWarranty(w, r, who, warrantyForms{del: f})
 }

@@ -328,21 +328,33 @@ type warrantyDetail struct {
 	// Delete is the form that deletes it, and OpenClaim whether the reference has to be typed.
 	Delete    form
 	OpenClaim bool
+
+	// Remind has the reminders of the account; nil if the warranty needs none. Owns means that it owns the
+	// warranty.
+	Remind *remindPart
+	Owns   bool
 }
+
+// warrantyForms are the forms on the page of a warranty that are shown again with their errors.
+type warrantyForms struct{ del, remind form }
 
 func (web *Web) warranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	return web.showWarranty(w, r, who, form{})
+	return web.showWarranty(w, r, who, warrantyForms{})
 }
 
-// showWarranty shows the page of a warranty with the form that deletes it.
-func (web *Web) showWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal, del form) error {
+// showWarranty shows the page of a warranty with its forms.
+func (web *Web) showWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal, forms warrantyForms) error {
 	d, err := web.detail(r, who)
 	if err != nil {
 		return err
 	}
-	d.Delete, d.OpenClaim = del, d.OpenClaim || del.Error("reference") != ""
+	d.Delete, d.OpenClaim = forms.del, d.OpenClaim || forms.del.Error("reference") != ""
+	d.Owns = d.Roles.Has(warranty.Owner)
+	if d.Remind, err = web.reminders(r, who, d.Warranty, forms.remind); err != nil {
+		return err
+	}
 	v := view{Title: d.ProductName, Nav: "warranties", Who: who, Flash: flash(r), Body: d}
-	return web.show(w, r, del.status, "warranty", v)
+	return web.show(w, r, max(forms.del.status, forms.remind.status), "warranty", v)
 }
 
 func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail, error) {

@@ -60,6 +60,9 @@ type route struct {
 	needs warranty.MemberRole
 	// checks means that the page checks the account of its form itself.
 	checks bool
+	// anyOrigin means that forms of other sites and of mail programs are accepted: the path has a token that
+	// names the person, and the session changes nothing.
+	anyOrigin bool
 }
 
 // Register adds the routes of all pages to mux.
@@ -82,7 +85,11 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	}))
 	web.forms = http.NewServeMux()
 	for _, r := range web.routes() {
-		mux.Handle(r.pattern, web.Limited(web.formsOnly(web.guard.Handler(web.serve(r)))))
+		page := web.serve(r)
+		if !r.anyOrigin {
+			page = web.guard.Handler(page)
+		}
+		mux.Handle(r.pattern, web.Limited(web.formsOnly(page)))
 		again := http.NotFoundHandler()
 		if slices.Contains(resumable, r.pattern) {
 			again = web.serveResumed(r)
@@ -125,6 +132,9 @@ func (web *Web) routes() []route {
 		{pattern: "POST /take/sign-out", page: web.signOutToTake, personal: true},
 		{pattern: "GET /take/done/{id}", page: web.taken},
 
+		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},
+		{pattern: "POST /unsubscribe/{token}", page: web.doUnsubscribe, open: true, checks: true, anyOrigin: true},
+
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
@@ -166,6 +176,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /warranties/{id}/label", page: web.label},
 		{pattern: "POST /warranties/{id}/transfer", page: web.offerTransfer},
 		{pattern: "POST /warranties/{id}/transfer/cancel", page: web.cancelTransfer},
+		{pattern: "POST /warranties/{id}/reminders", page: web.updateWarrantyReminders},
 		{pattern: "POST /warranties/{id}/leave", page: web.leaveWarranty},
 		{pattern: "GET /warranties/{id}/handover", page: web.handover, needs: warranty.Member},
 		{pattern: "POST /warranties/{id}/handover", page: web.offerHandover},
@@ -252,6 +263,9 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/api/tokens/{id}/rotate", page: web.rotateToken},
 		{pattern: "POST /settings/api/tokens/{id}/revoke", page: web.revokeToken},
 		{pattern: "GET /settings/api/requests", page: web.requests},
+		{pattern: "GET /settings/email", page: web.emailSettings},
+		{pattern: "POST /settings/email", page: web.updateReminders},
+		{pattern: "POST /settings/email/choices", page: web.updateMailChoices},
 		{pattern: "GET /settings/calendar", page: web.calendar},
 		{pattern: "POST /settings/calendar", page: web.newCalendar},
 		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},

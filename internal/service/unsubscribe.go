@@ -1,0 +1,147 @@
+package service
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"sync"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// An address that unsubscribes names a recipient and a kind of email, signed with a key of the database, so that
+// it needs no row and no session and works as long as the recipient has the email address. It can do nothing
+// else (ADR 38).
+
+// unsubscribePage is the path of the page, followed by the token.
+const unsubscribePage = "/unsubscribe/"
+
+const macSize = 16
+
+// unsubscribeKey is the key, read once.
+type unsubscribeKey struct {
+	mu  sync.Mutex
+	key []byte
+}
+
+// get returns the key, and makes it if there is none and make is set.
+func (k *unsubscribeKey) get(ctx context.Context, s *Service, create bool) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.key != nil {
+		return k.key, nil
+	}
+	key, err := s.Store.UnsubscribeKey(ctx)
+	if isMissing(err) && create {
+		made := make([]byte, 32)
+		if _, err := io.ReadFull(s.Random, made); err != nil {
+			return nil, fmt.Errorf("make the key of unsubscribe addresses: %w", err)
+		}
+		// Another replica may be faster.
+		if err := s.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUnsubscribeKey(made) }); err != nil {
+			return nil, err
+		}
+		key, err = s.Store.UnsubscribeKey(ctx)
+	}
+	if err == nil {
+		k.key = key
+	}
+	return key, err
+}
+
+// unsubscribeMAC signs a recipient and a kind of email. The address is part of it: another address of the same
+// person or organization has other tokens.
+func unsubscribeMAC(key []byte, u store.Unsubscribe, email string) []byte {
+	h := hmac.New(sha256.New, key)
+	h.Write([]byte("unsubscribe\x00"))
+	h.Write(u.Bytes())
+	h.Write([]byte(email))
+	return h.Sum(nil)[:macSize]
+}
+
+// withUnsubscribe adds the address that unsubscribes to an email of the outbox.
+func (s *Service) withUnsubscribe(ctx context.Context, m mail.Message, u *store.Unsubscribe) (mail.Message, error) {
+	if u == nil {
+		return m, nil
+	}
+	key, err := s.unsubscribe.get(ctx, s, true)
+	if err != nil {
+		return m, err
+	}
+	token := append(u.Bytes(), unsubscribeMAC(key, *u, m.To)...)
+	return m.WithUnsubscribe(s.PublicURL + unsubscribePage + base64.RawURLEncoding.EncodeToString(token)), nil
+}
+
+// Subscription is a kind of email that an address gets or not.
+type Subscription struct {
+	Email   string
+	Kind    store.MailKind
+	Wanted  bool
+	Account string // name of the organization, if the emails are about one
+
+	of store.Unsubscribe
+}
+
+// Subscription returns what a token of an email turns off. All invalid tokens have the same error, and are
+// throttled per network.
+func (s *Service) Subscription(ctx context.Context, p warranty.Principal, token string) (Subscription, error) {
+	sub, err := s.subscription(ctx, token)
+	if isMissing(err) {
+		if limited := s.Throttle(ctx, UnknownSubscriptions, p.Address); limited != nil {
+			err = limited
+		}
+	}
+	return sub, err
+}
+
+func (s *Service) subscription(ctx context.Context, token string) (sub Subscription, err error) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) != store.UnsubscribeSize+macSize {
+		return sub, warranty.ErrNotFound
+	}
+	u, ok := store.ParseUnsubscribe(raw[:store.UnsubscribeSize])
+	if !ok {
+		return sub, warranty.ErrNotFound
+	}
+	key, err := s.unsubscribe.get(ctx, s, false)
+	if err != nil {
+		return sub, err
+	}
+	to, err := s.Store.Recipient(ctx, u.Account, u.User)
+	if err != nil {
+		return sub, err
+	}
+	if !hmac.Equal(raw[store.UnsubscribeSize:], unsubscribeMAC(key, u, to.Email)) {
+		return sub, warranty.ErrNotFound
+	}
+	sub = Subscription{Email: to.Email, Kind: u.Kind, Wanted: to.Wants(u.Kind), of: u}
+	account, err := s.Store.Account(ctx, u.Account)
+	if account.Kind == warranty.OrganizationKind {
+		sub.Account = account.Name
+	}
+	return sub, err
+}
+
+// Subscribe turns the emails of a token on or off. The token is all that it needs: mail programs send it without
+// a session (RFC 8058).
+func (s *Service) Subscribe(
+	ctx context.Context, p warranty.Principal, token string, wanted bool,
+) (Subscription, error) {
+	sub, err := s.Subscription(ctx, p, token)
+	if err != nil || sub.Wanted == wanted {
+		return sub, err
+	}
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.LockUser(sub.of.Account); err != nil {
+			return err
+		}
+		return tx.SetWanted(sub.of, wanted)
+	})
+	sub.Wanted = wanted
+	return sub, err
+}
