@@ -270,6 +270,10 @@ func sendForms(t *testing.T, s *site) {
 	b.click(t, `td a[href$="#h-revoke"]`)
 	b.press(t, "Revoke")
 	b.mustShow(t, "Token revoked.")
+	b.mustOpen(t, "/settings/email")
+	b.fill(t, "#days", "60, 5")
+	b.click(t, `form[action="/settings/email"] button`)
+	b.mustShow(t, "Saved.")
 	b.mustOpen(t, "/settings/profile")
 	b.press(t, "Sign out")
 	if got := b.path(t); got != "/sign-in" {

@@ -158,12 +158,13 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound},
+		visit{who: stranger, path: "/unsubscribe/unknown", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
 		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
-		"/settings/calendar", "/settings/replies")
+		"/settings/calendar", "/settings/replies", "/settings/email")
 	const (
 		record = `td a[href^="/warranties/"]`
 		claim  = `td a[href^="/claims/"]`
@@ -190,7 +191,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(newcomer, "/", "/warranties", "/claims", "/claims/new", "/documents", "/documents/new", "/settings/api",
 		"/settings/api/requests", "/settings/profile", "/settings/calendar", "/verify-email")
 	organization := []string{"/", "/settings/organization", "/settings/members", "/settings/addresses", "/settings/domains", "/settings/api",
-		"/settings/calendar"}
+		"/settings/calendar", "/settings/email"}
 	add(keeper, organization...)
 	add(keeper, "/settings/members/invite", first(keeper, "/settings/members", `td a[href^="/settings/members/"]`),
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
@@ -277,6 +278,11 @@ func byForms() []visit {
 			b.mustOpen(t, "/settings/api")
 			b.click(t, `td a[href^="/settings/api/tokens/"]`)
 			return b.press(t, "Rotate")
+		}},
+		{who: tinkerer, path: "/settings/email, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, "/settings/email")
+			b.fill(t, "#days", "30, x")
+			return b.click(t, `form[action="/settings/email"] button`)
 		}},
 		{who: tinkerer, path: "/settings/profile, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
 			b.mustOpen(t, "/settings/profile")

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
@@ -95,11 +96,10 @@ func (s *Store) Recipient(ctx context.Context, account, user warranty.ID) (to Re
 // SetWanted turns a kind of email on or off for a recipient: a person, a member of an organization, or the
 // contact address of one. It is ErrNotFound if there is no such recipient.
 func (t *Tx) SetWanted(u Unsubscribe, wanted bool) error {
-	change := `& ~$1`
+	change, bit := `& $1`, math.MaxInt16&^int(u.Kind)
 	if wanted {
-		change = `| $1`
+		change, bit = `| $1`, int(u.Kind)
 	}
-	bit := int(u.Kind)
 	if u.Account != u.User {
 		return t.exactlyOne(`UPDATE members SET mail_choices = mail_choices `+change+`
 			WHERE account_id = $2 AND user_id = $3 AND role > 0`, bit, u.Account, u.User)
