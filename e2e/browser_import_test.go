@@ -85,7 +85,7 @@ func TestImportAndExport(t *testing.T) {
 	ada.fill(t, "#file", file)
 	ada.press(t, "Preview import")
 	ada.mustBeText(t, payloads[:shownRows-1]...)
-	ada.mustShow(t, "Nothing is saved yet.", "Line 3", "End date: Must be on or after the start date.")
+	ada.mustShow(t, "Nothing is saved yet.", "1 row", "Line 3", "End date: Must be on or after the start date.")
 	refused := ada.download(t, "Download these rows", "refused.csv")
 	if !strings.Contains(refused, "'=1+1,,,") || !strings.Contains(refused, "svc_error") {
 		t.Errorf("the refused rows are %q", refused)

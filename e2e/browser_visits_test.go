@@ -373,6 +373,7 @@ var notPages = map[string]bool{
 	"GET /documents/{id}/file":             true,
 	"GET /documents/{id}/view":             true,
 	"GET /documents/{id}/thumbnail":        true,
+	"GET /jobs/{id}/file":                  true,
 	"GET /settings":                        true,
 	"GET /settings/api/tokens":             true,
 	"GET /settings/api/tokens/{id}/rotate": true,

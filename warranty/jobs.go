@@ -27,7 +27,8 @@ func (s JobState) Open() bool { return s == JobRunning || s == JobUndoing }
 
 // Limits of jobs.
 const (
-	MaxJobs = 20 // that an account has open at a time
+	MaxJobs    = 20 // that an account has open at a time
+	MaxExports = 20 // that an account starts as jobs in 24 hours, because their files are kept that long
 	// JobLifetime is how long a job is kept.
 	JobLifetime = 30 * 24 * time.Hour
 )

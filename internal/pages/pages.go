@@ -86,13 +86,13 @@ func (w *Walk) add(id string) {
 // Lister lists warranties.
 type Lister func(context.Context, warranty.ListWarranties) (warranty.Page[warranty.Warranty], error)
 
-// Each reads all pages that match a filter, newest first. It calls each with every page and the indexes
+// Each reads all pages that match a filter, in its order. It calls each with every page and the indexes
 // of the records on it that are new.
 func Each(
 	ctx context.Context, list Lister, filter warranty.ListWarranties,
 	each func(page warranty.Page[warranty.Warranty], fresh []int) error,
 ) error {
-	w := Walk{Newest: true}
+	w := Walk{Newest: filter.Sort == "" || filter.Sort == warranty.ByCreatedAtDesc}
 	for done := false; !done; {
 		filter.Paging = w.Paging()
 		page, err := list(ctx, filter)

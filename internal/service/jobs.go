@@ -25,9 +25,17 @@ const (
 // the progress; its error ends the job on this replica.
 type JobFunc func(ctx context.Context, p warranty.Principal, j *warranty.Job, save func() error) error
 
-// StartJob adds a job of the principal's account.
+// StartJob adds a job of the principal's account, which changes records.
 func (s *Service) StartJob(
 	ctx context.Context, p warranty.Principal, kind, input string, total int64,
+) (warranty.Job, error) {
+	return s.startJob(ctx, p, warranty.Member, kind, input, total, func(*store.Tx, store.Account) error { return nil })
+}
+
+// startJob adds a job for a principal with a role. check can refuse it.
+func (s *Service) startJob(
+	ctx context.Context, p warranty.Principal, needed warranty.MemberRole, kind, input string, total int64,
+	check func(*store.Tx, store.Account) error,
 ) (warranty.Job, error) {
 	j := warranty.Job{
 		ID: s.NewID(), Kind: kind, State: warranty.JobRunning, Input: input, Total: total, CreatedAt: s.now(),
@@ -36,13 +44,16 @@ func (s *Service) StartJob(
 	if p.Credential != warranty.BySession {
 		return j, warranty.Refuse(warranty.SessionRequired, "Jobs need a session.")
 	}
-	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	err := s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
 		n, err := tx.CountOpenJobs(account.ID)
 		if err != nil {
 			return err
 		}
 		if n >= warranty.MaxJobs {
-			return warranty.Refuse(warranty.InUse, fmt.Sprintf("%d imports are running. Wait until one has ended.", n))
+			return warranty.Refuse(warranty.InUse, fmt.Sprintf("%d imports and exports are running. Wait until one has ended.", n))
+		}
+		if err := check(tx, account); err != nil {
+			return err
 		}
 		return tx.InsertJob(j)
 	})
@@ -50,10 +61,22 @@ func (s *Service) StartJob(
 	return j, err
 }
 
-// Job returns a job of the principal's account.
+// Job returns a job of the principal's account. Exports are only for the person who started them.
 func (s *Service) Job(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.Job, error) {
-	return s.Store.Job(ctx, p.Account.ID, id)
+	j, err := s.Store.Job(ctx, p.Account.ID, id)
+	if err == nil && j.Kind == ExportJob && j.User != p.User.ID {
+		return warranty.Job{}, warranty.ErrNotFound
+	}
+	return j, err
 }
+
+// Jobs returns the newest jobs of the principal's account, without their inputs and results.
+func (s *Service) Jobs(ctx context.Context, p warranty.Principal) ([]warranty.Job, error) {
+	return s.Store.Jobs(ctx, p.Account.ID, p.User.ID, ExportJob, shownJobs)
+}
+
+// shownJobs is the number of jobs in a list.
+const shownJobs = 50
 
 // UndoJob starts to delete what a closed job created. Records that someone registered, changed or used stay.
 func (s *Service) UndoJob(ctx context.Context, p warranty.Principal, id warranty.ID) error {
@@ -62,6 +85,9 @@ func (s *Service) UndoJob(ctx context.Context, p warranty.Principal, id warranty
 		j, err := tx.LockJob(account.ID, id)
 		if err != nil {
 			return err
+		}
+		if j.Kind == ExportJob {
+			return warranty.ErrNotFound // it changed nothing
 		}
 		if j.State.Open() || j.State == warranty.JobUndone {
 			return warranty.Refuse(warranty.InvalidTransition, "The import is "+j.State.String()+" and cannot be undone now.")

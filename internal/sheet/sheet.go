@@ -202,6 +202,7 @@ func (r *Reader) BytesRead() int64 { return r.table.read.n }
 type CellFault struct {
 	Field, Column string
 	Message       string
+	Value         string // the content of the cells that the field was read from
 }
 
 // Faults returns the errors of a row.
@@ -217,7 +218,8 @@ func (r Row) Faults() []CellFault {
 	}
 	var list []CellFault
 	for _, f := range refusal.Fields {
-		list = append(list, CellFault{Field: f.Field, Column: r.columnOf(f.Field), Message: f.Message})
+		column, value := r.columnOf(f.Field)
+		list = append(list, CellFault{Field: f.Field, Column: column, Message: f.Message, Value: value})
 	}
 	return list
 }
@@ -238,27 +240,27 @@ func (r Row) Reason() string {
 	return strings.Join(parts, " ")
 }
 
-// columnOf names the columns that a field was read from: those with a value in this
+// columnOf names the columns that a field was read from, and returns their content: those with a value in this
 // row, or else all columns of the field.
-func (r Row) columnOf(field string) string {
+func (r Row) columnOf(field string) (column, value string) {
 	if r.from == nil {
-		return ""
+		return "", ""
 	}
 	fields := []string{field}
 	if field == "end_date" && r.from.day(r.cells, field) == "" {
 		fields = append(slices.Clone(lengthFields), field)
 	}
-	var filled, all []string
+	var filled, all, values []string
 	for _, f := range fields {
 		for _, i := range r.from.columns[f] {
 			all = append(all, r.from.header[i])
 			if i < len(r.cells) && cell(r.cells, i) != "" {
-				filled = append(filled, r.from.header[i])
+				filled, values = append(filled, r.from.header[i]), append(values, cell(r.cells, i))
 			}
 		}
 	}
 	if len(filled) > 0 {
-		return strings.Join(filled, ", ")
+		return strings.Join(filled, ", "), strings.Join(values, ", ")
 	}
-	return strings.Join(all, ", ")
+	return strings.Join(all, ", "), ""
 }

@@ -63,7 +63,8 @@ func (s *Store) NewestFiles(ctx context.Context, count int) (keys []string, err 
 // FileState is why a file that no document uses still exists.
 type FileState int
 
-// The states of files. InUse has no row: a document uses the file.
+// The states of files. InUse has no row: a document uses the file. FileDeleted is kept for a day: the file of a deleted
+// document, or of an export.
 const (
 	InUse FileState = iota
 	FileDeleted

@@ -38,6 +38,16 @@ func (s *Store) Job(ctx context.Context, account, id warranty.ID) (j warranty.Jo
 	return j, err
 }
 
+// Jobs returns the newest jobs of an account without their inputs and results, and without jobs of the kind private
+// that other people started.
+func (s *Store) Jobs(ctx context.Context, account, user warranty.ID, private string, limit int) (list []warranty.Job, err error) {
+	err = s.db.Query(ctx, `SELECT j.id, j.account_id, j.user_id, j.session_id, j.kind, j.state, '', '', j.done, j.total,
+			j.error, j.attempts, j.created_at, j.updated_at, j.ended_at
+		FROM jobs j WHERE j.account_id = $1 AND (j.kind <> $2 OR j.user_id = $3) ORDER BY j.created_at DESC, j.id DESC LIMIT $4`,
+		func(r *engine.Row) error { list = append(list, readJob(r)); return nil }, account, private, user, limit)
+	return list, err
+}
+
 // InsertJob adds a job, for a worker to start.
 func (t *Tx) InsertJob(j warranty.Job) error {
 	return t.exactlyOne(`INSERT INTO jobs (id, account_id, user_id, session_id, kind, state, input, result, done, total,
@@ -50,6 +60,13 @@ func (t *Tx) InsertJob(j warranty.Job) error {
 func (t *Tx) CountOpenJobs(account warranty.ID) (n int64, err error) {
 	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM jobs WHERE account_id = $1 AND state IN (1, 4)`,
 		func(r *engine.Row) { n = r.Int() }, account)
+	return n, err
+}
+
+// CountJobsSince counts the jobs of a kind that a locked account started after a time.
+func (t *Tx) CountJobsSince(account warranty.ID, kind string, after time.Time) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM jobs WHERE account_id = $1 AND kind = $2 AND created_at > $3`,
+		func(r *engine.Row) { n = r.Int() }, account, kind, after)
 	return n, err
 }
 

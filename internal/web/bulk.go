@@ -6,14 +6,12 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"warranty.example/svc/internal/pages"
 	"warranty.example/svc/internal/service"
-	"warranty.example/svc/internal/sheet"
 	"warranty.example/svc/warranty"
 )
 
@@ -34,9 +32,6 @@ const (
 	bulkDelete   = "delete"
 	bulkRestore  = "restore" // what bulkDelete deleted
 )
-
-// filterNames are the parameters of the list that a selection of everything repeats.
-var filterNames = []string{"q", "category", "status", "assurance"}
 
 // bulkInput is the input of a job that changes many warranties.
 type bulkInput struct {
@@ -114,6 +109,9 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 		return err
 	}
 	all, action := f.Value("all") != "", f.Value("action")
+	if all && action == bulkExport {
+		return web.exportWarranties(w, r, who)
+	}
 	ids, err := web.selected(r.Context(), web.reader(r), who, f, all)
 	if err != nil {
 		return err
@@ -140,17 +138,6 @@ func (web *Web) bulk(w http.ResponseWriter, r *http.Request, who warranty.Princi
 	body := bulkForm{form: f, Action: action, Count: int64(len(ids)), Filter: queryOf(f.Values)}
 	v := view{Title: web.t(r, "bulk."+action), Nav: "warranties", Who: who, Body: body}
 	return web.show(w, r, f.status, "bulk", v)
-}
-
-// queryOf returns the filters and the order of a list.
-func queryOf(values url.Values) url.Values {
-	query := url.Values{}
-	for _, name := range append([]string{"sort"}, filterNames...) {
-		if value := values.Get(name); value != "" {
-			query.Set(name, value)
-		}
-	}
-	return query
 }
 
 // bulkValue returns why the value of an action is invalid, or "".
@@ -230,24 +217,6 @@ func (web *Web) records(
 		}
 	}
 	return nil
-}
-
-// exportSelected sends warranties as CSV.
-func (web *Web) exportSelected(w http.ResponseWriter, r *http.Request, who warranty.Principal, ids []warranty.ID) error {
-	var rows [][]string
-	if err := web.records(r.Context(), who, ids, func(record warranty.Warranty) error {
-		rows = append(rows, sheet.Values(reflect.ValueOf(record)))
-		return nil
-	}); err != nil {
-		return err
-	}
-	attachCSV(w.Header(), "warranties-"+warranty.DateOf(web.Service.Now()).String()+".csv")
-	out := sheet.NewWriter(w)
-	out.Write(sheet.Columns(reflect.TypeFor[warranty.Warranty]()))
-	for _, row := range rows {
-		out.Write(row)
-	}
-	return out.Flush()
 }
 
 // labelSelected shows the form that prints labels with the references of warranties.
@@ -433,5 +402,5 @@ func (web *Web) restoreBulk(w http.ResponseWriter, r *http.Request, who warranty
 
 // serviceJobs binds the kinds of jobs that this package performs.
 func (web *Web) serviceJobs() map[string]service.JobFunc {
-	return map[string]service.JobFunc{importJob: web.runImport, bulkJob: web.runBulk}
+	return map[string]service.JobFunc{importJob: web.runImport, bulkJob: web.runBulk, service.ExportJob: web.runExport}
 }

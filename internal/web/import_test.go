@@ -83,7 +83,7 @@ func TestWebImport(t *testing.T) {
 	w.Unchanged(t, "a preview", func() { preview = uploadSheet(b, "file", threeRows) })
 	preview.Says(t, "the preview", 200,
 		"Nothing is saved yet", "Kettle", "31 Dec 2027", "&lt;b&gt;Pan&lt;/b&gt;", "Lifetime",
-		">-x<", "Line 3", "End date: Must be on or after", "Encoding: utf-8.", "Choose a date order")
+		">-x<", "1 row<", "End date: Must be on or after", "Encoding: utf-8.", "Choose a date order")
 	preview.Hides(t, "the preview", "<b>Pan")
 	equal(t, "figures", stats(preview), map[string]string{"To create": "2", "Already imported": "0", "Rows with errors": "1"})
 
@@ -93,7 +93,7 @@ func TestWebImport(t *testing.T) {
 	equal(t, "Content-Disposition", refused.Header.Get("Content-Disposition"), `attachment; filename="refused.csv"`)
 
 	stored := confirm(b, preview, "import")
-	stored.Says(t, "the import", 200, "Line 3")
+	stored.Says(t, "the import", 200, "1 row<")
 	equal(t, "figures", stats(stored), map[string]string{"Created": "2", "Already imported": "0", "Failed": "1"})
 	w.Unchanged(t, "the same form again", func() {
 		equal(t, "figures", stats(confirm(b, preview, "import")), map[string]string{"Created": "0", "Already imported": "2", "Failed": "1"})

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,33 +27,7 @@ type importInput struct {
 // importResult is the progress and the result of an import.
 type importResult struct {
 	sheet.Counts
-	Groups []faultGroup `json:"groups"`
-}
-
-// faultGroup is an error that several rows have.
-type faultGroup struct {
-	Field   string `json:"field"`
-	Message string `json:"message"`
-	Count   int    `json:"count"`
-	Lines   []int  `json:"lines"` // the first ones
-}
-
-// shownLines is the number of lines that an error names.
-const shownLines = 10
-
-// add adds an error of a row.
-func (r *importResult) add(line int, field, message string) {
-	for i := range r.Groups {
-		if g := &r.Groups[i]; g.Field == field && g.Message == message {
-			if g.Count++; len(g.Lines) < shownLines {
-				g.Lines = append(g.Lines, line)
-			}
-			return
-		}
-	}
-	if len(r.Groups) < shownFaults {
-		r.Groups = append(r.Groups, faultGroup{field, message, 1, []int{line}})
-	}
+	Groups faultGroups `json:"groups"`
 }
 
 // startImport starts a job that imports a sheet.
@@ -114,9 +87,7 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 	}
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if outcome == sheet.Refused {
-			for _, f := range row.Faults() {
-				result.add(row.Line, cmp.Or(f.Field, f.Column), f.Message)
-			}
+			result.Groups.add(row)
 		}
 		return nil
 	}
@@ -136,7 +107,9 @@ type jobPage struct {
 	warranty.Job
 	Import importResult
 	Bulk   bulkResult
+	Export exportResult
 	Undone service.Undone
+	Gone   bool // the file of the export was deleted
 }
 
 // newJobPage returns the page of a job with its result.
@@ -146,6 +119,8 @@ func newJobPage(j warranty.Job) (jobPage, error) {
 	switch {
 	case j.Kind == bulkJob:
 		into = &body.Bulk
+	case j.Kind == service.ExportJob:
+		into = &body.Export
 	case j.State == warranty.JobUndone:
 		into = &body.Undone
 	}
@@ -163,32 +138,55 @@ func (p jobPage) Percent() int64 {
 	return min(100, 100*p.Done/p.Total)
 }
 
+// TitleKey is the key of the title of the job.
+func (p jobPage) TitleKey() string { return jobTitles[p.Kind] }
+
 // Existing returns the number of rows that were imported before.
 func (p jobPage) Existing() int { return p.Import.AlreadyImported + p.Import.LooksImported }
 
-// job shows the progress or the result of a job. htmx asks for it again until the job has ended.
-func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+// jobOf returns the page of the job with the id of the path.
+func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) {
 	id, err := warranty.ParseID(r.PathValue("id"))
 	if err != nil {
-		return warranty.ErrNotFound
+		return jobPage{}, warranty.ErrNotFound
 	}
 	j, err := web.Service.Job(r.Context(), who, id)
 	if err != nil {
-		return err
+		return jobPage{}, err
 	}
-	body, err := newJobPage(j)
+	page, err := newJobPage(j)
+	page.Gone = !web.Service.Now().Before(page.Export.Expires)
+	return page, err
+}
+
+// jobTitles are the keys of the titles of jobs by kind.
+var jobTitles = map[string]string{importJob: "job.title", bulkJob: "bulk.title", service.ExportJob: "export.title"}
+
+// job shows the progress or the result of a job. htmx asks for it again until the job has ended.
+func (web *Web) job(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	body, err := web.jobOf(r, who)
 	if err != nil {
 		return err
 	}
-	title := "job.title"
-	if j.Kind == bulkJob {
-		title = "bulk.title"
-	}
-	v := view{Title: web.t(r, title), Nav: "warranties", Who: who, Body: body}
+	v := view{Title: web.t(r, jobTitles[body.Kind]), Nav: "warranties", Who: who, Body: body}
 	if isPart(r) {
 		return web.part(w, r, "job", "job", v)
 	}
+	v.Refresh = body.State.Open()
 	return web.show(w, r, http.StatusOK, "job", v)
+}
+
+// jobs lists the imports, exports and changes of many warranties of the last 30 days.
+func (web *Web) jobs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	list, err := web.Service.Jobs(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	rows := make([]jobPage, 0, len(list))
+	for _, j := range list {
+		rows = append(rows, jobPage{Job: j})
+	}
+	return web.show(w, r, http.StatusOK, "jobs", view{Title: web.t(r, "jobs.title"), Nav: "warranties", Who: who, Body: rows})
 }
 
 // undoJob starts to delete what an import created.

@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -102,9 +101,7 @@ func (p *productsImport) add(
 			return row.Err
 		default:
 			p.Result.Refused++
-			for _, f := range row.Faults() {
-				p.Result.add(row.Line, cmp.Or(f.Field, f.Column), f.Message)
-			}
+			p.Result.Groups.add(row.Row)
 		}
 	}
 	return nil

@@ -53,6 +53,8 @@ type view struct {
 	Zone *time.Location
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
+	// Refresh loads the page again every few seconds in browsers without scripts.
+	Refresh bool
 	// Acting is the account that the browser acts for, also on the person's own pages. Accounts are
 	// those that the person can act for.
 	Acting   warranty.Acting
@@ -229,6 +231,8 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"asset":      static.path,
 		"initials":   initials,
 		"proofOf":    func(p any, r warranty.Reference) proof { return proof{partyOf(p), r} },
+		"fieldName":  texts.fieldName,
+		"filterOf":   func(name, label string, choices []filter) filterField { return filterField{name, label, choices} },
 		"columns":    func() []string { return listColumns },
 		"bulkOf":     func(v view, p jobPage) bulkView { return bulkView{v, p} },
 		"settingsAt": func(v view, page string) settingsNav { return settingsNav{v, page} },

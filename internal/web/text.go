@@ -70,6 +70,14 @@ func (t *texts) get(key string, args ...any) string {
 	return t.printer.Sprintf(text, args...)
 }
 
+// fieldName returns the name of a field of a sheet, or the name of a column as it is.
+func (t *texts) fieldName(field string) string {
+	if text, ok := t.words["import_field."+field]; ok {
+		return text
+	}
+	return field
+}
+
 // figure formats a number.
 func (t *texts) figure(n int64) string { return t.printer.Sprint(n) }
 

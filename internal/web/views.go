@@ -10,41 +10,6 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// chip is a filter of the list, with a link that removes it.
-type chip struct{ Text, Href string }
-
-// chipsOf returns the filters of the list.
-func (web *Web) chipsOf(words reader, u *url.URL) (list []chip) {
-	query := u.Query()
-	for _, name := range filterNames {
-		value := strings.TrimSpace(query.Get(name))
-		if value == "" {
-			continue
-		}
-		var text string
-		switch name {
-		case "q":
-			text = words.get("chip.q", value)
-		case "category":
-			text = words.get("chip.category", value)
-		default:
-			choices := statusFilters
-			if name == "assurance" {
-				choices = assurances
-			}
-			i := slices.IndexFunc(choices, func(f filter) bool { return f.Value == value })
-			if i < 0 {
-				continue // ignored by the list too
-			}
-			text = words.get(choices[i].Key)
-		}
-		rest := queryOf(query)
-		rest.Del(name)
-		list = append(list, chip{text, strings.TrimSuffix(u.Path+"?"+rest.Encode(), "?")})
-	}
-	return list
-}
-
 // listColumns are the columns of the list that can be hidden, and those that are shown unless chosen.
 var listColumns = []string{"numbers", "supplier", "brand", "starts", "status", "coverage", "ends"}
 
@@ -63,11 +28,40 @@ func (web *Web) columnsOf(r *http.Request) map[string]bool {
 	if cookie, err := r.Cookie(web.columnsCookie()); err == nil {
 		chosen = strings.Split(cookie.Value, ".")
 	}
-	shown := map[string]bool{}
+	shown := map[string]bool{exportShown: slices.Contains(chosen, exportShown)}
 	for _, name := range listColumns {
 		shown[name] = slices.Contains(chosen, name)
 	}
 	return shown
+}
+
+// exportShown is the choice to export only the shown columns.
+const exportShown = "export"
+
+// columnFields are the fields of a warranty that a column shows.
+var columnFields = map[string][]string{
+	"numbers":  {"reference_number", "serial_number"},
+	"supplier": {"supplier"},
+	"brand":    {"brand", "model"},
+	"starts":   {"start_date"},
+	"status":   {"status"},
+	"coverage": {"days_remaining"},
+	"ends":     {"end_date"},
+}
+
+// exportedFields returns the fields to export: those that the list shows if the person has chosen so, or nil for all.
+func (web *Web) exportedFields(r *http.Request) (fields []string) {
+	shown := web.columnsOf(r)
+	if !shown[exportShown] {
+		return nil
+	}
+	fields = []string{"product_name", "category", "seller_name"} // the first column
+	for _, name := range listColumns {
+		if shown[name] {
+			fields = append(fields, columnFields[name]...)
+		}
+	}
+	return fields
 }
 
 // chooseColumns remembers the columns of the list in a cookie.
@@ -77,7 +71,7 @@ func (web *Web) chooseColumns(w http.ResponseWriter, r *http.Request, _ warranty
 		return err
 	}
 	chosen := []string{"none"}
-	for _, name := range listColumns {
+	for _, name := range append([]string{exportShown}, listColumns...) {
 		if f.Has("column", name) {
 			chosen = append(chosen, name)
 		}

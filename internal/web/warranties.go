@@ -17,6 +17,7 @@ type warrantyList struct {
 	Today             warranty.Date
 	Filters           []filter
 	Sorts, Assurances []filter
+	Roles, OpenClaims []filter
 	Columns           map[string]column
 	Pager             pager
 	First             bool // there are no warranties at all
@@ -24,6 +25,7 @@ type warrantyList struct {
 	Job   *jobPage
 	Query url.Values
 	Chips []chip
+	More  bool // one of the less common filters is set
 	Shown map[string]bool // the columns
 	Views []warranty.SavedView
 }
@@ -72,32 +74,6 @@ func withQuery(u *url.URL, name, value string) string {
 	return u.Path + "?" + query.Encode()
 }
 
-// filter is a choice of the status filter.
-type filter struct {
-	Value, Key string
-	On         bool
-}
-
-// statusFilters are the choices of the status filter. "ending" is not a status of a
-// record: it selects by end date.
-var statusFilters = []filter{
-	{Value: "", Key: "warranties.all"},
-	{Value: "active", Key: "status.active"},
-	{Value: "ending", Key: "status.ending"},
-	{Value: "upcoming", Key: "status.upcoming"},
-	{Value: "expired", Key: "status.expired"},
-	{Value: "void", Key: "status.void"},
-	{Value: "cancelled", Key: "status.cancelled"},
-}
-
-// assurances are the choices of the filter by who stands behind a record.
-var assurances = []filter{
-	{Value: "", Key: "assurance.any"},
-	{Value: "issuer_verified", Key: "assurance.issuer_verified"},
-	{Value: "seller_confirmed", Key: "assurance.seller_confirmed"},
-	{Value: "unverified", Key: "assurance.unverified"},
-}
-
 // Records per page.
 const (
 	listPage    = 50
@@ -107,27 +83,16 @@ const (
 func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
 	list := warrantyList{form: form{Values: query}, Today: warranty.DateOf(web.Service.Now())}
-	for _, f := range statusFilters {
-		f.On = f.Value == query.Get("status")
-		list.Filters = append(list.Filters, f)
-	}
-	for _, choice := range sorts {
-		choice.On = choice.Value == query.Get("sort")
-		list.Sorts = append(list.Sorts, choice)
-	}
-	for _, choice := range assurances {
-		choice.On = choice.Value == query.Get("assurance")
-		list.Assurances = append(list.Assurances, choice)
-	}
+	list.Filters = chosen(statusFilters, query.Get("status"))
+	list.Sorts = chosen(sorts, query.Get("sort"))
+	list.Assurances = chosen(assurances, query.Get("assurance"))
+	list.Roles, list.OpenClaims = chosen(roleFilters, query.Get("role")), chosen(claimFilters, query.Get("has_open_claim"))
 	list.Columns = map[string]column{
 		"product": newColumn(r.URL, "product_name"),
 		"ends":    newColumn(r.URL, "end_date", "-end_date"),
 	}
-	in := filterOf(query)
+	in := sorted(query)
 	in.Paging = pagingOf(query, listPage)
-	if order, err := warranty.ParseEnum[warranty.WarrantySort](query.Get("sort")); err == nil {
-		in.Sort = order
-	}
 	var err error
 	if list.Page, err = web.Service.ListWarranties(r.Context(), who, in); err != nil {
 		return err
@@ -139,7 +104,8 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 			return err
 		}
 	}
-	list.Query, list.Chips, list.Shown = queryOf(query), web.chipsOf(web.reader(r), r.URL), web.columnsOf(r)
+	list.Query, list.Chips, list.Shown = queryOf(query), chipsOf(web.reader(r), r.URL), web.columnsOf(r)
+	list.More = slices.ContainsFunc(moreFilters, func(name string) bool { return list.Query.Has(name) })
 	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
 		return err
 	}
@@ -148,21 +114,6 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 		return web.part(w, r, "warranties", "rows", v)
 	}
 	return web.show(w, r, http.StatusOK, "warranties", v)
-}
-
-// filterOf returns the filter of a query. It ignores unknown values.
-func filterOf(query url.Values) warranty.ListWarranties {
-	in := warranty.ListWarranties{WarrantyFilter: warranty.WarrantyFilter{Q: query.Get("q"), Category: query.Get("category")}}
-	if status := query.Get("status"); status == "ending" {
-		days := endingSoon
-		in.ExpiringWithinDays = &days
-	} else if known, err := warranty.ParseEnum[warranty.Status](status); err == nil {
-		in.Status = known
-	}
-	if known, err := warranty.ParseEnum[warranty.Assurance](query.Get("assurance")); err == nil {
-		in.Assurance = known
-	}
-	return in
 }
 
 // pagingOf returns the page of a query, by default the first.

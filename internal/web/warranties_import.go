@@ -82,13 +82,17 @@ func (web *Web) previewSheet(w http.ResponseWriter, r *http.Request, who warrant
 	return web.show(w, r, http.StatusOK, "import-preview", v)
 }
 
+// maxDirectImport is the number of rows that are imported at once for a person. Longer imports, and those of
+// organizations, are jobs.
+const maxDirectImport = 500
+
 // storeSheet creates a warranty for each valid row that is not imported yet.
 func (web *Web) storeSheet(w http.ResponseWriter, r *http.Request, who warranty.Principal, p *importPage) error {
 	whole := *p
 	if err := web.run(r.Context(), web.reader(r), &whole, sheet.Import{DryRun: true}); err != nil {
 		return web.refuseSheet(w, r, who, p, err)
 	}
-	if who.ActsForOrganization() {
+	if who.ActsForOrganization() || whole.Counts.Rows > maxDirectImport {
 		return web.startImport(w, r, who, p, whole.Counts.Rows)
 	}
 	// An import continues even if the client disconnects.

@@ -27,7 +27,7 @@ const (
 	// response only after they have sent the whole form.
 	maxOverlong = 32 << 20
 
-	shownRows, shownFaults = 10, 100
+	shownRows = 10
 )
 
 // importPage is a sheet with its preview or its result.
@@ -40,9 +40,8 @@ type importPage struct {
 	Fields  []importField
 	Source  string
 	Unused  []string
-	Rows    []previewRow  // the first rows to create
-	Faults  []importFault // the errors of the first invalid rows
-	faulty  int           // the number of rows in Faults
+	Rows    []previewRow // the first rows to create
+	Faults  faultGroups
 	Assumed sheet.Assumed
 	sheet.Counts
 	References bool // the sheet has reference numbers, which are not imported
@@ -58,17 +57,8 @@ type previewRow struct {
 // importField is a field and the column that was found and chosen for it.
 type importField struct{ Name, Found, Chosen string }
 
-// importFault is an error of a row.
-type importFault struct {
-	Line                   int
-	Column, Field, Message string
-}
-
 // Kept returns the sheet in base64, which browsers submit unchanged.
 func (p *importPage) Kept() string { return base64.StdEncoding.EncodeToString(p.text) }
-
-// More returns the number of invalid rows that are not in Faults.
-func (p *importPage) More() int { return p.Refused - p.faulty }
 
 // Existing returns the number of rows that are already imported.
 func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported }
@@ -222,13 +212,7 @@ func (p *importPage) note(row sheet.Row, outcome sheet.Outcome) {
 			p.Rows = append(p.Rows, previewRow{row.Input, row.Status})
 		}
 	case sheet.Refused:
-		if p.faulty >= shownFaults {
-			return
-		}
-		p.faulty++
-		for _, f := range row.Faults() {
-			p.Faults = append(p.Faults, importFault{row.Line, f.Column, f.Field, f.Message})
-		}
+		p.Faults.add(row)
 	}
 }
 
