@@ -203,7 +203,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(keeper, job)
 	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new", "/products/import",
 		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
-	add(newcomer, "/issue", "/labels", "/trash")
+	add(newcomer, "/issue", "/labels", "/trash", "/jobs")
 	add(keeper, "/labels?reference=WR-0000-0000-0000-0000")
 	add(watcher, "/products")
 	add(watcher, organization...)

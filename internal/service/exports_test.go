@@ -159,7 +159,7 @@ func TestExportsEndWithTheSession(t *testing.T) {
 		}
 		equal(t, "files", w.in(files.Complete), 0)
 		for n := 1; n < warranty.MaxExports; n++ {
-			if j, err = w.Service.StartExport(ctx, again.Principal, "{}", 1); err != nil {
+			if _, err = w.Service.StartExport(ctx, again.Principal, "{}", 1); err != nil {
 				t.Fatal(err)
 			}
 		}

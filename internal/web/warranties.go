@@ -25,7 +25,7 @@ type warrantyList struct {
 	Job   *jobPage
 	Query url.Values
 	Chips []chip
-	More  bool // one of the less common filters is set
+	More  bool            // one of the less common filters is set
 	Shown map[string]bool // the columns
 	Views []warranty.SavedView
 }

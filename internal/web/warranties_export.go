@@ -107,7 +107,9 @@ func (web *Web) sendExport(w http.ResponseWriter, r *http.Request, who warranty.
 	return err
 }
 
-func (web *Web) exportName() string { return "warranties-" + warranty.DateOf(web.Service.Now()).String() + ".csv" }
+func (web *Web) exportName() string {
+	return "warranties-" + warranty.DateOf(web.Service.Now()).String() + ".csv"
+}
 
 // errClientGone means that the client disconnected during the export.
 var errClientGone = errors.New("the client disconnected")
