@@ -112,7 +112,7 @@ var (
 		Base:    Host,
 		Path:    "/account",
 		Auth:    SessionOnly,
-		Summary: "Update the given fields of your account: your name and email notifications.",
+		Summary: "Update the given fields of your account: your name, email notifications, language and time zone.",
 	})
 )
 

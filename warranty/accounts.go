@@ -226,6 +226,16 @@ type GetAccount struct{}
 type Account struct {
 	User
 	Mails MailChoices `json:"mails" doc:"Which email notifications are on. Codes that the user requests are always sent."`
+	// Null means automatic: the language and the time zone of the browser.
+	Language *string `json:"language" doc:"Language of pages and emails: en or de. Null means that of the browser."`
+	TimeZone *string `json:"time_zone" doc:"Time zone of pages and emails, as in the IANA time zone database. Null means that of the browser."`
+}
+
+// Locale returns the language and the time zone that the user chose.
+func (a Account) Locale() (l Locale) {
+	set(&l.Language, a.Language)
+	set(&l.Zone, a.TimeZone)
+	return l
 }
 
 // MailChoices are the email notifications that a user can turn off.
@@ -241,6 +251,8 @@ type UpdateAccount struct {
 	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to send reminders before a warranty ends, or the weekly email."`
 	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to send an email when a claim is filed or changes status."`
 	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to send a reminder 7 days before an integration token expires."`
+	Language        *string `json:"language,omitempty" max:"8" doc:"Language of pages and emails: en or de. Empty means that of the browser."`
+	TimeZone        *string `json:"time_zone,omitempty" max:"64" doc:"Time zone of pages and emails, as in the IANA time zone database. Empty means that of the browser."`
 }
 
 // Check validates the input.
@@ -248,6 +260,14 @@ func (in *UpdateAccount) Check() error {
 	var c Checks
 	if in.Name != nil {
 		*in.Name = c.text("name", *in.Name, 1, MaxUserName)
+	}
+	if in.Language != nil && *in.Language != "" && !KnownLanguage(*in.Language) {
+		c.Add("language", "invalid", "Must be one of: "+strings.Join(Languages(), ", ")+".")
+	}
+	if in.TimeZone != nil {
+		if *in.TimeZone = strings.TrimSpace(*in.TimeZone); *in.TimeZone != "" && CheckZone(*in.TimeZone) != nil {
+			c.Add("time_zone", "invalid", "Must be a time zone such as Europe/Berlin.")
+		}
 	}
 	return c.Err()
 }
@@ -258,5 +278,12 @@ func (in UpdateAccount) Apply(a Account) Account {
 	set(&a.Mails.WarrantyEnd, in.MailWarrantyEnd)
 	set(&a.Mails.Claims, in.MailClaims)
 	set(&a.Mails.TokenExpiry, in.MailTokenExpiry)
+	for _, choice := range []struct{ of, to **string }{{&a.Language, &in.Language}, {&a.TimeZone, &in.TimeZone}} {
+		if *choice.to != nil {
+			if *choice.of = *choice.to; **choice.of == "" {
+				*choice.of = nil
+			}
+		}
+	}
 	return a
 }

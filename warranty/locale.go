@@ -25,7 +25,7 @@ func (l Locale) Or(other Locale) Locale {
 }
 
 // Languages returns the languages of pages and emails. The first one is for readers of other languages.
-func Languages() []string { return []string{"en"} }
+func Languages() []string { return []string{"en", "de"} }
 
 // maxZoneName is longer than any name in the IANA time zone database.
 const maxZoneName = 64

@@ -26,6 +26,9 @@ type Browser struct {
 	Account string
 	Product string // the cookie with the product that was issued last
 	Columns string // the cookie with the columns of the list
+	// Language is the cookie with the language that was chosen on a public page, and Accept the languages that
+	// the browser accepts.
+	Language, Accept string
 }
 
 // Page is a response.
@@ -86,10 +89,13 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 	if mediaType != "" {
 		req.Header.Set("Content-Type", mediaType)
 	}
-	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns} {
+	for _, cookie := range []string{b.Cookie, b.Device, b.Account, b.Product, b.Columns, b.Language} {
 		if cookie != "" {
 			req.Header.Add("Cookie", cookie)
 		}
+	}
+	if b.Accept != "" {
+		req.Header.Set("Accept-Language", b.Accept)
 	}
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
@@ -115,6 +121,8 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 			kept = &b.Product
 		case "__Host-svc_columns":
 			kept = &b.Columns
+		case "__Host-svc_language":
+			kept = &b.Language
 		}
 		*kept = c.Name + "=" + c.Value
 		if c.Value == "" {
@@ -136,7 +144,7 @@ func (b *Browser) SendBody(method, path, mediaType string, body io.Reader, heade
 func (b *Browser) checkCookie(c *http.Cookie, text string) {
 	b.T.Helper()
 	names := []string{"__Host-svc_session", "__Host-svc_device", "__Host-svc_account", "__Host-svc_product",
-		"__Host-svc_columns"}
+		"__Host-svc_columns", "__Host-svc_language"}
 	if !slices.Contains(names, c.Name) || !c.HttpOnly || !c.Secure ||
 		c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
 		b.T.Errorf("the cookie is %s", wholeSecret.ReplaceAllString(text, "…"))

@@ -230,10 +230,10 @@ func (s *Service) GetAccount(
 	ctx context.Context, p warranty.Principal, _ warranty.GetAccount,
 ) (warranty.Account, error) {
 	a, err := s.Store.Account(ctx, p.User.ID)
-	return warranty.Account{User: a.User, Mails: a.Mails}, err
+	return a.Public(), err
 }
 
-// UpdateAccount changes the principal's name and email settings.
+// UpdateAccount changes the principal's name, email settings, language and time zone.
 func (s *Service) UpdateAccount(
 	ctx context.Context, p warranty.Principal, in warranty.UpdateAccount,
 ) (warranty.Account, error) {
@@ -242,7 +242,7 @@ func (s *Service) UpdateAccount(
 		return changed, err
 	}
 	err := s.writeLocked(ctx, p.Self(), func(tx *store.Tx, a store.Account) error {
-		changed = in.Apply(warranty.Account{User: a.User, Mails: a.Mails})
+		changed = in.Apply(a.Public())
 		return tx.UpdateAccount(changed)
 	})
 	return changed, err

@@ -18,6 +18,20 @@ type Account struct {
 	Disabled     bool
 	Admin        bool // may open the admin page
 	Mails        warranty.MailChoices
+	Locale       warranty.Locale // what the person chose
+	Seen         warranty.Locale // of the browser at the last sign-in
+}
+
+// Public returns what the person sees of the account.
+func (a Account) Public() warranty.Account {
+	public := warranty.Account{User: a.User, Mails: a.Mails}
+	if a.Locale.Language != "" {
+		public.Language = &a.Locale.Language
+	}
+	if a.Locale.Zone != "" {
+		public.TimeZone = &a.Locale.Zone
+	}
+	return public
 }
 
 // Acting returns the account as one that its admin acts for.
@@ -27,7 +41,8 @@ func (a Account) Acting() warranty.Acting {
 
 const (
 	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
-	accountColumns = userColumns + `, u.kind, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices`
+	accountColumns = userColumns + `, u.kind, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices,
+		u.language, u.zone, u.seen_language, u.seen_zone`
 )
 
 func readUser(r *engine.Row) warranty.User {
@@ -44,6 +59,8 @@ func readAccount(r *engine.Row, a *Account) {
 	a.User, a.Kind = readUser(r), enum[warranty.AccountKind](r)
 	a.PasswordHash, a.Disabled, a.Admin = r.Text(), r.Set(), r.Set()
 	a.Mails = readChoices(r.Int())
+	a.Locale = warranty.Locale{Language: r.Text(), Zone: r.Text()}
+	a.Seen = warranty.Locale{Language: r.Text(), Zone: r.Text()}
 }
 
 // The bits of mail_choices.
@@ -73,7 +90,7 @@ func choiceBits(c warranty.MailChoices) (bits int) {
 	return bits
 }
 
-// UpdateAccount updates the name and email preferences of a locked person. Tokens that the person made in
+// UpdateAccount updates the name, the email preferences, the language and the time zone of a locked person. Tokens that the person made in
 // organizations show the name, too.
 func (t *Tx) UpdateAccount(a warranty.Account) error {
 	if err := t.later(`UPDATE users SET `+nextEpoch+` WHERE id IN
@@ -81,8 +98,8 @@ func (t *Tx) UpdateAccount(a warranty.Account) error {
 			WHERE m.user_id = $1)`, a.ID); err != nil {
 		return err
 	}
-	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, `+nextEpoch+` WHERE id = $1`,
-		a.ID, a.Name, choiceBits(a.Mails))
+	return t.exactlyOne(`UPDATE users SET name = $2, mail_choices = $3, language = $4, zone = $5, `+nextEpoch+` WHERE id = $1`,
+		a.ID, a.Name, choiceBits(a.Mails), a.Locale().Language, a.Locale().Zone)
 }
 
 // AccountByEmail returns the person's account with a normalized email address.

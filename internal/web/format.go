@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"warranty.example/svc/warranty"
@@ -74,6 +75,18 @@ func (t *texts) size(n int64) string {
 // tenths formats n units with one decimal, and without a trailing ".0".
 func (t *texts) tenths(n int64, unit float64) string {
 	return t.printer.Sprint(math.Round(float64(n)*10/unit) / 10)
+}
+
+// money formats a price, which is decimal text, with its currency.
+func (t *texts) money(price, currency *string) string {
+	whole, fraction, _ := strings.Cut(derefText(price), ".")
+	if n, err := strconv.ParseInt(whole, 10, 64); err == nil {
+		whole = t.figure(n)
+	}
+	if fraction != "" {
+		whole += t.get("format.decimal") + fraction
+	}
+	return strings.TrimSpace(whole + " " + derefText(currency))
 }
 
 // instantOf returns a time.Time or *time.Time in UTC.

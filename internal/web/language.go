@@ -81,6 +81,36 @@ func (r reader) locale() warranty.Locale {
 	return l
 }
 
+// languageChoice is a language with its own name.
+type languageChoice struct{ Code, Name string }
+
+func (web *Web) languageChoices() (list []languageChoice) {
+	for _, e := range web.views.editions {
+		list = append(list, languageChoice{e.Lang, e.get("language.name")})
+	}
+	return list
+}
+
+// setLanguage remembers the language that was chosen on a public page: in a cookie, and in the profile of a person
+// who is signed in.
+func (web *Web) setLanguage(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	lang := f.Value("language")
+	if !warranty.KnownLanguage(lang) {
+		return errForm
+	}
+	if who.Credential == warranty.BySession {
+		if _, err := web.Service.UpdateAccount(r.Context(), who, warranty.UpdateAccount{Language: &lang}); err != nil {
+			return err
+		}
+	}
+	web.setHostCookie(w, web.languageCookie(), lang, web.Service.Now().Add(warranty.DeviceLifetime))
+	return redirect(w, r, nextOf(f.Value("next")))
+}
+
 // languageCookie returns the name of the cookie with the language that was chosen without an account.
 func (web *Web) languageCookie() string {
 	return strings.Replace(web.cookieName(), "session", "language", 1)
@@ -88,6 +118,22 @@ func (web *Web) languageCookie() string {
 
 // zoneCookie is the name of the cookie with the browser's time zone. A script sets it.
 const zoneCookie = "svc_zone"
+
+// commonZones are suggested in the profile. Any other one can be typed.
+var commonZones = []string{
+	"Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Argentina/Buenos_Aires",
+	"America/Bogota", "America/Chicago", "America/Denver", "America/Halifax", "America/Lima", "America/Los_Angeles",
+	"America/Mexico_City", "America/New_York", "America/Phoenix", "America/Santiago", "America/Sao_Paulo",
+	"America/Toronto", "America/Vancouver", "Asia/Bangkok", "Asia/Dhaka", "Asia/Dubai", "Asia/Ho_Chi_Minh",
+	"Asia/Hong_Kong", "Asia/Istanbul", "Asia/Jakarta", "Asia/Jerusalem", "Asia/Karachi", "Asia/Kolkata", "Asia/Manila",
+	"Asia/Riyadh", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Taipei", "Asia/Tokyo", "Atlantic/Azores",
+	"Australia/Adelaide", "Australia/Brisbane", "Australia/Perth", "Australia/Sydney", "Europe/Amsterdam",
+	"Europe/Athens", "Europe/Berlin", "Europe/Brussels", "Europe/Bucharest", "Europe/Budapest", "Europe/Copenhagen",
+	"Europe/Dublin", "Europe/Helsinki", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London",
+	"Europe/Luxembourg", "Europe/Madrid", "Europe/Oslo", "Europe/Paris", "Europe/Prague", "Europe/Rome",
+	"Europe/Sofia", "Europe/Stockholm", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+	"Pacific/Honolulu", "UTC",
+}
 
 // zones caches time zones by name. Only existing ones are kept.
 var zones sync.Map

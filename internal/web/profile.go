@@ -14,6 +14,9 @@ type profilePage struct {
 	Details, Password form
 	SetAside          int64 // warranties recorded before the address was verified
 	HasPassword       bool
+	Languages         []languageChoice
+	Zones             []string
+	Automatic         string // the time zone of the browser, or UTC
 }
 
 func (web *Web) profile(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -34,9 +37,13 @@ func (web *Web) showProfile(
 	if p.HasPassword, err = web.Service.HasPassword(r.Context(), who); err != nil {
 		return err
 	}
+	p.Languages, p.Zones = web.languageChoices(), commonZones
+	p.Automatic = web.chooseReader(r, warranty.Locale{}).zone.String()
 	if p.Details.Values == nil {
 		p.Details.Values = url.Values{
-			"name": {p.Name},
+			"name":      {p.Name},
+			"language":  {p.Locale().Language},
+			"time_zone": {p.Locale().Zone},
 		}
 	}
 	v := view{Title: web.t(r, "profile.title"), Nav: "settings", Who: who, Flash: flash(r), Body: p}

@@ -51,6 +51,9 @@ type view struct {
 	// In is the language of the page, and Zone the time zone of its times.
 	In   *texts
 	Zone *time.Location
+	// Here is the address of the page, and Languages are those to choose from. Pages of signed-in users have none.
+	Here      string
+	Languages []languageChoice
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
 	// Refresh loads the page again every few seconds in browsers without scripts.
@@ -178,6 +181,12 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	}
 	reader := web.reader(r)
 	v.In, v.Zone = reader.texts, reader.zone
+	if v.Who.User.ID.IsZero() || block == "bare" {
+		v.Languages, v.Here = web.languageChoices(), "/"
+		if r.Method == http.MethodGet {
+			v.Here = r.URL.RequestURI()
+		}
+	}
 	parse, ok := reader.pages[name]
 	if !ok {
 		return fmt.Errorf("unknown page %q", name)
@@ -245,6 +254,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"qr":         qrCode,
 		"icon":       icon,
 		"size":       texts.size,
+		"money":      texts.money,
 		"field":      field,
 		"statusTone": tone,
 		"claimTone":  claimTone,

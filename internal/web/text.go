@@ -175,7 +175,10 @@ func (t *texts) changed(field string, value *string) string {
 		return t.get("member_role." + text)
 	case "status":
 		if status, ok := t.words["claim_status."+text]; ok {
-			return strings.ToLower(status)
+			if t.Lang == "en" { // German nouns keep their capitals
+				return strings.ToLower(status)
+			}
+			return status
 		}
 	}
 	return text

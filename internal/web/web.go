@@ -135,6 +135,8 @@ func (web *Web) routes() []route {
 		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},
 		{pattern: "POST /unsubscribe/{token}", page: web.doUnsubscribe, open: true, checks: true, anyOrigin: true},
 
+		{pattern: "POST /language", page: web.setLanguage, open: true},
+
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
