@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // photo writes a picture and returns its path.
@@ -48,7 +50,12 @@ func TestDocumentsOnAPhone(t *testing.T) {
 	for name, b := range map[string]*tab{"script": scripted, "no-script": scripted.withoutScript(t)} {
 		b.look(t, "light", 390)
 		b.mustOpen(t, "/warranties/new")
-		b.fill(t, "#product_name", "Kettle", "[name=file]", photo(t, "receipt.png", 90))
+		b.fill(t, "#product_name", "Kettle", "[name=length][value=date]", "true", "#end_date", "2020-01-01", "[name=file]", photo(t, "receipt.png", 90))
+		b.do(t, chromedp.Click(chromedp.CSS("main form .btn.primary"))) // with script, the answer replaces the form
+		b.until(t, `!!document.querySelector("main form .kept")`)
+		b.mustShow(t, "receipt.png is kept. You don't need to choose it again.", "Remove")
+		b.snap(t, "kept-"+name, 390)
+		b.fill(t, "[name=length][value='36']", "true")
 		b.press(t, "Save warranty")
 		b.until(t, loaded(".thumb img"))
 		b.snap(t, "documents-record-"+name, 390, 1024)
@@ -62,5 +69,5 @@ func TestDocumentsOnAPhone(t *testing.T) {
 		b.until(t, loaded(".thumb img"))
 		b.snap(t, "documents-"+name, 390, 1440)
 	}
-	scripted.mustBeQuiet(t)
+	scripted.mustBeQuiet(t, 422)
 }

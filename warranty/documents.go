@@ -96,6 +96,8 @@ type UploadDocument struct {
 	ClaimID    ClaimKey // optional; a claim on the same warranty
 	Type       DocumentType
 	FileName   string
+	// Draft keeps the file for a message: nobody else sees it before the message is sent.
+	Draft bool `json:",omitzero"`
 
 	IdempotencyKey *string // optional
 }
@@ -110,13 +112,31 @@ func (in *UploadDocument) Check() error {
 	if in.Type == "" {
 		c.Add("type", "required", "This field is required. Use one of: "+strings.Join(documentTypeNames, ", ")+".")
 	}
-	in.FileName = c.text("file", in.FileName, 1, MaxFileName)
-	if strings.ContainsAny(in.FileName, `/\:*?"<>|`) || strings.Trim(in.FileName, ". ") != in.FileName {
-		c.Add("file", "invalid_name", "Rename the file. Its name cannot contain a path, quotation marks or wildcards, "+
-			"and cannot start or end with a dot.")
+	if in.Draft && in.ClaimID.IsZero() {
+		c.Add("claim_id", "required", "This field is required for a draft.")
 	}
+	in.FileName = c.fileName("file", in.FileName)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
+}
+
+// fileName validates the name of a file.
+func (c *Checks) fileName(field, name string) string {
+	name = c.text(field, name, 1, MaxFileName)
+	if strings.ContainsAny(name, `/\:*?"<>|`) || strings.Trim(name, ". ") != name {
+		c.Add(field, "invalid_name", "Rename the file. Its name cannot contain a path, quotation marks or wildcards, "+
+			"and cannot start or end with a dot.")
+	}
+	return name
+}
+
+// CheckName validates the file name alone.
+func (in *UploadDocument) CheckName(mediaType string) error {
+	var c Checks
+	if in.FileName = c.fileName("file", in.FileName); len(c.Fields) > 0 {
+		return c.Err()
+	}
+	return in.NameFor(mediaType)
 }
 
 // extensions lists the file extensions of each media type, the default one first.

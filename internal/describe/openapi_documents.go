@@ -64,6 +64,9 @@ func (b *builder) uploadForm(name string) *schema {
 	of.Description, of.Examples = "ID or reference number of the warranty.", []any{sampleID(1)}
 	claim.Description = "ID or number of a claim on the same warranty, if the document belongs to one."
 	claim.Examples = []any{sampleID(2)}
+	draft := b.schemaOf(reflect.TypeFor[bool]())
+	draft.Description = "true keeps the file for a message about the claim: nobody else sees it before you send its id " +
+		"with the message, and it is deleted after a day if you do not."
 	file := fileSchema()
 	file.MaxLength = number(warranty.MaxFileSize)
 	file.Description = fmt.Sprintf("The file and its name. The name has at most %d characters, no path, "+
@@ -72,7 +75,7 @@ func (b *builder) uploadForm(name string) *schema {
 		Type:                 "object",
 		AdditionalProperties: &closed,
 		Required:             []string{"file", "warranty_id", "type"},
-		Properties:           ordered[*schema]{{"file", file}, {"warranty_id", of}, {"type", kind}, {"claim_id", claim}},
+		Properties:           ordered[*schema]{{"file", file}, {"warranty_id", of}, {"type", kind}, {"claim_id", claim}, {"draft", draft}},
 	})
 	return &schema{Ref: "#/components/schemas/" + name}
 }

@@ -122,7 +122,11 @@ func (s *Service) UploadDocument(
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
-			if err := s.addDocument(tx, p, in, &d, stored.key, folder); err != nil {
+			add := s.addDocument
+			if in.Draft {
+				add = s.addDraft
+			}
+			if err := add(tx, p, in, &d, stored.key, folder); err != nil {
 				return err
 			}
 			return complete(tx, p, uploadOperation, key, d)
@@ -147,30 +151,71 @@ type uploadedContent struct {
 func (s *Service) addDocument(
 	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document, file string, folder readID,
 ) error {
-	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
+	w, err := s.placeDocument(tx, p, in, d)
 	if err != nil {
 		return err
 	}
-	if err := w.Roles.May(warranty.Upload); err != nil {
+	if err := s.checkStorage(tx, p, d.SizeBytes); err != nil {
 		return err
+	}
+	if err := s.holdFolder(tx, folder); err != nil {
+		return err
+	}
+	return s.writeDocument(tx, p, w, *d, file)
+}
+
+// addDraft keeps a stored file for a message.
+func (s *Service) addDraft(
+	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document, file string, folder readID,
+) error {
+	if _, err := s.placeDocument(tx, p, in, d); err != nil {
+		return err
+	}
+	return s.keepFile(tx, p, store.KeptFile{
+		ID: d.ID, FileName: d.FileName, Type: d.Type, ContentType: d.ContentType, SizeBytes: d.SizeBytes,
+		SHA256: d.SHA256, StorageKey: file, WarrantyID: &d.WarrantyID, ClaimID: d.ClaimID, KeptAt: d.CreatedAt,
+	}, folder)
+}
+
+// insertDocument writes the record of a file that counts towards the account's storage already.
+func (s *Service) insertDocument(
+	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document, file string,
+) error {
+	w, err := s.placeDocument(tx, p, in, d)
+	if err != nil {
+		return err
+	}
+	return s.writeDocument(tx, p, w, *d, file)
+}
+
+// placeDocument locks the warranty of a new document and sets the fields that depend on it.
+func (s *Service) placeDocument(
+	tx *store.Tx, p warranty.Principal, in warranty.UploadDocument, d *warranty.Document,
+) (warranty.Warranty, error) {
+	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
+	if err != nil {
+		return w, err
+	}
+	if err := w.Roles.May(warranty.Upload); err != nil {
+		return w, err
 	}
 	d.WarrantyID = w.ID
 	if !in.ClaimID.IsZero() {
 		claim, err := tx.ClaimOn(w.ID, in.ClaimID)
 		if err != nil {
-			return err
+			return w, err
 		}
 		d.ClaimID = &claim
 	}
-	if err := s.checkStorage(tx, p, d.SizeBytes); err != nil {
-		return err
-	}
 	d.Warranty = warranty.WarrantyName{ID: w.ID, ReferenceNumber: w.ReferenceNumber, ProductName: w.ProductName}
 	s.showDocument(d)
-	if err := s.holdFolder(tx, folder); err != nil {
-		return err
-	}
-	if err := tx.InsertDocument(*d, p.Account.ID, w.Roles, file); err != nil {
+	return w, nil
+}
+
+func (s *Service) writeDocument(
+	tx *store.Tx, p warranty.Principal, w warranty.Warranty, d warranty.Document, file string,
+) error {
+	if err := tx.InsertDocument(d, p.Account.ID, w.Roles, file); err != nil {
 		return err
 	}
 	uploaded := s.event(p, warranty.DocumentUploaded, d.ID, d.CreatedAt, warranty.Change{Field: "file_name", To: &d.FileName})
@@ -365,6 +410,9 @@ func (s *Service) DeleteDocument(
 	deleted := s.event(p, warranty.DocumentDeleted, in.ID, now)
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		f, err := tx.LockFile(p.Account.ID, in.ID)
+		if isMissing(err) {
+			return tx.DropKept(p.Account.ID, p.User.ID, in.ID, now)
+		}
 		if err != nil {
 			return err
 		}

@@ -106,6 +106,9 @@ func (s *Service) writeMessage(
 	}
 	m.ClaimID = c.ID
 	ids := warranty.DocumentIDs(in.Documents)
+	if err := s.attachKept(tx, p, c, ids, m.CreatedAt); err != nil {
+		return err
+	}
 	if err := tx.InsertMessage(c, *m, p.Account.ID, p.User.ID, ids); err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func (t *Tx) DecideDocuments(limit int) (n int, err error) {
 	return len(list), nil
 }
 
-// Uploaded returns the total size of the documents that a user has uploaded.
+// Uploaded returns the total size of the documents that a user has uploaded, and of the files that are kept.
 func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
 	return uploaded(ctx, s.db, user)
 }
@@ -205,7 +205,8 @@ func (s *Store) Uploaded(ctx context.Context, user warranty.ID) (int64, error) {
 func (t *Tx) Uploaded(user warranty.ID) (int64, error) { return uploaded(t.ctx, t.tx, user) }
 
 func uploaded(ctx context.Context, q engine.Querier, user warranty.ID) (sum int64, err error) {
-	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT) FROM documents WHERE uploader_id = $1`,
+	err = queryRow(ctx, q, `SELECT CAST((SELECT COALESCE(sum(size_bytes), 0) FROM documents WHERE uploader_id = $1)
+		+ (SELECT COALESCE(sum(size_bytes), 0) FROM held_files WHERE uploader_id = $1 AND state = 1) AS BIGINT)`,
 		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }

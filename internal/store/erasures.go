@@ -307,6 +307,9 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 			return err
 		}
 	}
+	if _, err := t.dropHeld(now, `uploader_id = $1 OR account_id = $1 OR user_id = $1`, id); err != nil {
+		return err
+	}
 	// The name of an organization stays on the records that it issued.
 	return t.exactlyOne(`UPDATE users SET email = $2, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
 		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,

@@ -171,8 +171,13 @@ func (t *Tx) ForgetUnused(list []UnusedFile) error {
 // noteDeleted records the files of documents that are about to be deleted. where selects the
 // documents; $1 is the time.
 func (t *Tx) noteDeleted(now time.Time, where string, args ...any) error {
+	return t.noteDeletedIn(`documents`, now, where, args...)
+}
+
+// noteDeletedIn is noteDeleted for documents or held_files.
+func (t *Tx) noteDeletedIn(table string, now time.Time, where string, args ...any) error {
 	return t.later(`INSERT INTO unused_files (storage_key, state, since, uploader_id, size_bytes)
-		SELECT storage_key, 1, CAST($1 AS BIGINT), uploader_id, size_bytes FROM documents WHERE `+where+`
+		SELECT storage_key, 1, CAST($1 AS BIGINT), uploader_id, size_bytes FROM `+table+` WHERE `+where+`
 		ON CONFLICT (storage_key) DO UPDATE
 			SET state = 1, since = excluded.since, uploader_id = excluded.uploader_id, size_bytes = excluded.size_bytes`,
 		append([]any{now}, args...)...)

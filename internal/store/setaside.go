@@ -54,6 +54,7 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE warranties SET issuer_id = $2, named_by = CASE WHEN named_by = $1 THEN $2 ELSE named_by END
 				WHERE issuer_id = $1`,
 			`UPDATE documents SET uploader_id = $2 WHERE uploader_id = $1`,
+			`UPDATE held_files SET uploader_id = $2 WHERE uploader_id = $1`,
 			`UPDATE documents SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
 			`UPDATE claims SET customer_id = NULL WHERE customer_id = $1 AND ` + ofAccount,
 			`UPDATE claim_messages SET owner_id = $2

@@ -25,7 +25,7 @@ type File struct {
 
 // Form reads a multipart form whose fields may come with a file, which is named like one of fileFields. An
 // empty file input sends a part without a file name. Without a service, the file is not stored. The caller
-// must pass the file to Attach or to Forget.
+// must pass the file to Attach, Keep or Forget.
 func Form(
 	w http.ResponseWriter, r *http.Request, s *service.Service, fileFields ...string,
 ) (values url.Values, file *File, err error) {
@@ -86,15 +86,32 @@ func IsForm(r *http.Request) bool {
 }
 
 // Attach makes the file a document.
-func (f *File) Attach(ctx context.Context, p warranty.Principal, in warranty.UploadDocument) error {
+func (f *File) Attach(
+	ctx context.Context, p warranty.Principal, in warranty.UploadDocument,
+) (warranty.Document, error) {
 	if f.Refused != nil {
-		return formError(f.Refused)
+		return warranty.Document{}, formError(f.Refused)
 	}
 	stored := *f.stored
 	f.stored = nil // the service forgets it if it refuses
 	in.FileName = f.Name
-	_, err := f.service.UploadDocument(ctx, p, stored, in)
-	return err
+	return f.service.UploadDocument(ctx, p, stored, in)
+}
+
+// Keep keeps the file for the person, because its form was refused.
+func (f *File) Keep(
+	ctx context.Context, p warranty.Principal, in warranty.UploadDocument,
+) (service.KeptFile, error) {
+	if f.Refused != nil {
+		return service.KeptFile{}, formError(f.Refused)
+	}
+	if f.stored == nil {
+		return service.KeptFile{}, errForm // it was passed to Attach, which refused it
+	}
+	stored := *f.stored
+	f.stored = nil // the service forgets it if it refuses
+	in.FileName = f.Name
+	return f.service.KeepFile(ctx, p, stored, in, nil)
 }
 
 // Forget removes the file unless it was passed to Attach. There may be no file.

@@ -20,8 +20,9 @@ const (
 
 // MessageForm is a form with text fields and stored files.
 type MessageForm struct {
-	Values url.Values
-	Files  []MessageFile
+	Values  url.Values
+	Files   []MessageFile
+	Refused warranty.Checks // files that were refused
 }
 
 // MessageFile is a stored file without a document.
@@ -50,6 +51,11 @@ func ReadMessage(w http.ResponseWriter, r *http.Request, s *service.Service) (f 
 			return c.Err()
 		}
 		stored, err := s.StoreFile(transfer, part)
+		var refusal *warranty.Error
+		if errors.As(err, &refusal) && len(refusal.Fields) > 0 {
+			f.Refused.Add("file", refusal.Fields[0].Code, name+": "+refusal.Fields[0].Message)
+			return nil
+		}
 		if err == nil {
 			f.Files = append(f.Files, MessageFile{stored, name})
 		}

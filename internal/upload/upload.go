@@ -46,7 +46,7 @@ func RenewContext(r *http.Request) (*http.Request, context.CancelFunc) {
 }
 
 // Receive reads a document from a multipart form with the fields file, warranty_id,
-// type and optionally claim_id, in any order. The file is streamed to its store. in is what
+// type and optionally claim_id and draft, in any order. The file is streamed to its store. in is what
 // was read of the other fields, even if the upload fails.
 func Receive(
 	w http.ResponseWriter, r *http.Request, s *service.Service, p warranty.Principal,
@@ -143,11 +143,15 @@ func setField(c *warranty.Checks, in *warranty.UploadDocument, name, value strin
 		err = in.WarrantyID.UnmarshalText([]byte(value))
 	case "claim_id":
 		err = in.ClaimID.UnmarshalText([]byte(value))
+	case "draft":
+		if in.Draft, err = strconv.ParseBool(value); err != nil {
+			err = errors.New("use true or false")
+		}
 	case "type":
 		in.Type, err = warranty.ParseEnum[warranty.DocumentType](value)
 	default:
 		c.Add(api.Printable(name), "unknown_field",
-			"Unknown field. The fields are file, warranty_id, type and claim_id.")
+			"Unknown field. The fields are file, warranty_id, type, claim_id and draft.")
 		return
 	}
 	if err != nil {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -71,34 +73,70 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 	if err != nil {
 		return err
 	}
+	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+		return err
+	}
 	v := view{Title: web.t(r, "document.new"), Nav: "documents", Who: who, Body: body}
 	return web.show(w, r, f.status, "document-form", v)
 }
 
-func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
 	if err := web.checkUpload(w, r, who); err != nil {
 		r, cancel := upload.RenewContext(r)
 		defer cancel()
 		web.refuse(w, r, who, err)
 		return nil
 	}
-	d, sent, err := upload.Receive(w, r, web.Service, who)
-	if err != nil {
-		f := form{Values: url.Values{"type": {sent.Type.String()}}}
-		if !sent.WarrantyID.IsZero() {
-			f.Values.Set("warranty_id", sent.WarrantyID.String())
-		}
-		if !sent.ClaimID.IsZero() {
-			f.Values.Set("claim_id", sent.ClaimID.String())
-		}
-		if !web.setErrors(w, r, &f, err) {
-			return err
-		}
-		r, cancel := upload.RenewContext(r)
-		defer cancel()
-		return web.showDocumentForm(w, r, who, f)
+	values, file, err := upload.Form(w, r, web.Service, "file")
+	r, cancel := upload.RenewContext(r)
+	defer cancel()
+	defer func() { err = errors.Join(err, file.Forget(context.WithoutCancel(r.Context()))) }()
+	f := form{Values: values}
+	var d warranty.Document
+	if err == nil {
+		d, err = web.attachDocument(r, who, f.Values, file)
 	}
-	return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
+	if err == nil {
+		return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
+	}
+	if !web.setErrors(w, r, &f, err) {
+		return err
+	}
+	kind, _ := warranty.ParseEnum[warranty.DocumentType](f.Value("type"))
+	if err := web.keepFile(r, who, &f, file, cmp.Or(kind, warranty.Receipt)); err != nil {
+		return err
+	}
+	return web.showDocumentForm(w, r, who, f)
+}
+
+// attachDocument adds the file of the form to the warranty that was chosen.
+func (web *Web) attachDocument(
+	r *http.Request, who warranty.Principal, values url.Values, file *upload.File,
+) (d warranty.Document, err error) {
+	var c warranty.Checks
+	in := warranty.UploadDocument{}
+	if in.WarrantyID, err = warranty.ParseWarrantyKey(values.Get("warranty_id")); err != nil {
+		c.Add("warranty_id", "required", web.t(r, "form.required"))
+	}
+	if in.Type, err = warranty.ParseEnum[warranty.DocumentType](values.Get("type")); err != nil || in.Type == "" {
+		c.Add("type", "required", web.t(r, "form.required"))
+	}
+	if claim := values.Get("claim_id"); claim != "" {
+		if in.ClaimID, err = warranty.ParseClaimKey(claim); err != nil {
+			return d, warranty.ErrNotFound
+		}
+	}
+	if _, kept := keptFile(values); file == nil && !kept {
+		c.Add("file", "required", web.t(r, "document.choose"))
+	}
+	if file != nil && file.Refused != nil {
+		c.Merge(file.Refused)
+	}
+	if len(c.Fields) > 0 {
+		return d, c.Err()
+	}
+	d, _, err = web.attach(r, who, values, file, in)
+	return d, err
 }
 
 // documentPage is the page of a document.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -207,6 +208,7 @@ type addition struct {
 	Warranties []warranty.Warranty
 	More       bool // there are older warranties than these
 	Types      []string
+	Kept       *service.KeptFile
 }
 
 // additionOf returns the form with the newest warranties that match in. The warranty of

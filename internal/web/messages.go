@@ -2,7 +2,6 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"mime"
@@ -12,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
@@ -29,7 +29,7 @@ type claimDetail struct {
 	Talk        []talkItem // newest first
 	Older       string     // URL of the older messages, if there are any
 	Question    string     // the message that the reader should reply to
-	Kept        []warranty.Document
+	Kept        []service.KeptFile
 	Handling    *warranty.ClaimHandling // nil for owners
 	Replies     []warranty.SavedReply
 	Record      warranty.Warranty
@@ -150,12 +150,12 @@ func (web *Web) conversation(r *http.Request, who warranty.Principal, d *claimDe
 			d.Question = m.Body
 		}
 	}
-	kept := d.Values["documents"]
+	if d.Kept, err = web.Service.KeptFiles(r.Context(), who, d.Values["documents"]); err != nil {
+		return err
+	}
 	for _, file := range documents {
-		switch item := (warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}); {
-		case slices.Contains(kept, file.ID.String()):
-			d.Kept = append(d.Kept, file)
-		case file.MessageID == nil && inside(file.CreatedAt):
+		if file.MessageID == nil && inside(file.CreatedAt) {
+			item := warranty.MessageDocument{ID: file.ID, FileName: file.FileName, ContentType: file.ContentType, SizeBytes: file.SizeBytes}
 			d.Talk = append(d.Talk, talkItem{ID: file.ID, At: file.CreatedAt, Event: web.t(r, "claim_event.files"), Files: []warranty.MessageDocument{item}})
 		}
 	}
@@ -251,7 +251,7 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	defer cancel()
 	f := form{Values: sent.Values}
 	if err == nil {
-		err = web.attachFiles(r.Context(), who, r.PathValue("id"), &f, sent.Files)
+		err = web.keepFiles(r, who, &f, sent)
 	}
 	var next string
 	if err == nil {
@@ -283,21 +283,23 @@ func (web *Web) foreignMessage(w http.ResponseWriter, r *http.Request, err error
 	return foreign
 }
 
-// attachFiles uploads the files of a message to its claim. The form keeps those that were uploaded.
-func (web *Web) attachFiles(ctx context.Context, who warranty.Principal, id string, f *form, files []upload.MessageFile) error {
-	key, err := warranty.ParseClaimKey(id)
+// keepFiles keeps the files of a message for the person until it is sent, so that nobody else sees them before. The
+// form then has their ids. Those that the person removed are deleted.
+func (web *Web) keepFiles(r *http.Request, who warranty.Principal, f *form, sent upload.MessageForm) error {
+	ctx := r.Context()
+	key, err := warranty.ParseClaimKey(r.PathValue("id"))
 	if err != nil {
 		return warranty.ErrNotFound
 	}
 	c, _, err := web.Service.ClaimMoves(ctx, who, key)
-	var refused warranty.Checks
-	for _, file := range files {
+	refused := sent.Refused
+	for _, file := range sent.Files {
 		if err != nil {
 			err = errors.Join(err, web.Service.ForgetFile(ctx, file.StoredFile))
 			continue
 		}
-		d, failed := web.Service.UploadDocument(ctx, who, file.StoredFile, warranty.UploadDocument{
-			WarrantyID: warranty.WarrantyKey{ID: c.WarrantyID}, ClaimID: key, Type: warranty.ClaimEvidence, FileName: file.Name})
+		kept, failed := web.Service.KeepFile(ctx, who, file.StoredFile,
+			warranty.UploadDocument{Type: warranty.ClaimEvidence, FileName: file.Name}, &c)
 		var refusal *warranty.Error
 		switch {
 		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:
@@ -305,9 +307,17 @@ func (web *Web) attachFiles(ctx context.Context, who warranty.Principal, id stri
 		case failed != nil:
 			err = failed
 		default:
-			f.Values.Add("documents", d.ID.String())
+			f.Values.Add("documents", kept.ID.String())
 		}
 	}
+	for _, id := range warranty.DocumentIDs(f.Values["drop"]) {
+		if err != nil {
+			break
+		}
+		f.Values["documents"] = slices.DeleteFunc(f.Values["documents"], func(d string) bool { return d == id.String() })
+		err = web.Service.DropKept(ctx, who, id)
+	}
+	f.Values.Del("drop")
 	if err != nil {
 		return err
 	}

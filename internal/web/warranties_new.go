@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
 
@@ -16,6 +17,7 @@ type newForm struct {
 	form
 	Lengths               []length
 	Categories, Suppliers []string // that the account already uses
+	Kept                  *service.KeptFile
 }
 
 // pickedDate is the value of the field "length" if the end date is typed.
@@ -62,6 +64,9 @@ func (web *Web) showNewWarranty(w http.ResponseWriter, r *http.Request, who warr
 	body := newForm{form: f, Lengths: web.lengthChoices(web.reader(r), newLengths)}
 	body.Lengths = append(body.Lengths, length{pickedDate, web.t(r, "warranty.pick_date")})
 	var err error
+	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+		return err
+	}
 	if body.Categories, err = web.suggestions(r.Context(), who, warranty.GroupByCategory); err != nil {
 		return err
 	}
@@ -129,14 +134,13 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			if f.err != nil && warranty.AsError(f.err).Code == warranty.AlreadyExists {
 				f.Values.Set("once", web.Service.NewID().String())
 			}
-			if attachedTo(r) != nil {
-				f.Errors = orEmpty(f.Errors)
-				f.Errors["file"] = web.t(r, "form.file_again")
+			if err := web.keepFile(r, who, &f, attachedTo(r), warranty.Receipt); err != nil {
+				return err
 			}
 			return web.showNewWarranty(w, r, who, f)
 		},
 		done: func(_ form, created warranty.Warranty) error {
-			return web.attachReceipt(w, r, who, created, sent.once())
+			return web.attachReceipt(w, r, who, created, sent)
 		},
 	})
 }
@@ -151,15 +155,11 @@ func orEmpty(errs map[string]string) map[string]string {
 // attachReceipt adds the file of the form to the warranty that it created. If that fails, the warranty is saved
 // nevertheless, and the page asks for another file.
 func (web *Web) attachReceipt(
-	w http.ResponseWriter, r *http.Request, who warranty.Principal, created warranty.Warranty, once *string,
+	w http.ResponseWriter, r *http.Request, who warranty.Principal, created warranty.Warranty, sent form,
 ) error {
 	next := warrantyPage(created, "created")
-	file := attachedTo(r)
-	if file == nil {
-		return redirect(w, r, next)
-	}
-	err := file.Attach(r.Context(), who, warranty.UploadDocument{
-		WarrantyID: warranty.WarrantyKey{ID: created.ID}, Type: warranty.Receipt, IdempotencyKey: once,
+	_, _, err := web.attach(r, who, sent.Values, attachedTo(r), warranty.UploadDocument{
+		WarrantyID: warranty.WarrantyKey{ID: created.ID}, Type: warranty.Receipt, IdempotencyKey: sent.once(),
 	})
 	if err == nil {
 		return redirect(w, r, next)

@@ -1,0 +1,167 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+const (
+	// keptTime is how long a file is kept for a form or a message that is not sent.
+	keptTime = 24 * time.Hour
+	// maxKept is the number of files that are kept in an account.
+	maxKept = 50
+)
+
+// KeptFile is a file that the principal keeps for a form that was refused, or for a message that was not sent.
+type KeptFile struct {
+	ID       warranty.ID
+	FileName string
+}
+
+// KeepFile keeps a stored file for the person, for a day, because the form that it came with was refused. Nobody else
+// has access to it. claim is nil unless the file is for a message. Like UploadDocument, it removes the file if it is
+// refused.
+func (s *Service) KeepFile(
+	ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument, claim *warranty.Claim,
+) (f KeptFile, err error) {
+	defer func() {
+		if isRefusal(err) {
+			err = joinErrors(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
+		}
+	}()
+	if err := in.CheckName(stored.ContentType); err != nil {
+		return f, err
+	}
+	if err := s.acceptsFiles(); err != nil {
+		return f, err
+	}
+	folder := s.readFolder(ctx) // not in the transaction, because it may take seconds
+	kept := store.KeptFile{
+		ID:          s.NewID(),
+		FileName:    in.FileName,
+		Type:        in.Type,
+		ContentType: stored.ContentType,
+		SizeBytes:   stored.Size,
+		SHA256:      stored.SHA256,
+		StorageKey:  stored.key,
+		KeptAt:      s.now(),
+	}
+	if claim != nil {
+		kept.ClaimID, kept.WarrantyID = &claim.ID, &claim.WarrantyID
+	}
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		return s.keepFile(tx, p, kept, folder)
+	})
+	return KeptFile{kept.ID, kept.FileName}, err
+}
+
+// keepFile writes the row of a kept file in a locked account.
+func (s *Service) keepFile(tx *store.Tx, p warranty.Principal, f store.KeptFile, folder readID) error {
+	n, err := tx.CountKept(p.Account.ID)
+	if err != nil {
+		return err
+	}
+	if n >= maxKept {
+		var c warranty.Checks
+		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or remove some of them first.", maxKept))
+		return c.Err()
+	}
+	if err := s.checkStorage(tx, p, f.SizeBytes); err != nil {
+		return err
+	}
+	if err := s.holdFolder(tx, folder); err != nil {
+		return err
+	}
+	return tx.KeepFile(p.Account.ID, p.User.ID, f)
+}
+
+// KeptFiles returns the files with these ids that the person still keeps in the account.
+func (s *Service) KeptFiles(ctx context.Context, p warranty.Principal, ids []string) (list []KeptFile, err error) {
+	for _, id := range warranty.DocumentIDs(ids) {
+		f, err := s.Store.KeptFile(ctx, p.Account.ID, p.User.ID, id, s.now().Add(-keptTime))
+		if errors.Is(err, warranty.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, KeptFile{f.ID, f.FileName})
+	}
+	return list, nil
+}
+
+// DropKept removes a file that the person keeps. It is no error if there is none.
+func (s *Service) DropKept(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
+		return tx.DropKept(p.Account.ID, p.User.ID, id, s.now())
+	})
+	if errors.Is(err, warranty.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// AttachKept makes a file that the person keeps a document. If it became one before, because the form was sent
+// twice, it returns that.
+func (s *Service) AttachKept(
+	ctx context.Context, p warranty.Principal, id warranty.ID, in warranty.UploadDocument,
+) (d warranty.Document, err error) {
+	now := s.now()
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		f, err := tx.TakeKept(p.Account.ID, p.User.ID, id, now.Add(-keptTime))
+		if err != nil {
+			return err
+		}
+		in.FileName = f.FileName
+		d = f.Document(in.Type, now)
+		return s.insertDocument(tx, p, in, &d, f.StorageKey)
+	})
+	if errors.Is(err, warranty.ErrNotFound) {
+		return s.GetDocument(ctx, p, warranty.GetDocument{ID: id})
+	}
+	return d, err
+}
+
+// attachKept makes those of the documents of a message that are still kept documents of its claim.
+func (s *Service) attachKept(
+	tx *store.Tx, p warranty.Principal, c warranty.Claim, ids []warranty.ID, now time.Time,
+) error {
+	for _, id := range ids {
+		f, err := tx.TakeKept(p.Account.ID, p.User.ID, id, now.Add(-keptTime))
+		if errors.Is(err, warranty.ErrNotFound) {
+			continue // a document, or an id that InsertMessage refuses
+		}
+		if err != nil {
+			return err
+		}
+		if f.ClaimID == nil || *f.ClaimID != c.ID {
+			return warranty.ErrNotFound
+		}
+		in := warranty.UploadDocument{
+			WarrantyID: warranty.WarrantyKey{ID: c.WarrantyID}, ClaimID: warranty.ClaimKey{ID: c.ID}, Type: f.Type}
+		d := f.Document(f.Type, now)
+		if err := s.insertDocument(tx, p, in, &d, f.StorageKey); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ExpireKept deletes the files that were kept for a day. Every replica may do it at the same time.
+func (s *Service) ExpireKept(ctx context.Context) error {
+	now := s.now()
+	n := 0
+	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.ExpireKept(now.Add(-keptTime), now)
+		return err
+	})
+	if n > 0 && err == nil {
+		s.Log.Info("deleted files of forms and messages that were not sent for a day", "count", n)
+	}
+	return err
+}
