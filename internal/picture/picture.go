@@ -152,5 +152,5 @@ func mean(source image.RGBA64Image, area image.Rectangle, at func(x, y int) (int
 		}
 	}
 	n = max(1, n)
-	return color.RGBA{R: uint8(r / n), G: uint8(g / n), B: uint8(b / n), A: 0xff} //nolint:gosec // the mean of bytes
+	return color.RGBA{R: uint8(r / n), G: uint8(g / n), B: uint8(b / n), A: 0xff}
 }

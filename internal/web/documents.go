@@ -135,8 +135,7 @@ func (web *Web) attachDocument(
 	if len(c.Fields) > 0 {
 		return d, c.Err()
 	}
-	d, _, err = web.attach(r, who, values, file, in)
-	return d, err
+	return web.attach(r, who, values, file, in)
 }
 
 // documentPage is the page of a document.

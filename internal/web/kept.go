@@ -71,10 +71,10 @@ func (web *Web) showKept(r *http.Request, who warranty.Principal, f *form) (*ser
 	return &list[0], nil
 }
 
-// attach makes the file of a form a document, or the file that the form keeps. It reports whether there was one.
+// attach makes the file of a form a document, or the file that the form keeps. There may be none.
 func (web *Web) attach(
 	r *http.Request, who warranty.Principal, values url.Values, file *upload.File, in warranty.UploadDocument,
-) (d warranty.Document, attached bool, err error) {
+) (d warranty.Document, err error) {
 	kept, ok := keptFile(values)
 	if file == nil && ok {
 		d, err = web.Service.AttachKept(r.Context(), who, kept, in)
@@ -83,16 +83,15 @@ func (web *Web) attach(
 			c.Add("file", "required", web.t(r, "form.file_again"))
 			err = c.Err()
 		}
-		return d, true, err
+		return d, err
 	}
 	if earlier, failed := warranty.ParseID(values.Get("kept")); failed == nil {
 		if err := web.Service.DropKept(r.Context(), who, earlier); err != nil {
-			return d, false, err
+			return d, err
 		}
 	}
 	if file == nil {
-		return d, false, nil
+		return d, nil
 	}
-	d, err = file.Attach(r.Context(), who, in)
-	return d, true, err
+	return file.Attach(r.Context(), who, in)
 }

@@ -158,7 +158,7 @@ func (web *Web) attachReceipt(
 	w http.ResponseWriter, r *http.Request, who warranty.Principal, created warranty.Warranty, sent form,
 ) error {
 	next := warrantyPage(created, "created")
-	_, _, err := web.attach(r, who, sent.Values, attachedTo(r), warranty.UploadDocument{
+	_, err := web.attach(r, who, sent.Values, attachedTo(r), warranty.UploadDocument{
 		WarrantyID: warranty.WarrantyKey{ID: created.ID}, Type: warranty.Receipt, IdempotencyKey: sent.once(),
 	})
 	if err == nil {
