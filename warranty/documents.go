@@ -1,6 +1,7 @@
 package warranty
 
 import (
+	"errors"
 	"path"
 	"strings"
 	"time"
@@ -81,6 +82,53 @@ type GetDocument struct {
 // DeleteDocument is the input of documents.delete.
 type DeleteDocument struct {
 	ID ID `json:"id" in:"path" required:"true" doc:"Identifier of the document."`
+}
+
+// RenameDocument changes the name of a document's file.
+type RenameDocument struct {
+	ID       ID
+	FileName string
+}
+
+// Apply validates the new name of a document and returns it. The extension stays that of the content.
+func (in RenameDocument) Apply(d Document) (name string, err error) {
+	if err := d.mayChange(); err != nil {
+		return "", err
+	}
+	var c Checks
+	upload := UploadDocument{FileName: c.fileName("file_name", in.FileName)}
+	if len(c.Fields) > 0 {
+		return "", c.Err()
+	}
+	err = upload.NameFor(d.ContentType)
+	var refusal *Error
+	if errors.As(err, &refusal) {
+		for i := range refusal.Fields {
+			refusal.Fields[i].Field = "file_name"
+		}
+	}
+	return upload.FileName, err
+}
+
+// mayChange returns an error if the document belongs to a claim.
+func (d Document) mayChange() error {
+	if d.ClaimID != nil {
+		return Refuse(InUse, "This document belongs to a claim, so that its file and name cannot change.")
+	}
+	return nil
+}
+
+// MayChange reports whether the file and its name may be changed: what others rely on in a claim stays.
+func (d Document) MayChange() bool { return d.mayChange() == nil }
+
+// ReplacedBy validates a file that takes the place of a document's file, and returns its name.
+func (d Document) ReplacedBy(fileName, mediaType string) (name string, err error) {
+	if err := d.mayChange(); err != nil {
+		return "", err
+	}
+	in := UploadDocument{FileName: fileName}
+	err = in.CheckName(mediaType)
+	return in.FileName, err
 }
 
 // Limits of documents.

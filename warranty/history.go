@@ -94,6 +94,10 @@ const (
 
 	// ClaimMessaged is in the history of a warranty, without the text.
 	ClaimMessaged Action = "claim.messaged"
+
+	// More actions in the history of a warranty.
+	DocumentRenamed  Action = "document.renamed"
+	DocumentReplaced Action = "document.replaced"
 )
 
 var actionNames = namesOf(
@@ -113,6 +117,7 @@ var actionNames = namesOf(
 	DomainWasVerified, DomainLost, DomainRemoved,
 	WarrantyRestored,
 	ClaimMessaged,
+	DocumentRenamed, DocumentReplaced,
 )
 
 // Values lists the known actions.

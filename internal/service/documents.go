@@ -56,8 +56,11 @@ func (s *Service) showDocument(d *warranty.Document) {
 // DocumentPage is what the page of a document shows.
 type DocumentPage struct {
 	warranty.Document
-	Uploader       string       // name of the account that uploaded it
-	MayDelete      bool         // the principal's account may delete it
+	Uploader       string // name of the account that uploaded it
+	MayDelete      bool   // the principal's account may delete it
+	MayRename      bool   // the principal's account may rename it
+	MayReplace     bool   // the principal's account may replace its file
+	Versions       []store.Version
 	Previous, Next *warranty.ID // documents of the same warranty
 }
 
@@ -70,7 +73,11 @@ func (s *Service) DocumentPage(ctx context.Context, p warranty.Principal, id war
 	s.showDocument(&f.Document)
 	page := DocumentPage{Document: f.Document, Uploader: f.UploaderName, Previous: f.Previous, Next: f.Next}
 	page.MayDelete = p.Account.Role.Includes(warranty.Member) && mayDelete(p, f.File) == nil
-	return page, nil
+	page.MayRename = page.MayDelete && f.Document.MayChange()
+	if page.MayReplace = page.MayRename && f.Uploader == p.Account.ID; page.MayReplace {
+		page.Versions, err = s.Store.Versions(ctx, p.Account.ID, id, s.now().Add(-warranty.TrashLifetime))
+	}
+	return page, err
 }
 
 // mayDelete returns an error unless the principal's account uploaded the document or owns its warranty.
@@ -269,7 +276,7 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 	case uploaded+kept+size > 2*s.StorageLimit:
 		// Files of deleted documents are kept for a day. Without this limit, uploading and
 		// deleting in turn would fill the disk.
-		message = "Deleted documents use storage for a day, and you have deleted many today. Try again tomorrow."
+		message = "Deleted documents use storage for a day and replaced ones for 30 days, and you have many. Try again later."
 	default:
 		return nil
 	}

@@ -21,6 +21,7 @@ const (
 type KeptFile struct {
 	ID       warranty.ID
 	FileName string
+	SHA256   string
 }
 
 // KeepFile keeps a stored file for the person, for a day, because the form that it came with was refused. Nobody else
@@ -57,7 +58,7 @@ func (s *Service) KeepFile(
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		return s.keepFile(tx, p, kept, folder)
 	})
-	return KeptFile{kept.ID, kept.FileName}, err
+	return KeptFile{kept.ID, kept.FileName, kept.SHA256}, err
 }
 
 // keepFile writes the row of a kept file in a locked account.
@@ -90,12 +91,12 @@ func (s *Service) KeptFiles(ctx context.Context, p warranty.Principal, ids []str
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, KeptFile{f.ID, f.FileName})
+		list = append(list, KeptFile{f.ID, f.FileName, f.SHA256})
 	}
 	return list, nil
 }
 
-// DropKept removes a file that the person keeps. It is no error if there is none.
+// DropKept removes a file that the person keeps. There may be none.
 func (s *Service) DropKept(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
 		return tx.DropKept(p.Account.ID, p.User.ID, id, s.now())

@@ -137,7 +137,7 @@ func (s *Store) DocumentPlace(ctx context.Context, user, id warranty.ID) (p Docu
 func (t *Tx) InsertDocument(
 	d warranty.Document, uploader warranty.ID, roles warranty.Roles, storageKey string,
 ) error {
-	sum, err := hex.DecodeString(d.SHA256)
+	sum, err := sumOf(d)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (t *Tx) InsertDocument(
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN CAST($3 AS UUID) IS NULL THEN NULL ELSE
 			(SELECT o.user_id FROM access o WHERE o.parent_id = $2 AND o.kind = 1 AND o.roles & 1 <> 0) END)`,
 		d.ID, d.WarrantyID, d.ClaimID, uploader, d.FileName, d.Type, d.ContentType, d.SizeBytes, sum, storageKey,
-		warranty.Fold(d.FileName+"\n"+d.Type.String()), d.CreatedAt, business(roles)); err != nil {
+		documentSearch(d), d.CreatedAt, business(roles)); err != nil {
 		return err
 	}
 	return t.grantChild(kindDocument, d.ID, d.WarrantyID, 0)

@@ -183,10 +183,10 @@ func (t *Tx) noteDeletedIn(table string, now time.Time, where string, args ...an
 		append([]any{now}, args...)...)
 }
 
-// DeletedBytes returns the total size of a user's deleted documents whose files still exist.
+// DeletedBytes returns the total size of a user's deleted and replaced files that still exist.
 func (t *Tx) DeletedBytes(user warranty.ID) (sum int64, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT)
-		FROM unused_files WHERE uploader_id = $1`,
+	err = queryRow(t.ctx, t.tx, `SELECT CAST((SELECT COALESCE(sum(size_bytes), 0) FROM unused_files WHERE uploader_id = $1)
+		+ (SELECT COALESCE(sum(size_bytes), 0) FROM held_files WHERE uploader_id = $1 AND state <> 1) AS BIGINT)`,
 		func(r *engine.Row) { sum = r.Int() }, user)
 	return sum, err
 }

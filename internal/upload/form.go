@@ -98,6 +98,24 @@ func (f *File) Attach(
 	return f.service.UploadDocument(ctx, p, stored, in)
 }
 
+// Replace gives a document this file.
+func (f *File) Replace(ctx context.Context, p warranty.Principal, id warranty.ID) (warranty.Document, error) {
+	if f.Refused != nil {
+		return warranty.Document{}, formError(f.Refused)
+	}
+	stored := *f.stored
+	f.stored = nil // the service forgets it if it refuses
+	return f.service.ReplaceDocument(ctx, p, id, stored, f.Name)
+}
+
+// SHA256 returns the checksum of the file, or "" if it was refused. There may be no file.
+func (f *File) SHA256() string {
+	if f == nil || f.stored == nil {
+		return ""
+	}
+	return f.stored.SHA256
+}
+
 // Keep keeps the file for the person, because its form was refused.
 func (f *File) Keep(
 	ctx context.Context, p warranty.Principal, in warranty.UploadDocument,

@@ -96,7 +96,11 @@ func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warra
 	if err == nil {
 		d, err = web.attachDocument(r, who, f.Values, file)
 	}
-	if err == nil {
+	var same *sameDocument
+	switch {
+	case errors.As(err, &same):
+		return redirect(w, r, "/documents/"+same.ID.String()+"?done=duplicate")
+	case err == nil:
 		return redirect(w, r, "/warranties/"+d.WarrantyID.String()+"?done=uploaded")
 	}
 	if !web.setErrors(w, r, &f, err) {
@@ -135,7 +139,46 @@ func (web *Web) attachDocument(
 	if len(c.Fields) > 0 {
 		return d, c.Err()
 	}
+	if in.ClaimID.IsZero() {
+		if err := web.findSame(r, who, values, file, in.WarrantyID); err != nil {
+			return d, err
+		}
+	}
 	return web.attach(r, who, values, file, in)
+}
+
+// sameDocument means that a file is already attached to the warranty.
+type sameDocument struct{ warranty.Document }
+
+// Error implements error.
+func (*sameDocument) Error() string { return "this file is already attached" }
+
+// findSame returns a sameDocument if the warranty has a document with the content of the form's file. Files of claims
+// are not compared: others see them.
+func (web *Web) findSame(
+	r *http.Request, who warranty.Principal, values url.Values, file *upload.File, key warranty.WarrantyKey,
+) error {
+	sum := file.SHA256()
+	id, kept := keptFile(values)
+	if file == nil && kept {
+		list, err := web.Service.KeptFiles(r.Context(), who, []string{id.String()})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		sum = list[0].SHA256
+	}
+	d, err := web.Service.SameDocument(r.Context(), who, key, sum)
+	switch {
+	case errors.Is(err, warranty.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case file == nil:
+		if err := web.Service.DropKept(r.Context(), who, id); err != nil {
+			return err
+		}
+	}
+	return &sameDocument{d}
 }
 
 // documentPage is the page of a document.
@@ -146,6 +189,15 @@ type documentPage struct {
 
 // Image reports whether the page shows the file itself.
 func (d documentPage) Image() bool { return service.HasThumbnail(d.ContentType) }
+
+// Names returns the form that renames the document, with its present name.
+func (d documentPage) Names() form {
+	f := form{Values: url.Values{"file_name": {d.FileName}}, Errors: d.Errors}
+	if typed := d.Value("file_name"); typed != "" {
+		f.Values.Set("file_name", typed)
+	}
+	return f
+}
 
 // Opens reports whether browsers can display the file.
 func (d documentPage) Opens() bool { return upload.Shows(d.ContentType) }
@@ -161,6 +213,59 @@ func (web *Web) showDocument(w http.ResponseWriter, r *http.Request, who warrant
 	}
 	v := view{Title: d.FileName, Nav: "documents", Who: who, Flash: flash(r), Body: documentPage{d, f}}
 	return web.show(w, r, f.status, "document", v)
+}
+
+func (web *Web) renameDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	in := warranty.RenameDocument{ID: id, FileName: f.Value("file_name")}
+	if _, err := web.Service.RenameDocument(r.Context(), who, in); err != nil {
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		return web.showDocument(w, r, who, f)
+	}
+	return redirect(w, r, "/documents/"+id.String()+"?done=renamed")
+}
+
+func (web *Web) replaceDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
+	id, err := warranty.ParseID(r.PathValue("id"))
+	if err != nil {
+		return warranty.ErrNotFound
+	}
+	file := attachedTo(r)
+	if file == nil {
+		var c warranty.Checks
+		c.Add("file", "required", web.t(r, "document.choose"))
+		err = c.Err()
+	} else {
+		_, err = file.Replace(r.Context(), who, id)
+	}
+	if err == nil {
+		return redirect(w, r, "/documents/"+id.String()+"?done=replaced")
+	}
+	f := form{Values: url.Values{}}
+	if !web.setErrors(w, r, &f, err) {
+		return err
+	}
+	return web.showDocument(w, r, who, f)
+}
+
+func (web *Web) restoreVersion(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return press(w, r, "/documents/%s?done=replaced", warranty.ParseID, func(id warranty.ID) error {
+		version, err := warranty.ParseID(r.PathValue("version"))
+		if err != nil {
+			return warranty.ErrNotFound
+		}
+		_, err = web.Service.RestoreVersion(r.Context(), who, id, version)
+		return err
+	})
 }
 
 // viewDocument serves the file for display.

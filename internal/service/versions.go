@@ -1,0 +1,145 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// RenameDocument changes the name of a document. Its uploader and the warranty's owner can.
+func (s *Service) RenameDocument(
+	ctx context.Context, p warranty.Principal, in warranty.RenameDocument,
+) (d warranty.Document, err error) {
+	renamed := s.event(p, warranty.DocumentRenamed, in.ID, s.now())
+	err = s.writeAs(ctx, p, func(tx *store.Tx) error {
+		f, err := tx.LockFile(p.Account.ID, in.ID)
+		if err != nil {
+			return err
+		}
+		if err := mayDelete(p, f); err != nil {
+			return err
+		}
+		d = f.Document
+		before := d.FileName
+		if d.FileName, err = in.Apply(d); err != nil || d.FileName == before {
+			return err
+		}
+		renamed.Changes = []warranty.Change{{Field: "file_name", From: &before, To: &d.FileName}}
+		if err := tx.RenameDocument(d); err != nil {
+			return err
+		}
+		return tx.InsertEvent(d.WarrantyID, renamed, p.User.ID)
+	})
+	s.showDocument(&d)
+	return d, err
+}
+
+// ReplaceDocument gives a document another file. The account that uploaded it can, and keeps the earlier file for 30
+// days. Like UploadDocument, it removes the new file if it is refused.
+func (s *Service) ReplaceDocument(
+	ctx context.Context, p warranty.Principal, id warranty.ID, stored StoredFile, fileName string,
+) (d warranty.Document, err error) {
+	defer func() {
+		if isRefusal(err) {
+			err = joinErrors(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
+		}
+	}()
+	if err := s.acceptsFiles(); err != nil {
+		return d, err
+	}
+	folder := s.readFolder(ctx) // not in the transaction, because it may take seconds
+	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
+		name, err := f.Document.ReplacedBy(fileName, stored.ContentType)
+		if err != nil {
+			return store.KeptFile{}, err
+		}
+		if stored.SHA256 == f.Document.SHA256 {
+			return store.KeptFile{}, sameFile("This is the same file. Choose another one.")
+		}
+		if err := s.checkStorage(tx, p, stored.Size); err != nil {
+			return store.KeptFile{}, err
+		}
+		return store.KeptFile{
+			FileName: name, ContentType: stored.ContentType, SizeBytes: stored.Size, SHA256: stored.SHA256, StorageKey: stored.key,
+		}, s.holdFolder(tx, folder)
+	}, &d)
+	return d, err
+}
+
+func sameFile(message string) error {
+	var c warranty.Checks
+	c.Add("file", "duplicate", message)
+	return c.Err()
+}
+
+// RestoreVersion gives a document the file back that the account replaced in the last 30 days. The present one is kept
+// in its place.
+func (s *Service) RestoreVersion(
+	ctx context.Context, p warranty.Principal, id, version warranty.ID,
+) (d warranty.Document, err error) {
+	since := s.now().Add(-warranty.TrashLifetime)
+	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
+		return tx.TakeVersion(p.Account.ID, f.Document.ID, version, since)
+	}, &d)
+	return d, err
+}
+
+// replace gives a document the file that next returns in the transaction.
+func (s *Service) replace(
+	ctx context.Context, p warranty.Principal, id warranty.ID,
+	next func(*store.Tx, store.File) (store.KeptFile, error), d *warranty.Document,
+) error {
+	now, version := s.now(), s.NewID()
+	replaced := s.event(p, warranty.DocumentReplaced, id, now)
+	return s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		f, err := tx.LockFile(p.Account.ID, id)
+		if err != nil {
+			return err
+		}
+		if f.Uploader != p.Account.ID {
+			return warranty.Refuse(warranty.RoleNotAllowed, "Only the uploader can replace this document.")
+		}
+		file, err := next(tx, f)
+		if err != nil {
+			return err
+		}
+		*d = f.Document
+		replaced.Changes = []warranty.Change{{Field: "file_name", From: &f.Document.FileName, To: &file.FileName}}
+		d.FileName, d.ContentType, d.SizeBytes, d.SHA256, d.CreatedAt =
+			file.FileName, file.ContentType, file.SizeBytes, file.SHA256, now
+		s.showDocument(d)
+		if err := tx.ReplaceFile(*d, file.StorageKey, version, p.Account.ID, now); err != nil {
+			return err
+		}
+		return tx.InsertEvent(d.WarrantyID, replaced, p.User.ID)
+	})
+}
+
+// SameDocument returns the document of a warranty that has the content of a stored file and that the principal can
+// see, or ErrNotFound.
+func (s *Service) SameDocument(
+	ctx context.Context, p warranty.Principal, key warranty.WarrantyKey, sha256 string,
+) (warranty.Document, error) {
+	w, err := s.Store.Warranty(ctx, p.Account.ID, key)
+	if err != nil {
+		return warranty.Document{}, err
+	}
+	d, err := s.Store.SameDocument(ctx, p.Account.ID, w.ID, sha256)
+	s.showDocument(&d)
+	return d, err
+}
+
+// ExpireVersions deletes the files that were replaced 30 days ago. Every replica may do it at the same time.
+func (s *Service) ExpireVersions(ctx context.Context) error {
+	now, n := s.now(), 0
+	err := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.ExpireVersions(now.Add(-warranty.TrashLifetime), now)
+		return err
+	})
+	if n > 0 && !errors.Is(err, context.Canceled) {
+		s.Log.Info("deleted files that were replaced 30 days ago", "count", n)
+	}
+	return err
+}
