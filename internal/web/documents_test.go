@@ -113,3 +113,36 @@ func TestWebOffersTheNewest(t *testing.T) {
 		b.Get(path+"?warranty_id="+oldest).Says(t, path+" from the oldest", 200, hint, `<option value="`+oldest+`" selected`)
 	}
 }
+
+// TestWebChangesDocuments renames and replaces a document on its page, restores the earlier file, and uploads a file
+// twice.
+func TestWebChangesDocuments(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil).ID
+	id := w.Upload(olga.Session, document(record, "scan.pdf", pdf)...).ID
+	b := w.SignedIn(t, olga)
+	at := "/documents/" + id
+	send := func(path string, parts ...part) page {
+		return b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`,
+			strings.NewReader(form(append(parts, field("account", olga.ID))...)), "Sec-Fetch-Site", "same-origin")
+	}
+	b.Post(at+"/rename", "account", olga.ID, "file_name", "a/b.pdf").Says(t, "a path", 422, "Rename the file.", `value="a/b.pdf"`)
+	renamed := b.Post(at+"/rename", "account", olga.ID, "file_name", "receipt")
+	b.Get(renamed.Location).Says(t, "renamed", 200, "Document renamed.", "receipt.pdf")
+
+	again := send("/documents", field("warranty_id", record), field("type", "receipt"), file("copy.pdf", pdf))
+	equal(t, "the same file", again.Location, at+"?done=duplicate")
+	b.Get(again.Location).Says(t, "the same file", 200, "This file is already attached.", "receipt.pdf")
+	equal(t, "files", len(w.Stored()), 1)
+
+	send(at+"/replace").Says(t, "no file", 422, "Choose a file.")
+	send(at+"/replace", file("a.exe", "MZ\x90\x00")).Says(t, "another type", 422, "Upload a PDF")
+	replaced := send(at+"/replace", file("terms.txt", text))
+	page := b.Get(replaced.Location)
+	page.Says(t, "replaced", 200, "Document replaced.", "terms.txt", "receipt.pdf", "Restore")
+	_, rest, _ := strings.Cut(page.Body, `/versions/`)
+	restored := b.Post(at+"/versions/"+rest[:36]+"/restore", "account", olga.ID)
+	equal(t, "restored", restored.Location, at+"?done=replaced")
+	equal(t, "the file", b.Get(at+"/file").Body, pdf)
+}

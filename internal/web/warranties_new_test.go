@@ -127,7 +127,7 @@ func TestWebKeepsTheFileOfARefusedForm(t *testing.T) {
 		return b.SendBody("POST", "/documents", `multipart/form-data; boundary="`+boundary+`"`,
 			strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
 	}
-	p := send(field("warranty_id", ""), field("type", "invoice"), file("receipt.pdf", pdf))
+	p := send(field("warranty_id", ""), field("type", "invoice"), file("receipt.pdf", pdf+"2"))
 	p.Says(t, "no warranty", 422, keptText, `<option value="invoice" selected`)
 	equal(t, "sent again", send(field("warranty_id", record), field("type", "invoice"), field("kept", keptIn(t, p))).Status, http.StatusSeeOther)
 	b.Get("/warranties/"+record).Says(t, "the record", 200, "receipt.pdf", "Invoice")
