@@ -81,6 +81,21 @@ func TestMessageArrives(t *testing.T) {
 	if kind := got.Header.Get("Content-Type"); kind != "text/plain; charset=UTF-8" {
 		t.Errorf("Content-Type: %q", kind)
 	}
+	for _, h := range []string{"List-Unsubscribe", "List-Unsubscribe-Post"} {
+		if value := got.Header.Get(h); value != "" {
+			t.Errorf("an email that is always sent has %s: %q", h, value)
+		}
+	}
+	for address, post := range map[string]string{"https://w.example/unsubscribe/A-b_": "List-Unsubscribe=One-Click", "http://w.example/u/1": ""} {
+		var raw strings.Builder
+		if _, err := s.compose(m.WithUnsubscribe(address)).WriteTo(&raw); err != nil {
+			t.Fatal(err)
+		}
+		with, err := mail.ReadMessage(strings.NewReader(raw.String()))
+		if err != nil || with.Header.Get("List-Unsubscribe") != "<"+address+">" || with.Header.Get("List-Unsubscribe-Post") != post {
+			t.Errorf("%s: %v, %v", address, with.Header, err)
+		}
+	}
 	if auto := got.Header.Get("Auto-Submitted"); auto != "auto-generated" {
 		t.Errorf("Auto-Submitted: %q", auto)
 	}

@@ -20,6 +20,11 @@ type Due struct {
 	owner     bool
 }
 
+// mayBeReminded selects people who want reminders, and organizations. The view recipients is not used for
+// many accounts, because SQLite reads all of it.
+const mayBeReminded = `EXISTS (SELECT 1 FROM users u WHERE u.id = a.user_id AND u.disabled_at IS NULL
+	AND (u.kind = 2 OR u.verified_at IS NOT NULL AND u.mail_choices & 1 <> 0))`
+
 // reminded selects accounts with recipients who want a kind of reminder.
 const reminded = `EXISTS (SELECT 1 FROM recipients r WHERE r.account_id = `
 
@@ -48,10 +53,11 @@ func (s *Store) ReminderStages(ctx context.Context) ([]int, error) {
 func (s *Store) WarrantiesDue(
 	ctx context.Context, today warranty.Date, stage int, after *Due, limit int,
 ) (due []Due, last *Due, err error) {
-	if after == nil {
-		after = &Due{ends: -1}
-	}
 	first := max(today, today+warranty.Date(stage-warranty.ReminderGrace))
+	from, id := first-1, warranty.ID{} // SQLite seeks to these only
+	if after != nil {
+		from, id = warranty.FromEpochDay(after.ends), after.Subject
+	}
 	var rows []Due
 	var chosen []warranty.ReminderDays
 	// CROSS JOIN makes SQLite start with the warranties, in the order of their index. Otherwise it
@@ -61,7 +67,7 @@ func (s *Store) WarrantiesDue(
 		WHERE (w.end_date, w.id) > ($2, $3) AND w.end_date >= $4 AND w.end_date <= $5
 			AND w.standing = 1 AND w.deleted_at IS NULL AND a.parent_id = w.id AND a.kind = 1
 			AND ',' || `+chosenDays+` || ',' LIKE $6
-			AND `+reminded+`a.user_id AND r.choices & 1 <> 0)
+			AND `+mayBeReminded+`
 			AND NOT EXISTS (SELECT 1 FROM reminded m WHERE m.ends = w.end_date AND m.account_id = a.user_id
 				AND m.warranty_id = w.id AND m.stage <= $7)
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = w.id AND m.ends = w.end_date
@@ -80,7 +86,7 @@ func (s *Store) WarrantiesDue(
 			days, err := warranty.ParseReminderDays(r.Text())
 			rows, chosen = append(rows, d), append(chosen, days)
 			return err
-		}, warranty.DefaultReminderDays().String(), after.ends, after.Subject, first, today+warranty.Date(stage),
+		}, warranty.DefaultReminderDays().String(), from, id, first, today+warranty.Date(stage),
 		"%,"+warranty.ReminderDays{stage}.String()+",%", stage, limit)
 	if err != nil {
 		return nil, nil, err
