@@ -95,3 +95,36 @@ func (b *tab) pictures(t *testing.T, name string) {
 		}
 	}
 }
+
+// TestRemindersOnAPhone chooses days for the account and for one warranty at 390 px.
+func TestRemindersOnAPhone(t *testing.T) {
+	t.Parallel()
+	s := openSite(t)
+	b := s.visitor(t)
+	email := s.account(t, "reminded")
+	s.confirm(t, email)
+	b.signIn(t, email, password)
+	b.look(t, "light", 390)
+	b.mustOpen(t, "/settings/email")
+	b.fill(t, "#days", "90, 1x")
+	if status := b.click(t, `form[action="/settings/email"] button`); status != http.StatusUnprocessableEntity {
+		t.Errorf("wrong days return %d", status)
+	}
+	b.mustShow(t, "Enter numbers of days, separated by commas, such as 30, 7, 1.")
+	b.snap(t, "email-mistaken", 390)
+	b.fill(t, "#days", "90, 10")
+	b.click(t, `form[action="/settings/email"] button`)
+	b.mustShow(t, "Saved.")
+	b.snap(t, "email", widths...)
+
+	b.openNew(t)
+	b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31")
+	b.press(t, "Save warranty")
+	b.mustShow(t, "Days before the end: 90, 10.")
+	b.do(t, chromedp.Click(chromedp.CSS("#reminders summary")))
+	b.fill(t, `#reminders [value=own]`, "true", "#reminders #days", "200")
+	b.snap(t, "warranty-reminders", 390, 1440)
+	b.click(t, "#reminders button")
+	b.mustShow(t, "Days before the end: 200.")
+	b.mustBeQuiet(t, 422)
+}
