@@ -52,15 +52,15 @@ func TestPagesWorkWithoutScript(t *testing.T) {
 		return scripted
 	}
 	s.eachVisit(t, byAddress(all), open, func(t *testing.T, b *tab, v visit) {
-		want := []string{"app.js", "htmx.min.js", "theme.js"}
+		want := []string{"app.js", "htmx.min.js", "seen.js", "theme.js"}
 		switch {
 		case v.who == stranger:
-			want = []string{"theme.js"}
+			want = []string{"seen.js", "theme.js"}
 		case v.who == keeper && strings.HasPrefix(v.path, "/issue"):
-			want = []string{"app.js", "htmx.min.js", "issue.js", "theme.js"}
+			want = []string{"app.js", "htmx.min.js", "issue.js", "seen.js", "theme.js"}
 		}
 		own := map[string]string{"/warranties": "list.js", "/warranties/new": "new.js", "/settings/profile": "zone.js",
-			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js"}[strings.SplitN(v.path, "?", 2)[0]]
+			"/sign-in": "zone.js", "/sign-in/code": "zone.js", "/register": "zone.js", "/offline": "offline.js"}[strings.SplitN(v.path, "?", 2)[0]]
 		if strings.HasPrefix(v.path, "/take") {
 			own = "take.js"
 		}

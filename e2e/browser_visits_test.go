@@ -153,7 +153,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	}
 
 	add(stranger, "/sign-in", "/sign-in/code", "/register", "/reset-password", "/reset-password/confirm?done=mailed",
-		"/verify", "/docs", "/docs/errors", "/sign-in?done=password")
+		"/verify", "/docs", "/docs/errors", "/offline", "/sign-in?done=password")
 	all = append(all,
 		visit{who: stranger, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},

@@ -19,6 +19,7 @@ type claimList struct {
 	Pager   pager
 	First   bool // there are no claims at all
 	Empty   emptyList
+	Yours   map[warranty.ID]bool // the claims that wait for the account
 }
 
 // emptyList is shown in place of claims or documents if there are none. Only the first list of a user
@@ -65,6 +66,17 @@ func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	var err error
 	if list.Page, err = read(r.Context(), who, in); err != nil {
 		return err
+	}
+	// Of more than a page of claims that wait for the account, the others show the side that has to act.
+	waiting, err := web.Service.ListWaitingClaims(r.Context(), who, warranty.ListClaims{
+		Paging: warranty.Paging{Page: 1, Limit: warranty.MaxLimit},
+	})
+	if err != nil {
+		return err
+	}
+	list.Yours = map[warranty.ID]bool{}
+	for _, c := range waiting.Data {
+		list.Yours[c.ID] = true
 	}
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	list.Empty = emptyList{Title: web.t(r, "claims.none"), Help: web.t(r, "claims.none_help"), Clear: web.t(r, "claims.clear")}

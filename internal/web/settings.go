@@ -48,7 +48,23 @@ var overlaps = []overlap{{0, "rotate.overlap_none"}, {3600, "rotate.overlap_hour
 // tokenEndsSoon is how many days before its expiry a token is marked.
 const tokenEndsSoon = 14
 
-func (web *Web) settings(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+func (web *Web) settings(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	page, err := web.Service.ListTokens(r.Context(), who, warranty.ListTokens{Paging: warranty.Paging{Page: 1, Limit: 1}})
+	if err != nil {
+		return err
+	}
+	next := "/settings/profile"
+	switch {
+	case page.Pagination.Total > 0:
+		next = "/settings/api"
+	case who.ActsForOrganization():
+		next = "/settings/organization"
+	}
+	return redirect(w, r, next)
+}
+
+// toTokens leads from the address of the API's tokens to their page.
+func (web *Web) toTokens(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 	return redirect(w, r, "/settings/api")
 }
 

@@ -173,7 +173,7 @@ func TestWebTokens(t *testing.T) {
 	w := webWorld(t)
 	p := w.Verified("Olga")
 	b := w.SignedIn(t, p)
-	b.Get("/settings").Leads(t, "the settings", "/settings/api")
+	b.Get("/settings").Leads(t, "the settings", "/settings/profile")
 	b.Get("/settings/api").Says(t, "no token", 200, "0 of 20 active tokens", "No tokens yet", servertest.PublicURL+"/api/v1", servertest.PublicURL+"/api/mcp", "Codex")
 	form := b.Get("/settings/api/new")
 	day := w.Clock.Now().UTC().AddDate(0, 0, 90).Format("2 Jan 2006")
@@ -203,6 +203,7 @@ func TestWebTokens(t *testing.T) {
 	again.Hides(t, "the form again", secret)
 	equal(t, "the name typed", again.Value("name"), "ERP <b>")
 	b.Get("/settings/api/tokens").Leads(t, "the address of the form", "/settings/api")
+	b.Get("/settings").Leads(t, "the settings with a token", "/settings/api")
 
 	var list []token
 	w.Must(200, made("GET", tokens, w.SignIn(p.Email, p.Password), nil)).Into(t, &list)

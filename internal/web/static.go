@@ -38,7 +38,10 @@ var mediaTypes = map[string]string{
 	".js":    "text/javascript; charset=utf-8",
 	".woff2": "font/woff2",
 	".svg":   "image/svg+xml",
-	".txt":   "text/plain; charset=utf-8",
+	".png":   "image/png",
+
+	".webmanifest": "application/manifest+json",
+	".txt":         "text/plain; charset=utf-8",
 }
 
 // paper is the background of the sign-in pages.
@@ -74,7 +77,7 @@ func newStatic() (*static, error) {
 // newAsset compresses a file, unless its format is compressed.
 func newAsset(name string, body []byte) (asset, error) {
 	a := asset{plain: body, mediaType: mediaTypes[path.Ext(name)]}
-	if path.Ext(name) == ".woff2" {
+	if path.Ext(name) == ".woff2" || path.Ext(name) == ".png" {
 		return a, nil
 	}
 	var b bytes.Buffer

@@ -44,8 +44,9 @@ func TestScriptOfOursIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(s.files["app.js"].plain) + len(s.files["theme.js"].plain); n == 0 || n > 6<<10 {
-		t.Errorf("our own scripts have %d bytes, want at most 6 KiB", n)
+	n := len(s.files["app.js"].plain) + len(s.files["theme.js"].plain) + len(s.files["seen.js"].plain)
+	if n == 0 || n > 6<<10+512 {
+		t.Errorf("our own scripts have %d bytes, want at most 6.5 KiB", n)
 	}
 }
 

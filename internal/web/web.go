@@ -97,6 +97,11 @@ func (web *Web) Register(mux *http.ServeMux) error {
 		web.forms.Handle(r.pattern, again)
 	}
 	mux.Handle("GET /static/{hash}/{name}", web.Limited(web.views.static))
+	worker, err := web.serviceWorker()
+	if err != nil {
+		return err
+	}
+	mux.Handle("GET /sw.js", web.Limited(worker))
 	return nil
 }
 
@@ -137,6 +142,7 @@ func (web *Web) routes() []route {
 
 		{pattern: "POST /language", page: web.setLanguage, open: true},
 
+		{pattern: "GET /offline", page: web.offline, open: true},
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
@@ -263,7 +269,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/domains/{domain_id}/remove", page: inOrganization(web.removeDomain)},
 		{pattern: "GET /settings/api", page: web.settingsAPI},
 		{pattern: "GET /settings/api/new", page: empty(web.showTokenForm), needs: warranty.Admin},
-		{pattern: "GET /settings/api/tokens", page: web.settings},
+		{pattern: "GET /settings/api/tokens", page: web.toTokens},
 		{pattern: "POST /settings/api/tokens", page: web.createToken},
 		{pattern: "GET /settings/api/tokens/{id}", page: empty(web.showToken)},
 		{pattern: "GET /settings/api/tokens/{id}/first", page: web.firstRequest},

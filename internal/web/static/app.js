@@ -120,7 +120,7 @@ for (const box of document.querySelectorAll("[data-shortcuts]")) {
 }
 
 let leader = "";
-const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings/api", o: "/" };
+const jumps = { w: "/warranties", c: "/claims", d: "/documents", s: "/settings", o: "/" };
 document.addEventListener("keydown", (event) => {
   const target = event.target;
   if (target.matches?.("[role=tab]")) {

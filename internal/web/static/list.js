@@ -3,13 +3,15 @@ const boxes = () => [...document.querySelectorAll("#bulk tbody [name=id]")];
 const shortcuts = () => { try { return localStorage.shortcuts !== "off"; } catch { return true; } };
 
 function count() {
-  const label = document.querySelector("[data-selected]"), all = document.querySelector("[data-all]");
-  if (!label || !all) return;
+  const label = document.querySelector("[data-selected]");
+  if (!label) return;
   const list = boxes(), n = list.filter((box) => box.checked).length;
   label.textContent = n ? label.dataset.selected.replace("%", n) : "";
-  all.hidden = false;
-  all.checked = n > 0 && n === list.length;
-  all.indeterminate = n > 0 && n < list.length;
+  for (const all of document.querySelectorAll("[data-all]")) {
+    all.hidden = all.parentNode.hidden = false;
+    all.checked = n > 0 && n === list.length;
+    all.indeterminate = n > 0 && n < list.length;
+  }
 }
 
 function set(on) {
@@ -38,3 +40,16 @@ document.addEventListener("keydown", (event) => {
   count();
 });
 count();
+
+// Keep what the list shows for the offline page, for this person and account.
+async function keep() {
+  const own = document.documentElement.dataset.seen, table = document.querySelector("table.warranties");
+  if (!own || !table || !window.caches) return;
+  const text = (root, selector) => root.querySelector(selector)?.textContent.trim() || "";
+  const rows = [...table.tBodies[0].rows].map((row) => [".t1", ".n .nowrap", ".pill", ".e time"].map((part) => text(row, part)));
+  const list = { at: Date.now(), account: text(document, ".acct b"), rows };
+  await (await caches.open("seen-" + own)).put("/offline/list", new Response(JSON.stringify(list)));
+}
+document.addEventListener("htmx:after:swap", keep);
+keep();
+if (document.documentElement.dataset.seen) navigator.serviceWorker?.register("/sw.js").catch(() => {});
