@@ -37,7 +37,7 @@ func TestKeyboard(t *testing.T) {
 	go1("/warranties", "gw")
 	go1("/claims", "gc")
 	go1("/documents", "gd")
-	go1("/settings/profile", "gs")
+	go1("/settings/api", "gs")
 	go1("/", "go")
 	go1("/warranties/new", "n")
 	b.do(t, chromedp.Focus(chromedp.CSS("#product_name")), keys("/n?gw"))

@@ -1,5 +1,11 @@
 // Shows the list that was last seen, for a week.
-const section = document.querySelector("#seen"), list = section.querySelector("ul");
+const section = document.querySelector("#seen");
+const add = (root, tag, className, text) => {
+  const element = root.appendChild(document.createElement(tag));
+  element.className = className;
+  element.textContent = text;
+  return element;
+};
 for (const name of window.caches ? await caches.keys() : []) {
   if (!name.startsWith("seen-")) continue;
   const kept = await (await caches.match("/offline/list", { cacheName: name }))?.json();
@@ -7,16 +13,14 @@ for (const name of window.caches ? await caches.keys() : []) {
     await caches.delete(name);
     continue;
   }
-  const at = section.querySelector("[data-at]");
-  at.textContent = at.dataset.at.replace("%", kept.account)
-    .replace("%", new Date(kept.at).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" }));
+  const at = new Date(kept.at).toLocaleString(document.documentElement.lang, { dateStyle: "medium", timeStyle: "short" });
+  add(section, "h2", "pad", section.ariaLabel);
+  add(section, "p", "pad muted", section.dataset.at.replace("%", kept.account).replace("%", at));
+  const list = add(section, "ul", "faults", "");
   for (const [product, ...facts] of kept.rows) {
-    const row = document.createElement("li"), title = document.createElement("b"), rest = document.createElement("span");
-    title.textContent = product;
-    rest.className = "t2";
-    rest.textContent = facts.filter(Boolean).join(" · ");
-    row.append(title, rest);
-    list.append(row);
+    const row = add(list, "li", "", "");
+    add(row, "b", "", product);
+    add(row, "span", "t2", facts.filter(Boolean).join(" · "));
   }
   section.hidden = false;
 }
