@@ -54,3 +54,28 @@ func TestWebClaimsAreSearched(t *testing.T) {
 	part.Says(t, "a part", 200, "Lumen lamp", "1 claim found")
 	part.Hides(t, "a part", "<h1>")
 }
+
+// TestWebForbiddenMoveOfAClaim sends a button of a page that is out of date: the page says why nothing changed. The form
+// that edits a warranty has its brand, model and GTIN.
+func TestWebForbiddenMoveOfAClaim(t *testing.T) {
+	w := webWorld(t)
+	nora := w.Person("Nora")
+	b := w.SignedIn(t, nora)
+	record := w.Warranty(nora.Session, fields{"product_name": "Kettle", "brand": "Tessel"})
+	claim := w.Claim(nora.Session, record.ID)
+	b.Post("/claims/"+claim+"/status", "status", "withdrawn", "reason", "Found it").Leads(t, "withdrawn", "/claims/"+claim+"?done=moved")
+	b.Post("/claims/"+claim+"/status", "status", "withdrawn", "reason", "Again").Says(t, "twice", 422, "and can no longer change status.", `role="alert"`)
+	b.Get("/warranties/"+record.ID+"/edit").Says(t, "the form", 200, `name="brand"`, `value="Tessel"`, `name="gtin"`)
+	edit := b.Get("/warranties/" + record.ID + "/edit")
+	b.Post("/warranties/"+record.ID, "if_match", edit.Value("if_match"), "brand", "Halden", "model", "K2", "gtin", "").
+		Leads(t, "edited", "/warranties/"+record.ID+"?done=updated")
+	b.Get("/warranties/"+record.ID).Says(t, "the record", 200, "Halden", "K2")
+
+	// The list of claims says whose turn it is, to each side in its own words.
+	shop := w.Verified("Shop")
+	sold := w.Warranty(shop.Session, fields{"product_name": "Lamp"})
+	w.Issue(sold.ID, shop, nora)
+	w.Claim(nora.Session, sold.ID)
+	w.SignedIn(t, shop).Get("/claims").Says(t, "the business", 200, "<b>You</b>")
+	b.Get("/claims").Says(t, "the owner", 200, "</span>Business")
+}

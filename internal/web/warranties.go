@@ -226,6 +226,9 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 		values.Set("start_date", record.StartDate.String())
 		values.Set("end_date", record.EndDate.String())
 		values.Set("supplier", derefText(record.Supplier))
+		values.Set("brand", derefText(record.Brand))
+		values.Set("model", derefText(record.Model))
+		values.Set("gtin", derefText(record.GTIN))
 	}
 	if notes == nil {
 		values.Set("category", derefText(record.Category))
