@@ -163,7 +163,7 @@ func (web *Web) bulkValue(words reader, f form, action string) string {
 	}
 	refusal := new(warranty.Error)
 	if err := in.Check(); errors.As(err, &refusal) && len(refusal.Fields) > 0 {
-		return refusal.Fields[0].Message
+		return words.message(refusal.Fields[0].Message)
 	}
 	return ""
 }
@@ -357,9 +357,9 @@ func (web *Web) bulkReason(words reader, action string, refusal *warranty.Error)
 	case refusal.Code == warranty.NotFound:
 		return words.get("bulk.gone")
 	case len(refusal.Fields) > 0:
-		return refusal.Fields[0].Message
+		return words.message(refusal.Fields[0].Message)
 	}
-	return refusal.Message
+	return words.message(refusal.Message)
 }
 
 func (web *Web) referenceOf(ctx context.Context, who warranty.Principal, id warranty.ID) string {

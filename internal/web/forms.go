@@ -193,11 +193,11 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	f.Errors = map[string]string{}
 	for _, e := range refusal.Fields {
 		if f.Errors[e.Field] == "" {
-			f.Errors[e.Field] = e.Message
+			f.Errors[e.Field] = web.reader(r).message(e.Message)
 		}
 	}
 	if len(f.Errors) == 0 {
-		f.Wrong = refusal.Message
+		f.Wrong = web.reader(r).message(refusal.Message)
 	}
 	return true
 }

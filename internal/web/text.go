@@ -24,6 +24,9 @@ type texts struct {
 	printer   *message.Printer // formats numbers for the language
 	// The names of the months: in dates, and standing alone.
 	months, monthsAlone []string
+	// messages are those of the service by their English text; see message.go.
+	messages map[string]string
+	patterns []translation
 }
 
 // newTexts reads the texts of a language.
@@ -54,7 +57,7 @@ func newTexts(lang string) (*texts, error) {
 		}
 	}
 	t.months, t.monthsAlone = strings.Fields(t.get("format.months")), strings.Fields(t.get("format.months_alone"))
-	return t, nil
+	return t, t.readMessages()
 }
 
 // get returns the text of a key, formatted with args. If the text is missing, it returns the

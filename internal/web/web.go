@@ -378,6 +378,12 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 		}
 	}
 	problem := web.publicError(w, r, err).Problem(web.PublicURL, api.CallerOf(r.Context()).RequestID)
+	words := web.reader(r)
+	problem.Title, problem.Detail = words.message(problem.Title), words.message(problem.Detail)
+	problem.Errors = slices.Clone(problem.Errors) // the error may be shared
+	for i := range problem.Errors {
+		problem.Errors[i].Message = words.message(problem.Errors[i].Message)
+	}
 	block, body := "layout", errorPage{Problem: problem}
 	if isPart(r) {
 		block = "main" // htmx swaps it in
