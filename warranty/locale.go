@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Locale is the language and the time zone in which a person reads pages and emails. An empty field means
+// Locale is the language and the time zone in which a person reads pages. An empty field means
 // automatic: that of the browser.
 type Locale struct {
 	Language string // one of Languages
@@ -24,7 +24,7 @@ func (l Locale) Or(other Locale) Locale {
 	return l
 }
 
-// Languages returns the languages of pages and emails. The first one is for readers of other languages.
+// Languages returns the languages of pages. The first one is for readers of other languages.
 func Languages() []string { return []string{"en", "de"} }
 
 // maxZoneName is longer than any name in the IANA time zone database.
@@ -41,5 +41,5 @@ func CheckZone(name string) error {
 	return err
 }
 
-// KnownLanguage reports whether pages and emails exist in a language.
+// KnownLanguage reports whether pages exist in a language.
 func KnownLanguage(name string) bool { return slices.Contains(Languages(), name) }
