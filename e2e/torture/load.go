@@ -165,7 +165,7 @@ func contentOf(s step, before content) content {
 		}
 		switch s.N % 7 {
 		case 0: // ends soon: a reminder is due
-			c.End = day(20)
+			c.End = day(25)
 		case 1:
 			c.Start, c.End = day(10), day(400)
 		case 2:

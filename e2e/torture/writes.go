@@ -117,7 +117,7 @@ func (w *worker) confirm(r *record) {
 // exist sets the id of a record whose create succeeded.
 func (r *record) exist(id string) {
 	r.id, r.content, r.pending = id, r.after, nil
-	r.remind = r.content.End == day(20) && r.content.Start <= day(0)
+	r.remind = r.content.End == day(25) && r.content.Start <= day(0)
 	r.events = append(r.events, "warranty.created")
 }
 
