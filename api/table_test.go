@@ -241,11 +241,11 @@ func TestTextLimits(t *testing.T) {
 	})
 }
 
-// eachText runs a test for every text parameter of every operation.
+// eachText runs a test for every text parameter of every operation whose characters are free.
 func eachText(t *testing.T, test func(t *testing.T, s *api.Spec, p api.Param)) {
 	for _, s := range api.Operations() {
 		for _, p := range s.Params {
-			if isText(p) && p.Max != nil {
+			if isText(p) && p.Max != nil && p.Name != "language" && p.Name != "time_zone" { // these have known values
 				t.Run(s.Name+" "+p.Name, func(t *testing.T) { test(t, s, p) })
 			}
 		}
