@@ -72,7 +72,7 @@ func TestNumbersAreIDs(t *testing.T) {
 			WebURL string `json:"web_url"`
 		}
 		w.Must(200, made("GET", "/api/v1/documents/"+paper.ID, owner.Session, nil)).Into(t, &page)
-		equal(t, "the document's page", page.WebURL, servertest.PublicURL+"/warranties/"+record.ID)
+		equal(t, "the document's page", page.WebURL, servertest.PublicURL+"/documents/"+paper.ID)
 
 		w.Warranty(owner.Session, nil)
 		equal(t, "claims of it", ids(t, w.Get("/api/v1/claims?warranty_id="+reference, owner.Session)), []string{claim.ID})
