@@ -172,6 +172,7 @@ func tokenStory(t *testing.T, s *site, ada *tab) {
 	name := "laptop"
 
 	ada.leads(t, keys("g"), keys("s"))
+	ada.leads(t, chromedp.Click(chromedp.CSS(`main a[href="/settings/api"]`)))
 	ada.do(t, chromedp.Click(chromedp.CSS(`.head [data-open="#new"]`)), chromedp.WaitVisible(chromedp.CSS("dialog[open] #name")))
 	ada.fill(t, "#name", name, `input[value="claims:read"]`, "true", `input[name="expires_in_days"][value="30"]`, "true")
 	ada.click(t, "dialog[open] .btn.primary")
