@@ -208,7 +208,7 @@ func TestDeletedFilesAreBounded(t *testing.T) {
 		for range 8 {
 			d, err := w.upload(olga, record.ID, "receipt.txt")
 			if err != nil {
-				if codeOf(err) != warranty.ValidationFailed || !strings.Contains(err.Error(), "tomorrow") {
+				if codeOf(err) != warranty.ValidationFailed || !strings.Contains(err.Error(), "Deleted documents use storage") {
 					t.Fatal(err)
 				}
 				break
