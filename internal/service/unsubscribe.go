@@ -29,7 +29,7 @@ type unsubscribeKey struct {
 	key []byte
 }
 
-// get returns the key, and makes it if there is none and make is set.
+// get returns the key, and makes it if there is none and create is set.
 func (k *unsubscribeKey) get(ctx context.Context, s *Service, create bool) ([]byte, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -19,7 +19,6 @@ type Account struct {
 	Admin        bool // may open the admin page
 	Mails        warranty.MailChoices
 	Locale       warranty.Locale // what the person chose
-	Seen         warranty.Locale // of the browser at the last sign-in
 }
 
 // Public returns what the person sees of the account.
@@ -42,7 +41,7 @@ func (a Account) Acting() warranty.Acting {
 const (
 	userColumns    = `u.id, u.name, u.email, u.verified_at, u.created_at`
 	accountColumns = userColumns + `, u.kind, u.password_hash, u.disabled_at, u.admin_since, u.mail_choices,
-		u.language, u.zone, u.seen_language, u.seen_zone`
+		u.language, u.zone`
 )
 
 func readUser(r *engine.Row) warranty.User {
@@ -60,7 +59,6 @@ func readAccount(r *engine.Row, a *Account) {
 	a.PasswordHash, a.Disabled, a.Admin = r.Text(), r.Set(), r.Set()
 	a.Mails = readChoices(r.Int())
 	a.Locale = warranty.Locale{Language: r.Text(), Zone: r.Text()}
-	a.Seen = warranty.Locale{Language: r.Text(), Zone: r.Text()}
 }
 
 // The bits of mail_choices.

@@ -313,6 +313,6 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 	// The name of an organization stays on the records that it issued.
 	return t.exactlyOne(`UPDATE users SET email = $2, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
 		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,
-		mail_choices = 0, language = '', zone = '', seen_language = '', seen_zone = '', `+nextEpoch+` WHERE id = $1`,
+		mail_choices = 0, language = '', zone = '', `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@deleted.invalid", ErasedName, now)
 }

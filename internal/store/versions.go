@@ -18,13 +18,13 @@ type Version struct {
 }
 
 // heldReplaced is the state of a replaced file.
-const heldReplaced = 3
+const heldReplaced = 2
 
 // Versions lists the files of a document that an account replaced since a time, newest first.
 func (s *Store) Versions(ctx context.Context, account, document warranty.ID, since time.Time) (list []Version, err error) {
 	err = s.db.Query(ctx, `SELECT h.id, h.file_name, h.size_bytes, h.since FROM held_files h
 		JOIN documents d ON d.id = h.replaced_id AND d.warranty_id = h.warranty_id
-		WHERE h.account_id = $1 AND h.state = 3 AND h.since > $3 AND h.replaced_id = $2 ORDER BY h.since DESC, h.id DESC LIMIT 20`,
+		WHERE h.account_id = $1 AND h.state = 2 AND h.since > $3 AND h.replaced_id = $2 ORDER BY h.since DESC, h.id DESC LIMIT 20`,
 		func(r *engine.Row) error {
 			list = append(list, Version{ID: r.ID(), FileName: r.Text(), SizeBytes: r.Int(), ReplacedAt: r.Time()})
 			return nil
@@ -59,10 +59,10 @@ func documentSearch(d warranty.Document) string {
 // ReplaceFile gives a document of a locked warranty another file. The account keeps the present one under the id
 // version.
 func (t *Tx) ReplaceFile(d warranty.Document, storageKey string, version, account warranty.ID, now time.Time) error {
-	if err := t.exactlyOne(`INSERT INTO held_files (id, state, since, account_id, replaced_id, warranty_id, claim_id, message_id,
-			owner_id, uploader_id, business, file_name, type, content_type, size_bytes, sha256, storage_key, created_at)
-		SELECT $2, $3, $4, $5, id, warranty_id, claim_id, message_id, owner_id, uploader_id, business, file_name, type,
-			content_type, size_bytes, sha256, storage_key, created_at FROM documents WHERE id = $1`,
+	if err := t.exactlyOne(`INSERT INTO held_files (id, state, since, account_id, replaced_id, warranty_id, claim_id,
+			uploader_id, file_name, type, content_type, size_bytes, sha256, storage_key, created_at)
+		SELECT $2, $3, $4, $5, id, warranty_id, claim_id, uploader_id, file_name, type, content_type,
+			size_bytes, sha256, storage_key, created_at FROM documents WHERE id = $1`,
 		d.ID, version, heldReplaced, now, account); err != nil {
 		return err
 	}
@@ -80,18 +80,18 @@ func (t *Tx) ReplaceFile(d warranty.Document, storageKey string, version, accoun
 
 // TakeVersion removes a file of a document of a locked warranty that an account replaced since a time, to restore it.
 func (t *Tx) TakeVersion(account, document, id warranty.ID, since time.Time) (f KeptFile, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT `+keptColumns+` FROM held_files h WHERE h.account_id = $1 AND h.state = 3
+	err = queryRow(t.ctx, t.tx, `SELECT `+keptColumns+` FROM held_files h WHERE h.account_id = $1 AND h.state = 2
 		AND h.replaced_id = $2 AND h.id = $3 AND h.since > $4 /*pg: FOR UPDATE */`,
 		func(r *engine.Row) { f = readKept(r) }, account, document, id, since)
 	if err != nil {
 		return f, err
 	}
-	return f, t.exactlyOne(`DELETE FROM held_files WHERE id = $1 AND state = 3`, id)
+	return f, t.exactlyOne(`DELETE FROM held_files WHERE id = $1 AND state = 2`, id)
 }
 
 // ExpireVersions deletes files that were replaced until a time, and returns their number.
 func (t *Tx) ExpireVersions(by, now time.Time) (int, error) {
-	return t.dropHeld(now, `state = 3 AND since <= $1`, by)
+	return t.dropHeld(now, `state = 2 AND since <= $1`, by)
 }
 
 // SameDocument returns the oldest document of a warranty with this content that the user has access to and that

@@ -8,8 +8,8 @@ CREATE TABLE thumbnails (
 );
 
 -- Files without a document: only account_id has access to them, and they expire. id is that of the document that the
--- file was or becomes. state: 1 kept by the person user_id for a form or a message that was not sent yet, 2 of a
--- deleted document, 3 replaced by another file of the document replaced_id. The other columns are those of documents.
+-- file was or becomes. state: 1 kept by the person user_id for a form or a message that was not sent yet, 2
+-- replaced by another file of the document replaced_id. The other columns are those of documents.
 -- Older releases take the files for orphans, which they move to the trash of the file store after a day.
 CREATE TABLE held_files (
   id UUID NOT NULL PRIMARY KEY,
@@ -20,10 +20,7 @@ CREATE TABLE held_files (
   replaced_id UUID,
   warranty_id UUID,
   claim_id UUID,
-  message_id UUID,
-  owner_id UUID,
   uploader_id UUID NOT NULL,
-  business SMALLINT,
   file_name TEXT NOT NULL,
   type SMALLINT NOT NULL,
   content_type TEXT NOT NULL,
@@ -34,7 +31,6 @@ CREATE TABLE held_files (
 );
 CREATE INDEX held_files_of_account ON held_files (account_id, state, since);
 CREATE INDEX held_files_of_uploader ON held_files (uploader_id, state, size_bytes);
-CREATE INDEX held_files_of_warranty ON held_files (warranty_id, id) WHERE warranty_id IS NOT NULL;
 CREATE INDEX held_files_by_age ON held_files (state, since);
 
 -- Documents with the same content.
