@@ -236,6 +236,20 @@ func rewrite(t *testing.T, b []byte, change func(name string, content []byte) []
 	return out.Bytes()
 }
 
+// TestBackupsHaveNoKey: the key of the addresses that unsubscribe is not in a backup.
+func TestBackupsHaveNoKey(t *testing.T) {
+	t.Parallel()
+	w := servertest.New(t, servertest.SQLite(t))
+	key := []byte("the key of the addresses")
+	if err := w.Store.Write(ctx, func(tx *store.Tx) error { return tx.AddUnsubscribeKey(key) }); err != nil {
+		t.Fatal(err)
+	}
+	r := restore(t, "sqlite", backup(t, w), true)
+	if got, err := r.Store.UnsubscribeKey(ctx); err == nil {
+		t.Errorf("the restored database has the key %q", got)
+	}
+}
+
 // TestOlderBackupsAreMigrated restores a backup of the schema before migration 20. Later migrations
 // added tables, and columns at the end of others.
 func TestOlderBackupsAreMigrated(t *testing.T) {

@@ -235,6 +235,22 @@ func TestBombs(t *testing.T) {
 			t.Errorf("%s: took %d MiB", name, took>>20)
 		}
 	}
+	// These are refused before anything is decoded.
+	for name, c := range map[string]struct {
+		content   []byte
+		mediaType string
+	}{
+		"large PNG":             {bomb, "image/png"},
+		"JPEG that claims more": {resized(t, photo, 65500, 65500), "image/jpeg"},
+		"JPEG with two frames":  {twice, "image/jpeg"},
+		"JPEG with many scans":  {progressive, "image/jpeg"},
+		"JPEG with loose bytes": {loose, "image/jpeg"},
+		"lossless WebP":         {lossless, "image/webp"},
+	} {
+		if _, err := check(c.content, c.mediaType); !errors.Is(err, ErrNone) {
+			t.Errorf("%s is decoded: %v", name, err)
+		}
+	}
 	// A header that claims less than there is: the rest is ignored.
 	if _, err := Small(resized(t, photo, 16, 16), "image/jpeg"); err != nil {
 		t.Errorf("a JPEG that claims less: %v", err)
