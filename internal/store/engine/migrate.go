@@ -24,6 +24,9 @@ type migrations struct {
 	dialect *dialect
 }
 
+// up precedes the statements of a migration.
+const up = "-- +goose Up\n"
+
 // Open opens and translates a migration.
 func (m migrations) Open(name string) (fs.File, error) {
 	file, err := m.FS.Open(name)
@@ -31,7 +34,8 @@ func (m migrations) Open(name string) (fs.File, error) {
 		return file, err
 	}
 	text, err := io.ReadAll(file)
-	return translated{File: file, text: strings.NewReader(m.dialect.translate(string(text)))}, err
+	script := strings.Replace(m.dialect.translate(string(text)), up, up+m.dialect.beforeMigration, 1)
+	return translated{File: file, text: strings.NewReader(script)}, err
 }
 
 // ReadDir lists the migrations.
@@ -46,8 +50,13 @@ type translated struct {
 // Read reads the translation.
 func (t translated) Read(b []byte) (int, error) { return t.text.Read(b) }
 
-// migrationTries is how often a migration is tried if other processes made it fail.
-const migrationTries = 10
+// migrationTries is how often a migration is tried if other processes made it fail, and migrationPause the time in
+// between, in which those that waited behind it go on. A statement or transaction of a replica ends after 90
+// seconds at most, so that its locks never outlast all tries.
+const (
+	migrationTries = 60
+	migrationPause = 2 * time.Second
+)
 
 // migratePostgres migrates the schema. One of several replicas that start together does the work. A
 // table lock makes the others wait; its short lease frees them soon if that replica is killed.
@@ -62,11 +71,19 @@ func migratePostgres(ctx context.Context, e *postgresBackend, files fs.FS) error
 	// only one.
 	db := stdlib.OpenDB(*e.pool.Config().ConnConfig)
 	// The machine may be so busy that the lease expires, and a migration that locks several tables may
-	// deadlock with the transactions of other replicas. Each migration is a transaction, so a retry is safe.
+	// deadlock with the transactions of other replicas or wait for a long one. Each migration is a transaction,
+	// so a retry is safe.
 	for range migrationTries {
 		err = migrate(ctx, goose.DialectPostgres, db, migrations{files, e.dialect}, goose.WithLocker(locker))
-		if err == nil || !strings.Contains(err.Error(), "not held by this instance") && !isSerializationFailure(err) {
+		busy := sqlState(err) == "55P03"
+		if err == nil || !strings.Contains(err.Error(), "not held by this instance") && !isSerializationFailure(err) && !busy {
 			break
+		}
+		if busy {
+			select {
+			case <-ctx.Done():
+			case <-time.After(migrationPause):
+			}
 		}
 	}
 	return errors.Join(err, db.Close())

@@ -134,6 +134,58 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestAMigrationHoldsUpNobody: a migration that needs a table which a long transaction reads does not make other
+// readers wait until that transaction ends, and is done after it.
+func TestAMigrationHoldsUpNobody(t *testing.T) {
+	t.Parallel()
+	files := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE shelf (a INTEGER);\n")}}
+	database := testenv.Postgres(t)
+	db, err := Open(background, database, Config{Migrations: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	long, err := sql.Open("pgx", database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer long.Close()
+	reading, err := long.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reading.Exec(`LOCK TABLE shelf IN ACCESS SHARE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	newer := fstest.MapFS{"00001_a.sql": files["00001_a.sql"],
+		"00002_b.sql": {Data: []byte("-- +goose Up\nALTER TABLE shelf ADD COLUMN b INTEGER;\n")}}
+	migrated := make(chan error, 1)
+	go func() {
+		db, err := Open(background, database, Config{Migrations: newer})
+		if err == nil {
+			err = db.Close()
+		}
+		migrated <- err
+	}()
+	testenv.Wait(t, "the migration to wait for the table", func() bool {
+		return number(t, db, `SELECT count(*) FROM pg_locks WHERE relation = 'shelf'::regclass AND NOT granted`) == 1
+	})
+	limited, cancel := context.WithTimeout(background, testenv.Patience)
+	defer cancel()
+	if _, err := long.ExecContext(limited, `SELECT a FROM shelf`); err != nil {
+		t.Fatalf("another reader, while the first one goes on: %v", err)
+	}
+	if err := reading.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	if err := testenv.Receive(t, "the migration", migrated); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := long.Exec(`SELECT b FROM shelf`); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestAKilledMigrationIsFinished kills a process at random points of its migration. On PostgreSQL
 // the next process waits for the lease of the killed one, so the rounds run in parallel.
 func TestAKilledMigrationIsFinished(t *testing.T) {
