@@ -313,7 +313,16 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 	if err != nil {
 		return err
 	}
-	return p.migrate(ctx, c.Migrations, version, latest)
+	if err := p.migrate(ctx, c.Migrations, version, latest); err != nil {
+		return err
+	}
+	// Without statistics, PostgreSQL would read whole tables until autovacuum has been there.
+	for _, t := range list {
+		if _, err := p.conn.ExecContext(ctx, `ANALYZE `+pgx.Identifier{t.Name}.Sanitize()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // migrate applies the migrations after one version up to another.

@@ -308,3 +308,21 @@ func TestAnEndlessConflictIsAnOutage(t *testing.T) {
 		t.Errorf("the error does not contain the cause: %v", err)
 	}
 }
+
+// TestACreatedDatabaseHasStatistics: without them, questions about a large copy or restored backup take a minute.
+func TestACreatedDatabaseHasStatistics(t *testing.T) {
+	t.Parallel()
+	database := testenv.Postgres(t)
+	latest, err := config.LatestVersion()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(background, database, config, latest, func(*Loader) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	const never = `SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace
+		AND reltuples < 0 AND NOT starts_with(relname::text, 'goose_')`
+	if n := number(t, open(t, database), never); n != 0 {
+		t.Errorf("%d tables were never analyzed", n)
+	}
+}
