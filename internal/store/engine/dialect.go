@@ -16,7 +16,7 @@ type dialect struct {
 	types *strings.Replacer
 	// beforeMigration is executed before each migration, in its transaction.
 	beforeMigration string
-	cache sync.Map // SQL as written -> SQL as sent
+	cache           sync.Map // SQL as written -> SQL as sent
 }
 
 var (
