@@ -155,6 +155,10 @@ bench-quick: ## the same with less data (3 minutes)
 bench-check: ## vet and test the benchmark module, without the peers
 	cd bench && go mod tidy -diff && go vet . ./internal/... && go test . ./internal/...
 
+.PHONY: page-figures
+page-figures: ## Lighthouse, sizes and delays of the web app's pages, on an idle machine (4 minutes, npm, network)
+	scripts/page-figures
+
 .PHONY: alerts
 alerts: ## check and test the alert rules with promtool (Debian package prometheus)
 	cd deploy && promtool check rules alerts.yml && promtool test rules alerts_test.yml

@@ -7,20 +7,23 @@ import (
 	"testing"
 )
 
-// TestWebCompressesForStrangersAlone requests the same page anonymously and signed in. Only the
-// anonymous response is compressed: the length of a compressed page could reveal its content.
-func TestWebCompressesForStrangersAlone(t *testing.T) {
+// TestWebCompressesNothingForOtherSites requests the same page anonymously and signed in. Signed in, the response
+// is compressed only if no other site can have made the browser ask: the length of a compressed page could
+// reveal its content.
+func TestWebCompressesNothingForOtherSites(t *testing.T) {
 	w := webWorld(t)
 	b := w.SignedIn(t, w.Verified("Olga"))
-	ask := func(cookie, accept string) (encoding, vary string, length int) {
+	ask := func(cookie, site, accept string) (encoding, vary string, length int) {
 		req, err := http.NewRequest("GET", w.HTTP.URL+"/docs", http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
 		req.Header.Set("Accept", "text/html")
 		req.Header.Set("Accept-Encoding", accept)
-		if cookie != "" {
-			req.Header.Set("Cookie", cookie)
+		for name, value := range map[string]string{"Cookie": cookie, "Sec-Fetch-Site": site} {
+			if value != "" {
+				req.Header.Set(name, value)
+			}
 		}
 		resp, err := http.DefaultTransport.RoundTrip(req)
 		if err != nil {
@@ -33,13 +36,17 @@ func TestWebCompressesForStrangersAlone(t *testing.T) {
 		}
 		return resp.Header.Get("Content-Encoding"), strings.Join(resp.Header.Values("Vary"), ","), len(body)
 	}
-	encoding, vary, small := ask("", "gzip, br")
-	_, _, plain := ask("", "identity")
+	encoding, vary, small := ask("", "", "gzip, br")
+	_, _, plain := ask("", "", "identity")
 	if encoding != "gzip" || !strings.Contains(vary, "Accept-Encoding") || small > plain/4 {
 		t.Errorf("anonymous: got %d of %d bytes, encoded as %q, with Vary %q", small, plain, encoding, vary)
 	}
-	if encoding, _, _ := ask(b.Cookie, "gzip, br"); encoding != "" {
-		t.Errorf("signed in: got the encoding %q", encoding)
+	for site, want := range map[string]string{
+		"": "", "cross-site": "", "same-site": "", "anything": "", "same-origin": "gzip", "none": "gzip",
+	} {
+		if encoding, _, _ := ask(b.Cookie, site, "gzip, br"); encoding != want {
+			t.Errorf("signed in, asked by %q: got the encoding %q, want %q", site, encoding, want)
+		}
 	}
 	b.Cookie = ""
 	b.Get("/docs").Says(t, "decompressed", 200, "API reference")

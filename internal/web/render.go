@@ -200,14 +200,12 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 		return fmt.Errorf("render page %s: %w", name, err)
 	}
 	h, body := w.Header(), b.Bytes()
-	// Pages of signed-in users are not compressed: the compressed length could reveal secrets
-	// next to text that an attacker controls (BREACH).
-	if v.Who.User.ID.IsZero() {
-		h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie")
-		if acceptsGzip(r) {
-			h.Set("Content-Encoding", "gzip")
-			body = compress(body)
-		}
+	// The compressed length of a signed-in user's page could reveal secrets next to text that an attacker chose,
+	// if other sites could make the browser ask for it again and again (BREACH).
+	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
+	if acceptsGzip(r) && (v.Who.User.ID.IsZero() || askedByUser(r)) {
+		h.Set("Content-Encoding", "gzip")
+		body = compress(body)
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Language", v.In.Lang)
@@ -215,6 +213,12 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	w.WriteHeader(cmp.Or(status, http.StatusOK))
 	_, _ = w.Write(body) // the client may be gone
 	return nil
+}
+
+// askedByUser reports whether the browser says that a page of this site or the user asked, not another site.
+func askedByUser(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "same-origin" || site == "none"
 }
 
 // compressors is a pool, because a gzip.Writer takes most of a megabyte.
