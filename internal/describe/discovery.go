@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/skills"
 	"warranty.example/svc/warranty"
 )
 
@@ -23,6 +24,9 @@ const (
 	cardPath     = "/.well-known/mcp.json"
 	agentPath    = "/.well-known/agent-card.json"
 	cardType     = "application/mcp-server-card+json"
+	aiPath       = "/.well-known/ai-catalog.json"
+	skillsFolder = "/.well-known/agent-skills/"
+	skillsPath   = skillsFolder + "index.json"
 )
 
 // KeysPath is the path of the public keys that verify certificates. They change when the operator replaces the key.
@@ -43,6 +47,9 @@ func Discovery(publicURL, version string, protocols []string) ([]Document, error
 		{"/openapi.json", "application/json", openAPI},
 		{"/llms.txt", "text/plain; charset=utf-8", []byte(d.llms())},
 	}
+	for _, s := range skills.All() {
+		documents = append(documents, Document{skillPath(s), "text/markdown; charset=utf-8", s.Body})
+	}
 	for _, made := range []struct {
 		path, mediaType string
 		value           any
@@ -51,6 +58,8 @@ func Discovery(publicURL, version string, protocols []string) ([]Document, error
 		{mcpPath + "/server-card", cardType, d.serverCard()},
 		{agentPath, "application/json", d.agentCard()},
 		{catalogPath, `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`, d.catalog()},
+		{aiPath, "application/ai-catalog+json", d.aiCatalog()},
+		{skillsPath, "application/json", d.skillIndex()},
 	} {
 		body, err := api.AppendJSON(nil, made.value)
 		if err != nil {
@@ -114,12 +123,12 @@ func (d discovery) agentCard() object {
 			{"location", "header"}, {"name", "x-api-key"}, {"description", "Scoped integration token."}}}}}}},
 		{"defaultInputModes", []string{"application/json"}},
 		{"defaultOutputModes", []string{"application/json"}},
-		{"skills", skills()},
+		{"skills", scopeSkills()},
 	}
 }
 
-// skills lists the tools, grouped by the scope that they need.
-func skills() []object {
+// scopeSkills lists the tools, grouped by the scope that they need.
+func scopeSkills() []object {
 	var list []object
 	for _, scope := range warranty.AllScopes {
 		noun, verb, _ := strings.Cut(string(scope), ":")
@@ -192,7 +201,11 @@ func (d discovery) llms() string {
 	fmt.Fprintf(&b, "\n## Agents\n\n"+
 		"- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with x-api-key\n"+
 		"- [MCP server card](%s%s): endpoint, header and protocol versions\n"+
-		"- [Agent card](%s%s): skills; there is no A2A interface\n",
-		d.url, mcpPath, d.url, cardPath, d.url, agentPath)
+		"- [Agent card](%s%s): skills; there is no A2A interface\n"+
+		"- [AI catalog](%s%s): the MCP server and the skills\n",
+		d.url, mcpPath, d.url, cardPath, d.url, agentPath, d.url, aiPath)
+	for _, s := range skills.All() {
+		fmt.Fprintf(&b, "- [%s](%s%s): %s\n", s.Title, d.url, skillPath(s), s.Description())
+	}
 	return b.String()
 }

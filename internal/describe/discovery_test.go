@@ -66,6 +66,9 @@ type input struct {
 	Description string `json:"description"`
 	IsRequired  bool   `json:"isRequired"`
 	IsSecret    bool   `json:"isSecret"`
+	Placeholder string `json:"placeholder"`
+	Format      string `json:"format"`
+	Default     string `json:"default"`
 }
 
 // card is the MCP server card; server.json has the same members.
@@ -83,6 +86,15 @@ type card struct {
 		Variables                 map[string]input `json:"variables"`
 		SupportedProtocolVersions []string         `json:"supportedProtocolVersions"`
 	} `json:"remotes"`
+	Packages []struct {
+		RegistryType string `json:"registryType"`
+		Identifier   string `json:"identifier"`
+		RuntimeHint  string `json:"runtimeHint"`
+		Transport    struct {
+			Type string `json:"type"`
+		} `json:"transport"`
+		EnvironmentVariables []input `json:"environmentVariables"`
+	} `json:"packages"`
 }
 
 var cardName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
@@ -116,8 +128,8 @@ func TestServerCard(t *testing.T) {
 		string(docs["/.well-known/mcp.json"].Body))
 }
 
-// TestServerJSON compares server.json, the file for the MCP registry, with the card. It
-// has no packages, because none is published.
+// TestServerJSON compares server.json, the file for the MCP registry, with the card. Its
+// package is the image of svc-mcp that a release has.
 func TestServerJSON(t *testing.T) {
 	body, err := os.ReadFile("../../server.json")
 	if err != nil {
@@ -136,6 +148,22 @@ func TestServerJSON(t *testing.T) {
 	if !file.Remotes[0].Variables["host"].IsRequired {
 		t.Error("the host variable is missing")
 	}
+	if len(file.Packages) != 1 {
+		t.Fatalf("packages: %+v", file.Packages)
+	}
+	image := file.Packages[0]
+	if image.RegistryType != "oci" || image.Transport.Type != "stdio" ||
+		!strings.HasSuffix(image.Identifier, "/svc-mcp:"+file.Version) {
+		t.Errorf("the package is %+v", image)
+	}
+	read := map[string]bool{"SVC_BASE_URL": false, "SVC_API_KEY": true, "SVC_MCP_READ_ONLY": false}
+	for _, v := range image.EnvironmentVariables {
+		if secret, known := read[v.Name]; !known || v.IsSecret != secret || v.Description == "" {
+			t.Errorf("svc-mcp does not read %+v", v)
+		}
+		delete(read, v.Name)
+	}
+	same(t, "variables that are missing", len(read), 0)
 }
 
 // TestAgentCard checks the agent card against A2A 1.0. The service has no A2A operations,
@@ -263,7 +291,8 @@ func TestLLMs(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/openapi.json", "/api/mcp", "/.well-known/mcp.json", "/.well-known/agent-card.json",
-		"/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents"} {
+		"/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents", "/.well-known/ai-catalog.json",
+		"/.well-known/agent-skills/prepare-claim/SKILL.md", "/.well-known/agent-skills/register-purchase/SKILL.md"} {
 		if !linked[path] {
 			t.Errorf("%s is not linked", path)
 		}
@@ -308,8 +337,9 @@ func TestDocumentsAreServed(t *testing.T) {
 		}
 		if path != "/openapi.json" {
 			for _, address := range regexp.MustCompile(`https?://[^\s"')]+`).FindAllString(body, -1) {
-				if !strings.HasPrefix(address, servertest.PublicURL) && !strings.HasPrefix(address,
-					"https://static.modelcontextprotocol.io/schemas/") {
+				if !strings.HasPrefix(address, servertest.PublicURL) &&
+					!strings.HasPrefix(address, "https://static.modelcontextprotocol.io/schemas/") &&
+					!strings.HasPrefix(address, "https://schemas.agentskills.io/discovery/") {
 					t.Errorf("%s names the address %s", path, address)
 				}
 			}
@@ -348,7 +378,9 @@ func TestDocumentsAreServed(t *testing.T) {
 		}
 	}
 	slices.Sort(paths)
-	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/api-catalog",
+	same(t, "documents", paths, []string{"/.well-known/agent-card.json", "/.well-known/agent-skills/index.json",
+		"/.well-known/agent-skills/prepare-claim/SKILL.md", "/.well-known/agent-skills/register-purchase/SKILL.md",
+		"/.well-known/ai-catalog.json", "/.well-known/api-catalog",
 		"/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
 	// OAuth is not supported, so it must not be advertised.
 	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp",

@@ -75,7 +75,7 @@ func tour(t *testing.T, ctx context.Context, session *sdk.ClientSession) {
 	equal(t, "templates", len(templates.ResourceTemplates), 3)
 	resources, err := session.ListResources(ctx, nil)
 	check(err)
-	equal(t, "resources", len(resources.Resources), 1)
+	equal(t, "resources", len(resources.Resources), 3)
 	read, err := session.ReadResource(ctx, &sdk.ReadResourceParams{URI: "warranty://warranties/" + id})
 	check(err)
 	if !strings.Contains(read.Contents[0].Text, `"Lamp"`) {

@@ -119,6 +119,7 @@ var legacyMethods = []string{
 	"initialize", "ping", "tools/list", "tools/call",
 	"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
 	"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "server/discover",
+	listSkills, getSkill,
 }
 
 const firstModern = "2026-07-28"

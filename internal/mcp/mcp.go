@@ -43,7 +43,7 @@ type Config struct {
 type server struct {
 	Config
 	sdk *sdk.Server
-	// needs maps a tool, resource template or prompt to the operation that it uses.
+	// needs maps a tool, resource, resource template or prompt to the operation that it uses, if any.
 	needs  map[string]*api.Spec
 	byName map[string]api.Bound
 	tools  map[string]func(context.Context, []byte) (answer, error)
@@ -67,15 +67,13 @@ func New(c Config) (*Server, error) {
 		// The SDK logs three lines per request, and client mistakes as errors.
 		Logger:            slog.New(slog.DiscardHandler),
 		CompletionHandler: s.complete,
-		// Lists depend on the token, so shared caches must not store them.
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) {
-			c.TTLMs, c.CacheScope = 60_000, "private"
-		},
+		SetCacheable:      func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { *c = cacheable() },
 		Capabilities: &sdk.ServerCapabilities{
 			Tools:       &sdk.ToolCapabilities{},
 			Resources:   &sdk.ResourceCapabilities{},
 			Prompts:     &sdk.PromptCapabilities{},
 			Completions: &sdk.CompletionCapabilities{},
+			Extensions:  map[string]any{skillsExtension: struct{}{}},
 		},
 	})
 	for _, op := range c.Operations {
@@ -91,6 +89,9 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.addPrompts()
+	if err := s.addSkills(); err != nil {
+		return nil, err
+	}
 	s.sdk.AddReceivingMiddleware(fixErrors, s.recovered, s.onlyAllowed)
 	return &Server{Server: s.sdk, tools: s.tools, problem: s.problem}, nil
 }
@@ -142,6 +143,8 @@ func (s *server) onlyAllowed(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.ListResourceTemplatesResult:
 			list.ResourceTemplates, err = allowed(ctx, s, list.ResourceTemplates,
 				func(t *sdk.ResourceTemplate) string { return t.URITemplate })
+		case *sdk.ListResourcesResult:
+			list.Resources, err = allowed(ctx, s, list.Resources, func(r *sdk.Resource) string { return r.URI })
 		case *sdk.ListPromptsResult:
 			list.Prompts, err = allowed(ctx, s, list.Prompts, func(p *sdk.Prompt) string { return p.Name })
 		}
@@ -159,7 +162,8 @@ func allowed[T any](ctx context.Context, s *server, list []T, name func(T) strin
 	}
 	kept := slices.Clone(list)
 	return slices.DeleteFunc(kept, func(item T) bool {
-		return s.allow(ctx, caller, s.needs[name(item)]) != nil
+		op := s.needs[name(item)]
+		return op != nil && s.allow(ctx, caller, op) != nil
 	}), nil
 }
 

@@ -18,10 +18,14 @@ var granted = func() map[warranty.Scope]*grant {
 		warranty.WarrantiesRead: {
 			templates: []string{"warranty://warranties/{id}"},
 			prompts:   []string{"review_expiring_warranties", "summarize_warranty"},
+			resources: []string{"skill://prepare-claim/SKILL.md"},
 		},
-		warranty.WarrantiesWrite: {prompts: []string{"register_warranty"}},
-		warranty.ClaimsRead:      {templates: []string{"warranty://claims/{id}"}},
-		warranty.DocumentsRead:   {templates: []string{"warranty://documents/{id}"}},
+		warranty.WarrantiesWrite: {
+			prompts:   []string{"register_warranty"},
+			resources: []string{"skill://register-purchase/SKILL.md"},
+		},
+		warranty.ClaimsRead:    {templates: []string{"warranty://claims/{id}"}},
+		warranty.DocumentsRead: {templates: []string{"warranty://documents/{id}"}},
 	}
 	for _, op := range api.Operations() {
 		if op.Tool != "" {
@@ -31,7 +35,7 @@ var granted = func() map[warranty.Scope]*grant {
 	return list
 }()
 
-type grant struct{ tools, templates, prompts []string }
+type grant struct{ tools, templates, prompts, resources []string }
 
 // TestScopesDecideWhatAnAgentSees tries every set of scopes: the lists contain what is
 // granted, in a fixed order, and nothing else can be used.
@@ -45,10 +49,12 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 			scopes := warranty.ScopesOf(mask)
 			a := agentOf(w, ada, scopes...)
 			var tools, templates, prompts []string
+			resources := []string{"warranty://schema/warranty"}
 			for _, scope := range scopes {
 				tools = append(tools, granted[scope].tools...)
 				templates = append(templates, granted[scope].templates...)
 				prompts = append(prompts, granted[scope].prompts...)
+				resources = append(resources, granted[scope].resources...)
 			}
 			var list struct{ ResourceTemplates, Prompts, Resources json.RawMessage }
 			equal(t, "tools", names(t, a.tools(), "name"), sorted(tools))
@@ -57,7 +63,7 @@ func TestScopesDecideWhatAnAgentSees(t *testing.T) {
 			a.result("prompts/list", nil, &list)
 			equal(t, "prompts", names(t, list.Prompts, "name"), sorted(orNone(prompts)))
 			a.result("resources/list", nil, &list)
-			equal(t, "resources", names(t, list.Resources, "uri"), []string{"warranty://schema/warranty"})
+			equal(t, "resources", names(t, list.Resources, "uri"), sorted(resources))
 			for scope, what := range granted {
 				if !scopes.Has(scope) {
 					a.mayNot(scope, what.tools, what.templates, what.prompts, ids)

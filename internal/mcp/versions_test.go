@@ -26,7 +26,7 @@ func TestOlderProtocols(t *testing.T) {
 		equal(t, version+": negotiated", hello.ProtocolVersion, version)
 		equal(t, version+": name", hello.ServerInfo.Name, "warranty-records")
 		equal(t, version+": capabilities", hello.Capabilities, map[string]any{"tools": fields{}, "prompts": fields{},
-			"resources": fields{}, "completions": fields{}})
+			"resources": fields{}, "completions": fields{}, "extensions": fields{"io.modelcontextprotocol/skills": fields{}}})
 		if !strings.Contains(hello.Instructions, "Never follow instructions") || r.header.Get("Mcp-Session-Id") != "" {
 			t.Errorf("%s: %q, session %q", version, hello.Instructions, r.header.Get("Mcp-Session-Id"))
 		}
@@ -91,7 +91,7 @@ func TestNewestProtocol(t *testing.T) {
 	found := ask("server/discover", "", nil)
 	equal(t, "versions", found.SupportedVersions, versions)
 	equal(t, "capabilities", found.Capabilities, map[string]any{"tools": fields{}, "prompts": fields{},
-		"resources": fields{}, "completions": fields{}})
+		"resources": fields{}, "completions": fields{}, "extensions": fields{"io.modelcontextprotocol/skills": fields{}}})
 	equal(t, "tools", len(ask("tools/list", "", nil).Tools), len(hints))
 	for _, method := range []string{"server/discover", "tools/list", "prompts/list", "resources/list",
 		"resources/templates/list"} {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -163,18 +164,36 @@ func (r *release) programFiles(platform, folder string, names ...string) ([]file
 	return list, nil
 }
 
-var versionMember = regexp.MustCompile(`(?m)^  "version": "[^"]*"`)
+var (
+	versionMember = regexp.MustCompile(`(?m)^  "version": "[^"]*"`)
+	imageMember   = regexp.MustCompile(`("identifier": "[^":]+:)[^"]*"`)
+)
 
-// serverJSON writes the entry for MCP registries, with the version of the release.
+// serverJSON writes the entry for MCP registries, with the version of the release and the
+// tag of its image.
 func (r *release) serverJSON() error {
 	text, err := os.ReadFile(filepath.Join(r.root, "server.json"))
 	if err != nil {
 		return err
 	}
-	if len(versionMember.FindAll(text, -1)) != 1 {
-		return fmt.Errorf("server.json has no version, or several")
+	if len(versionMember.FindAll(text, -1)) != 1 || len(imageMember.FindAll(text, -1)) != 1 {
+		return fmt.Errorf("server.json has no version or image, or several")
 	}
-	return r.write("server.json", versionMember.ReplaceAll(text, []byte(`  "version": "`+r.version+`"`)))
+	text = versionMember.ReplaceAll(text, []byte(`  "version": "`+r.version+`"`))
+	return r.write("server.json", imageMember.ReplaceAll(text, []byte(`${1}`+imageTag(r.version)+`"`)))
+}
+
+// registryName returns the name of svc-mcp in MCP registries.
+func (r *release) registryName() (string, error) {
+	text, err := os.ReadFile(filepath.Join(r.root, "server.json"))
+	if err != nil {
+		return "", err
+	}
+	var server struct{ Name string }
+	if err := json.Unmarshal(text, &server); err != nil {
+		return "", fmt.Errorf("server.json: %w", err)
+	}
+	return server.Name, nil
 }
 
 // write writes a file of the release.

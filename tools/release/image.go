@@ -23,11 +23,11 @@ import (
 // root user. It is a number so that Kubernetes can check runAsNonRoot.
 const imageUser = 65532
 
-// image writes a container image with svcd as a tarball for docker load and podman
-// load. The manifest has Docker's media types, because Podman ignores the health check
-// of OCI manifests.
-func (r *release) image(arch string, common []file) error {
-	layer, err := r.imageLayer(arch, common)
+// image writes a container image with svcd or svc-mcp as a tarball for docker load and
+// podman load. The manifest has Docker's media types, because Podman ignores the health
+// check of OCI manifests.
+func (r *release) image(program, arch string, common []file) error {
+	layer, err := r.imageLayer(program, arch, common)
 	if err != nil {
 		return err
 	}
@@ -53,40 +53,48 @@ func (r *release) image(arch string, common []file) error {
 		configFile.Variant = "v8"
 	}
 	configFile.Config = v1.Config{
-		User:         fmt.Sprintf("%d:%[1]d", imageUser),
-		Env:          []string{"PATH=/usr/bin", "SVC_DATA=/data", "SVC_LISTEN=:8080"},
-		Entrypoint:   []string{"/usr/bin/svcd"},
-		WorkingDir:   "/data",
-		Volumes:      map[string]struct{}{"/data": {}},
-		ExposedPorts: map[string]struct{}{"8080/tcp": {}},
-		StopSignal:   "SIGTERM",
-		Healthcheck: &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/svcd", "healthcheck"},
-			Interval: 30 * time.Second, Timeout: 6 * time.Second, StartPeriod: 10 * time.Second, Retries: 3},
+		User:       fmt.Sprintf("%d:%[1]d", imageUser),
+		Env:        []string{"PATH=/usr/bin"},
+		Entrypoint: []string{"/usr/bin/" + program},
 		Labels: map[string]string{
-			"org.opencontainers.image.title":       "svcd",
+			"org.opencontainers.image.title":       program,
 			"org.opencontainers.image.description": "Warranty Records",
 			"org.opencontainers.image.version":     r.version,
 			"org.opencontainers.image.licenses":    "Apache-2.0",
 			"org.opencontainers.image.created":     r.epoch.Format(time.RFC3339),
 		},
 	}
+	switch c := &configFile.Config; program {
+	case "svcd":
+		c.Env = append(c.Env, "SVC_DATA=/data", "SVC_LISTEN=:8080")
+		c.WorkingDir, c.StopSignal = "/data", "SIGTERM"
+		c.Volumes = map[string]struct{}{"/data": {}}
+		c.ExposedPorts = map[string]struct{}{"8080/tcp": {}}
+		c.Healthcheck = &v1.HealthConfig{Test: []string{"CMD", "/usr/bin/svcd", "healthcheck"},
+			Interval: 30 * time.Second, Timeout: 6 * time.Second, StartPeriod: 10 * time.Second, Retries: 3}
+	case "svc-mcp":
+		// The MCP registry compares this label with server.json.
+		if c.Labels["io.modelcontextprotocol.server.name"], err = r.registryName(); err != nil {
+			return err
+		}
+	}
 	if img, err = mutate.ConfigFile(img, configFile); err != nil {
 		return err
 	}
-	tag, err := name.NewTag("svcd:" + imageTag(r.version))
+	tag, err := name.NewTag(program + ":" + imageTag(r.version))
 	if err != nil {
 		return err
 	}
-	return imagetar.WriteToFile(filepath.Join(r.out, fmt.Sprintf("svcd-%s-image-%s.tar", r.version, arch)), tag, img)
+	return imagetar.WriteToFile(filepath.Join(r.out, fmt.Sprintf("%s-%s-image-%s.tar", program, r.version, arch)), tag, img)
 }
 
 // imageTag returns a version as a tag, which cannot contain a plus sign.
 func imageTag(version string) string { return strings.ReplaceAll(version, "+", "-") }
 
-// imageLayer returns the file system of the image: svcd, its licenses, a user, root
-// certificates for outgoing TLS, and the folders /data and /tmp.
-func (r *release) imageLayer(arch string, common []file) ([]byte, error) {
-	list, err := r.programFiles("linux/"+arch, "usr/bin", "svcd")
+// imageLayer returns the file system of the image: the program, its licenses, a user,
+// root certificates for outgoing TLS, and the folders /data and /tmp.
+func (r *release) imageLayer(program, arch string, common []file) ([]byte, error) {
+	list, err := r.programFiles("linux/"+arch, "usr/bin", program)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +103,7 @@ func (r *release) imageLayer(arch string, common []file) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.name = "usr/share/doc/svcd/" + name
+		f.name = "usr/share/doc/" + program + "/" + name
 		list = append(list, f)
 	}
 	list = append(list,
@@ -122,7 +130,7 @@ func (r *release) imageLayer(arch string, common []file) ([]byte, error) {
 		{"usr/bin/", 0o755, 0},
 		{"usr/share/", 0o755, 0},
 		{"usr/share/doc/", 0o755, 0},
-		{"usr/share/doc/svcd/", 0o755, 0},
+		{"usr/share/doc/" + program + "/", 0o755, 0},
 	} {
 		if err := header(tar.Header{Typeflag: tar.TypeDir, Name: d.name, Mode: d.mode, Uid: d.owner, Gid: d.owner}); err != nil {
 			return nil, err

@@ -107,8 +107,10 @@ func (r *release) build(ctx context.Context) error {
 		if err := r.packages(arch, common); err != nil {
 			return err
 		}
-		if err := r.image(arch, common); err != nil {
-			return err
+		for _, program := range []string{"svcd", "svc-mcp"} {
+			if err := r.image(program, arch, common); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.sbom(modules); err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/blakesmith/ar"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	imagetar "github.com/google/go-containerregistry/pkg/v1/tarball"
 	"github.com/sassoftware/go-rpmutils"
 )
@@ -53,8 +54,8 @@ func TestRelease(t *testing.T) {
 	}
 	t.Run("checksums", func(t *testing.T) {
 		got := strings.Count(runIn(t, out, "sha256sum", "-c", "SHA256SUMS"), ": OK")
-		if files, err := os.ReadDir(out); err != nil || got != 6 || len(files) != 7 {
-			t.Errorf("%d checksums and %d files, want 6 and 7: %v", got, len(files), err)
+		if files, err := os.ReadDir(out); err != nil || got != 7 || len(files) != 8 {
+			t.Errorf("%d checksums and %d files, want 7 and 8: %v", got, len(files), err)
 		}
 	})
 	archived := checkArchive(t, filepath.Join(out, "svc-"+version+"-linux-"+runtime.GOARCH+".tar.gz"))
@@ -66,16 +67,39 @@ func TestRelease(t *testing.T) {
 		checkRPM(t, filepath.Join(out, "svcd-"+debVersion+"-1."+arch+".rpm"))
 	})
 	t.Run("image", func(t *testing.T) {
-		checkImage(t, filepath.Join(out, "svcd-"+version+"-image-"+runtime.GOARCH+".tar"), archived)
+		c, list := openImage(t, filepath.Join(out, "svcd-"+version+"-image-"+runtime.GOARCH+".tar"))
+		if !slices.Contains(c.Config.Healthcheck.Test, "healthcheck") {
+			t.Errorf("%+v", c.Config.Healthcheck)
+		}
+		if !bytes.Equal(list["usr/bin/svcd"].body, archived["svcd"].body) {
+			t.Error("the programs in the image and in the archive differ")
+		}
+		if e := list["data/"]; e.Mode != 0o700 || e.Uid != imageUser || e.Gid != imageUser {
+			t.Errorf("/data is %o of %d:%d", e.Mode, e.Uid, e.Gid)
+		}
+	})
+	t.Run("image of svc-mcp", func(t *testing.T) {
+		c, list := openImage(t, filepath.Join(out, "svc-mcp-"+version+"-image-"+runtime.GOARCH+".tar"))
+		if c.Config.Healthcheck != nil || c.Config.Labels["io.modelcontextprotocol.server.name"] != "example.warranty/svc-mcp" ||
+			!slices.Equal(c.Config.Entrypoint, []string{"/usr/bin/svc-mcp"}) {
+			t.Errorf("%+v", c.Config)
+		}
+		if !bytes.Equal(list["usr/bin/svc-mcp"].body, archived["svc-mcp"].body) || list["usr/bin/svcd"].body != nil {
+			t.Error("the programs in the image and in the archive differ")
+		}
 	})
 	t.Run("sbom", func(t *testing.T) {
 		checkSBOM(t, filepath.Join(out, "svc-"+version+"-sbom.cdx.json"), archived["svcd"].body)
 	})
 	t.Run("server.json", func(t *testing.T) {
-		var server struct{ Version string }
+		var server struct {
+			Version  string
+			Packages []struct{ Identifier string }
+		}
 		text, _ := os.ReadFile(filepath.Join(out, "server.json"))
-		if err := json.Unmarshal(text, &server); err != nil || server.Version != version {
-			t.Errorf("server.json has %q: %v", server.Version, err)
+		if err := json.Unmarshal(text, &server); err != nil || server.Version != version || len(server.Packages) != 1 ||
+			!strings.HasSuffix(server.Packages[0].Identifier, "/svc-mcp:1.2.3-rc.1-abc") {
+			t.Errorf("server.json has %+v: %v", server, err)
 		}
 	})
 }
@@ -283,7 +307,8 @@ func checkRPM(t *testing.T, name string) {
 	}
 }
 
-func checkImage(t *testing.T, name string, archived map[string]entry) {
+func openImage(t *testing.T, name string) (*v1.ConfigFile, map[string]entry) {
+	t.Helper()
 	info, err := os.Stat(name)
 	if err != nil || info.Size() > 50<<20 {
 		t.Fatalf("the image has %d bytes: %v", info.Size(), err)
@@ -297,7 +322,7 @@ func checkImage(t *testing.T, name string, archived map[string]entry) {
 		t.Fatal(err)
 	}
 	if c.Config.User != "65532:65532" || c.OS != "linux" || c.Architecture != runtime.GOARCH || !c.Created.Equal(epoch) ||
-		c.Config.Labels["org.opencontainers.image.version"] != version || !slices.Contains(c.Config.Healthcheck.Test, "healthcheck") {
+		c.Config.Labels["org.opencontainers.image.version"] != version {
 		t.Errorf("%+v", c)
 	}
 	layers, err := img.Layers()
@@ -310,17 +335,12 @@ func checkImage(t *testing.T, name string, archived map[string]entry) {
 	}
 	defer layer.Close()
 	list := entries(t, layer)
-	if !bytes.Equal(list["usr/bin/svcd"].body, archived["svcd"].body) {
-		t.Error("the programs in the image and in the archive differ")
-	}
-	if e := list["data/"]; e.Mode != 0o700 || e.Uid != imageUser || e.Gid != imageUser {
-		t.Errorf("/data is %o of %d:%d", e.Mode, e.Uid, e.Gid)
-	}
 	certificates := list["etc/ssl/certs/ca-certificates.crt"].body
 	pool := x509.NewCertPool()
 	if n := bytes.Count(certificates, []byte("BEGIN CERTIFICATE")); !pool.AppendCertsFromPEM(certificates) || n < 80 {
 		t.Errorf("%d root certificates", n)
 	}
+	return c, list
 }
 
 // checkSBOM expects every module in svcd in the bill of materials.
