@@ -40,6 +40,7 @@ type backend interface {
 	ping(ctx context.Context) error
 	writesFail() bool
 	observeWrites(fn func(time.Duration))
+	settle()
 	fence(ctx context.Context, table string) (passed func(context.Context) (bool, error), err error)
 	// now returns the time of the clock shared by all users of the database, or the zero time if
 	// that is this machine's clock.
@@ -158,6 +159,10 @@ func (db *DB) WritesFail() bool { return db.backend.writesFail() }
 // for others to start. On SQLite, transactions that share a commit are one, and no other can write
 // meanwhile.
 func (db *DB) ObserveWrites(fn func(time.Duration)) { db.backend.observeWrites(fn) }
+
+// Settle lets SQLite copy its log if that is due. Work in the background that writes a lot calls it between its
+// transactions: while the disk is busy with a copy, a commit takes long and everyone waits for it.
+func (db *DB) Settle() { db.backend.settle() }
 
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.

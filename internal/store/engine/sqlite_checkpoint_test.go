@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/testenv"
 )
@@ -33,4 +34,31 @@ func TestTheLogIsCopied(t *testing.T) {
 	}
 	testenv.Wait(t, "the copy of the log", func() bool { return size(path) > 4*mostPages })
 	checkIntegrity(t, db)
+}
+
+// TestSettle: after it, the log is in the database. After closing, it does nothing.
+func TestSettle(t *testing.T) {
+	path := newFile(t)
+	db := withScratch(t, open(t, path))
+	e := db.backend.(*sqliteBackend)
+	e.log.mu.Lock() // so that nothing else copies
+	if err := db.Write(background, put(1, strings.Repeat("x", duePages*4096))); err != nil {
+		t.Fatal(err)
+	}
+	settled := make(chan struct{})
+	go func() { db.Settle(); close(settled) }()
+	select {
+	case <-settled:
+		t.Error("it did not wait for the copy under way")
+	case <-time.After(10 * time.Millisecond):
+	}
+	e.log.mu.Unlock()
+	testenv.Receive(t, "it to finish", settled)
+	if info, err := os.Stat(path); err != nil || info.Size() < duePages*4096 {
+		t.Errorf("the database has %d bytes: %v", info.Size(), err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db.Settle()
 }

@@ -86,6 +86,8 @@ func (e *sqliteBackend) noteFailure(err error) {
 	}
 }
 
+func (e *sqliteBackend) settle() { e.noteFailure(e.log.settle()) }
+
 // commit runs a group in one transaction. A unit that fails is rolled back alone. An error means
 // that the whole group was rolled back.
 func (e *sqliteBackend) commit(conn *sqliteConn, group []*writeUnit) error {
