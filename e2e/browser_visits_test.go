@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -159,12 +160,14 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		visit{who: nora, path: "/nowhere", status: http.StatusNotFound},
 		visit{who: stranger, path: "/verify/WR-0000-0000-0000-0000", status: http.StatusNotFound},
 		visit{who: stranger, path: "/unsubscribe/unknown", status: http.StatusNotFound},
+		visit{who: stranger, path: "/oauth/authorize", status: http.StatusBadRequest},
 		visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
 		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
-		"/settings/calendar", "/settings/replies", "/settings/email")
+		"/settings/calendar", "/settings/replies", "/settings/email", "/settings/apps",
+		consent("http://127.0.0.1"))
 	const (
 		record = `td a[href^="/warranties/"]`
 		claim  = `td a[href^="/claims/"]`
@@ -203,7 +206,8 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(keeper, job)
 	add(keeper, "/issue?product=", "/issue?product=typed", first(keeper, "/products", `a[href^="/issue?product="]`), "/products", "/products/new", "/products/import",
 		first(keeper, "/products", `td a[href^="/products/"]`), sold, sold+"/handover")
-	add(newcomer, "/issue", "/labels", "/trash", "/jobs")
+	add(keeper, consent("http://127.0.0.1"))
+	add(newcomer, "/issue", "/labels", "/trash", "/jobs", "/settings/apps")
 	add(keeper, "/labels?reference=WR-0000-0000-0000-0000")
 	add(watcher, "/products")
 	add(watcher, organization...)
@@ -215,6 +219,12 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(operator, first(operator, "/admin/users?q=operator", `td a[href^="/admin/users/"]`),
 		first(operator, "/admin/users?q=newcomer", `td a[href^="/admin/users/"]`))
 	return append(all, byForms()...)
+}
+
+// consent returns the address to which svc sends the browser. The answer goes to a host.
+func consent(host string) string {
+	return "/oauth/authorize?response_type=code&client_id=svc&code_challenge_method=S256" +
+		"&code_challenge=E9Melhoa2OwvFrEMTJguCM3DMQzSIvN8cSiRiJPbBUs&redirect_uri=" + url.QueryEscape(host+"/callback")
 }
 
 // byForms returns the pages that are responses to forms.
@@ -289,6 +299,21 @@ func byForms() []visit {
 			b.fill(t, "#current_password", "not this one", "#new_password", "another long password")
 			return b.press(t, "Change password")
 		}},
+		{who: keeper, path: "/oauth/authorize, mistaken", status: 422, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, consent("http://127.0.0.1"))
+			b.fill(t, `[value="warranties:read"]`, "false", `[value="claims:read"]`, "false", `[value="documents:read"]`, "false")
+			return b.press(t, "Allow")
+		}},
+		// The answer goes to this site itself, which has no such page.
+		{who: keeper, path: "/oauth/authorize, allowed", status: 404, by: func(t testing.TB, b *tab) int {
+			b.mustOpen(t, consent(b.site.url))
+			status := b.press(t, "Allow")
+			if to := eval[string](t, b, "location.href"); !strings.HasPrefix(to, b.site.url+"/callback?code=svg_") {
+				t.Errorf("the answer goes to %s", to)
+			}
+			return status
+		}},
+		{who: keeper, path: "/settings/apps, connected", by: func(t testing.TB, b *tab) int { return b.open(t, "/settings/apps") }},
 		{who: keeper, path: "/issue, issued", by: func(t testing.TB, b *tab) int { return b.sell(t, fmt.Sprint("T64-", time.Now().UnixNano())) }},
 		{who: keeper, path: "/issue, before", status: 409, by: func(t testing.TB, b *tab) int { return b.sell(t, "T64-0001") }},
 		{who: keeper, path: "/warranties/bulk, void", by: func(t testing.TB, b *tab) int {

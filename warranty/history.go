@@ -98,6 +98,11 @@ const (
 	// More actions in the history of a warranty.
 	DocumentRenamed  Action = "document.renamed"
 	DocumentReplaced Action = "document.replaced"
+
+	// Actions in the history of a connected app.
+	AppConnected    Action = "app.connected"
+	AppUpdated      Action = "app.updated"
+	AppDisconnected Action = "app.disconnected"
 )
 
 var actionNames = namesOf(
@@ -118,6 +123,7 @@ var actionNames = namesOf(
 	WarrantyRestored,
 	ClaimMessaged,
 	DocumentRenamed, DocumentReplaced,
+	AppConnected, AppUpdated, AppDisconnected,
 )
 
 // Values lists the known actions.

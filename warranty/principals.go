@@ -90,9 +90,11 @@ type Principal struct {
 	CredentialID ID
 	SecretHash   Hash
 	TokenName    string
-	Scopes       Scopes
-	RateLimit    int
-	ExpiresAt    time.Time
+	// Client is the id of the connected app whose access token was used, if it was one.
+	Client    string
+	Scopes    Scopes
+	RateLimit int
+	ExpiresAt time.Time
 	// Admin means that a session may open the admin page. SignedInAt is when it started. Tokens have
 	// neither.
 	Admin      bool

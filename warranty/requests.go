@@ -43,7 +43,7 @@ func (in *ListTokenRequests) Check() error {
 }
 
 // looksSecret matches secrets and parts of secrets.
-var looksSecret = regexp.MustCompile(`sv[cs]_[0-9A-Za-z]{6,}`)
+var looksSecret = regexp.MustCompile(`sv[acgqrs]_[0-9A-Za-z]{6,}`)
 
 // Printable makes caller-supplied text safe to store: it replaces characters outside
 // printable ASCII, redacts secrets and truncates the text to most bytes.

@@ -5,6 +5,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/big"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,14 @@ type SecretKind string
 const (
 	TokenSecret   SecretKind = "svc_"
 	SessionSecret SecretKind = "svs_"
+	AccessSecret  SecretKind = "sva_" // of a connected app
+	RefreshSecret SecretKind = "svr_"
+	// AuthCode is an authorization code, and AuthRequest the id of a request that waits for a decision.
+	AuthCode    SecretKind = "svg_"
+	AuthRequest SecretKind = "svq_"
 )
+
+var secretKinds = []SecretKind{TokenSecret, SessionSecret, AccessSecret, RefreshSecret, AuthCode, AuthRequest}
 
 const (
 	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -52,7 +60,7 @@ func ParseSecret(s string) (SecretKind, bool) {
 		return "", false
 	}
 	kind := SecretKind(s[:4])
-	if kind != TokenSecret && kind != SessionSecret {
+	if !slices.Contains(secretKinds, kind) {
 		return "", false
 	}
 	body := s[:secretLength-crcChars]

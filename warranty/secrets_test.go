@@ -119,7 +119,7 @@ func TestParseSecretRefuses(t *testing.T) {
 		"with Bearer":        "Bearer " + token,
 		"upper case":         strings.ToUpper(token),
 		"other kind":         "svs_" + token[4:],
-		"unknown kind":       signed("svr_" + token[4:47]),
+		"unknown kind":       signed("svx_" + token[4:47]),
 		"no kind":            signed("abcd" + token[4:47]),
 		"no base62":          signed("svc_" + strings.Repeat("!", 43)),
 		"control characters": signed("svc_" + strings.Repeat("\x1b", 43)),

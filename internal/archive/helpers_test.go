@@ -116,9 +116,26 @@ func populate(t testing.TB, w *servertest.World) (olga, sami person) {
 		t.Fatal(err)
 	}
 	must[string](t)(w.Service.NewCalendar(ctx, olga.Principal))
+	connectApp(t, w, olga)
 	// Rows from before migration 15, which a trigger would stamp if they were inserted by a user.
 	w.Exec(`UPDATE access SET changed_at = 0 WHERE kind = 1 AND roles & 1 <> 0`)
 	return olga, sami
+}
+
+// connectApp connects an app, and leaves a request that waits for a decision.
+func connectApp(t testing.TB, w *servertest.World, p person) {
+	t.Helper()
+	const verifier, redirect = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "https://app.example/callback"
+	client, err := w.Service.RegisterClient(ctx, p.Principal, "App", []string{redirect})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := warranty.Authorization{Client: client, Redirect: redirect, Scopes: warranty.AllScopes,
+		Challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"}
+	must[string](t)(w.Service.StartAuthorization(ctx, p.Principal, asked))
+	id := must[string](t)(w.Service.StartAuthorization(ctx, p.Principal, asked))
+	code := must[string](t)(w.Service.ApproveAuthorization(ctx, p.Principal, id, warranty.AllScopes))
+	must[service.AppTokens](t)(w.Service.ExchangeCode(ctx, client.ID, code, redirect, verifier))
 }
 
 // organize creates an organization with a member, an address, an invitation and an address that waits for its code.

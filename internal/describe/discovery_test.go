@@ -382,9 +382,8 @@ func TestDocumentsAreServed(t *testing.T) {
 		"/.well-known/agent-skills/prepare-claim/SKILL.md", "/.well-known/agent-skills/register-purchase/SKILL.md",
 		"/.well-known/ai-catalog.json", "/.well-known/api-catalog",
 		"/.well-known/mcp.json", "/api/mcp/server-card", "/llms.txt", "/openapi.json"})
-	// OAuth is not supported, so it must not be advertised.
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp",
-		"/.well-known/oauth-authorization-server",
+	// The metadata of OAuth has its own tests, and OpenID Connect is not supported.
+	for _, path := range []string{"/.well-known/oauth-protected-resource/api/v1",
 		"/.well-known/openid-configuration", "/.well-known/nonsense"} {
 		if resp, body := get("GET", path); resp.StatusCode != 404 ||
 			resp.Header.Get("Content-Type") != "application/problem+json" || !strings.Contains(body, `"not_found"`) {

@@ -141,6 +141,16 @@ func TokenCreated(to, name, token string, organization *string, c Circumstances)
 		"An integration token was created in "+where+": "+plainOr(token, "(name not shown)"), c)
 }
 
+// AppConnected tells users that an app was connected to an account of theirs.
+func AppConnected(to, name, app string, organization *string, c Circumstances) Message {
+	where := "your account"
+	if organization != nil {
+		where = plainOr(*organization, "your organization")
+	}
+	return notice(to, name, "New connected app",
+		"An app was connected to "+where+". It calls itself: "+plainOr(app, "(name not shown)"), c)
+}
+
 // NewSignIn tells users about a sign-in from a new device.
 func NewSignIn(to, name string, c Circumstances) Message {
 	return notice(to, name, "New sign-in to your account", "Someone signed in to your account on a new device.", c)

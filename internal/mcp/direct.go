@@ -22,6 +22,9 @@ type Server struct {
 	tools map[string]func(ctx context.Context, arguments []byte) (answer, error)
 	// problem returns err as REST would.
 	problem func(ctx context.Context, err error) warranty.Problem
+	// missing and challenge are for access tokens of apps; see Endpoint.refuseScope.
+	missing   func(context.Context, message) (warranty.Scope, error)
+	challenge func(warranty.Scope) string
 }
 
 // direct responds to the call of a tool without the SDK, which decodes and encodes every

@@ -136,6 +136,9 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write(w, http.StatusBadRequest, encodeError(m.ID, jsonrpc.CodeInvalidRequest, warranty.AsError(err).Message, nil))
 		return
 	}
+	if e.refuseScope(w, r, m) {
+		return
+	}
 	legacy := r.Header.Get("Mcp-Protocol-Version") < firstModern
 	if m.ID != nil && legacy && !slices.Contains(legacyMethods, m.Method) {
 		write(w, http.StatusOK, encodeError(m.ID, jsonrpc.CodeMethodNotFound, "Unknown method.", nil))
@@ -167,6 +170,51 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	handler.ServeHTTP(shaped, r)
 	shaped.finish(r.Context())
+}
+
+// refuseScope refuses a message that needs a scope which the access token of an app lacks, with the status and header
+// that make the app ask the person for more. Integration tokens get the error as the result of the tool.
+func (e *Endpoint) refuseScope(w http.ResponseWriter, r *http.Request, m message) bool {
+	if e.server.missing == nil || e.server.challenge == nil {
+		return false
+	}
+	scope, err := e.server.missing(r.Context(), m)
+	if err == nil {
+		return false
+	}
+	w.Header().Set("WWW-Authenticate", e.server.challenge(scope))
+	p := e.problem(r.Context(), err)
+	write(w, p.Status, encodeError(m.ID, rpcCode(p.Status), p.Detail, &p))
+	return true
+}
+
+// missing returns the scope that a message needs and that the access token of an app lacks, with an error.
+func (s *server) missing(ctx context.Context, m message) (warranty.Scope, error) {
+	caller, err := s.Caller(ctx)
+	if err != nil || caller.Principal.Client == "" {
+		return "", nil //nolint:nilerr // reported when the message is handled
+	}
+	var params struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	}
+	_ = json.Unmarshal(m.Params, &params) // refused when the message is handled
+	var op *api.Spec
+	switch m.Method {
+	case "tools/call", "prompts/get":
+		op = s.needs[params.Name]
+	case "resources/read":
+		for _, t := range templates {
+			if strings.HasPrefix(params.URI, strings.TrimSuffix(t.uri, "{id}")) {
+				op = s.needs[t.uri]
+			}
+		}
+	}
+	if op == nil || op.Scope == "" || caller.Principal.Scopes.Has(op.Scope) {
+		return "", nil
+	}
+	return op.Scope, warranty.Refuse(warranty.InsufficientScope, "This app may not do this: it does not have "+
+		string(op.Scope)+". The person who connected it can allow it in Settings, Connected apps.")
 }
 
 // problem returns err as REST would.

@@ -33,6 +33,8 @@ type Config struct {
 	Today func() warranty.Date
 	// Narrowing limits the tools for all callers.
 	Narrowing Narrowing
+	// Challenge returns the WWW-Authenticate header for an access token without a scope. It is nil over stdio.
+	Challenge func(missing warranty.Scope) string
 	PublicURL string // base of the links to the error documentation
 	Version   string
 	Log       *slog.Logger
@@ -93,7 +95,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.sdk.AddReceivingMiddleware(fixErrors, s.recovered, s.onlyAllowed)
-	return &Server{Server: s.sdk, tools: s.tools, problem: s.problem}, nil
+	return &Server{Server: s.sdk, tools: s.tools, problem: s.problem, missing: s.missing, challenge: c.Challenge}, nil
 }
 
 // recovered turns panics into errors. The SDK runs handlers in its own goroutines,

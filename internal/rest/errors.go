@@ -17,6 +17,8 @@ type Edge struct {
 	// Encode encodes a problem in another format for some requests. If the body is nil,
 	// the default format is used.
 	Encode func(r *http.Request, p warranty.Problem) (mediaType string, body []byte)
+	// Challenge returns the WWW-Authenticate header for some requests, and "" for the others. It may be nil.
+	Challenge func(r *http.Request, code warranty.Code) string
 }
 
 // Refuse responds with err as a problem. Internal errors are logged, and their details
@@ -42,7 +44,7 @@ func (e *Edge) Answer(w http.ResponseWriter, r *http.Request, refusal *warranty.
 	h := w.Header()
 	status := refusal.Code.Info().Status
 	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", challenge(refusal.Code))
+		h.Set("WWW-Authenticate", e.challenge(r, refusal.Code))
 	}
 	if refusal.Wait > 0 {
 		h.Set("Retry-After", strconv.FormatInt(refusal.RetryAfterSeconds(), 10))
@@ -77,7 +79,12 @@ func AsRefusal(err error) *warranty.Error {
 
 // challenge returns the WWW-Authenticate header. It names Bearer, which accepts tokens
 // too, because x-api-key has no registered scheme.
-func challenge(code warranty.Code) string {
+func (e *Edge) challenge(r *http.Request, code warranty.Code) string {
+	if e.Challenge != nil {
+		if value := e.Challenge(r, code); value != "" {
+			return value
+		}
+	}
 	if code == warranty.MissingCredential {
 		return `Bearer realm="svc"`
 	}

@@ -136,7 +136,9 @@ func TestMCPWantsACredential(t *testing.T) {
 			for _, body := range []string{mcpList, "nonsense", ""} {
 				a := mcpSend(t, w, c.path, body, c.headers...)
 				mcpRefused(t, what, a, c.code, c.rpc)
-				if challenge := a.header.Get("WWW-Authenticate"); a.status == 401 && !strings.HasPrefix(challenge, `Bearer realm="svc"`) || strings.Contains(challenge, "resource_metadata") {
+				// A wrong key must not start a sign-in with OAuth.
+				key := c.code != warranty.MissingCredential && c.headers[0] == "X-Api-Key"
+				if challenge := a.header.Get("WWW-Authenticate"); a.status == 401 && (!strings.HasPrefix(challenge, "Bearer ") || strings.Contains(challenge, "resource_metadata") == key) {
 					t.Errorf("%s: the challenge is %q", what, challenge)
 				}
 			}
@@ -285,7 +287,7 @@ func TestMCPTellsHowLongToWait(t *testing.T) {
 }
 
 // TestOAuthFallbacksAnswerInJSON requests the paths that an OAuth client tries when it
-// finds no metadata (C19). The sign-up form at /register keeps working.
+// ignores the metadata (C19). The sign-up form at /register keeps working.
 func TestOAuthFallbacksAnswerInJSON(t *testing.T) {
 	t.Parallel()
 	w := servertest.New(t, servertest.SQLite(t))
@@ -296,7 +298,7 @@ func TestOAuthFallbacksAnswerInJSON(t *testing.T) {
 		{"POST", "/register", "application/json", `{}`, "text/html"},
 		{"POST", "/token", "application/x-www-form-urlencoded", "grant_type=authorization_code", "application/json"},
 		{"GET", "/authorize?response_type=code", "", "", "application/json"},
-		{"GET", "/.well-known/oauth-authorization-server", "", "", "application/json"},
+		{"GET", "/.well-known/oauth-authorization-server/api/mcp", "", "", "application/json"},
 		{"GET", "/.well-known/openid-configuration", "", "", "*/*"},
 	} {
 		req, err := http.NewRequest(c.method, w.HTTP.URL+c.path, strings.NewReader(c.body))

@@ -201,6 +201,10 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 			s.edge.Refuse(w, r, err)
 			return
 		}
+		if !isAudience(principal, r) {
+			s.edge.Refuse(w, r, errAudience)
+			return
+		}
 		var notAllowed error
 		if hasAccount {
 			principal, notAllowed = s.Service.ActFor(r.Context(), principal, account)
@@ -222,6 +226,21 @@ func (s *Server) authenticated(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+var errAudience = warranty.Refuse(warranty.InvalidCredential,
+	"This access token is for another address. Those of connected apps are for /api/mcp, those of svc for /api/v1.")
+
+// isAudience reports whether the principal's credential may be used at the address of a request. Only access tokens of
+// apps are for a single one.
+func isAudience(p warranty.Principal, r *http.Request) bool {
+	switch p.Client {
+	case "":
+		return true
+	case warranty.CommandClient:
+		return strings.HasPrefix(r.URL.Path, string(api.V1)+"/")
+	}
+	return r.URL.Path == mcpPath
 }
 
 // accountHeader returns the account of the header X-Account, if there is one.
@@ -337,6 +356,7 @@ var throttles = map[service.Throttle]struct {
 	service.MailsToOthers:        {warranty.RateLimited, "You have sent too many emails to others."},
 	service.UnknownSubscriptions: {warranty.IPThrottled, "Too many invalid links from your network."},
 	service.DomainChecks:         {warranty.RateLimited, "You have checked your domains too often."},
+	service.ClientRegistrations:  {warranty.IPThrottled, "Too many apps were registered from your network."},
 }
 
 // throttle counts an attempt against its limit and returns an error when the limit is exceeded.
@@ -358,6 +378,8 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 		rate, period = min(codeMails, s.SignInRate), time.Hour
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
+	case service.ClientRegistrations:
+		rate, period = clientRegistrations, time.Hour
 	}
 	if rate <= 0 {
 		return nil
@@ -383,6 +405,9 @@ func (s *Server) throttleForm(ctx context.Context, window string) error {
 	}
 	return caller.FormRefused
 }
+
+// clientRegistrations is how many new OAuth clients a network can register per hour. Hosted apps share addresses.
+const clientRegistrations = 120
 
 // codeMails is how many codes of one kind an address is emailed per hour.
 const codeMails = 3

@@ -20,6 +20,7 @@ import (
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mcp"
+	"warranty.example/svc/internal/oauth"
 	"warranty.example/svc/internal/rest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/web"
@@ -75,7 +76,7 @@ func (s *Server) Handler() (http.Handler, error) {
 			return context.WithTimeout(ctx, requestTimeout)
 		}
 	}
-	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Encode: speaks}
+	s.edge = &rest.Edge{PublicURL: s.PublicURL, Log: s.Log, Encode: speaks, Challenge: s.challenge}
 	s.refused = limit.NewRefused(s.Service.Now)
 	s.Service.Throttle = s.throttle
 
@@ -102,6 +103,15 @@ func (s *Server) Handler() (http.Handler, error) {
 		NoPage:     func(w http.ResponseWriter, r *http.Request) { s.edge.Refuse(w, r, warranty.ErrNotFound) },
 	}
 	s.pages.VerifyProductJSON = s.verifyProduct
+	s.pages.OAuth = oauth.Enabled(s.PublicURL)
+	if s.pages.OAuth {
+		endpoints := &oauth.Endpoints{
+			Service: s.Service, PublicURL: s.PublicURL, Limited: s.limited, Refuse: s.edge.Refuse,
+		}
+		if err := endpoints.Register(mux); err != nil {
+			return nil, err
+		}
+	}
 	s.pages.CertificateExpires = s.CertificateExpires
 	if shared, ok := s.Limits.(*limit.Redis); ok {
 		s.pages.Redis = shared.Status
@@ -194,6 +204,9 @@ func (s *Server) agents() (http.Handler, error) {
 		PublicURL:    s.PublicURL,
 		Version:      s.Version,
 		Log:          s.Log,
+		Challenge: func(missing warranty.Scope) string {
+			return oauth.Challenge(s.PublicURL, "insufficient_scope", warranty.Scopes{missing})
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -260,10 +273,31 @@ func fromBrowser(r *http.Request) bool {
 	return web.WantsHTML(r) && !strings.HasPrefix(r.URL.Path, "/api/")
 }
 
+const mcpPath = "/api/mcp"
+
+// challenge tells a client of the MCP endpoint where to get an access token. One that has a wrong integration token
+// would ask the person to sign in instead.
+func (s *Server) challenge(r *http.Request, code warranty.Code) string {
+	if r.URL.Path != mcpPath || !oauth.Enabled(s.PublicURL) {
+		return ""
+	}
+	if code == warranty.MissingCredential {
+		return oauth.Challenge(s.PublicURL, "", warranty.AllScopes)
+	}
+	secret, asKey, err := credential(r)
+	if asKey || err == nil && strings.HasPrefix(secret, string(warranty.TokenSecret)) {
+		return ""
+	}
+	return oauth.Challenge(s.PublicURL, "invalid_token", warranty.AllScopes)
+}
+
 // speaks encodes problems as JSON-RPC for agents, also when the request never reaches MCP.
 func speaks(r *http.Request, p warranty.Problem) (string, []byte) {
-	if r.URL.Path == "/api/mcp" {
+	switch {
+	case r.URL.Path == mcpPath:
 		return "application/json", mcp.Problem(p)
+	case oauth.IsEndpoint(r.URL.Path):
+		return "application/json", oauth.Problem(p)
 	}
 	return "application/problem+json", nil
 }

@@ -27,7 +27,7 @@ func NewSecret(t testing.TB, kind warranty.SecretKind) string {
 const PasswordCanary = "canary in the coal mine"
 
 // wholeSecret matches more of a secret than the prefix that identifies tokens.
-var wholeSecret = regexp.MustCompile(`sv[cs]_[0-9A-Za-z]{12,}`)
+var wholeSecret = regexp.MustCompile(`sv[acgqrs]_[0-9A-Za-z]{12,}`)
 
 // checkLog fails a test if its log contains a secret or a password.
 func checkLog(t testing.TB, log string) {

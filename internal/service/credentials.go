@@ -20,24 +20,38 @@ func (s *Service) Authenticate(ctx context.Context, secret string, asKey bool) (
 		return warranty.Principal{}, warranty.Refuse(warranty.InvalidCredential,
 			"The credential is malformed. Copy all of it and try again.")
 	case kind == warranty.TokenSecret:
-		return s.authenticateToken(ctx, warranty.HashSecret(secret))
+		return s.authenticateToken(ctx, warranty.HashSecret(secret), kind)
 	case asKey:
 		return warranty.Principal{}, warranty.Refuse(warranty.InvalidCredential,
 			"x-api-key accepts integration tokens only. Send a session as Authorization: Bearer.")
+	case kind == warranty.AccessSecret:
+		return s.authenticateToken(ctx, warranty.HashSecret(secret), kind)
+	case kind == warranty.SessionSecret:
+		return s.authenticateSession(ctx, warranty.HashSecret(secret))
 	}
-	return s.authenticateSession(ctx, warranty.HashSecret(secret))
+	return warranty.Principal{}, errUnknownSecret // a code or a refresh token, which are no credentials here
 }
 
 var errUnknownSecret = warranty.Refuse(warranty.InvalidCredential,
 	"Unknown credential. Check that it is for this service.")
 
-func (s *Service) authenticateToken(ctx context.Context, hash warranty.Hash) (warranty.Principal, error) {
+func (s *Service) authenticateToken(
+	ctx context.Context, hash warranty.Hash, kind warranty.SecretKind,
+) (warranty.Principal, error) {
 	c, err := s.Store.TokenBySecret(ctx, hash)
 	if err := checkCredential(c, hash, err); err != nil {
 		return warranty.Principal{}, err
 	}
 	now := s.Now()
 	switch {
+	case (kind == warranty.AccessSecret) != (c.Client != ""):
+		return warranty.Principal{}, errUnknownSecret
+	case c.Client != "" && (c.RevokedAt != nil || !now.Before(c.ExpiresAt)):
+		return warranty.Principal{}, warranty.Refuse(warranty.TokenRevoked,
+			"This app was disconnected, or was not used for a long time. Connect it again.")
+	case c.Client != "" && c.SecretExpires != nil && !now.Before(*c.SecretExpires):
+		return warranty.Principal{}, warranty.Refuse(warranty.TokenExpired,
+			"This access token has expired. Get a new one with the refresh token.")
 	case c.RevokedAt != nil:
 		return warranty.Principal{}, warranty.Refuse(warranty.TokenRevoked,
 			"This integration token was revoked. Use another one.")
@@ -55,6 +69,7 @@ func (s *Service) authenticateToken(ctx context.Context, hash warranty.Hash) (wa
 		CredentialID: c.ID,
 		SecretHash:   hash,
 		TokenName:    c.TokenName,
+		Client:       c.Client,
 		Scopes:       c.Scopes,
 		RateLimit:    c.RateLimit,
 		ExpiresAt:    earliest(c.ExpiresAt, c.SecretExpires),

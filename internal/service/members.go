@@ -106,6 +106,9 @@ func (s *Service) RemoveMember(
 				return err
 			}
 		}
+		if err := s.disconnectOf(tx, p, in.UserID, now); err != nil {
+			return err
+		}
 		if err := s.cancelOf(tx, p, in.UserID, now); err != nil {
 			return err
 		}
@@ -122,6 +125,19 @@ func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.I
 	if err != nil {
 		return err
 	}
+	return s.revokeEach(tx, p, tokens, now)
+}
+
+// disconnectOf disconnects the apps that a member connected to the locked organization that the principal acts for.
+func (s *Service) disconnectOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
+	grants, err := tx.GrantsBy(p.Account.ID, member)
+	if err != nil {
+		return err
+	}
+	return s.revokeEach(tx, p, grants, now)
+}
+
+func (s *Service) revokeEach(tx *store.Tx, p warranty.Principal, tokens []warranty.ID, now time.Time) error {
 	for _, id := range tokens {
 		if err := tx.RevokeToken(id, now); err != nil {
 			return err

@@ -119,7 +119,7 @@ func (s *Service) SetAdmin(ctx context.Context, email string, admin bool) error 
 	})
 }
 
-// UserTokens lists the tokens of an account for the operator, newest first.
+// UserTokens lists the tokens and connected apps of an account for the operator, newest first.
 func (s *Service) UserTokens(ctx context.Context, name string) ([]warranty.Token, error) {
 	account, err := s.accountOf(ctx, name)
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *Service) UserTokens(ctx context.Context, name string) ([]warranty.Token
 	const limit = 100
 	var all []warranty.Token
 	for page := 1; ; page++ {
-		list, total, err := s.Store.Tokens(ctx, account.ID, warranty.Paging{Page: page, Limit: limit}, s.today())
+		list, total, err := s.Store.TokensAndApps(ctx, account.ID, warranty.Paging{Page: page, Limit: limit}, s.today())
 		if err != nil {
 			return nil, err
 		}
@@ -141,10 +141,10 @@ func (s *Service) UserTokens(ctx context.Context, name string) ([]warranty.Token
 	}
 }
 
-// RevokeUserToken revokes one token of an account for the operator.
+// RevokeUserToken revokes one token or connected app of an account for the operator.
 func (s *Service) RevokeUserToken(ctx context.Context, name string, id warranty.ID) error {
 	return s.operate(ctx, name, func(tx *store.Tx, account store.Account, now time.Time) error {
-		token, err := tx.LockToken(account.ID, id)
+		token, err := tx.LockTokenOrApp(account.ID, id)
 		if errors.Is(err, warranty.ErrNotFound) {
 			err = warranty.Refuse(warranty.NotFound, "The account has no such token.")
 		}

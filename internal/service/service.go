@@ -97,6 +97,8 @@ const (
 	DomainChecks   Throttle = "domain"
 	// UnknownSubscriptions counts unsubscribe addresses that are not valid, per network.
 	UnknownSubscriptions Throttle = "unsubscribe"
+	// ClientRegistrations counts OAuth clients that are new, per network.
+	ClientRegistrations Throttle = "client"
 	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
 	// BatchItems counts the items of a batch, in the window of the caller's API requests.

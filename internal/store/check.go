@@ -84,6 +84,8 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = t.user_id)`},
 	{"secrets without a token", `SELECT s.token_id FROM token_secrets s
 		WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = s.token_id)`},
+	{"refresh tokens without a connected app", `SELECT s.token_id FROM refresh_tokens s
+		WHERE NOT EXISTS (SELECT 1 FROM tokens t WHERE t.id = s.token_id AND t.client_id IS NOT NULL)`},
 	{"sessions of unknown accounts", `SELECT s.id FROM sessions s
 		WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.id = s.user_id)`},
 	{"members of unknown organizations or people", `SELECT m.account_id FROM members m

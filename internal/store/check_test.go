@@ -39,6 +39,7 @@ var faultyStatements = map[string]string{
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,
 	"tokens of unknown accounts":                                           `UPDATE tokens SET user_id = $1`,
 	"secrets without a token":                                              `DELETE FROM tokens`,
+	"refresh tokens without a connected app":                               `INSERT INTO refresh_tokens (secret_hash, token_id, expires_at) SELECT secret_hash, token_id, 0 FROM token_secrets`,
 	"sessions of unknown accounts":                                         `UPDATE sessions SET user_id = $1`,
 	"members of unknown organizations or people":                           `UPDATE members SET user_id = $1`,
 	"organizations without a profile, or profiles without an organization": `DELETE FROM organizations`,

@@ -20,6 +20,7 @@ type Credential struct {
 	Admin         bool      // a session of an operator
 	CreatedAt     time.Time // of a session
 	TokenName     string
+	Client        string // of a connected app
 	Scopes        warranty.Scopes
 	RateLimit     int
 	ExpiresAt     time.Time
@@ -92,28 +93,38 @@ func (s *Store) TokenBySecret(ctx context.Context, secret warranty.Hash) (Creden
 
 func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credential, error) {
 	var token rememberedToken
-	// u is the person who made the token: that of a personal account, or a member of the organization a.
-	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, a.id, a.name, a.kind, a.disabled_at, t.id, t.name, t.scopes,
-			t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash, a.credential_epoch
+	// u is the person who made the token: that of a personal account, or a member of the organization a. A connected
+	// app has that person's role.
+	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, a.id, a.name, a.kind, a.disabled_at, u.disabled_at, m.role, t.id,
+			t.name, t.client_id, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash,
+			a.credential_epoch
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users a ON a.id = t.user_id
-			JOIN users u ON u.id = COALESCE(t.created_by, t.user_id) WHERE s.secret_hash = $1`,
+			JOIN users u ON u.id = COALESCE(t.created_by, t.user_id)
+			LEFT JOIN members m ON t.client_id IS NOT NULL AND m.account_id = a.id AND m.user_id = u.id
+		WHERE s.secret_hash = $1`,
 		func(r *engine.Row) {
 			token.Credential = Credential{
-				User:          readUser(r),
-				Account:       readActing(r, warranty.Member),
-				Disabled:      r.Set(),
-				ID:            r.ID(),
-				TokenName:     r.Text(),
-				Scopes:        warranty.ScopesOf(r.Int()),
-				RateLimit:     int(r.Int()),
-				ExpiresAt:     r.Time(),
-				RevokedAt:     r.OptionalTime(),
-				SecretExpires: r.OptionalTime(),
-				Hash:          warranty.Hash(r.Bytes()),
+				User:     readUser(r),
+				Account:  readActing(r, warranty.Member),
+				Disabled: r.Set(),
 			}
+			c := &token.Credential
+			personDisabled, role := r.Set(), r.Int()
+			c.ID, c.TokenName, c.Client = r.ID(), r.Text(), r.Text()
+			if c.Client != "" {
+				c.Disabled = c.Disabled || personDisabled
+			}
+			if c.Client != "" && c.Account.Kind == warranty.OrganizationKind {
+				c.Disabled = c.Disabled || role == 0
+				c.Account.Role = warranty.EnumOf[warranty.MemberRole](role)
+			}
+			c.Scopes, c.RateLimit = warranty.ScopesOf(r.Int()), int(r.Int())
+			c.ExpiresAt, c.RevokedAt, c.SecretExpires = r.Time(), r.OptionalTime(), r.OptionalTime()
+			c.Hash = warranty.Hash(r.Bytes())
 			token.epoch = r.Int()
 		}, secret)
-	if err == nil {
+	// What an app may do in an organization also depends on the person, who has another epoch.
+	if err == nil && (token.Client == "" || token.Account.ID == token.User.ID) {
 		s.credentials.put(secret, token)
 	}
 	return token.Credential, err

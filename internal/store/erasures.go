@@ -276,6 +276,8 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		`DELETE FROM requests WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
 		`DELETE FROM token_usage WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
 		`DELETE FROM token_secrets WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
+		`DELETE FROM refresh_tokens WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
+		`DELETE FROM oauth_codes WHERE token_id IN (SELECT id FROM tokens WHERE user_id = $1)`,
 		`UPDATE tokens SET name = '', prefix = '' WHERE user_id = $1`,
 		`DELETE FROM idempotency WHERE user_id = $1`,
 		`DELETE FROM mail_digest WHERE user_id = $1`,

@@ -21,8 +21,9 @@ import (
 // after the commit and is rejected.
 
 // HoldCredential checks that the caller's credential is valid and holds it until the transaction
-// ends: nothing is written with a credential whose end was acknowledged. For a session that acts for an
-// organization it also holds the membership, whose role must include needed.
+// ends: nothing is written with a credential whose end was acknowledged. For a person who acts for an
+// organization, with a session or through a connected app, it also holds the membership, whose role must include
+// needed.
 func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, now time.Time) error {
 	if p.Credential == warranty.BySession {
 		if err := t.hold(`SELECT 1 FROM sessions WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
@@ -40,12 +41,17 @@ func (t *Tx) HoldCredential(p warranty.Principal, needed warranty.MemberRole, no
 	if err := t.hold(`SELECT 1 FROM tokens WHERE id = $1 FOR KEY SHARE`, p.CredentialID); err != nil {
 		return err
 	}
+	if p.Client != "" && p.ActsForOrganization() {
+		if err := t.holdMembership(p, needed); err != nil {
+			return err
+		}
+	}
 	refusal := warranty.Refuse(warranty.TokenRevoked, "This integration token was revoked or expired during this request.")
 	return t.tx.Expect(t.ctx, refusal, `SELECT 1 FROM tokens c JOIN users u ON u.id = c.user_id
 			JOIN token_secrets s ON s.token_id = c.id AND s.secret_hash = $3
 		WHERE c.id = $1 AND c.expires_at > $2 AND c.revoked_at IS NULL AND u.disabled_at IS NULL
-			AND (s.expires_at IS NULL OR s.expires_at > $2)`,
-		p.CredentialID, now, p.SecretHash)
+			AND (s.expires_at IS NULL OR s.expires_at > $2) AND c.scopes & $4 = $4`,
+		p.CredentialID, now, p.SecretHash, p.Scopes.Mask())
 }
 
 func (t *Tx) holdMembership(p warranty.Principal, needed warranty.MemberRole) error {
@@ -81,8 +87,8 @@ type holders struct {
 
 var (
 	tokenHolders = holders{
-		busy: `SELECT id FROM tokens WHERE user_id = $1
-			AND id NOT IN (SELECT id FROM tokens WHERE user_id = $1 FOR UPDATE SKIP LOCKED)`,
+		busy: `SELECT id FROM tokens WHERE ` + ofUser + `
+			AND id NOT IN (SELECT id FROM tokens WHERE ` + ofUser + ` FOR UPDATE SKIP LOCKED)`,
 		wait: `SELECT 1 FROM tokens WHERE id = $1 FOR UPDATE`,
 	}
 	// Ended sessions are deleted once nothing holds them. Sweep deletes those left by a crash.

@@ -82,6 +82,9 @@ func (s *Store) Sweep(ctx context.Context, now time.Time) error {
 				return err
 			}
 		}
+		if err := t.sweepOAuth(now); err != nil {
+			return err
+		}
 		// Ended sessions are kept for a week, so that clients get "expired" and not "invalid". Rows
 		// locked by others are left for the next sweep.
 		if err := t.later(`DELETE FROM sessions WHERE id IN

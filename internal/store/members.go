@@ -19,7 +19,8 @@ func (s *Store) Members(
 		return nil, 0, err
 	}
 	err = s.db.Query(ctx, `SELECT `+memberColumns+`,
-			(SELECT count(*) FROM tokens t WHERE t.user_id = $1 AND t.created_by = u.id AND t.revoked_at IS NULL
+			(SELECT count(*) FROM tokens t WHERE t.user_id = $1 AND t.created_by = u.id AND t.client_id IS NULL
+				AND t.revoked_at IS NULL
 				AND t.expires_at > $4)
 		FROM members m JOIN users u ON u.id = m.user_id WHERE m.account_id = $1 AND m.role > 0
 		ORDER BY m.created_at, u.id LIMIT $2 OFFSET $3`,

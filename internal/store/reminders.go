@@ -159,7 +159,7 @@ func (s *Store) TokensExpiring(
 	var list []Due
 	err := s.db.Query(ctx, `SELECT t.id, t.name, t.expires_at, t.user_id
 		FROM tokens t
-		WHERE t.id > $1 AND t.revoked_at IS NULL AND t.expires_at > $2 AND t.expires_at <= $3
+		WHERE t.id > $1 AND t.client_id IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2 AND t.expires_at <= $3
 			AND `+reminded+`t.user_id AND r.choices & 4 <> 0)
 			AND NOT EXISTS (SELECT 1 FROM reminders m WHERE m.subject_id = t.id AND m.stage = $4 AND m.ends = t.expires_at)
 		ORDER BY t.id LIMIT $5`,

@@ -31,7 +31,7 @@ func readToken(r *engine.Row) warranty.Token {
 // Token returns one of the user's tokens, with its usage after since.
 func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.Date) (warranty.Token, error) {
 	var token warranty.Token
-	err := queryRow(ctx, s.db, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2`,
+	err := queryRow(ctx, s.db, `SELECT `+tokenColumns+` FROM tokens t WHERE t.id = $1 AND t.user_id = $2 AND t.client_id IS NULL`,
 		func(r *engine.Row) { token = readToken(r) }, id, user)
 	if err != nil {
 		return token, err
@@ -45,11 +45,24 @@ func (s *Store) Token(ctx context.Context, user, id warranty.ID, since warranty.
 func (s *Store) Tokens(
 	ctx context.Context, user warranty.ID, p warranty.Paging, since warranty.Date,
 ) ([]warranty.Token, int64, error) {
+	return s.tokens(ctx, `user_id = $1 AND client_id IS NULL`, user, p, since)
+}
+
+// TokensAndApps is Tokens with the connected apps.
+func (s *Store) TokensAndApps(
+	ctx context.Context, user warranty.ID, p warranty.Paging, since warranty.Date,
+) ([]warranty.Token, int64, error) {
+	return s.tokens(ctx, `user_id = $1`, user, p, since)
+}
+
+func (s *Store) tokens(
+	ctx context.Context, which string, user warranty.ID, p warranty.Paging, since warranty.Date,
+) ([]warranty.Token, int64, error) {
 	var tokens []warranty.Token
 	var total int64
 	err := s.db.Query(ctx, `SELECT c.n, `+tokenColumns+`
-		FROM (SELECT count(*) AS n FROM tokens WHERE user_id = $1) c
-		LEFT JOIN (SELECT id FROM tokens WHERE user_id = $1 ORDER BY id DESC LIMIT $2 OFFSET $3) p ON 1 = 1
+		FROM (SELECT count(*) AS n FROM tokens WHERE `+which+`) c
+		LEFT JOIN (SELECT id FROM tokens WHERE `+which+` ORDER BY id DESC LIMIT $2 OFFSET $3) p ON 1 = 1
 		LEFT JOIN tokens t ON t.id = p.id ORDER BY t.id DESC`,
 		func(r *engine.Row) error {
 			total = r.Int()
@@ -94,7 +107,7 @@ func activeTokens(
 	ctx context.Context, q engine.Querier, user warranty.ID, name string, now time.Time,
 ) (count, named int64, err error) {
 	err = queryRow(ctx, q, `SELECT count(*), count(CASE WHEN name = $3 THEN 1 END) FROM tokens
-		WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $2`,
+		WHERE user_id = $1 AND client_id IS NULL AND revoked_at IS NULL AND expires_at > $2`,
 		func(r *engine.Row) { count, named = r.Int(), r.Int() }, user, now, name)
 	return count, named, err
 }
@@ -117,9 +130,18 @@ func (t *Tx) insertSecret(token warranty.ID, secret warranty.Hash) error {
 // LockToken returns one of the user's tokens and locks it until the transaction ends. It does not
 // wait for writes that hold the token.
 func (t *Tx) LockToken(user, id warranty.ID) (warranty.Token, error) {
+	return t.lockToken(` AND t.client_id IS NULL`, user, id)
+}
+
+// LockTokenOrApp is LockToken for connected apps, too.
+func (t *Tx) LockTokenOrApp(user, id warranty.ID) (warranty.Token, error) {
+	return t.lockToken("", user, id)
+}
+
+func (t *Tx) lockToken(which string, user, id warranty.ID) (warranty.Token, error) {
 	var token warranty.Token
 	err := queryRow(t.ctx, t.tx, `SELECT `+tokenColumns+` FROM tokens t
-		WHERE t.id = $1 AND t.user_id = $2 /*pg: FOR NO KEY UPDATE OF t */`,
+		WHERE t.id = $1 AND t.user_id = $2`+which+` /*pg: FOR NO KEY UPDATE OF t */`,
 		func(r *engine.Row) { token = readToken(r) }, id, user)
 	return token, err
 }
@@ -157,26 +179,31 @@ func (t *Tx) RevokeToken(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`UPDATE tokens SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1`, id, now)
 }
 
-// TokensToRevoke lists a user's tokens that are not revoked.
+// ofUser selects the tokens of an account $1, and the apps that the person $1 connected to other accounts.
+const ofUser = `(user_id = $1 OR created_by = $1 AND client_id IS NOT NULL)`
+
+// TokensToRevoke lists a user's tokens that are not revoked, and the apps that they connected to any account.
 func (t *Tx) TokensToRevoke(user warranty.ID) ([]warranty.ID, error) {
 	var ids []warranty.ID
-	err := t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND revoked_at IS NULL ORDER BY id`,
+	err := t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE `+ofUser+` AND revoked_at IS NULL ORDER BY id`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user)
 	return ids, err
 }
 
-// RevokeTokens revokes all tokens of a user.
+// RevokeTokens revokes all tokens of a user, and the apps that they connected to any account. Processes do not cache
+// those of organizations.
 func (t *Tx) RevokeTokens(user warranty.ID, now time.Time) error {
 	t.awaitAll(tokenHolders, user)
 	if err := t.exactlyOne(`UPDATE users SET `+nextEpoch+` WHERE id = $1`, user); err != nil {
 		return err
 	}
-	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL`, user, now)
+	return t.later(`UPDATE tokens SET revoked_at = $2 WHERE `+ofUser+` AND revoked_at IS NULL`, user, now)
 }
 
-// TokensBy lists the tokens of an account that a person made and that are not revoked.
+// TokensBy lists the tokens of an account that a person made and that are not revoked, without connected apps.
 func (t *Tx) TokensBy(account, by warranty.ID) (ids []warranty.ID, err error) {
-	err = t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND created_by = $2 AND revoked_at IS NULL ORDER BY id`,
+	err = t.tx.Query(t.ctx, `SELECT id FROM tokens WHERE user_id = $1 AND created_by = $2 AND client_id IS NULL
+		AND revoked_at IS NULL ORDER BY id`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, account, by)
 	return ids, err
 }
@@ -190,7 +217,7 @@ type TokensOf struct {
 // TokensMadeBy lists the active tokens that a person made in organizations, by organization.
 func (t *Tx) TokensMadeBy(person warranty.ID, now time.Time) (list []TokensOf, err error) {
 	err = t.tx.Query(t.ctx, `SELECT o.id, o.name, t.name FROM members m
-			JOIN tokens t ON t.user_id = m.account_id AND t.created_by = m.user_id JOIN users o ON o.id = m.account_id
+			JOIN tokens t ON t.user_id = m.account_id AND t.created_by = m.user_id AND t.client_id IS NULL JOIN users o ON o.id = m.account_id
 		WHERE m.user_id = $1 AND m.role > 0 AND o.disabled_at IS NULL AND t.revoked_at IS NULL AND t.expires_at > $2
 		ORDER BY o.id, t.name`, func(r *engine.Row) error {
 		account := readNamed(r)

@@ -182,6 +182,7 @@ var flashes = map[string]bool{
 	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
 	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
 	"undeleted": true, "view_saved": true, "view_deleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
+	"app_updated": true, "app_disconnected": true,
 }
 
 // warrantyForm is the form that edits a warranty.

@@ -26,6 +26,8 @@ type Web struct {
 	Log       *slog.Logger
 	PublicURL string
 	Version   string
+	// OAuth means that apps can ask for access.
+	OAuth bool
 	// Limited applies the per-IP rate limit.
 	Limited func(http.Handler) http.Handler
 	// IndexJSON, VerifyJSON and VerifyProductJSON answer requests that do not accept HTML.
@@ -63,6 +65,8 @@ type route struct {
 	// anyOrigin means that forms of other sites and of mail programs are accepted: the path has a token that
 	// names the person, and the session changes nothing.
 	anyOrigin bool
+	// popup means that the page may be in a window that another site opened and waits for: no opener policy.
+	popup bool
 }
 
 // Register adds the routes of all pages to mux.
@@ -146,17 +150,19 @@ func (web *Web) routes() []route {
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
-		{pattern: "GET /sign-in", page: web.signIn, open: true},
-		{pattern: "POST /sign-in", page: web.doSignIn, open: true},
-		{pattern: "POST /sign-in/codes", page: web.mailSignInCode, open: true},
-		{pattern: "GET /sign-in/code", page: web.signInCode, open: true},
-		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true},
+		{pattern: "GET /oauth/authorize", page: web.authorize, open: true, popup: true},
+		{pattern: "POST /oauth/authorize", page: web.decide, personal: true, checks: true, popup: true},
+		{pattern: "GET /sign-in", page: web.signIn, open: true, popup: true},
+		{pattern: "POST /sign-in", page: web.doSignIn, open: true, popup: true},
+		{pattern: "POST /sign-in/codes", page: web.mailSignInCode, open: true, popup: true},
+		{pattern: "GET /sign-in/code", page: web.signInCode, open: true, popup: true},
+		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true, popup: true},
 		{pattern: "POST /sign-out", page: web.doSignOut, personal: true},
-		{pattern: "GET /register", page: web.register, open: true},
-		{pattern: "POST /register", page: web.doRegister, open: true},
-		{pattern: "GET /verify-email", page: web.verifyEmail, personal: true},
-		{pattern: "POST /verify-email", page: web.doVerifyEmail, personal: true},
-		{pattern: "POST /verify-email/resend", page: web.resendVerification, personal: true},
+		{pattern: "GET /register", page: web.register, open: true, popup: true},
+		{pattern: "POST /register", page: web.doRegister, open: true, popup: true},
+		{pattern: "GET /verify-email", page: web.verifyEmail, personal: true, popup: true},
+		{pattern: "POST /verify-email", page: web.doVerifyEmail, personal: true, popup: true},
+		{pattern: "POST /verify-email/resend", page: web.resendVerification, personal: true, popup: true},
 		{pattern: "GET /reset-password", page: empty(web.showReset), open: true},
 		{pattern: "POST /reset-password", page: web.resetPassword, open: true},
 		{pattern: "GET /reset-password/confirm", page: empty(web.showConfirmReset), open: true},
@@ -280,6 +286,9 @@ func (web *Web) routes() []route {
 		{pattern: "GET /settings/email", page: web.emailSettings},
 		{pattern: "POST /settings/email", page: web.updateReminders},
 		{pattern: "POST /settings/email/choices", page: web.updateMailChoices},
+		{pattern: "GET /settings/apps", page: web.apps},
+		{pattern: "POST /settings/apps/{id}", page: web.updateApp},
+		{pattern: "POST /settings/apps/{id}/disconnect", page: web.disconnectApp},
 		{pattern: "GET /settings/calendar", page: web.calendar},
 		{pattern: "POST /settings/calendar", page: web.newCalendar},
 		{pattern: "POST /settings/calendar/delete", page: web.dropCalendar},
@@ -308,6 +317,9 @@ func (web *Web) serve(r route) http.Handler {
 			return
 		}
 		pageHeaders(w.Header())
+		if r.popup {
+			w.Header().Del("Cross-Origin-Opener-Policy")
+		}
 		who, err := web.principal(w, req)
 		switch {
 		case errors.Is(err, errAccountLost) && !r.open && req.Method == http.MethodGet && !isPart(req):
