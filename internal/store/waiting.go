@@ -31,13 +31,17 @@ const (
 		OR a.status = 6 AND a.start_date = 61 AND a.roles & 1 = 0) AND ` + isManaged
 )
 
+// mostWaiting limits how many claims of each kind WaitingClaims looks at: of more, it takes some.
+const mostWaiting = 1000
+
 // WaitingClaims lists the claims that wait for the user longest.
 func (s *Store) WaitingClaims(ctx context.Context, user warranty.ID, limit int) (list []warranty.Claim, err error) {
 	err = s.db.Query(ctx, `SELECT `+claimColumns+` FROM (
-			SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_waiting */ WHERE a.user_id = $1 AND `+waiting+`
-			UNION ALL SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_spoke */
-				WHERE a.user_id = $1 AND `+waitingSpoke+`) a
+			SELECT * FROM (SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_waiting */
+				WHERE a.user_id = $1 AND `+waiting+` ORDER BY a.status, a.roles LIMIT $3) w
+			UNION ALL SELECT * FROM (SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_spoke */
+				WHERE a.user_id = $1 AND `+waitingSpoke+` ORDER BY a.status, a.roles LIMIT $3) s) a
 		`+joinClaim+` ORDER BY c.updated_at, c.id LIMIT $2`,
-		func(r *engine.Row) error { list = append(list, readClaim(r)); return nil }, user, limit)
+		func(r *engine.Row) error { list = append(list, readClaim(r)); return nil }, user, limit, mostWaiting)
 	return list, err
 }
