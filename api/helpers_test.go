@@ -129,6 +129,7 @@ func roomy(s *api.Spec) any {
 var manyLines = []string{
 	"warranties.create description",
 	"warranties.update status_reason",
+	"warranties.correct description", "warranties.correct reason",
 	"claims.file description",
 	"claims.move reason", "claims.write body", "replies.create body", "replies.update body",
 	"claims.move resolution_note",

@@ -56,7 +56,7 @@ type Spec struct {
 	Items bool
 	// BodyOptional allows a request without a body.
 	BodyOptional bool
-	// ByPerson lists fields that only a person can correct, on the record's page.
+	// ByPerson lists fields that only a person can correct, on the page /warranties/{id}/correct.
 	ByPerson []string
 	// Errors lists codes beyond those that Refusals derives from the other fields.
 	Errors []warranty.Code

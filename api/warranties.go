@@ -46,7 +46,7 @@ var (
 		Tool:    "create_warranty",
 		Summary: "Create a warranty. You become its owner and issuer.",
 		ToolDoc: "Create a warranty, for example from a receipt. Ask the user for missing dates instead of guessing. " +
-			"Tools cannot change serial_number, description and seller_* later.",
+			"Tools cannot change serial_number, description and seller_* later; a person can, on the page web_url + /correct.",
 		Status:   http.StatusCreated,
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
@@ -73,8 +73,8 @@ var (
 		Tool:    "update_warranty",
 		Summary: "Update the given fields of a warranty.",
 		ToolDoc: "Change the given fields of a warranty; an empty string removes a text. For example, end_date extends it, " +
-			"and status active reinstates a void one. A cancelled warranty stays cancelled. Tools cannot change serial_number, description, seller_name " +
-			"and seller_email: a person does that on the record's page (web_url).",
+			"and status active reinstates a void one. A cancelled warranty stays cancelled. Tools cannot change " +
+			"serial_number, description, seller_name and seller_email: a person corrects them on the page web_url + /correct.",
 		ByPerson: []string{"serial_number", "description", "seller_name", "seller_email"},
 		Errors: []warranty.Code{
 			warranty.RoleNotAllowed,
@@ -97,6 +97,19 @@ var (
 		Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.InUse, warranty.PreconditionFailed},
 	})
 )
+
+// CorrectWarranty corrects what UpdateWarranty does not accept. Only people can.
+var CorrectWarranty = define[warranty.CorrectWarranty, warranty.Warranty](Spec{
+	Name:   "warranties.correct",
+	Method: http.MethodPost,
+	Base:   Host,
+	Path:   "/warranties/{id}/corrections",
+	Auth:   SessionOnly,
+	Summary: "Correct a typing error in a warranty, with a reason. Whoever may change the promise may correct it. The " +
+		"history keeps the old and the new values. A seller who has confirmed the record must confirm it again if the " +
+		"product or its serial number changes.",
+	Errors: []warranty.Code{warranty.RoleNotAllowed, warranty.PreconditionFailed},
+})
 
 // CreateBatch creates many warranties at once. It has no tool: agents create one after the other.
 var CreateBatch = define[warranty.CreateBatch, warranty.BatchResults](Spec{
@@ -180,6 +193,7 @@ var warrantyOperations = []*Spec{
 	CreateBatch.Spec,
 	GetWarranty.Spec,
 	UpdateWarranty.Spec,
+	CorrectWarranty.Spec,
 	DeleteWarranty.Spec,
 	ListDeleted.Spec,
 	LookupWarranties.Spec,

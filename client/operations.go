@@ -44,6 +44,11 @@ func (c *Client) UpdateWarranty(ctx context.Context, in warranty.UpdateWarranty)
 	return Call(ctx, c, api.UpdateWarranty, in)
 }
 
+// CorrectWarranty corrects the fields that are set. It requires a session.
+func (c *Client) CorrectWarranty(ctx context.Context, in warranty.CorrectWarranty) (warranty.Warranty, error) {
+	return Call(ctx, c, api.CorrectWarranty, in)
+}
+
 // DeleteWarranty deletes a warranty.
 func (c *Client) DeleteWarranty(ctx context.Context, in warranty.DeleteWarranty) error {
 	_, err := Call(ctx, c, api.DeleteWarranty, in)

@@ -103,6 +103,9 @@ const (
 	AppConnected    Action = "app.connected"
 	AppUpdated      Action = "app.updated"
 	AppDisconnected Action = "app.disconnected"
+
+	// WarrantyCorrected is in the history of a warranty, with the reason.
+	WarrantyCorrected Action = "warranty.corrected"
 )
 
 var actionNames = namesOf(
@@ -124,6 +127,7 @@ var actionNames = namesOf(
 	ClaimMessaged,
 	DocumentRenamed, DocumentReplaced,
 	AppConnected, AppUpdated, AppDisconnected,
+	WarrantyCorrected,
 )
 
 // Values lists the known actions.
@@ -176,6 +180,10 @@ func Differences(before, after Warranty) []Change {
 	add("brand", before.Brand, after.Brand)
 	add("model", before.Model, after.Model)
 	add("gtin", before.GTIN, after.GTIN)
+	add("serial_number", before.SerialNumber, after.SerialNumber)
+	add("description", before.Description, after.Description)
+	add("seller_name", before.SellerName, after.SellerName)
+	add("seller_email", before.SellerEmail, after.SellerEmail)
 	if before.Seller != nil && after.Seller == nil {
 		list = append(list, Change{Field: "seller_confirmed", From: Optional("true"), To: Optional("false")})
 	}

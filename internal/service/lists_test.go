@@ -37,6 +37,7 @@ func TestListsAndReadsAgree(t *testing.T) {
 				"issue":        s.issue,
 				"confirm":      s.confirm,
 				"leave":        s.leave,
+				"correct":      s.correct,
 				"file":         s.file,
 				"move":         s.move,
 				"upload":       s.upload,
@@ -78,8 +79,8 @@ type actor struct {
 
 type modelRecord struct {
 	warranty.Warranty
-	owner, issuer *actor // the owner is nil once they removed it from their account
-	seller        *actor // who confirmed it
+	owner, issuer *actor   // the owner is nil once they removed it from their account
+	sellers       []*actor // who confirmed it, and those who did before it was corrected
 	deleted       bool
 }
 
@@ -116,10 +117,14 @@ func (r *modelRecord) roles(a *actor) (roles warranty.Roles) {
 	if r.issuer == a {
 		roles = roles.With(warranty.Issuer)
 	}
-	if r.seller == a {
+	if slices.Contains(r.sellers, a) {
 		roles = roles.With(warranty.Seller)
 	}
 	return roles
+}
+
+func (r *modelRecord) dropSeller(a *actor) {
+	r.sellers = slices.DeleteFunc(r.sellers, func(other *actor) bool { return other == a })
 }
 
 var (
@@ -202,7 +207,7 @@ func (s *story) create() {
 	s.must(err)
 	r := &modelRecord{Warranty: made, owner: a, issuer: a}
 	if a.verified && in.SellerEmail == a.User.Email {
-		r.seller = a
+		r.sellers = append(r.sellers, a)
 	}
 	if made.Roles != r.roles(a) {
 		s.Fatalf("the creator is told that they are %v, and is %v", made.Roles.Names(), r.roles(a).Names())
@@ -250,6 +255,45 @@ func (s *story) update() {
 	}
 }
 
+// correct has an actor correct the serial number and the seller of a record.
+func (s *story) correct() {
+	a, r := s.anActor(), s.someRecord()
+	serial, description, seller := s.text("serial"), s.text("more text"), ""
+	in := warranty.CorrectWarranty{ID: s.key(r), SerialNumber: &serial, Description: &description, Reason: "Typing error"}
+	if rapid.Bool().Draw(s.T, "changes seller") {
+		if rapid.Bool().Draw(s.T, "has seller") {
+			seller = s.anActor().User.Email
+		}
+		in.SellerEmail = &seller
+	}
+	p := a.Principal
+	p.User.EmailVerified = a.verified
+	changed, err := s.world.Service.CorrectWarranty(ctx, p, in)
+	switch roles := r.roles(a); {
+	case roles == (warranty.Roles{}):
+		if codeOf(err) != warranty.NotFound {
+			s.Fatalf("corrected by a stranger: %v", err)
+		}
+	case r.issuer != a:
+		if codeOf(err) != warranty.RoleNotAllowed {
+			s.Fatalf("corrected by who is not the issuer: %v", err)
+		}
+	default:
+		s.must(err)
+		if before := r.SellerEmail; in.SellerEmail != nil && (before == nil) != (seller == "") || before != nil && in.SellerEmail != nil && *before != seller {
+			if r.dropSeller(a); !slices.ContainsFunc(s.claims, func(c *modelClaim) bool { return c.on == r }) {
+				r.sellers = nil // nobody who may decide a claim is removed
+			}
+			if a.verified && seller == a.User.Email {
+				r.sellers = append(r.sellers, a)
+			}
+		}
+		if r.Warranty = changed; changed.Roles != r.roles(a) {
+			s.Fatalf("who corrected it is told that they are %v, and is %v", changed.Roles.Names(), r.roles(a).Names())
+		}
+	}
+}
+
 // confirm has an actor confirm a record, which only works for who verified its seller's address.
 func (s *story) confirm() {
 	a, r := s.anActor(), s.someRecord()
@@ -261,7 +305,8 @@ func (s *story) confirm() {
 		return
 	}
 	s.must(err)
-	r.seller = a
+	r.dropSeller(a)
+	r.sellers = append(r.sellers, a)
 }
 
 func (s *story) leave() {
@@ -272,13 +317,13 @@ func (s *story) leave() {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("left by a stranger: %v", err)
 		}
-	case r.seller != a:
+	case !slices.Contains(r.sellers, a):
 		if codeOf(err) != warranty.RoleNotAllowed {
 			s.Fatalf("left by who is not the seller: %v", err)
 		}
 	default:
 		s.must(err)
-		r.seller = nil
+		r.dropSeller(a)
 	}
 }
 
@@ -313,8 +358,8 @@ func (s *story) delete() {
 		s.must(err)
 		_, err := s.world.Service.RestoreWarranty(ctx, a.Principal, warranty.RestoreWarranty{ID: s.key(r)})
 		s.must(err)
-		if r.issuer != a && r.seller == a {
-			r.seller = nil
+		if r.issuer != a {
+			r.dropSeller(a)
 		}
 	case r.issuer == a:
 		s.must(err)
@@ -324,9 +369,8 @@ func (s *story) delete() {
 		for _, p := range s.papers {
 			p.removed = p.removed || p.on == r && p.uploader == a && !p.business
 		}
-		if r.owner = nil; r.seller == a {
-			r.seller = nil
-		}
+		r.owner = nil
+		r.dropSeller(a)
 	}
 }
 
@@ -355,9 +399,7 @@ func (s *story) transfer() {
 	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	s.must(err)
 	if r.owner == r.issuer && to != r.owner {
-		if r.seller == r.owner {
-			r.seller = nil
-		}
+		r.dropSeller(r.owner)
 		r.issuer, r.ExternalID = to, nil
 	}
 	r.owner = to

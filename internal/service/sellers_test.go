@@ -163,7 +163,7 @@ func TestDecliningIsNotTold(t *testing.T) {
 	}, busy)
 }
 
-// TestConfirmingAtOnce confirms, leaves, changes, transfers and deletes records at the same time.
+// TestConfirmingAtOnce confirms, leaves, changes, corrects, transfers and deletes records at the same time.
 func TestConfirmingAtOnce(t *testing.T) {
 	const rounds = 15
 	each(t, func(t *testing.T, w *world) {
@@ -188,6 +188,9 @@ func TestConfirmingAtOnce(t *testing.T) {
 				case i == 6:
 					category := "Kitchen"
 					_, err = w.Service.UpdateWarranty(ctx, owner.Principal, warranty.UpdateWarranty{ID: key, Category: &category})
+				case round%3 == 1:
+					email := []string{"", owner.User.Email, next.User.Email}[round/3%3]
+					_, err = w.Service.CorrectWarranty(ctx, owner.Principal, warranty.CorrectWarranty{ID: key, SellerEmail: &email, Reason: "Wrong shop"})
 				case round%3 == 0:
 					_, err = w.Service.DeleteWarranty(ctx, owner.Principal, warranty.DeleteWarranty{ID: key, Force: new(true)})
 				}

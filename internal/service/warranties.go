@@ -20,6 +20,7 @@ func (s *Service) warrantyOperations() []api.Bound {
 		api.Bind(api.CreateBatch, s.CreateBatch),
 		api.Bind(api.GetWarranty, s.GetWarranty),
 		api.Bind(api.UpdateWarranty, s.UpdateWarranty),
+		api.Bind(api.CorrectWarranty, s.CorrectWarranty),
 		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
 		api.Bind(api.ListDeleted, s.ListDeleted),
 		api.Bind(api.LookupWarranties, s.LookupWarranties),

@@ -182,6 +182,38 @@ func (t *Tx) RemoveSeller(account, id warranty.ID, now time.Time) error {
 	return t.removeRoles(id, account, warranty.NewRoles(warranty.Seller))
 }
 
+// NameSeller is part of an update of a locked warranty whose seller_email changes. account named the new seller,
+// which is itself if own. Accounts that were the seller lose that role, unless there is a claim: an owner must not
+// remove who decides it.
+func (t *Tx) NameSeller(id, account warranty.ID, own bool) error {
+	var former []warranty.ID
+	err := t.tx.Query(t.ctx, `SELECT user_id FROM access WHERE parent_id = $1 AND kind = 1 AND roles & $2 <> 0
+			AND (user_id = $3 OR NOT EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = $1)) ORDER BY user_id`,
+		func(r *engine.Row) error { former = append(former, r.ID()); return nil },
+		id, warranty.NewRoles(warranty.Seller), account)
+	if err != nil {
+		return err
+	}
+	if err := t.lockLists(id, account); err != nil {
+		return err
+	}
+	if err := t.exactlyOne(`UPDATE warranties SET named_by = $2 WHERE id = $1`, id, account); err != nil {
+		return err
+	}
+	for _, seller := range former {
+		if own && seller == account {
+			continue
+		}
+		if err := t.removeRoles(id, seller, warranty.NewRoles(warranty.Seller)); err != nil {
+			return err
+		}
+	}
+	if !own {
+		return nil
+	}
+	return t.grant(account, id, warranty.NewRoles(warranty.Seller))
+}
+
 // setSeller sets the confirmed seller of a locked warranty to a value in SQL, where $2 is the account. It is a
 // change for everyone who sees the warranty.
 func (t *Tx) setSeller(id warranty.ID, value string, account warranty.ID, now time.Time) error {

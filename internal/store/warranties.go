@@ -284,11 +284,12 @@ func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Wa
 func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6,
 			start_date = $7, end_date = $8, standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13,
-			seller_id = $14, brand = $15, model = $16, gtin = $17, purchase_date = $18, price = $19, currency = $20
+			seller_id = $14, brand = $15, model = $16, gtin = $17, purchase_date = $18, price = $19, currency = $20,
+			serial_number = $21, description = $22, seller_name = $23, seller_email = $24
 		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
 		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
 		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID, w.Seller, w.Brand, w.Model, w.GTIN,
-		w.PurchaseDate, w.Price, w.Currency); err != nil {
+		w.PurchaseDate, w.Price, w.Currency, w.SerialNumber, w.Description, w.SellerName, w.SellerEmail); err != nil {
 		return err
 	}
 	if err := t.noteWarranty(w.ID); err != nil {

@@ -176,6 +176,11 @@ func (t *texts) changed(field string, value *string) string {
 		return t.get("verify.lifetime")
 	case "role":
 		return t.get("member_role." + text)
+	case "seller_confirmed":
+		if text == "true" {
+			return t.get("change.yes")
+		}
+		return t.get("change.no")
 	case "status":
 		if status, ok := t.words["claim_status."+text]; ok {
 			if t.Lang == "en" { // German nouns keep their capitals

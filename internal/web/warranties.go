@@ -181,7 +181,7 @@ var flashes = map[string]bool{
 	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
 	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
 	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
-	"undeleted": true, "view_saved": true, "view_deleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
+	"corrected": true, "unchanged": true, "undeleted": true, "view_saved": true, "view_deleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
 	"app_updated": true, "app_disconnected": true,
 }
 
@@ -227,9 +227,6 @@ func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warrant
 		values.Set("start_date", record.StartDate.String())
 		values.Set("end_date", record.EndDate.String())
 		values.Set("supplier", derefText(record.Supplier))
-		values.Set("brand", derefText(record.Brand))
-		values.Set("model", derefText(record.Model))
-		values.Set("gtin", derefText(record.GTIN))
 	}
 	if notes == nil {
 		values.Set("category", derefText(record.Category))
@@ -278,7 +275,7 @@ type warrantyDetail struct {
 	Once      string // the idempotency key of a new slip
 	Fresh     bool   // the reader has just created it
 
-	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
+	MayEdit, MayCorrect, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 
 	// Delete is the form that deletes it, and OpenClaim whether the reference has to be typed.
 	Delete    form
@@ -325,6 +322,7 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		Today:       warranty.DateOf(web.Service.Now()),
 		Tone:        tone(record.Status, record.DaysRemaining),
 		MayEdit:     may(warranty.ChangePromise) || may(warranty.ChangeNotes),
+		MayCorrect:  may(warranty.ChangePromise),
 		MayVoid:     may(warranty.VoidOrReinstate),
 		MayCancel:   may(warranty.Cancel),
 		MayDelete:   may(warranty.Delete),
