@@ -33,6 +33,7 @@ const pagePatience = 2 * time.Minute
 const (
 	nora   = "owner@demo.example"
 	halden = "seller@demo.example"
+	ivar   = "issuer@demo.example"
 	brandt = "issuer@demo.example"
 )
 
