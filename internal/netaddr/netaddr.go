@@ -1,4 +1,4 @@
-// Package netaddr checks the addresses and server URLs in settings. Its errors never
+// Package netaddr checks network addresses, and the server URLs in settings. Its errors never
 // contain a URL, which can include a password.
 package netaddr
 
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -68,6 +69,34 @@ func IsIP(host string) bool {
 func IsLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && addr.Unmap().IsLoopback()
+}
+
+// notPublic are the networks in the registries of special-purpose addresses that the methods of netip.Addr do not know,
+// or that lead to addresses inside them (6to4, Teredo).
+var notPublic = func() (list []netip.Prefix) {
+	for _, p := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
+		"203.0.113.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20",
+	} {
+		list = append(list, netip.MustParsePrefix(p))
+	}
+	return list
+}()
+
+// globalIPv6 has all IPv6 addresses of the public internet.
+var globalIPv6 = netip.MustParsePrefix("2000::/3")
+
+// IsPublic reports whether addr belongs to the public internet: not to this machine, a private network, a group, or
+// the metadata service of a cloud. IPv4 addresses written as IPv6 count as what they are.
+func IsPublic(addr netip.Addr) bool {
+	addr = addr.Unmap()
+	if !addr.IsValid() || addr.Zone() != "" || !addr.IsGlobalUnicast() || addr.IsPrivate() {
+		return false
+	}
+	if addr.Is6() && !globalIPv6.Contains(addr) {
+		return false
+	}
+	return !slices.ContainsFunc(notPublic, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // Quote quotes a value for an error message. It shortens long values and hides those

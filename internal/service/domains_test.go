@@ -1,111 +1,22 @@
 package service_test
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/net/dns/dnsmessage"
-
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
-// zone is a DNS server on a loopback port. Names without records do not exist.
-type zone struct {
-	mu     sync.Mutex
-	texts  map[string][]string // by name, with a final dot
-	cnames map[string]string
-	silent map[string]bool // never answered
-	asked  int
-}
-
-func newZone(t testing.TB, w *world) *zone {
+// newZone starts a DNS server that the service asks.
+func newZone(t testing.TB, w *world) *testenv.Zone {
 	t.Helper()
-	z := &zone{texts: map[string][]string{}, cnames: map[string]string{}, silent: map[string]bool{}}
-	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	go z.serve(conn)
-	resolver := &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "udp", conn.LocalAddr().String())
-	}}
-	w.Service.LookupTXT = resolver.LookupTXT
+	z := testenv.NewZone(t)
+	w.Service.LookupTXT = z.Resolver().LookupTXT
 	return z
-}
-
-func (z *zone) serve(conn net.PacketConn) {
-	buffer := make([]byte, 4096)
-	for {
-		n, from, err := conn.ReadFrom(buffer)
-		if err != nil {
-			return
-		}
-		var m dnsmessage.Message
-		if m.Unpack(buffer[:n]) != nil || len(m.Questions) != 1 {
-			continue
-		}
-		if answer := z.answer(m); answer != nil {
-			_, _ = conn.WriteTo(answer, from)
-		}
-	}
-}
-
-func (z *zone) answer(m dnsmessage.Message) []byte {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.asked++
-	question := m.Questions[0]
-	name := strings.ToLower(question.Name.String())
-	if z.silent[name] {
-		return nil
-	}
-	reply := dnsmessage.Message{
-		Header:    dnsmessage.Header{ID: m.ID, Response: true, Authoritative: true, RecursionDesired: m.RecursionDesired, RecursionAvailable: true},
-		Questions: m.Questions,
-	}
-	header := func(name dnsmessage.Name, kind dnsmessage.Type) dnsmessage.ResourceHeader {
-		return dnsmessage.ResourceHeader{Name: name, Type: kind, Class: dnsmessage.ClassINET, TTL: 1}
-	}
-	at := question.Name
-	if target, ok := z.cnames[name]; ok {
-		next := dnsmessage.MustNewName(target)
-		reply.Answers = append(reply.Answers, dnsmessage.Resource{
-			Header: header(at, dnsmessage.TypeCNAME), Body: &dnsmessage.CNAMEResource{CNAME: next},
-		})
-		at, name = next, target
-	}
-	for _, text := range z.texts[name] {
-		reply.Answers = append(reply.Answers, dnsmessage.Resource{
-			Header: header(at, dnsmessage.TypeTXT), Body: &dnsmessage.TXTResource{TXT: []string{text}},
-		})
-	}
-	if len(reply.Answers) == 0 {
-		reply.RCode = dnsmessage.RCodeNameError
-	}
-	packed, err := reply.Pack()
-	if err != nil {
-		return nil
-	}
-	return packed
-}
-
-func (z *zone) set(name string, texts ...string) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.texts[name] = texts
-}
-
-func (z *zone) alias(name, target string) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.cnames[name] = target
 }
 
 // TestDomainsByDNS: present, absent, wrong, beside other records, by CNAME, without an answer, and lost after
@@ -141,12 +52,12 @@ func TestDomainsByDNS(t *testing.T) {
 		}
 		name := d.RecordName + "."
 		expect("absent", check(shop, d), warranty.DomainWaiting, "no TXT record")
-		z.set(name, "warranty-verification=someone-else", "v=spf1 -all")
+		z.SetTexts(name, "warranty-verification=someone-else", "v=spf1 -all")
 		expect("wrong", check(shop, d), warranty.DomainWaiting, "a TXT record with another text")
-		z.silent[name] = true
+		z.SetSilent(name, true)
 		expect("no answer", check(shop, d), warranty.DomainWaiting, "no answer from DNS")
-		z.silent[name] = false
-		z.set(name, "v=spf1 -all", strings.ToUpper(d.RecordText))
+		z.SetSilent(name, false)
+		z.SetTexts(name, "v=spf1 -all", strings.ToUpper(d.RecordText))
 		expect("present", check(shop, d), warranty.DomainVerified, "")
 
 		// Another organization: its own text is needed, and the domain is taken.
@@ -156,7 +67,7 @@ func TestDomainsByDNS(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect("with the text of another", check(other, copied), warranty.DomainWaiting, "a TXT record with another text")
-		z.set(name, d.RecordText, copied.RecordText)
+		z.SetTexts(name, d.RecordText, copied.RecordText)
 		_, err = w.Service.CheckDomain(ctx, other.admin.Principal, warranty.CheckDomain{ID: other.ID, DomainID: copied.ID})
 		if codeOf(err) != warranty.AlreadyExists {
 			t.Errorf("two organizations: %v", err)
@@ -166,12 +77,12 @@ func TestDomainsByDNS(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		z.alias("_warranty.moved.example.", "verify.elsewhere.example.")
-		z.set("verify.elsewhere.example.", moved.RecordText)
+		z.SetAlias("_warranty.moved.example.", "verify.elsewhere.example.")
+		z.SetTexts("verify.elsewhere.example.", moved.RecordText)
 		expect("by CNAME", check(other, moved), warranty.DomainVerified, "")
 
 		// Checked daily, and lost once the record is missing for three days.
-		z.set(name)
+		z.SetTexts(name)
 		seen := func() warranty.Domain {
 			t.Helper()
 			got, err := w.Store.Domain(ctx, shop.ID, d.ID)
@@ -194,10 +105,10 @@ func TestDomainsByDNS(t *testing.T) {
 			daily()
 			expect(fmt.Sprint("missing, day ", day), seen(), warranty.DomainFailing, "no TXT record")
 		}
-		z.set(name, d.RecordText)
+		z.SetTexts(name, d.RecordText)
 		daily()
 		expect("back", seen(), warranty.DomainVerified, "")
-		z.set(name)
+		z.SetTexts(name)
 		for range 4 {
 			daily()
 		}
@@ -206,7 +117,7 @@ func TestDomainsByDNS(t *testing.T) {
 			t.Errorf("%d losses in the history", n)
 		}
 		w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
-		z.set(name, copied.RecordText)
+		z.SetTexts(name, copied.RecordText)
 		expect("free again", check(other, copied), warranty.DomainVerified, "")
 	}, busy)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/internal/store"
+	"warranty.example/svc/internal/testenv"
 	"warranty.example/svc/warranty"
 )
 
@@ -76,7 +77,7 @@ type impersonation struct {
 	*world
 	t                       *testing.T
 	clock                   *stoppedClock
-	zone                    *zone
+	zone                    *testenv.Zone
 	halden, fake            issuer
 	eve, kim                person
 	haldenDomain            warranty.Domain
@@ -90,7 +91,7 @@ func newImpersonation(t *testing.T, w *world, clock *stoppedClock) *impersonatio
 		eve: w.person("Eve", true), kim: w.person("Kim", true), haldenEmail: "info@halden.example", fakesEmail: "info@fake.example",
 	}
 	i.haldenDomain = i.add(i.halden, "halden.example")
-	i.zone.set("_warranty.halden.example.", i.haldenDomain.RecordText)
+	i.zone.SetTexts("_warranty.halden.example.", i.haldenDomain.RecordText)
 	i.check(i.halden, i.haldenDomain)
 	for email, owner := range map[string]warranty.ID{i.haldenEmail: i.halden.ID, i.fakesEmail: i.fake.ID} {
 		w.write(func(tx *store.Tx) error {
@@ -123,7 +124,7 @@ func (i *impersonation) wants(domain string, records ...string) warranty.Referen
 	d, err := i.Service.AddDomain(ctx, i.fake.admin.Principal, warranty.AddDomain{ID: i.fake.ID, Domain: domain})
 	if err == nil {
 		for n := 0; n < len(records); n += 2 {
-			i.zone.set(records[n], strings.ReplaceAll(records[n+1], "{text}", d.RecordText))
+			i.zone.SetTexts(records[n], strings.ReplaceAll(records[n+1], "{text}", d.RecordText))
 		}
 		i.check(i.fake, d)
 	} else if codeOf(err) != warranty.ValidationFailed && codeOf(err) != warranty.AlreadyExists {

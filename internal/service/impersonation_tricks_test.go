@@ -40,7 +40,7 @@ var domainTricks = []trick{
 		return i.wants("eight.example", "_warranty.eight.example.", `"{text}"`)
 	}},
 	{"a CNAME to nowhere", func(i *impersonation) warranty.Reference {
-		i.zone.alias("_warranty.nine.example.", "nowhere.example.")
+		i.zone.SetAlias("_warranty.nine.example.", "nowhere.example.")
 		return i.wants("nine.example")
 	}},
 	{"a domain of another", func(i *impersonation) warranty.Reference {
@@ -65,14 +65,14 @@ var domainTricks = []trick{
 	{"a zero-width space", func(i *impersonation) warranty.Reference { return i.wants("hal\u200bden.example") }},
 	{"the old text after removing the domain", func(i *impersonation) warranty.Reference {
 		d := i.add(i.fake, "ten.example")
-		i.zone.set("_warranty.ten.example.", d.RecordText)
+		i.zone.SetTexts("_warranty.ten.example.", d.RecordText)
 		i.check(i.fake, d)
 		i.remove(i.fake, d)
 		return i.wants("ten.example")
 	}},
 	{"a domain that was removed", func(i *impersonation) warranty.Reference {
 		d := i.add(i.fake, "eleven.example")
-		i.zone.set("_warranty.eleven.example.", d.RecordText)
+		i.zone.SetTexts("_warranty.eleven.example.", d.RecordText)
 		i.check(i.fake, d)
 		reference := i.issuedBy(i.fake)
 		i.remove(i.fake, d)
@@ -223,7 +223,7 @@ var endTricks = []trick{
 	}},
 	{"the domain is lost", func(i *impersonation) warranty.Reference {
 		reference := i.issuedBy(i.halden)
-		i.zone.set("_warranty.halden.example.")
+		i.zone.SetTexts("_warranty.halden.example.")
 		for range 5 {
 			i.clock.Set(i.clock.Now().Add(24 * time.Hour))
 			if err := i.Service.CheckDomains(ctx); err != nil {
@@ -234,7 +234,7 @@ var endTricks = []trick{
 	}},
 	{"the seller's domain is lost", func(i *impersonation) warranty.Reference {
 		made := i.confirmed()
-		i.zone.set("_warranty.halden.example.", "another text")
+		i.zone.SetTexts("_warranty.halden.example.", "another text")
 		for range 5 {
 			i.clock.Set(i.clock.Now().Add(24 * time.Hour))
 			if err := i.Service.CheckDomains(ctx); err != nil {
