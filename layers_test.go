@@ -50,12 +50,13 @@ var arrows = map[string]string{
 	"internal/describe":     "api internal/skills warranty",
 	"internal/paper":        "warranty",
 	"internal/upload":       "api internal/service warranty",
-	"internal/oauth":        "api internal/service warranty",
+	"internal/outbound":     "internal/netaddr",
+	"internal/oauth":        "api internal/netaddr internal/service warranty",
 	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
 	"internal/server":       "api internal/describe internal/limit internal/mcp internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
-	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/server internal/service internal/store internal/terminal internal/version warranty",
+	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/outbound internal/server internal/service internal/store internal/terminal internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
 	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
 

@@ -210,6 +210,10 @@ func effects(t *testing.T) map[string]effect {
 				}
 				return fmt.Sprint(offered)
 			}},
+		"oauth-metadata-documents": {one: "on", other: "off", wrong: "maybe", shows: [2]string{"true", "false"},
+			see: func(t *testing.T, p *process) string {
+				return p.want(t, 200, call{method: "GET", path: "/.well-known/oauth-authorization-server"}).must(t, "client_id_metadata_document_supported")
+			}},
 		"security-contact": {one: "security@one.example", other: "https://other.example/report", wrong: "security team",
 			shows: [2]string{"mailto:security@one.example", "https://other.example/report"},
 			see:   securityContact},

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ const (
 	RefreshGrace = 2 * time.Minute
 	// UnusedClientLifetime is how long a registered client is kept without a connection.
 	UnusedClientLifetime = 30 * 24 * time.Hour
+	// MinDocumentFresh and MaxDocumentFresh bound how long a document that describes a client is kept.
+	MinDocumentFresh = 5 * time.Minute
+	MaxDocumentFresh = 24 * time.Hour
 )
 
 // Limits of clients and connected apps.
@@ -62,6 +66,29 @@ func BuiltInClient() OAuthClient {
 		Name:      "svc",
 		Redirects: []string{"http://127.0.0.1/callback", "http://[::1]/callback", "http://localhost/callback"},
 	}
+}
+
+// IsDocument reports whether a client id is the address of a document that describes the client.
+func IsDocument(id string) bool {
+	u, err := url.Parse(id)
+	if err != nil || u.Scheme != "https" || !ValidRedirect(id) || u.Path == "" || u.Path == "/" {
+		return false
+	}
+	_, err = netip.ParseAddr(u.Hostname())
+	return err != nil // an IP address says nothing about who it is
+}
+
+// DescribedClient returns the client that a document describes, with those of the addresses that may get a code. It
+// returns false if there are none, or no name.
+func DescribedClient(id, name string, redirects []string) (c OAuthClient, ok bool) {
+	c = OAuthClient{ID: id, Name: ClientName(name)}
+	for _, r := range redirects[:min(len(redirects), MaxRedirects)] {
+		if ValidRedirect(r) {
+			portless, _ := withoutPort(r)
+			c.Redirects = append(c.Redirects, portless)
+		}
+	}
+	return c, c.Name != "" && c.Redirects != nil
 }
 
 // Host returns the host of the document that describes the client, or "" if the client only registered:

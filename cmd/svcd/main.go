@@ -18,6 +18,7 @@ import (
 	"warranty.example/svc/internal/demo"
 	"warranty.example/svc/internal/limit"
 	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/outbound"
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
@@ -132,6 +133,9 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
 	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
+	if !c.NoMetadataDocuments {
+		s.Documents = (&outbound.Client{}).JSON
+	}
 	if c.SMTP != nil {
 		s.Mail, s.RequireVerified = mail.NewSMTP(c.SMTP, c.MailFrom), true
 	}

@@ -73,7 +73,9 @@ var wrong = map[string][]string{
 	"admin-listen": {
 		"0.0.0.0:9", ":9", "192.0.2.1:9", "[::]:9", "example.com:9", "9", "127.0.0.1:8080", "localhost.example:9",
 	},
-	"log-level":  {"trace", "INFO", "0", "info,debug"},
+	"log-level":                {"trace", "INFO", "0", "info,debug"},
+	"oauth-metadata-documents": {"yes", "OFF", "false"},
+
 	"log-format": {"xml", "JSON", "true"},
 	"mail-limit": {"-1", "x", "1.5"},
 	"security-contact": {

@@ -63,6 +63,7 @@ type Config struct {
 	Drain                 time.Duration // how long requests are served after SIGTERM
 	StorageLimit          int           // MiB of documents per user
 	MailLimit             int           // emails to other people per account and day
+	NoMetadataDocuments   bool          // OAuth clients are not described by documents
 }
 
 // HasTLS reports whether the service speaks HTTPS.

@@ -285,6 +285,13 @@ func Table() []Setting {
 			set:     whole(0, func(c *Config) *int { return &c.MailLimit }),
 		},
 		{
+			Flag:    "oauth-metadata-documents",
+			Default: "on",
+			arg:     "on|off",
+			Help:    "read the documents with which apps describe themselves, over https from public addresses only; off for hosts that must not call out",
+			set:     oneOf("on", "off", func(c *Config) *bool { return &c.NoMetadataDocuments }),
+		},
+		{
 			Flag: "security-contact",
 			arg:  "address",
 			Help: "email address or https:// URL for vulnerability reports, shown in /.well-known/security.txt",

@@ -2,6 +2,7 @@ package oauth_test
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -150,6 +151,12 @@ func TestAuthorizationErrorsGoToTheApp(t *testing.T) {
 	}
 	values := answered(t, b.Get(authorizePath(client)+"&scope=a&scope=b"), redirect)
 	servertest.Equal(t, "a repeated parameter", values.Get("error"), "invalid_request")
+	// Anyone can register an address: nobody is sent there without knowing who asks.
+	for _, path := range []string{authorizePath(client, "response_type", "-"), authorizePath(client, "prompt", "none")} {
+		if p := w.Browser(t).Get(path); p.Status != 303 || !strings.HasPrefix(p.Location, "/sign-in?") {
+			t.Errorf("open redirector: %d %q", p.Status, p.Location)
+		}
+	}
 	// state may be missing, and is then not invented.
 	id := requestID(t, b.Get(authorizePath(client, "state", "-", "resource", resource+"/")))
 	if values := answered(t, b.Post("/oauth/authorize", "request", id, "decision", "deny"), redirect); values.Has("state") || values.Get("error") != "access_denied" {
@@ -449,11 +456,45 @@ func TestBasicIdentifiesTheClient(t *testing.T) {
 	denied(t, "two clients", send(a.client, "client_id", "other"), 400, "invalid_request")
 }
 
+// TestParametersThatSayNothing: those without a value count as absent, and unknown ones are ignored, at every endpoint
+// (RFC 6749 3.1, 3.2; RFC 7591 2).
+func TestParametersThatSayNothing(t *testing.T) {
+	w := servertest.NewSQLite(t)
+	olga := w.Verified("Olga")
+	b := w.SignedIn(t, olga)
+	r := call(t, w, "POST", "/oauth/register", "application/json", `{"redirect_uris":["`+redirect+`"],"client_name":"Atlas","x":[1],
+		"token_endpoint_auth_method":"client_secret_post","scope":"all","jwks":{},"application_type":"native"}`)
+	var got map[string]any
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.status != 201 || r.header.Get("Cache-Control") != "no-store" {
+		t.Fatalf("%d %s", r.status, r.body)
+	}
+	delete(got, "client_id")
+	delete(got, "client_id_issued_at")
+	servertest.Equal(t, "the registration", fmt.Sprint(got), fmt.Sprint(map[string]any{
+		"client_name": "Atlas", "redirect_uris": []any{redirect}, "grant_types": []any{"authorization_code", "refresh_token"},
+		"response_types": []any{"code"}, "token_endpoint_auth_method": "none", "scope": warranty.AllScopes.String(),
+	}))
+	code := allow(t, b, authorizePath(r.ClientID, "resource", "", "scope", "", "prompt", "", "nonsense", "1"), redirect,
+		"account", olga.ID, "scope", "warranties:read")
+	tokens := exchange(t, w, r.ClientID, code, "resource", "", "nonsense", "1", "client_secret", "ignored")
+	if tokens.status != 200 || tokens.header.Get("Pragma") != "no-cache" {
+		t.Fatalf("%d %s", tokens.status, tokens.body)
+	}
+	// A refresh gets what the person allowed, whatever it asks for.
+	more := post(t, w, "/oauth/token", "grant_type", "refresh_token", "refresh_token", tokens.RefreshToken, "client_id", r.ClientID,
+		"scope", "warranties:read warranties:write", "nonsense", "")
+	if more.status != 200 || more.Scope != "warranties:read" {
+		t.Errorf("%d %s", more.status, more.body)
+	}
+	denied(t, "an empty grant type", exchange(t, w, r.ClientID, code, "grant_type", ""), 400, "invalid_request")
+	denied(t, "an empty code", exchange(t, w, r.ClientID, "", "x", "y"), 400, "invalid_request")
+}
+
 // TestRegistrationFlood registers equal clients, and too many different ones.
 func TestRegistrationFlood(t *testing.T) {
 	w := servertest.NewSQLite(t)
 	first := register(t, w, "Atlas", redirect, "http://localhost:1/cb")
-	for i := range 200 {
+	for i := range 10_000 {
 		if id := register(t, w, "Atlas", fmt.Sprintf("http://localhost:%d/cb", i+2), redirect); id != first {
 			t.Fatal("equal metadata give another client")
 		}
@@ -495,13 +536,23 @@ func TestRegistrationFlood(t *testing.T) {
 // TestMetadata reads the documents as a client does, from a script of another site.
 func TestMetadata(t *testing.T) {
 	w := servertest.NewSQLite(t)
-	for _, path := range []string{"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/api/mcp",
-		"/.well-known/oauth-authorization-server"} {
+	const protected = `{"resource":"P/api/mcp","authorization_servers":["P"],"scopes_supported":["warranties:read","warranties:write",` +
+		`"claims:read","documents:read"],"bearer_methods_supported":["header"],"resource_name":"Warranty Records"}`
+	for path, want := range map[string]string{
+		"/.well-known/oauth-protected-resource":         protected,
+		"/.well-known/oauth-protected-resource/api/mcp": protected,
+		"/.well-known/oauth-authorization-server": `{"issuer":"P","authorization_endpoint":"P/oauth/authorize","token_endpoint":"P/oauth/token",` +
+			`"registration_endpoint":"P/oauth/register","revocation_endpoint":"P/oauth/revoke","response_types_supported":["code"],` +
+			`"grant_types_supported":["authorization_code","refresh_token"],"token_endpoint_auth_methods_supported":["none"],` +
+			`"revocation_endpoint_auth_methods_supported":["none"],"code_challenge_methods_supported":["S256"],` +
+			`"client_id_metadata_document_supported":false,"authorization_response_iss_parameter_supported":true,` +
+			`"scopes_supported":["warranties:read","warranties:write","claims:read","documents:read"],"service_documentation":"P/docs"}`,
+	} {
 		r := call(t, w, "GET", path, "", "", "Origin", "https://client.example")
-		if r.status != 200 || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Content-Type") != "application/json" ||
-			!strings.Contains(r.body, publicURL) {
-			t.Errorf("%s: %d %s", path, r.status, r.body)
+		if r.status != 200 || r.header.Get("Access-Control-Allow-Origin") != "*" || r.header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d %v", path, r.status, r.header)
 		}
+		servertest.Equal(t, path, r.body, strings.ReplaceAll(want, `"P`, `"`+publicURL))
 	}
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/oauth/token", "/oauth/register", "/oauth/revoke"} {
 		r := call(t, w, "OPTIONS", path, "", "", "Origin", "https://client.example")

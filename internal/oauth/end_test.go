@@ -21,6 +21,9 @@ func TestRevocationIsImmediate(t *testing.T) {
 		"access token revoked by the app": func(t *testing.T, w *servertest.World, _ servertest.Person, a app) {
 			servertest.Equal(t, "status", post(t, w, "/oauth/revoke", "token", a.access).status, 200)
 		},
+		"disconnected in the settings": func(t *testing.T, w *servertest.World, p servertest.Person, _ app) {
+			disconnect(t, w, p)
+		},
 		"password reset": func(t *testing.T, w *servertest.World, p servertest.Person, _ app) {
 			w.ResetPassword(t, p.Email, servertest.PasswordCanary+" reset")
 		},
@@ -56,6 +59,26 @@ func TestRevocationIsImmediate(t *testing.T) {
 			})
 		})
 	}
+	t.Run("scope taken away", func(t *testing.T) {
+		servertest.EachReplicas(t, func(t *testing.T, worlds []*servertest.World) {
+			olga := worlds[0].Verified("Olga")
+			a := connect(t, worlds[0], olga)
+			const create = `{"name":"create_warranty","arguments":{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01"}}`
+			last := worlds[len(worlds)-1]
+			for i, w := range worlds {
+				servertest.Equal(t, "writing before", rpc(t, w, a.access, "tools/call", create).status, 200)
+				if i == len(worlds)-1 {
+					b := last.SignedIn(t, olga)
+					p := b.Post("/settings/apps/"+appID(t, b), "account", olga.ID, "scope", "warranties:read")
+					servertest.Equal(t, "changing", p.Status, 303)
+				}
+			}
+			for _, w := range worlds {
+				servertest.Equal(t, "writing afterwards", rpc(t, w, a.access, "tools/call", create).status, 403)
+				works(t, w, "reading afterwards", a.access, true)
+			}
+		})
+	})
 	t.Run("not by others", func(t *testing.T) {
 		w := servertest.NewSQLite(t)
 		a := connect(t, w, w.Verified("Olga"))
@@ -66,6 +89,25 @@ func TestRevocationIsImmediate(t *testing.T) {
 		denied(t, "no token", post(t, w, "/oauth/revoke", "client_id", other), 400, "invalid_request")
 		works(t, w, "afterwards", a.access, true)
 	})
+}
+
+// appID returns the id of the newest app on the page of connected apps.
+func appID(t testing.TB, b *servertest.Browser) string {
+	t.Helper()
+	_, rest, _ := strings.Cut(b.Get("/settings/apps").Body, `action="/settings/apps/`)
+	id, _, _ := strings.Cut(rest, `"`)
+	if len(id) != 36 {
+		t.Fatalf("no app: %q", id)
+	}
+	return id
+}
+
+// disconnect disconnects the newest app of a person.
+func disconnect(t testing.TB, w *servertest.World, p servertest.Person) {
+	t.Helper()
+	b := w.SignedIn(t, p)
+	page := b.Post("/settings/apps/"+appID(t, b)+"/disconnect", "account", p.ID)
+	servertest.Equal(t, "disconnecting", page.Location, "/settings/apps?done=app_disconnected")
 }
 
 // TestMembersAppsHaveTheirRole connects apps of members to an organization: the role counts with every request, and a
@@ -171,11 +213,7 @@ func TestConnectedApps(t *testing.T) {
 		olga, eve := w.Verified("Olga"), w.Verified("Eve")
 		a := connect(t, w, olga, "warranties:read", "warranties:write")
 		b, other := w.SignedIn(t, olga), w.SignedIn(t, eve)
-		id := func() string {
-			_, rest, _ := strings.Cut(b.Get("/settings/apps").Body, `action="/settings/apps/`)
-			id, _, _ := strings.Cut(rest, `"`)
-			return id
-		}()
+		id := appID(t, b)
 		if page := b.Get("/settings/apps").Body; !strings.Contains(page, "Atlas Assistant") || !strings.Contains(page, "atlas-assistant.example") {
 			t.Fatalf("the page: %s", page)
 		}

@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"mime"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/netaddr"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -33,8 +33,7 @@ func Enabled(publicURL string) bool {
 	if err != nil {
 		return false
 	}
-	ip := net.ParseIP(u.Hostname())
-	return u.Scheme == "https" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return u.Scheme == "https" || netaddr.IsLoopback(u.Hostname())
 }
 
 // Paths of the endpoints.
@@ -113,6 +112,7 @@ func (e *Endpoints) server() serverDocument {
 		TokenAuth:             []string{"none"},
 		RevocationAuth:        []string{"none"},
 		ChallengeMethods:      []string{"S256"},
+		MetadataDocuments:     e.Service.Documents != nil,
 		Issues:                true,
 		Scopes:                scopeNames(),
 		Documentation:         e.PublicURL + "/docs",

@@ -357,6 +357,7 @@ var throttles = map[service.Throttle]struct {
 	service.UnknownSubscriptions: {warranty.IPThrottled, "Too many invalid links from your network."},
 	service.DomainChecks:         {warranty.RateLimited, "You have checked your domains too often."},
 	service.ClientRegistrations:  {warranty.IPThrottled, "Too many apps were registered from your network."},
+	service.ClientDocuments:      {warranty.RateLimited, "You have connected new apps too often."},
 }
 
 // throttle counts an attempt against its limit and returns an error when the limit is exceeded.
@@ -372,7 +373,7 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 		}
 		return nil
 	case service.SignInAttempts, service.AccountAttempts, service.MailsToOthers, service.CodeRequests,
-		service.DomainChecks:
+		service.DomainChecks, service.ClientDocuments:
 		rate = s.SignInRate
 	case service.CodeMails:
 		rate, period = min(codeMails, s.SignInRate), time.Hour

@@ -20,9 +20,10 @@ type OAuthError struct{ Code, Message string }
 
 func (e *OAuthError) Error() string { return e.Message }
 
-// Errors of the token endpoint. They do not tell an unknown code or token from one of another client.
+// Errors for apps. They do not tell an unknown code or token from one of another client.
 var (
 	errUnknownClient = &OAuthError{"invalid_client", "Unknown client_id. Register the client again."}
+	errBadDocument   = &OAuthError{"invalid_client_metadata", "The document of the app cannot be read."}
 	errBadCode       = &OAuthError{"invalid_grant", "The code is wrong, already used or expired, or is for another request."}
 	errBadRefresh    = &OAuthError{"invalid_grant", "The refresh token is wrong, already used or expired. Connect the app again."}
 	errBadTarget     = &OAuthError{"invalid_target", "resource must be the address of the MCP endpoint."}
@@ -41,42 +42,6 @@ func (s *Service) CheckResource(client, resource string) error {
 		return nil
 	}
 	return errBadTarget
-}
-
-// Client returns a client that can ask for access.
-func (s *Service) Client(ctx context.Context, id string) (warranty.OAuthClient, error) {
-	if id == warranty.CommandClient {
-		return warranty.BuiltInClient(), nil
-	}
-	if id == "" || len(id) > warranty.MaxClientID {
-		return warranty.OAuthClient{}, errUnknownClient
-	}
-	c, _, err := s.Store.OAuthClient(ctx, id)
-	if errors.Is(err, warranty.ErrNotFound) {
-		err = errUnknownClient
-	}
-	return c, err
-}
-
-// RegisterClient adds a client, unless an equal one is registered.
-func (s *Service) RegisterClient(
-	ctx context.Context, p warranty.Principal, name string, redirects []string,
-) (warranty.OAuthClient, error) {
-	c, ok := warranty.NewClient(name, redirects)
-	if !ok {
-		return c, &OAuthError{"invalid_redirect_uri", fmt.Sprintf(
-			"redirect_uris must have 1 to %d addresses that start with https:// or are on localhost, without a fragment.",
-			warranty.MaxRedirects)}
-	}
-	_, _, err := s.Store.OAuthClient(ctx, c.ID)
-	if !errors.Is(err, warranty.ErrNotFound) {
-		return c, err
-	}
-	if err := s.Throttle(ctx, ClientRegistrations, p.Address); err != nil {
-		return c, err
-	}
-	now := s.now()
-	return c, s.Store.Write(ctx, func(tx *store.Tx) error { return tx.SaveClient(c, nil, now) })
 }
 
 // StartAuthorization keeps a request until the person decides, and returns its id. It can be used once, with the
@@ -105,7 +70,7 @@ func (s *Service) Authorization(ctx context.Context, p warranty.Principal, id st
 	if err != nil {
 		return a, err
 	}
-	if a.Client, err = s.Client(ctx, a.Client.ID); err == nil && !a.Client.Allows(a.Redirect) {
+	if a.Client, _, err = s.knownClient(ctx, a.Client.ID); err == nil && !a.Client.Allows(a.Redirect) {
 		err = warranty.ErrNotFound
 	}
 	return a, err
@@ -207,7 +172,7 @@ type AppTokens struct {
 // ExchangeCode exchanges an authorization code. A request that has everything right but whose code was used before
 // ends the connection, because someone copied the code.
 func (s *Service) ExchangeCode(ctx context.Context, client, code, redirect, verifier string) (AppTokens, error) {
-	if _, err := s.Client(ctx, client); err != nil {
+	if _, _, err := s.knownClient(ctx, client); err != nil {
 		return AppTokens{}, err
 	}
 	hash := warranty.HashSecret(code)
@@ -230,7 +195,7 @@ func (s *Service) ExchangeCode(ctx context.Context, client, code, redirect, veri
 // RefreshTokens exchanges a refresh token for a new pair. A rotated one works a little longer and gets a pair of its
 // own; after that it ends the connection, because someone copied it.
 func (s *Service) RefreshTokens(ctx context.Context, client, secret string) (AppTokens, error) {
-	if _, err := s.Client(ctx, client); err != nil {
+	if _, _, err := s.knownClient(ctx, client); err != nil {
 		return AppTokens{}, err
 	}
 	hash := warranty.HashSecret(secret)

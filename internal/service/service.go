@@ -56,6 +56,10 @@ type Service struct {
 	// LookupTXT looks up the DNS records that verify domains.
 	LookupTXT func(ctx context.Context, name string) ([]string, error)
 
+	// Documents reads a JSON document that describes an OAuth client, and returns how long it may be kept; nil means
+	// that such documents are not supported.
+	Documents func(ctx context.Context, address string) (body []byte, fresh time.Duration, err error)
+
 	// Now is the clock, NewID makes ids, and Random is the source of secrets.
 	Now    func() time.Time
 	NewID  func() warranty.ID
@@ -99,6 +103,8 @@ const (
 	UnknownSubscriptions Throttle = "unsubscribe"
 	// ClientRegistrations counts OAuth clients that are new, per network.
 	ClientRegistrations Throttle = "client"
+	// ClientDocuments counts documents of OAuth clients that are read, per user.
+	ClientDocuments Throttle = "client-document"
 	// FormPosts counts forms of the web pages, in the window of the user's API requests.
 	FormPosts Throttle = "form"
 	// BatchItems counts the items of a batch, in the window of the caller's API requests.

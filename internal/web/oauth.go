@@ -30,7 +30,10 @@ func (web *Web) authorize(w http.ResponseWriter, r *http.Request, who warranty.P
 		return warranty.ErrNotFound
 	}
 	query := r.URL.Query()
-	a, err := web.authorizationOf(r, query)
+	if warranty.IsDocument(query.Get("client_id")) && who.Credential != warranty.BySession {
+		return errSignIn // before the document is read
+	}
+	a, err := web.authorizationOf(r, query, who)
 	var invalid invalidAuthorization
 	if errors.As(err, &invalid) {
 		return web.showInvalid(w, r, invalid.key)
@@ -38,11 +41,11 @@ func (web *Web) authorize(w http.ResponseWriter, r *http.Request, who warranty.P
 	if err != nil {
 		return err
 	}
+	if who.Credential != warranty.BySession {
+		return errSignIn // before errors go to the app: anyone can register an address, and would send strangers there
+	}
 	if problem := web.checkAuthorization(query, a); problem != "" {
 		return web.answerApp(w, a, url.Values{"error": {problem}})
-	}
-	if who.Credential != warranty.BySession {
-		return errSignIn
 	}
 	if web.Service.RequireVerified && !who.User.EmailVerified {
 		return redirect(w, r, "/verify-email"+withNext(r.URL.RequestURI()))
@@ -62,16 +65,20 @@ func (web *Web) authorize(w http.ResponseWriter, r *http.Request, who warranty.P
 }
 
 // authorizationOf returns the request in a query. An unknown app or address is an invalidAuthorization.
-func (web *Web) authorizationOf(r *http.Request, query url.Values) (a warranty.Authorization, err error) {
+func (web *Web) authorizationOf(
+	r *http.Request, query url.Values, who warranty.Principal,
+) (a warranty.Authorization, err error) {
 	if len(query["client_id"]) != 1 || len(query["redirect_uri"]) != 1 {
 		return a, invalidAuthorization{"consent.incomplete"}
 	}
-	a.Client, err = web.Service.Client(r.Context(), query.Get("client_id"))
+	a.Client, err = web.Service.Client(r.Context(), who, query.Get("client_id"))
 	var unknown *service.OAuthError
-	if errors.As(err, &unknown) {
+	switch {
+	case errors.As(err, &unknown) && unknown.Code == "invalid_client_metadata":
+		return a, invalidAuthorization{"consent.no_document"}
+	case errors.As(err, &unknown):
 		return a, invalidAuthorization{"consent.unknown_app"}
-	}
-	if err != nil {
+	case err != nil:
 		return a, err
 	}
 	a.Redirect = query.Get("redirect_uri")
