@@ -32,6 +32,7 @@ var arrows = map[string]string{
 	"internal/version":      "",
 	"internal/terminal":     "",
 	"internal/credentials":  "api warranty",
+	"internal/signin":       "api client internal/credentials warranty",
 	"internal/limit":        "internal/netaddr",
 	"internal/mail":         "internal/netaddr warranty",
 	"internal/files":        "internal/netaddr warranty",
@@ -46,7 +47,7 @@ var arrows = map[string]string{
 	"internal/mcp":          "api internal/skills warranty",
 	"internal/sheet":        "api warranty",
 	"internal/pages":        "warranty",
-	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet internal/terminal warranty",
+	"internal/cli":          "api client internal/credentials internal/man internal/pages internal/sheet internal/signin internal/terminal warranty",
 	"internal/describe":     "api internal/skills warranty",
 	"internal/paper":        "warranty",
 	"internal/upload":       "api internal/service warranty",
@@ -58,7 +59,7 @@ var arrows = map[string]string{
 
 	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/outbound internal/server internal/service internal/store internal/terminal internal/version warranty",
 	"cmd/svc":     "internal/cli internal/version",
-	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/version warranty", // describe makes the tools' schemas
+	"cmd/svc-mcp": "api client internal/credentials internal/describe internal/mcp internal/signin internal/version warranty", // describe makes the tools' schemas
 
 	// Packages for tests. The lines above keep other packages from importing them.
 	"internal/testenv":     "",
@@ -84,6 +85,8 @@ var homes = map[string]string{
 	"github.com/modelcontextprotocol":     "internal/mcp internal/server", // the server asks for the versions of the protocol
 	"github.com/prometheus/client_golang": "internal/server",
 	"golang.org/x/term":                   "internal/terminal",
+	"golang.org/x/oauth2":                 "internal/signin",
+	"golang.org/x/sys":                    "internal/credentials",
 	"github.com/itchyny/gojq":             "internal/cli",
 	"github.com/BurntSushi/toml":          "internal/config",
 	"rsc.io/qr":                           "internal/paper internal/web",

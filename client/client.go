@@ -26,10 +26,11 @@ const DefaultBaseURL = "http://127.0.0.1:8080/api/v1"
 
 // Client calls one service with one credential. It is safe for concurrent use.
 type Client struct {
-	root      string            // base URL without /api/v1
-	host      string            // of root; requests to other hosts are rejected
-	authorize func(http.Header) // a function, so that printing a Client never shows the secret
-	userAgent string
+	root string // base URL without /api/v1
+	host string // of root; requests to other hosts are rejected
+	// credential is a function, so that printing a Client never shows the secret.
+	credential CredentialSource
+	userAgent  string
 	// traceparent is sent with requests whose context has none.
 	traceparent string
 	account     string // the organization that a session acts for; empty for the user's own account
@@ -73,6 +74,15 @@ func WithAccount(organization warranty.ID) Option {
 	return func(c *Client) { c.account = organization.String() }
 }
 
+// CredentialSource returns the credential for a request. rejected is the one that the service has just rejected with
+// 401, or empty. If the source then returns another one, the request is sent again.
+type CredentialSource func(ctx context.Context, rejected string) (string, error)
+
+// WithCredentials sets a source of credentials that change, such as access tokens. It replaces the credential of New.
+func WithCredentials(source CredentialSource) Option {
+	return func(c *Client) { c.credential = source }
+}
+
 // WithAttempts sets the maximum number of attempts per request; 1 disables retries.
 func WithAttempts(n int) Option { return func(c *Client) { c.attempts = max(1, n) } }
 
@@ -85,8 +95,8 @@ func WithMaxWait(d time.Duration) Option { return func(c *Client) { c.maxWait = 
 func WithObserver(f func(Attempt)) Option { return func(c *Client) { c.observe = f } }
 
 // New returns a client for the service at baseURL, which ends in /api/v1. The
-// credential is an integration token or a session, or empty for operations that
-// need none.
+// credential is an integration token, a session or an access token, or empty for
+// operations that need none.
 func New(baseURL, credential string, options ...Option) (*Client, error) {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil ||
@@ -98,13 +108,13 @@ func New(baseURL, credential string, options ...Option) (*Client, error) {
 		return nil, errors.New("the base URL must end in /api/v1")
 	}
 	c := &Client{
-		root:      u.Scheme + "://" + u.Host + (&url.URL{Path: path}).EscapedPath(),
-		host:      u.Host,
-		authorize: authorizer(credential),
-		userAgent: "svc-go",
-		http:      &http.Client{Timeout: time.Minute, CheckRedirect: noRedirect},
-		attempts:  4,
-		maxWait:   70 * time.Second,
+		root:       u.Scheme + "://" + u.Host + (&url.URL{Path: path}).EscapedPath(),
+		host:       u.Host,
+		credential: func(context.Context, string) (string, error) { return credential, nil },
+		userAgent:  "svc-go",
+		http:       &http.Client{Timeout: time.Minute, CheckRedirect: noRedirect},
+		attempts:   4,
+		maxWait:    70 * time.Second,
 	}
 	for _, option := range options {
 		option(c)
@@ -112,18 +122,15 @@ func New(baseURL, credential string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// authorizer returns a function that sets the header for the kind of credential. An
-// unknown kind is sent as a token, for the service to reject.
-func authorizer(credential string) func(http.Header) {
-	kind, _ := warranty.ParseSecret(credential)
-	return func(h http.Header) {
-		switch {
-		case credential == "":
-		case kind == warranty.SessionSecret:
-			h.Set("Authorization", "Bearer "+credential)
-		default:
-			h.Set("X-Api-Key", credential)
-		}
+// authorize sets the header for the kind of credential. An unknown kind is sent as a
+// token, for the service to reject.
+func authorize(h http.Header, credential string) {
+	switch kind, _ := warranty.ParseSecret(credential); {
+	case credential == "":
+	case kind == warranty.SessionSecret || kind == warranty.AccessSecret:
+		h.Set("Authorization", "Bearer "+credential)
+	default:
+		h.Set("X-Api-Key", credential)
 	}
 }
 

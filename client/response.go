@@ -26,9 +26,28 @@ type Response struct {
 // maxResponse is larger than any page of records.
 const maxResponse = 64 << 20
 
-// sendOnce sends a request without retries. A response with an error is an error of
-// the service.
+// sendOnce sends a request without retries, except that a rejected credential is replaced
+// if there is another one. A response with an error is an error of the service.
 func (c *Client) sendOnce(ctx context.Context, r api.Request) (Response, error) {
+	credential, err := c.credential(ctx, "")
+	if err != nil {
+		return Response{}, err
+	}
+	response, err := c.sendAs(ctx, r, credential)
+	if response.Status != http.StatusUnauthorized || credential == "" {
+		return response, err
+	}
+	other, sourceErr := c.credential(ctx, credential)
+	switch {
+	case sourceErr != nil:
+		return response, sourceErr
+	case other == credential:
+		return response, err
+	}
+	return c.sendAs(ctx, r, other) // the service did nothing for the rejected one
+}
+
+func (c *Client) sendAs(ctx context.Context, r api.Request, credential string) (Response, error) {
 	if !strings.HasPrefix(r.Path, "/") {
 		return Response{}, errors.New("the path must begin with a slash")
 	}
@@ -55,7 +74,7 @@ func (c *Client) sendOnce(ctx context.Context, r api.Request) (Response, error) 
 	if trace := cmp.Or(api.Traceparent(ctx), c.traceparent); trace != "" {
 		request.Header.Set(api.TraceparentHeader, trace)
 	}
-	c.authorize(request.Header)
+	authorize(request.Header, credential)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return Response{}, &NetworkError{err}

@@ -17,7 +17,12 @@ var binaries string
 // atExit stops processes that several tests share.
 var atExit []func()
 
-func TestMain(m *testing.M) { os.Exit(run(m)) }
+func TestMain(m *testing.M) {
+	if os.Getenv(actAsBrowser) != "" {
+		os.Exit(openInBrowser())
+	}
+	os.Exit(run(m))
+}
 
 // run builds the programs and runs the tests.
 func run(m *testing.M) int {

@@ -23,6 +23,7 @@ import (
 	"warranty.example/svc/internal/credentials"
 	"warranty.example/svc/internal/describe"
 	"warranty.example/svc/internal/mcp"
+	"warranty.example/svc/internal/signin"
 	"warranty.example/svc/internal/version"
 	"warranty.example/svc/warranty"
 )
@@ -35,13 +36,16 @@ The agent's MCP client starts it.
   --account ID        act for an organization, if the key is a session (or SVC_ACCOUNT)
   --version           print the version
 
+  svc-mcp login       sign in with the browser, as "svc auth login --web" does
+  svc-mcp logout      sign out
+
 Set SVC_BASE_URL to the base URL of the service, ending in /api/v1
 (default ` + client.DefaultBaseURL + `).
 
 The API key is an integration token. svc-mcp uses the first one it finds:
   1. SVC_API_KEY
   2. the file named by SVC_API_KEY_FILE
-  3. the key stored by "svc auth login" for this base URL
+  3. what "svc auth login" or "svc-mcp login" stored for this base URL
 
 To print the settings for an MCP client, run "svc mcp config".
 `
@@ -65,6 +69,8 @@ func run(ctx context.Context, args []string) error {
 		case "--version", "version":
 			_, err := fmt.Println("svc-mcp " + version.String())
 			return err
+		case "login", "logout":
+			return signInOrOut(ctx, args)
 		}
 	}
 	narrowing, account, err := parseFlags(args)
@@ -84,6 +90,9 @@ func run(ctx context.Context, args []string) error {
 	if !account.IsZero() {
 		options = append(options, client.WithAccount(account))
 	}
+	if key.Connected {
+		options = append(options, client.WithCredentials(connection(base).Credential))
+	}
 	c, err := client.New(base, key.Secret, options...)
 	if err != nil {
 		return fmt.Errorf("SVC_BASE_URL: %w", err)
@@ -95,6 +104,10 @@ func run(ctx context.Context, args []string) error {
 	who := &whoami{client: c}
 	if err := who.check(ctx); err != nil {
 		var refusal *client.Error
+		var signedOut *signin.Error
+		if errors.As(err, &signedOut) {
+			return fmt.Errorf("%s Run svc-mcp login", signedOut.Detail)
+		}
 		if errors.As(err, &refusal) && refusal.Status == http.StatusUnauthorized {
 			return fmt.Errorf("the service rejected the key from %s: %s", key.From, refusal.Detail)
 		}
@@ -163,9 +176,47 @@ func parseFlags(args []string) (n mcp.Narrowing, account warranty.ID, err error)
 	return n, account, nil
 }
 
+func store(base string) credentials.Store {
+	return credentials.Store{BaseURL: base, Getenv: os.Getenv, ConfigDir: os.UserConfigDir}
+}
+
+// connection returns what connects to the service in the browser.
+func connection(base string) *signin.Service {
+	return &signin.Service{Store: store(base), Now: time.Now}
+}
+
+// signInOrOut performs "svc-mcp login" and "svc-mcp logout".
+func signInOrOut(ctx context.Context, args []string) error {
+	if len(args) > 1 {
+		return errors.New("svc-mcp " + args[0] + " takes no arguments")
+	}
+	base := credentials.BaseURL(os.Getenv(credentials.BaseURLEnv), client.DefaultBaseURL)
+	if _, err := client.New(base, ""); err != nil {
+		return fmt.Errorf("SVC_BASE_URL: %w", err)
+	}
+	if args[0] == "logout" {
+		file, _, err := connection(base).Disconnect(ctx)
+		switch {
+		case file == "" && err == nil:
+			fmt.Fprintln(os.Stderr, "Nothing is stored for "+base+".")
+		case file != "":
+			fmt.Fprintln(os.Stderr, "Removed what was stored for "+base+".")
+		}
+		return err
+	}
+	file, err := connection(base).Connect(ctx, func(address string) {
+		signin.Open(address, os.Getenv)
+		fmt.Fprintln(os.Stderr, "Sign in and decide in your browser, on this computer:\n"+address)
+	})
+	if err == nil {
+		fmt.Fprintln(os.Stderr, "Signed in to "+base+". Stored in "+file+". Only you can read this file.")
+	}
+	return err
+}
+
 // findKey finds the key in the same places as svc.
 func findKey(base string) (credentials.Key, error) {
-	key, err := credentials.Store{BaseURL: base, Getenv: os.Getenv, ConfigDir: os.UserConfigDir}.Find()
+	key, err := store(base).Find()
 	var refusal *warranty.Error
 	switch {
 	case errors.As(err, &refusal):
@@ -173,8 +224,8 @@ func findKey(base string) (credentials.Key, error) {
 	case err != nil:
 		return key, err
 	case key.Secret == "":
-		return key, errors.New("no API key for " + base + ": set SVC_API_KEY to an integration token, or run " +
-			"svc auth login; generate a token in the settings, under API / CLI / MCP")
+		return key, errors.New("no API key for " + base + ": run svc-mcp login or svc auth login --web to sign in with your browser, or set " +
+			"SVC_API_KEY to an integration token; generate one in the settings, under API / CLI / MCP")
 	}
 	return key, nil
 }
@@ -225,6 +276,10 @@ func (w *whoami) problem(err error) (warranty.Problem, bool) {
 	var refusal *client.Error
 	if errors.As(err, &refusal) {
 		return refusal.Problem, true
+	}
+	var signedOut *signin.Error
+	if errors.As(err, &signedOut) {
+		return warranty.Refuse(warranty.InvalidCredential, signedOut.Error()).Problem(w.client.Root(), ""), true
 	}
 	var network *client.NetworkError
 	if errors.As(err, &network) {

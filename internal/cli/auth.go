@@ -1,23 +1,33 @@
 package cli
 
 import (
+	"errors"
 	"net/url"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/client"
 	"warranty.example/svc/internal/credentials"
+	"warranty.example/svc/internal/signin"
 	"warranty.example/svc/warranty"
 )
 
 func (r *run) loginCommand() *cobra.Command {
-	return &cobra.Command{
+	var web bool
+	cmd := &cobra.Command{
 		Use:   "login",
-		Short: "Store an API key for this service",
-		Long: `Reads an integration token from the terminal without echo, or from standard
-input, checks it with the service, and stores it for this base URL. The file is
+		Short: "Sign in to this service, or store an API key for it",
+		Long: `With --web, opens the service in your browser, where you sign in and decide what
+svc may do. It prints the address too, in case no browser opens. Settings,
+Connected apps shows the connection; it ends if you do not use it for 90 days.
+
+Otherwise, reads an integration token from the terminal without echo, or from
+standard input, and checks it with the service.
+
+Either is stored for this base URL and used by svc-mcp too. The file is
 svc/credentials in your configuration directory, with mode 0600.`,
-		Example: "  svc auth login\n  svc auth login < token.txt",
+		Example: "  svc auth login --web\n  svc auth login < token.txt",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usage("The key cannot be an argument, because it would stay in the shell history.",
@@ -25,7 +35,74 @@ svc/credentials in your configuration directory, with mode 0600.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return r.login(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if web {
+				return r.loginWeb(cmd)
+			}
+			return r.login(cmd)
+		},
+	}
+	cmd.Flags().BoolVar(&web, "web", false, "sign in with the browser instead of a token")
+	return cmd
+}
+
+// signIn returns what connects svc to the service in the browser.
+func (r *run) signIn() *signin.Service { return &signin.Service{Store: r.keyStore(), Now: r.Now} }
+
+func (r *run) loginWeb(cmd *cobra.Command) error {
+	if _, err := r.connectAs(credentials.Key{}, false); err != nil { // checks the base URL
+		return err
+	}
+	service := r.signIn()
+	file, err := service.Connect(cmd.Context(), func(address string) {
+		if r.OpenBrowser(address) {
+			r.note("Sign in and decide in your browser. If it does not open, visit this address:")
+		} else {
+			r.note("Visit this address on this computer, sign in and decide:")
+		}
+		r.note("%s", address)
+	})
+	if err != nil {
+		return asRemote(err)
+	}
+	r.note("Signed in to %s. Stored in %s. Only you can read this file.", r.address(), file)
+	r.noteOverride()
+	stored, err := r.loadKeys()
+	if err != nil {
+		return err
+	}
+	r.key = credentials.Key{Secret: stored.Connections[r.address()].Access, From: "svc auth login", Connected: true}
+	return r.showStatus(cmd, r.key)
+}
+
+// asRemote makes an error of the network one that was returned by a request.
+func asRemote(err error) error {
+	var network *client.NetworkError
+	if errors.As(err, &network) {
+		return &remoteError{err: err}
+	}
+	return err
+}
+
+// showStatus shows the user of a key.
+func (r *run) showStatus(cmd *cobra.Command, key credentials.Key) error {
+	remote, err := r.connectAs(key, false)
+	if err != nil {
+		return err
+	}
+	status, response, err := call(cmd.Context(), remote, api.GetAuthStatus, warranty.GetAuthStatus{})
+	if err != nil {
+		return err
+	}
+	return r.show(cmd.Context(), api.GetAuthStatus.Spec, &status, response, nil)
+}
+
+// noteOverride tells the user if the environment has a key, which is used instead of the stored one.
+func (r *run) noteOverride() {
+	for _, name := range []string{credentials.KeyEnv, credentials.KeyFileEnv} {
+		if r.Getenv(name) != "" {
+			r.note("%s is set and takes precedence over the stored key.", name)
+		}
 	}
 }
 
@@ -46,7 +123,7 @@ func (r *run) login(cmd *cobra.Command) error {
 		return warranty.Refuse(warranty.InvalidCredential, "This is a session, not an integration token. "+
 			"Generate a token in the settings, under API / CLI / MCP.")
 	}
-	remote, err := r.connectAs(key, false)
+	remote, err := r.connectAs(credentials.Key{Secret: key}, false)
 	if err != nil {
 		return err
 	}
@@ -54,23 +131,22 @@ func (r *run) login(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	stored, err := r.loadKeys()
-	if err != nil {
-		r.note("%s", err.Error())
-		stored = credentials.StoredKeys{Keys: map[string]string{}}
-	}
-	stored.Keys[r.address()] = key
-	file, err := r.keyStore().Save(stored)
+	file, err := r.keyStore().Update(cmd.Context(), func(stored *credentials.StoredKeys, damaged error) error {
+		if damaged != nil {
+			r.note("%s", damaged.Error())
+		}
+		if _, connected := stored.Connections[r.address()]; connected {
+			r.note("svc was signed in to this service. If you no longer need this, disconnect it in Settings, Connected apps.")
+		}
+		stored.Set(r.address(), key, credentials.Connection{})
+		return nil
+	})
 	if err != nil {
 		return err
 	}
 	r.note("Stored the key for %s in %s. Only you can read this file.", r.address(), file)
 	r.key.From = "svc auth login"
-	for _, name := range []string{credentials.KeyEnv, credentials.KeyFileEnv} {
-		if r.Getenv(name) != "" {
-			r.note("%s is set and takes precedence over the stored key.", name)
-		}
-	}
+	r.noteOverride()
 	return r.show(cmd.Context(), api.GetAuthStatus.Spec, &status, response, nil)
 }
 
@@ -94,27 +170,26 @@ func loopback(host string) bool {
 func (r *run) logoutCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
-		Short: "Remove the stored API key for this service",
-		Long: `Removes the stored key for this base URL. The token itself remains valid until it
-expires or you revoke it in the settings.`,
+		Short: "Sign out of this service, or remove its stored API key",
+		Long: `Ends the connection that "svc auth login --web" made, at the service too. A stored
+key is only removed: the token remains valid until it expires or you revoke it in
+the settings.`,
 		Args: arguments(),
-		RunE: func(*cobra.Command, []string) error {
-			stored, err := r.loadKeys()
-			if err != nil {
-				return err
-			}
-			if _, ok := stored.Keys[r.address()]; !ok {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			file, connected, err := r.signIn().Disconnect(cmd.Context())
+			switch {
+			case file == "" && err == nil:
 				r.note("No key is stored for %s.", r.address())
-				return nil
+			case connected && err == nil:
+				r.note("Signed out of %s.", r.address())
+			case connected:
+				r.note("Removed the sign-in for %s from %s, but could not end it at the service. "+
+					"Disconnect svc in Settings, Connected apps.", r.address(), file)
+			case err == nil:
+				r.note("Removed the key for %s from %s. If nothing else uses the token, revoke it in the settings.",
+					r.address(), file)
 			}
-			delete(stored.Keys, r.address())
-			file, err := r.keyStore().Save(stored)
-			if err != nil {
-				return err
-			}
-			r.note("Removed the key for %s from %s. If nothing else uses the token, revoke it in the settings.",
-				r.address(), file)
-			return nil
+			return asRemote(err)
 		},
 	}
 }

@@ -30,6 +30,8 @@ type Program struct {
 	ConfigDir  func() (string, error) // as os.UserConfigDir
 	FindMCP    func() (string, bool)  // path of svc-mcp
 	Now        func() time.Time
+	// OpenBrowser opens an address, and reports whether a browser was started.
+	OpenBrowser func(address string) bool
 
 	// ClientOptions are applied after the options of the command.
 	ClientOptions []client.Option
@@ -68,7 +70,8 @@ The API key is an integration token. svc uses the first one it finds:
   1. the file given by --api-key-file
   2. SVC_API_KEY
   3. the file named by SVC_API_KEY_FILE
-  4. the key stored by "svc auth login" for this base URL
+  4. what "svc auth login" stored for this base URL: a key, or with --web a
+     connection
 
 The key itself is never a flag, and svc never prints it.
 

@@ -12,6 +12,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
+	"warranty.example/svc/internal/signin"
 	"warranty.example/svc/warranty"
 )
 
@@ -126,10 +127,13 @@ func (r *run) report(ctx context.Context, err error) report {
 	var wrong *usageError
 	var refused *warranty.Error
 	var remote *remoteError
+	var signedOut *signin.Error
 	switch {
 	case ctx.Err() != nil:
 		return r.localError(exitInterrupted, "interrupted", "Interrupted.", "The command was stopped before it finished.",
 			"Run it again. Requests that were already sent are not undone.")
+	case errors.As(err, &signedOut):
+		return r.localError(exitCredential, "sign_in_failed", "Not signed in.", signedOut.Detail, signedOut.Fix)
 	case errors.As(err, &wrong):
 		return r.localError(exitUsage, "usage", "Usage error.", wrong.detail, wrong.fix)
 	case errors.As(err, &remote):
@@ -268,8 +272,8 @@ func (r *run) fix(code warranty.Code, fields []warranty.FieldError, wait time.Du
 	}
 	switch code {
 	case warranty.MissingCredential:
-		return "Set SVC_API_KEY to an integration token, or run svc auth login. " +
-			"Generate a token in the settings, under API / CLI / MCP."
+		return "Run svc auth login --web to sign in with your browser, or set SVC_API_KEY to an integration token. " +
+			"Generate one in the settings, under API / CLI / MCP."
 	case warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked, warranty.SessionExpired:
 		return code.Info().Fix + " Then set SVC_API_KEY, or run svc auth login."
 	case warranty.RateLimited, warranty.IPThrottled:

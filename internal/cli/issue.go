@@ -87,8 +87,8 @@ func (r *run) fillProduct(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if kind, ok := warranty.ParseSecret(r.key.Secret); ok && kind == warranty.TokenSecret {
-		return usage("Integration tokens cannot read products.",
+	if kind, ok := warranty.ParseSecret(r.key.Secret); ok && kind != warranty.SessionSecret {
+		return usage("Integration tokens cannot read products, and neither can a sign-in with the browser.",
 			"Use a session as the key for --product, or give --product-name, --start-date and --end-date instead.")
 	}
 	product, err := r.findProduct(cmd.Context(), remote, named)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/credentials"
 )
 
 // mcpServerName is the name of the service in MCP clients.
@@ -165,7 +166,7 @@ contain your key. They refer to the environment or have a placeholder for it.`,
 }
 
 func (r *run) printAgent(a agent, hosted bool) error {
-	if _, err := r.connectAs("", false); err != nil { // checks the base URL and the account
+	if _, err := r.connectAs(credentials.Key{}, false); err != nil { // checks the base URL and the account
 		return err
 	}
 	var config any

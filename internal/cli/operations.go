@@ -186,10 +186,10 @@ func (r *run) connect(patient bool) (*client.Client, error) {
 		return nil, warranty.Refuse(warranty.MissingCredential, "No API key for "+r.address()+".")
 	}
 	r.debugf("key from %s", key.From)
-	return r.connectAs(key.Secret, patient)
+	return r.connectAs(key, patient)
 }
 
-func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
+func (r *run) connectAs(key credentials.Key, patient bool) (*client.Client, error) {
 	attempts, maxWait := 4, 5*time.Second
 	if patient {
 		attempts, maxWait = 10, 2*time.Minute
@@ -209,7 +209,10 @@ func (r *run) connectAs(key string, patient bool) (*client.Client, error) {
 		client.WithObserver(r.observe),
 		client.WithTraceparent(r.Getenv(api.TraceparentEnv)),
 	}
-	remote, err := client.New(r.address(), key, append(options, r.ClientOptions...)...)
+	if key.Connected {
+		options = append(options, client.WithCredentials(r.signIn().Credential))
+	}
+	remote, err := client.New(r.address(), key.Secret, append(options, r.ClientOptions...)...)
 	if err != nil {
 		return nil, usage("Invalid --base-url or SVC_BASE_URL: "+err.Error()+".",
 			"Use the base URL of the service, such as "+r.BaseURL+".")
@@ -377,7 +380,7 @@ valid, the exit code is 1.`
 		} else {
 			r.debugf("key from %s", key.From)
 		}
-		remote, err := r.connectAs(key.Secret, false)
+		remote, err := r.connectAs(key, false)
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 
 	"warranty.example/svc/client"
 	"warranty.example/svc/internal/credentials"
+	"warranty.example/svc/internal/signin"
 	"warranty.example/svc/internal/terminal"
 )
 
@@ -32,6 +33,7 @@ func New(version string) *Program {
 		ConfigDir:      os.UserConfigDir,
 		FindMCP:        findMCP,
 		Now:            time.Now,
+		OpenBrowser:    func(address string) bool { return signin.Open(address, os.Getenv) },
 	}
 }
 

@@ -105,7 +105,7 @@ func sentence(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:] + "."
 }
 
-var secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{12,}`)
+var secrets = regexp.MustCompile(`\b(sv[acgqrs]_)[0-9A-Za-z]{12,}`)
 
 // scrub removes the key, and anything that looks like a key, from text for standard
 // error. A user may have pasted a key in the wrong place.

@@ -1,7 +1,8 @@
-// Package credentials finds and stores the API keys of svc and svc-mcp.
+// Package credentials finds and stores the API keys and connections of svc and svc-mcp.
 package credentials
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -38,6 +40,8 @@ type Store struct {
 // Key is an API key and its source. Secret is empty if no key was found.
 type Key struct {
 	Secret, From string
+	// Connected reports whether the key is the access token of a connection, which has to be refreshed.
+	Connected bool
 	// Exposed reports whether other users can read the file of the key.
 	Exposed bool
 }
@@ -71,6 +75,9 @@ func (p Store) Find() (Key, error) {
 		var stored StoredKeys
 		stored, err = p.Load()
 		key = Key{Secret: stored.Keys[p.BaseURL], From: "svc auth login", Exposed: stored.Exposed}
+		if c, ok := stored.Connections[p.BaseURL]; ok {
+			key.Secret, key.Connected = c.Access, true
+		}
 	}
 	if err != nil || key.Secret == "" {
 		return key, err
@@ -107,12 +114,36 @@ func fileError(path string, err error) error {
 		"Cannot read the key file "+strconv.Quote(path)+": "+err.Error()+".")
 }
 
-// StoredKeys is the content of the credentials file: one key per base URL, so that a
-// key is only sent to its own service.
+// StoredKeys is the content of the credentials file: one key or connection per base
+// URL, so that it is only sent to its own service.
 type StoredKeys struct {
 	Keys map[string]string `json:"keys"`
+	// Connections are those that "svc auth login --web" made.
+	Connections map[string]Connection `json:"connections,omitempty"`
 	// Exposed reports whether other users can read the file.
 	Exposed bool `json:"-"`
+}
+
+// Connection is access to a service that the user allowed in the browser.
+type Connection struct {
+	Access  string    `json:"access_token"`
+	Refresh string    `json:"refresh_token"`
+	Expires time.Time `json:"expires_at"` // of the access token
+}
+
+// Set replaces the key or connection of a base URL. It removes both if both are empty.
+func (s *StoredKeys) Set(baseURL, key string, c Connection) {
+	delete(s.Keys, baseURL)
+	delete(s.Connections, baseURL)
+	switch {
+	case key != "":
+		s.Keys[baseURL] = key
+	case c.Refresh != "":
+		if s.Connections == nil {
+			s.Connections = map[string]Connection{}
+		}
+		s.Connections[baseURL] = c
+	}
 }
 
 // Path returns the path of the credentials file.
@@ -181,4 +212,58 @@ func (p Store) Save(s StoredKeys) (string, error) {
 		return "", errors.Join(err, os.Remove(f.Name()))
 	}
 	return file, nil
+}
+
+// lockTimeout is longer than another process takes to refresh a connection.
+const lockTimeout = 30 * time.Second
+
+// Update changes the stored keys while no other process does, and returns the path of the
+// file. If the file is damaged, change gets the error and no keys. An error of change
+// stores nothing.
+func (p Store) Update(ctx context.Context, change func(s *StoredKeys, damaged error) error) (string, error) {
+	file, err := p.Path()
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	// The lock is on a file of its own, because the credentials file is replaced.
+	held, err := os.OpenFile(file+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer held.Close() // releases the lock
+	if err := wait(ctx, held); err != nil {
+		return "", err
+	}
+	stored, damaged := p.Load()
+	if damaged != nil {
+		stored = StoredKeys{Keys: map[string]string{}}
+	}
+	if err := change(&stored, damaged); err != nil {
+		return "", err
+	}
+	return p.Save(stored)
+}
+
+// errHeld means that another process has the lock.
+var errHeld = errors.New("locked")
+
+// wait waits for the lock of a file.
+func wait(ctx context.Context, file *os.File) error {
+	expired := time.After(lockTimeout)
+	for {
+		err := lock(file)
+		if !errors.Is(err, errHeld) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-expired:
+			return fmt.Errorf("another program has locked %s", file.Name())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }

@@ -1,10 +1,15 @@
 package credentials
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"warranty.example/svc/warranty"
 )
@@ -83,4 +88,50 @@ func TestFirstPlaceWins(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// TestUpdatesDoNotOverwriteEachOther stores keys of many services at once.
+func TestUpdatesDoNotOverwriteEachOther(t *testing.T) {
+	dir := t.TempDir()
+	p := Store{Getenv: func(string) string { return "" }, ConfigDir: func() (string, error) { return dir, nil }}
+	var wait sync.WaitGroup
+	for i := range 20 {
+		wait.Go(func() {
+			_, err := p.Update(t.Context(), func(s *StoredKeys, damaged error) error {
+				s.Set(strconv.Itoa(i), secret(t, 'a'), Connection{})
+				return damaged
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	stored, err := p.Load()
+	if err != nil || len(stored.Keys) != 20 {
+		t.Errorf("%d keys: %v", len(stored.Keys), err)
+	}
+	// A connection replaces a key, and the other way round; a canceled wait stores nothing.
+	c := Connection{Access: "a", Refresh: "r", Expires: time.Unix(1, 0).UTC()}
+	stored.Set("3", "", c)
+	if stored.Keys["3"] != "" || stored.Connections["3"] != c {
+		t.Errorf("%+v", stored)
+	}
+	if stored.Set("3", "key", Connection{}); stored.Keys["3"] != "key" || len(stored.Connections) != 0 {
+		t.Errorf("%+v", stored)
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	wait.Go(func() {
+		if _, err := p.Update(t.Context(), func(*StoredKeys, error) error { close(held); <-release; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Update(ctx, func(*StoredKeys, error) error { t.Error("the lock was ignored"); return nil }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	close(release)
+	wait.Wait()
 }

@@ -36,13 +36,14 @@ const KeysPath = "/.well-known/jwks.json"
 const KeysType = "application/jwk-set+json"
 
 // Discovery returns all discovery documents of the service at publicURL. protocols lists
-// the MCP versions that the endpoint supports, newest first.
-func Discovery(publicURL, version string, protocols []string) ([]Document, error) {
+// the MCP versions that the endpoint supports, newest first. oauth means that apps can
+// connect without a key.
+func Discovery(publicURL, version string, protocols []string, oauth bool) ([]Document, error) {
 	openAPI, err := OpenAPI(publicURL, Version)
 	if err != nil {
 		return nil, err
 	}
-	d := discovery{url: publicURL, version: version, protocols: protocols}
+	d := discovery{url: publicURL, version: version, protocols: protocols, oauth: oauth}
 	documents := []Document{
 		{"/openapi.json", "application/json", openAPI},
 		{"/llms.txt", "text/plain; charset=utf-8", []byte(d.llms())},
@@ -78,6 +79,15 @@ func CatalogLink(publicURL string) string {
 type discovery struct {
 	url, version string
 	protocols    []string
+	oauth        bool
+}
+
+// credentials says how agents connect.
+func (d discovery) credentials() string {
+	if d.oauth {
+		return "OAuth, or an integration token in the x-api-key header"
+	}
+	return "an integration token in the x-api-key header"
 }
 
 // object is a JSON object that keeps the order of its members.
@@ -87,8 +97,8 @@ type object = ordered[any]
 func (d discovery) serverCard() object {
 	key := object{
 		{"name", "x-api-key"},
-		{"description", "Integration token. Create one in Settings, API / CLI / MCP."},
-		{"isRequired", true},
+		{"description", "Integration token, for clients without OAuth. Create one in Settings, API / CLI / MCP."},
+		{"isRequired", !d.oauth},
 		{"isSecret", true},
 	}
 	return object{
@@ -113,7 +123,7 @@ func (d discovery) agentCard() object {
 	return object{
 		{"name", serviceTitle},
 		{"description", serviceText + " This service has no A2A interface. Agents connect over MCP at " + d.url + mcpPath +
-			" with an integration token in the x-api-key header; see " + d.url + cardPath + "."},
+			" with " + d.credentials() + "; see " + d.url + cardPath + "."},
 		{"version", d.version},
 		{"supportedInterfaces", []object{}},
 		{"provider", object{{"organization", serviceTitle}, {"url", d.url + "/"}}},
@@ -199,11 +209,11 @@ func (d discovery) llms() string {
 		}
 	}
 	fmt.Fprintf(&b, "\n## Agents\n\n"+
-		"- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with x-api-key\n"+
+		"- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with %s\n"+
 		"- [MCP server card](%s%s): endpoint, header and protocol versions\n"+
 		"- [Agent card](%s%s): skills; there is no A2A interface\n"+
 		"- [AI catalog](%s%s): the MCP server and the skills\n",
-		d.url, mcpPath, d.url, cardPath, d.url, agentPath, d.url, aiPath)
+		d.url, mcpPath, d.credentials(), d.url, cardPath, d.url, agentPath, d.url, aiPath)
 	for _, s := range skills.All() {
 		fmt.Fprintf(&b, "- [%s](%s%s): %s\n", s.Title, d.url, skillPath(s), s.Description())
 	}

@@ -26,7 +26,7 @@ var protocols = []string{"2026-07-28", "2025-11-25"}
 // documents returns the discovery documents by path.
 func documents(t testing.TB) map[string]describe.Document {
 	t.Helper()
-	list, err := describe.Discovery(public, "1.2.3", protocols)
+	list, err := describe.Discovery(public, "1.2.3", protocols, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func (c card) check(t testing.TB) {
 		return
 	}
 	if r := c.Remotes[0]; r.Type != "streamable-http" || len(r.Headers) != 1 || r.Headers[0].Name != "x-api-key" ||
-		!r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
+		r.Headers[0].IsRequired || !r.Headers[0].IsSecret {
 		t.Errorf("the remote is %+v", r)
 	}
 }
@@ -420,7 +420,7 @@ func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		t.Fatal(err)
 	}
-	documents, err := describe.Discovery(servertest.PublicURL, w.Server.Version, answer.Result.SupportedVersions)
+	documents, err := describe.Discovery(servertest.PublicURL, w.Server.Version, answer.Result.SupportedVersions, true)
 	if err != nil {
 		t.Fatal(err)
 	}

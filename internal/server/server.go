@@ -65,7 +65,7 @@ type Server struct {
 
 // Handler returns the handler of all routes.
 func (s *Server) Handler() (http.Handler, error) {
-	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions())
+	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions(), oauth.Enabled(s.PublicURL))
 	if err != nil {
 		return nil, err
 	}
