@@ -30,6 +30,7 @@ func TestPagesInGerman(t *testing.T) {
 	for _, page := range []struct{ name, path string }{
 		{"overview", "/"}, {"list", "/warranties"}, {"record", record}, {"new", "/warranties/new"}, {"claims", "/claims"},
 		{"claim-new", "/claims/new"}, {"profile", "/settings/profile"}, {"api", "/settings/api"}, {"verify", "/verify"},
+		{"consent", consent("http://127.0.0.1")}, {"apps", "/settings/apps"},
 	} {
 		b.mustOpen(t, page.path)
 		b.german(t, page.name, string(axe))
