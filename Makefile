@@ -134,6 +134,12 @@ man: ## write the man pages into bin/man
 mcp-conformance: ## test MCP with the official suite, the inspector and TypeScript clients (npm, network)
 	scripts/mcp-conformance
 
+.PHONY: oauth-clients oauth-clients-short
+oauth-clients: ## connect MCP clients from npm and PyPI with OAuth, and run the suite's authorization scenarios (network)
+	scripts/oauth-clients
+oauth-clients-short: ## the same with the TypeScript SDKs only, if they can be installed
+	scripts/oauth-clients --short
+
 .PHONY: lint
 lint: ## run golangci-lint with .golangci.yml
 	$(TOOL) golangci-lint run ./...

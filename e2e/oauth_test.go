@@ -31,7 +31,7 @@ func openInBrowser() int {
 	defer cancel()
 	act := os.Getenv(actAsBrowser)
 	ada := approve.Person{Email: "ada@people.example", Password: password, Deny: act == "deny", ReadOnly: act == "read"}
-	if _, err := ada.Open(ctx, os.Args[1]); err != nil {
+	if err := ada.Open(ctx, os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

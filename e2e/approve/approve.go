@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -63,14 +64,20 @@ func (p Person) Answer(ctx context.Context, address string) (*url.URL, error) {
 	return page.url, err
 }
 
-// Open is Answer that also opens the address, and returns the text of that page.
-func (p Person) Open(ctx context.Context, address string) (string, error) {
+// Open is Answer that also opens the address. It waits for clients that open the browser before they listen.
+func (p Person) Open(ctx context.Context, address string) error {
 	to, err := p.Answer(ctx, address)
 	if err != nil {
-		return "", err
+		return err
 	}
-	page, err := browser{ctx: ctx, client: &http.Client{Timeout: 30 * time.Second}}.get(to.String())
-	return page.text, err
+	b := browser{ctx: ctx, client: &http.Client{Timeout: 30 * time.Second}}
+	for {
+		_, err := b.get(to.String())
+		if !errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // sameHost follows redirects of the service, but not those to the client.

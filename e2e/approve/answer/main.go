@@ -27,8 +27,7 @@ func run() error {
 		Deny: os.Getenv("CONSENT_DENY") != "", ReadOnly: os.Getenv("CONSENT_READ_ONLY") != ""}
 	address := os.Args[len(os.Args)-1]
 	if !slices.Contains(os.Args, "--print") {
-		_, err := p.Open(ctx, address)
-		return err
+		return p.Open(ctx, address)
 	}
 	to, err := p.Answer(ctx, address)
 	if err == nil {
