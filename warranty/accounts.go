@@ -227,7 +227,7 @@ type Account struct {
 	User
 	Mails MailChoices `json:"mails" doc:"Which email notifications are on. Codes that the user requests are always sent."`
 	// Null means automatic: the language and the time zone of the browser.
-	Language *string `json:"language" doc:"Language of the web app: en or de. Null means that of the browser."`
+	Language *string `json:"language" doc:"Language of the web app and of emails: en or de. Null means that of the browser, and English for emails."`
 	TimeZone *string `json:"time_zone" doc:"Time zone of the web app, as in the IANA time zone database. Null means that of the browser."`
 }
 
@@ -251,7 +251,7 @@ type UpdateAccount struct {
 	MailWarrantyEnd *bool   `json:"mail_warranty_end,omitempty" doc:"Whether to send reminders before a warranty ends, or the weekly email."`
 	MailClaims      *bool   `json:"mail_claims,omitempty" doc:"Whether to send an email when a claim is filed or changes status."`
 	MailTokenExpiry *bool   `json:"mail_token_expiry,omitempty" doc:"Whether to send a reminder 7 days before an integration token expires."`
-	Language        *string `json:"language,omitempty" max:"8" doc:"Language of the web app: en or de. Empty means that of the browser."`
+	Language        *string `json:"language,omitempty" max:"8" doc:"Language of the web app and of emails: en or de. Empty means that of the browser, and English for emails."`
 	TimeZone        *string `json:"time_zone,omitempty" max:"64" doc:"Time zone of the web app, as in the IANA time zone database. Empty means that of the browser."`
 }
 

@@ -106,7 +106,8 @@ type Principal struct {
 	// UserAgent is the caller's User-Agent header and Device is a long-lived browser
 	// cookie. Both are only used to detect sign-ins from new devices.
 	UserAgent, Device string
-	// Locale is that of the page for a person in the web app; before, it is what they chose in their profile.
+	// Locale is that of the page for a person in the web app; before, it is what they chose in their profile. Of a token, it is
+	// the language that its maker chose.
 	Locale Locale
 }
 

@@ -19,17 +19,11 @@ type Message struct {
 	Subject string
 	Text    string // plain text with \n line endings
 	Code    string // the one-time code in Text, if any; all that Log shows of Text
+	// Language is that of Subject and Text.
+	Language string
 	// Unsubscribe is the address that turns emails like this off; empty for emails that are always sent. Log
 	// does not show it.
 	Unsubscribe string
-}
-
-// WithUnsubscribe returns the message with an address that turns emails like it off, in the headers and in a
-// last line of the text.
-func (m Message) WithUnsubscribe(address string) Message {
-	m.Unsubscribe = address
-	m.Text += "\nTo stop these emails:\n\n    " + address + "\n"
-	return m
 }
 
 // Sender delivers messages. SMTP and Log implement it.

@@ -12,7 +12,7 @@ import (
 func TestLogIsOneLine(t *testing.T) {
 	var out bytes.Buffer
 	l := NewLog(slog.New(slog.NewTextHandler(&out, nil)))
-	m := VerifyEmail("ann@example.com", "Ann", "ABCD-EFGH", "https://w.example.com")
+	m := english.VerifyEmail("ann@example.com", "Ann", "ABCD-EFGH", "https://w.example.com")
 	if err := l.Send(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

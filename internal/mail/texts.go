@@ -13,316 +13,179 @@ import (
 // VerifyEmail asks a new user to confirm their email address with a one-time
 // code. The code is separate from the page's URL because URLs end up in browser
 // histories and logs.
-func VerifyEmail(to, name, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "Confirm your email address", Text: fmt.Sprintf(`%s
-
-Thanks for creating an account at
-%s
-
-To confirm that this email address is yours, enter this code:
-
-    %s
-
-on this page, after you sign in:
-
-    %[2]s/verify-email
-
-The code is valid for 24 hours and works once.
-
-If you did not create an account, ignore this email and do not share the
-code. The address cannot be confirmed without it.
-`, greeting(name), publicURL, code)}
+func (t Texts) VerifyEmail(to, name, code, publicURL string) Message {
+	return t.message("verify_email", to, code, t.greeting(name), publicURL, code)
 }
 
 // ResetPassword sends the one-time code that sets a new password.
-func ResetPassword(to, name, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "Reset your password", Text: fmt.Sprintf(`%s
-
-Someone asked to reset the password for your account at
-%s
-
-To set a new password, enter this code:
-
-    %s
-
-on this page:
-
-    %[2]s/reset-password/confirm
-
-The code is valid for 1 hour and works once.
-
-If you did not ask for this, ignore this email. Your password has not
-changed. Never share the code, not even with someone who claims to
-work for us.
-`, greeting(name), publicURL, code)}
+func (t Texts) ResetPassword(to, name, code, publicURL string) Message {
+	return t.message("reset_password", to, code, t.greeting(name), publicURL, code)
 }
 
 // SignInCode sends the one-time code for signing in without a password.
-func SignInCode(to, name, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "Your sign-in code", Text: fmt.Sprintf(`%s
-
-To sign in at
-%s
-enter this code:
-
-    %s
-
-on this page:
-
-    %[2]s/sign-in/code
-
-The code is valid for 1 hour and works once.
-
-If you did not ask for this, ignore this email. No one can sign in
-without the code. Never share it.
-`, greeting(name), publicURL, code)}
+func (t Texts) SignInCode(to, name, code, publicURL string) Message {
+	return t.message("sign_in_code", to, code, t.greeting(name), publicURL, code)
 }
 
-// Circumstances says when and from where an account was used or changed. Device
-// and Network never repeat the caller's own text; either may be empty.
+// Circumstances says when and from where an account was used or changed. Program,
+// System and Network never repeat the caller's own text; each may be empty.
 type Circumstances struct {
-	At              time.Time
-	Device, Network string
-	PublicURL       string
+	At                       time.Time
+	Program, System, Network string
+	PublicURL                string
 }
 
-// String formats the circumstances as indented lines.
-func (c Circumstances) String() string {
-	text := "    When: " + c.At.UTC().Format("2 Jan 2006, 15:04 UTC")
-	if c.Device != "" {
-		text += "\n    Device: " + c.Device
+// circumstances formats the circumstances as indented lines.
+func (t Texts) circumstances(c Circumstances) string {
+	lines := t.get("when", t.get("format.when", t.date(t.local(c.At)), t.clock(c.At)))
+	switch {
+	case c.Program != "" && c.System != "":
+		lines += "\n" + t.get("device_on", c.Program, c.System)
+	case c.Program != "":
+		lines += "\n" + t.get("device", c.Program)
 	}
 	if c.Network != "" {
-		text += "\n    IP address: " + c.Network
+		lines += "\n" + t.get("network", c.Network)
 	}
-	return text
+	return lines
 }
 
 // notice tells users what happened to their account.
-func notice(to, name, subject, what string, c Circumstances) Message {
-	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
-
-%s
-
-%s
-
-If this was you, you don't need to do anything. If it wasn't, reset
-your password. This signs out all devices and revokes all tokens:
-
-    %s/reset-password
-`, greeting(name), what, c, c.PublicURL)}
+func (t Texts) notice(to, name, subject, what string, c Circumstances) Message {
+	m := t.message("notice", to, "", t.greeting(name), what, t.circumstances(c), c.PublicURL)
+	m.Subject = t.get(subject + ".subject")
+	return m
 }
 
 // PasswordChanged tells users that their password was changed.
-func PasswordChanged(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was changed", "Your account's password was changed.", c)
+func (t Texts) PasswordChanged(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "password_changed", t.get("password_changed.what"), c)
 }
 
 // PasswordWasReset tells users that their password was reset with an emailed code.
-func PasswordWasReset(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was reset",
-		"Your account's password was reset with a code sent to this address.\n"+
-			"All devices were signed out, and all tokens and calendar feeds were revoked.", c)
+func (t Texts) PasswordWasReset(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "password_was_reset", t.get("password_was_reset.what"), c)
 }
 
 // PasswordSetByOperator tells users that the operator set a new password.
-func PasswordSetByOperator(to, name string, c Circumstances) Message {
-	return notice(to, name, "Your password was reset",
-		"An administrator of this service set a new password for your account.", c)
+func (t Texts) PasswordSetByOperator(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "password_was_reset", t.get("password_set.what"), c)
 }
 
 // TokenCreated tells users that an integration token was created.
-func TokenCreated(to, name, token string, organization *string, c Circumstances) Message {
-	where := "your account"
+func (t Texts) TokenCreated(to, name, token string, organization *string, c Circumstances) Message {
+	token = t.plain(token, "hidden_name")
+	what := t.get("token_created.what", token)
 	if organization != nil {
-		where = plainOr(*organization, "your organization")
+		what = t.get("token_created.what_somewhere", token)
+		if known := plainOr(*organization, ""); known != "" {
+			what = t.get("token_created.what_in", token, known)
+		}
 	}
-	return notice(to, name, "New integration token",
-		"An integration token was created in "+where+": "+plainOr(token, "(name not shown)"), c)
+	return t.notice(to, name, "token_created", what, c)
 }
 
 // AppConnected tells users that an app was connected to an account of theirs.
-func AppConnected(to, name, app string, organization *string, c Circumstances) Message {
-	where := "your account"
+func (t Texts) AppConnected(to, name, app string, organization *string, c Circumstances) Message {
+	app = t.plain(app, "hidden_name")
+	what := t.get("app_connected.what", app)
 	if organization != nil {
-		where = plainOr(*organization, "your organization")
+		what = t.get("app_connected.what_somewhere", app)
+		if known := plainOr(*organization, ""); known != "" {
+			what = t.get("app_connected.what_in", app, known)
+		}
 	}
-	return notice(to, name, "New connected app",
-		"An app was connected to "+where+". It calls itself: "+plainOr(app, "(name not shown)"), c)
+	return t.notice(to, name, "app_connected", what, c)
 }
 
 // NewSignIn tells users about a sign-in from a new device.
-func NewSignIn(to, name string, c Circumstances) Message {
-	return notice(to, name, "New sign-in to your account", "Someone signed in to your account on a new device.", c)
+func (t Texts) NewSignIn(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "new_sign_in", t.get("new_sign_in.what"), c)
 }
 
 // TransferOffered sends the code that makes its recipient the owner of a warranty.
 // Another user chose the address, so the email contains no text that could be used
 // to send spam.
-func TransferOffered(to, from, product, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "You've been offered a warranty", Text: fmt.Sprintf(`Hello,
-
-%s would like to transfer %s to you at
-%s
-
-To accept, sign in or create an account, and enter this code:
-
-    %s
-
-on this page:
-
-    %[3]s/transfers/accept
-
-The code is valid for 7 days and works once. If you don't want the
-warranty, ignore this email. Nothing will change.
-`, plainOr(from, "Someone"), plainOr(product, "a warranty"), publicURL, code)}
+func (t Texts) TransferOffered(to, from, product, code, publicURL string) Message {
+	return t.message("transfer_offered", to, code, t.greeting(""), t.plain(from, "transfer_offered.from"),
+		t.plain(product, "transfer_offered.product"), publicURL, code)
 }
 
 // ClaimMoved tells the people on a warranty that a claim was filed or changed status.
-func ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
-	what := "is now " + strings.ReplaceAll(c.Status.String(), "_", " ")
-	if c.Status == warranty.Submitted {
-		what = "was filed"
-	}
-	return Message{To: to, Subject: fmt.Sprintf("Claim %s %s", c.ClaimNumber, what), Text: fmt.Sprintf(`%s
-
-Claim %s for %s (%s) %s.
-
-View the claim:
-
-    %s/claims/%s
-
-You get this email because you have a role on this warranty.
-`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber, what,
-		publicURL, c.ID)}
+func (t Texts) ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
+	what := t.get("claim_moved." + c.Status.String())
+	m := t.message("claim_moved", to, "", t.greeting(name), c.ClaimNumber,
+		t.plain(c.Warranty.ProductName, "claim.product"), c.Warranty.ReferenceNumber, what, publicURL, c.ID)
+	m.Subject = t.get("claim_moved.subject", c.ClaimNumber, what)
+	return m
 }
 
 // HandoverOffered offers a warranty that an organization issued to its customer. Another user chose the
 // address, so the email contains no text that could be used to send spam. Anyone can use any name, so it says
 // whether the issuer has a verified domain.
-func HandoverOffered(to string, issuer warranty.Party, product, code, publicURL string) Message {
-	from, known := plainOr(issuer.Name, ""), "This name is not verified. Anyone can use it."
+func (t Texts) HandoverOffered(to string, issuer warranty.Party, product, code, publicURL string) Message {
+	from, known := plainOr(issuer.Name, ""), t.get("handover_offered.unverified")
 	switch {
 	case issuer.Domain != nil:
-		known = "The issuer is the verified business of " + *issuer.Domain + "."
+		known = t.get("handover_offered.verified", *issuer.Domain)
 	case from == "":
-		known = "The business is not verified."
+		known = t.get("handover_offered.unnamed")
 	default:
-		from = "“" + from + "”"
+		from = t.get("handover_offered.quoted", from)
 	}
-	from = cmp.Or(from, "A business")
-	return Message{To: to, Code: code, Subject: "Your warranty is ready to register", Text: fmt.Sprintf(`Hello,
-
-%s issued a warranty for %s to you.
-%s
-
-Register it, and you have it when you need it:
-
-    %s/take#%s
-
-Or enter this code on %[4]s/take:
-
-    %[5]s
-
-The code is valid for 30 days and works once. You need no password. If
-you don't know about this, ignore this email. Nothing will change.
-`, from, plainOr(product, "a product"), known, publicURL, code)}
+	return t.message("handover_offered", to, code, t.greeting(""), cmp.Or(from, t.get("handover_offered.from")),
+		t.plain(product, "handover_offered.product"), known, publicURL, code)
 }
 
 // HandoverCode sends the code that registers an address with a printed warranty.
-func HandoverCode(to, code, publicURL string) Message {
-	return Message{To: to, Code: code, Subject: "Your code to register a warranty", Text: fmt.Sprintf(`Hello,
-
-enter this code to register your warranty at
-%s
-
-    %s
-
-It is valid for 1 hour and works once. If you didn't ask for it, ignore
-this email. Nothing will change.
-`, publicURL, code)}
+func (t Texts) HandoverCode(to, code, publicURL string) Message {
+	return t.message("handover_code", to, code, t.greeting(""), publicURL, code)
 }
 
 // WarrantyStatus tells the owner of a warranty that its issuer or seller voided, reinstated or cancelled
 // it. reason may be empty.
-func WarrantyStatus(to, name, by string, w warranty.Warranty, reason, publicURL string) Message {
-	what := map[warranty.Status]string{
-		warranty.Active:    "reinstated",
-		warranty.Void:      "voided",
-		warranty.Cancelled: "cancelled",
-	}[w.Standing]
+func (t Texts) WarrantyStatus(to, name, by string, w warranty.Warranty, reason, publicURL string) Message {
+	what := t.get("warranty_status." + w.Standing.String())
 	if reason != "" {
-		reason = "\nReason:\n\n    " + strings.ReplaceAll(reason, "\n", "\n    ") + "\n"
+		reason = t.get("warranty_status.reason", strings.ReplaceAll(reason, "\n", "\n    "))
 	}
-	return Message{To: to, Subject: fmt.Sprintf("Warranty %s was %s", w.ReferenceNumber, what), Text: fmt.Sprintf(`%s
-
-%s %s your warranty for %s (%s).
-%s
-View the warranty:
-
-    %s/warranties/%s
-
-If you don't agree, contact them. You get this email because you own
-this warranty.
-`, greeting(name), plainOr(by, "The issuer or seller"), what, plainOr(w.ProductName, "a product"), w.ReferenceNumber, reason,
-		publicURL, w.ID)}
+	m := t.message("warranty_status", to, "", t.greeting(name), t.plain(by, "warranty_status.by"), what,
+		t.plain(w.ProductName, "warranty_status.product"), w.ReferenceNumber, reason, publicURL, w.ID)
+	m.Subject = t.get("warranty_status.subject", w.ReferenceNumber, what)
+	return m
 }
 
 // WarrantyStatuses tells an owner that there were more changes than were emailed one by one.
-func WarrantyStatuses(to, name, by, publicURL string) Message {
-	by = plainOr(by, "An issuer or seller")
-	return Message{To: to, Subject: "More of your warranties were changed", Text: fmt.Sprintf(`%s
-
-%s voided, reinstated or cancelled more of your warranties
-than we email one by one. View the latest changes:
-
-    %s/warranties?sort=-updated_at
-
-You get this email because you own these warranties.
-`, greeting(name), by, publicURL)}
+func (t Texts) WarrantyStatuses(to, name, by, publicURL string) Message {
+	return t.message("warranty_statuses", to, "", t.greeting(name), t.plain(by, "warranty_statuses.by"), publicURL)
 }
 
 // ClaimMessage tells the people on a warranty that someone wrote a message about a claim. Its text is only on
 // the page, because an email may be read by others.
-func ClaimMessage(to, name string, c warranty.Claim, publicURL string) Message {
-	return Message{To: to, Subject: fmt.Sprintf("Claim %s: new message", c.ClaimNumber), Text: fmt.Sprintf(`%s
-
-There is a new message about claim %s for %s (%s).
-
-Read it and reply:
-
-    %s/claims/%s
-
-You get this email because you have a role on this warranty.
-`, greeting(name), c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"), c.Warranty.ReferenceNumber,
-		publicURL, c.ID)}
+func (t Texts) ClaimMessage(to, name string, c warranty.Claim, publicURL string) Message {
+	m := t.message("claim_message", to, "", t.greeting(name), c.ClaimNumber,
+		t.plain(c.Warranty.ProductName, "claim.product"), c.Warranty.ReferenceNumber, publicURL, c.ID)
+	m.Subject = t.get("claim_message.subject", c.ClaimNumber)
+	return m
 }
 
 // ClaimDigest lists claims whose changes were not emailed one by one; more counts
 // the claims that are not listed.
-func ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {
+func (t Texts) ClaimDigest(to, name string, claims []warranty.Claim, more int, publicURL string) Message {
 	var list strings.Builder
 	for _, c := range claims {
-		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, strings.ReplaceAll(c.Status.String(), "_", " "),
-			plainOr(c.Warranty.ProductName, "your warranty"))
+		fmt.Fprintf(&list, "    %s: %s\n    %s\n\n", c.ClaimNumber, t.get("claim_state."+c.Status.String()),
+			t.plain(c.Warranty.ProductName, "claim.product"))
 	}
 	if more > 0 {
-		fmt.Fprintf(&list, "    and %d more.\n\n", more)
+		list.WriteString(t.get("claim_digest.more", more) + "\n\n")
 	}
-	subject := fmt.Sprintf("%d claims were updated", len(claims)+more)
+	m := t.message("claim_digest", to, "", t.greeting(name), list.String(), publicURL)
+	m.Subject = t.get("claim_digest.subject", len(claims)+more)
 	if len(claims)+more == 1 {
-		subject = fmt.Sprintf("Claim %s was updated", claims[0].ClaimNumber)
+		m.Subject = t.get("claim_digest.subject_one", claims[0].ClaimNumber)
 	}
-	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
-
-These claims were filed or updated since our last email:
-
-%sView all claims:
-
-    %s/claims
-
-You get this email because you have a role on these warranties.
-`, greeting(name), list.String(), publicURL)}
+	return m
 }
 
 // Ending is a warranty in a reminder.
@@ -334,50 +197,31 @@ type Ending struct {
 }
 
 // WarrantyEnds reminds an account that a warranty ends soon.
-func WarrantyEnds(to, name string, w Ending, publicURL string) Message {
-	subject := "Your warranty ends " + w.Last.Format(shortDate)
-	product := plainOr(w.Product, "")
-	if product != "" {
-		subject = product + ": warranty ends " + w.Last.Format(shortDate)
+func (t Texts) WarrantyEnds(to, name string, w Ending, publicURL string) Message {
+	m := t.message("warranty_ends", to, "", t.greeting(name), t.plain(w.Product, "warranty_ends.product"), w.Reference,
+		t.date(w.Last), publicURL, w.ID)
+	m.Subject = t.get("warranty_ends.subject_unnamed", t.shortDate(w.Last))
+	if product := plainOr(w.Product, ""); product != "" {
+		m.Subject = t.get("warranty_ends.subject", product, t.shortDate(w.Last))
 	}
-	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
-
-Your warranty for %s (%s) ends on %s.
-If something is wrong with it, file a claim before then:
-
-    %s/warranties/%s
-
-Choose when to be reminded:
-
-    %[5]s/settings/email
-`, greeting(name), cmp.Or(product, "your product"), w.Reference, w.Last.Format(longDate), publicURL, w.ID)}
+	return m
 }
 
 // WarrantiesEnd reminds an account of several warranties that end soon. total includes those that are not listed.
-func WarrantiesEnd(to, name string, list []Ending, total int64, publicURL string) Message {
-	return Message{To: to, Subject: fmt.Sprintf("%d warranties end soon", total), Text: fmt.Sprintf(`%s
-
-These warranties end soon. If something is wrong, file a claim before
-then:
-
-%sView all warranties:
-
-    %s/warranties?expiring_within_days=365&sort=end_date
-
-Choose when to be reminded:
-
-    %[3]s/settings/email
-`, greeting(name), endings(list, total), publicURL)}
+func (t Texts) WarrantiesEnd(to, name string, list []Ending, total int64, publicURL string) Message {
+	m := t.message("warranties_end", to, "", t.greeting(name), t.endings(list, total), publicURL)
+	m.Subject = t.get("warranties_end.subject", total)
+	return m
 }
 
 // endings lists warranties with their last day.
-func endings(list []Ending, total int64) string {
+func (t Texts) endings(list []Ending, total int64) string {
 	var b strings.Builder
 	for _, w := range list {
-		fmt.Fprintf(&b, "    %s: %s (%s)\n", w.Last.Format(longDate), plainOr(w.Product, "Warranty"), w.Reference)
+		fmt.Fprintf(&b, "    %s: %s (%s)\n", t.date(w.Last), t.plain(w.Product, "endings.product"), w.Reference)
 	}
 	if more := total - int64(len(list)); more > 0 {
-		fmt.Fprintf(&b, "    and %d more\n", more)
+		b.WriteString(t.get("more", more) + "\n")
 	}
 	return b.String() + "\n"
 }
@@ -391,64 +235,33 @@ type Week struct {
 }
 
 // WeeklyDigest is the email of an account that gets no single reminders.
-func WeeklyDigest(to, name string, w Week, publicURL string) Message {
+func (t Texts) WeeklyDigest(to, name string, w Week, publicURL string) Message {
 	var b strings.Builder
 	if len(w.Waiting) > 0 {
-		b.WriteString("Claims that wait for you:\n\n")
+		b.WriteString(t.get("weekly.waiting") + "\n\n")
 		for _, c := range w.Waiting {
-			fmt.Fprintf(&b, "    %s: %s\n", c.ClaimNumber, plainOr(c.Warranty.ProductName, "your warranty"))
+			fmt.Fprintf(&b, "    %s: %s\n", c.ClaimNumber, t.plain(c.Warranty.ProductName, "claim.product"))
 		}
 		b.WriteString("\n")
 	}
 	if w.EndingTotal > 0 {
-		b.WriteString("Warranties that end in the next four weeks:\n\n" + endings(w.Ending, w.EndingTotal))
+		b.WriteString(t.get("weekly.ending") + "\n\n" + t.endings(w.Ending, w.EndingTotal))
 	}
 	if w.EndedTotal > 0 {
-		b.WriteString("Warranties that ended last week:\n\n" + endings(w.Ended, w.EndedTotal))
+		b.WriteString(t.get("weekly.ended") + "\n\n" + t.endings(w.Ended, w.EndedTotal))
 	}
-	return Message{To: to, Subject: "Your warranties this week", Text: fmt.Sprintf(`%s
-
-%sOpen your overview:
-
-    %s/
-
-Choose when to be reminded:
-
-    %[3]s/settings/email
-`, greeting(name), b.String(), publicURL)}
+	return t.message("weekly", to, "", t.greeting(name), b.String(), publicURL)
 }
 
 // TokenExpires reminds a user that an integration token expires soon.
-func TokenExpires(to, name, token string, at time.Time, publicURL string) Message {
-	at = at.UTC()
-	token = plainOr(token, "")
-	subject := "Your integration token expires " + at.Format(shortDate)
-	if token != "" {
-		subject = fmt.Sprintf("Integration token \"%s\" expires %s", token, at.Format(shortDate))
+func (t Texts) TokenExpires(to, name, token string, at time.Time, publicURL string) Message {
+	day := t.local(at)
+	m := t.message("token_expires", to, "", t.greeting(name), t.plain(token, "hidden_name"), t.date(day), t.clock(at), publicURL)
+	m.Subject = t.get("token_expires.subject_unnamed", t.shortDate(day))
+	if known := plainOr(token, ""); known != "" {
+		m.Subject = t.get("token_expires.subject", known, t.shortDate(day))
 	}
-	return Message{To: to, Subject: subject, Text: fmt.Sprintf(`%s
-
-Your integration token "%s" expires on %s at %s.
-Programs that use it will stop working then. Create a new token in time:
-
-    %s/settings/api
-`, greeting(name), cmp.Or(token, "(name not shown)"), at.Format(longDate), at.Format("15:04 UTC"), publicURL)}
-}
-
-// Date formats for subjects and for the text of an email.
-const (
-	shortDate = "2 Jan"
-	longDate  = "2 Jan 2006"
-)
-
-// greeting addresses the reader by name, unless the name looks like a message or a
-// link. Anyone can register any address under any name, and the service must not
-// deliver their advertising.
-func greeting(name string) string {
-	if name = plainOr(name, ""); name == "" {
-		return "Hello,"
-	}
-	return "Hello " + name + ","
+	return m
 }
 
 // plainOr returns text if it is safe to put into an email, else otherwise. Long

@@ -8,15 +8,17 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+var english = In(warranty.Locale{})
+
 func TestTexts(t *testing.T) {
 	const base = "https://w.example.com"
 	for _, c := range []struct {
 		m    Message
 		want []string
 	}{
-		{VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not create an account"}},
-		{ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/reset-password/confirm\n", "did not ask"}},
-		{SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/sign-in/code\n", "did not ask"}},
+		{english.VerifyEmail("ann@example.com", "Ann", "CODE-1", base), []string{"24 hours", base + "/verify-email\n", "after you sign in", "did not create an account"}},
+		{english.ResetPassword("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/reset-password/confirm\n", "did not ask"}},
+		{english.SignInCode("ann@example.com", "Ann", "CODE-1", base), []string{"1 hour", base + "/sign-in/code\n", "did not ask"}},
 	} {
 		if err := c.m.check(); err != nil || c.m.To != "ann@example.com" || c.m.Code != "CODE-1" {
 			t.Errorf("%+v %v", c.m, err)
@@ -41,14 +43,15 @@ func TestTexts(t *testing.T) {
 func TestNotices(t *testing.T) {
 	c := Circumstances{
 		At:        time.Date(2026, 11, 30, 9, 5, 0, 0, time.UTC),
-		Device:    "Firefox on Linux",
+		Program:   "Firefox",
+		System:    "Linux",
 		Network:   "203.0.113.x",
 		PublicURL: "https://w.example.com",
 	}
 	for _, m := range []Message{
-		PasswordChanged("ann@example.com", "Ann", c), PasswordWasReset("ann@example.com", "Ann", c),
-		PasswordSetByOperator("ann@example.com", "Ann", c), TokenCreated("ann@example.com", "Ann", "till", nil, c),
-		NewSignIn("ann@example.com", "Ann", c),
+		english.PasswordChanged("ann@example.com", "Ann", c), english.PasswordWasReset("ann@example.com", "Ann", c),
+		english.PasswordSetByOperator("ann@example.com", "Ann", c), english.TokenCreated("ann@example.com", "Ann", "till", nil, c),
+		english.NewSignIn("ann@example.com", "Ann", c),
 	} {
 		for _, want := range []string{
 			"Hello Ann,\n", "30 Nov 2026, 09:05 UTC", "Firefox on Linux", "203.0.113.x",
@@ -67,10 +70,10 @@ func TestNotices(t *testing.T) {
 			}
 		}
 	}
-	if m := TokenCreated("ann@example.com", "Ann", "see http://spam.example now", nil, c); strings.Contains(m.Text, "spam") {
+	if m := english.TokenCreated("ann@example.com", "Ann", "see http://spam.example now", nil, c); strings.Contains(m.Text, "spam") {
 		t.Errorf("the mail carries a stranger's link:\n%s", m.Text)
 	}
-	m := NewSignIn("ann@example.com", "Ann", Circumstances{At: c.At, PublicURL: c.PublicURL})
+	m := english.NewSignIn("ann@example.com", "Ann", Circumstances{At: c.At, PublicURL: c.PublicURL})
 	if strings.Contains(m.Text, "Device") || strings.Contains(m.Text, "IP") {
 		t.Errorf("unknown circumstances are mentioned:\n%s", m.Text)
 	}
@@ -90,7 +93,7 @@ func TestGreeting(t *testing.T) {
 		strings.Repeat("x", 61): "Hello,",
 		"<b>Ann</b>":            "Hello,",
 	} {
-		if got := greeting(name); got != want {
+		if got := english.greeting(name); got != want {
 			t.Errorf("%q: %q", name, got)
 		}
 	}
@@ -104,20 +107,20 @@ func TestReminders(t *testing.T) {
 		subject string
 		want    []string
 	}{
-		{WarrantyEnds("ann@example.com", "Ann", Ending{Product: "Apple iPad Air", Reference: "W-1", Last: last}, base),
+		{english.WarrantyEnds("ann@example.com", "Ann", Ending{Product: "Apple iPad Air", Reference: "W-1", Last: last}, base),
 			"Apple iPad Air: warranty ends 30 Nov", []string{"for Apple iPad Air (W-1) ends on 30 Nov 2026."}},
-		{WarrantyEnds("ann@example.com", "Ann", Ending{Product: "win at http://spam.example", Reference: "W-1", Last: last}, base),
+		{english.WarrantyEnds("ann@example.com", "Ann", Ending{Product: "win at http://spam.example", Reference: "W-1", Last: last}, base),
 			"Your warranty ends 30 Nov", []string{"for your product (W-1) ends on 30 Nov 2026."}},
-		{WarrantiesEnd("ann@example.com", "Ann", []Ending{{Product: "Pan", Reference: "W-1", Last: last},
+		{english.WarrantiesEnd("ann@example.com", "Ann", []Ending{{Product: "Pan", Reference: "W-1", Last: last},
 			{Product: "win at http://spam.example", Reference: "W-2", Last: last}}, 12, base),
 			"12 warranties end soon", []string{"30 Nov 2026: Pan (W-1)\n", "30 Nov 2026: Warranty (W-2)\n", "and 10 more\n"}},
-		{WeeklyDigest("ann@example.com", "Ann", Week{
+		{english.WeeklyDigest("ann@example.com", "Ann", Week{
 			Ending: []Ending{{Product: "Pan", Reference: "W-1", Last: last}}, EndingTotal: 1,
 			Waiting: []warranty.Claim{{ClaimNumber: "CL-1"}}}, base),
 			"Your warranties this week", []string{"CL-1: your warranty\n", "next four weeks:\n\n    30 Nov 2026: Pan"}},
-		{TokenExpires("ann@example.com", "Ann", "till", last, base),
+		{english.TokenExpires("ann@example.com", "Ann", "till", last, base),
 			`Integration token "till" expires 30 Nov`, []string{`"till" expires on 30 Nov 2026 at 23:59 UTC.`}},
-		{TokenExpires("ann@example.com", "Ann", "http://spam.example", last, base),
+		{english.TokenExpires("ann@example.com", "Ann", "http://spam.example", last, base),
 			"Your integration token expires 30 Nov", []string{"expires on 30 Nov 2026"}},
 	} {
 		if err := c.m.check(); err != nil || c.m.Subject != c.subject {

@@ -50,7 +50,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	if err != nil {
 		return warranty.Session{}, err
 	}
-	code, err := s.newCode(store.ForVerification, user, warranty.VerifyLifetime)
+	code, err := s.newCode(store.ForVerification, user, p.Locale, warranty.VerifyLifetime)
 	if err != nil {
 		return warranty.Session{}, err
 	}
@@ -60,7 +60,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 				return cmp.Or[error](err, errSignupClosed)
 			}
 		}
-		if err := tx.InsertUser(user, hash); err != nil {
+		if err := insertUser(tx, p, user, hash); err != nil {
 			return err
 		}
 		if err := session.insert(tx); err != nil {
@@ -148,13 +148,25 @@ func (s *Service) SendVerification(
 	if p.User.EmailVerified {
 		return warranty.None{}, nil
 	}
-	code, err := s.newCode(store.ForVerification, p.User, warranty.VerifyLifetime)
+	code, err := s.newCode(store.ForVerification, p.User, p.Locale, warranty.VerifyLifetime)
 	if err != nil {
 		return warranty.None{}, err
 	}
 	err = s.writeAs(ctx, p.Self(), code.insert)
 	s.wakeMail()
 	return warranty.None{}, err
+}
+
+// insertUser adds an account that a request created. It keeps the language of the page, so that emails are in it,
+// unless it is the first one, which is that of emails anyway.
+func insertUser(tx *store.Tx, p warranty.Principal, user warranty.User, hash string) error {
+	if err := tx.InsertUser(user, hash); err != nil {
+		return err
+	}
+	if l := p.Locale.Language; warranty.KnownLanguage(l) && l != warranty.Languages()[0] {
+		return tx.SetLanguage(user.ID, l)
+	}
+	return nil
 }
 
 // newSession is a session that is not stored yet.
@@ -192,14 +204,17 @@ type newCode struct {
 	mail    *store.Mail
 }
 
-func (s *Service) newCode(purpose store.Purpose, user warranty.User, lifetime time.Duration) (newCode, error) {
+func (s *Service) newCode(
+	purpose store.Purpose, user warranty.User, reader warranty.Locale, lifetime time.Duration,
+) (newCode, error) {
 	code, err := warranty.NewCode(s.Random)
-	message := mail.VerifyEmail(user.Email, user.Name, code, s.PublicURL)
+	texts := mail.In(reader)
+	message := texts.VerifyEmail(user.Email, user.Name, code, s.PublicURL)
 	switch purpose {
 	case store.ForReset:
-		message = mail.ResetPassword(user.Email, user.Name, code, s.PublicURL)
+		message = texts.ResetPassword(user.Email, user.Name, code, s.PublicURL)
 	case store.ForSignIn:
-		message = mail.SignInCode(user.Email, user.Name, code, s.PublicURL)
+		message = texts.SignInCode(user.Email, user.Name, code, s.PublicURL)
 	}
 	expires := s.now().Add(lifetime)
 	outgoing := s.outgoing(message)

@@ -49,7 +49,11 @@ func (s *Service) AddAddress(
 	}
 	now := s.now()
 	c := store.AddressCode{Account: in.ID, Email: in.Email, Expires: now.Add(warranty.VerifyLifetime)}
-	message := s.outgoing(mail.VerifyAddress(in.Email, p.Account.Name, code, s.PublicURL))
+	texts, err := s.textsAt(ctx, in.Email, p)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	message := s.outgoing(texts.VerifyAddress(in.Email, p.Account.Name, code, s.PublicURL))
 	message.Expires = &c.Expires
 	err = s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
 		if err := s.checkAddresses(tx, account.ID); err != nil {
@@ -204,7 +208,7 @@ func (s *Service) ConvertAccount(
 		Names:   warranty.Optional(string(names)),
 		Expires: now.Add(warranty.VerifyLifetime),
 	}
-	message := s.outgoing(mail.ConfirmConversion(in.Email, in.Name, in.OrganizationName, code, s.PublicURL))
+	message := s.outgoing(mail.In(p.Locale).ConfirmConversion(in.Email, in.Name, in.OrganizationName, code, s.PublicURL))
 	message.Expires = &c.Expires
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
 		if err := s.mayConvert(tx, account); err != nil {
@@ -312,7 +316,7 @@ func (s *Service) adminOf(tx *store.Tx, p warranty.Principal, person warranty.Us
 	} else if !isMissing(err) {
 		return person, err
 	}
-	return person, tx.InsertUser(person, "")
+	return person, insertUser(tx, p, person, "")
 }
 
 // convert makes a locked account an organization with its first admin.
@@ -341,11 +345,14 @@ func (s *Service) convert(
 	if err := tx.InsertMember(o.ID, admin.ID, warranty.Admin, account.Mails, now); err != nil {
 		return err
 	}
+	person := p
 	p.User = admin
 	p.Account = warranty.Acting{ID: o.ID, Name: o.Name, Kind: warranty.OrganizationKind, Role: warranty.Admin}
 	if err := s.organizationEvent(tx, p, warranty.OrganizationConverted, o.ID,
 		warranty.Change{Field: "name", From: &account.Name, To: &o.Name}); err != nil {
 		return err
 	}
-	return s.notify(tx, account.User, mail.AccountConverted(account.Email, o.Name, s.circumstances(p, now)))
+	return s.notify(tx, person, account.User, func(t mail.Texts) mail.Message {
+		return t.AccountConverted(account.Email, o.Name, s.circumstances(p, now))
+	})
 }

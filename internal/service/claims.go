@@ -151,7 +151,7 @@ func (s *Service) fileClaim(
 	if err := tx.InsertEvent(w.ID, filed, p.User.ID); err != nil {
 		return err
 	}
-	return s.mailClaim(tx, actor, *c, mail.ClaimMoved, c.CreatedAt)
+	return s.mailClaim(tx, p, actor, *c, mail.Texts.ClaimMoved, c.CreatedAt)
 }
 
 // MoveClaim changes the status of a claim. The claim is locked, so that of two
@@ -198,7 +198,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := insertMove(tx, p, c, moved, from, after.Status); err != nil {
 			return err
 		}
-		return s.mailClaim(tx, actor, after, mail.ClaimMoved, now)
+		return s.mailClaim(tx, p, actor, after, mail.Texts.ClaimMoved, now)
 	})
 	s.wakeMail()
 	if err != nil {

@@ -65,6 +65,7 @@ func (s *Service) authenticateToken(
 	return warranty.Principal{
 		User:         c.User,
 		Account:      c.Account,
+		Locale:       c.Locale,
 		Credential:   warranty.ByToken,
 		CredentialID: c.ID,
 		SecretHash:   hash,

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -61,8 +60,12 @@ func (s *Service) newOffer(
 		if err != nil {
 			return offer{}, err
 		}
+		texts, err := s.textsAt(ctx, email, p)
+		if err != nil {
+			return offer{}, err
+		}
 		issuer := *warranty.NewParty(p.Account.Name, domain)
-		m := s.outgoing(mail.HandoverOffered(email, issuer, w.ProductName, code, s.PublicURL))
+		m := s.outgoing(texts.HandoverOffered(email, issuer, w.ProductName, code, s.PublicURL))
 		m.Expires, o.mail = &expires, &m
 	}
 	w.Offer = warranty.Offer{Email: warranty.Optional(email), OfferedAt: &now, ExpiresAt: &expires}
@@ -379,7 +382,11 @@ func (s *Service) EmailHandover(
 		return warranty.None{}, err
 	}
 	expires := now.Add(warranty.SignInCodeLifetime)
-	message := s.outgoing(mail.HandoverCode(in.Email, code, s.PublicURL))
+	texts, err := s.textsAt(ctx, in.Email, p)
+	if err != nil {
+		return warranty.None{}, err
+	}
+	message := s.outgoing(texts.HandoverCode(in.Email, code, s.PublicURL))
 	message.Expires = &expires
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertHandoverCode(h.Warranty.ID, warranty.HashCode(code), &in.Email, true, expires); err != nil {
@@ -486,5 +493,5 @@ func (s *Service) lockTaker(
 	if s.SignupClosed {
 		return newcomer, errSignupClosed
 	}
-	return newcomer, tx.InsertUser(newcomer, "")
+	return newcomer, insertUser(tx, p, newcomer, "")
 }

@@ -25,7 +25,7 @@ const (
 // The actor's account is locked, so that its emails are counted exactly. Both the actor
 // and the recipients need verified addresses.
 func (s *Service) mailClaim(
-	tx *store.Tx, actor store.Account, c warranty.Claim, text claimMail, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor store.Account, c warranty.Claim, text claimMail, now time.Time,
 ) error {
 	if !actor.EmailVerified || s.Silent {
 		return nil
@@ -40,7 +40,7 @@ func (s *Service) mailClaim(
 		if other < 0 {
 			other = len(people)
 		}
-		if err := s.mailAccount(tx, actor, people[:other], c, text, now); err != nil {
+		if err := s.mailAccount(tx, p, actor, people[:other], c, text, now); err != nil {
 			return err
 		}
 		people = people[other:]
@@ -49,13 +49,25 @@ func (s *Service) mailClaim(
 }
 
 // claimMail returns an email to a person about a claim.
-type claimMail func(to, name string, c warranty.Claim, publicURL string) mail.Message
+type claimMail func(t mail.Texts, to, name string, c warranty.Claim, publicURL string) mail.Message
+
+// textsFor returns the texts of an email to someone who chose a locale: in their language, or else in that of the
+// person who causes the email. Times are in the recipient's zone, so that an email does not reveal another one.
+func textsFor(to warranty.Locale, p warranty.Principal) mail.Texts {
+	return mail.In(to.Or(warranty.Locale{Language: p.Locale.Language}))
+}
+
+// textsAt is textsFor the person with an email address, if it has an account.
+func (s *Service) textsAt(ctx context.Context, email string, p warranty.Principal) (mail.Texts, error) {
+	to, err := s.Store.LocaleAt(ctx, email)
+	return textsFor(to, p), err
+}
 
 // mailStatus emails the owner of a warranty about a status that another account set. The owner knows the
 // account: they took the warranty from it, or named it as the seller. So it does not count against the limit
 // of emails to other people, but is counted.
 func (s *Service) mailStatus(
-	tx *store.Tx, actor store.Account, w warranty.Warranty, reason string, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor store.Account, w warranty.Warranty, reason string, now time.Time,
 ) error {
 	if w.Roles.Has(warranty.Owner) || s.Silent {
 		return nil
@@ -72,14 +84,14 @@ func (s *Service) mailStatus(
 		if sent.ToRecipient >= perPair {
 			// One email an hour says that there was more.
 			due := now.Truncate(digestDelay).Add(digestDelay)
-			m := s.outgoing(mail.WarrantyStatuses(to.Email, to.Name, actor.Name, s.PublicURL))
+			m := s.outgoing(textsFor(to.Locale, p).WarrantyStatuses(to.Email, to.Name, actor.Name, s.PublicURL))
 			m.ID = hourly(actor.ID, to.Email, due)
 			if err := tx.InsertMailOnce(m, due); err != nil {
 				return err
 			}
 			continue
 		}
-		m := s.outgoing(mail.WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
+		m := s.outgoing(textsFor(to.Locale, p).WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
 		if err := tx.InsertMailTo(m, actor.ID, w.ID, now); err != nil {
 			return err
 		}
@@ -97,7 +109,7 @@ func hourly(actor warranty.ID, to string, due time.Time) (id warranty.ID) {
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
 func (s *Service) mailAccount(
-	tx *store.Tx, actor store.Account, recipients []store.Recipient, c warranty.Claim, text claimMail, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor store.Account, recipients []store.Recipient, c warranty.Claim, text claimMail, now time.Time,
 ) error {
 	// A digest that the worker is sending counts as sent, and one that is pending takes this change too.
 	pending, err := tx.InDigest(recipients[0].Account, c.ID)
@@ -118,7 +130,7 @@ func (s *Service) mailAccount(
 		return tx.AddToDigest(recipients[0].Account, c.ID, actor.ID, due)
 	}
 	for _, to := range recipients {
-		m := s.outgoingTo(to, store.ClaimMails, text(to.Email, to.Name, c, s.PublicURL))
+		m := s.outgoingTo(to, store.ClaimMails, text(textsFor(to.Locale, p), to.Email, to.Name, c, s.PublicURL))
 		if err := tx.InsertMailTo(m, actor.ID, c.ID, now); err != nil {
 			return err
 		}
@@ -190,7 +202,7 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 			continue
 		}
 		m := s.outgoingTo(to, store.ClaimMails,
-			mail.ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
+			mail.In(to.Locale).ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
 		if err := tx.InsertDigest(m, digest, now); err != nil {
 			return err
 		}

@@ -124,7 +124,11 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 		} {
 			w.Exec(`DELETE FROM mail_log`) // as if ten minutes had passed
 			w.Must(200, moving(claim.ID, c.by.Session, moveTo(c.to)))
-			equal(t, c.to, w.mailed(o), to(number+"is now "+strings.ReplaceAll(c.to, "_", " "), c.who...))
+			what := "is now " + strings.ReplaceAll(c.to, "_", " ")
+			if c.to == "info_requested" {
+				what = "needs more information"
+			}
+			equal(t, c.to, w.mailed(o), to(number+what, c.who...))
 		}
 		refused(t, "a final claim", w.Do(moving(claim.ID, owner.Session, moveTo("withdrawn"))), warranty.InvalidTransition)
 		refused(t, "no claim", w.Send("POST", "/api/claims", seller.Session, claimOn(s.record.ID)), warranty.RoleNotAllowed)

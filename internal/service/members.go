@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"warranty.example/svc/api"
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -218,7 +217,11 @@ func (s *Service) CreateInvitation(
 		CreatedAt: now,
 		ExpiresAt: now.Add(warranty.InvitationLifetime),
 	}
-	message := s.outgoing(mail.Invited(i.Email, p.User.Name, p.Account.Name, code, s.PublicURL))
+	texts, err := s.textsAt(ctx, i.Email, p)
+	if err != nil {
+		return warranty.Invitation{}, err
+	}
+	message := s.outgoing(texts.Invited(i.Email, p.User.Name, p.Account.Name, code, s.PublicURL))
 	message.Expires = &i.ExpiresAt
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil

@@ -115,13 +115,13 @@ func (s *Service) writeMessage(
 	if m.Documents, err = tx.MessageDocuments(m.ID, ids); err != nil {
 		return err
 	}
-	before, text := c.Status, claimMail(mail.ClaimMessage)
+	before, text := c.Status, claimMail(mail.Texts.ClaimMessage)
 	replied := c.Says(m.Author.Role, m.CreatedAt)
 	if err := tx.UpdateClaim(c, before); err != nil {
 		return err
 	}
 	if replied {
-		text = mail.ClaimMoved
+		text = mail.Texts.ClaimMoved
 		moved := s.event(p, warranty.ClaimMoved, c.ID, m.CreatedAt)
 		err = insertMove(tx, p, c, moved, before, c.Status)
 	} else {
@@ -130,7 +130,7 @@ func (s *Service) writeMessage(
 	if err != nil {
 		return err
 	}
-	return s.mailClaim(tx, actor, c, text, m.CreatedAt)
+	return s.mailClaim(tx, p, actor, c, text, m.CreatedAt)
 }
 
 // GetClaimHandling returns whose claim it is and who works on it, for those who decide it.

@@ -12,25 +12,35 @@ import (
 )
 
 // notify emails users about their own account. It skips unverified addresses, which may
-// belong to someone else.
-func (s *Service) notify(tx *store.Tx, user warranty.User, m mail.Message) error {
+// belong to someone else. The email follows the language of the request only if the user made it
+// signed in: a notice must not be in the language of an intruder.
+func (s *Service) notify(
+	tx *store.Tx, p warranty.Principal, user warranty.User, write func(mail.Texts) mail.Message,
+) error {
 	if !user.EmailVerified || s.Silent {
 		return nil
 	}
-	return tx.InsertMail(s.outgoing(m))
+	reader, err := tx.Locale(user.ID)
+	if err != nil {
+		return err
+	}
+	if p.User.ID == user.ID {
+		reader = reader.Or(p.Locale)
+	}
+	return tx.InsertMail(s.outgoing(write(mail.In(reader))))
 }
 
 // notifyAdmins emails those who manage a locked account: a person, or the admins of an organization.
 func (s *Service) notifyAdmins(
-	tx *store.Tx, account store.Account, message func(to warranty.User) mail.Message,
+	tx *store.Tx, p warranty.Principal, account store.Account, message func(t mail.Texts, to warranty.User) mail.Message,
 ) error {
-	if account.Kind != warranty.OrganizationKind {
-		return s.notify(tx, account.User, message(account.User))
+	admins, err := []warranty.User{account.User}, error(nil)
+	if account.Kind == warranty.OrganizationKind {
+		admins, err = tx.Admins(account.ID)
 	}
-	admins, err := tx.Admins(account.ID)
 	for _, admin := range admins {
 		if err == nil {
-			err = s.notify(tx, admin, message(admin))
+			err = s.notify(tx, p, admin, func(t mail.Texts) mail.Message { return message(t, admin) })
 		}
 	}
 	return err
@@ -38,9 +48,11 @@ func (s *Service) notifyAdmins(
 
 // circumstances describes a request for an email about it.
 func (s *Service) circumstances(p warranty.Principal, now time.Time) mail.Circumstances {
+	program, system := deviceName(p.UserAgent)
 	return mail.Circumstances{
 		At:        now,
-		Device:    deviceName(p.UserAgent),
+		Program:   program,
+		System:    system,
 		Network:   maskedNetwork(p.Address),
 		PublicURL: s.PublicURL,
 	}
@@ -53,7 +65,9 @@ func (s *Service) seeDevice(tx *store.Tx, p warranty.Principal, user warranty.Us
 	if err != nil || known || !others {
 		return err
 	}
-	return s.notify(tx, user, mail.NewSignIn(user.Email, user.Name, s.circumstances(p, now)))
+	return s.notify(tx, p, user, func(t mail.Texts) mail.Message {
+		return t.NewSignIn(user.Email, user.Name, s.circumstances(p, now))
+	})
 }
 
 // deviceHash identifies the caller's device: by the long-lived cookie of a browser, or
@@ -94,9 +108,9 @@ func maskedNetwork(address string) string {
 	return text + "x"
 }
 
-// deviceName describes a User-Agent with fixed strings, because emails must not contain
+// deviceName returns the program and the system of a User-Agent as fixed strings, because emails must not contain
 // text of the caller's choice.
-func deviceName(agent string) string {
+func deviceName(agent string) (program, system string) {
 	found := func(names ...string) string {
 		for _, name := range names {
 			token, shown, renamed := strings.Cut(name, "=")
@@ -109,14 +123,10 @@ func deviceName(agent string) string {
 		}
 		return ""
 	}
-	program := found("Edg=Edge", "OPR/=Opera", "Firefox", "Chrome", "Safari", "curl", "svc-mcp", "svc/=svc",
-		"python=Python", "Go-http-client=a Go program", "node=Node.js")
+	program = found("Edg=Edge", "OPR/=Opera", "Firefox", "Chrome", "Safari", "curl", "svc-mcp", "svc/=svc",
+		"python=Python", "Go-http-client=Go", "node=Node.js")
 	if program == "" {
-		return ""
+		return "", ""
 	}
-	system := found("Android", "iPhone", "iPad", "Windows", "Mac OS X=macOS", "CrOS=ChromeOS", "Linux")
-	if system != "" {
-		return program + " on " + system
-	}
-	return program
+	return program, found("Android", "iPhone", "iPad", "Windows", "Mac OS X=macOS", "CrOS=ChromeOS", "Linux")
 }

@@ -143,8 +143,9 @@ func (s *Service) ApproveAuthorization(
 		if err := tx.InsertEvent(g.ID, connected, p.User.ID); err != nil {
 			return err
 		}
-		return s.notify(tx, p.User,
-			mail.AppConnected(p.User.Email, p.User.Name, g.Name, organizationName(p), s.circumstances(p, now)))
+		return s.notify(tx, p, p.User, func(t mail.Texts) mail.Message {
+			return t.AppConnected(p.User.Email, p.User.Name, g.Name, organizationName(p), s.circumstances(p, now))
+		})
 	})
 	s.wakeMail()
 	return code, err

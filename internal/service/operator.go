@@ -228,12 +228,15 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 		if err := s.operatorEvent(tx, warranty.AccountPasswordSet, account.ID, now); err != nil {
 			return err
 		}
-		circumstances := s.circumstances(warranty.Principal{}, now)
+		operator := warranty.Principal{}
+		circumstances := s.circumstances(operator, now)
 		if !keepTokens {
-			if err := s.tellAdmins(tx, account.User, circumstances); err != nil {
+			if err := s.tellAdmins(tx, operator, account.User, circumstances); err != nil {
 				return err
 			}
 		}
-		return s.notify(tx, account.User, mail.PasswordSetByOperator(account.Email, account.Name, circumstances))
+		return s.notify(tx, operator, account.User, func(t mail.Texts) mail.Message {
+			return t.PasswordSetByOperator(account.Email, account.Name, circumstances)
+		})
 	})
 }

@@ -64,13 +64,15 @@ func (s *Service) ResetPassword(
 			if err := s.endCredentials(tx, user, p.Door, now); err != nil {
 				return err
 			}
-			if err := s.tellAdmins(tx, user, s.circumstances(p, now)); err != nil {
+			if err := s.tellAdmins(tx, p, user, s.circumstances(p, now)); err != nil {
 				return err
 			}
 		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
 			return err
 		}
-		return s.notify(tx, user, mail.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now)))
+		return s.notify(tx, p, user, func(t mail.Texts) mail.Message {
+			return t.PasswordWasReset(user.Email, user.Name, s.circumstances(p, now))
+		})
 	})
 	s.wakeMail()
 	return warranty.None{}, err
@@ -78,7 +80,9 @@ func (s *Service) ResetPassword(
 
 // tellAdmins lists the active tokens that a person made in organizations to their admins after a password reset:
 // they are the organization's and stay, but whoever had the password may have made or copied them.
-func (s *Service) tellAdmins(tx *store.Tx, person warranty.User, c mail.Circumstances) error {
+func (s *Service) tellAdmins(
+	tx *store.Tx, p warranty.Principal, person warranty.User, c mail.Circumstances,
+) error {
 	made, err := tx.TokensMadeBy(person.ID, c.At)
 	if err != nil || s.Silent {
 		return err
@@ -89,7 +93,9 @@ func (s *Service) tellAdmins(tx *store.Tx, person warranty.User, c mail.Circumst
 			return err
 		}
 		for _, admin := range admins {
-			err := s.notify(tx, admin, mail.MemberReset(admin.Email, admin.Name, o.Account.Name, person.Name, o.Tokens, c))
+			err := s.notify(tx, p, admin, func(t mail.Texts) mail.Message {
+				return t.MemberReset(admin.Email, admin.Name, o.Account.Name, person.Name, o.Tokens, c)
+			})
 			if err != nil {
 				return err
 			}
@@ -113,7 +119,7 @@ func (s *Service) startOver(
 	if err := tx.SetAside(old.ID, id, now); err != nil {
 		return user, err
 	}
-	return user, tx.InsertUser(user, hash)
+	return user, insertUser(tx, p, user, hash)
 }
 
 // endCredentials ends all credentials of a locked account: sessions, tokens, the calendar
@@ -221,7 +227,9 @@ func (s *Service) ChangePassword(
 		if err := session.insert(tx); err != nil {
 			return err
 		}
-		return s.notify(tx, account.User, mail.PasswordChanged(account.Email, account.Name, s.circumstances(p, now)))
+		return s.notify(tx, p, account.User, func(t mail.Texts) mail.Message {
+			return t.PasswordChanged(account.Email, account.Name, s.circumstances(p, now))
+		})
 	})
 	s.wakeMail()
 	return session.Session, err

@@ -199,9 +199,9 @@ func (s *Service) mailAccountDue(tx *store.Tx, account warranty.ID) error {
 	}
 	return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) mail.Message {
 		if total == 1 {
-			return mail.WarrantyEnds(to.Email, to.Name, endings[0], s.PublicURL)
+			return mail.In(to.Locale).WarrantyEnds(to.Email, to.Name, endings[0], s.PublicURL)
 		}
-		return mail.WarrantiesEnd(to.Email, to.Name, endings, total, s.PublicURL)
+		return mail.In(to.Locale).WarrantiesEnd(to.Email, to.Name, endings, total, s.PublicURL)
 	})
 }
 
@@ -228,6 +228,7 @@ func (s *Service) mailRecipients(
 func (s *Service) outgoingTo(to store.Recipient, kind store.MailKind, m mail.Message) store.Mail {
 	out := s.outgoing(m)
 	out.Unsubscribe = to.From(kind)
+	out.Unsubscribe.Language = m.Language
 	return out
 }
 
@@ -244,7 +245,7 @@ func (s *Service) remindOfTokens(ctx context.Context, now time.Time) error {
 				first, err := tx.RemindOfToken(d, tokenStage, s.now())
 				if err == nil && first {
 					err = s.mailRecipients(tx, d.Account, store.TokenExpiryMails, func(to store.Recipient) mail.Message {
-						return mail.TokenExpires(to.Email, to.Name, d.Name, d.Ends, s.PublicURL)
+						return mail.In(to.Locale).TokenExpires(to.Email, to.Name, d.Name, d.Ends, s.PublicURL)
 					})
 				}
 				if err != nil {

@@ -163,7 +163,7 @@ func (s *Service) mailCode(
 	if err != nil && !errors.Is(err, warranty.ErrNotFound) {
 		return err
 	}
-	code, err := s.newCode(purpose, account.User, lifetime)
+	code, err := s.newCode(purpose, account.User, account.Locale.Or(p.Locale), lifetime)
 	if err != nil {
 		return err
 	}

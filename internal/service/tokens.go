@@ -74,8 +74,8 @@ func (s *Service) CreateToken(
 		if err := tx.InsertEvent(token.ID, created, p.User.ID); err != nil {
 			return err
 		}
-		return s.notifyAdmins(tx, account, func(to warranty.User) mail.Message {
-			return mail.TokenCreated(to.Email, to.Name, token.Name, organizationName(p), s.circumstances(p, now))
+		return s.notifyAdmins(tx, p, account, func(t mail.Texts, to warranty.User) mail.Message {
+			return t.TokenCreated(to.Email, to.Name, token.Name, organizationName(p), s.circumstances(p, now))
 		})
 	})
 	s.wakeMail()

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"warranty.example/svc/api"
-	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -34,6 +33,10 @@ func (s *Service) OfferTransfer(
 	if err != nil {
 		return warranty.TransferOffer{}, err
 	}
+	texts, err := s.textsAt(ctx, in.Email, p)
+	if err != nil {
+		return warranty.TransferOffer{}, err
+	}
 	now := s.now()
 	offer := warranty.TransferOffer{Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
 	offered := s.event(p, warranty.TransferOffered, unknownYet, now)
@@ -54,7 +57,7 @@ func (s *Service) OfferTransfer(
 		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
 			return err
 		}
-		message := s.outgoing(mail.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
+		message := s.outgoing(texts.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
 		message.Expires = &offer.ExpiresAt
 		return tx.InsertMailTo(message, p.Account.ID, w.ID, now)
 	})

@@ -74,7 +74,8 @@ func (s *Service) withUnsubscribe(ctx context.Context, m mail.Message, u *store.
 		return m, err
 	}
 	token := append(u.Bytes(), unsubscribeMAC(key, *u, m.To)...)
-	return m.WithUnsubscribe(s.PublicURL + unsubscribePage + base64.RawURLEncoding.EncodeToString(token)), nil
+	address := s.PublicURL + unsubscribePage + base64.RawURLEncoding.EncodeToString(token)
+	return mail.In(warranty.Locale{Language: u.Language}).WithUnsubscribe(m, address), nil
 }
 
 // Subscription is a kind of email that an address gets or not.

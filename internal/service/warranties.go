@@ -290,7 +290,7 @@ func (s *Service) UpdateWarranty(
 		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil || changed.Standing == w.Standing {
 			return err
 		}
-		return s.mailStatus(tx, *actor, changed, in.StatusReason, now)
+		return s.mailStatus(tx, p, *actor, changed, in.StatusReason, now)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
 	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {

@@ -54,7 +54,7 @@ func (s *Service) sendWeekly(ctx context.Context, account warranty.ID, week warr
 			return err
 		}
 		return s.mailRecipients(tx, account, store.WarrantyEndMails, func(to store.Recipient) mail.Message {
-			return mail.WeeklyDigest(to.Email, to.Name, content, s.PublicURL)
+			return mail.In(to.Locale).WeeklyDigest(to.Email, to.Name, content, s.PublicURL)
 		})
 	})
 }

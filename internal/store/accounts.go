@@ -116,6 +116,25 @@ func (s *Store) Account(ctx context.Context, id warranty.ID) (Account, error) {
 	return a, err
 }
 
+// Locale returns the language and the time zone that an account chose.
+func (t *Tx) Locale(id warranty.ID) (l warranty.Locale, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT language, zone FROM users WHERE id = $1`,
+		func(r *engine.Row) { l = warranty.Locale{Language: r.Text(), Zone: r.Text()} }, id)
+	return l, err
+}
+
+// LocaleAt returns the language and the time zone that the person with an email address chose, if there is one.
+func (s *Store) LocaleAt(ctx context.Context, email string) (l warranty.Locale, err error) {
+	err = s.db.Query(ctx, `SELECT language, zone FROM users WHERE email = $1 AND kind = 1`,
+		func(r *engine.Row) error { l = warranty.Locale{Language: r.Text(), Zone: r.Text()}; return nil }, email)
+	return l, err
+}
+
+// SetLanguage sets the language of an account that was just inserted.
+func (t *Tx) SetLanguage(id warranty.ID, language string) error {
+	return t.exactlyOne(`UPDATE users SET language = $2 WHERE id = $1`, id, language)
+}
+
 // HasUsers reports whether any account exists.
 func (s *Store) HasUsers(ctx context.Context) (bool, error) {
 	found := false

@@ -15,7 +15,7 @@ type Credential struct {
 	Hash          warranty.Hash
 	User          warranty.User   // who is signed in, or who made the token
 	Account       warranty.Acting // that it acts for
-	Locale        warranty.Locale // that the person of a session chose
+	Locale        warranty.Locale // that the person chose; of a token, the language of who made it
 	Disabled      bool
 	Admin         bool      // a session of an operator
 	CreatedAt     time.Time // of a session
@@ -97,7 +97,7 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 	// app has that person's role.
 	err := queryRow(ctx, s.db, `SELECT `+userColumns+`, a.id, a.name, a.kind, a.disabled_at, u.disabled_at, m.role, t.id,
 			t.name, t.client_id, t.scopes, t.rate_limit, t.expires_at, t.revoked_at, s.expires_at, s.secret_hash,
-			a.credential_epoch
+			u.language, a.credential_epoch
 		FROM token_secrets s JOIN tokens t ON t.id = s.token_id JOIN users a ON a.id = t.user_id
 			JOIN users u ON u.id = COALESCE(t.created_by, t.user_id)
 			LEFT JOIN members m ON t.client_id IS NOT NULL AND m.account_id = a.id AND m.user_id = u.id
@@ -121,6 +121,7 @@ func (s *Store) lookUpToken(ctx context.Context, secret warranty.Hash) (Credenti
 			c.Scopes, c.RateLimit = warranty.ScopesOf(r.Int()), int(r.Int())
 			c.ExpiresAt, c.RevokedAt, c.SecretExpires = r.Time(), r.OptionalTime(), r.OptionalTime()
 			c.Hash = warranty.Hash(r.Bytes())
+			c.Locale = warranty.Locale{Language: r.Text()}
 			token.epoch = r.Int()
 		}, secret)
 	// What an app may do in an organization also depends on the person, who has another epoch.

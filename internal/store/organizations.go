@@ -14,11 +14,13 @@ type Recipient struct {
 	User        warranty.ID // the person; for the contact address of an organization, the organization
 	Name, Email string
 	Mails       warranty.MailChoices
+	Locale      warranty.Locale // what the person chose
 }
 
 // recipientColumns has the choices of the contact address of an organization, too.
 const recipientColumns = `r.account_id, r.user_id, r.name, r.email,
-	r.choices & COALESCE((SELECT o.contact_mails FROM organizations o WHERE o.id = r.user_id), 7)`
+	r.choices & COALESCE((SELECT o.contact_mails FROM organizations o WHERE o.id = r.user_id), 7),
+	(SELECT l.language FROM users l WHERE l.id = r.user_id), (SELECT l.zone FROM users l WHERE l.id = r.user_id)`
 
 func readRecipient(r *engine.Row) Recipient {
 	return Recipient{
@@ -27,6 +29,7 @@ func readRecipient(r *engine.Row) Recipient {
 		Name:    r.Text(),
 		Email:   r.Text(),
 		Mails:   readChoices(r.Int()),
+		Locale:  warranty.Locale{Language: r.Text(), Zone: r.Text()},
 	}
 }
 

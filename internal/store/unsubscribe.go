@@ -29,12 +29,13 @@ func (k MailKind) String() string {
 type Unsubscribe struct {
 	Kind          MailKind
 	Account, User warranty.ID // as in Recipient
+	Language      string      // of the email; not part of the signed value
 }
 
 // UnsubscribeSize is the length of an Unsubscribe in bytes.
 const UnsubscribeSize = 33
 
-// Bytes returns the value as it is stored and signed.
+// Bytes returns the value as it is signed.
 func (u Unsubscribe) Bytes() []byte {
 	return append(append([]byte{byte(u.Kind)}, u.Account[:]...), u.User[:]...)
 }
@@ -56,18 +57,24 @@ func (to Recipient) From(kind MailKind) *Unsubscribe {
 // Wants reports whether the recipient gets a kind of email.
 func (to Recipient) Wants(kind MailKind) bool { return choiceBits(to.Mails)&int(kind) != 0 }
 
+// stored returns the value of a row: that of Bytes, followed by the language.
 func (u *Unsubscribe) stored() any {
 	if u == nil {
 		return nil
 	}
-	return u.Bytes()
+	return append(u.Bytes(), u.Language...)
 }
 
 func readUnsubscribe(b []byte) *Unsubscribe {
-	if u, ok := ParseUnsubscribe(b); ok {
-		return &u
+	if len(b) < UnsubscribeSize {
+		return nil
 	}
-	return nil
+	u, ok := ParseUnsubscribe(b[:UnsubscribeSize])
+	if !ok {
+		return nil
+	}
+	u.Language = string(b[UnsubscribeSize:])
+	return &u
 }
 
 // KeyTable has the key of the addresses that unsubscribe. Backups do not contain it, so that nobody can turn off

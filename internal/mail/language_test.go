@@ -1,0 +1,183 @@
+package mail
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"warranty.example/svc/warranty"
+)
+
+var (
+	usedKey  = regexp.MustCompile(`(?:\.get|, t\.plain)\("([a-z_.]+)"[,)]|\.plain\([^"()]+(?:\(\))?, "([a-z_.]+)"\)|dateIn\("([a-z_.]+)"`)
+	usedName = regexp.MustCompile(`t\.message\("([a-z_]+)"|t\.notice\(to, name, "([a-z_]+)"`)
+	argument = regexp.MustCompile(`%[^\[%]?(\[\d\])?[a-z]`)
+)
+
+// TestEveryTextIsTranslated compares the keys and arguments of the languages.
+func TestEveryTextIsTranslated(t *testing.T) {
+	arguments := func(text text) []string {
+		list := argument.FindAllString(string(text), -1)
+		slices.Sort(list)
+		return slices.Compact(list)
+	}
+	all := catalogues()
+	for lang, c := range all {
+		for key, english := range all["en"] {
+			translated, ok := c[key]
+			if !ok || translated == "" {
+				t.Errorf("%s has no text %q", lang, key)
+			}
+			if got, want := arguments(translated), arguments(english); !slices.Equal(got, want) {
+				t.Errorf("%s: %s has the arguments %q, want %q", lang, key, got, want)
+			}
+		}
+		if len(c) != len(all["en"]) {
+			t.Errorf("%s has %d texts, want %d", lang, len(c), len(all["en"]))
+		}
+	}
+}
+
+// TestEveryTextIsUsed finds the keys in the code.
+func TestEveryTextIsUsed(t *testing.T) {
+	used := map[string]bool{"zone.CET": true, "zone.CEST": true}
+	for _, status := range warranty.ClaimStatus("").Values() {
+		used["claim_moved."+status], used["claim_state."+status] = true, true
+	}
+	for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
+		used["warranty_status."+standing.String()] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range usedKey.FindAllStringSubmatch(string(raw), -1) {
+			used[m[1]+m[2]+m[3]] = true
+		}
+		for _, m := range usedName.FindAllStringSubmatch(string(raw), -1) {
+			used[m[1]+m[2]+".subject"] = true
+			if m[1] != "" {
+				used[m[1]+".text"] = true
+			}
+		}
+	}
+	delete(used, "notice.subject") // each has its own
+	words := catalogues()["en"]
+	for key := range used {
+		if _, ok := words[key]; !ok {
+			t.Errorf("missing text %q", key)
+		}
+	}
+	for key := range words {
+		if !used[key] {
+			t.Errorf("unused text %q", key)
+		}
+	}
+}
+
+// everyMail returns every email.
+func everyMail(t Texts) []Message {
+	const to, base = "ann@example.com", "https://w.example.com"
+	c := Circumstances{
+		At: time.Date(2026, 7, 1, 22, 30, 0, 0, time.UTC), Program: "Firefox", System: "Linux", Network: "203.0.113.x", PublicURL: base,
+	}
+	last := time.Date(2027, 3, 2, 0, 0, 0, 0, time.UTC)
+	ending := Ending{Product: "Pan", Reference: "WR-1", Last: last}
+	list := []Message{
+		t.VerifyEmail(to, "Ann", "CODE", base), t.ResetPassword(to, "Ann", "CODE", base), t.SignInCode(to, "", "CODE", base),
+		t.PasswordChanged(to, "Ann", c), t.PasswordWasReset(to, "Ann", c), t.PasswordSetByOperator(to, "Ann", c),
+		t.TokenCreated(to, "Ann", "till", nil, c), t.TokenCreated(to, "Ann", "", new("Halden"), c),
+		t.AppConnected(to, "Ann", "Assistant", nil, c), t.AppConnected(to, "Ann", "", new("Halden"), c), t.AppConnected(to, "Ann", "Assistant", new("http://spam"), c),
+		t.TokenCreated(to, "Ann", "till", new("http://spam"), c), t.NewSignIn(to, "Ann", Circumstances{At: c.At, Program: "curl"}),
+		t.TransferOffered(to, "Nora", "Pan", "CODE", base), t.TransferOffered(to, "", "", "CODE", base),
+		t.HandoverOffered(to, warranty.Party{Name: "Halden"}, "Pan", "CODE", base),
+		t.HandoverOffered(to, warranty.Party{}, "", "CODE", base),
+		t.HandoverOffered(to, warranty.Party{Name: "Halden", Domain: new("halden.example")}, "Pan", "CODE", base),
+		t.HandoverCode(to, "CODE", base), t.WarrantyStatuses(to, "Ann", "Halden", base), t.WarrantyStatuses(to, "Ann", "", base),
+		t.WarrantyEnds(to, "Ann", ending, base), t.WarrantyEnds(to, "Ann", Ending{Reference: "WR-1", Last: last}, base),
+		t.WarrantiesEnd(to, "Ann", []Ending{ending, {Reference: "WR-2", Last: last}}, 12, base),
+		t.WeeklyDigest(to, "Ann", Week{Ending: []Ending{ending}, EndingTotal: 3, Ended: []Ending{ending}, EndedTotal: 1,
+			Waiting: []warranty.Claim{{ClaimNumber: "CL-1"}}}, base),
+		t.TokenExpires(to, "Ann", "till", c.At, base), t.TokenExpires(to, "Ann", "", c.At, base),
+		t.Invited(to, "Nora", "Halden", "CODE", base), t.Invited(to, "", "", "CODE", base),
+		t.VerifyAddress(to, "Halden", "CODE", base), t.VerifyAddress(to, "", "CODE", base),
+		t.ConfirmConversion(to, "Ann", "Halden", "CODE", base), t.AccountConverted(to, "Halden", c),
+		t.MemberReset(to, "Ann", "Halden", "Ivo", []string{"till"}, c), t.MemberReset(to, "Ann", "", "", nil, c),
+	}
+	var claims []warranty.Claim
+	for _, status := range warranty.ClaimStatus("").Values() {
+		claims = append(claims, warranty.Claim{ClaimNumber: "CL-1", Status: warranty.ClaimStatus(status),
+			Warranty: warranty.WarrantyName{ProductName: "Pan", ReferenceNumber: "WR-1"}})
+	}
+	for _, claim := range claims {
+		list = append(list, t.ClaimMoved(to, "Ann", claim, base))
+	}
+	list = append(list, t.ClaimMessage(to, "Ann", claims[0], base), t.ClaimDigest(to, "Ann", claims, 3, base), t.ClaimDigest(to, "Ann", claims[:1], 0, base))
+	for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
+		w := warranty.Warranty{ProductName: "Pan", ReferenceNumber: "WR-1", Standing: standing}
+		list = append(list, t.WarrantyStatus(to, "Ann", "Halden", w, "One\ntwo", base), t.WarrantyStatus(to, "Ann", "", w, "", base))
+	}
+	return list
+}
+
+// TestEveryMailIsComplete writes every email in every language. None has a gap, and none of the German ones has an
+// English word.
+func TestEveryMailIsComplete(t *testing.T) {
+	english := regexp.MustCompile(`(?i)\b(the|you|your|this|these|email|is valid|expires|someone|warranty|claim|hello|on)\b`)
+	for _, lang := range warranty.Languages() {
+		texts := In(warranty.Locale{Language: lang, Zone: "Europe/Berlin"})
+		for _, m := range everyMail(texts) {
+			m = texts.WithUnsubscribe(m, "https://w.example.com/unsubscribe/x")
+			if err := m.check(); err != nil || m.Subject == "" || m.Language != lang {
+				t.Errorf("%s: %+v, %v", lang, m, err)
+			}
+			if strings.Contains(m.Subject+m.Text, "%!") || strings.Contains(m.Text, "\n\n\n\n") || !strings.HasSuffix(m.Text, "\n") {
+				t.Errorf("%s: %s\n%s", lang, m.Subject, m.Text)
+			}
+			for line := range strings.SplitSeq(m.Text, "\n") {
+				if len([]rune(line)) > 80 {
+					t.Errorf("%s: %s: long line %q", lang, m.Subject, line)
+				}
+				if words := regexp.MustCompile(`https?://\S+`).ReplaceAllString(m.Subject+" "+line, ""); lang == "de" && english.MatchString(words) {
+					t.Errorf("English in %q", words)
+				}
+			}
+			if m.Code != "" && !strings.Contains(m.Text, m.Code) {
+				t.Errorf("%s has no code", m.Subject)
+			}
+		}
+	}
+}
+
+// TestFormats writes dates and times as in the language, and times in the reader's zone.
+func TestFormats(t *testing.T) {
+	at := time.Date(2027, 3, 31, 22, 30, 0, 0, time.UTC)
+	for _, c := range []struct {
+		reader warranty.Locale
+		want   string
+	}{
+		{warranty.Locale{}, "31 Mar 2027 at 22:30 UTC"},
+		{warranty.Locale{Language: "xx", Zone: "Nowhere"}, "31 Mar 2027 at 22:30 UTC"},
+		{warranty.Locale{Language: "de"}, "am 31. März 2027 um 22:30 UTC"},
+		{warranty.Locale{Language: "de", Zone: "Europe/Berlin"}, "1. Apr. 2027 um 00:30 MESZ"},
+	} {
+		if m := In(c.reader).TokenExpires("ann@example.com", "Ann", "till", at, "https://w.example.com"); !strings.Contains(m.Text, c.want) {
+			t.Errorf("%v: no %q in\n%s", c.reader, c.want, m.Text)
+		}
+	}
+	// The end of a warranty is a date, and the same for everyone.
+	m := In(warranty.Locale{Language: "de", Zone: "America/New_York"}).WarrantyEnds("ann@example.com", "Ann",
+		Ending{Product: "Pan", Reference: "WR-1", Last: time.Date(2027, 9, 2, 0, 0, 0, 0, time.UTC)}, "https://w.example.com")
+	if m.Subject != "Pan: Garantie endet am 2. Sept." || !strings.Contains(m.Text, "endet am 2. Sept. 2027.") {
+		t.Errorf("%s\n%s", m.Subject, m.Text)
+	}
+}
