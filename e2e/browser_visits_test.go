@@ -166,7 +166,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
 		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
 		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
-		"/settings/calendar", "/settings/replies", "/settings/email", "/settings/apps",
+		"/settings/calendar", "/settings/replies", "/settings/email", "/shortcuts", "/settings/apps",
 		consent("http://127.0.0.1"))
 	const (
 		record = `td a[href^="/warranties/"]`

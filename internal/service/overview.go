@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 
 	"warranty.example/svc/warranty"
 )
@@ -28,6 +29,8 @@ type Overview struct {
 	Ending []warranty.Warranty
 	// Waiting lists the claims that wait for the account, those that wait longest first.
 	Waiting []warranty.Claim
+	// Failing lists the domains whose DNS record is missing, for those who can put it back.
+	Failing []warranty.Domain
 	// Activity lists the latest events of the newest records.
 	Activity []warranty.Activity
 }
@@ -69,6 +72,13 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 	}
 	if o.Waiting, err = s.Store.WaitingClaims(ctx, user, overviewWaiting); err != nil {
 		return o, err
+	}
+	if p.ActsForOrganization() && p.Account.Role.Includes(warranty.Admin) {
+		domains, _, err := s.Store.Domains(ctx, user, warranty.Paging{Page: 1, Limit: warranty.MaxLimit})
+		if err != nil {
+			return o, err
+		}
+		o.Failing = slices.DeleteFunc(domains, func(d warranty.Domain) bool { return d.Status != warranty.DomainFailing })
 	}
 	o.Activity, err = s.Store.Activity(ctx, user, overviewActivity)
 	return o, err

@@ -119,7 +119,7 @@ func TestAdminDisablesAccounts(t *testing.T) {
 		admin.Get(page).Hides(t, "the account", secret)
 		admin.Post(page+"/disable").Leads(t, "disabling", page+"?done=disabled")
 		admin.Get(page+"?done=disabled").Says(t, "afterwards", 200, "Account disabled.", "Enable account", "Revoked",
-			"<b>Root</b> disabled an account")
+			"<b><bdi>Root</bdi></b> disabled an account")
 		user.Get("/").Leads(t, "a page of the disabled account", "/sign-in?next=%2F")
 		w.Alive(t, "the token", secret, false)
 		admin.Post(page+"/disable").Leads(t, "disabling again", page+"?done=disabled")
@@ -127,8 +127,8 @@ func TestAdminDisablesAccounts(t *testing.T) {
 		w.SignedIn(t, olga)
 		w.Alive(t, "the token after enabling", secret, false)
 		history := admin.Get("/admin/history")
-		history.Says(t, "the history", 200, "<b>Root</b> enabled an account", "<b>Root</b> disabled an account", olga.Email,
-			"<b>Operator</b> granted access to the admin page", "admin page", "command on the server")
+		history.Says(t, "the history", 200, "<b><bdi>Root</bdi></b> enabled an account", "<b><bdi>Root</bdi></b> disabled an account", olga.Email,
+			"<b><bdi>Operator</bdi></b> granted access to the admin page", "admin page", "command on the server")
 		equal(t, "disabling is recorded once", strings.Count(history.Body, "disabled an account"), 1)
 
 		due, err := w.Service.DeleteUser(t.Context(), olga.Email)
@@ -138,7 +138,7 @@ func TestAdminDisablesAccounts(t *testing.T) {
 		on := "rased on " + due.UTC().Format("2 Jan 2006")
 		admin.Get("/admin/users").Says(t, "a deleted account", 200, "E"+on)
 		admin.Get(page).Says(t, "the deleted account", 200, "E"+on, "are e"+on+". Enable it to keep it.")
-		admin.Get("/admin/history").Says(t, "the history", 200, "<b>Operator</b> deleted an account")
+		admin.Get("/admin/history").Says(t, "the history", 200, "<b><bdi>Operator</bdi></b> deleted an account")
 		admin.Post(page+"/enable").Leads(t, "enabling a deleted account", page+"?done=enabled")
 		admin.Get(page).Hides(t, "the account", "rased on "+due.UTC().Format("2 Jan 2006")+".")
 
@@ -244,7 +244,7 @@ func TestAdminMails(t *testing.T) {
 		b.Post("/admin/mails/retry").Leads(t, "nothing to try", "/admin/mails?done=mails_none")
 		b.Post("/admin/mails/"+reset+"/give-up").Leads(t, "give up", "/admin/mails?done=mail_given_up")
 		equal(t, "emails", w.Count(`SELECT count(*) FROM mails`), 0)
-		b.Get("/admin/history").Says(t, "the history", 200, "<b>Root</b> gave up on an email", "recipient: o…@people.example",
+		b.Get("/admin/history").Says(t, "the history", 200, "<b><bdi>Root</bdi></b> gave up on an email", "recipient: o…@people.example",
 			"emails: 1", "recipient: n…@people.example")
 	}, busy)
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -114,15 +115,42 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 	if err != nil {
 		return err
 	}
+	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+		return err
+	}
 	return web.show(w, r, f.status, "claim-form", view{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return submit(web, w, r, who, action[warranty.FileClaim, warranty.Claim]{
-		op:    api.FileClaim,
+		op: api.FileClaim,
+		// The file is checked and kept first: a claim is not filed without a file that was chosen for it.
+		prepare: func(f form) error {
+			if err := web.keepFile(r, who, &f, attachedTo(r), warranty.ClaimEvidence); err != nil {
+				return err
+			}
+			var c warranty.Checks
+			if wrong := f.Error("file"); wrong != "" {
+				c.Add("file", "invalid", wrong)
+			}
+			return c.Err()
+		},
 		do:    web.Service.FileClaim,
 		again: web.showClaimForm,
-		next:  func(_ form, c warranty.Claim) string { return "/claims/" + c.ID.String() + "?done=filed" },
+		done: func(f form, filed warranty.Claim) error {
+			page := "/claims/" + filed.ID.String() + "?done="
+			_, err := web.attach(r, who, f.Values, nil, warranty.UploadDocument{
+				WarrantyID: warranty.WarrantyKey{ID: filed.WarrantyID}, ClaimID: warranty.ClaimKey{ID: filed.ID}, Type: warranty.ClaimEvidence,
+			})
+			var refusal *warranty.Error
+			if errors.As(err, &refusal) && refusal.Code != warranty.Internal {
+				return redirect(w, r, page+"filed_without")
+			}
+			if err != nil {
+				return err
+			}
+			return redirect(w, r, page+"filed")
+		},
 	})
 }
 

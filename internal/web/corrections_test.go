@@ -31,7 +31,7 @@ func TestWebCorrections(t *testing.T) {
 	b.Post(page+"/correct", values("serial_number", "SN-22", "reason", "Again")...).
 		Says(t, "an old form", 422, "The warranty has changed since you read it.")
 	after := b.Get(page)
-	after.Says(t, "the record", 200, "corrected the warranty", "SN-12 →", "Two digits were swapped")
+	after.Says(t, "the record", 200, "corrected the warranty", "<bdi>SN-12</bdi> →", "Two digits were swapped")
 	if strings.Contains(after.Body, "SN-22") {
 		t.Error("an old form was saved")
 	}

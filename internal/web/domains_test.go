@@ -67,9 +67,11 @@ func TestWebDomains(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Get("/settings/domains").Says(t, "failing", 200, "Record missing", "Put the DNS record back by <b", "or the domain is no longer verified.", "_warranty.halden.example")
+	b.Get("/").Says(t, "the overview", 200, "halden.example is missing its DNS record", "Put it back by", `href="/settings/domains">Fix`)
 
 	viewer := join(w, b, halden, w.Verified("Vic"), "viewer")
 	viewer.Post("/switch", "account", halden)
+	viewer.Get("/").Hides(t, "the overview of a viewer", ">Fix")
 	read := viewer.Get("/settings/domains")
 	read.Says(t, "a viewer", 200, "Record missing", "Only an admin of Halden Electronics can make changes here.")
 	read.Hides(t, "a viewer", "Check now", "Remove domain", "Add domain")

@@ -131,7 +131,7 @@ func TestWebImportChoices(t *testing.T) {
 	w := webWorld(t)
 	b := w.SignedIn(t, w.Person("Nora"))
 	missing := uploadSheet(b, "sheet", "What,Bought,Until\nKettle,03/04/2026,2027-12-31\n")
-	missing.Says(t, "unknown columns", 422, "No column was found for product_name, end_date.", `<option value="=What">`, "Detected: Bought", "Kettle,03/04/2026")
+	missing.Says(t, "unknown columns", 422, "No column was found for Product, End date.", `<option value="=What">`, "Detected: Bought", "Kettle,03/04/2026")
 	choice := []string{"kept", missing.Value("kept"), "column_product_name", "=What", "column_end_date", "=Until"}
 	unclear := uploadSheet(b, choice...)
 	unclear.Says(t, "an unclear day", 200, "The order of day and month is ambiguous")

@@ -94,7 +94,7 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 	err = web.run(ctx, web.readerIn(in.Language), p, im)
 	var fault *sheet.Fault
 	if errors.As(err, &fault) {
-		err = warranty.Refuse(warranty.ValidationFailed, fault.What+" "+fault.Fix)
+		err = warranty.Refuse(warranty.ValidationFailed, web.readerIn(in.Language).fault(fault))
 	}
 	if err != nil {
 		return err

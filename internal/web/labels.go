@@ -160,7 +160,7 @@ func (web *Web) insideTags(
 		var refusal *warranty.Error
 		switch {
 		case errors.As(err, &refusal) && (refusal.Code == warranty.RoleNotAllowed || refusal.Code == warranty.InvalidTransition):
-			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), refusal.Message})
+			skipped = append(skipped, skippedLabel{string(record.ReferenceNumber), words.message(refusal.Message)})
 		case err != nil:
 			return nil, nil, err
 		case offer.Code == nil:

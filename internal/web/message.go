@@ -76,7 +76,7 @@ func (t *texts) message(english string) string {
 	return english
 }
 
-// part returns a variable part of a message in the language: a status or a date.
+// part returns a variable part of a message in the language: a status, a date or another message.
 func (t *texts) part(text string) string {
 	for _, space := range []string{"claim_status.", "status."} {
 		if own, ok := t.words[space+strings.ReplaceAll(text, " ", "_")]; ok {
@@ -86,5 +86,5 @@ func (t *texts) part(text string) string {
 	if d, err := warranty.ParseDate(text); err == nil {
 		return t.date(d)
 	}
-	return text
+	return t.message(text)
 }

@@ -4,7 +4,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +15,7 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// TestEveryFieldErrorIsTranslated looks up every field error of the package warranty, in every language
+// TestEveryFieldErrorIsTranslated looks up every field error of the packages warranty and sheet, in every language
 // but English.
 func TestEveryFieldErrorIsTranslated(t *testing.T) {
 	samples := fieldErrors(t)
@@ -38,6 +40,44 @@ func TestEveryFieldErrorIsTranslated(t *testing.T) {
 	}
 }
 
+// TestOtherMessagesAreTranslated finds the errors of sheets, the findings of domain checks and the refusals of
+// throttles in the code.
+func TestOtherMessagesAreTranslated(t *testing.T) {
+	texts, err := newTexts("de")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for pattern, literal := range map[string]*regexp.Regexp{
+		"../server/middleware.go": regexp.MustCompile(`warranty\.(?:IPThrottled|RateLimited), "([^"]+\.)"`),
+		"../service/domains.go":   regexp.MustCompile(`return false, "([^"]+)"`),
+		"../sheet/*.go":           regexp.MustCompile(`(?:What|Fix):\s+"((?:[^"\\]|\\.)+\.)"|errors\.New\("([^"]+)"\)`),
+	} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			raw, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range literal.FindAllStringSubmatch(string(raw), -1) {
+				english := strings.ReplaceAll(m[1], `\"`, `"`)
+				if len(m) > 2 && m[2] != "" {
+					english = strings.ToUpper(m[2][:1]) + m[2][1:] + "."
+				}
+				if found++; texts.message(english) == english && english != "The lookup returned a different number of results." {
+					t.Errorf("%s: no translation of %q", name, english)
+				}
+			}
+		}
+	}
+	if found < 25 {
+		t.Errorf("found only %d messages", found)
+	}
+}
+
 // TestMessage translates messages with variable parts.
 func TestMessage(t *testing.T) {
 	texts, err := newTexts("de")
@@ -51,6 +91,9 @@ func TestMessage(t *testing.T) {
 		"The claim is under_review and can no longer change status.":      "Der Garantiefall hat den Status „In Prüfung“ und kann nicht mehr geändert werden.",
 		"Only an admin of Halden 100 % can do this. Your role: member.":   "Das kann nur ein Admin von Halden 100 %.",
 		"A message that nobody translated.":                               "A message that nobody translated.",
+		"The limit is 100 requests a minute. Try again in 1 second.":      "Das Limit sind 100 Anfragen pro Minute. Versuchen Sie es in 1 Sekunde noch einmal.",
+		"The warranty length is invalid: use whole months or years.":      "Die Garantiedauer ist ungültig: verwenden Sie ganze Monate oder Jahre.",
+		"No column was found for Product, Ends.":                          "Keine Spalte gefunden für Product, Ends.",
 		"Only owner can delete this warranty. Your role: seller, issuer.": "Ihre Rolle erlaubt das nicht.",
 	} {
 		if got := texts.message(english); got != want {
@@ -59,13 +102,18 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-// fieldErrors returns the messages of all calls of Checks.Add in the package warranty, with samples as variable parts.
+// fieldErrors returns the messages of all calls of Checks.Add in the packages warranty and sheet, with samples as variable parts.
 func fieldErrors(t *testing.T) (samples []string) {
 	t.Helper()
 	files, err := filepath.Glob("../../warranty/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
+	sheets, err := filepath.Glob("../sheet/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, sheets...)
 	constants, calls := map[string]ast.Expr{}, []*ast.CallExpr{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {

@@ -303,7 +303,7 @@ func (web *Web) keepFiles(r *http.Request, who warranty.Principal, f *form, sent
 		var refusal *warranty.Error
 		switch {
 		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:
-			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+refusal.Fields[0].Message)
+			refused.Add("file", refusal.Fields[0].Code, file.Name+": "+web.reader(r).message(refusal.Fields[0].Message))
 		case failed != nil:
 			err = failed
 		default:

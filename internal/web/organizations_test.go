@@ -73,7 +73,7 @@ func TestWebSwitch(t *testing.T) {
 	halden := found(b, "Halden Electronics")
 	for _, path := range []string{"/", "/warranties", "/settings/api", "/settings/profile", "/settings/organizations"} {
 		p := b.Get(path)
-		p.Says(t, path, 200, "<b>Halden Electronics</b>", "Admin", `popovertarget="accounts"`, "Create organization")
+		p.Says(t, path, 200, "<b dir=\"auto\">Halden Electronics</b>", "Admin", `popovertarget="accounts"`, "Create organization")
 		p.Hides(t, path, "kettle")
 		current := 0
 		for n := range p.Node.Descendants() {
@@ -147,7 +147,7 @@ func TestWebFormBelongsToItsAccount(t *testing.T) {
 		refusedSheet = uploadSheet(b, "sheet", kettle, "do", "check", "account", halden)
 		refusedSheet.Says(t, "an import", http.StatusPreconditionFailed, "You switched to Nora. This form belongs to Halden Electronics.")
 	})
-	sendAgain(b, refusedSheet).Says(t, "the import", 200, "Kettle", "<b>Halden Electronics</b>")
+	sendAgain(b, refusedSheet).Says(t, "the import", 200, "Kettle", "<b dir=\"auto\">Halden Electronics</b>")
 
 	// Buttons, too.
 	for _, path := range []string{"/warranties/" + record + "/delete", "/settings/calendar", "/settings/members/" + nora.ID + "/remove"} {
@@ -189,7 +189,7 @@ func TestWebFormOfAnOrganizationOutlivesItsSession(t *testing.T) {
 	endSession(b)
 	asked := b.Post("/warranties", sent...)
 	again := signInFrom(b, asked, nora.Email, nora.Password)
-	again.Says(t, "after sign-in", 200, "Check the form and send it again.", "<b>Halden Electronics</b>")
+	again.Says(t, "after sign-in", 200, "Check the form and send it again.", "<b dir=\"auto\">Halden Electronics</b>")
 	if !holds(again, "account", halden) || !holds(again, "product_name", "Surprise") || b.Account == "" {
 		t.Errorf("the form is not that of the organization: %s", again.Main())
 	}
@@ -226,7 +226,7 @@ func TestWebMembers(t *testing.T) {
 	equal(t, "the code typed", other.Value("code"), code)
 	clerk := w.SignedIn(t, ivo)
 	clerk.Post("/invitations/accept", "account", ivo.ID, "code", code).Leads(t, "joining", "/?done=joined")
-	clerk.Get("/").Says(t, "the member", 200, "<b>Halden Electronics</b>", "Member")
+	clerk.Get("/").Says(t, "the member", 200, "<b dir=\"auto\">Halden Electronics</b>", "Member")
 
 	// A member sees the settings and cannot change them.
 	for _, path := range []string{"/settings/organization", "/settings/members", "/settings/addresses", "/settings/api", "/settings/calendar"} {
@@ -248,7 +248,7 @@ func TestWebMembers(t *testing.T) {
 	clerk.Get("/settings/api").Says(t, "who made it", 200, "by Ivo")
 	admin.Get(member).Says(t, "his page", 200, "Revoke the token Ivo made", "Remove member")
 	clerk.Post("/warranties", "account", halden, "product_name", "Till", "start_date", "2026-01-02", "end_date", "2028-01-01")
-	admin.Get("/").Says(t, "the history", 200, "<b>Ivo</b> (Halden Electronics)")
+	admin.Get("/").Says(t, "the history", 200, "<b><bdi>Ivo</bdi></b> (<bdi>Halden Electronics</bdi>)")
 	admin.Post(member+"/remove", "account", halden, "revoke_tokens", "true").Leads(t, "removing", "/settings/members?done=member_removed")
 	equal(t, "active tokens", w.Count(`SELECT count(*) FROM tokens WHERE revoked_at IS NULL`), 0)
 
@@ -263,7 +263,7 @@ func TestWebMembers(t *testing.T) {
 	clerk.Account = "__Host-svc_account=" + halden
 	clerk.Get("/warranties").Leads(t, "a page of a removed member", "/?done=account_lost")
 	equal(t, "his account", clerk.Account, "")
-	clerk.Get("/?done=account_lost").Says(t, "a page of a removed member", 200, "You can no longer act for the organization.", "<b>Ivo</b>")
+	clerk.Get("/?done=account_lost").Says(t, "a page of a removed member", 200, "You can no longer act for the organization.", "<b dir=\"auto\">Ivo</b>")
 	clerk.Get("/warranties").Hides(t, "his records", "Till")
 
 	clerk = join(w, admin, halden, ivo, "viewer")
@@ -332,7 +332,7 @@ func TestWebOrganization(t *testing.T) {
 	wrong.Says(t, "a wrong website", 422)
 	equal(t, "the website typed", wrong.Value("website"), "not a site")
 	b.Post("/settings/organization", "account", halden, "name", "Halden", "website", "halden.example").Leads(t, "the profile", "/settings/organization?done=saved")
-	b.Get("/settings/organization").Says(t, "the profile", 200, `value="https://halden.example"`, "<b>Halden</b>",
+	b.Get("/settings/organization").Says(t, "the profile", 200, `value="https://halden.example"`, "<b dir=\"auto\">Halden</b>",
 		"created the organization", "updated the organization", "Website:")
 
 	b.Post("/settings/addresses", "account", halden, "email", "info@halden.example").Leads(t, "an address", "/settings/addresses?code&done=code_sent")
@@ -375,7 +375,7 @@ func TestWebConvert(t *testing.T) {
 	b.Get("/settings/convert?code&done=code_sent").Says(t, "the code's form", 200, "We emailed a code.", `name="code"`)
 	b.Post("/settings/convert/confirm", "code", "AAAA-BBBB").Says(t, "a wrong code", 422, `value="AAAA-BBBB"`)
 	b.Post("/settings/convert/confirm", "code", w.MailedCode("nora@people.example")).Leads(t, "the code", "/settings/members?done=converted")
-	b.Get("/settings/members").Says(t, "the members", 200, "Nora", "<b>The Shop</b>", "Admin")
+	b.Get("/settings/members").Says(t, "the members", 200, "Nora", "<b dir=\"auto\">The Shop</b>", "Admin")
 	b.Get("/warranties").Says(t, "the records", 200, "Till")
 	b.Get("/settings/addresses").Says(t, "the address", 200, shop.Email)
 	b.Get("/settings/profile").Says(t, "the person", 200, "nora@people.example")

@@ -45,7 +45,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong, p.status = refusal.Message, http.StatusRequestEntityTooLarge
+		p.Wrong, p.status = web.reader(r).message(refusal.Message), http.StatusRequestEntityTooLarge
 		return web.showProductsImport(w, r, who, productsImport{importPage: p})
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (web *Web) importProducts(w http.ResponseWriter, r *http.Request, who warra
 	rows, err := sheet.ReadProducts(bytes.NewReader(p.text), maxProductRows)
 	var fault *sheet.Fault
 	if errors.As(err, &fault) {
-		p.Wrong, p.status = fault.What+" "+fault.Fix, http.StatusUnprocessableEntity
+		p.Wrong, p.status = web.reader(r).fault(fault), http.StatusUnprocessableEntity
 		return web.showProductsImport(w, r, who, page)
 	}
 	if err != nil {

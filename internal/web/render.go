@@ -270,6 +270,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"moment":     texts.moment,
 		"zoned":      func(zone *time.Location, of any) zoned { return zoned{zone, of} },
 		"changed":    texts.changed,
+		"message":    texts.message,
 		"roles":      texts.roles,
 		"moveKey":    moveKey,
 		"months":     func(n *int) string { return texts.length(*n) },

@@ -19,7 +19,7 @@ func TestWebConfirmSeveral(t *testing.T) {
 		w.Warranty(owner.Session, fields{"product_name": name, "seller_email": seller.Email, "brand": "Bosch", "model": "M-" + name})
 	}
 	page := b.Get("/confirmations")
-	page.Says(t, "the list", 200, "Bosch · M-Kettle", "Confirm selected", "Confirm all 4 on this page")
+	page.Says(t, "the list", 200, "<bdi>Bosch</bdi> · <bdi>M-Kettle</bdi>", "Confirm selected", "Confirm all 4 on this page")
 	values := shownConfirmation.FindAllStringSubmatch(page.Body, -1)
 	for i := range values {
 		values[i][1] = html.UnescapeString(values[i][1])

@@ -3,11 +3,15 @@ package web
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/json"
 	"io"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"warranty.example/svc/warranty"
 )
 
 // TestLinesAreShort limits the lines of templates, styles and scripts to 160 columns.
@@ -69,6 +73,40 @@ func TestFilesAreWhole(t *testing.T) {
 		}
 		if body, err := io.ReadAll(z); err != nil || !bytes.Equal(body, a.plain) {
 			t.Errorf("%s differs after decompression: %v", name, err)
+		}
+	}
+}
+
+// TestManifests compares the manifests of the languages: they differ in their texts only, which are those of the pages.
+func TestManifests(t *testing.T) {
+	var first map[string]any
+	for _, lang := range warranty.Languages() {
+		raw, err := staticFiles.ReadFile("static/manifest." + lang + ".webmanifest")
+		if err != nil {
+			t.Fatal(err)
+		}
+		words, err := newTexts(lang)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m map[string]any
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatalf("%s: %v", lang, err)
+		}
+		if m["lang"] != lang || m["name"] != words.get("layout.name") || m["short_name"] != words.get("nav.warranties") {
+			t.Errorf("%s: %v", lang, m)
+		}
+		for _, name := range []string{"lang", "name", "short_name", "description"} {
+			delete(m, name)
+		}
+		for _, shortcut := range m["shortcuts"].([]any) {
+			delete(shortcut.(map[string]any), "name")
+		}
+		if first == nil {
+			first = m
+		}
+		if !reflect.DeepEqual(m, first) {
+			t.Errorf("%s differs: %v, want %v", lang, m, first)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestWebViews(t *testing.T) {
 
 	b.Post("/warranties/views", "name", "At <home>", "category", "home", "sort", "end_date", "page", "9").
 		Leads(t, "saved", "/warranties?category=home&done=view_saved&sort=end_date")
-	const link = `href="/warranties?category=home&amp;sort=end_date">At &lt;home&gt;<`
+	const link = `href="/warranties?category=home&amp;sort=end_date"><bdi>At &lt;home&gt;<`
 	b.Get("/warranties").Says(t, "the view", 200, link)
 	b.Post("/warranties/views", "name", "at <HOME>", "q", "pot").Leads(t, "replaced", "/warranties?done=view_saved&q=pot")
 	equal(t, "views", w.Count(`SELECT count(*) FROM views`), 1)

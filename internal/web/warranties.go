@@ -172,7 +172,7 @@ func flash(r *http.Request) string {
 
 var flashes = map[string]bool{
 	"sent": true, "assigned": true, "reply_saved": true, "reply_deleted": true,
-	"created": true, "updated": true, "deleted": true, "uploaded": true, "renamed": true, "replaced": true, "duplicate": true, "removed": true, "filed": true,
+	"created": true, "updated": true, "deleted": true, "uploaded": true, "renamed": true, "replaced": true, "duplicate": true, "removed": true, "filed": true, "filed_without": true,
 	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
 	"revoked": true, "password": true, "signed_out": true, "restored": true, "disabled": true, "enabled": true,
 	"mail_retried": true, "mail_given_up": true, "mail_gone": true, "mails_retried": true, "mails_none": true,

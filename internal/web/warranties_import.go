@@ -46,7 +46,7 @@ func (web *Web) importSheet(w http.ResponseWriter, r *http.Request, who warranty
 	}
 	p, err := web.readSheet(w, r)
 	if refusal := warranty.AsError(err); err != nil && refusal.Code == warranty.BodyTooLarge {
-		p.Wrong = refusal.Message
+		p.Wrong = web.reader(r).message(refusal.Message)
 		return web.showImport(w, r, who, http.StatusRequestEntityTooLarge, p)
 	}
 	if err != nil {
@@ -140,9 +140,9 @@ func (web *Web) refuseSheet(
 	var missing *sheet.MissingColumns
 	switch {
 	case errors.As(err, &fault):
-		p.Wrong, p.Fields = fault.What+" "+fault.Fix, nil
+		p.Wrong, p.Fields = web.reader(r).fault(fault), nil
 	case errors.As(err, &missing):
-		p.Wrong = missing.Error() + " " + web.t(r, "import.missing_fix")
+		p.Wrong = web.reader(r).missing(missing) + " " + web.t(r, "import.missing_fix")
 		p.describe(missing.Header, missing.Found)
 	default:
 		return err

@@ -11,13 +11,17 @@ import (
 
 // newWarranty sends the form of a new warranty with a file. No content means no file.
 func newWarranty(b *browser, fileName, content string, pairs ...string) page {
+	return sendFile(b, "/warranties", fileName, content, pairs...)
+}
+
+func sendFile(b *browser, path, fileName, content string, pairs ...string) page {
 	var parts []servertest.Part
 	for i := 0; i+1 < len(pairs); i += 2 {
 		parts = append(parts, servertest.Part{Name: pairs[i], Value: pairs[i+1]})
 	}
 	parts = append(parts, servertest.Part{Disposition: `form-data; name="photo"; filename=""`},
 		servertest.Part{Disposition: `form-data; name="file"; filename="` + fileName + `"`, Value: content})
-	return b.SendBody("POST", "/warranties", `multipart/form-data; boundary="`+boundary+`"`,
+	return b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`,
 		strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
 }
 

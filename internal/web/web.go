@@ -147,6 +147,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /language", page: web.setLanguage, open: true},
 
 		{pattern: "GET /offline", page: web.offline, open: true},
+		{pattern: "GET /shortcuts", page: web.shortcuts, personal: true},
 		{pattern: "GET /docs", page: web.docs, open: true},
 		{pattern: "GET /docs/errors", page: web.errorCodes, open: true},
 
@@ -218,7 +219,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /confirmations", page: web.confirmSeveral},
 		{pattern: "POST /confirmations/{id}", page: web.decideConfirmation},
 		{pattern: "GET /claims", page: web.claims},
-		{pattern: "POST /claims", page: web.fileClaim},
+		{pattern: "POST /claims", page: web.withFile(web.fileClaim), checks: true},
 		{pattern: "GET /claims/new", page: web.newClaim, needs: warranty.Member},
 		{pattern: "GET /claims/{id}", page: empty(web.showClaim)},
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},

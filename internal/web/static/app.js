@@ -111,11 +111,14 @@ document.addEventListener("htmx:after:swap", () => {
 
 // Single-key shortcuts can be turned off on this device.
 let shortcuts = storage.shortcuts !== "off";
-for (const box of document.querySelectorAll("[data-shortcuts]")) {
+const boxes = document.querySelectorAll("[data-shortcuts]");
+for (const box of boxes) {
+  box.disabled = false;
   box.checked = shortcuts;
   box.addEventListener("change", () => {
     shortcuts = box.checked;
     storage.shortcuts = shortcuts ? "on" : "off";
+    for (const other of boxes) other.checked = shortcuts;
   });
 }
 
