@@ -146,6 +146,11 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	// An access token of svc is for the API alone.
 	p.want(t, 401, call{method: "POST", path: "/api/mcp", secret: now.Connections[c.base]["access_token"], body: map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}})
 
+	for _, client := range []string{"claude-code", "vscode", "codex"} {
+		if out, errs := must("", "mcp", "config", "--client="+client); strings.Contains(out, "SVC_API_KEY") || strings.Contains(out, "inputs") || !strings.Contains(errs, "needs no key") {
+			t.Errorf("%s\n%s", out, errs)
+		}
+	}
 	m := mcpStart(t, append([]string{"SVC_API_KEY="}, c.env("")...))
 	m.ask("initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	if a := m.ask("tools/call", `{"name":"list_warranties","arguments":{}}`); !strings.Contains(string(a.Result), "Kettle") {

@@ -27,8 +27,11 @@ type agent struct {
 }
 
 // mcpSettings are the settings of an MCP client besides the key: the URL of the service or of its MCP endpoint,
-// and the organization to act for, if any.
-type mcpSettings struct{ url, account string }
+// and the organization to act for, if any. signedIn means that svc-mcp needs no key.
+type mcpSettings struct {
+	url, account string
+	signedIn     bool
+}
 
 var agents = []agent{
 	{
@@ -62,7 +65,11 @@ var agents = []agent{
 		name:  "vscode",
 		where: ".vscode/mcp.json in your project. VS Code asks for the key once and stores it.",
 		local: func(command string, s mcpSettings) any {
-			return vscode(object{"type": "stdio", "command": command, "env": s.env("${input:svc-api-key}")})
+			server := object{"type": "stdio", "command": command, "env": s.env("${input:svc-api-key}")}
+			if s.signedIn {
+				return object{"servers": object{mcpServerName: server}}
+			}
+			return vscode(server)
 		},
 		hosted: func(s mcpSettings) any {
 			return vscode(object{"type": "http", "url": s.url, "headers": s.headers("${input:svc-api-key}")})
@@ -72,11 +79,11 @@ var agents = []agent{
 		name:  "codex",
 		where: ".codex/config.toml in your home directory. SVC_API_KEY is read from your environment.",
 		local: func(command string, s mcpSettings) any {
-			return toml(
-				"command = "+strconv.Quote(command),
-				`env_vars = ["SVC_API_KEY"]`,
-				"env = { "+s.tomlEnv()+" }",
-			)
+			lines := []string{"command = " + strconv.Quote(command)}
+			if !s.signedIn {
+				lines = append(lines, `env_vars = ["SVC_API_KEY"]`)
+			}
+			return toml(append(lines, "env = { "+s.tomlEnv()+" }")...)
 		},
 		hosted: func(s mcpSettings) any {
 			lines := []string{"url = " + strconv.Quote(s.url), `env_http_headers = { "x-api-key" = "SVC_API_KEY" }`}
@@ -89,7 +96,10 @@ var agents = []agent{
 }
 
 func (s mcpSettings) env(key string) object {
-	env := object{"SVC_API_KEY": key, "SVC_BASE_URL": s.url}
+	env := object{"SVC_BASE_URL": s.url}
+	if !s.signedIn {
+		env["SVC_API_KEY"] = key
+	}
 	if s.account != "" {
 		env["SVC_ACCOUNT"] = s.account
 	}
@@ -174,9 +184,15 @@ func (r *run) printAgent(a agent, hosted bool) error {
 	case hosted && a.hosted == nil:
 		return usage(a.name+" cannot send an API key to a remote server.", "Remove --hosted. svc-mcp offers the same tools.")
 	case hosted:
-		config = a.hosted(mcpSettings{strings.TrimSuffix(r.address(), string(api.V1)) + "/api/mcp", r.accountID()})
+		config = a.hosted(mcpSettings{url: strings.TrimSuffix(r.address(), string(api.V1)) + "/api/mcp", account: r.accountID()})
 	default:
-		config = a.local(r.mcpCommand(a), mcpSettings{r.address(), r.accountID()})
+		stored, err := r.loadKeys()
+		_, connected := stored.Connections[r.address()]
+		s := mcpSettings{r.address(), r.accountID(), err == nil && connected && r.Getenv(credentials.KeyEnv) == ""}
+		if s.signedIn {
+			r.note("svc-mcp is signed in by svc auth login --web, so it needs no key.")
+		}
+		config = a.local(r.mcpCommand(a), s)
 	}
 	r.note("Add this to %s", a.where)
 	if text, ok := config.(string); ok {
