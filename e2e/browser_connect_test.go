@@ -44,12 +44,13 @@ func TestAppConnectsInTheBrowser(t *testing.T) {
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"}, "state": {"s t&a"},
 		"resource": {s.url + "/api/mcp"}}.Encode()
 
+	email := s.account(t, "atlas")
 	b := s.visitor(t)
 	b.mustOpen(t, path)
 	b.mustShow(t, "Sign in")
-	b.fill(t, "#email", nora, "#password", s.passwords[nora])
+	b.fill(t, "#email", email, "#password", password)
 	b.click(t, "form .primary")
-	b.mustShow(t, "Connect “Atlas Assistant”?", "an app on this computer", nora)
+	b.mustShow(t, "Connect “Atlas Assistant”?", "an app on this computer", email)
 	b.snap(t, "consent", 390, 768, 1024, 1440)
 	b.leads(t, chromedp.Click(`[value="allow"]`))
 	b.mustShow(t, "Connected")
