@@ -184,7 +184,7 @@ func (s *Spec) decodeObject(
 		if !ok || !takes(s.Params[i]) {
 			message := "Unknown field. Allowed fields: " + s.names(takes) + "."
 			if slices.Contains(s.ByPerson, name) {
-				message = "The API cannot change this field. A person can correct it on the page web_url + /correct."
+				message = "The API cannot change this field. A person can correct it at web_url/correct."
 			}
 			c.Add(Printable(name), "unknown_field", message)
 			return

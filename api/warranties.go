@@ -46,7 +46,7 @@ var (
 		Tool:    "create_warranty",
 		Summary: "Create a warranty. You become its owner and issuer.",
 		ToolDoc: "Create a warranty, for example from a receipt. Ask the user for missing dates instead of guessing. " +
-			"Tools cannot change serial_number, description and seller_* later; a person can, on the page web_url + /correct.",
+			"Tools cannot change serial_number, description and seller_* later: people do at web_url/correct.",
 		Status:   http.StatusCreated,
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
@@ -73,8 +73,8 @@ var (
 		Tool:    "update_warranty",
 		Summary: "Update the given fields of a warranty.",
 		ToolDoc: "Change the given fields of a warranty; an empty string removes a text. For example, end_date extends it, " +
-			"and status active reinstates a void one. A cancelled warranty stays cancelled. Tools cannot change " +
-			"serial_number, description, seller_name and seller_email: a person corrects them on the page web_url + /correct.",
+			"and status active reinstates a void one. A cancelled warranty stays cancelled. People correct " +
+			"serial_number, description and seller_* at web_url/correct.",
 		ByPerson: []string{"serial_number", "description", "seller_name", "seller_email"},
 		Errors: []warranty.Code{
 			warranty.RoleNotAllowed,
