@@ -22,6 +22,8 @@ const (
 	// RefreshGrace is how long a rotated refresh token still works: clients send it again after a lost
 	// response, or from several processes at once.
 	RefreshGrace = 2 * time.Minute
+	// MaxRefreshPairs is how many pairs of tokens one refresh token gets in that time.
+	MaxRefreshPairs = 10
 	// UnusedClientLifetime is how long a registered client is kept without a connection.
 	UnusedClientLifetime = 30 * 24 * time.Hour
 	// MinDocumentFresh and MaxDocumentFresh bound how long a document that describes a client is kept.
@@ -220,17 +222,28 @@ func RedirectHost(redirect string) string {
 // ClientName returns the name of a client as it is shown: without characters that are invisible or change the
 // direction of text, on one line.
 func ClientName(name string) string {
+	const blank = "\u115f\u1160\u2800\u3164\uffa0" // letters and symbols that show nothing
+	marks := 0
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r):
+		case r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(blank, r):
 			return -1
-		case r == '"' || r == '“' || r == '”' || r == '„': // the name is shown in quotes
-			return '\''
+		case r == '"' || r == '＂' || unicode.In(r, unicode.Pi, unicode.Pf) || strings.ContainsRune("„‟″‶❝❞〝〞〟", r):
+			return '\'' // the name is shown in quotes
+		case unicode.Is(unicode.Mn, r):
+			if marks++; marks > 2 {
+				return -1 // more would cover the text around the name
+			}
+			return r
 		}
+		marks = 0
 		return r
 	}, name)
+	if !strings.ContainsFunc(clean, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }) {
+		return ""
+	}
 	runes := []rune(strings.Join(strings.Fields(clean), " "))
 	return strings.TrimSpace(string(runes[:min(len(runes), MaxClientName)]))
 }

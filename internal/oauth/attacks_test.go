@@ -417,6 +417,57 @@ func TestRefreshTheft(t *testing.T) {
 	})
 }
 
+// TestRefreshFork uses a refresh token again in its grace, although the app already used what it got for it, and more
+// often than an app does.
+func TestRefreshFork(t *testing.T) {
+	servertest.EachStopped(t, func(t *testing.T, w *servertest.World, _ *servertest.StoppedClock) {
+		olga := w.Verified("Olga")
+		a := connect(t, w, olga)
+		for n := range warranty.MaxRefreshPairs {
+			if r := refresh(t, w, a); r.status != 200 {
+				t.Fatalf("pair %d: %d %s", n, r.status, r.body)
+			}
+		}
+		denied(t, "too many pairs", refresh(t, w, a), 400, "invalid_grant")
+		works(t, w, "the connection after too many pairs", a.access, true)
+		b := connect(t, w, olga)
+		first := refresh(t, w, b)
+		second := refresh(t, w, app{client: b.client, refresh: first.RefreshToken})
+		works(t, w, "the second pair", second.AccessToken, true)
+		denied(t, "the first refresh token, after its successor was used", refresh(t, w, b), 400, "invalid_grant")
+		works(t, w, "after the fork", second.AccessToken, false)
+	})
+}
+
+// TestTextThatNoDatabaseKeeps sends NUL and invalid UTF-8 where text is looked up or kept.
+func TestTextThatNoDatabaseKeeps(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, w *servertest.World) {
+		client := register(t, w, "App", redirect)
+		b := w.SignedIn(t, w.Verified("Olga"))
+		for _, odd := range []string{"\x00", "\xff", "\xed\xa0\x80", "a\x00b"} {
+			for path, fields := range map[string]url.Values{
+				"/oauth/token":  form("grant_type", "refresh_token", "client_id", odd, "refresh_token", odd),
+				"/oauth/revoke": form("client_id", odd, "token", odd),
+			} {
+				if r := call(t, w, "POST", path, "application/x-www-form-urlencoded", fields.Encode()); r.status >= 500 {
+					t.Errorf("%s with %q: %d %s", path, odd, r.status, r.body)
+				}
+			}
+			for _, fields := range []url.Values{
+				form("client_id", odd, "redirect_uri", redirect),
+				form("client_id", client, "redirect_uri", redirect+odd),
+				form("client_id", client, "redirect_uri", redirect, "response_type", "code", "code_challenge_method", "S256",
+					"code_challenge", strings.Repeat("a", 43), "state", odd),
+			} {
+				page := b.Get("/oauth/authorize?" + fields.Encode())
+				if page.Status >= 500 || page.Status == 200 || strings.Contains(page.Header.Get("Location"), "state=") {
+					t.Errorf("authorize with %q: %d %s", fields, page.Status, page.Header.Get("Location"))
+				}
+			}
+		}
+	})
+}
+
 // TestLifetimes lets access tokens, idle and old connections end.
 func TestLifetimes(t *testing.T) {
 	w := servertest.NewSQLite(t)

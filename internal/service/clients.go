@@ -48,7 +48,8 @@ func (s *Service) knownClient(ctx context.Context, id string) (c warranty.OAuthC
 	if id == warranty.CommandClient {
 		return warranty.BuiltInClient(), nil, nil
 	}
-	if id == "" || len(id) > warranty.MaxClientID {
+	// PostgreSQL accepts no NUL and no invalid UTF-8.
+	if id == "" || len(id) > warranty.MaxClientID || strings.ContainsFunc(id, func(r rune) bool { return r < '!' || r > '~' }) {
 		return c, nil, errUnknownClient
 	}
 	c, fresh, err = s.Store.OAuthClient(ctx, id)

@@ -190,11 +190,11 @@ func (s *Service) ExchangeCode(ctx context.Context, client, code, redirect, veri
 	return s.issue(ctx, c.Grant, errBadCode, func(tx *store.Tx, now time.Time) (bool, error) {
 		used, err := tx.UseAuthCode(hash, now)
 		return used || !now.Before(c.Expires) && !c.Used, err
-	}, func(now time.Time) bool { return now.Before(c.Expires) })
+	}, func(now time.Time) bool { return now.Before(c.Expires) }, nil)
 }
 
 // RefreshTokens exchanges a refresh token for a new pair. A rotated one works a little longer and gets a pair of its
-// own; after that it ends the connection, because someone copied it.
+// own, unless the app already used what it got; then and after that it ends the connection, because someone copied it.
 func (s *Service) RefreshTokens(ctx context.Context, client, secret string) (AppTokens, error) {
 	if _, _, err := s.knownClient(ctx, client); err != nil {
 		return AppTokens{}, err
@@ -215,18 +215,26 @@ func (s *Service) RefreshTokens(ctx context.Context, client, secret string) (App
 		if err != nil {
 			return false, err
 		}
-		if locked.Rotated != nil && !now.Before(locked.Rotated.Add(warranty.RefreshGrace)) {
-			return false, nil
+		if locked.Rotated != nil {
+			switch pairs, used, err := tx.Successors(f.Grant.ID, hash); {
+			case err != nil:
+				return false, err
+			case used > 0 || !now.Before(locked.Rotated.Add(warranty.RefreshGrace)):
+				return false, nil
+			case pairs >= warranty.MaxRefreshPairs:
+				return false, errBadRefresh
+			}
 		}
 		return true, tx.RotateRefreshToken(hash, now)
-	}, func(now time.Time) bool { return now.Before(f.Expires) })
+	}, func(now time.Time) bool { return now.Before(f.Expires) }, &hash)
 }
 
 // issue gives a connection new tokens. use uses up what the app sent, in the transaction, and returns false if that
-// was used before: then the connection ends. valid reports whether what the app sent has not expired.
+// was used before: then the connection ends. valid reports whether what the app sent has not expired. parent is the
+// refresh token that it sent, if any.
 func (s *Service) issue(
 	ctx context.Context, g warranty.AppGrant, refusal error,
-	use func(*store.Tx, time.Time) (bool, error), valid func(time.Time) bool,
+	use func(*store.Tx, time.Time) (bool, error), valid func(time.Time) bool, parent *warranty.Hash,
 ) (tokens AppTokens, err error) {
 	if tokens.Access, err = warranty.NewSecret(warranty.AccessSecret, s.Random); err != nil {
 		return tokens, err
@@ -238,6 +246,7 @@ func (s *Service) issue(
 	secrets := store.AppSecrets{
 		Access:     warranty.HashSecret(tokens.Access),
 		Refresh:    warranty.HashSecret(tokens.Refresh),
+		Parent:     parent,
 		AccessEnds: now.Add(warranty.AccessLifetime),
 		Ends:       warranty.ConnectionEnd(g.CreatedAt, now),
 	}

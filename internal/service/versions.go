@@ -81,7 +81,11 @@ func (s *Service) RestoreVersion(
 ) (d warranty.Document, err error) {
 	since := s.now().Add(-warranty.TrashLifetime)
 	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
-		return tx.TakeVersion(p.Account.ID, f.Document.ID, version, since)
+		file, err := tx.TakeVersion(p.Account.ID, f.Document.ID, version, since)
+		if err != nil || file.SizeBytes <= f.Document.SizeBytes {
+			return file, err
+		}
+		return file, s.checkStorage(tx, p, file.SizeBytes-f.Document.SizeBytes)
 	}, &d)
 	return d, err
 }

@@ -60,7 +60,7 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		if err != nil || len(found.Data) != 1 {
 			t.Errorf("found by the new name: %v, %v", found.Data, err)
 		}
-		got, err := replace(olga, d.ID, "bill.txt", text)
+		got, err := replace(olga, d.ID, "bill.txt", "paid") // shorter than the first file
 		if err != nil || got.ID != d.ID || got.ContentType != "text/plain" {
 			t.Fatalf("replaced: %+v, %v", got, err)
 		}
@@ -76,7 +76,7 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 			b.Write(buffer[:n])
 			return b.String()
 		}
-		equal(t, "the new file", content(), text)
+		equal(t, "the new file", content(), "paid")
 		w.sweepFor(3 * time.Hour)
 		page, err := w.Service.DocumentPage(t.Context(), olga.Principal, d.ID)
 		if err != nil || len(page.Versions) != 1 || page.Versions[0].FileName != "فاتورة.pdf" {
@@ -85,9 +85,15 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		if _, err := w.Service.RestoreVersion(t.Context(), otto.Principal, d.ID, page.Versions[0].ID); warranty.AsError(err).Code != warranty.NotFound {
 			t.Errorf("restored by someone else: %v", err)
 		}
+		w.Service.StorageLimit = int64(len(pdf)) - 1
+		if _, err := w.Service.RestoreVersion(t.Context(), olga.Principal, d.ID, page.Versions[0].ID); warranty.AsError(err).Code != warranty.ValidationFailed {
+			t.Errorf("restored beyond the limit of %d bytes: %v", len(pdf)-1, err)
+		}
+		w.Service.StorageLimit = int64(len(pdf))
 		if _, err := w.Service.RestoreVersion(t.Context(), olga.Principal, d.ID, page.Versions[0].ID); err != nil {
 			t.Fatal(err)
 		}
+		w.Service.StorageLimit = 0
 		equal(t, "the restored file", content(), pdf)
 		history, err := w.Service.ListHistory(t.Context(), olga.Principal, warranty.ListHistory{ID: of, Paging: warranty.Paging{Page: 1, Limit: 10}})
 		if err != nil {

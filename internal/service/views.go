@@ -20,7 +20,7 @@ func (s *Service) SaveView(ctx context.Context, p warranty.Principal, v warranty
 	v.ID = s.NewID()
 	now := s.now()
 	return s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
-		n, err := tx.CountViews(account.ID)
+		n, err := tx.CountViews(account.ID, v.Name)
 		if err != nil {
 			return err
 		}

@@ -133,6 +133,13 @@ func (t *Tx) LockRefreshToken(secret warranty.Hash) (f RefreshToken, err error) 
 	return f, err
 }
 
+// Successors counts the refresh tokens that a locked one was exchanged for, and those of them that were used.
+func (t *Tx) Successors(grant warranty.ID, secret warranty.Hash) (all, used int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*), count(rotated_at) FROM refresh_tokens
+		WHERE token_id = $1 AND parent_hash = $2`, func(r *engine.Row) { all, used = r.Int(), r.Int() }, grant, secret)
+	return all, used, err
+}
+
 // RotateRefreshToken notes that a locked refresh token was used.
 func (t *Tx) RotateRefreshToken(secret warranty.Hash, now time.Time) error {
 	return t.exactlyOne(`UPDATE refresh_tokens SET rotated_at = COALESCE(rotated_at, $2) WHERE secret_hash = $1`, secret, now)
@@ -141,6 +148,7 @@ func (t *Tx) RotateRefreshToken(secret warranty.Hash, now time.Time) error {
 // AppSecrets are the secrets of a connection that are issued together.
 type AppSecrets struct {
 	Access, Refresh warranty.Hash
+	Parent          *warranty.Hash // the refresh token that was exchanged, if any
 	AccessEnds      time.Time
 	Ends            time.Time // of the refresh token and the connection
 }
@@ -157,8 +165,8 @@ func (t *Tx) IssueSecrets(grant warranty.ID, s AppSecrets, now time.Time) error 
 		s.Access, grant, s.AccessEnds); err != nil {
 		return err
 	}
-	if err := t.later(`INSERT INTO refresh_tokens (secret_hash, token_id, expires_at) VALUES ($1, $2, $3)`,
-		s.Refresh, grant, s.Ends); err != nil {
+	if err := t.later(`INSERT INTO refresh_tokens (secret_hash, token_id, parent_hash, expires_at) VALUES ($1, $2, $3, $4)`,
+		s.Refresh, grant, s.Parent, s.Ends); err != nil {
 		return err
 	}
 	return t.exactlyOne(`UPDATE tokens SET expires_at = $2 WHERE id = $1 AND revoked_at IS NULL`, grant, s.Ends)

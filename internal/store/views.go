@@ -18,10 +18,10 @@ func (s *Store) Views(ctx context.Context, account warranty.ID) (list []warranty
 	return list, err
 }
 
-// CountViews counts the saved views of a locked account.
-func (t *Tx) CountViews(account warranty.ID) (n int64, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM views WHERE account_id = $1`,
-		func(r *engine.Row) { n = r.Int() }, account)
+// CountViews counts the saved views of a locked account that have another name.
+func (t *Tx) CountViews(account warranty.ID, name string) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM views WHERE account_id = $1 AND folded_name <> $2`,
+		func(r *engine.Row) { n = r.Int() }, account, warranty.Fold(name))
 	return n, err
 }
 

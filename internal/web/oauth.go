@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
@@ -101,7 +103,7 @@ func (web *Web) checkAuthorization(query url.Values, a warranty.Authorization) s
 	}
 	mode := query.Get("response_mode")
 	switch {
-	case query.Get("response_type") == "" || mode != "" && mode != "query" || len(a.State) > maxState:
+	case query.Get("response_type") == "" || mode != "" && mode != "query" || !validState(a.State):
 		return "invalid_request"
 	case query.Get("response_type") != "code":
 		return "unsupported_response_type"
@@ -115,9 +117,14 @@ func (web *Web) checkAuthorization(query url.Values, a warranty.Authorization) s
 	return ""
 }
 
+// validState reports whether a state can be kept and sent back.
+func validState(state string) bool {
+	return len(state) <= maxState && utf8.ValidString(state) && !strings.ContainsFunc(state, unicode.IsControl)
+}
+
 // answerApp sends the browser back to the app.
 func (web *Web) answerApp(w http.ResponseWriter, a warranty.Authorization, answer url.Values) error {
-	if a.State != "" && len(a.State) <= maxState {
+	if a.State != "" && validState(a.State) {
 		answer.Set("state", a.State)
 	}
 	answer.Set("iss", web.PublicURL)
@@ -142,6 +149,7 @@ type consentPage struct {
 	Scopes            []string
 	Accounts          []warranty.AccountChoice
 	Email             string
+	Action            string // has the request again, for a session that ends before the decision
 }
 
 // scopeOrder is the order in which scopes are shown: reading first.
@@ -168,6 +176,7 @@ func (web *Web) showConsent(
 		BuiltIn:   a.Client.ID == warranty.CommandClient,
 		Accounts:  accounts,
 		Email:     who.User.Email,
+		Action:    r.URL.RequestURI(),
 	}
 	if !warranty.OnThisComputer(a.Redirect) {
 		body.Target = warranty.RedirectHost(a.Redirect)

@@ -425,7 +425,11 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	}
 	query := url.Values{"next": {r.URL.RequestURI()}}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		query = url.Values{"next": {web.pageOf(r.URL.Path)}, "done": {"signed_out"}}
+		next := web.pageOf(r.URL.Path)
+		if r.URL.Path == "/oauth/authorize" {
+			next = r.URL.RequestURI() // it has the request of the app
+		}
+		query = url.Values{"next": {next}, "done": {"signed_out"}}
 	}
 	target := "/sign-in?" + query.Encode()
 	if isPart(r) {

@@ -43,6 +43,11 @@ func scalar(v any) (any, bool) {
 		return *v, true
 	case warranty.Hash:
 		return v[:], true
+	case *warranty.Hash:
+		if v == nil {
+			return nil, true
+		}
+		return v[:], true
 	case warranty.Date:
 		return v.EpochDay(), true
 	case *warranty.Date:

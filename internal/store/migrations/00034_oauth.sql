@@ -42,10 +42,12 @@ CREATE TABLE oauth_codes (
 );
 CREATE INDEX oauth_codes_by_age ON oauth_codes (expires_at);
 
--- Refresh tokens. Rotated ones are kept until they expire, because using one again ends the connection.
+-- Refresh tokens. Rotated ones are kept until they expire, because using one again ends the connection. parent_hash is
+-- the one that was exchanged for this one.
 CREATE TABLE refresh_tokens (
   secret_hash BYTEA NOT NULL PRIMARY KEY,
   token_id UUID NOT NULL,
+  parent_hash BYTEA,
   expires_at BIGINT NOT NULL,
   rotated_at BIGINT
 );
