@@ -145,9 +145,9 @@ func (b browser) send(request *http.Request) (page, error) {
 	return page{response.Request.URL, string(text)}, nil
 }
 
-// form returns the hidden fields and the chosen account of the form with an action.
+// form returns the hidden fields and the chosen account of the form whose action starts with an address.
 func (p page) form(action string) url.Values {
-	_, part, _ := strings.Cut(p.text, `action="`+action+`"`)
+	_, part, _ := strings.Cut(p.text, `action="`+action)
 	part, _, _ = strings.Cut(part, "</form>")
 	values := url.Values{}
 	for _, m := range hidden.FindAllStringSubmatch(part, -1) {
