@@ -11,9 +11,8 @@ import (
 )
 
 // TestDailyWork does what professionals do every day: filters as chips, saved views, columns, saved replies and
-// assignment, at every width, with and without scripts.
+// assignment, at every width, with and without scripts. It is not parallel: another test decides the claim.
 func TestDailyWork(t *testing.T) {
-	t.Parallel()
 	s := openSite(t)
 	clerk := s.person(t, ivar)
 	clerk.mustOpen(t, "/")
