@@ -9,6 +9,8 @@ PACKAGES ?= ./...
 FUZZTIME ?= 10s
 # Timeout per package, several times the usual duration: a hanging run ends with a stack trace.
 TIMEOUT  ?= 30m
+# What go test vets; off if lint has run.
+VET      ?=
 
 # Tools are pinned in their own go.mod, so that the service does not depend on
 # what they import.
@@ -48,7 +50,7 @@ run: build ## run the service with demo data
 test: ## run every test, on SQLite, PostgreSQL, Redis, S3, HAProxy and Chromium
 	go build -o bin/test/ ./cmd/...
 	go build -modfile=tools/acme/go.mod -o bin/test/ $(addprefix github.com/letsencrypt/pebble/v2/cmd/,pebble pebble-challtestsrv)
-	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(PACKAGES)
+	SVC_TEST_BIN=$(CURDIR)/bin/test $(SERVICES) scripts/test-modules -timeout=$(TIMEOUT) -tags=$(TAGS) $(if $(VET),-vet=$(VET)) $(PACKAGES)
 
 .PHONY: freeze
 freeze: ## freeze a PostgreSQL backend for three minutes and compare totals with rows
@@ -137,7 +139,7 @@ mcp-conformance: ## test MCP with the official suite, the inspector and TypeScri
 .PHONY: oauth-clients oauth-clients-short
 oauth-clients: ## connect MCP clients from npm and PyPI with OAuth, and run the suite's authorization scenarios (network)
 	scripts/oauth-clients
-oauth-clients-short: ## the same with the TypeScript SDKs only, if they can be installed
+oauth-clients-short: ## the same without the suite, with the clients that can be installed
 	scripts/oauth-clients --short
 
 .PHONY: lint

@@ -70,13 +70,9 @@ func (w *World) IsPostgres() bool { return strings.HasPrefix(w.Database, "postgr
 // usage, which the worker changes.
 func (w *World) Contents() map[string]string {
 	w.T.Helper()
-	tables := `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`
-	if w.IsPostgres() {
-		tables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`
-	}
 	sums := map[string]string{}
-	for _, row := range w.Rows(tables) {
-		if table := row; table != "mails" && table != "token_usage" && !strings.HasPrefix(table, "goose") {
+	for _, table := range w.Tables() {
+		if table != "mails" && table != "token_usage" && !strings.HasPrefix(table, "goose") {
 			rows := w.Rows(`SELECT * FROM ` + table)
 			slices.Sort(rows)
 			sums[table] = fmt.Sprintf("%d rows, %x", len(rows), sha256.Sum256([]byte(strings.Join(rows, "\n"))))
@@ -86,6 +82,15 @@ func (w *World) Contents() map[string]string {
 		w.T.Fatalf("only these tables were found: %v", slices.Collect(maps.Keys(sums)))
 	}
 	return sums
+}
+
+// Tables returns the names of all tables.
+func (w *World) Tables() []string {
+	w.T.Helper()
+	if w.IsPostgres() {
+		return w.Rows(`SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`)
+	}
+	return w.Rows(`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
 }
 
 // Rows returns every row of a query as one string.

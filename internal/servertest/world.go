@@ -8,7 +8,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -17,13 +16,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib"       // for direct connections to PostgreSQL
 	_ "github.com/ncruces/go-sqlite3/driver" // for direct connections to SQLite
 
@@ -89,7 +86,7 @@ func Busy(s *server.Server) { s.Service.RateLimit, s.Service.MaxTokenRate = 1_00
 var Databases = []struct {
 	Name string
 	Open func(testing.TB) string // creates a database and returns its path or URL
-}{{"sqlite", SQLite}, {"postgres", testenv.Postgres}}
+}{{"sqlite", SQLite}, {"postgres", Postgres}}
 
 // Each runs a test on both databases in parallel.
 func Each(t *testing.T, test func(t *testing.T, w *World), options ...Option) {
@@ -138,51 +135,6 @@ func NewSQLite(t *testing.T, options ...Option) *World {
 	t.Helper()
 	t.Parallel()
 	return New(t, SQLite(t), options...)
-}
-
-// template is an empty SQLite file with the newest schema, and its database id.
-type template struct {
-	file []byte
-	id   warranty.ID
-}
-
-// migrated returns the template, created once per process.
-var migrated = sync.OnceValues(func() (t template, err error) {
-	folder, err := os.MkdirTemp("", "svc-template")
-	if err != nil {
-		return t, err
-	}
-	defer os.RemoveAll(folder)
-	path := filepath.Join(folder, "svc.db")
-	st, err := store.Open(context.Background(), path)
-	if err != nil {
-		return t, err
-	}
-	installation, err := st.Folder(context.Background())
-	if err := errors.Join(err, st.Close()); err != nil {
-		return t, err
-	}
-	t.id = installation.Database
-	t.file, err = os.ReadFile(path)
-	if n := bytes.Count(t.file, t.id[:]); err == nil && n != 1 {
-		err = fmt.Errorf("the file contains its database id %d times, want once", n)
-	}
-	return t, err
-})
-
-// SQLite returns the path of an empty SQLite file with the newest schema, so that opening it runs no migrations.
-func SQLite(t testing.TB) string {
-	t.Helper()
-	empty, err := migrated()
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := uuid.New() // each file gets its own database id
-	path := filepath.Join(t.TempDir(), "svc.db")
-	if err := os.WriteFile(path, bytes.Replace(empty.file, empty.id[:], id[:], 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
 }
 
 // New opens a database and serves it. Several worlds on one PostgreSQL database

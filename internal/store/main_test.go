@@ -27,7 +27,16 @@ func eachDatabase(t *testing.T, test func(t *testing.T, database string)) {
 // each is like eachDatabase, with the database opened.
 func each(t *testing.T, test func(t *testing.T, s *Store)) {
 	t.Helper()
-	eachDatabase(t, func(t *testing.T, database string) { test(t, open(t, database)) })
+	t.Run("sqlite", func(t *testing.T) { test(t, open(t, newFile(t))) })
+	t.Run("postgres", func(t *testing.T) { test(t, open(t, testenv.PostgresMigrated(t, migrated))) })
+}
+
+func migrated(ctx context.Context, database string) error {
+	s, err := Open(ctx, database)
+	if err != nil {
+		return err
+	}
+	return s.Close()
 }
 
 func newFile(t testing.TB) string { return filepath.Join(t.TempDir(), "svc.db") }

@@ -39,13 +39,19 @@ func Postgres(t testing.TB) string {
 // statistics per database.
 func PostgresDatabase(t testing.TB) string {
 	t.Helper()
+	return postgresCopy(t, "template1")
+}
+
+// postgresCopy is PostgresDatabase with a copy of another database, which nobody may be connected to.
+func postgresCopy(t testing.TB, template string) string {
+	t.Helper()
 	server := require(t, "SVC_TEST_POSTGRES", "PostgreSQL")
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal("SVC_TEST_POSTGRES is not a URL") // err would contain the password
 	}
 	database := "test_" + strings.ToLower(rand.Text())
-	execute(t, server, "CREATE DATABASE "+database)
+	execute(t, server, "CREATE DATABASE "+database+" TEMPLATE "+template)
 	t.Cleanup(func() {
 		execute(t, server, "DROP DATABASE "+database+" WITH (FORCE)")
 	})
