@@ -63,6 +63,17 @@ func groupOf(by warranty.SummaryGroup, r *Record, today warranty.Date) string {
 
 func monthOf(day warranty.Date) string { return day.String()[:len("2006-01")] }
 
+// Total returns the number of records.
+func (c *Counts) Total() int64 { return c.total }
+
+// Of returns the number of records with a value.
+func (c *Counts) Of(value string) int64 {
+	if g := c.groups[warranty.Fold(value)]; g != nil {
+		return g.count
+	}
+	return 0
+}
+
 // Summary returns the result with at most limit groups: months in order of time, all others largest
 // first. If there are more months, it has those nearest to today.
 func (c *Counts) Summary(today warranty.Date, limit int) warranty.Summary {

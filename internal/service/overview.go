@@ -39,17 +39,11 @@ type Overview struct {
 // concurrent writes may come between them.
 func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview, error) {
 	user, o := p.Account.ID, Overview{Today: s.today()}
-	for _, count := range []struct {
-		n      *int64
-		status warranty.Status
-	}{{&o.Total, ""}, {&o.InForce, warranty.Active}, {&o.Ended, warranty.Expired}} {
-		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}, WarrantyFilter: warranty.WarrantyFilter{Status: count.status}}
-		var err error
-		if _, *count.n, err = s.Store.Warranties(ctx, user, in, o.Today); err != nil {
-			return o, err
-		}
+	counts, err := s.Store.CountStatuses(ctx, user, o.Today)
+	if err != nil {
+		return o, err
 	}
-	var err error
+	o.Total, o.InForce, o.Ended = counts.Total, counts.Active, counts.Expired
 	if o.OpenClaims, err = s.Store.OpenClaims(ctx, user); err != nil {
 		return o, err
 	}

@@ -8,6 +8,33 @@ import (
 	"warranty.example/svc/warranty"
 )
 
+// Statuses counts the warranties that the user has access to, per status that the overview shows, as of today.
+type Statuses struct{ Total, Active, Expired int64 }
+
+// CountStatuses counts the warranties that the user has access to. The index of a long list is read once; the counts
+// of other lists are remembered.
+func (s *Store) CountStatuses(ctx context.Context, user warranty.ID, today warranty.Date) (c Statuses, err error) {
+	if found, err := s.withIndex(ctx, listKey{user, kindWarranty}, func(_ engine.Querier, index *segmentList) error {
+		counts, err := index.Count(&find.Question{Today: today}, warranty.GroupByStatus)
+		if err == nil {
+			c = Statuses{counts.Total(), counts.Of(warranty.Active.String()), counts.Of(warranty.Expired.String())}
+		}
+		return err
+	}); found || err != nil {
+		return c, err
+	}
+	for _, count := range []struct {
+		n      *int64
+		status warranty.Status
+	}{{&c.Total, ""}, {&c.Active, warranty.Active}, {&c.Expired, warranty.Expired}} {
+		in := warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}, WarrantyFilter: warranty.WarrantyFilter{Status: count.status}}
+		if _, *count.n, err = s.Warranties(ctx, user, in, today); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
 // OpenClaims counts the claims that the user has access to and that are not closed.
 func (s *Store) OpenClaims(ctx context.Context, user warranty.ID) (int64, error) {
 	l, open := listOf(user, kindClaim), true

@@ -174,7 +174,7 @@ func (s *segmentScript) compareWarranties(t fataler, user warranty.ID, step int)
 	return indexed
 }
 
-// compareEnding compares the warranties that end soon with a scan of all records.
+// compareEnding compares the warranties that end soon, and the counts of the overview, with a scan of all records.
 func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
 	ctx, last := context.Background(), s.today()+warranty.Date(s.random.IntN(40))
 	question := &find.Question{Today: s.today(), ExpiringBy: &last, Sort: warranty.ByEndDate}
@@ -200,6 +200,23 @@ func (s *segmentScript) compareEnding(t fataler, user warranty.ID) {
 	}
 	if diff := cmp.Diff(want, got) + cmp.Diff(days, counts); diff != "" {
 		t.Fatalf("ending by %v; scan (-) and index (+):\n%s", last, diff)
+	}
+	all, _ := s.scan(t, listOf(user, kindWarranty), &find.Question{Today: s.today()})
+	var statuses Statuses
+	for _, r := range all {
+		statuses.Total++
+		if r.Standing == warranty.Active && r.End < s.today() {
+			statuses.Expired++
+		} else if r.Standing == warranty.Active && r.Start <= s.today() {
+			statuses.Active++
+		}
+	}
+	counted, err := s.CountStatuses(ctx, user, s.today())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(statuses, counted); diff != "" {
+		t.Fatalf("statuses; scan (-) and index (+):\n%s", diff)
 	}
 }
 
