@@ -4,16 +4,18 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/skills"
 	"warranty.example/svc/warranty"
 )
 
-// Document is a discovery document. It does not change while the process runs.
+// Document is a discovery document. It does not change while the process runs, and is made when it is first read, so
+// that the service starts sooner.
 type Document struct {
 	Path, MediaType string
-	Body            []byte
+	Body            func() ([]byte, error)
 }
 
 const (
@@ -38,37 +40,31 @@ const KeysType = "application/jwk-set+json"
 // Discovery returns all discovery documents of the service at publicURL. protocols lists
 // the MCP versions that the endpoint supports, newest first. oauth means that apps can
 // connect without a key.
-func Discovery(publicURL, version string, protocols []string, oauth bool) ([]Document, error) {
-	openAPI, err := OpenAPI(publicURL, Version)
-	if err != nil {
-		return nil, err
-	}
+func Discovery(publicURL, version string, protocols []string, oauth bool) []Document {
 	d := discovery{url: publicURL, version: version, protocols: protocols, oauth: oauth}
-	documents := []Document{
-		{"/openapi.json", "application/json", openAPI},
-		{"/llms.txt", "text/plain; charset=utf-8", []byte(d.llms())},
+	var documents []Document
+	add := func(path, mediaType string, body func() ([]byte, error)) {
+		documents = append(documents, Document{path, mediaType, sync.OnceValues(body)})
 	}
+	add("/openapi.json", "application/json", func() ([]byte, error) { return OpenAPI(publicURL, Version) })
+	add("/llms.txt", "text/plain; charset=utf-8", func() ([]byte, error) { return []byte(d.llms()), nil })
 	for _, s := range skills.All() {
-		documents = append(documents, Document{skillPath(s), "text/markdown; charset=utf-8", s.Body})
+		add(skillPath(s), "text/markdown; charset=utf-8", func() ([]byte, error) { return s.Body, nil })
 	}
 	for _, made := range []struct {
 		path, mediaType string
-		value           any
+		value           func() object
 	}{
-		{cardPath, cardType, d.serverCard()},
-		{mcpPath + "/server-card", cardType, d.serverCard()},
-		{agentPath, "application/json", d.agentCard()},
-		{catalogPath, `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`, d.catalog()},
-		{aiPath, "application/ai-catalog+json", d.aiCatalog()},
-		{skillsPath, "application/json", d.skillIndex()},
+		{cardPath, cardType, d.serverCard},
+		{mcpPath + "/server-card", cardType, d.serverCard},
+		{agentPath, "application/json", d.agentCard},
+		{catalogPath, `application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"`, d.catalog},
+		{aiPath, "application/ai-catalog+json", d.aiCatalog},
+		{skillsPath, "application/json", d.skillIndex},
 	} {
-		body, err := api.AppendJSON(nil, made.value)
-		if err != nil {
-			return nil, err
-		}
-		documents = append(documents, Document{made.path, made.mediaType, body})
+		add(made.path, made.mediaType, func() ([]byte, error) { return api.AppendJSON(nil, made.value()) })
 	}
-	return documents, nil
+	return documents
 }
 
 // CatalogLink returns the Link header of the API catalog (RFC 9727).

@@ -1,6 +1,7 @@
 package describe_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/describe"
@@ -24,15 +26,26 @@ const public = "https://warranty.shop.example"
 var protocols = []string{"2026-07-28", "2025-11-25"}
 
 // documents returns the discovery documents by path.
-func documents(t testing.TB) map[string]describe.Document {
+func documents(t testing.TB) map[string]document {
 	t.Helper()
-	list, err := describe.Discovery(public, "1.2.3", protocols, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	byPath := map[string]describe.Document{}
+	return made(t, describe.Discovery(public, "1.2.3", protocols, true))
+}
+
+// document is a discovery document that has been made.
+type document struct {
+	MediaType string
+	Body      []byte
+}
+
+func made(t testing.TB, list []describe.Document) map[string]document {
+	t.Helper()
+	byPath := map[string]document{}
 	for _, d := range list {
-		byPath[d.Path] = d
+		body, err := d.Body()
+		if err != nil {
+			t.Fatal(d.Path, err)
+		}
+		byPath[d.Path] = document{d.MediaType, body}
 	}
 	return byPath
 }
@@ -152,10 +165,12 @@ func TestServerJSON(t *testing.T) {
 		t.Fatalf("packages: %+v", file.Packages)
 	}
 	image := file.Packages[0]
-	if image.RegistryType != "oci" || image.Transport.Type != "stdio" ||
-		!strings.HasSuffix(image.Identifier, "/svc-mcp:"+file.Version) {
+	if image.RegistryType != "oci" || image.Transport.Type != "stdio" {
 		t.Errorf("the package is %+v", image)
 	}
+	name, repository := publishedNames(t)
+	same(t, "name of the module's owner", file.Name, name)
+	same(t, "image of the module's owner", image.Identifier, repository+":"+file.Version)
 	read := map[string]bool{"SVC_BASE_URL": false, "SVC_API_KEY": true, "SVC_MCP_READ_ONLY": false}
 	for _, v := range image.EnvironmentVariables {
 		if secret, known := read[v.Name]; !known || v.IsSecret != secret || v.Description == "" {
@@ -164,6 +179,77 @@ func TestServerJSON(t *testing.T) {
 		delete(read, v.Name)
 	}
 	same(t, "variables that are missing", len(read), 0)
+}
+
+// publishedNames returns the names that scripts/rename-module gives svc-mcp in MCP registries and as an image.
+// They belong to the owner of the module path: nobody else can offer an image under them.
+func publishedNames(t testing.TB) (name, image string) {
+	t.Helper()
+	text, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	module := strings.Fields(string(text))[1]
+	host, path, _ := strings.Cut(module, "/")
+	if host == "github.com" {
+		owner, _, _ := strings.Cut(path, "/")
+		return "io.github." + owner + "/svc-mcp", "ghcr.io/" + strings.ToLower(path) + "/svc-mcp"
+	}
+	labels := strings.Split(host, ".")
+	slices.Reverse(labels)
+	return strings.Join(labels, ".") + "/svc-mcp", strings.ToLower(module) + "/svc-mcp"
+}
+
+// TestServerJSONMatchesTheSchema validates server.json against the schema of the MCP registry.
+func TestServerJSONMatchesTheSchema(t *testing.T) {
+	text, err := os.ReadFile("testdata/server.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	const address = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+	if err := c.AddResource(address, document); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := os.ReadFile("../../server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(old, replacement string) error {
+		changed := strings.Replace(string(body), old, replacement, 1)
+		if old != "" && changed == string(body) {
+			t.Fatalf("server.json has no %s", old)
+		}
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(changed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(value)
+	}
+	if err := valid("", ""); err != nil {
+		t.Error(err)
+	}
+	for old, replacement := range map[string]string{
+		`"description": "`:          `"description": "` + strings.Repeat("x", 100),
+		`"name": "`:                 `"name": "a/b/`,
+		`"type": "streamable-http"`: `"type": "http"`,
+		`"registryType"`:            `"registry_type"`,
+		`"isRequired": true`:        `"isRequired": "true"`,
+		`"format": "boolean"`:       `"format": "bool"`,
+	} {
+		if valid(old, replacement) == nil {
+			t.Errorf("the schema accepts %s", replacement)
+		}
+	}
 }
 
 // TestAgentCard checks the agent card against A2A 1.0. The service has no A2A operations,
@@ -420,10 +506,7 @@ func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
 		t.Fatal(err)
 	}
-	documents, err := describe.Discovery(servertest.PublicURL, w.Server.Version, answer.Result.SupportedVersions, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	documents := made(t, describe.Discovery(servertest.PublicURL, w.Server.Version, answer.Result.SupportedVersions, true))
 	served, err := http.Get(w.HTTP.URL + "/.well-known/mcp.json")
 	if err != nil {
 		t.Fatal(err)
@@ -433,8 +516,7 @@ func TestCardSaysWhatTheEndpointDoes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(documents, func(d describe.Document) bool { return d.Path == "/.well-known/mcp.json" })
-	same(t, "the card", string(body), string(documents[i].Body))
+	same(t, "the card", string(body), string(documents["/.well-known/mcp.json"].Body))
 	var c struct{ Title, Version string }
 	if err := json.Unmarshal(body, &c); err != nil {
 		t.Fatal(err)

@@ -108,10 +108,16 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 }
 
 // document serves a discovery document.
-func document(d describe.Document, link string) http.Handler {
+func (s *Server) document(d describe.Document) http.Handler {
+	link := describe.CatalogLink(s.PublicURL)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := d.Body()
+		if err != nil {
+			s.edge.Refuse(w, r, err)
+			return
+		}
 		w.Header().Set("Link", link)
-		serveCacheable(w, r, d.MediaType, time.Hour, d.Body)
+		serveCacheable(w, r, d.MediaType, time.Hour, body)
 	})
 }
 

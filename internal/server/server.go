@@ -65,10 +65,6 @@ type Server struct {
 
 // Handler returns the handler of all routes.
 func (s *Server) Handler() (http.Handler, error) {
-	documents, err := describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions(), oauth.Enabled(s.PublicURL))
-	if err != nil {
-		return nil, err
-	}
 	s.MaxConnections = cmp.Or(s.MaxConnections, maxConnections)
 	s.StopTimeout = cmp.Or(s.StopTimeout, stopTimeout)
 	if s.Deadline == nil {
@@ -133,8 +129,8 @@ func (s *Server) Handler() (http.Handler, error) {
 		mux.Handle("GET "+securityPath, s.limited(http.HandlerFunc(s.securityText)))
 		readOnly = append(readOnly, securityPath)
 	}
-	for _, d := range documents {
-		mux.Handle("GET "+d.Path, s.limited(document(d, describe.CatalogLink(s.PublicURL))))
+	for _, d := range describe.Discovery(s.PublicURL, s.Version, sdk.SupportedProtocolVersions(), s.pages.OAuth) {
+		mux.Handle("GET "+d.Path, s.limited(s.document(d)))
 		readOnly = append(readOnly, d.Path)
 	}
 	for _, path := range readOnly {

@@ -33,7 +33,7 @@ type operationDoc struct {
 	Codes          []warranty.CodeInfo
 }
 
-// newReference builds the reference once at startup.
+// newReference builds the reference.
 func newReference(base string) (reference, error) {
 	page := reference{Base: base, Setup: describe.Setup(base), Variables: describe.Variables()}
 	examples, err := describe.Examples()
@@ -67,7 +67,11 @@ func newReference(base string) (reference, error) {
 }
 
 func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	v := view{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: web.reference}
+	page, err := web.reference()
+	if err != nil {
+		return err
+	}
+	v := view{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
 	return web.show(w, r, http.StatusOK, "docs", v)
 }
 

@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"warranty.example/svc/api"
@@ -42,7 +43,7 @@ type Web struct {
 	CertificateExpires func() time.Time
 
 	views     *views
-	reference reference
+	reference func() (reference, error) // made when it is first shown
 	guard     *http.CrossOriginProtection
 	forms     *http.ServeMux // the routes of resumable forms; see resume.go
 }
@@ -75,9 +76,7 @@ func (web *Web) Register(mux *http.ServeMux) error {
 	if web.views, err = embedded(); err != nil {
 		return err
 	}
-	if web.reference, err = newReference(web.PublicURL); err != nil {
-		return err
-	}
+	web.reference = sync.OnceValues(func() (reference, error) { return newReference(web.PublicURL) })
 	maps.Copy(web.Service.JobKinds, web.serviceJobs())
 	web.guard = http.NewCrossOriginProtection()
 	// Behind a proxy, the Host header may differ from the public address.

@@ -101,7 +101,21 @@ func TestRenameModule(t *testing.T) {
 			t.Errorf("%q is accepted: %s", args, out)
 		}
 	}
+	names := func() string {
+		return runIn(t, folder, "grep", "-rhoE", `"[^" ]+/svc-mcp(:[^"]*)?"`, "server.json", "internal/describe/discovery.go")
+	}
+	before := names()
+	if !testing.Short() {
+		runIn(t, folder, "scripts/rename-module", "github.com/Acme/warranty")
+		if got := names(); strings.Count(got, `"io.github.Acme/svc-mcp"`) != 2 || strings.Count(got, `"ghcr.io/acme/warranty/svc-mcp:`) != 1 {
+			t.Errorf("the names on GitHub:\n%s\nbefore:\n%s", got, before)
+		}
+	}
 	runIn(t, folder, "scripts/rename-module", path)
+	if got := names(); strings.Count(got, `"com.example.forge/svc-mcp"`) != 2 ||
+		strings.Count(got, `"forge.example.com/acme/warranty-2/svc-mcp:`) != 1 || strings.Count(got, "\n") != strings.Count(before, "\n") {
+		t.Errorf("the names:\n%s\nbefore:\n%s", got, before)
+	}
 	if left := exec.Command("git", "grep", "-I", old); true {
 		left.Dir = folder
 		if out, err := left.Output(); err == nil {
