@@ -128,7 +128,8 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	refuses("deny", 4, "not allowed in the browser", "auth", "login", "--web")
 	out, errs := must("read", "auth", "login", "--web")
 	if !strings.Contains(out, `"name":"svc"`) || strings.Contains(out, "warranties:write") ||
-		!strings.Contains(errs, p.url+"/oauth/authorize?") || strings.Contains(errs, "sva_") {
+		!strings.Contains(errs, p.url+"/oauth/authorize?") || strings.Contains(errs, "sva_") ||
+		!strings.Contains(errs, "Account: ada@people.example (personal account). svc may use: warranties:read, claims:read, documents:read.") {
 		t.Errorf("%s\n%s", out, errs)
 	}
 	refuses("", 4, "warranties:write", "warranties", "create", "--product-name=Kettle", "--start-date=2026-01-01", "--end-date=2027-01-01")

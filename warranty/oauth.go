@@ -222,15 +222,16 @@ func RedirectHost(redirect string) string {
 // ClientName returns the name of a client as it is shown: without characters that are invisible or change the
 // direction of text, on one line.
 func ClientName(name string) string {
-	const blank = "\u115f\u1160\u2800\u3164\uffa0" // letters and symbols that show nothing
+	const doubleQuotes = "\"＂„″‶ʺ˝ˮ״❝❞⹂〝〞〟🙶🙷🙸" // besides those of the categories below
 	marks := 0
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(blank, r):
+		case r == utf8.RuneError || !unicode.IsPrint(r) || r == '\u2800' ||
+			unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
 			return -1
-		case r == '"' || r == '＂' || unicode.In(r, unicode.Pi, unicode.Pf) || strings.ContainsRune("„‟″‶❝❞〝〞〟", r):
+		case unicode.In(r, unicode.Pi, unicode.Pf) || strings.ContainsRune(doubleQuotes, r):
 			return '\'' // the name is shown in quotes
 		case unicode.Is(unicode.Mn, r):
 			if marks++; marks > 2 {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"net/url"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +73,7 @@ func (r *run) loginWeb(cmd *cobra.Command) error {
 		return err
 	}
 	r.key = credentials.Key{Secret: stored.Connections[r.address()].Access, From: "svc auth login", Connected: true}
-	return r.showStatus(cmd, r.key)
+	return r.showConnection(cmd)
 }
 
 // asRemote makes an error of the network one that was returned by a request.
@@ -84,9 +85,9 @@ func asRemote(err error) error {
 	return err
 }
 
-// showStatus shows the user of a key.
-func (r *run) showStatus(cmd *cobra.Command, key credentials.Key) error {
-	remote, err := r.connectAs(key, false)
+// showConnection says which account svc was connected to, and what it may do there.
+func (r *run) showConnection(cmd *cobra.Command) error {
+	remote, err := r.connectAs(r.key, false)
 	if err != nil {
 		return err
 	}
@@ -94,6 +95,11 @@ func (r *run) showStatus(cmd *cobra.Command, key credentials.Key) error {
 	if err != nil {
 		return err
 	}
+	name, kind := status.Account.Name, "organization, signed in as "+status.User.Email
+	if status.Account.Kind == warranty.PersonKind {
+		name, kind = status.User.Email, "personal account"
+	}
+	r.note("Account: %s (%s). svc may use: %s.", name, kind, strings.ReplaceAll(status.Scopes.String(), " ", ", "))
 	return r.show(cmd.Context(), api.GetAuthStatus.Spec, &status, response, nil)
 }
 

@@ -75,6 +75,11 @@ func TestCodeAttacks(t *testing.T) {
 			"client_id", client), 400, "invalid_grant")
 		denied(t, "repeated parameter", post(t, w, "/oauth/token", "grant_type", "refresh_token", "grant_type", "refresh_token"),
 			400, "invalid_request")
+		denied(t, "repeated parameter with an odd name", post(t, w, "/oauth/token", "\"\\é\x00\u202e", "", "\"\\é\x00\u202e", ""), 400, "invalid_request")
+		denied(t, "resource with a fragment", exchange(t, w, client, code, "resource", resource+"#x"), 400, "invalid_target")
+		denied(t, "parameters in the address", call(t, w, "POST", "/oauth/token?"+form("grant_type", "authorization_code", "code", code,
+			"redirect_uri", redirect, "client_id", client, "code_verifier", verifier).Encode(), "application/x-www-form-urlencoded", ""),
+			400, "invalid_request")
 		works(t, w, "the code as access token", code, false)
 
 		// None of these used up the code.
@@ -127,31 +132,41 @@ func TestCodeWorksOnce(t *testing.T) {
 }
 
 // TestAuthorizationErrorsGoToTheApp sends requests that are not valid. Errors carry the issuer and the state (RFC 9207,
-// RFC 9700 4.4 and 4.8).
+// RFC 9700 4.4 and 4.8). Anyone can register an address on the web: nobody is sent there without having seen it, and
+// nobody is told that it is there before they signed in (RFC 9700 4.11.2).
 func TestAuthorizationErrorsGoToTheApp(t *testing.T) {
 	w := servertest.NewSQLite(t)
-	client := register(t, w, "Atlas", redirect)
+	const local, document = "http://127.0.0.1:4711/callback", "https://assistant.example/oauth/client.json"
+	w.Service.Documents = (&documents{texts: map[string]string{document: `{"client_id":"` + document +
+		`","client_name":"Assistant","redirect_uris":["` + redirect + `","http://127.0.0.1/callback"]}`}}).get
 	b := w.SignedIn(t, w.Verified("Olga"))
-	for _, c := range []struct{ what, err, name, value string }{
-		{"plain PKCE", "invalid_request", "code_challenge_method", "plain"},
-		{"PKCE method missing", "invalid_request", "code_challenge_method", "-"},
-		{"challenge missing", "invalid_request", "code_challenge", "-"},
-		{"challenge too short", "invalid_request", "code_challenge", "abc"},
-		{"implicit grant", "unsupported_response_type", "response_type", "token"},
-		{"response type missing", "invalid_request", "response_type", "-"},
-		{"audience confusion", "invalid_target", "resource", "https://other.example/api/mcp"},
-		{"audience of the REST API", "invalid_target", "resource", publicURL + "/api/v1"},
-		{"without a page", "interaction_required", "prompt", "none"},
-		{"answer in a form", "invalid_request", "response_mode", "form_post"},
-	} {
-		values := answered(t, b.Get(authorizePath(client, c.name, c.value)), redirect)
-		if values.Get("error") != c.err || values.Get("state") != "the state" || values.Has("code") {
-			t.Errorf("%s: %v", c.what, values)
+	for _, client := range []string{register(t, w, "Atlas", redirect, local), document} {
+		for _, c := range []struct{ what, err, text, name, value string }{
+			{"plain PKCE", "invalid_request", "does not protect the answer", "code_challenge_method", "plain"},
+			{"PKCE method missing", "invalid_request", "does not protect the answer", "code_challenge_method", "-"},
+			{"challenge missing", "invalid_request", "does not protect the answer", "code_challenge", "-"},
+			{"challenge too short", "invalid_request", "does not protect the answer", "code_challenge", "abc"},
+			{"implicit grant", "unsupported_response_type", "an answer of a kind", "response_type", "token"},
+			{"response type missing", "invalid_request", "missing, repeated", "response_type", "-"},
+			{"audience confusion", "invalid_target", "another service", "resource", "https://other.example/api/mcp"},
+			{"audience of the REST API", "invalid_target", "another service", "resource", publicURL + "/api/v1"},
+			{"answer in a form", "invalid_request", "missing, repeated", "response_mode", "form_post"},
+			{"a repeated parameter", "invalid_request", "missing, repeated", "scope", "a&scope=b"},
+			{"without a page", "interaction_required", "without asking you", "prompt", "none"},
+		} {
+			ask := func(to string) servertest.Page {
+				path := authorizePath(client, "redirect_uri", to, c.name, c.value)
+				return b.Get(strings.Replace(path, "a%26scope%3Db", "a&scope=b", 1))
+			}
+			onTheWeb := back(t, ask(redirect), c.text)
+			for _, values := range []url.Values{answered(t, ask(local), local), answered(t, onTheWeb, redirect)} {
+				if values.Get("error") != c.err || values.Get("state") != "the state" || values.Has("code") {
+					t.Errorf("%s: %v", c.what, values)
+				}
+			}
 		}
 	}
-	values := answered(t, b.Get(authorizePath(client)+"&scope=a&scope=b"), redirect)
-	servertest.Equal(t, "a repeated parameter", values.Get("error"), "invalid_request")
-	// Anyone can register an address: nobody is sent there without knowing who asks.
+	client := register(t, w, "Atlas", redirect)
 	for _, path := range []string{authorizePath(client, "response_type", "-"), authorizePath(client, "prompt", "none")} {
 		if p := w.Browser(t).Get(path); p.Status != 303 || !strings.HasPrefix(p.Location, "/sign-in?") {
 			t.Errorf("open redirector: %d %q", p.Status, p.Location)
@@ -400,6 +415,8 @@ func TestRefreshTheft(t *testing.T) {
 		olga := w.Verified("Olga")
 		a := connect(t, w, olga)
 		denied(t, "refresh token of another client", refresh(t, w, app{client: register(t, w, "Other", redirect), refresh: a.refresh}), 400, "invalid_grant")
+		denied(t, "refresh token for another resource", post(t, w, "/oauth/token", "grant_type", "refresh_token", "refresh_token", a.refresh,
+			"client_id", a.client, "resource", publicURL+"/api/v1"), 400, "invalid_target")
 		winner := refresh(t, w, a)
 		clock.Set(clock.Now().Add(119 * time.Second))
 		again := refresh(t, w, a)
@@ -567,11 +584,13 @@ func TestRegistrationFlood(t *testing.T) {
 	}
 	big := `{"redirect_uris":["` + redirect + `"],"client_name":"` + strings.Repeat("x", 17<<10) + `"}`
 	denied(t, "giant metadata", call(t, w, "POST", "/oauth/register", "application/json", big), 400, "invalid_client_metadata")
-	for _, body := range []string{`[]`, `{`, `{"redirect_uris":"x"}`, `{"redirect_uris":[]}`, `{}`, `{"redirect_uris":["` + redirect + `"],"grant_types":["client_credentials"]}`} {
+	for _, body := range []string{`[]`, `{`, `{"redirect_uris":"x"}`, `{"redirect_uris":[]}`, `{}`, `{"redirect_uris":["` + redirect + `"],"grant_types":["client_credentials"]}`,
+		`{"redirect_uris":["` + redirect + `"],"response_types":["token"]}`} {
 		if r := call(t, w, "POST", "/oauth/register", "application/json", body); r.status != 400 || !strings.HasPrefix(r.Error, "invalid_") {
 			t.Errorf("%s: %d %s", body, r.status, r.body)
 		}
 	}
+	denied(t, "a form", post(t, w, "/oauth/register", "redirect_uris", redirect), 400, "invalid_client_metadata")
 	// Unused clients are removed, connected ones stay.
 	w.Clock.Advance(time.Hour)
 	a := connect(t, w, w.Verified("Olga"))

@@ -19,7 +19,8 @@ func TestRevocationIsImmediate(t *testing.T) {
 			}
 		},
 		"access token revoked by the app": func(t *testing.T, w *servertest.World, _ servertest.Person, a app) {
-			servertest.Equal(t, "status", post(t, w, "/oauth/revoke", "token", a.access).status, 200)
+			servertest.Equal(t, "status", post(t, w, "/oauth/revoke", "token", a.access,
+				"token_type_hint", "refresh_token").status, 200)
 		},
 		"disconnected in the settings": func(t *testing.T, w *servertest.World, p servertest.Person, _ app) {
 			disconnect(t, w, p)
@@ -187,6 +188,56 @@ func TestRefreshRacesRevocation(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSecretsAreStoredAsHashes looks for everything secret in the database, whole and in part (RFC 6749 10.3, 10.4; RFC
+// 7636 4.4).
+func TestSecretsAreStoredAsHashes(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, w *servertest.World) {
+		olga := w.Verified("Olga")
+		b := w.SignedIn(t, olga)
+		client := register(t, w, "Atlas", redirect)
+		waiting := requestID(t, b.Get(authorizePath(client)))
+		unused := allow(t, b, authorizePath(client), redirect, "account", olga.ID, "scope", "warranties:read")
+		code := allow(t, b, authorizePath(client), redirect, "account", olga.ID, "scope", "warranties:read")
+		first := exchange(t, w, client, code)
+		second := refresh(t, w, app{client: client, refresh: first.RefreshToken})
+		works(t, w, "the access token", second.AccessToken, true)
+		tables := map[string]string{}
+		for _, table := range w.Tables() {
+			tables[table] = strings.Join(w.Rows(`SELECT * FROM `+table), "\n")
+		}
+		if !strings.Contains(tables["oauth_clients"], client) {
+			t.Fatal("the tables are not read")
+		}
+		for what, secret := range map[string]string{
+			"request": waiting, "unused code": unused, "used code": code, "verifier": verifier, "access token": first.AccessToken,
+			"rotated refresh token": first.RefreshToken, "second access token": second.AccessToken, "refresh token": second.RefreshToken,
+		} {
+			if len(secret) < 20 {
+				t.Fatalf("the %s is %q", what, secret)
+			}
+			for name, table := range tables {
+				if strings.Contains(table, secret[len(secret)-12:]) {
+					t.Errorf("the %s is in the table %s", what, name)
+				}
+			}
+		}
+	})
+}
+
+// TestEndpointsAreUnderTheIPThrottle expects the limit per network before anything is looked up (RFC 7009 5).
+func TestEndpointsAreUnderTheIPThrottle(t *testing.T) {
+	w := servertest.New(t, servertest.SQLite(t), func(s *server.Server) { s.IPRate = 3 })
+	for range 3 {
+		servertest.Equal(t, "status", post(t, w, "/oauth/revoke", "token", "svr_guess").status, 200)
+	}
+	for _, path := range []string{"/oauth/revoke", "/oauth/token", "/oauth/register", "/.well-known/oauth-authorization-server"} {
+		r := post(t, w, path, "token", "svr_guess")
+		if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
 }
 
 // TestUnverifiedPeopleVerifyFirst sends people without a verified address to the verification.

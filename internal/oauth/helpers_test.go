@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,6 +40,7 @@ type reply struct {
 	ExpiresIn    int    `json:"expires_in"`
 	Scope        string `json:"scope"`
 	Error        string `json:"error"`
+	Description  string `json:"error_description"`
 	ClientID     string `json:"client_id"`
 }
 
@@ -66,8 +69,14 @@ func call(t testing.TB, w *servertest.World, method, path, mediaType, body strin
 	}
 	r := reply{status: resp.StatusCode, header: resp.Header, body: string(text)}
 	_ = json.Unmarshal(text, &r) // empty if it is not JSON
+	if strings.HasPrefix(path, "/oauth/") && !errorText.MatchString(r.Error+r.Description) {
+		t.Errorf("%s %s: the error has characters that RFC 6749 does not allow: %s", method, path, text)
+	}
 	return r
 }
+
+// errorText is what errors and their descriptions consist of (RFC 6749 5.2).
+var errorText = regexp.MustCompile(`^[\x20-\x21\x23-\x5B\x5D-\x7E]*$`)
 
 // post sends a form to an endpoint; pairs are names and values.
 func post(t testing.TB, w *servertest.World, path string, pairs ...string) reply {
@@ -134,6 +143,22 @@ func answered(t testing.TB, p servertest.Page, to string) url.Values {
 		t.Fatalf("the answer %v %v", values, err)
 	}
 	return values
+}
+
+// back follows the link on a page that says what is wrong with a request. Nothing sent the browser anywhere.
+func back(t testing.TB, p servertest.Page, text string) servertest.Page {
+	t.Helper()
+	host, _, _ := strings.Cut(strings.TrimPrefix(redirect, "https://"), "/")
+	if p.Status != http.StatusBadRequest || p.Location != "" || p.Header.Get("Refresh") != "" ||
+		!strings.Contains(p.Body, text) || !strings.Contains(p.Body, `<b class="whole">`+host+`</b>`) {
+		t.Fatalf("open redirector: %d %q %s", p.Status, p.Location, p.Body)
+	}
+	_, rest, _ := strings.Cut(p.Body, `<a class="btn" href="`)
+	to, rest, _ := strings.Cut(rest, `"`)
+	if !strings.HasPrefix(rest, ">Back to "+host+"</a>") {
+		t.Fatalf("no way back: %s", p.Body)
+	}
+	return servertest.Page{Status: http.StatusSeeOther, Location: html.UnescapeString(to)}
 }
 
 // allow lets the person of a browser connect an app, and returns the code.

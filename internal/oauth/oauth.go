@@ -208,7 +208,7 @@ func (e *Endpoints) fail(w http.ResponseWriter, r *http.Request, err error) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="svc"`)
 		}
 	}
-	if err := answer(w, status, problem{refusal.Code, refusal.Message}); err != nil {
+	if err := answer(w, status, problem{refusal.Code, description(refusal.Message)}); err != nil {
 		e.Refuse(w, r, err)
 	}
 }
@@ -222,11 +222,25 @@ func Problem(p warranty.Problem) []byte {
 	case http.StatusInternalServerError:
 		code = "server_error"
 	}
-	body, err := api.AppendJSON(nil, problem{code, p.Detail})
+	body, err := api.AppendJSON(nil, problem{code, description(p.Detail)})
 	if err != nil {
 		return nil
 	}
 	return body
+}
+
+// description returns a message without the characters that RFC 6749 forbids in error_description: quotes, backslashes and
+// everything that is not ASCII.
+func description(message string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '"':
+			return '\''
+		case r == '\\' || r < ' ' || r > '~':
+			return '?'
+		}
+		return r
+	}, message)
 }
 
 // IsEndpoint reports whether a path is one of the endpoints that apps call.
@@ -250,7 +264,7 @@ func parameters(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 	for name, values := range r.PostForm {
 		if len(values) > 1 {
-			return nil, invalid("The parameter " + strconv.Quote(api.Printable(name)) + " is repeated.")
+			return nil, invalid("The parameter '" + api.Printable(name) + "' is repeated.")
 		}
 	}
 	return r.PostForm, nil

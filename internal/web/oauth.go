@@ -38,7 +38,7 @@ func (web *Web) authorize(w http.ResponseWriter, r *http.Request, who warranty.P
 	a, err := web.authorizationOf(r, query, who)
 	var invalid invalidAuthorization
 	if errors.As(err, &invalid) {
-		return web.showInvalid(w, r, invalid.key)
+		return web.showInvalid(w, r, invalidPage{Reason: web.t(r, invalid.key)})
 	}
 	if err != nil {
 		return err
@@ -46,8 +46,8 @@ func (web *Web) authorize(w http.ResponseWriter, r *http.Request, who warranty.P
 	if who.Credential != warranty.BySession {
 		return errSignIn // before errors go to the app: anyone can register an address, and would send strangers there
 	}
-	if problem := web.checkAuthorization(query, a); problem != "" {
-		return web.answerApp(w, a, url.Values{"error": {problem}})
+	if problem, reason := web.checkAuthorization(query, a); problem != "" {
+		return web.refuseApp(w, r, a, problem, reason)
 	}
 	if web.Service.RequireVerified && !who.User.EmailVerified {
 		return redirect(w, r, "/verify-email"+withNext(r.URL.RequestURI()))
@@ -92,29 +92,46 @@ func (web *Web) authorizationOf(
 	return a, nil
 }
 
-// checkAuthorization returns the error for the app, or "" if the request is valid.
-func (web *Web) checkAuthorization(query url.Values, a warranty.Authorization) string {
+// checkAuthorization returns the error for the app and the text for the person, or "" if the request is valid.
+func (web *Web) checkAuthorization(query url.Values, a warranty.Authorization) (problem, reason string) {
 	for _, name := range []string{
 		"response_type", "response_mode", "state", "scope", "code_challenge", "code_challenge_method", "resource", "prompt",
 	} {
 		if len(query[name]) > 1 {
-			return "invalid_request"
+			return "invalid_request", "consent.malformed"
 		}
 	}
 	mode := query.Get("response_mode")
 	switch {
 	case query.Get("response_type") == "" || mode != "" && mode != "query" || !validState(a.State):
-		return "invalid_request"
+		return "invalid_request", "consent.malformed"
 	case query.Get("response_type") != "code":
-		return "unsupported_response_type"
+		return "unsupported_response_type", "consent.other_answer"
 	case query.Get("code_challenge_method") != "S256" || !warranty.ValidChallenge(a.Challenge):
-		return "invalid_request"
+		return "invalid_request", "consent.no_challenge"
 	case web.Service.CheckResource(a.Client.ID, query.Get("resource")) != nil:
-		return "invalid_target"
+		return "invalid_target", "consent.other_service"
 	case slices.Contains(strings.Fields(query.Get("prompt")), "none"):
-		return "interaction_required"
+		return "interaction_required", "consent.no_page"
 	}
-	return ""
+	return "", ""
+}
+
+// refuseApp answers a request that is not valid. Anyone can register an address or publish a document, so the person
+// sees where the answer goes and decides whether to follow it (RFC 9700 4.11.2). Apps on this computer get the answer at
+// once.
+func (web *Web) refuseApp(
+	w http.ResponseWriter, r *http.Request, a warranty.Authorization, problem, reason string,
+) error {
+	answer := url.Values{"error": {problem}}
+	if warranty.OnThisComputer(a.Redirect) {
+		return web.answerApp(w, a, answer)
+	}
+	return web.showInvalid(w, r, invalidPage{
+		Reason: web.t(r, reason),
+		Host:   warranty.RedirectHost(a.Redirect),
+		Back:   web.addressOfAnswer(a, answer),
+	})
 }
 
 // validState reports whether a state can be kept and sent back.
@@ -122,8 +139,8 @@ func validState(state string) bool {
 	return len(state) <= maxState && utf8.ValidString(state) && !strings.ContainsFunc(state, unicode.IsControl)
 }
 
-// answerApp sends the browser back to the app.
-func (web *Web) answerApp(w http.ResponseWriter, a warranty.Authorization, answer url.Values) error {
+// addressOfAnswer returns the address at which the app gets an answer.
+func (web *Web) addressOfAnswer(a warranty.Authorization, answer url.Values) string {
 	if a.State != "" && validState(a.State) {
 		answer.Set("state", a.State)
 	}
@@ -132,8 +149,13 @@ func (web *Web) answerApp(w http.ResponseWriter, a warranty.Authorization, answe
 	if strings.Contains(a.Redirect, "?") {
 		separator = "&"
 	}
+	return a.Redirect + separator + answer.Encode()
+}
+
+// answerApp sends the browser back to the app.
+func (web *Web) answerApp(w http.ResponseWriter, a warranty.Authorization, answer url.Values) error {
 	// 303, so that the browser does not send the form to the app.
-	w.Header().Set("Location", a.Redirect+separator+answer.Encode())
+	w.Header().Set("Location", web.addressOfAnswer(a, answer))
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
@@ -191,10 +213,18 @@ func (web *Web) showConsent(
 	return web.render(w, r, f.status, "consent", "alone", v)
 }
 
+// invalidPage says why a request is not valid.
+type invalidPage struct {
+	Reason string
+	// Host is where Back leads, which has the answer for the app. Both are empty if it is not certain who asks.
+	Host, Back string
+	// Answered means that the person may have answered the request before: the app may be connected.
+	Answered bool
+}
+
 // showInvalid says that a request is not valid. Nothing is sent to the app.
-func (web *Web) showInvalid(w http.ResponseWriter, r *http.Request, key string) error {
-	consentHeaders(w.Header())
-	v := view{Title: web.t(r, "consent.invalid"), NoIndex: true, Body: web.t(r, key)}
+func (web *Web) showInvalid(w http.ResponseWriter, r *http.Request, body invalidPage) error {
+	v := view{Title: web.t(r, "consent.invalid"), NoIndex: true, Body: body}
 	return web.render(w, r, http.StatusBadRequest, "consent-invalid", "alone", v)
 }
 
@@ -210,7 +240,7 @@ func (web *Web) decide(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	id := f.Value("request")
 	a, err := web.Service.Authorization(r.Context(), who, id)
 	if isGone(err) {
-		return web.showInvalid(w, r, "consent.used")
+		return web.showInvalid(w, r, invalidPage{Reason: web.t(r, "consent.used"), Answered: true})
 	}
 	if err != nil {
 		return err
@@ -236,7 +266,7 @@ func (web *Web) decide(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	}
 	code, err := web.Service.ApproveAuthorization(r.Context(), acting, id, scopes)
 	if isGone(err) {
-		return web.showInvalid(w, r, "consent.used")
+		return web.showInvalid(w, r, invalidPage{Reason: web.t(r, "consent.used"), Answered: true})
 	}
 	if err != nil {
 		if !web.setErrors(w, r, &f, err) {
