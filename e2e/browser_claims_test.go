@@ -24,9 +24,10 @@ func TestClaimsAreConversationsInTheBrowser(t *testing.T) {
 	nora.snap(t, "claim-owner", 390, 768, 1024, 1440)
 	nora.press(t, "Send reply")
 	nora.mustShow(t, "Write a message.")
-	nora.fill(t, "#body", "It is on the back.")
+	nora.fill(t, "#body", "It is on the back.", "#file", photo(t, "serial-plate.png", 90))
+	nora.until(t, `document.querySelector("#file").parentElement.textContent.includes("serial-plate.png")`) // the input is invisible
 	nora.press(t, "Send reply")
-	nora.mustShow(t, "Message sent.", "It is on the back.", "Under review", "Back under review")
+	nora.mustShow(t, "Message sent.", "It is on the back.", "serial-plate.png", "Under review", "Back under review")
 	halden.mustOpen(t, path)
 	halden.mustShow(t, "Waiting for you", "It is on the back.", "Customer", "Nora", "Approve claim", "Ask for information", "Reject claim")
 	halden.snap(t, "claim-business", 390, 768, 1024, 1440)

@@ -164,10 +164,15 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		visit{who: stranger, path: "/verify?reference=WR-1234", status: http.StatusUnprocessableEntity})
 
 	add(nora, "/", "/warranties", "/warranties?q=nothing+like+it", "/warranties/new", "/warranties/import",
-		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new",
+		"/warranties/import/samples", "/claims", "/claims/new", "/documents", "/documents?q=nothing+like+it", "/documents/new", "/documents/versions",
 		"/transfers/accept", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/profile",
 		"/settings/calendar", "/settings/replies", "/settings/email", "/shortcuts", "/settings/apps",
 		consent("http://127.0.0.1"))
+	const away = "https://atlas-assistant.example/callback"
+	app := people[nora].site.want(t, 201, call{method: "POST", path: "/oauth/register",
+		body: map[string]any{"client_name": "Atlas", "redirect_uris": []string{away}}}).must(t, "client_id")
+	all = append(all, visit{who: nora, path: "/oauth/authorize?client_id=" + app + "&redirect_uri=" + url.QueryEscape(away),
+		status: http.StatusBadRequest})
 	const (
 		record = `td a[href^="/warranties/"]`
 		claim  = `td a[href^="/claims/"]`
@@ -273,6 +278,16 @@ func byForms() []visit {
 			b.do(t, chromedp.Click(chromedp.CSS(`main form .btn.primary`)))
 			b.until(t, `!!document.querySelector("main form .wrong")`) // the script replaces the form
 			return http.StatusUnprocessableEntity
+		}},
+		{who: tinkerer, path: "/documents/versions, replaced", by: func(t testing.TB, b *tab) int {
+			b.openNew(t)
+			b.fill(t, "#product_name", "Kettle", "#start_date", "2024-01-01", "#end_date", "2099-12-31", "[name=file]", photo(t, "plate.png", 90))
+			b.press(t, "Save warranty")
+			b.click(t, `a.doc`)
+			eval[bool](t, b, `(document.querySelector("#file").closest("details").open = true)`)
+			b.fill(t, "#file", photo(t, "plate-2.png", 91))
+			b.press(t, "Replace file")
+			return b.open(t, "/documents/versions")
 		}},
 		{who: tinkerer, path: "/transfers, offered", by: func(t testing.TB, b *tab) int {
 			createKettle(t, b)

@@ -93,11 +93,12 @@ func (v visitor) upload(path string, pairs ...string) (status int, location, bod
 
 var (
 	hiddenField = regexp.MustCompile(`name="(kept|shown)" value="([^"]*)"`)
-	jobProgress = regexp.MustCompile(`([\d,]+) of [\d,]+ rows`)
+	jobProgress = regexp.MustCompile(`([\d,]+) of [\d,]+ (rows|warranties)`)
 )
 
 // TestKilledImport kills svcd while it imports a sheet for an organization and starts it again: the job goes on, and
-// every row is there once. Then it undoes the import, with another kill.
+// every row is there once. Then it exports them (if they are many), undoes the import, and deletes and restores many at
+// once, with kills.
 // SVC_TEST_IMPORT is the number of rows; "make imports" imports 10,000.
 func TestKilledImport(t *testing.T) {
 	t.Parallel()
@@ -114,7 +115,7 @@ func TestKilledImport(t *testing.T) {
 		session := p.register(t, "olga")
 		shop := p.want(t, 201, call{method: "POST", path: "/api/organizations", secret: session, body: map[string]string{"name": "Halden"}}).must(t, "data.id")
 		token := p.want(t, 201, call{method: "POST", path: "/api/integration-tokens", secret: session, header: map[string]string{"X-Account": shop},
-			body: map[string]any{"name": "count", "scopes": []string{"warranties:read"}, "rate_limit_per_minute": 1_000_000}}).must(t, "data.secret")
+			body: map[string]any{"name": "count", "scopes": []string{"warranties:read", "warranties:write"}, "rate_limit_per_minute": 1_000_000}}).must(t, "data.secret")
 		jar, err := cookiejar.New(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +145,7 @@ func TestKilledImport(t *testing.T) {
 		}
 		// again kills the process once the job has made some progress, and starts it again. The address of the
 		// cookies stays the same, because cookies do not depend on the port.
-		again := func() {
+		again := func(job string) {
 			from := v.progress(job)
 			until(func() bool { n := v.progress(job); return n != from || n == "" })
 			time.Sleep(time.Duration(rand.Int64N(int64(20 * time.Millisecond)))) // kill at any moment
@@ -153,7 +154,7 @@ func TestKilledImport(t *testing.T) {
 			v.p = p
 		}
 		for range kills {
-			again()
+			again(job)
 		}
 		until(func() bool { return v.progress(job) == "" })
 		t.Logf("%d rows with %d kills: %v", rows, kills, time.Since(began))
@@ -166,14 +167,46 @@ func TestKilledImport(t *testing.T) {
 		if len(names) != rows {
 			t.Errorf("%d records, want %d", len(names), rows)
 		}
+		if rows > 1000 { // fewer are exported at once
+			export := v.post("/warranties/export", url.Values{"account": {shop}})
+			again(export)
+			until(func() bool { return v.progress(export) == "" })
+			if lines := strings.Count(v.get(export+"/file"), "\n"); lines != rows+1 {
+				t.Errorf("the export has %d lines, want %d and a head", lines, rows)
+			}
+		}
 		v.post(job+"/undo", url.Values{"account": {shop}})
-		again()
+		again(job)
 		until(func() bool { return v.progress(job) == "" })
 		if page := v.get(job); !strings.Contains(page, "Import undone") {
 			t.Errorf("the page of the job: %s", page)
 		}
 		if left := p.products(t, token); len(left) != 0 {
 			t.Errorf("%d records are left", len(left))
+		}
+
+		// Delete and restore many at once.
+		const many = 250
+		for n := 0; n < many; n += 50 {
+			items := make([]map[string]any, 50)
+			for i := range items {
+				items[i] = map[string]any{"product_name": fmt.Sprintf("Pot %d", n+i), "start_date": "2026-01-01", "end_date": "2028-01-01"}
+			}
+			p.want(t, 200, call{method: "POST", path: "/api/v1/warranties/batch", secret: token, body: map[string]any{"items": items}})
+		}
+		deletion := v.post("/warranties/bulk", url.Values{"account": {shop}, "action": {"delete"}, "all": {"1"}, "value": {""}})
+		again(deletion)
+		until(func() bool { return v.progress(deletion) == "" })
+		if left := p.products(t, token); len(left) != 0 {
+			t.Errorf("%d records are not deleted: %s", len(left), v.get(deletion))
+		}
+		restoration := v.post(deletion+"/restore", url.Values{"account": {shop}})
+		if rows > 1000 {
+			again(restoration)
+		}
+		until(func() bool { return v.progress(restoration) == "" })
+		if back := p.products(t, token); len(back) != many {
+			t.Errorf("%d records are back, want %d: %s", len(back), many, v.get(restoration))
 		}
 	})
 }
@@ -185,11 +218,13 @@ func until(holds func() bool) {
 	}
 }
 
-// progress returns how many rows of a job are done, as its page shows it, or nothing if the job has ended.
+// progress returns how many rows or warranties of a job are done, as its page shows it, or nothing if the job has ended.
 func (v visitor) progress(job string) string {
 	v.t.Helper()
-	if m := jobProgress.FindStringSubmatch(v.get(job)); m != nil {
-		return m[1]
+	page := v.get(job)
+	m := jobProgress.FindStringSubmatch(page)
+	if m == nil || !strings.Contains(page, `http-equiv="refresh"`) {
+		return "" // it has ended
 	}
-	return ""
+	return m[1]
 }

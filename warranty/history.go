@@ -106,6 +106,9 @@ const (
 
 	// WarrantyCorrected is in the history of a warranty, with the reason.
 	WarrantyCorrected Action = "warranty.corrected"
+
+	// DocumentVersionErased is in the history of a warranty: an earlier file of a document.
+	DocumentVersionErased Action = "document.version_erased"
 )
 
 var actionNames = namesOf(
@@ -128,6 +131,7 @@ var actionNames = namesOf(
 	DocumentRenamed, DocumentReplaced,
 	AppConnected, AppUpdated, AppDisconnected,
 	WarrantyCorrected,
+	DocumentVersionErased,
 )
 
 // Values lists the known actions.

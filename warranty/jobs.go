@@ -42,7 +42,7 @@ type Job struct {
 	Result    string
 	Done      int64 // of Total
 	Total     int64
-	Error     string // why it failed
+	Error     string // why it failed, or why undoing it stopped
 	Attempts  int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -50,3 +50,6 @@ type Job struct {
 
 	Account, User, Session ID
 }
+
+// UndoStopped reports whether undoing the job stopped before its end. It can be started again.
+func (j Job) UndoStopped() bool { return j.State == JobDone && j.Error != "" }

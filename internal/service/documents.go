@@ -162,7 +162,7 @@ func (s *Service) addDocument(
 	if err != nil {
 		return err
 	}
-	if err := s.checkStorage(tx, p, d.SizeBytes); err != nil {
+	if err := s.checkStorage(tx, p, d.SizeBytes, 0); err != nil {
 		return err
 	}
 	if err := s.holdFolder(tx, folder); err != nil {
@@ -177,6 +177,16 @@ func (s *Service) addDraft(
 ) error {
 	if _, err := s.placeDocument(tx, p, in, d); err != nil {
 		return err
+	}
+	// Unlike a form, a program knows the ids of its drafts and can delete them, so none is dropped for another.
+	n, err := tx.CountKept(p.Account.ID, p.User.ID)
+	if err != nil {
+		return err
+	}
+	if n >= maxKept {
+		var c warranty.Checks
+		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or delete some of them first.", maxKept))
+		return c.Err()
 	}
 	return s.keepFile(tx, p, store.KeptFile{
 		ID: d.ID, FileName: d.FileName, Type: d.Type, ContentType: d.ContentType, SizeBytes: d.SizeBytes,
@@ -253,9 +263,9 @@ func (s *Service) DecideDocuments(ctx context.Context) error {
 	}
 }
 
-// checkStorage rejects a file that would exceed the principal's storage limit. The
-// principal's account must be locked.
-func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) error {
+// checkStorage rejects a file that would exceed the principal's storage limit. It takes the place of one with freed bytes.
+// The principal's account must be locked.
+func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size, freed int64) error {
 	if s.StorageLimit == 0 {
 		return nil
 	}
@@ -267,16 +277,25 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 	if err != nil {
 		return err
 	}
+	replaced, _, err := tx.Replaced(p.Account.ID)
+	if err != nil {
+		return err
+	}
 	var message string
 	switch {
-	case uploaded+size > s.StorageLimit:
+	case uploaded-freed+size > s.StorageLimit:
 		message = fmt.Sprintf(
 			"Your storage limit is %d MiB, and this file would exceed it. Delete documents that you no longer need.",
 			s.StorageLimit>>20)
 	case uploaded+kept+size > 2*s.StorageLimit:
-		// Files of deleted documents are kept for a day. Without this limit, uploading and
+		// Files of deleted documents are kept for a day and replaced ones for 30. Without this limit, uploading and
 		// deleting in turn would fill the disk.
-		message = "Deleted documents use storage for a day and replaced ones for 30 days, and you have many. Try again later."
+		message = "Deleted documents use storage for a day, and you have many. Try again later."
+		if replaced > 0 && uploaded+kept-replaced+size <= 2*s.StorageLimit { // erasing them helps
+			message = fmt.Sprintf("Deleted documents use storage for a day and earlier versions of replaced ones for 30 days. "+
+				"You have %d MiB of earlier versions. Erase some under Documents, Earlier versions, and try again a day later.",
+				(replaced+1<<20-1)>>20)
+		}
 	default:
 		return nil
 	}
@@ -285,10 +304,26 @@ func (s *Service) checkStorage(tx *store.Tx, p warranty.Principal, size int64) e
 	return c.Err()
 }
 
-// Uploaded returns the size of the principal's documents and the limit; 0 means no limit.
-func (s *Service) Uploaded(ctx context.Context, p warranty.Principal) (bytes, most int64, err error) {
-	bytes, err = s.Store.Uploaded(ctx, p.Account.ID)
-	return bytes, s.StorageLimit, err
+// Storage is what the files of an account take.
+type Storage struct {
+	Used, Most int64 // bytes of documents, and the limit; 0 means no limit
+	// Earlier is the size of earlier versions of replaced files, and Erased when the last of them is erased.
+	Earlier int64
+	Erased  time.Time
+}
+
+// Storage returns what the files of the principal's account take.
+func (s *Service) Storage(ctx context.Context, p warranty.Principal) (Storage, error) {
+	used, err := s.Store.Uploaded(ctx, p.Account.ID)
+	if err != nil {
+		return Storage{}, err
+	}
+	size, last, err := s.Store.Replaced(ctx, p.Account.ID)
+	all := Storage{Used: used, Most: s.StorageLimit, Earlier: size}
+	if last != nil {
+		all.Erased = last.Add(warranty.TrashLifetime)
+	}
+	return all, err
 }
 
 func isRefusal(err error) bool {

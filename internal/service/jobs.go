@@ -81,7 +81,11 @@ const shownJobs = 50
 // UndoJob starts to delete what a closed job created. Records that someone registered, changed or used stay.
 func (s *Service) UndoJob(ctx context.Context, p warranty.Principal, id warranty.ID) error {
 	now := s.now()
-	err := s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+	created, err := s.Store.CountJobRecords(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
 		j, err := tx.LockJob(account.ID, id)
 		if err != nil {
 			return err
@@ -92,7 +96,7 @@ func (s *Service) UndoJob(ctx context.Context, p warranty.Principal, id warranty
 		if j.State.Open() || j.State == warranty.JobUndone {
 			return warranty.Refuse(warranty.InvalidTransition, "The import is "+j.State.String()+" and cannot be undone now.")
 		}
-		j.State, j.User, j.Session = warranty.JobUndoing, p.User.ID, p.CredentialID
+		j.State, j.User, j.Session, j.Total = warranty.JobUndoing, p.User.ID, p.CredentialID, created
 		return tx.RestartJob(j, now)
 	})
 	s.wakeJobs()
@@ -155,7 +159,14 @@ func (s *Service) runJob(ctx context.Context, worker warranty.ID, j warranty.Job
 	if ctx.Err() != nil || !refused && j.Attempts < jobAttempts {
 		return err // once the lease has ended, a worker tries again
 	}
-	j.State, j.Error = warranty.JobFailed, warranty.AsError(err).Message
+	if refused && refusal.Code == warranty.SessionExpired {
+		err = errSignedOut
+	}
+	closed := warranty.JobFailed
+	if j.State == warranty.JobUndoing {
+		closed = warranty.JobDone // what stopped is the undo, see UndoStopped
+	}
+	j.State, j.Error = closed, warranty.AsError(err).Message
 	return orLost(save())
 }
 
@@ -172,14 +183,13 @@ func orLost(err error) error {
 
 // jobPrincipal returns the person who started a job, acting for its account with their session.
 func (s *Service) jobPrincipal(ctx context.Context, j warranty.Job) (p warranty.Principal, err error) {
-	ended := warranty.Refuse(warranty.SessionExpired, "You signed out, or lost access to the account.")
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		account, err := tx.LockUser(j.User)
 		p.User = account.User
 		return err
 	})
 	if isMissing(err) {
-		return p, ended
+		return p, errSignedOut
 	}
 	p.Credential, p.CredentialID, p.Scopes, p.Door = warranty.BySession, j.Session, warranty.AllScopes, warranty.DoorWeb
 	if p = p.Self(); err != nil || j.Account == j.User {
@@ -187,10 +197,13 @@ func (s *Service) jobPrincipal(ctx context.Context, j warranty.Job) (p warranty.
 	}
 	p, err = s.ActFor(ctx, p, j.Account)
 	if errors.Is(err, warranty.ErrAccountNotAllowed) {
-		err = ended
+		err = errSignedOut
 	}
 	return p, err
 }
+
+// errSignedOut means that a job cannot go on, because its session or membership has ended.
+var errSignedOut = warranty.Refuse(warranty.SessionExpired, "You signed out, or lost access to the account.")
 
 type jobRow struct {
 	job warranty.ID
@@ -221,6 +234,23 @@ func (s *Service) JobRows(ctx context.Context, job warranty.ID) (map[int64]bool,
 	return done, err
 }
 
+// JobCreated returns the number of warranties that a job created so far. The progress that it stores may lag behind.
+func (s *Service) JobCreated(ctx context.Context, j warranty.Job) (int64, error) {
+	return s.Store.CountJobRecords(ctx, j.ID)
+}
+
+// JobLeft returns how many of the warranties that a job created are not deleted.
+func (s *Service) JobLeft(ctx context.Context, j warranty.Job) (int64, error) {
+	return s.Store.CountJobRecordsLeft(ctx, j.ID)
+}
+
+// CheckJob refuses to go on with a job whose person signed out or was removed from the account. Writing checks it too;
+// reading does not.
+func (s *Service) CheckJob(ctx context.Context, p warranty.Principal) error {
+	nothing := func(*store.Tx) error { return nil }
+	return s.writeWithLocks(ctx, p, warranty.Viewer, nothing, nothing)
+}
+
 // Undone is the result of undoing a job.
 type Undone struct {
 	Deleted int64                `json:"deleted"`
@@ -248,7 +278,6 @@ func (s *Service) undoJob(ctx context.Context, p warranty.Principal, j *warranty
 		return err
 	}
 	out := Undone{Kept: []warranty.Reference{}}
-	j.Total = int64(len(ids))
 	for i, id := range ids {
 		key := warranty.WarrantyKey{ID: id}
 		err := s.deleteIf(ctx, p, key, untouched)

@@ -222,7 +222,8 @@ func TestJobsEndWithTheirSession(t *testing.T) {
 }
 
 // TestUndoKeepsWhatWasUsed: records that were changed, offered or got a document after an import stay when it is
-// undone. An update that the import itself makes is no reason to keep a record. The sheet is deleted at the end.
+// undone, also if the undo was stopped and started again. An update that the import itself makes is no reason to keep a
+// record. The sheet is deleted at the end.
 func TestUndoKeepsWhatWasUsed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		shop := w.issuer("Ann")
@@ -261,9 +262,17 @@ func TestUndoKeepsWhatWasUsed(t *testing.T) {
 		upload := uploading(shop.admin.session, document(ids[3].String(), "a.pdf", pdf)...)
 		upload.Header["X-Account"] = shop.ID.String()
 		w.Must(201, upload)
-		if err := w.Service.UndoJob(ctx, p, j.ID); err != nil {
-			t.Fatal(err)
+		undo := func() {
+			t.Helper()
+			if err := w.Service.UndoJob(ctx, p, j.ID); err != nil {
+				t.Fatal(err)
+			}
 		}
+		undo()
+		w.execute(`UPDATE jobs SET session_id = id`) // as if the person had signed out
+		run()
+		equal(t, "the undo stopped", shop.job(t, j.ID).UndoStopped(), true)
+		undo()
 		run()
 		var out service.Undone
 		if err := json.Unmarshal([]byte(shop.job(t, j.ID).Result), &out); err != nil {

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"warranty.example/svc/internal/store"
@@ -13,7 +12,7 @@ import (
 const (
 	// keptTime is how long a file is kept for a form or a message that is not sent.
 	keptTime = 24 * time.Hour
-	// maxKept is the number of files that are kept in an account.
+	// maxKept is the number of files that are kept for a person in an account.
 	maxKept = 50
 )
 
@@ -63,16 +62,13 @@ func (s *Service) KeepFile(
 
 // keepFile writes the row of a kept file in a locked account.
 func (s *Service) keepFile(tx *store.Tx, p warranty.Principal, f store.KeptFile, folder readID) error {
-	n, err := tx.CountKept(p.Account.ID)
-	if err != nil {
+	// No page lists the kept files, so the person could not remove some to make room, and could file no claim with a
+	// file for a day. Their oldest ones go instead. This loses no record: they were never sent, the person has the
+	// originals, they would expire within a day, and a form or message whose file is gone says so.
+	if err := tx.DropOldestKept(p.Account.ID, p.User.ID, maxKept-1, f.KeptAt); err != nil {
 		return err
 	}
-	if n >= maxKept {
-		var c warranty.Checks
-		c.Add("file", "too_many", fmt.Sprintf("%d files wait to be sent. Send or remove some of them first.", maxKept))
-		return c.Err()
-	}
-	if err := s.checkStorage(tx, p, f.SizeBytes); err != nil {
+	if err := s.checkStorage(tx, p, f.SizeBytes, 0); err != nil {
 		return err
 	}
 	if err := s.holdFolder(tx, folder); err != nil {
@@ -108,12 +104,24 @@ func (s *Service) DropKept(ctx context.Context, p warranty.Principal, id warrant
 }
 
 // AttachKept makes a file that the person keeps a document. If it became one before, because the form was sent
-// twice, it returns that.
+// twice, it returns that; if that belongs to another claim, ErrNotFound. If the account gave the claim the same file
+// under the same name before, the kept one is dropped: each time that a form is sent, it keeps its files again.
 func (s *Service) AttachKept(
 	ctx context.Context, p warranty.Principal, id warranty.ID, in warranty.UploadDocument,
 ) (d warranty.Document, err error) {
-	now := s.now()
+	now, claim := s.now(), in.ClaimID.ID
 	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		if !claim.IsZero() {
+			same, err := tx.SameAsKept(p.Account.ID, claim, id)
+			if err == nil {
+				err = tx.DropKept(p.Account.ID, p.User.ID, id, now)
+				d.ID = same
+				return err
+			}
+			if !errors.Is(err, warranty.ErrNotFound) {
+				return err
+			}
+		}
 		f, err := tx.TakeKept(p.Account.ID, p.User.ID, id, now.Add(-keptTime))
 		if err != nil {
 			return err
@@ -123,7 +131,10 @@ func (s *Service) AttachKept(
 		return s.insertDocument(tx, p, in, &d, f.StorageKey)
 	})
 	if errors.Is(err, warranty.ErrNotFound) {
-		return s.GetDocument(ctx, p, warranty.GetDocument{ID: id})
+		d, err = s.GetDocument(ctx, p, warranty.GetDocument{ID: id})
+		if err == nil && !claim.IsZero() && (d.ClaimID == nil || *d.ClaimID != claim) {
+			return warranty.Document{}, warranty.ErrNotFound
+		}
 	}
 	return d, err
 }

@@ -55,7 +55,7 @@ func TestKeptFilesBelongToOnePerson(t *testing.T) {
 			t.Fatal(err)
 		}
 		equal(t, "after Otto tried", names(olga), 1)
-		used, _, err := w.Service.Uploaded(t.Context(), olga.Principal)
+		used, err := w.Store.Uploaded(t.Context(), olga.User.ID)
 		if err != nil || used != int64(len(pdf)) {
 			t.Errorf("%d bytes are used, %v", used, err)
 		}
@@ -68,6 +68,38 @@ func TestKeptFilesBelongToOnePerson(t *testing.T) {
 		}
 		equal(t, "files", w.in(files.Complete), 1)
 		equal(t, "documents", w.Count(`SELECT count(*) FROM documents`), 1)
+	})
+}
+
+// TestKeptFilesOfOneClaim attaches kept files to claims: the same file once, and none that another claim has.
+func TestKeptFilesOfOneClaim(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.person("Olga", true)
+		record := w.record(olga, "")
+		first, second := w.claim(olga, record.ID), w.claim(olga, record.ID)
+		attach := func(claim warranty.Claim, id warranty.ID) (warranty.Document, error) {
+			return w.Service.AttachKept(t.Context(), olga.Principal, id, warranty.UploadDocument{
+				WarrantyID: warranty.WarrantyKey{ID: record.ID}, ClaimID: warranty.ClaimKey{ID: claim.ID}, Type: warranty.ClaimEvidence})
+		}
+		var ids []warranty.ID
+		for range 2 { // the form was sent twice, with its file
+			kept, err := w.keep(olga.Principal, "a.pdf", pdf, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, kept.ID)
+			if d, err := attach(first, kept.ID); err != nil || d.ID != ids[0] {
+				t.Errorf("attached: %v, %v", d.ID, err)
+			}
+		}
+		if d, err := attach(first, ids[0]); err != nil || d.ID != ids[0] {
+			t.Errorf("again: %v, %v", d.ID, err)
+		}
+		if _, err := attach(second, ids[0]); !errors.Is(err, warranty.ErrNotFound) {
+			t.Errorf("a file of another claim: %v", err)
+		}
+		equal(t, "documents", w.Count(`SELECT count(*) FROM documents`), 1)
+		equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
 	})
 }
 
@@ -86,7 +118,7 @@ func TestKeptFilesExpire(t *testing.T) {
 		if err := w.Service.DropKept(t.Context(), olga.Principal, dropped.ID); err != nil {
 			t.Fatal(err)
 		}
-		used, _, err := w.Service.Uploaded(t.Context(), olga.Principal)
+		used, err := w.Store.Uploaded(t.Context(), olga.User.ID)
 		if err != nil || used != int64(len(pdf)) {
 			t.Errorf("%d bytes are used, %v", used, err)
 		}
@@ -114,19 +146,43 @@ func TestKeptFilesExpire(t *testing.T) {
 	})
 }
 
-// TestKeptFilesAreBounded keeps as many files as an account may, and more.
+// TestKeptFilesAreBounded keeps as many files as a person may, and more: the oldest one of this person goes.
 func TestKeptFilesAreBounded(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		olga := w.person("Olga", true)
+		olga, otto := w.person("Olga", true), w.person("Otto", true)
+		if _, err := w.keep(otto.Principal, "a.txt", "x", nil); err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
 		for i := range 51 {
-			_, err := w.keep(olga.Principal, "a.txt", "x", nil)
-			if refused := err != nil; refused != (i == 50) {
+			kept, err := w.keep(olga.Principal, "a.txt", "x", nil)
+			if err != nil {
 				t.Fatalf("file %d: %v", i, err)
 			}
+			ids = append(ids, kept.ID.String())
 		}
-		equal(t, "files", w.in(files.Complete), 50)
+		list, err := w.Service.KeptFiles(t.Context(), olga.Principal, ids)
+		if err != nil || len(list) != 50 || list[0].ID.String() != ids[1] {
+			t.Errorf("%d files are kept, %v", len(list), err)
+		}
+		equal(t, "files", w.Count(`SELECT count(*) FROM held_files`), 51)
+
+		// A program deletes its drafts itself, so that none is dropped for another.
+		record := w.record(olga, "")
+		claim := w.claim(olga, record.ID)
+		stored, err := w.Service.StoreFile(t.Context(), strings.NewReader("y"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.Service.UploadDocument(t.Context(), olga.Principal, stored, warranty.UploadDocument{Draft: true,
+			WarrantyID: warranty.WarrantyKey{ID: record.ID}, ClaimID: warranty.ClaimKey{ID: claim.ID},
+			Type: warranty.ClaimEvidence, FileName: "draft.txt"})
+		if refusal := warranty.AsError(err); len(refusal.Fields) != 1 || refusal.Fields[0].Code != "too_many" {
+			t.Errorf("a draft beyond the limit: %v", err)
+		}
+		equal(t, "files", w.Count(`SELECT count(*) FROM held_files`), 51)
 		w.Service.StorageLimit = 60
-		if _, err := w.keep(w.person("Otto", true).Principal, "a.txt", strings.Repeat("x", 61), nil); err == nil {
+		if _, err := w.keep(otto.Principal, "a.txt", strings.Repeat("x", 61), nil); err == nil {
 			t.Error("more than the storage limit is kept")
 		}
 	})

@@ -58,7 +58,7 @@ func (s *Service) ReplaceDocument(
 		if stored.SHA256 == f.Document.SHA256 {
 			return store.KeptFile{}, sameFile("This is the same file. Choose another one.")
 		}
-		if err := s.checkStorage(tx, p, stored.Size); err != nil {
+		if err := s.checkStorage(tx, p, stored.Size, f.Document.SizeBytes); err != nil {
 			return store.KeptFile{}, err
 		}
 		return store.KeptFile{
@@ -85,9 +85,41 @@ func (s *Service) RestoreVersion(
 		if err != nil || file.SizeBytes <= f.Document.SizeBytes {
 			return file, err
 		}
-		return file, s.checkStorage(tx, p, file.SizeBytes-f.Document.SizeBytes)
+		return file, s.checkStorage(tx, p, file.SizeBytes, f.Document.SizeBytes)
 	}, &d)
 	return d, err
+}
+
+// maxVersions bounds the list of earlier versions.
+const maxVersions = 100
+
+// EarlierVersions is what the page of earlier versions shows, the largest first.
+type EarlierVersions struct {
+	Versions []store.Version
+	Storage  Storage
+}
+
+// EarlierVersions lists the files that the account replaced in the last 30 days.
+func (s *Service) EarlierVersions(ctx context.Context, p warranty.Principal) (list EarlierVersions, err error) {
+	since := s.now().Add(-warranty.TrashLifetime)
+	if list.Versions, err = s.Store.AccountVersions(ctx, p.Account.ID, since, maxVersions); err != nil {
+		return list, err
+	}
+	list.Storage, err = s.Storage(ctx, p)
+	return list, err
+}
+
+// EraseVersion deletes a file that the account replaced in the last 30 days. It can no longer be restored.
+func (s *Service) EraseVersion(ctx context.Context, p warranty.Principal, id warranty.ID) error {
+	now := s.now()
+	return s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+		v, visible, err := tx.EraseVersion(p.Account.ID, id, now.Add(-warranty.TrashLifetime), now)
+		if err != nil || !visible { // a former owner writes nothing into the history of others
+			return err
+		}
+		erased := s.event(p, warranty.DocumentVersionErased, v.DocumentID, now, warranty.Change{Field: "file_name", From: &v.FileName})
+		return tx.InsertEvent(v.WarrantyID, erased, p.User.ID)
+	})
 }
 
 // replace gives a document the file that next returns in the transaction.

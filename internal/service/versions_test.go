@@ -93,8 +93,34 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		if _, err := w.Service.RestoreVersion(t.Context(), olga.Principal, d.ID, page.Versions[0].ID); err != nil {
 			t.Fatal(err)
 		}
-		w.Service.StorageLimit = 0
 		equal(t, "the restored file", content(), pdf)
+
+		// Earlier versions take storage until they are erased.
+		_, err = replace(olga, d.ID, "another.txt", strings.Repeat("x", len(pdf)))
+		if refusal := warranty.AsError(err); len(refusal.Fields) != 1 || !strings.Contains(refusal.Fields[0].Message, "1 MiB of earlier versions") {
+			t.Errorf("replaced beyond twice the limit: %v", err)
+		}
+		held, err := w.Service.EarlierVersions(t.Context(), olga.Principal)
+		if err != nil || len(held.Versions) != 1 || held.Storage.Earlier != 4 || !held.Storage.Erased.Equal(held.Versions[0].ErasedAt()) {
+			t.Fatalf("earlier versions: %+v, %v", held, err)
+		}
+		if err := w.Service.EraseVersion(t.Context(), otto.Principal, held.Versions[0].ID); warranty.AsError(err).Code != warranty.NotFound {
+			t.Errorf("erased by someone else: %v", err)
+		}
+		if err := w.Service.EraseVersion(t.Context(), olga.Principal, held.Versions[0].ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Service.EraseVersion(t.Context(), olga.Principal, held.Versions[0].ID); warranty.AsError(err).Code != warranty.NotFound {
+			t.Errorf("erased twice: %v", err)
+		}
+		w.execute(`UPDATE sessions SET expires_at = expires_at * 2`)
+		w.sweepFor(26 * time.Hour)
+		equal(t, "files after erasing", w.in(files.Complete), 1)
+		w.Service.StorageLimit = int64(len(pdf)) // exactly one of the same size takes its place
+		if d, err = replace(olga, d.ID, "another.txt", strings.Repeat("x", len(pdf))); err != nil {
+			t.Fatalf("replaced by a file of the same size: %v", err)
+		}
+		w.Service.StorageLimit = 0
 		history, err := w.Service.ListHistory(t.Context(), olga.Principal, warranty.ListHistory{ID: of, Paging: warranty.Paging{Page: 1, Limit: 10}})
 		if err != nil {
 			t.Fatal(err)
@@ -103,7 +129,48 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 		for _, e := range history.Data {
 			actions = append(actions, e.Action.String())
 		}
-		equal(t, "history", actions, []string{"document.replaced", "document.replaced", "document.renamed", "document.uploaded", "warranty.created"})
+		equal(t, "history", actions, []string{"document.replaced", "document.version_erased", "document.replaced", "document.replaced", "document.renamed", "document.uploaded", "warranty.created"})
+
+		// Earlier versions go with their document.
+		second := upload(text, "second.txt", warranty.ClaimKey{})
+		if _, err := replace(olga, second.ID, "second.txt", "other"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Service.DeleteDocument(t.Context(), olga.Principal, warranty.DeleteDocument{ID: second.ID}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "versions of documents", w.Count(`SELECT count(*) FROM held_files`), 1)
+
+		// A former owner may erase their earlier version, which the new owner does not hear of.
+		mine := of
+		given := w.record(olga, "")
+		of = warranty.WarrantyKey{ID: given.ID}
+		third := upload(text, "third.txt", warranty.ClaimKey{})
+		if _, err := replace(olga, third.ID, "third.txt", "other"); err != nil {
+			t.Fatal(err)
+		}
+		w.transfer(given.ID, olga, otto)
+		left, err := w.Service.EarlierVersions(t.Context(), olga.Principal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range left.Versions {
+			if v.WarrantyID == given.ID {
+				if err := w.Service.EraseVersion(t.Context(), olga.Principal, v.ID); err != nil {
+					t.Errorf("erased by a former owner: %v", err)
+				}
+			}
+		}
+		told, err := w.Service.ListHistory(t.Context(), otto.Principal, warranty.ListHistory{ID: of, Paging: warranty.Paging{Page: 1, Limit: 10}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range told.Data {
+			if e.Action == warranty.DocumentVersionErased {
+				t.Error("the new owner hears of it")
+			}
+		}
+		of = mine
 
 		// Evidence stays as it is.
 		claim, err := w.Service.FileClaim(t.Context(), olga.Principal, warranty.FileClaim{WarrantyID: of, Type: warranty.Repair,
@@ -128,7 +195,7 @@ func TestDocumentsAreRenamedAndReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.sweepFor(26 * time.Hour)
-		equal(t, "files", w.in(files.Complete), 2)
+		equal(t, "files", w.in(files.Complete), 3)
 
 		same, err := w.Service.SameDocument(t.Context(), olga.Principal, of, d.SHA256)
 		if err != nil || same.ID != d.ID {

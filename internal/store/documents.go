@@ -234,6 +234,9 @@ func (t *Tx) LockFile(user, id warranty.ID) (File, error) {
 
 // DeleteDocument deletes the metadata of a document. The sweep deletes its file later.
 func (t *Tx) DeleteDocument(d warranty.Document, now time.Time) error {
+	if _, err := t.dropHeld(now, `state = 2 AND replaced_id = $1 AND warranty_id = $2`, d.ID, d.WarrantyID); err != nil {
+		return err
+	}
 	if err := t.noteDeleted(now, `id = $2`, d.ID); err != nil {
 		return err
 	}

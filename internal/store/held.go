@@ -59,11 +59,34 @@ func (t *Tx) KeepFile(account, user warranty.ID, f KeptFile) error {
 		f.SizeBytes, sum, f.StorageKey)
 }
 
-// CountKept returns the number of files that are kept in a locked account.
-func (t *Tx) CountKept(account warranty.ID) (n int64, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM held_files WHERE account_id = $1 AND state = 1`,
-		func(r *engine.Row) { n = r.Int() }, account)
+const keptByPerson = `state = 1 AND account_id = $1 AND user_id = $2`
+
+// CountKept returns the number of files that a person keeps in a locked account.
+func (t *Tx) CountKept(account, user warranty.ID) (n int64, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT count(*) FROM held_files WHERE `+keptByPerson,
+		func(r *engine.Row) { n = r.Int() }, account, user)
 	return n, err
+}
+
+// DropOldestKept deletes the files that a person keeps in a locked account, except for the newest ones.
+func (t *Tx) DropOldestKept(account, user warranty.ID, newest int64, now time.Time) error {
+	n, err := t.CountKept(account, user)
+	if err != nil || n <= newest {
+		return err
+	}
+	_, err = t.dropHeld(now, `id IN (SELECT id FROM held_files WHERE `+keptByPerson+` ORDER BY since, id LIMIT $3)`,
+		account, user, n-newest)
+	return err
+}
+
+// SameAsKept returns the document with the name and content of a kept file that the account uploaded for a claim, or
+// ErrNotFound.
+func (t *Tx) SameAsKept(account, claim, id warranty.ID) (same warranty.ID, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT d.id FROM held_files h JOIN documents d
+			ON d.sha256 = h.sha256 AND d.file_name = h.file_name AND d.uploader_id = h.account_id
+		WHERE h.id = $1 AND h.state = 1 AND h.account_id = $2 AND d.claim_id = $3 ORDER BY d.id LIMIT 1`,
+		func(r *engine.Row) { same = r.ID() }, id, account, claim)
+	return same, err
 }
 
 // TakeKept removes a file that a person keeps in a locked account since a time, to make it a document.

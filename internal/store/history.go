@@ -37,9 +37,10 @@ const (
 
 // seenEventColumns are eventColumns for the account $1, without the names of documents that it cannot see, and
 // without the reasons of claims from before it owned the warranty.
-var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d)`,
+var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %d, %d, %d)`,
 	warranty.EnumNumber(warranty.DocumentUploaded), warranty.EnumNumber(warranty.DocumentDeleted),
-	warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced)) + `
+	warranty.EnumNumber(warranty.DocumentRenamed), warranty.EnumNumber(warranty.DocumentReplaced),
+	warranty.EnumNumber(warranty.DocumentVersionErased)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
 			WHERE d.id = h.subject_id AND d.claim_id IS NOT NULL AND d.owner_id <> $1))

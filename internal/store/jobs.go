@@ -101,7 +101,7 @@ func (s *Store) ClaimJob(ctx context.Context, worker warranty.ID, now, until tim
 }
 
 // SaveJob stores the progress of a job and renews the lease of its worker. It is ErrNotFound if the worker has
-// lost the lease. The input is deleted once the job has ended.
+// lost the lease. The input is deleted once the job has ended, and when it first ended is kept.
 func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job, now, until time.Time) error {
 	var ended *time.Time
 	if j.State == warranty.JobDone || j.State == warranty.JobFailed {
@@ -109,7 +109,7 @@ func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job,
 	}
 	return s.Write(ctx, func(t *Tx) error {
 		n, err := t.exec(`UPDATE jobs SET state = $3, result = $4, done = $5, error = $6, leased_until = $7, updated_at = $8,
-				ended_at = COALESCE($9, ended_at), input = CASE WHEN CAST($9 AS BIGINT) IS NULL THEN input ELSE '' END
+				ended_at = COALESCE(ended_at, $9), input = CASE WHEN CAST($9 AS BIGINT) IS NULL THEN input ELSE '' END
 			WHERE id = $1 AND leased_by = $2 AND state IN (1, 4)`,
 			j.ID, worker, j.State, j.Result, j.Done, j.Error, until, now, ended)
 		if err == nil && n != 1 {
@@ -131,6 +131,19 @@ func (s *Store) JobRecords(ctx context.Context, job warranty.ID) (rows []int64, 
 	err = s.db.Query(ctx, `SELECT row_number, warranty_id FROM job_records WHERE job_id = $1 ORDER BY row_number`,
 		func(r *engine.Row) error { rows, ids = append(rows, r.Int()), append(ids, r.ID()); return nil }, job)
 	return rows, ids, err
+}
+
+// CountJobRecords counts the warranties that a job created.
+func (s *Store) CountJobRecords(ctx context.Context, job warranty.ID) (n int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM job_records WHERE job_id = $1`, func(r *engine.Row) { n = r.Int() }, job)
+	return n, err
+}
+
+// CountJobRecordsLeft counts the warranties that a job created and nobody deleted.
+func (s *Store) CountJobRecordsLeft(ctx context.Context, job warranty.ID) (n int64, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(*) FROM job_records r JOIN warranties w ON w.id = r.warranty_id
+		WHERE r.job_id = $1 AND w.deleted_at IS NULL`, func(r *engine.Row) { n = r.Int() }, job)
+	return n, err
 }
 
 // SweepJobs deletes closed jobs that were last changed before a time.

@@ -15,21 +15,83 @@ type Version struct {
 	FileName   string
 	SizeBytes  int64
 	ReplacedAt time.Time
+	DocumentID warranty.ID // of the document that has another file now
+	WarrantyID warranty.ID
+	Product    string // empty if the account no longer sees the document
 }
+
+// ErasedAt returns when the file is erased.
+func (v Version) ErasedAt() time.Time { return v.ReplacedAt.Add(warranty.TrashLifetime) }
 
 // heldReplaced is the state of a replaced file.
 const heldReplaced = 2
 
 // Versions lists the files of a document that an account replaced since a time, newest first.
 func (s *Store) Versions(ctx context.Context, account, document warranty.ID, since time.Time) (list []Version, err error) {
-	err = s.db.Query(ctx, `SELECT h.id, h.file_name, h.size_bytes, h.since FROM held_files h
+	err = s.db.Query(ctx, `SELECT `+versionColumns+` FROM held_files h
 		JOIN documents d ON d.id = h.replaced_id AND d.warranty_id = h.warranty_id
 		WHERE h.account_id = $1 AND h.state = 2 AND h.since > $3 AND h.replaced_id = $2 ORDER BY h.since DESC, h.id DESC LIMIT 20`,
 		func(r *engine.Row) error {
-			list = append(list, Version{ID: r.ID(), FileName: r.Text(), SizeBytes: r.Int(), ReplacedAt: r.Time()})
+			list = append(list, readVersion(r))
 			return nil
 		}, account, document, since)
 	return list, err
+}
+
+// versionColumns are the columns of a file h that was replaced.
+const versionColumns = `h.id, h.file_name, h.size_bytes, h.since, h.replaced_id, h.warranty_id`
+
+func readVersion(r *engine.Row) Version {
+	return Version{
+		ID: r.ID(), FileName: r.Text(), SizeBytes: r.Int(), ReplacedAt: r.Time(), DocumentID: r.ID(), WarrantyID: r.ID(),
+	}
+}
+
+// AccountVersions lists the files that an account replaced since a time, the largest first, at most limit.
+func (s *Store) AccountVersions(
+	ctx context.Context, account warranty.ID, since time.Time, limit int,
+) (list []Version, err error) {
+	err = s.db.Query(ctx, `SELECT `+versionColumns+`, COALESCE((SELECT w.product_name FROM warranties w
+			JOIN access a ON a.user_id = $1 AND a.kind = 3 AND a.item_id = h.replaced_id WHERE w.id = h.warranty_id), '')
+		FROM held_files h WHERE h.account_id = $1 AND h.state = 2 AND h.since > $2
+		ORDER BY h.size_bytes DESC, h.id LIMIT $3`, func(r *engine.Row) error {
+		v := readVersion(r)
+		v.Product = r.Text()
+		list = append(list, v)
+		return nil
+	}, account, since, limit)
+	return list, err
+}
+
+// Replaced returns the total size of the files that an account replaced, and when it replaced the last one.
+func (s *Store) Replaced(ctx context.Context, account warranty.ID) (int64, *time.Time, error) {
+	return replaced(ctx, s.db, account)
+}
+
+// Replaced is like Store.Replaced.
+func (t *Tx) Replaced(account warranty.ID) (int64, *time.Time, error) {
+	return replaced(t.ctx, t.tx, account)
+}
+
+func replaced(ctx context.Context, q engine.Querier, account warranty.ID) (sum int64, last *time.Time, err error) {
+	err = queryRow(ctx, q, `SELECT CAST(COALESCE(sum(size_bytes), 0) AS BIGINT), max(since) FROM held_files
+		WHERE account_id = $1 AND state = 2`,
+		func(r *engine.Row) { sum, last = r.Int(), r.OptionalTime() }, account)
+	return sum, last, err
+}
+
+// EraseVersion deletes a file that an account replaced since a time, and returns it and whether the account still sees
+// the warranty. The account must be locked.
+func (t *Tx) EraseVersion(account, id warranty.ID, since, now time.Time) (v Version, visible bool, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT `+versionColumns+`, CASE WHEN EXISTS (SELECT 1 FROM access a
+			WHERE a.user_id = h.account_id AND a.kind = 1 AND a.item_id = h.warranty_id) THEN 1 ELSE 0 END FROM held_files h
+		WHERE h.account_id = $1 AND h.state = 2 AND h.id = $2 AND h.since > $3 /*pg: FOR UPDATE */`,
+		func(r *engine.Row) { v, visible = readVersion(r), r.Int() != 0 }, account, id, since)
+	if err != nil {
+		return v, false, err
+	}
+	_, err = t.dropHeld(now, `state = 2 AND id = $1`, id)
+	return v, visible, err
 }
 
 // RenameDocument changes the name of a document of a locked warranty.

@@ -24,8 +24,7 @@ type File struct {
 }
 
 // Form reads a multipart form whose fields may come with a file, which is named like one of fileFields. An
-// empty file input sends a part without a file name. Without a service, the file is not stored. The caller
-// must pass the file to Attach, Keep or Forget.
+// empty file input sends a part without a file name. The caller must pass the file to Attach, Keep or Forget.
 func Form(
 	w http.ResponseWriter, r *http.Request, s *service.Service, fileFields ...string,
 ) (values url.Values, file *File, err error) {
@@ -58,7 +57,7 @@ func Form(
 		}
 		name, fileName := disposition(part)
 		if isFile[name] {
-			if fileName == "" || file != nil || s == nil {
+			if fileName == "" || file != nil {
 				continue
 			}
 			file = &File{Name: fileName, service: s}

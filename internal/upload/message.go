@@ -31,8 +31,9 @@ type MessageFile struct {
 	Name string
 }
 
-// ReadMessage reads a multipart form with text fields and files in the field "file", and streams the files to their
-// store. On an error, it returns the text fields that it read, and no file is stored.
+// ReadMessage reads a multipart form with text fields and files in the fields "file" and "photo", and streams the files to their
+// store. On an error, it returns the text fields that it read, and no file is stored. Files that are too large or not
+// supported are no error: the form has them in Refused.
 func ReadMessage(w http.ResponseWriter, r *http.Request, s *service.Service) (f MessageForm, err error) {
 	f.Values = url.Values{}
 	if err := ExtendDeadlines(w); err != nil {
@@ -56,6 +57,10 @@ func ReadMessage(w http.ResponseWriter, r *http.Request, s *service.Service) (f 
 			f.Refused.Add("file", refusal.Fields[0].Code, name+": "+refusal.Fields[0].Message)
 			return nil
 		}
+		if refusal != nil && refusal.Code == warranty.BodyTooLarge { // this file alone; the next part is read
+			f.Refused.Add("file", "too_large", name+": "+refusal.Message)
+			return nil
+		}
 		if err == nil {
 			f.Files = append(f.Files, MessageFile{stored, name})
 		}
@@ -67,7 +72,12 @@ func ReadMessage(w http.ResponseWriter, r *http.Request, s *service.Service) (f 
 			err = errors.Join(err, s.ForgetFile(transfer, file.StoredFile))
 		}
 		f.Files = nil
-		return f, formError(err)
+		err = formError(err)
+		if refusal := warranty.AsError(err); refusal.Code == warranty.BodyTooLarge {
+			f.Refused.Add("file", "too_large", "Together the files are too large. Choose the other files again.")
+			return f, nil
+		}
+		return f, err
 	}
 	return f, nil
 }
@@ -105,7 +115,7 @@ func (f *MessageForm) read(form *multipart.Reader, file func(part *multipart.Par
 			return formError(err)
 		}
 		name, fileName := disposition(part)
-		if name == "file" {
+		if name == "file" || name == "photo" {
 			if fileName == "" {
 				continue
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
+	"time"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/warranty"
@@ -205,17 +207,50 @@ func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who w
 		do:    web.Service.SendVerification,
 		again: web.showVerifyEmail,
 		next: func(f form, _ warranty.None) string {
-			query := url.Values{"done": {"mailed"}}
-			if next := nextOf(f.Value("next")); next != "/" {
-				query.Set("next", next)
-			}
-			return "/verify-email?" + query.Encode()
+			return doneWithNext("/verify-email", "mailed", nextOf(f.Value("next")))
 		},
 	})
 }
 
+// resetKept is how long the browser remembers where a person came from, like the code in the email.
+const resetKept = time.Hour
+
+// nextCookie returns the name of the cookie with the page that the person who resets a password came for. The link in the
+// email does not have it: whoever asks for the reset would choose a part of an email to someone else.
+func (web *Web) nextCookie() string {
+	return strings.Replace(web.cookieName(), "session", "next", 1)
+}
+
+// keepNext remembers where the person goes after the reset, or forgets an earlier one.
+func (web *Web) keepNext(w http.ResponseWriter, r *http.Request, next string) {
+	const most = 3000 // browsers drop cookies of 4 KiB
+	value := url.QueryEscape(next)
+	_, err := r.Cookie(web.nextCookie())
+	switch {
+	case next != "/" && len(value) <= most:
+		web.setHostCookie(w, web.nextCookie(), value, web.Service.Now().Add(resetKept))
+	case err == nil:
+		web.setHostCookie(w, web.nextCookie(), "", time.Unix(1, 0))
+	}
+}
+
+// keptNext returns where the person goes after the reset: what the link says, or what the browser remembers.
+func (web *Web) keptNext(r *http.Request) string {
+	next := r.URL.Query().Get("next")
+	if cookie, err := r.Cookie(web.nextCookie()); next == "" && err == nil {
+		next, _ = url.QueryUnescape(cookie.Value) // what is not valid leads to the overview
+	}
+	return nextOf(next)
+}
+
+// reset shows the form that asks for a reset code.
+func (web *Web) reset(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showReset(w, r, who, form{Values: url.Values{"next": {r.URL.Query().Get("next")}}})
+}
+
 func (web *Web) showReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-	return web.show(w, r, f.status, "reset-password", view{Title: web.t(r, "reset.title"), Body: f})
+	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
+	return web.show(w, r, f.status, "reset-password", view{Title: web.t(r, "reset.title"), Body: body})
 }
 
 // resetPassword emails a reset code. The response does not reveal whether the address
@@ -225,12 +260,31 @@ func (web *Web) resetPassword(w http.ResponseWriter, r *http.Request, who warran
 		op:    api.RequestPasswordReset,
 		do:    web.Service.RequestPasswordReset,
 		again: web.showReset,
-		next:  func(form, warranty.None) string { return "/reset-password/confirm?done=mailed" },
+		next: func(f form, _ warranty.None) string {
+			next := nextOf(f.Value("next"))
+			web.keepNext(w, r, next)
+			return doneWithNext("/reset-password/confirm", "mailed", next)
+		},
 	})
 }
 
+// doneWithNext returns the address of a page with a message that carries next.
+func doneWithNext(path, done, next string) string {
+	query := url.Values{"done": {done}}
+	if next != "/" {
+		query.Set("next", next)
+	}
+	return path + "?" + query.Encode()
+}
+
+// newPassword shows the form for the emailed reset code.
+func (web *Web) newPassword(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showConfirmReset(w, r, who, form{Values: url.Values{"next": {web.keptNext(r)}}})
+}
+
 func (web *Web) showConfirmReset(w http.ResponseWriter, r *http.Request, _ warranty.Principal, f form) error {
-	v := view{Title: web.t(r, "reset.confirm"), Flash: flash(r), Body: f}
+	body := signInPage{form: f, Next: nextOf(f.Value("next"))}
+	v := view{Title: web.t(r, "reset.confirm"), Flash: flash(r), Body: body}
 	return web.show(w, r, f.status, "reset-password-confirm", v)
 }
 
@@ -239,10 +293,11 @@ func (web *Web) confirmReset(w http.ResponseWriter, r *http.Request, who warrant
 		op:    api.ResetPassword,
 		do:    web.Service.ResetPassword,
 		again: web.showConfirmReset,
-		done: func(form, warranty.None) error {
+		done: func(f form, _ warranty.None) error {
 			web.clearCookie(w) // the reset has ended all sessions
 			web.clearAccount(w)
-			return redirect(w, r, "/sign-in?done=password")
+			web.keepNext(w, r, "/")
+			return redirect(w, r, doneWithNext("/sign-in", "password", nextOf(f.Value("next"))))
 		},
 	})
 }

@@ -48,7 +48,7 @@ type bulkResult struct {
 	Changed int64         `json:"changed"`
 	Groups  []bulkGroup   `json:"groups"`
 	Skipped []warranty.ID `json:"skipped"`
-	// Deleted are the warranties that were deleted, once the job is done.
+	// Deleted are the warranties that were deleted so far.
 	Deleted []warranty.ID `json:"deleted,omitempty"`
 }
 
@@ -58,9 +58,6 @@ type bulkGroup struct {
 	Count      int      `json:"count"`
 	References []string `json:"references"` // the first ones
 }
-
-// Of returns the number of warranties that were selected.
-func (r bulkResult) Of() int64 { return r.Changed + int64(len(r.Skipped)) }
 
 // skip notes a warranty that was not changed.
 func (r *bulkResult) skip(id warranty.ID, reference, message string) {
@@ -305,23 +302,21 @@ func (web *Web) runBulk(ctx context.Context, who warranty.Principal, j *warranty
 		refusal := new(warranty.Error)
 		switch {
 		case err == nil, j.Attempts > 1 && errors.Is(err, warranty.ErrNotFound): // changed before an interruption
-			result.Changed++
+			if result.Changed++; in.Action == bulkDelete {
+				result.Deleted = append(result.Deleted, id)
+			}
 		case errors.As(err, &refusal) && refusal.Code.Info().Status < http.StatusInternalServerError &&
 			refusal.Code != warranty.RateLimited && refusal.Code != warranty.SessionExpired:
 			result.skip(id, web.referenceOf(ctx, who, id), web.bulkReason(web.readerIn(in.Language), in.Action, refusal))
 		default:
-			return err
+			if noted := store(); noted != nil {
+				return noted
+			}
+			return err // the result is stored with it
 		}
 		if j.Done = int64(i + 1); j.Done%saveEvery == 0 {
 			if err := errors.Join(store(), save()); err != nil {
 				return err
-			}
-		}
-	}
-	if in.Action == bulkDelete {
-		for _, id := range in.IDs {
-			if !slices.Contains(result.Skipped, id) {
-				result.Deleted = append(result.Deleted, id)
 			}
 		}
 	}
@@ -372,12 +367,12 @@ func (web *Web) referenceOf(ctx context.Context, who warranty.Principal, id warr
 
 // bulkOf returns the result of a job that changed warranties.
 // It is nil if there is none.
-func (web *Web) bulkOf(ctx context.Context, who warranty.Principal, text string) (*jobPage, error) {
+func (web *Web) bulkOf(r *http.Request, who warranty.Principal, text string) (*jobPage, error) {
 	id, wrong := warranty.ParseID(text)
 	if wrong != nil {
 		id = warranty.ID{} // no job has it
 	}
-	j, err := web.Service.Job(ctx, who, id)
+	j, err := web.Service.Job(r.Context(), who, id)
 	if errors.Is(err, warranty.ErrNotFound) || err == nil && j.Kind != bulkJob {
 		return nil, nil //nolint:nilnil // the link is old or wrong
 	}
@@ -385,12 +380,13 @@ func (web *Web) bulkOf(ctx context.Context, who warranty.Principal, text string)
 		return nil, err
 	}
 	page, err := newJobPage(j)
+	page.Error = web.reader(r).message(j.Error)
 	return &page, err
 }
 
 // restoreBulk starts a job that restores what another one deleted.
 func (web *Web) restoreBulk(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	page, err := web.bulkOf(r.Context(), who, r.PathValue("id"))
+	page, err := web.bulkOf(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}

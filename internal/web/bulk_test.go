@@ -44,7 +44,7 @@ func TestWebBulk(t *testing.T) {
 	b.Post(path, "action", "delete", "id", "x").Says(t, "an unknown id", 400)
 
 	form := b.Post(path, append([]string{"action", "void"}, ids(records[0])...)...)
-	form.Says(t, "the form", 200, "Void", "1 warranty", `name="id" value="`+records[0].ID+`"`)
+	form.Says(t, "the form", 200, "Void", "1 selected", `name="id" value="`+records[0].ID+`"`)
 	b.Post(path, append([]string{"action", "void", "value", " "}, ids(records[0])...)...).Says(t, "no reason", 422, "Enter a reason.")
 	b.Get(send(b, "void", append(ids(records[0]), "value", "Lost")...)).Says(t, "voided", 200, "1 of 1 warranties voided.")
 	b.Get("/warranties/"+records[0].ID).Says(t, "the record", 200, "Void", "Lost")
@@ -70,6 +70,7 @@ func TestWebBulk(t *testing.T) {
 	left.Hides(t, "the list", ">Kettle<", ">Pan<", "moved to the trash")
 	other.Get("/warranties?job="+strings.TrimPrefix(deleted, "/jobs/")).Hides(t, "another's job", "moved to the trash")
 	other.Post(deleted+"/restore").Says(t, "another's job", 404)
+	b.Post(deleted+"/undo").Says(t, "the undo of an import", 404)
 	restored := b.Post(deleted + "/restore")
 	equal(t, "undo", restored.Status, http.StatusSeeOther)
 	if err := w.Service.RunJobs(t.Context()); err != nil {
@@ -79,9 +80,43 @@ func TestWebBulk(t *testing.T) {
 	b.Get("/warranties").Says(t, "the list", 200, "Lamp", "Kettle", "Pan")
 
 	// Everything that matches the filter.
-	b.Post(path, "action", "delete", "all", "1", "category", "home").Says(t, "all", 200, "2 warranties", `name="all" value="1"`)
+	b.Post(path, "action", "delete", "all", "1", "category", "home").Says(t, "all", 200, "2 selected", `name="all" value="1"`)
 	b.Get(send(b, "delete", "all", "1", "category", "home", "value", "")).Says(t, "all", 200, "1 of 2 warranties moved to the trash.")
 	left = b.Get("/warranties")
 	left.Says(t, "the list", 200, "Lamp", "Kettle")
 	left.Hides(t, "the list", ">Pan<")
+}
+
+// TestStoppedBulkDelete ends the session in the middle of a deletion: its page counts what was deleted of all, and Undo
+// restores it.
+func TestStoppedBulkDelete(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	b, again := w.SignedIn(t, olga), w.SignedIn(t, olga)
+	sent := []string{"action", "delete", "value", ""}
+	for range 4 {
+		sent = append(sent, "id", w.Warranty(olga.Session, fields{"product_name": "Kettle"}).ID)
+	}
+	started := b.Post("/warranties/bulk", sent...)
+	equal(t, "started", started.Status, http.StatusSeeOther)
+	running := b.Get(started.Location)
+	running.Says(t, "running", 200, "0 of 4 warranties", "The change goes on, and you find it under Imports and exports. Signing out stops it.")
+	running.Hides(t, "running", "The import goes on.")
+	const left = `SELECT count(*) FROM warranties WHERE deleted_at IS NULL`
+	signOutAt(t, w, left, 2)
+	equal(t, "left", w.Count(left), 2)
+	stopped := again.Get(started.Location)
+	stopped.Says(t, "stopped", 200, "The change ended early. You signed out", "2 of 4 warranties moved to the trash.", ">Undo<")
+	stopped.Hides(t, "stopped", `class="flash"`)
+	again.Accept = "de"
+	above := again.Get("/warranties?job=" + strings.TrimPrefix(started.Location, "/jobs/"))
+	above.Says(t, "in German", 200, "Sie haben sich abgemeldet", "2 von 4 Garantien in den Papierkorb verschoben.")
+	again.Accept = ""
+	restored := again.Post(started.Location + "/restore")
+	equal(t, "undo", restored.Status, http.StatusSeeOther)
+	if err := w.Service.RunJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	again.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
+	equal(t, "left", w.Count(left), 4)
 }

@@ -2,7 +2,9 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -106,7 +108,7 @@ func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty
 }
 
 func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	values := url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}}
+	values := url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}, "once": {web.Service.NewID().String()}}
 	return web.showClaimForm(w, r, who, form{Values: values})
 }
 
@@ -115,41 +117,65 @@ func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warran
 	if err != nil {
 		return err
 	}
-	if body.Kept, err = web.showKept(r, who, &body.form); err != nil {
+	asked := warranty.DocumentIDs(f.Values["documents"])
+	if body.Files, err = web.Service.KeptFiles(r.Context(), who, f.Values["documents"]); err != nil {
 		return err
+	}
+	if len(body.Files) < len(asked) && body.Error("file") == "" {
+		body.Errors = orEmpty(body.Errors)
+		body.Errors["file"] = web.t(r, "form.file_again")
 	}
 	return web.show(w, r, f.status, "claim-form", view{Title: web.t(r, "claim.new"), Nav: "claims", Who: who, Body: body})
 }
 
 func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	var once *string
 	return submit(web, w, r, who, action[warranty.FileClaim, warranty.Claim]{
 		op: api.FileClaim,
-		// The file is checked and kept first: a claim is not filed without a file that was chosen for it.
+		// The files are checked and kept first: a claim is not filed without a file that was chosen for it.
 		prepare: func(f form) error {
-			if err := web.keepFile(r, who, &f, attachedTo(r), warranty.ClaimEvidence); err != nil {
+			if f.resumed {
+				return errResumed
+			}
+			sent := form{Values: maps.Clone(f.Values)} // before the files get an id, which differs each time
+			for _, file := range filesOf(r).Files {
+				sent.Values.Add("file", file.SHA256+" "+file.Name)
+			}
+			once = sent.once()
+			if id := f.Value("kept"); id != "" { // the form is of the release before this one
+				f.Values.Add("documents", id)
+				f.Values.Del("kept")
+			}
+			if err := web.keepFiles(r, who, &f, filesOf(r), nil); err != nil {
 				return err
 			}
 			var c warranty.Checks
-			if wrong := f.Error("file"); wrong != "" {
-				c.Add("file", "invalid", wrong)
+			if len(f.Values["documents"]) > warranty.MaxMessageDocuments {
+				c.Add("file", "too_many", web.t(r, "claim.too_many_files", warranty.MaxMessageDocuments))
 			}
 			return c.Err()
 		},
-		do:    web.Service.FileClaim,
+		do: func(ctx context.Context, who warranty.Principal, in warranty.FileClaim) (warranty.Claim, error) {
+			in.IdempotencyKey = once
+			return web.Service.FileClaim(ctx, who, in)
+		},
 		again: web.showClaimForm,
 		done: func(f form, filed warranty.Claim) error {
-			page := "/claims/" + filed.ID.String() + "?done="
-			_, err := web.attach(r, who, f.Values, nil, warranty.UploadDocument{
+			in := warranty.UploadDocument{
 				WarrantyID: warranty.WarrantyKey{ID: filed.WarrantyID}, ClaimID: warranty.ClaimKey{ID: filed.ID}, Type: warranty.ClaimEvidence,
-			})
-			var refusal *warranty.Error
-			if errors.As(err, &refusal) && refusal.Code != warranty.Internal {
-				return redirect(w, r, page+"filed_without")
 			}
-			if err != nil {
-				return err
+			done := "filed"
+			for _, id := range warranty.DocumentIDs(f.Values["documents"]) {
+				_, err := web.Service.AttachKept(r.Context(), who, id, in)
+				var refusal *warranty.Error
+				switch {
+				case errors.As(err, &refusal) && refusal.Code != warranty.Internal:
+					done = "filed_without" // the others are attached
+				case err != nil:
+					return err
+				}
 			}
-			return redirect(w, r, page+"filed")
+			return redirect(w, r, "/claims/"+filed.ID.String()+"?done="+done)
 		},
 	})
 }

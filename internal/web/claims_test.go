@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,10 +20,10 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	sendFile(b, "/claims", "fault.exe", "MZ\x90\x00", values...).
 		Says(t, "not a document", 422, "Upload a PDF, a JPEG, PNG or WebP image", "It flickers.")
 	refused := sendFile(b, "/claims", "fault.pdf", pdf, append(values[:8:8], "description", " ")...)
-	refused.Says(t, "without a description", 422, "fault.pdf is kept.", `name="kept"`)
+	refused.Says(t, "without a description", 422, "fault.pdf is kept.", `name="documents"`)
 	equal(t, "claims", w.Count(`SELECT count(*) FROM claims`), 0)
 
-	filed := sendFile(b, "/claims", "", "", append(values, "kept", refused.Value("kept"))...)
+	filed := sendFile(b, "/claims", "", "", append(values, "documents", refused.Value("documents"))...)
 	if !strings.HasSuffix(filed.Location, "?done=filed") {
 		t.Fatalf("%d %s", filed.Status, filed.Location)
 	}
@@ -32,4 +34,60 @@ func TestNewClaimWithPhoto(t *testing.T) {
 	third := sendFile(b, "/claims", "", "", values...)
 	b.Get(third.Location).Says(t, "without a file", 200, "It flickers.")
 	equal(t, "files", len(w.Stored()), 2)
+
+	// Several files: what is refused does not lose the others, and all of them come with the claim.
+	send := func(names []string, more ...string) page {
+		var parts []part
+		for pair := range slices.Chunk(append(values, more...), 2) {
+			parts = append(parts, field(pair[0], pair[1]))
+		}
+		for i, name := range names {
+			parts = append(parts, file(name, pdf+strings.Repeat("\n", i)))
+		}
+		return b.SendBody("POST", "/claims", `multipart/form-data; boundary="`+boundary+`"`, strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
+	}
+	send([]string{"1.pdf", "2.pdf", "3.pdf", "4.pdf", "5.pdf", "6.pdf"}).Says(t, "six files", 422, "at most 5 files", "It flickers.")
+	equal(t, "files after six", len(w.Stored()), 2)
+	b.Accept = "de"
+	sendFile(b, "/claims", "fault.exe", "MZ\x90\x00", values...).Says(t, "in German", 422, "fault.exe: Laden Sie")
+	b.Accept = ""
+	both := send([]string{"../b.pdf", "c.pdf", "../d.pdf"})
+	both.Says(t, "two are refused", 422, "../b.pdf: ", "\n../d.pdf: ", "c.pdf is kept.")
+	huge := func(name string) part { return file(name, pdf+strings.Repeat("\n", 20<<20)) }
+	post := func(path string, parts ...part) page {
+		return b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`, strings.NewReader(form(parts...)), "Sec-Fetch-Site", "same-origin")
+	}
+	typed := []part{field("account", nora.ID), field("warranty_id", record.ID), field("type", "repair"), field("incident_date", "2026-01-02"), field("description", "It flickers.")}
+	post("/claims", append(typed, huge("huge.pdf"), file("small.pdf", pdf))...).
+		Says(t, "too large", 422, "huge.pdf: The file is too large. The limit is 20 MiB.", "small.pdf is kept.", "It flickers.")
+	messages := strings.TrimSuffix(filed.Location, "?done=filed") + "/messages?account=" + nora.ID
+	post(messages, field("action", "reply"), field("body", "See."), huge("huge.pdf"), file("small.pdf", pdf), file("../d.pdf", pdf)).
+		Says(t, "a message", 422, "huge.pdf: The file is too large. The limit is 20 MiB.\n../d.pdf: ", "small.pdf is kept.", "See.")
+	w.Exec(`DELETE FROM held_files`)
+	some := send([]string{"a.pdf", "../b.pdf", "c.pdf"})
+	some.Says(t, "one is refused", 422, "a.pdf is kept.", "c.pdf is kept.", "../b.pdf: ", "It flickers.")
+	var kept []string
+	for _, found := range regexp.MustCompile(`name="documents" value="([^"]+)"`).FindAllStringSubmatch(some.Body, -1) {
+		kept = append(kept, "documents", found[1])
+	}
+	equal(t, "kept", len(kept), 4)
+	whole := send([]string{"d.pdf"}, append(kept, "drop", kept[3])...)
+	b.Get(whole.Location).Says(t, "several files", 200, "Claim filed.", "a.pdf", "d.pdf")
+	b.Get(whole.Location).Hides(t, "the removed file", "c.pdf")
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+
+	// Sent twice: one claim with its files. Their ids in another form give that one no files.
+	once := field("once", b.Get("/claims/new").Value("once"))
+	claims := w.Count(`SELECT count(*) FROM claims`)
+	first := post("/claims", append(typed, once, file("new.pdf", pdf))...)
+	equal(t, "sent twice", post("/claims", append(typed, once, file("new.pdf", pdf))...).Location, first.Location)
+	equal(t, "claims", w.Count(`SELECT count(*) FROM claims`), claims+1)
+	equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE file_name = 'new.pdf'`), 1)
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
+	typed = append(typed, once, field("documents", kept[1]))
+	another := post("/claims", typed...)
+	if another.Location == first.Location || !strings.HasSuffix(another.Location, "?done=filed_without") {
+		t.Errorf("a file of another claim: %s", another.Location)
+	}
+	equal(t, "that twice", post("/claims", typed...).Location, another.Location)
 }

@@ -18,13 +18,11 @@ import (
 // documentList is the page /documents.
 type documentList struct {
 	form
-	Page  warranty.Page[warranty.Document]
-	Pager pager
-	// Uploaded is the number of bytes the user has uploaded, and Most the limit; 0 means
-	// no limit.
-	Uploaded, Most int64
-	First          bool // there are no documents at all
-	Empty          emptyList
+	Page    warranty.Page[warranty.Document]
+	Pager   pager
+	Storage service.Storage
+	First   bool // there are no documents at all
+	Empty   emptyList
 }
 
 func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
@@ -45,7 +43,7 @@ func (web *Web) documents(w http.ResponseWriter, r *http.Request, who warranty.P
 		}
 	}
 	list.Empty.Path, list.Empty.Viewer = r.URL.Path, !who.Account.Role.Includes(warranty.Member)
-	if list.Uploaded, list.Most, err = web.Service.Uploaded(r.Context(), who); err != nil {
+	if list.Storage, err = web.Service.Storage(r.Context(), who); err != nil {
 		return err
 	}
 	v := view{Title: web.t(r, "nav.documents"), Nav: "documents", Who: who, Flash: flash(r), Body: list}
@@ -265,6 +263,21 @@ func (web *Web) restoreVersion(w http.ResponseWriter, r *http.Request, who warra
 		}
 		_, err = web.Service.RestoreVersion(r.Context(), who, id, version)
 		return err
+	})
+}
+
+func (web *Web) versions(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	body, err := web.Service.EarlierVersions(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	v := view{Title: web.t(r, "versions.title"), Nav: "documents", Who: who, Flash: flash(r), Body: body}
+	return web.show(w, r, http.StatusOK, "versions", v)
+}
+
+func (web *Web) eraseVersion(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return press(w, r, "/documents/versions?done=erased", warranty.ParseID, func(id warranty.ID) error {
+		return web.Service.EraseVersion(r.Context(), who, id)
 	})
 }
 

@@ -145,4 +145,15 @@ func TestWebChangesDocuments(t *testing.T) {
 	restored := b.Post(at+"/versions/"+rest[:36]+"/restore", "account", olga.ID)
 	equal(t, "restored", restored.Location, at+"?done=replaced")
 	equal(t, "the file", b.Get(at+"/file").Body, pdf)
+
+	b.Get("/documents").Says(t, "storage", 200, "Earlier versions of replaced files take", "The last one is erased on", `href="/documents/versions"`)
+	list := b.Get("/documents/versions")
+	list.Says(t, "earlier versions", 200, "terms.txt", "Erase now", at)
+	_, rest, _ = strings.Cut(list.Body, `action="/documents/versions/`)
+	erase := "/documents/versions/" + rest[:36] + "/erase"
+	w.SignedIn(t, w.Verified("Otto")).Post(erase).Says(t, "someone else", 404)
+	erased := b.Post(erase, "account", olga.ID)
+	b.Get(erased.Location).Says(t, "erased", 200, "Earlier version erased.", "No earlier versions.")
+	b.Get("/warranties/"+record).Says(t, "the history", 200, "erased an earlier version of a document")
+	b.Get("/documents").Hides(t, "storage", "Earlier versions")
 }

@@ -12,7 +12,8 @@ import (
 // columns of the list, its file is for the person who started it, and it ends after a day.
 func TestWebExportJob(t *testing.T) {
 	w := webWorld(t)
-	b, other := w.SignedIn(t, w.Person("Nora")), w.SignedIn(t, w.Person("Otto"))
+	nora := w.Person("Nora")
+	b, other := w.SignedIn(t, nora), w.SignedIn(t, w.Person("Otto"))
 	const rows = 1100
 	var text strings.Builder
 	text.WriteString("product_name,category,start_date,end_date\n")
@@ -70,4 +71,16 @@ func TestWebExportJob(t *testing.T) {
 	w.Clock.Advance(25 * time.Hour)
 	b.Get(started.Location).Says(t, "a day later", 200, "The file was deleted")
 	b.Get(started.Location+"/file").Says(t, "a day later", http.StatusNotFound)
+
+	stopped := b.Post(path, "q", "kettle")
+	now := w.Service.Now
+	w.Service.Now = func() time.Time {
+		if w.Count(`SELECT count(*) FROM jobs WHERE state = 1 AND done BETWEEN 1 AND 900`) == 1 {
+			w.Exec(`DELETE FROM sessions WHERE id = (SELECT session_id FROM jobs WHERE state = 1)`)
+		}
+		return now()
+	}
+	run(stopped.Location)
+	w.Service.Now = now
+	w.SignedIn(t, nora).Get(stopped.Location).Says(t, "signed out", 200, "The export stopped: You signed out")
 }

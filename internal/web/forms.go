@@ -175,6 +175,10 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	f.removePasswords()
 	if errors.Is(err, errResumed) {
 		f.status, f.Errors, f.Wrong = http.StatusOK, nil, web.t(r, "form.resumed")
+		if f.Values.Has(filesAgain) {
+			f.Values.Del(filesAgain)
+			f.Errors = map[string]string{"file": web.t(r, "claim.again")}
+		}
 		return true
 	}
 	if api.ClientGone(r.Context(), err) {
@@ -192,8 +196,11 @@ func (web *Web) setErrors(w http.ResponseWriter, r *http.Request, f *form, err e
 	}
 	f.Errors = map[string]string{}
 	for _, e := range refusal.Fields {
-		if f.Errors[e.Field] == "" {
-			f.Errors[e.Field] = web.reader(r).message(e.Message)
+		switch text := web.reader(r).message(e.Message); {
+		case f.Errors[e.Field] == "":
+			f.Errors[e.Field] = text
+		case e.Field == "file": // a form may have several files: name each that was refused
+			f.Errors[e.Field] += "\n" + text
 		}
 	}
 	if len(f.Errors) == 0 {
@@ -209,6 +216,7 @@ type addition struct {
 	More       bool // there are older warranties than these
 	Types      []string
 	Kept       *service.KeptFile
+	Files      []service.KeptFile // of a claim
 }
 
 // additionOf returns the form with the newest warranties that match in. The warranty of

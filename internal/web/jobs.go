@@ -65,14 +65,11 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 		return err
 	}
 	p, result := &importPage{form: form{Values: in.Values}, text: in.Text}, importResult{}
-	store := func(counts sheet.Counts) error {
+	note := func(counts sheet.Counts) error {
 		result.Counts = counts
 		text, err := json.Marshal(result)
-		if err != nil {
-			return err
-		}
 		j.Done, j.Result = int64(counts.Rows), string(text)
-		return save()
+		return err
 	}
 	im := sheet.Import{Service: web.importer(who), Done: func(line int) bool { return done[int64(line)] }}
 	create := im.Service.Create
@@ -83,7 +80,10 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 		if counts.Rows%saveEvery != 0 {
 			return nil
 		}
-		return store(counts)
+		if err := note(counts); err != nil {
+			return err
+		}
+		return save()
 	}
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if outcome == sheet.Refused {
@@ -96,10 +96,10 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 	if errors.As(err, &fault) {
 		err = warranty.Refuse(warranty.ValidationFailed, web.readerIn(in.Language).fault(fault))
 	}
-	if err != nil {
-		return err
+	if noted := note(p.Counts); noted != nil {
+		return noted
 	}
-	return store(p.Counts)
+	return err // what was noted is stored with it
 }
 
 // jobPage is the page of a job.
@@ -141,6 +141,22 @@ func (p jobPage) Percent() int64 {
 // TitleKey is the key of the title of the job.
 func (p jobPage) TitleKey() string { return jobTitles[p.Kind] }
 
+// StateKey is the key of the state of the job.
+func (p jobPage) StateKey() string {
+	if p.UndoStopped() {
+		return "jobs.undo_stopped"
+	}
+	return "jobs." + p.State.String()
+}
+
+// ProgressKey is the key of the progress of the job: of rows, or of warranties that are changed or deleted.
+func (p jobPage) ProgressKey() string {
+	if p.Kind == bulkJob || p.State == warranty.JobUndoing || p.State == warranty.JobUndone || p.UndoStopped() {
+		return "job.progress_warranties"
+	}
+	return "job.progress"
+}
+
 // Existing returns the number of rows that were imported before.
 func (p jobPage) Existing() int { return p.Import.AlreadyImported + p.Import.LooksImported }
 
@@ -155,8 +171,26 @@ func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) 
 		return jobPage{}, err
 	}
 	page, err := newJobPage(j)
+	if err != nil {
+		return page, err
+	}
+	if j.Kind == importJob {
+		created, err := web.Service.JobCreated(r.Context(), j)
+		if err != nil {
+			return page, err
+		}
+		page.Import.Created = int(created)
+		if j.UndoStopped() {
+			left, err := web.Service.JobLeft(r.Context(), j)
+			if err != nil {
+				return page, err
+			}
+			page.Total, page.Undone.Deleted = created, created-left
+		}
+	}
+	page.Error = web.reader(r).message(j.Error)
 	page.Gone = !web.Service.Now().Before(page.Export.Expires)
-	return page, err
+	return page, nil
 }
 
 // jobTitles are the keys of the titles of jobs by kind.
@@ -192,6 +226,13 @@ func (web *Web) jobs(w http.ResponseWriter, r *http.Request, who warranty.Princi
 // undoJob starts to delete what an import created.
 func (web *Web) undoJob(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	return press(w, r, "/jobs/%s", warranty.ParseID, func(id warranty.ID) error {
+		j, err := web.Service.Job(r.Context(), who, id)
+		if err != nil {
+			return err
+		}
+		if j.Kind != importJob {
+			return warranty.ErrNotFound // others created nothing
+		}
 		return web.Service.UndoJob(r.Context(), who, id)
 	})
 }

@@ -1,9 +1,13 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
 )
 
 // TestWebImportJob imports a sheet with customers for an organization: the job runs without the browser, its
@@ -43,4 +47,60 @@ func TestWebImportJob(t *testing.T) {
 	b.Get(started.Location).Says(t, "undone", 200, "Import undone. Warranties deleted: 2.")
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties WHERE deleted_at IS NULL`), 0)
 	b.Post(started.Location+"/undo", "account", b.account).Says(t, "undone twice", http.StatusConflict)
+}
+
+// TestStoppedImportCountsWhatItCreated ends the session in the middle of an import: its page counts every warranty that
+// exists, and undoing deletes them. The undo is stopped in the same way: its page says so, and undoing again continues.
+func TestStoppedImportCountsWhatItCreated(t *testing.T) {
+	w, b, _ := newTill(t)
+	var rows strings.Builder
+	rows.WriteString("product_name,start_date,end_date,serial_number\n")
+	for i := range 40 {
+		fmt.Fprintf(&rows, "Kettle,2026-01-02,2028-01-01,K-%d\n", i)
+	}
+	preview := uploadSheet(b.browser, "sheet", rows.String(), "do", "check", "account", b.account)
+	started := uploadSheet(b.browser, "kept", preview.Value("kept"), "shown", preview.Value("shown"), "do", "import", "account", b.account)
+	other := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
+	other.Account = b.Account
+	b.Get(started.Location).Says(t, "running", 200, "Signing out stops it.")
+	signOutAt(t, w, `SELECT count(*) FROM warranties`, 30)
+	equal(t, "created", w.Count(`SELECT count(*) FROM warranties`), 30)
+	for range 2 { // the second time, as if the process had stopped before it stored its progress
+		other.Get(started.Location).Says(t, "stopped", 200, "You signed out", `<b class="num">30</b>`, "import the same file again", "Undo import")
+		w.Exec(`UPDATE jobs SET result = ''`)
+	}
+	other.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo", started.Location)
+	undoing := other.Get(started.Location)
+	undoing.Says(t, "undoing", 200, "0 of 30 warranties", "The undo goes on. Signing out stops it.")
+	undoing.Hides(t, "undoing", "The import goes on.")
+	signOutAt(t, w, `SELECT count(*) FROM warranties WHERE deleted_at IS NOT NULL`, 10)
+	third := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
+	third.Account = b.Account
+	stopped := third.Get(started.Location)
+	stopped.Says(t, "the undo stopped", 200, "The undo stopped: You signed out", "10 of 30 warranties were deleted.", `action="`+started.Location+`/undo"`)
+	stopped.Hides(t, "the undo stopped", "The import stopped", "import the same file again")
+	list := third.Get("/jobs")
+	list.Says(t, "the list", 200, "Undo stopped", "10 of 30 warranties")
+	list.Hides(t, "the list", ">Failed<")
+	third.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo again", started.Location)
+	if err := w.Service.RunJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	third.Get(started.Location).Says(t, "undone", 200, "Import undone. Warranties deleted: 30.")
+}
+
+// signOutAt runs the jobs and ends the session of the open one as soon as a query counts n.
+func signOutAt(t *testing.T, w *world, query string, n int) {
+	t.Helper()
+	newID := w.Service.NewID
+	defer func() { w.Service.NewID = newID }()
+	w.Service.NewID = func() warranty.ID {
+		if w.Count(query) == n {
+			w.Exec(`DELETE FROM sessions WHERE id = (SELECT session_id FROM jobs WHERE state IN (1, 4))`)
+		}
+		return newID()
+	}
+	if err := w.Service.RunJobs(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }

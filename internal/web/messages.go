@@ -251,7 +251,7 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	defer cancel()
 	f := form{Values: sent.Values}
 	if err == nil {
-		err = web.keepFiles(r, who, &f, sent)
+		err = web.keepMessageFiles(r, who, &f, &sent)
 	}
 	var next string
 	if err == nil {
@@ -283,23 +283,40 @@ func (web *Web) foreignMessage(w http.ResponseWriter, r *http.Request, err error
 	return foreign
 }
 
-// keepFiles keeps the files of a message for the person until it is sent, so that nobody else sees them before. The
-// form then has their ids. Those that the person removed are deleted.
-func (web *Web) keepFiles(r *http.Request, who warranty.Principal, f *form, sent upload.MessageForm) error {
-	ctx := r.Context()
+// keepMessageFiles keeps the files of a message about the claim of the path.
+func (web *Web) keepMessageFiles(r *http.Request, who warranty.Principal, f *form, sent *upload.MessageForm) error {
+	var c warranty.Claim
 	key, err := warranty.ParseClaimKey(r.PathValue("id"))
-	if err != nil {
-		return warranty.ErrNotFound
+	if err == nil {
+		c, _, err = web.Service.ClaimMoves(r.Context(), who, key)
+	} else {
+		err = warranty.ErrNotFound
 	}
-	c, _, err := web.Service.ClaimMoves(ctx, who, key)
-	refused := sent.Refused
-	for _, file := range sent.Files {
+	if err != nil {
+		return errors.Join(err, web.forgetFiles(r.Context(), sent))
+	}
+	return web.keepFiles(r, who, f, sent, &c)
+}
+
+// keepFiles keeps the files of a message or a new claim for the person until it is sent, so that nobody else sees them
+// before. The form then has their ids. Those that the person removed are deleted. claim is nil for a new one.
+func (web *Web) keepFiles(
+	r *http.Request, who warranty.Principal, f *form, sent *upload.MessageForm, claim *warranty.Claim,
+) (err error) {
+	ctx, refused, files := r.Context(), sent.Refused, sent.Files
+	sent.Files = nil // the service forgets what it refuses
+	for i, e := range refused.Fields {
+		if name, text, ok := strings.Cut(e.Message, ": "); ok {
+			refused.Fields[i].Message = name + ": " + web.reader(r).message(text)
+		}
+	}
+	for _, file := range files {
 		if err != nil {
 			err = errors.Join(err, web.Service.ForgetFile(ctx, file.StoredFile))
 			continue
 		}
 		kept, failed := web.Service.KeepFile(ctx, who, file.StoredFile,
-			warranty.UploadDocument{Type: warranty.ClaimEvidence, FileName: file.Name}, &c)
+			warranty.UploadDocument{Type: warranty.ClaimEvidence, FileName: file.Name}, claim)
 		var refusal *warranty.Error
 		switch {
 		case errors.As(failed, &refusal) && len(refusal.Fields) > 0:

@@ -33,12 +33,14 @@ var resumable = []string{
 // which the form is.
 var formPages = map[string]string{"/documents": "/documents/new"}
 
-// messagePattern is the form of a message, which may have files. They must be chosen again.
+// messagePattern is the form of a message.
 const messagePattern = "POST /claims/{id}/messages"
 
 const (
 	keptAction = "kept_action"
 	keptPrefix = "kept."
+	// filesAgain is a field of a kept form that had files. They must be chosen again.
+	filesAgain = "files_again"
 )
 
 // keptForm is a form that the sign-in page carries.
@@ -67,9 +69,12 @@ func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 		return nil
 	}
 	if media == "multipart/form-data" {
-		values, _, err := upload.Form(w, r, nil, fileFields...) // nobody is signed in, so no file is stored
+		values, files, err := upload.SkipFiles(w, r) // nobody is signed in, so no file is stored
 		if err != nil {
 			return nil
+		}
+		if values.Del(filesAgain); files {
+			values.Set(filesAgain, "true")
 		}
 		r.PostForm = values
 	}

@@ -68,6 +68,35 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 	equal(t, "the claim", w.ClaimStatus(claim, olga.Session), "submitted")
 }
 
+// TestWebFormWithFilesOutlivesItsSession sends forms with files after the session ended: what was typed is there after
+// sign-in, and the page asks for the files.
+func TestWebFormWithFilesOutlivesItsSession(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.Claim(olga.Session, record.ID)
+	photo := pdf + strings.Repeat("\n", 11<<20)
+	for path, sent := range map[string]part{
+		"/claims":                        field("description", "It flickers."),
+		"/claims/" + claim + "/messages": field("body", "It flickers."),
+		"/warranties":                    field("product_name", "It flickers."),
+	} {
+		for name, files := range map[string][]part{"no file": nil, "files": {file("a.pdf", photo), file("b.pdf", photo)}} {
+			b := w.SignedIn(t, olga)
+			endSession(b)
+			body := form(append([]part{field("account", olga.ID), sent}, files...)...)
+			asked := b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`, strings.NewReader(body), "Sec-Fetch-Site", "same-origin")
+			asked.Says(t, path+", "+name, http.StatusUnauthorized, "You were signed out.")
+			again := signInFrom(b, asked, olga.Email, olga.Password)
+			again.Says(t, path+", "+name, 200, "It flickers.", "You were signed out. Check the form and send it again.")
+			if strings.Contains(again.Body, "Choose the files again.") != (files != nil) {
+				t.Errorf("%s, %s: %s", path, name, again.Main())
+			}
+		}
+	}
+	equal(t, "files", len(w.Stored()), 0)
+}
+
 // TestWebFormIsShownToItsAuthorAlone signs in as another user after a form was sent: that user does
 // not see the form.
 func TestWebFormIsShownToItsAuthorAlone(t *testing.T) {

@@ -115,6 +115,38 @@ func TestWebResetPassword(t *testing.T) {
 	b.Post("/sign-in", "email", p.Email, "password", passwordCanary, "next", "/claims").Leads(t, "the new password", "/claims")
 }
 
+// TestResetKeepsWhereThePersonCameFrom resets a password on the way to a page: by the forms, by the link in the email, and
+// with addresses of other sites, which lead nowhere.
+func TestResetKeepsWhereThePersonCameFrom(t *testing.T) {
+	w := webWorld(t)
+	p := w.Verified("Olga")
+	const page, query = "/oauth/authorize?client_id=a&state=x%3By%2Cz", "next=%2Foauth%2Fauthorize%3Fclient_id%3Da%26state%3Dx%253By%252Cz"
+	b := w.Browser(t)
+	b.Get("/sign-in?"+query).Says(t, "signing in", 200, `href="/reset-password?`)
+	form := b.Get("/reset-password?" + query)
+	equal(t, "the form", form.Value("next"), page)
+	b.Post("/reset-password", "email", "no address", "next", page).Says(t, "again", 422, `name="next" value="/oauth/authorize?`)
+	b.Post("/reset-password", "email", p.Email, "next", page).Leads(t, "asking", "/reset-password/confirm?done=mailed&"+query)
+	code := w.MailedCode(p.Email)
+	equal(t, "the link in the email", b.Get("/reset-password/confirm").Value("next"), page)
+	equal(t, "the link in another browser", w.Browser(t).Get("/reset-password/confirm").Value("next"), "/")
+	b.Post("/reset-password/confirm", "code", code, "password", passwordCanary, "next", page).
+		Leads(t, "resetting", "/sign-in?done=password&"+query)
+	equal(t, "the cookie afterwards", b.Next, "")
+	b.Post("/sign-in", "email", p.Email, "password", passwordCanary, "next", page).Leads(t, "signed in", page)
+
+	for _, evil := range []string{"https://evil.example/", "//evil.example", `/\evil.example`, "javascript:alert(1)", "/\t/evil.example"} {
+		b := w.Browser(t)
+		equal(t, evil, b.Get("/reset-password?"+url.Values{"next": {evil}}.Encode()).Value("next"), "/")
+		b.Post("/reset-password", "email", "nobody@people.example", "next", evil).Leads(t, evil, "/reset-password/confirm?done=mailed")
+		equal(t, evil+": cookie", b.Next, "")
+		b.Next = "__Host-svc_next=" + url.QueryEscape(evil)
+		equal(t, evil+": planted", b.Get("/reset-password/confirm").Value("next"), "/")
+	}
+	b.Post("/reset-password", "email", "nobody@people.example", "next", "/"+strings.Repeat("x", 4000))
+	equal(t, "a cookie that is too large", b.Next, "")
+}
+
 // TestWebProfile changes the name and the password, and signs out everywhere.
 func TestWebProfile(t *testing.T) {
 	w := webWorld(t)

@@ -18,7 +18,7 @@ import (
 
 const endingSoon = service.EndingSoonDays
 
-// coverage draws the coverage line from start to end: a tick per year and a ring at today.
+// coverage draws the coverage line from start to end: a tick per year, or every ten years, and a ring at today.
 func coverage(w warranty.Warranty, today warranty.Date) template.HTML {
 	return coverageLine(w.StartDate, w.EndDate, today, tone(w.Status, w.DaysRemaining))
 }
@@ -71,7 +71,11 @@ func coverageLine(start, end, today warranty.Date, tone string) template.HTML {
 	if today >= start {
 		fmt.Fprintf(&b, `<line class="f" x1="%.1f%%" y1="%.1f" x2="%.1f%%" y2="%.1f"/>`, left, middle, at(today), middle)
 	}
-	for years := 1; years <= 40; years++ {
+	step := 1
+	if last-start > 20*366 { // as many ticks as fit into a table
+		step = 10
+	}
+	for years := step; years <= 200; years += step {
 		day := start.AddYears(years)
 		if day >= last {
 			break

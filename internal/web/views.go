@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -94,7 +95,13 @@ func (web *Web) saveView(w http.ResponseWriter, r *http.Request, who warranty.Pr
 	query := queryOf(f.Values)
 	v := warranty.SavedView{Name: f.Value("name"), Query: query.Encode()}
 	if err := web.Service.SaveView(r.Context(), who, v); err != nil {
-		return err
+		if !web.setErrors(w, r, &f, err) {
+			return err
+		}
+		f.Wrong = cmp.Or(f.Wrong, f.Error("query"))
+		shown := r.Clone(r.Context()) // the list that the person was on
+		shown.URL = &url.URL{Path: "/warranties", RawQuery: query.Encode()}
+		return web.showWarranties(w, shown, who, f)
 	}
 	query.Set("done", "view_saved")
 	return redirect(w, r, "/warranties?"+query.Encode())

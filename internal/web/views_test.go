@@ -1,9 +1,12 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/warranty"
 )
 
 // TestWebViews saves the filters of the list under a name, shows them as chips, and remembers columns.
@@ -21,7 +24,14 @@ func TestWebViews(t *testing.T) {
 	b.Get("/warranties").Says(t, "the view", 200, link)
 	b.Post("/warranties/views", "name", "at <HOME>", "q", "pot").Leads(t, "replaced", "/warranties?done=view_saved&q=pot")
 	equal(t, "views", w.Count(`SELECT count(*) FROM views`), 1)
-	b.Post("/warranties/views", "name", " ").Says(t, "no name", 422)
+	b.Post("/warranties/views", "name", " ").Says(t, "no name", 422, "view-name-error", "<summary>Saved views")
+	for i := range warranty.MaxViews - 1 {
+		b.Post("/warranties/views", "name", fmt.Sprint("View ", i))
+	}
+	full := b.Post("/warranties/views", "name", "One more", "category", "home", "sort", "end_date")
+	full.Says(t, "too many", 422, "saved too many views", "Category: home", `href="/warranties?sort=end_date"`, "Kettle", "<details open>")
+	equal(t, "what was typed", full.Value("name"), "One more")
+	w.Exec(`DELETE FROM views WHERE name LIKE 'View %'`)
 	_, rest, _ := strings.Cut(b.Get("/warranties").Body, `action="/warranties/views/`)
 	id, _, _ := strings.Cut(rest, "/")
 	other.Get("/warranties").Hides(t, "another account", "HOME")

@@ -28,6 +28,8 @@ type warrantyList struct {
 	More  bool            // one of the less common filters is set
 	Shown map[string]bool // the columns
 	Views []warranty.SavedView
+	// Saving is the form that saves a view, if it was refused.
+	Saving form
 }
 
 // column is the heading of a column that sorts the list.
@@ -81,8 +83,13 @@ const (
 )
 
 func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	return web.showWarranties(w, r, who, form{})
+}
+
+// showWarranties shows the list of the query. saving is the form that saves a view, if it was refused.
+func (web *Web) showWarranties(w http.ResponseWriter, r *http.Request, who warranty.Principal, saving form) error {
 	query := r.URL.Query()
-	list := warrantyList{form: form{Values: query}, Today: warranty.DateOf(web.Service.Now())}
+	list := warrantyList{form: form{Values: query}, Today: warranty.DateOf(web.Service.Now()), Saving: saving}
 	list.Filters = chosen(statusFilters, query.Get("status"))
 	list.Sorts = chosen(sorts, query.Get("sort"))
 	list.Assurances = chosen(assurances, query.Get("assurance"))
@@ -100,7 +107,7 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	list.Pager = newPager(r.URL, list.Page.Pagination)
 	list.First = list.Page.Pagination.Total == 0 && filterOf(query) == warranty.ListWarranties{}
 	if query.Has("job") {
-		if list.Job, err = web.bulkOf(r.Context(), who, query.Get("job")); err != nil {
+		if list.Job, err = web.bulkOf(r, who, query.Get("job")); err != nil {
 			return err
 		}
 	}
@@ -113,7 +120,7 @@ func (web *Web) warranties(w http.ResponseWriter, r *http.Request, who warranty.
 	if isPart(r) {
 		return web.part(w, r, "warranties", "rows", v)
 	}
-	return web.show(w, r, http.StatusOK, "warranties", v)
+	return web.show(w, r, saving.status, "warranties", v)
 }
 
 // pagingOf returns the page of a query, by default the first.
@@ -172,7 +179,7 @@ func flash(r *http.Request) string {
 
 var flashes = map[string]bool{
 	"sent": true, "assigned": true, "reply_saved": true, "reply_deleted": true,
-	"created": true, "updated": true, "deleted": true, "uploaded": true, "renamed": true, "replaced": true, "duplicate": true, "removed": true, "filed": true, "filed_without": true,
+	"created": true, "updated": true, "deleted": true, "uploaded": true, "renamed": true, "replaced": true, "duplicate": true, "removed": true, "erased": true, "filed": true, "filed_without": true,
 	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
 	"revoked": true, "password": true, "signed_out": true, "restored": true, "disabled": true, "enabled": true,
 	"mail_retried": true, "mail_given_up": true, "mail_gone": true, "mails_retried": true, "mails_none": true,

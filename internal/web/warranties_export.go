@@ -200,6 +200,9 @@ func (web *Web) runExport(ctx context.Context, who warranty.Principal, j *warran
 	result := exportResult{Name: web.exportName()}
 	file, err := web.Service.WriteExport(ctx, who, func(w io.Writer) error {
 		rows, err := web.writeExport(ctx, who, in, w, func(done int) error {
+			if err := web.Service.CheckJob(ctx, who); err != nil {
+				return err
+			}
 			j.Done = int64(done)
 			return save() // every page, because it also renews the lease
 		})
