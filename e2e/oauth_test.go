@@ -191,7 +191,8 @@ func TestSignInWithTheBrowser(t *testing.T) {
 	m.end()
 
 	login := mcpCommand(t, c.env("allow"), "login")
-	if text, err := login.CombinedOutput(); err != nil || !strings.Contains(string(text), "Signed in to "+c.base) {
+	if text, err := login.CombinedOutput(); err != nil || !strings.Contains(string(text), "Signed in to "+c.base) ||
+		!strings.Contains(string(text), "Account: ada@people.example (personal account). svc-mcp may use: warranties:read") {
 		t.Fatalf("%v %s", err, text)
 	}
 	must("", "auth", "status")

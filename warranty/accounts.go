@@ -213,6 +213,15 @@ type AuthStatus struct {
 	ExpiresAt          time.Time  `json:"expires_at" doc:"When the credential expires."`
 }
 
+// Describe says which account a program was connected to, and what it may do there.
+func (s AuthStatus) Describe(program string) string {
+	name, kind := s.Account.Name, "organization, signed in as "+s.User.Email
+	if s.Account.Kind == PersonKind {
+		name, kind = s.User.Email, "personal account"
+	}
+	return fmt.Sprintf("Account: %s (%s). %s may use: %s.", name, kind, program, strings.ReplaceAll(s.Scopes.String(), " ", ", "))
+}
+
 // TokenName is the summary of a token in other records.
 type TokenName struct {
 	ID   ID     `json:"id" doc:"Identifier of the token."`

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/client"
@@ -208,10 +209,33 @@ func signInOrOut(ctx context.Context, args []string) error {
 		signin.Open(address, os.Getenv)
 		fmt.Fprintln(os.Stderr, "Sign in and decide in your browser, on this computer:\n"+address)
 	})
-	if err == nil {
-		fmt.Fprintln(os.Stderr, "Signed in to "+base+". Stored in "+file+". Only you can read this file.")
+	if err != nil {
+		return err
 	}
-	return err
+	fmt.Fprintln(os.Stderr, "Signed in to "+base+". Stored in "+file+". Only you can read this file.")
+	return describeConnection(ctx, base)
+}
+
+// describeConnection says which account svc-mcp was connected to, and what it may do there.
+func describeConnection(ctx context.Context, base string) error {
+	c, err := client.New(base, "", client.WithCredentials(connection(base).Credential))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	status, err := c.AuthStatus(ctx)
+	if err != nil {
+		return err
+	}
+	printable := func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return -1
+	}
+	fmt.Fprintln(os.Stderr, strings.Map(printable, status.Describe("svc-mcp")))
+	return nil
 }
 
 // findKey finds the key in the same places as svc.

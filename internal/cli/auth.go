@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"net/url"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -95,11 +94,7 @@ func (r *run) showConnection(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	name, kind := status.Account.Name, "organization, signed in as "+status.User.Email
-	if status.Account.Kind == warranty.PersonKind {
-		name, kind = status.User.Email, "personal account"
-	}
-	r.note("Account: %s (%s). svc may use: %s.", name, kind, strings.ReplaceAll(status.Scopes.String(), " ", ", "))
+	r.note("%s", status.Describe("svc"))
 	return r.show(cmd.Context(), api.GetAuthStatus.Spec, &status, response, nil)
 }
 

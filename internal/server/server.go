@@ -116,7 +116,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	mux.Handle("/", s.limited(http.HandlerFunc(s.notFound)))
-	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/healthz", "/readyz", "/{$}"}
+	readOnly := []string{"/verify/{reference}", "/01/{gtin}/21/{number}", "/docs", "/docs/errors", "/healthz", "/readyz", "/{$}"}
 	for path, h := range map[string]http.HandlerFunc{
 		"/verify/{reference}/certificate":     s.certificate,
 		"/verify/{reference}/certificate.pdf": s.printedCertificate,

@@ -120,6 +120,16 @@ func (web *Web) signInCode(w http.ResponseWriter, r *http.Request, who warranty.
 	return web.showSignIn(w, r, "", signInPage{Next: next, ByCode: true})
 }
 
+// signInByPassword shows the sign-in form for a password instead of a code. It keeps the form that the person sent
+// before.
+func (web *Web) signInByPassword(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
+	f, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	return web.showSignIn(w, r, "", sentSignIn(f, false))
+}
+
 func (web *Web) doSignOut(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	_, err := web.Service.SignOut(r.Context(), who, warranty.SignOut{})
 	web.clearCookie(w)

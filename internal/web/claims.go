@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
 
@@ -137,11 +136,7 @@ func (web *Web) fileClaim(w http.ResponseWriter, r *http.Request, who warranty.P
 			if f.resumed {
 				return errResumed
 			}
-			sent := form{Values: maps.Clone(f.Values)} // before the files get an id, which differs each time
-			for _, file := range filesOf(r).Files {
-				sent.Values.Add("file", file.SHA256+" "+file.Name)
-			}
-			once = sent.once()
+			once = f.onceWith(filesOf(r).Files)
 			if id := f.Value("kept"); id != "" { // the form is of the release before this one
 				f.Values.Add("documents", id)
 				f.Values.Del("kept")

@@ -90,4 +90,15 @@ func TestNewClaimWithPhoto(t *testing.T) {
 		t.Errorf("a file of another claim: %s", another.Location)
 	}
 	equal(t, "that twice", post("/claims", typed...).Location, another.Location)
+
+	// A message that is sent twice is one message with its file; a changed one is another.
+	reply := []part{field("action", "reply"), field("body", "Look."), field("once", b.Get(filed.Location).Value("once")), file("look.pdf", pdf)}
+	for _, part := range [][]part{reply, reply, append(slices.Clone(reply), file("more.pdf", pdf))} {
+		if got := post(messages, part...); !strings.HasSuffix(got.Location, "?done=sent") {
+			t.Errorf("a message: %d %s", got.Status, got.Location)
+		}
+	}
+	equal(t, "messages", w.Count(`SELECT count(*) FROM claim_messages WHERE body = 'Look.'`), 2)
+	equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE file_name = 'look.pdf'`), 2)
+	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
 
@@ -74,6 +76,15 @@ func (f form) once() *string {
 	sum := sha256.Sum256([]byte(f.Values.Encode()))
 	key := "web-" + hex.EncodeToString(sum[:])
 	return &key
+}
+
+// onceWith is once for a form whose files have no id yet: a file gets another one each time that it is sent.
+func (f form) onceWith(files []upload.MessageFile) *string {
+	sent := form{Values: maps.Clone(f.Values)}
+	for _, file := range files {
+		sent.Values.Add("file", file.SHA256+" "+file.Name)
+	}
+	return sent.once()
 }
 
 // input decodes an operation's input from a form and the path of the request. It ignores

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"mime"
@@ -250,12 +251,14 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	r, cancel := upload.RenewContext(r)
 	defer cancel()
 	f := form{Values: sent.Values}
+	var once *string
 	if err == nil {
+		once = f.onceWith(sent.Files)
 		err = web.keepMessageFiles(r, who, &f, &sent)
 	}
 	var next string
 	if err == nil {
-		next, err = web.performMessage(r, who, &f)
+		next, err = web.performMessage(r, who, &f, once)
 	}
 	switch {
 	case err != nil && !web.setErrors(w, r, &f, err):
@@ -327,12 +330,10 @@ func (web *Web) keepFiles(
 			f.Values.Add("documents", kept.ID.String())
 		}
 	}
-	for _, id := range warranty.DocumentIDs(f.Values["drop"]) {
-		if err != nil {
-			break
-		}
-		f.Values["documents"] = slices.DeleteFunc(f.Values["documents"], func(d string) bool { return d == id.String() })
-		err = web.Service.DropKept(ctx, who, id)
+	if err == nil {
+		dropped := f.Values["drop"]
+		f.Values["documents"] = slices.DeleteFunc(f.Values["documents"], func(d string) bool { return slices.Contains(dropped, d) })
+		err = web.dropKept(ctx, who, dropped)
 	}
 	f.Values.Del("drop")
 	if err != nil {
@@ -341,8 +342,18 @@ func (web *Web) keepFiles(
 	return refused.Err()
 }
 
+// dropKept deletes files that the person keeps. Those that became documents stay.
+func (web *Web) dropKept(ctx context.Context, who warranty.Principal, ids []string) error {
+	for _, id := range warranty.DocumentIDs(ids) {
+		if err := web.Service.DropKept(ctx, who, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // performMessage performs the button of the composer and returns the next page, or "" to show the form again.
-func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form) (next string, err error) {
+func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form, once *string) (next string, err error) {
 	key, err := warranty.ParseClaimKey(r.PathValue("id"))
 	if err != nil {
 		return "", warranty.ErrNotFound
@@ -372,7 +383,11 @@ func (web *Web) performMessage(r *http.Request, who warranty.Principal, f *form)
 		return "", c.Err()
 	}
 	if !moves {
-		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{ID: key, Body: body, Documents: documents, IdempotencyKey: f.once()})
+		_, err := web.Service.WriteMessage(r.Context(), who, warranty.WriteMessage{ID: key, Body: body, Documents: documents, IdempotencyKey: once})
+		if once != nil && warranty.AsError(err).Code == warranty.IdempotencyKeyReused {
+			// The same message was sent before; only the ids of its files differ.
+			err = web.dropKept(r.Context(), who, documents)
+		}
 		return next + "?done=sent", err
 	}
 	from, err := warranty.ParseEnum[warranty.ClaimStatus](f.Value("from"))

@@ -19,13 +19,18 @@ func endSession(b *browser) {
 // signInFrom sends the sign-in form of a page, with its hidden fields.
 func signInFrom(b *browser, p page, email, password string) page {
 	b.T.Helper()
+	return sendSignIn(b, p, "/sign-in", email, password)
+}
+
+func sendSignIn(b *browser, p page, path, email, password string) page {
+	b.T.Helper()
 	values := url.Values{"email": {email}, "password": {password}}
 	for n := range p.Node.Descendants() {
 		if n.Data == "input" && attr(n, "type") == "hidden" {
 			values.Add(attr(n, "name"), attr(n, "value"))
 		}
 	}
-	return b.Send("POST", "/sign-in", values, "Sec-Fetch-Site", "same-origin")
+	return b.Send("POST", path, values, "Sec-Fetch-Site", "same-origin")
 }
 
 // TestWebFormOutlivesItsSession sends each resumable form after the session ended: nothing is changed,
@@ -53,7 +58,11 @@ func TestWebFormOutlivesItsSession(t *testing.T) {
 		w.Unchanged(t, path, func() { asked = b.Post(path, sent...) })
 		asked.Says(t, path, http.StatusUnauthorized, "You were signed out.", `action="/sign-in"`)
 		wrong = signInFrom(b, asked, olga.Email, "not the password at all")
-		wrong.Says(t, path+" with a wrong password", 422, `action="/sign-in"`)
+		wrong.Says(t, path+" with a wrong password", 422, `action="/sign-in"`, `target="_blank">Forgot your password?`)
+		byCode := sendSignIn(b, wrong, "/sign-in/codes", olga.Email, "")
+		byCode.Says(t, path+" by code", 200, `formaction="/sign-in/password"`)
+		wrong = sendSignIn(b, byCode, "/sign-in/password", olga.Email, "")
+		wrong.Says(t, path+" by password again", 200, `action="/sign-in"`)
 		again := signInFrom(b, wrong, olga.Email, olga.Password)
 		again.Says(t, path+" after sign-in", 200, "You were signed out. Check the form and send it again.")
 		for i := 0; i < len(sent); i += 2 { // also the account, in case the session ends again

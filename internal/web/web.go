@@ -155,6 +155,7 @@ func (web *Web) routes() []route {
 		{pattern: "GET /sign-in", page: web.signIn, open: true, popup: true},
 		{pattern: "POST /sign-in", page: web.doSignIn, open: true, popup: true},
 		{pattern: "POST /sign-in/codes", page: web.mailSignInCode, open: true, popup: true},
+		{pattern: "POST /sign-in/password", page: web.signInByPassword, open: true, popup: true},
 		{pattern: "GET /sign-in/code", page: web.signInCode, open: true, popup: true},
 		{pattern: "POST /sign-in/code", page: web.doSignIn, open: true, popup: true},
 		{pattern: "POST /sign-out", page: web.doSignOut, personal: true},
