@@ -29,8 +29,8 @@ type Bucket struct {
 	parts sync.Pool // of *[]byte
 
 	mu sync.Mutex
-	// version is the ETag of the id as it was last read, "" if there was none.
-	version string
+	// last is the id as it was last read.
+	last storedID
 }
 
 // s3Limits bounds what requests take.
@@ -298,7 +298,7 @@ func (b *Bucket) ID(ctx context.Context) (ID, error) {
 	body, info, _, err := b.core.GetObject(ctx, b.where.bucket, b.name(idFile), minio.GetObjectOptions{})
 	if err = remoteError(err); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			b.setVersion("")
+			b.setLast(storedID{})
 		}
 		return ID{}, err
 	}
@@ -307,52 +307,61 @@ func (b *Bucket) ID(ctx context.Context) (ID, error) {
 	if err != nil {
 		return ID{}, remoteError(err)
 	}
-	b.setVersion(info.ETag)
+	b.setLast(storedID{string(text), info.ETag})
 	return parseID(string(text))
 }
 
-func (b *Bucket) setVersion(etag string) {
+// storedID is the object that holds the bucket's id, empty if there is none.
+type storedID struct{ text, etag string }
+
+func (b *Bucket) setLast(id storedID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.version = etag
+	b.last = id
 }
 
-// idReads is how often SetID tries to read the id that it wrote.
-const idReads = 3
+func (b *Bucket) lastID() storedID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.last
+}
 
 // SetID writes the bucket's id, unless it changed since it was last read: of databases
 // that start on one bucket at the same time, one gets it.
 func (b *Bucket) SetID(ctx context.Context, id ID) error {
-	text := []byte(id.format())
-	b.mu.Lock()
-	version := b.version
-	b.mu.Unlock()
-	err := func() error {
-		ctx, cancel := b.request(ctx)
-		defer cancel()
-		opts := putOptions(text)
-		if version == "" {
-			opts.SetMatchETagExcept("*")
-		} else {
-			opts.SetMatchETag(version)
+	before := b.lastID()
+	for wait := range settling {
+		err := b.putID(ctx, []byte(id.format()), before)
+		// The id is read again in any case: the answer to an earlier attempt may have been lost.
+		got, reading := b.ID(ctx)
+		if reading == nil && got == id {
+			return nil
 		}
-		_, err := b.core.PutObject(ctx, b.where.bucket, b.name(idFile), bytes.NewReader(text), int64(len(text)), "",
-			hexSum(text), opts)
-		return remoteError(err)
-	}()
-	// The id is read again in any case: the answer to an earlier attempt may have been lost.
-	got, reading := b.ID(ctx)
-	for tries := 1; reading != nil && !errors.Is(reading, fs.ErrNotExist) && tries < idReads; tries++ {
-		got, reading = b.ID(ctx)
+		if err != nil && !errors.Is(err, errExists) {
+			return err
+		}
+		if reading == nil && b.lastID().text != before.text {
+			return errors.New("another svcd is taking over the bucket at the same time; start again")
+		}
+		// It cannot be read, or it is as before: the server is busy with an earlier attempt.
+		if err := sleep(ctx, wait); err != nil {
+			return err
+		}
 	}
-	if reading == nil && got == id {
-		return nil
+	return RemoteError{Reason: "S3 does not keep the id of the bucket"}
+}
+
+// putID writes the id if the object is still the one from before.
+func (b *Bucket) putID(ctx context.Context, text []byte, before storedID) error {
+	ctx, cancel := b.request(ctx)
+	defer cancel()
+	opts := putOptions(text)
+	if before.etag == "" {
+		opts.SetMatchETagExcept("*")
+	} else {
+		opts.SetMatchETag(before.etag)
 	}
-	if err == nil && reading != nil {
-		return reading
-	}
-	if err == nil || errors.Is(err, errExists) {
-		return errors.New("another svcd is taking over the bucket at the same time; start again")
-	}
-	return err
+	_, err := b.core.PutObject(ctx, b.where.bucket, b.name(idFile), bytes.NewReader(text), int64(len(text)), "",
+		hexSum(text), opts)
+	return remoteError(err)
 }

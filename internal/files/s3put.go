@@ -8,8 +8,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 )
@@ -131,10 +133,33 @@ func (b *Bucket) putWhole(ctx context.Context, name string, content []byte) erro
 }
 
 // isStored reports whether an object is the one that was sent: if the answer to a request
-// is lost, its repetition finds the object of the first.
+// is lost, its repetition finds the object of the first, which may still be in progress.
 func (b *Bucket) isStored(ctx context.Context, name, checksum string, size int64) bool {
-	info, err := b.stat(ctx, name)
-	return err == nil && info.Size == size && info.ChecksumSHA256 == checksum
+	for wait := range settling {
+		info, err := b.stat(ctx, name)
+		if err == nil {
+			return info.Size == size && info.ChecksumSHA256 == checksum
+		}
+		if !errors.Is(err, fs.ErrNotExist) || sleep(ctx, wait) != nil {
+			return false
+		}
+	}
+	return false
+}
+
+// settling yields the pauses in which a server may end a request that it was sent before, about 5 s in all.
+func settling(yield func(time.Duration) bool) {
+	for wait := 10 * time.Millisecond; wait < 3*time.Second && yield(wait); wait *= 2 {
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return remoteError(ctx.Err())
+	}
 }
 
 // putParts stores a file part by part. part is full and used as the buffer of all parts.
