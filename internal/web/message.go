@@ -28,7 +28,7 @@ type translation struct {
 
 var variable = regexp.MustCompile("%[sd]")
 
-// readMessages reads the messages of a language. English has none.
+// readMessages reads the messages of a language. English has those with dates, which are shown as its readers write them.
 func (t *texts) readMessages() error {
 	raw, err := messageFiles.ReadFile("messages/" + t.Lang + ".json")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -100,6 +100,14 @@ func TestMessage(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
+	own, err := newTexts("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Not covered. The warranty runs from " + own.date(warranty.NewDate(2026, 1, 2)) + " to "
+	if got := own.message("Not covered. The warranty runs from 2026-01-02 to 2027-01-01."); !strings.HasPrefix(got, want) || strings.Contains(want, "2026-01") {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 // fieldErrors returns the messages of all calls of Checks.Add in the packages warranty and sheet, with samples as variable parts.
