@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// checkReminders waits until the service has recorded a reminder for each record that
-// existed before the last start and ends soon.
+// checkReminders waits until the service has put a reminder into an email for each record
+// that existed before the last start and ends soon.
 func (l *workload) checkReminders(ctx context.Context, db database) error {
 	if l.remindedBefore == 0 {
 		return nil
@@ -22,7 +22,7 @@ func (l *workload) checkReminders(ctx context.Context, db database) error {
 	}
 	l.remindedBefore = 0
 	for range 300 {
-		if err := db.each(ctx, `SELECT subject_id FROM reminders`, func(rows *sql.Rows) error {
+		if err := db.each(ctx, `SELECT warranty_id FROM reminded WHERE mailed_at IS NOT NULL`, func(rows *sql.Rows) error {
 			var id uuid
 			err := rows.Scan(&id)
 			delete(due, id)
@@ -114,7 +114,7 @@ func (l *workload) checkMails(f facts, emails []email) {
 		}
 		// A reminder of a record that is changed before its email is written is not sent.
 		if arrived == 0 && !queued && r.exists() && r.unchanged() {
-			l.find("lost mail", r.key, "a recorded reminder did not arrive and is not queued")
+			l.find("lost mail", r.key, "a reminder was put into an email, which did not arrive and is not queued")
 		}
 	}
 }

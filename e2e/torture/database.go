@@ -82,7 +82,7 @@ type facts struct {
 	live      map[uuid]string // product names of warranties that are not deleted
 	documents map[uuid]storedDocument
 	queued    []email      // emails that are not sent yet
-	reminded  map[uuid]int // number of reminders by warranty
+	reminded  map[uuid]int // number of reminders put into an email, by warranty
 	children  map[uuid]int // number of claims and documents by warranty
 }
 
@@ -132,17 +132,18 @@ func (d database) read(ctx context.Context) (f facts, err error) {
 			f.documents[id] = d
 			return err
 		}},
-		{`SELECT address, subject, body FROM mails`, func(r *sql.Rows) error {
-			var e email
-			err := r.Scan(&e.to, &e.subject, &e.text)
-			f.queued = append(f.queued, e)
-			return err
-		}},
-		{`SELECT subject_id, count(*) FROM reminders GROUP BY subject_id`, func(r *sql.Rows) error {
+		// Before the emails: those of these reminders are queued or have arrived.
+		{`SELECT warranty_id, count(*) FROM reminded WHERE mailed_at IS NOT NULL GROUP BY warranty_id`, func(r *sql.Rows) error {
 			var id uuid
 			var n int
 			err := r.Scan(&id, &n)
 			f.reminded[id] = n
+			return err
+		}},
+		{`SELECT address, subject, body FROM mails`, func(r *sql.Rows) error {
+			var e email
+			err := r.Scan(&e.to, &e.subject, &e.text)
+			f.queued = append(f.queued, e)
 			return err
 		}},
 		{`SELECT warranty_id, count(*) FROM (
