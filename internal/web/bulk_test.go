@@ -46,7 +46,10 @@ func TestWebBulk(t *testing.T) {
 	form := b.Post(path, append([]string{"action", "void"}, ids(records[0])...)...)
 	form.Says(t, "the form", 200, "Void", "1 selected", `name="id" value="`+records[0].ID+`"`)
 	b.Post(path, append([]string{"action", "void", "value", " "}, ids(records[0])...)...).Says(t, "no reason", 422, "Enter a reason.")
+	claim := `href="/claims/new?warranty_id=` + records[0].ID
+	b.Get("/warranties/"+records[0].ID).Says(t, "in force", 200, claim)
 	b.Get(send(b, "void", append(ids(records[0]), "value", "Lost")...)).Says(t, "voided", 200, "1 of 1 warranties voided.")
+	b.Get("/warranties/"+records[0].ID).Hides(t, "what it does not cover", claim)
 	b.Get("/warranties/"+records[0].ID).Says(t, "the record", 200, "Void", "Lost")
 
 	b.Get(send(b, "category", append(ids(records[0], theirs), "value", "Kitchen")...)).Says(t, "the category", 200,
