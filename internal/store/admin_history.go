@@ -14,8 +14,8 @@ type OperatorEvent struct {
 	Account *string     // address of the account that it was done to, if any
 }
 
-// byOperators is the condition of the index history_of_operators.
-const byOperators = `(h.action >= 15 OR h.door = 5)`
+// byOperators is the condition of the index history_by_operators: the actions of operators, and commands.
+const byOperators = `(h.action >= 15 AND h.action <= 24 OR h.door = 5)`
 
 // OperatorHistory lists what operators did, newest first, and returns the total.
 func (s *Store) OperatorHistory(ctx context.Context, p warranty.Paging) (list []OperatorEvent, total int64, err error) {

@@ -24,26 +24,32 @@ func TestAccountsAreCheap(t *testing.T) {
 			}
 			return tx.later(`ANALYZE`)
 		})
-		explain := `EXPLAIN `
-		if !s.db.Concurrent() {
-			explain = `EXPLAIN QUERY PLAN `
-		}
-		var plan []string
-		if err := s.db.Query(t.Context(), explain+accountsOf, func(r *engine.Row) error {
-			if !s.db.Concurrent() {
-				r.Int()
-				r.Int()
-				r.Int()
-			}
-			plan = append(plan, r.Text())
-			return nil
-		}, ada.user, warranty.MaxWaiting); err != nil {
-			t.Fatal(err)
-		}
-		text := strings.Join(plan, "\n")
+		text := planOf(t, s, accountsOf, ada.user, warranty.MaxWaiting)
 		if strings.Count(text, "access_waiting") != 2 || strings.Contains(text, "access_pkey") ||
 			strings.Contains(text, "Scan on access") {
 			t.Error(text)
 		}
 	})
+}
+
+// planOf returns how the database answers a query.
+func planOf(t *testing.T, s *Store, query string, args ...any) string {
+	t.Helper()
+	explain := `EXPLAIN `
+	if !s.db.Concurrent() {
+		explain = `EXPLAIN QUERY PLAN `
+	}
+	var plan []string
+	if err := s.db.Query(t.Context(), explain+query, func(r *engine.Row) error {
+		if !s.db.Concurrent() {
+			r.Int()
+			r.Int()
+			r.Int()
+		}
+		plan = append(plan, r.Text())
+		return nil
+	}, args...); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
 }
