@@ -182,11 +182,14 @@ func (t *texts) changed(field string, value *string) string {
 		}
 		return t.get("change.no")
 	case "status":
-		if status, ok := t.words["claim_status."+text]; ok {
-			if t.Lang == "en" { // German nouns keep their capitals
+		for _, space := range []string{"claim_status.", "status."} {
+			status, ok := t.words[space+text]
+			switch {
+			case ok && t.Lang == "en": // German nouns keep their capitals
 				return strings.ToLower(status)
+			case ok:
+				return status
 			}
-			return status
 		}
 	}
 	return text

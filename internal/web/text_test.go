@@ -201,6 +201,7 @@ func TestNumbers(t *testing.T) {
 		words.changed("end_date", new("2026-11-30")):       "30 Nov 2026",
 		words.changed("end_date", new("9999-12-31")):       "Lifetime",
 		words.changed("status", new("info_requested")):     "information requested",
+		words.changed("status", new("active")):             "in force",
 		words.changed("product_name", new("USB_C hub")):    "USB_C hub",
 	} {
 		if got != want {

@@ -214,7 +214,7 @@ func (web *Web) promiseOf(words reader, v verifyPage) *promise {
 		if party.Domain != nil {
 			by += " " + party.Name + ", " + *party.Domain + ". " + words.get("verify.verified") + "."
 		} else {
-			by += " “" + party.Name + "”. " + words.get("verify.unverified")
+			by += " " + words.get("quote.open") + party.Name + words.get("quote.close") + ". " + words.get("verify.unverified")
 		}
 	}
 	covered := strings.TrimSpace(v.Cover.Before + " " + v.Cover.Date)
