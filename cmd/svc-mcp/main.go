@@ -188,6 +188,10 @@ func connection(base string) *signin.Service {
 
 // signInOrOut performs "svc-mcp login" and "svc-mcp logout".
 func signInOrOut(ctx context.Context, args []string) error {
+	if len(args) == 2 && (args[1] == "-h" || args[1] == "--help") {
+		_, err := fmt.Print(usage)
+		return err
+	}
 	if len(args) > 1 {
 		return errors.New("svc-mcp " + args[0] + " takes no arguments")
 	}
@@ -209,6 +213,9 @@ func signInOrOut(ctx context.Context, args []string) error {
 		signin.Open(address, os.Getenv)
 		fmt.Fprintln(os.Stderr, "Sign in and decide in your browser, on this computer:\n"+address)
 	})
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted")
+	}
 	if err != nil {
 		return err
 	}

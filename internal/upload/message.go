@@ -124,6 +124,9 @@ func (f *MessageForm) read(form *multipart.Reader, file func(part *multipart.Par
 			}
 			continue
 		}
+		if name == "" || fileName != "" { // a file would be lost
+			return errForm
+		}
 		value, err := io.ReadAll(io.LimitReader(part, maxFields+1))
 		if size += len(value); err != nil || size > maxFields {
 			return errForm

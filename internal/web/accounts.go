@@ -32,7 +32,7 @@ func (web *Web) showSignIn(w http.ResponseWriter, r *http.Request, flash string,
 	if body.ByCode {
 		page = "sign-in-code"
 	}
-	return web.show(w, r, body.status, page, view{Title: web.t(r, "sign_in.title"), Flash: flash, Body: body})
+	return web.show(w, r, body.status, page, view{Title: web.t(r, "sign_in.title"), Flash: flash, Holds: body.Kept != nil, Body: body})
 }
 
 // sentSignIn returns the page of a sign-in form that was sent.
@@ -127,6 +127,7 @@ func (web *Web) signInByPassword(w http.ResponseWriter, r *http.Request, _ warra
 	if err != nil {
 		return err
 	}
+	f.removePasswords()
 	return web.showSignIn(w, r, "", sentSignIn(f, false))
 }
 

@@ -99,6 +99,12 @@ func TestNewClaimWithPhoto(t *testing.T) {
 		}
 	}
 	equal(t, "messages", w.Count(`SELECT count(*) FROM claim_messages WHERE body = 'Look.'`), 2)
+	gone := post(messages, field("action", "reply"), field("body", "Gone."), field("documents", nora.ID), file("stays.pdf", pdf))
+	gone.Says(t, "a kept file that is gone", 422, "no longer here", "stays.pdf is kept.", "Gone.")
+	gone.Hides(t, "the file that is gone", `value="`+nora.ID+`" name="documents"`, `name="documents" value="`+nora.ID)
+	equal(t, "a file in another field", post(messages, field("action", "reply"), field("body", "Lost."), part{Name: "files", FileName: "x.pdf", Value: pdf}).Status, 422)
+	equal(t, "messages", w.Count(`SELECT count(*) FROM claim_messages WHERE body IN ('Gone.', 'Lost.')`), 0)
+	w.Exec(`DELETE FROM held_files`)
 	equal(t, "documents", w.Count(`SELECT count(*) FROM documents WHERE file_name = 'look.pdf'`), 2)
 	equal(t, "kept files", w.Count(`SELECT count(*) FROM held_files`), 0)
 }

@@ -28,7 +28,8 @@ type translation struct {
 
 var variable = regexp.MustCompile("%[sd]")
 
-// readMessages reads the messages of a language. English has those with dates, which are shown as its readers write them.
+// readMessages reads the messages of a language. English has those with dates and statuses, which are shown as its
+// readers write them.
 func (t *texts) readMessages() error {
 	raw, err := messageFiles.ReadFile("messages/" + t.Lang + ".json")
 	if errors.Is(err, fs.ErrNotExist) {

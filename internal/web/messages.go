@@ -259,6 +259,7 @@ func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty
 	var next string
 	if err == nil {
 		next, err = web.performMessage(r, who, &f, once)
+		err = web.filesGone(r, who, &f, err)
 	}
 	switch {
 	case err != nil && !web.setErrors(w, r, &f, err):
@@ -340,6 +341,26 @@ func (web *Web) keepFiles(
 		return err
 	}
 	return refused.Err()
+}
+
+// filesGone returns the error for a message that was refused because files that the form keeps are gone, such as after a day.
+// The form then has the others.
+func (web *Web) filesGone(r *http.Request, who warranty.Principal, f *form, refused error) error {
+	var refusal *warranty.Error
+	if !errors.As(refused, &refusal) || !slices.ContainsFunc(refusal.Fields, func(e warranty.FieldError) bool { return e.Field == "documents" }) {
+		return refused
+	}
+	kept, err := web.Service.KeptFiles(r.Context(), who, f.Values["documents"])
+	if err != nil || len(kept) == len(f.Values["documents"]) {
+		return errors.Join(refused, err)
+	}
+	f.Values.Del("documents")
+	for _, file := range kept {
+		f.Values.Add("documents", file.ID.String())
+	}
+	var c warranty.Checks
+	c.Add("file", "gone", web.t(r, "claim.file_gone"))
+	return c.Err()
 }
 
 // dropKept deletes files that the person keeps. Those that became documents stay.

@@ -22,7 +22,8 @@ import (
 // resumable lists the forms that are shown again after sign-in. For other forms and
 // for buttons, sign-in leads back to their page.
 var resumable = []string{
-	"POST /warranties", "POST /warranties/{id}", "POST /warranties/{id}/correct", "POST /claims", "POST /claims/{id}/status", messagePattern, "POST /settings/replies", "POST /settings/email",
+	"POST /warranties", "POST /warranties/{id}", "POST /warranties/{id}/correct", "POST /claims", "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
+	"POST /settings/replies/{id}", "POST /settings/email",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
 	"POST /settings/addresses", "POST /settings/domains", "POST /settings/convert", "POST " + takeConfirm,
@@ -156,12 +157,32 @@ func (web *Web) pageOf(action string) string {
 	if page, ok := formPages[action]; ok {
 		return page
 	}
+	form := web.patternOf(http.MethodPost, action)
 	for action != "/" && action != "" {
-		probe := &http.Request{Method: http.MethodGet, Host: "page", URL: &url.URL{Path: action}}
-		if _, pattern := web.forms.Handler(probe); pattern != "" {
+		if page := web.patternOf(http.MethodGet, action); page != nil && sameNames(page, form) {
 			return action
 		}
 		action = action[:strings.LastIndexByte(action, '/')]
 	}
 	return "/"
+}
+
+// patternOf returns the parts of the route of a path, or nil if it has none.
+func (web *Web) patternOf(method, path string) []string {
+	_, pattern := web.forms.Handler(&http.Request{Method: method, Host: "page", URL: &url.URL{Path: path}})
+	_, route, _ := strings.Cut(pattern, " ")
+	if route == "" {
+		return nil
+	}
+	return strings.Split(route, "/")
+}
+
+// sameNames reports whether a page has the names of a form: /warranties/{id} is not the page of /warranties/bulk.
+func sameNames(page, form []string) bool {
+	for i, part := range page {
+		if i < len(form) && strings.HasPrefix(part, "{") && part != "{$}" && !strings.HasPrefix(form[i], "{") {
+			return false
+		}
+	}
+	return true
 }
