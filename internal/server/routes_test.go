@@ -47,7 +47,7 @@ func somewhere(route string) string {
 func TestMethods(t *testing.T) {
 	w := newWorld(t, servertest.SQLite(t), busy)
 	owner := w.Person("Olga")
-	allowed := map[string][]string{"/api/documents": {"POST"}, "/api/documents/" + unknownID + "/file": {"GET", "HEAD"}, "/healthz": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/verify/WR-0": {"GET", "HEAD"}}
+	allowed := map[string][]string{"/api/documents": {"POST"}, "/api/documents/" + unknownID + "/file": {"GET", "HEAD"}, "/healthz": {"GET", "HEAD"}, "/docs": {"GET", "HEAD"}, "/docs/errors": {"GET", "HEAD"}, "/readyz": {"GET", "HEAD"}, "/openapi.json": {"GET", "HEAD"}, "/": {"GET", "HEAD"}, "/verify/WR-0": {"GET", "HEAD"}}
 	public := map[string]bool{}
 	for _, op := range api.Operations() {
 		path := somewhere(op.Route())

@@ -54,7 +54,7 @@ type view struct {
 	// Here is the address of the page, and Languages are those to choose from. Pages of signed-in users have none.
 	Here      string
 	Languages []languageChoice
-	// Holds means that the page holds a form that would be lost with it, so that it has no other links.
+	// Holds means that the page holds a form that would be lost with it, so that other links open in a new tab.
 	Holds bool
 	// NoIndex keeps the page out of search engines.
 	NoIndex bool
