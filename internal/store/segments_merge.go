@@ -322,7 +322,6 @@ func (s *Store) buildSegment(ctx context.Context, l *indexedList) error {
 	if now := s.Now(); last {
 		readyAt = &now
 	}
-	s.db.Settle()
 	err = s.Write(ctx, func(t *Tx) error {
 		if err := t.overtaken(`UPDATE index_lists SET built_to = $3, ready_at = $4
 			WHERE list = $1 AND built_to = $2 AND ready_at IS NULL`, l.list, *l.builtTo, next, readyAt); err != nil {
@@ -403,7 +402,6 @@ func (s *Store) mergeList(ctx context.Context, l *indexedList) (merged int, err 
 	for _, n := range order {
 		made, err := find.Apply(old[n], changes[n], s.segments.size)
 		if err == nil {
-			s.db.Settle()
 			err = s.Write(ctx, func(t *Tx) error {
 				return t.replaceSegment(snapshot, *l.builtTo, n, old[n], made, changes[n])
 			})

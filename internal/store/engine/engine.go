@@ -40,7 +40,6 @@ type backend interface {
 	ping(ctx context.Context) error
 	writesFail() bool
 	observeWrites(fn func(time.Duration))
-	settle()
 	fence(ctx context.Context, table string) (passed func(context.Context) (bool, error), err error)
 	// now returns the time of the clock shared by all users of the database, or the zero time if
 	// that is this machine's clock.
@@ -156,13 +155,9 @@ func (db *DB) Ping(ctx context.Context) error { return db.backend.ping(ctx) }
 func (db *DB) WritesFail() bool { return db.backend.writesFail() }
 
 // ObserveWrites calls fn with the time that each transaction took, without the time that it waited
-// for others to start. On SQLite, transactions that share a commit are one, and no other can write
-// meanwhile.
+// for others to start. On SQLite, transactions that share a commit are one, a copy of the log counts too, and no
+// other can write meanwhile.
 func (db *DB) ObserveWrites(fn func(time.Duration)) { db.backend.observeWrites(fn) }
-
-// Settle lets SQLite copy its log if that is due. Work in the background that writes a lot calls it between its
-// transactions: while the disk is busy with a copy, a commit takes long and everyone waits for it.
-func (db *DB) Settle() { db.backend.settle() }
 
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.

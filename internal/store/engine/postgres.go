@@ -269,8 +269,6 @@ func sqlState(err error) string {
 	return ""
 }
 
-func (e *postgresBackend) settle() {} // the server copies its log itself
-
 func isSerializationFailure(err error) bool {
 	return slices.Contains([]string{"40001", "40P01"}, sqlState(err))
 }

@@ -114,12 +114,7 @@ func openSQLite(f sqliteFile, encode encoder) (*sqliteBackend, error) {
 		}
 		e.readers.put(reader)
 	}
-	beside, err := e.connect(f)
-	if err != nil {
-		return nil, joinErrors(err, e.closeAll())
-	}
-	e.log = newCheckpointer(writer, beside)
-	e.log.ended.Go(func() { e.log.run(e.noteFailure) })
+	e.log = newCheckpointer(writer)
 	go e.run(writer)
 	return e, nil
 }
@@ -236,7 +231,6 @@ func (e *sqliteBackend) close() (err error) {
 	e.closing.Do(func() {
 		close(e.stop)
 		<-e.done
-		e.log.close()
 		for range cap(e.readers.free) {
 			<-e.readers.free // returned when its query ends
 		}

@@ -46,6 +46,7 @@ func (e *sqliteBackend) run(conn *sqliteConn) {
 			return
 		case u := <-e.units:
 			e.serve(conn, e.gather(u))
+			e.copyLog(conn)
 		}
 	}
 }
@@ -86,13 +87,19 @@ func (e *sqliteBackend) noteFailure(err error) {
 	}
 }
 
-func (e *sqliteBackend) settle() { e.noteFailure(e.log.settle()) }
+// copyLog copies the log into the database file if that is due. It counts as a transaction, because others wait
+// for it in the same way.
+func (e *sqliteBackend) copyLog(conn *sqliteConn) {
+	if e.log.due() {
+		defer e.began()()
+		e.noteFailure(e.log.copy(conn))
+	}
+}
 
 // commit runs a group in one transaction. A unit that fails is rolled back alone. An error means
 // that the whole group was rolled back.
 func (e *sqliteBackend) commit(conn *sqliteConn, group []*writeUnit) error {
 	defer e.began()()
-	e.noteFailure(e.log.bound(conn))
 	select {
 	case <-e.failed:
 		return unavailable(errFailed)
