@@ -10,45 +10,60 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-const warrantyColumns = `w.id, w.reference, w.product_name, w.description, w.serial_number, w.category, w.supplier,
-	w.seller_name, w.seller_email, w.start_date, w.end_date, w.standing, w.version, w.created_at, w.updated_at,
-	w.external_id, w.seller_id, w.brand, w.model, w.gtin, w.purchase_date, w.price, w.currency, w.customer_name,
-	w.customer_email, w.offered_at, w.offer_expires_at, w.taken_at`
+// Groups of the columns of warranties that are in indexes.
+const (
+	identityIndex uint8 = iota + 1
+	sellerIndex
+	startIndex
+	endIndex
+	standingIndex
+)
 
-func readWarranty(r *engine.Row) warranty.Warranty {
-	return warranty.Warranty{
-		ID:              r.ID(),
-		ReferenceNumber: warranty.Reference(r.Text()),
-		ProductName:     r.Text(),
-		Description:     r.OptionalText(),
-		SerialNumber:    r.OptionalText(),
-		Category:        r.OptionalText(),
-		Supplier:        r.OptionalText(),
-		SellerName:      r.OptionalText(),
-		SellerEmail:     r.OptionalText(),
-		StartDate:       r.Date(),
-		EndDate:         r.Date(),
-		Standing:        enum[warranty.Status](r),
-		Version:         r.Int(),
-		CreatedAt:       r.Time(),
-		UpdatedAt:       r.Time(),
-		ExternalID:      r.OptionalText(),
-		Seller:          r.OptionalID(),
-		Brand:           r.OptionalText(),
-		Model:           r.OptionalText(),
-		GTIN:            r.OptionalText(),
-		PurchaseDate:    r.OptionalDate(),
-		Price:           r.OptionalText(),
-		Currency:        r.OptionalText(),
-		CustomerName:    r.OptionalText(),
-		Offer: warranty.Offer{
-			Email:     r.OptionalText(),
-			OfferedAt: r.OptionalTime(),
-			ExpiresAt: r.OptionalTime(),
-			TakenAt:   r.OptionalTime(),
-		},
-	}
-}
+// warranties is the table of warranties. The issuer and who named the seller are not in the record.
+var warranties = newTable("warranties",
+	plainColumn("id", (*engine.Row).ID, func(w *warranty.Warranty) *warranty.ID { return &w.ID }).once(),
+	plainColumn("reference", func(r *engine.Row) warranty.Reference { return warranty.Reference(r.Text()) },
+		func(w *warranty.Warranty) *warranty.Reference { return &w.ReferenceNumber }).once(),
+	textColumn("product_name", func(w *warranty.Warranty) *string { return &w.ProductName }).in(identityIndex),
+	optionalTextColumn("description", func(w *warranty.Warranty) **string { return &w.Description }),
+	optionalTextColumn("serial_number", func(w *warranty.Warranty) **string { return &w.SerialNumber }).in(identityIndex),
+	optionalTextColumn("category", func(w *warranty.Warranty) **string { return &w.Category }),
+	derivedColumn("folded_category", func(w *warranty.Warranty) string { return foldedCategory(*w) }),
+	optionalTextColumn("supplier", func(w *warranty.Warranty) **string { return &w.Supplier }),
+	optionalTextColumn("seller_name", func(w *warranty.Warranty) **string { return &w.SellerName }),
+	optionalTextColumn("seller_email", func(w *warranty.Warranty) **string { return &w.SellerEmail }).in(sellerIndex),
+	optionalColumn("seller_id", (*engine.Row).OptionalID,
+		func(w *warranty.Warranty) **warranty.ID { return &w.Seller }).in(sellerIndex),
+	dateColumn("start_date", func(w *warranty.Warranty) *warranty.Date { return &w.StartDate }).in(startIndex),
+	dateColumn("end_date", func(w *warranty.Warranty) *warranty.Date { return &w.EndDate }).in(endIndex),
+	plainColumn("standing", enum[warranty.Status],
+		func(w *warranty.Warranty) *warranty.Status { return &w.Standing }).in(standingIndex),
+	derivedColumn("search", searchText),
+	plainColumn("version", (*engine.Row).Int, func(w *warranty.Warranty) *int64 { return &w.Version }),
+	timeColumn("created_at", func(w *warranty.Warranty) *time.Time { return &w.CreatedAt }).once(),
+	timeColumn("updated_at", func(w *warranty.Warranty) *time.Time { return &w.UpdatedAt }),
+	optionalTextColumn("external_id", func(w *warranty.Warranty) **string { return &w.ExternalID }).in(identityIndex),
+	optionalTextColumn("brand", func(w *warranty.Warranty) **string { return &w.Brand }),
+	optionalTextColumn("model", func(w *warranty.Warranty) **string { return &w.Model }),
+	optionalTextColumn("gtin", func(w *warranty.Warranty) **string { return &w.GTIN }).in(identityIndex),
+	optionalColumn("purchase_date", (*engine.Row).OptionalDate,
+		func(w *warranty.Warranty) **warranty.Date { return &w.PurchaseDate }),
+	optionalTextColumn("price", func(w *warranty.Warranty) **string { return &w.Price }),
+	optionalTextColumn("currency", func(w *warranty.Warranty) **string { return &w.Currency }),
+	// The hand-over has statements of its own, so that an update cannot undo it.
+	optionalTextColumn("customer_name", func(w *warranty.Warranty) **string { return &w.CustomerName }).once(),
+	optionalTextColumn("customer_email", func(w *warranty.Warranty) **string { return &w.Offer.Email }).once(),
+	optionalTimeColumn("offered_at", func(w *warranty.Warranty) **time.Time { return &w.Offer.OfferedAt }).once(),
+	optionalTimeColumn("offer_expires_at", func(w *warranty.Warranty) **time.Time { return &w.Offer.ExpiresAt }).once(),
+	optionalTimeColumn("taken_at", func(w *warranty.Warranty) **time.Time { return &w.Offer.TakenAt }).once(),
+)
+
+var (
+	warrantyColumns = warranties.selected("w")
+	insertWarranty  = warranties.insert("issuer_id", "named_by")
+)
+
+func readWarranty(r *engine.Row) warranty.Warranty { return warranties.read(r) }
 
 // readWarrantyRoles reads a warranty followed by the user's roles on it.
 func readWarrantyRoles(r *engine.Row) warranty.Warranty {
@@ -57,7 +72,7 @@ func readWarrantyRoles(r *engine.Row) warranty.Warranty {
 	return w
 }
 
-const (
+var (
 	fromWarranty   = ` FROM access a ` + joinWarranty + ` WHERE a.user_id = $1 AND a.kind = 1 AND w.deleted_at IS NULL`
 	readWarrantyOf = `SELECT ` + warrantyColumns + `, a.roles` + fromWarranty
 	byReference    = ` AND w.reference = $2`
@@ -230,17 +245,7 @@ func (s *Store) EndDates(
 
 // InsertWarranty adds a warranty. Its creator becomes owner and issuer, and its seller if w.Roles has that.
 func (t *Tx) InsertWarranty(w warranty.Warranty, creator warranty.ID) error {
-	if err := t.later(`INSERT INTO warranties (id, reference, issuer_id, product_name, description, serial_number,
-			category, folded_category, supplier, seller_name, seller_email, start_date, end_date, standing, search,
-			version, created_at, updated_at, external_id, seller_id, named_by, brand, model, gtin, purchase_date, price,
-			currency, customer_name, customer_email, offered_at, offer_expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $3, $21, $22,
-			$23, $24, $25, $26, $27, $28, $29, $30)`,
-		w.ID, w.ReferenceNumber, creator, w.ProductName, w.Description, w.SerialNumber,
-		w.Category, foldedCategory(w), w.Supplier, w.SellerName, w.SellerEmail, w.StartDate, w.EndDate, w.Standing,
-		searchText(w), w.Version, w.CreatedAt, w.UpdatedAt, w.ExternalID, w.Seller, w.Brand, w.Model, w.GTIN,
-		w.PurchaseDate, w.Price, w.Currency, w.CustomerName, w.Offer.Email, w.Offer.OfferedAt,
-		w.Offer.ExpiresAt); err != nil {
+	if err := t.later(insertWarranty, warranties.values(&w, creator, creator)...); err != nil {
 		return err
 	}
 	return t.grantNew(creator, w, w.Roles.With(warranty.Owner).With(warranty.Issuer))
@@ -271,7 +276,7 @@ func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Wa
 	if t.store.db.Concurrent() {
 		// Only the record is locked, and the access row is read afterwards. Locking both could deadlock
 		// two users who change the same record.
-		const lock = `SELECT 1` + fromWarranty
+		lock := `SELECT 1` + fromWarranty
 		sql, key := keyed(k, lock+byItem+` FOR UPDATE OF w`, lock+byReference+` FOR UPDATE OF w`)
 		if err := t.exactlyOne(sql, user, key); err != nil {
 			return warranty.Warranty{}, err
@@ -282,14 +287,8 @@ func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Wa
 
 // UpdateWarranty updates a locked warranty whose version is still before.Version.
 func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
-	if err := t.exactlyOne(`UPDATE warranties SET product_name = $3, category = $4, folded_category = $5, supplier = $6,
-			start_date = $7, end_date = $8, standing = $9, search = $10, version = $11, updated_at = $12, external_id = $13,
-			seller_id = $14, brand = $15, model = $16, gtin = $17, purchase_date = $18, price = $19, currency = $20,
-			serial_number = $21, description = $22, seller_name = $23, seller_email = $24
-		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
-		w.ID, before.Version, w.ProductName, w.Category, foldedCategory(w), w.Supplier, w.StartDate, w.EndDate,
-		w.Standing, searchText(w), w.Version, w.UpdatedAt, w.ExternalID, w.Seller, w.Brand, w.Model, w.GTIN,
-		w.PurchaseDate, w.Price, w.Currency, w.SerialNumber, w.Description, w.SellerName, w.SellerEmail); err != nil {
+	sql, args := warranties.update(&before, &w, w.ID, before.Version)
+	if err := t.exactlyOne(sql+` WHERE id = $1 AND version = $2 AND deleted_at IS NULL`, args...); err != nil {
 		return err
 	}
 	if err := t.noteWarranty(w.ID); err != nil {
@@ -349,7 +348,7 @@ func (t *Tx) deleteOwnDocuments(owner, id warranty.ID, now time.Time) error {
 }
 
 // searchText returns the text that the previous release searches, one field per line.
-func searchText(w warranty.Warranty) string {
+func searchText(w *warranty.Warranty) string {
 	parts := []string{w.ProductName, string(w.ReferenceNumber), strings.ReplaceAll(string(w.ReferenceNumber), "-", "")}
 	if w.SerialNumber != nil {
 		parts = append(parts, *w.SerialNumber)

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"warranty.example/svc/internal/store/engine"
+	"warranty.example/svc/warranty"
+)
+
+// computed are the fields of a warranty that are not stored in its row.
+var computed = []string{
+	"SellerConfirmed", "Handover", "Status", "DaysRemaining", "Roles", "VerifyURL", "WebURL", "Replay",
+}
+
+// TestEveryFieldOfAWarrantyIsStored fills every field, inserts the record and reads it.
+func TestEveryFieldOfAWarrantyIsStored(t *testing.T) {
+	each(t, func(t *testing.T, s *Store) {
+		filled := fillWarranty(t)
+		user := newID()
+		err := s.Write(t.Context(), func(tx *Tx) error {
+			owner := warranty.User{ID: user, Name: "Owner", Email: "owner@example.com", CreatedAt: time.Now()}
+			if err := tx.InsertUser(owner, "x"); err != nil {
+				return err
+			}
+			return tx.InsertWarranty(filled, user)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := s.Warranty(t.Context(), user, warranty.WarrantyKey{ID: filled.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read.Roles = filled.Roles
+		if diff := cmp.Diff(filled, read); diff != "" {
+			t.Errorf("read is not what was inserted (-inserted +read):\n%s", diff)
+		}
+	})
+}
+
+// fillWarranty returns a warranty with a value in each field that is not computed.
+func fillWarranty(t *testing.T) (w warranty.Warranty) {
+	t.Helper()
+	w.ID = newID()
+	v := reflect.ValueOf(&w).Elem()
+	for i := range v.NumField() {
+		if field := v.Type().Field(i); !slices.Contains(computed, field.Name) && v.Field(i).IsZero() {
+			fill(t, field.Name, v.Field(i))
+		}
+	}
+	w.Standing = warranty.Active
+	return w
+}
+
+func fill(t *testing.T, name string, v reflect.Value) {
+	t.Helper()
+	switch at := v.Addr().Interface().(type) {
+	case *warranty.ID:
+		*at = newID()
+		return
+	case *warranty.Date:
+		*at = 20000 + warranty.Date(len(name))
+		return
+	case *time.Time:
+		*at = time.UnixMicro(1e15 + int64(len(name))).UTC()
+		return
+	}
+	switch v.Kind() {
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(t, name, v.Elem())
+	case reflect.String:
+		v.SetString(name)
+	case reflect.Int64:
+		v.SetInt(int64(len(name)))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(t, v.Type().Field(i).Name, v.Field(i))
+		}
+	default:
+		t.Fatalf("%s: how is a %s filled?", name, v.Type())
+	}
+}
+
+// TestAnUpdateNamesIndexedColumnsThatChanged: SQLite rewrites the indexes of every column that is named.
+func TestAnUpdateNamesIndexedColumnsThatChanged(t *testing.T) {
+	before := fillWarranty(t)
+	for name, c := range map[string]struct {
+		change       func(*warranty.Warranty)
+		named, unset []string
+	}{
+		"nothing":     {func(*warranty.Warranty) {}, []string{"version", "brand"}, []string{"end_date", "gtin", "reference"}},
+		"end date":    {func(w *warranty.Warranty) { w.EndDate++ }, []string{"version", "end_date"}, []string{"start_date"}},
+		"equal value": {func(w *warranty.Warranty) { w.GTIN = warranty.Optional(*w.GTIN) }, nil, []string{"gtin"}},
+		"to null":     {func(w *warranty.Warranty) { w.GTIN = nil }, []string{"gtin", "serial_number"}, []string{"seller_id"}},
+	} {
+		after := before
+		c.change(&after)
+		sql, args := warranties.update(&before, &after, 1, 2)
+		for _, column := range c.named {
+			if !strings.Contains(sql, " "+column+" = $") {
+				t.Errorf("%s: %s is not set: %s", name, column, sql)
+			}
+		}
+		for _, column := range append(c.unset, "customer_email", "taken_at") {
+			if strings.Contains(sql, " "+column+" = $") {
+				t.Errorf("%s: %s is set: %s", name, column, sql)
+			}
+		}
+		if n := strings.Count(sql, "$"); n != len(args)-2 {
+			t.Errorf("%s: %d parameters for %d arguments", name, n, len(args)-2)
+		}
+	}
+}
+
+// TestIndexedColumnsAreMarked fails if a column in an index of SQLite is set by every update.
+func TestIndexedColumnsAreMarked(t *testing.T) {
+	s := open(t, newFile(t))
+	marked := map[string]bool{"deleted_at": true, "issuer_id": true}
+	for _, c := range warranties.columns {
+		marked[c.name] = c.fixed || c.index != 0
+	}
+	err := s.db.Query(t.Context(), `SELECT DISTINCT i.name FROM sqlite_master m, pragma_index_info(m.name) i
+		WHERE m.type = 'index' AND m.tbl_name = 'warranties'`, func(r *engine.Row) error {
+		if column := r.Text(); !marked[column] {
+			t.Errorf("%s is in an index, and its column does not say so", column)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
