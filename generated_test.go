@@ -375,7 +375,10 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 		}
 	}
 	path, body := e.Request(values)
-	r := servertest.Request{Method: e.Method, Path: path}
+	r := servertest.Request{Method: e.Method, Path: path, Header: map[string]string{}}
+	for name := range e.Header {
+		r.Header[name] = e.Header.Get(name)
+	}
 	if body != "" {
 		r.Body = body
 	}
@@ -386,7 +389,7 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 		r.Secret = values["SVC_SESSION"]
 	}
 	if e.ForOrganization() {
-		r.Header = map[string]string{"X-Account": values["ORGANIZATION_ID"]}
+		r.Header["X-Account"] = values["ORGANIZATION_ID"]
 	}
 	a := w.Do(r)
 	if a.Status != e.Spec.Status {

@@ -26,8 +26,9 @@ var (
 		Auth:   Credential,
 		Scope:  warranty.WarrantiesWrite,
 		Summary: "Confirm that you sold a warranty that names you, or decline. " +
-			"Confirmed warranties are in your lists, and you decide claims on them.",
-		Errors: []warranty.Code{warranty.PreconditionFailed},
+			"Confirming needs the etag of the list in If-Match. Confirmed warranties are in your lists, and you decide claims " +
+			"on them.",
+		Errors: []warranty.Code{warranty.PreconditionFailed, warranty.PreconditionRequired},
 	})
 	LeaveWarranty = define[warranty.LeaveWarranty, warranty.None](Spec{
 		Name:    "sellers.leave",

@@ -289,7 +289,8 @@ func TestVerifyLooks(t *testing.T) {
 	confirmed := s.want(t, 201, call{method: "POST", path: "/api/v1/warranties", secret: buyer, body: map[string]string{
 		"product_name": "Norvik OLED 55 television", "serial_number": "NRV-55-88K2", "start_date": today(-720), "end_date": today(10),
 		"seller_email": "shop" + email}})
-	halden.as(t, 200, "POST", "/api/v1/confirmations/"+confirmed.must(t, "data.id"), map[string]string{"decision": "confirm"})
+	s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + confirmed.must(t, "data.id"), secret: halden.session,
+		body: map[string]string{"decision": "confirm"}, header: map[string]string{"X-Account": halden.id, "If-Match": confirmed.header.Get("ETag")}})
 	b := s.visitor(t)
 	for _, c := range []struct{ name, path, shows string }{
 		{"issued", given(halden, map[string]string{"product_name": "Kessler W7 washing machine", "start_date": today(-1000), "end_date": today(85)}), "In force"},

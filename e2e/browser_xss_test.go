@@ -99,7 +99,8 @@ func TestTextStaysText(t *testing.T) {
 	shop := s.want(t, 201, call{method: "POST", path: "/api/auth/sessions",
 		body: map[string]string{"email": halden, "password": s.passwords[halden]}}).must(t, "data.access_token")
 	for _, p := range garden {
-		s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + p.reference, secret: shop, body: map[string]string{"decision": "confirm"}})
+		s.want(t, 200, call{method: "POST", path: "/api/v1/confirmations/" + p.reference, secret: shop,
+			body: map[string]string{"decision": "confirm"}, header: map[string]string{"If-Match": `"1"`}})
 	}
 	seller.mustOpen(t, garden[0].claim)
 	seller.fill(t, "#body", strings.Join(payloads, " "))

@@ -38,6 +38,7 @@ const (
 	UnsupportedMediaType Code = "unsupported_media_type"
 	ValidationFailed     Code = "validation_failed"
 	IdempotencyKeyReused Code = "idempotency_key_reused"
+	PreconditionRequired Code = "precondition_required"
 	RateLimited          Code = "rate_limited"
 	IPThrottled          Code = "ip_throttled"
 	Internal             Code = "internal"
@@ -104,6 +105,8 @@ var codes = []CodeInfo{
 		"Fix the fields listed in errors. Nothing was changed."},
 	{IdempotencyKeyReused, http.StatusUnprocessableEntity, "Idempotency key reused",
 		"Use a new Idempotency-Key for each new request."},
+	{PreconditionRequired, http.StatusPreconditionRequired, "Precondition required",
+		"Get the record, and repeat the request with its ETag in If-Match."},
 	{RateLimited, http.StatusTooManyRequests, "Rate limited",
 		"Wait for the number of seconds in Retry-After or retry_after_seconds, then try again."},
 	{IPThrottled, http.StatusTooManyRequests, "Too many requests from this address",

@@ -24,6 +24,7 @@ var codeTable = map[int]string{
 	413: "body_too_large",
 	415: "unsupported_media_type",
 	422: "validation_failed idempotency_key_reused",
+	428: "precondition_required",
 	429: "rate_limited ip_throttled",
 	500: "internal",
 	503: "unavailable",

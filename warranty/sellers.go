@@ -1,6 +1,9 @@
 package warranty
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Confirmation is a warranty that names the account as its seller. It gives the account no role until the
 // account confirms it.
@@ -21,11 +24,27 @@ type Confirmation struct {
 	From            ConfirmationFrom   `json:"from" doc:"The account that named you as the seller."`
 	CreatedAt       time.Time          `json:"created_at" doc:"When the warranty was created."`
 	Status          ConfirmationStatus `json:"status" doc:"Whether you confirmed or declined it."`
-	ETag            string             `json:"etag" doc:"Version of the warranty. Send it as If-Match, so that you confirm nothing that changed since you read it."`
+	ETag            string             `json:"etag" doc:"Version of the warranty. Send it as If-Match to confirm what you read."`
 }
 
-// Matches reports whether the warranty has one of the versions of an If-Match header, or there is none.
-func (c Confirmation) Matches(ifMatch string) bool { return matchesTag(c.ETag, ifMatch) }
+// Decidable returns an error unless the decision is about the current version of the warranty. Confirming needs the
+// version that was read, so that nobody confirms what they did not see; * names none.
+func (c Confirmation) Decidable(in DecideConfirmation) error {
+	tags, _ := entityTags(in.IfMatch)
+	switch {
+	case in.Decision == Confirm && (len(tags) == 0 || slices.Contains(tags, "*")):
+		return ErrUnseen
+	case in.Decision == Confirm && c.Status == Confirmed:
+		return nil // repeated: a change would have ended the confirmation
+	case !matchesTag(c.ETag, in.IfMatch):
+		return ErrChanged
+	}
+	return nil
+}
+
+// ErrUnseen means that a confirmation does not say what it confirms.
+var ErrUnseen = Refuse(PreconditionRequired,
+	"Say which version you confirm: send the etag of the confirmation list in If-Match.")
 
 // ConfirmationFrom is the account that named a seller.
 type ConfirmationFrom struct {
@@ -88,7 +107,7 @@ type DecideConfirmation struct {
 	ID             WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	Decision       Decision    `json:"decision,omitzero" required:"true" doc:"Confirm that you sold it, or decline." example:"decline"`
 	AllFromAccount *bool       `json:"all_from_account,omitempty" doc:"With decline: also decline everything else in which this account names you, now and later."`
-	IfMatch        string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Decide only if the warranty still has this etag."`
+	IfMatch        string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"The etag that you read. Required to confirm; * is not accepted then."`
 }
 
 // Check validates the input.

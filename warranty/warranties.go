@@ -91,6 +91,10 @@ func (w *Warranty) SetReplayed(replayed bool) { w.Replay = replayed }
 // empty value always matches; a weak tag never does.
 func (w Warranty) Matches(ifMatch string) bool { return matchesTag(w.ETag(), ifMatch) }
 
+// ErrChanged means that a warranty does not have the version of an If-Match header.
+var ErrChanged = Refuse(PreconditionFailed,
+	"The warranty has changed since you read it. Read it again and use its new ETag.")
+
 func matchesTag(tag, ifMatch string) bool {
 	if ifMatch == "" {
 		return true

@@ -103,7 +103,8 @@ func (w *worker) created(r *record, s *step, a answer) {
 
 // confirm lets the seller confirm a record.
 func (w *worker) confirm(r *record) {
-	a := w.send(r.key, r.named, http.MethodPost, "/api/v1/confirmations/"+r.id, map[string]string{"decision": "confirm"})
+	a := w.send(r.key, r.named, http.MethodPost, "/api/v1/confirmations/"+r.id, map[string]string{"decision": "confirm"},
+		"If-Match", r.etag)
 	switch a.outcome() {
 	case acknowledged:
 		r.seller = r.named

@@ -97,7 +97,7 @@ func (t *story) records(ctx context.Context) error {
 		}
 		t.made[r.product] = w
 		if r.soldBy {
-			in := warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm}
+			in := warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm, IfMatch: w.ETag()}
 			if _, err := at(t.s, when.Add(time.Hour)).DecideConfirmation(ctx, t.who[seller], in); err != nil {
 				return fmt.Errorf("%s: %w", r.product, err)
 			}

@@ -431,7 +431,7 @@ func sampleInputs() map[reflect.Type]any {
 			LengthMonths: product.LengthMonths, Terms: *product.Terms,
 		},
 		&warranty.UpdateProduct{LengthMonths: &threeYears},
-		&warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm},
+		&warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: w.ID}, Decision: warranty.Confirm, IfMatch: `"1"`},
 		&warranty.UpdateAccount{Name: &name, MailTokenExpiry: &mail},
 		&warranty.CreateToken{
 			Name:               "ERP",

@@ -5,9 +5,11 @@ import (
 	_ "embed" // answers.json
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"reflect"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/api"
@@ -19,8 +21,9 @@ import (
 type Example struct {
 	Spec   *api.Spec
 	Method string
-	Path   string // with the query
-	Body   string // indented JSON, or empty
+	Path   string      // with the query
+	Body   string      // indented JSON, or empty
+	Header http.Header // of the operation, such as If-Match
 	Status int
 	Answer string // indented JSON, or empty
 
@@ -142,6 +145,7 @@ func exampleOf(op *api.Spec) (Example, error) {
 		Method:    r.Method,
 		Path:      r.Path,
 		Body:      indent(r.Body),
+		Header:    headersOf(op, r),
 		arguments: string(arguments),
 		flags:     flagsOf(op, r),
 	}, nil
@@ -203,6 +207,17 @@ func goName(t reflect.Type, param string) string {
 		}
 	}
 	return ""
+}
+
+// headersOf returns the request's headers that are parameters.
+func headersOf(op *api.Spec, r api.Request) http.Header {
+	list := http.Header{}
+	for _, p := range op.Params {
+		if value := r.Header.Get(p.HeaderName()); p.In == api.Header && value != "" {
+			list.Set(p.HeaderName(), value)
+		}
+	}
+	return list
 }
 
 // flagsOf returns the request's parameters as command-line flags.
@@ -269,6 +284,9 @@ func (e Example) Curl(base string) string {
 	}
 	if e.ForOrganization() {
 		b.WriteString(" \\\n  -H \"X-Account: $" + organizationVariable + `"`)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.Header)) {
+		b.WriteString(" \\\n  -H '" + inSingleQuotes(name+": "+e.Header.Get(name)) + "'")
 	}
 	if e.Body != "" {
 		b.WriteString(" \\\n  -H 'Content-Type: application/json' \\\n  -d '" + inSingleQuotes(e.Body) + "'")

@@ -2,6 +2,7 @@ package servertest
 
 import (
 	"context"
+	"fmt"
 
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
@@ -19,7 +20,26 @@ func (w *World) Transfer(id string, from, to Person) {
 // Confirm confirms a record as its seller.
 func (w *World) Confirm(seller Person, id string) {
 	w.T.Helper()
-	w.Must(200, NewRequest("POST", "/api/v1/confirmations/"+id, seller.Session, Fields{"decision": "confirm"}))
+	w.Must(200, NewRequest("POST", "/api/v1/confirmations/"+id, seller.Session, Fields{"decision": "confirm"},
+		"If-Match", w.Waiting(seller.Session, id)))
+}
+
+// Waiting returns the etag of a record in the list of what waits for a seller's confirmation.
+func (w *World) Waiting(session, id string) string {
+	w.T.Helper()
+	for page := 1; ; page++ {
+		var list []warranty.Confirmation
+		w.Must(200, NewRequest("GET", fmt.Sprintf("/api/v1/confirmations?limit=100&page=%d", page), session, nil)).
+			Into(w.T, &list)
+		for _, c := range list {
+			if c.WarrantyID.String() == id {
+				return c.ETag
+			}
+		}
+		if len(list) == 0 {
+			w.T.Fatalf("%s does not wait for confirmation", id)
+		}
+	}
 }
 
 // Issue makes a record that a person created an issued one: another person owns it. Only organizations can

@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -181,7 +182,8 @@ func (s *Stage) related(op *api.Spec, who Person, id string, values map[string]s
 		}, &w)
 		values["WARRANTY_ID"], values["REFERENCE"] = w.ID, w.ReferenceNumber
 		if op.Name == api.LeaveWarranty.Name {
-			s.send(http.StatusOK, who.Session, pathOf(api.DecideConfirmation.Spec, w.ID), map[string]any{"decision": "confirm"}, nil)
+			s.send(http.StatusOK, who.Session, pathOf(api.DecideConfirmation.Spec, w.ID), map[string]any{"decision": "confirm"}, nil,
+				"If-Match", `"1"`)
 		}
 	case op.Name == api.RestoreWarranty.Name || op.Name == api.ListTrash.Name:
 		s.send(http.StatusNoContent, who.Session, pathOf(api.DeleteWarranty.Spec, id), nil, nil)
@@ -326,23 +328,28 @@ func (s *Stage) document(who Person, warrantyID string) string {
 	return document.ID
 }
 
-// send performs an operation and decodes the data of its response.
-func (s *Stage) send(status int, secret string, op *api.Spec, body map[string]any, into any) {
+// send performs an operation and decodes the data of its response. headers are names and values.
+func (s *Stage) send(status int, secret string, op *api.Spec, body map[string]any, into any, headers ...string) {
 	s.T.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	s.post(status, secret, op.Method, op.Route(), "application/json", bytes.NewReader(text), into)
+	s.post(status, secret, op.Method, op.Route(), "application/json", bytes.NewReader(text), into, headers...)
 }
 
-func (s *Stage) post(status int, secret, method, path, mediaType string, body io.Reader, into any) {
+func (s *Stage) post(status int, secret, method, path, mediaType string, body io.Reader, into any,
+	headers ...string,
+) {
 	s.T.Helper()
 	req, err := http.NewRequest(method, s.URL+path, body)
 	if err != nil {
 		s.T.Fatal(err)
 	}
 	req.Header.Set("Content-Type", mediaType)
+	for pair := range slices.Chunk(headers, 2) {
+		req.Header.Set(pair[0], pair[1])
+	}
 	if secret != "" {
 		req.Header.Set("Authorization", "Bearer "+secret)
 		if s.account != "" {

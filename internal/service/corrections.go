@@ -29,7 +29,7 @@ func (s *Service) CorrectWarranty(
 			return err
 		}
 		if !w.Matches(in.IfMatch) {
-			return errChanged
+			return warranty.ErrChanged
 		}
 		if changed, err = in.Apply(w); err != nil || reflect.DeepEqual(w, changed) {
 			return err

@@ -133,7 +133,8 @@ func TestSquatterLosesTheAddress(t *testing.T) {
 				t.Errorf("%s: the account is %+v", how, account)
 			}
 			equal(t, how+": the records seen", ids(t, w.Get("/api/v1/warranties", session)), []string{})
-			w.Must(200, made("POST", "/api/v1/confirmations/"+named.ID, session, fields{"decision": "confirm"}))
+			w.Must(200, made("POST", "/api/v1/confirmations/"+named.ID, session, fields{"decision": "confirm"},
+				"If-Match", w.Waiting(session, named.ID)))
 			equal(t, how+": the records seen", ids(t, w.Get("/api/v1/warranties", session)), []string{named.ID})
 			equal(t, how+": the squatter's record", w.Get("/api/v1/warranties/"+record.ID, session).Status, 404)
 			equal(t, how+": its public page", w.Get("/verify/"+record.ReferenceNumber, "").Status, 404)

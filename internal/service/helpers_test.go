@@ -404,9 +404,7 @@ func (w *world) record(p person, sellerEmail string) warranty.Warranty {
 // confirm confirms a warranty as its seller.
 func (w *world) confirm(seller person, id warranty.ID) {
 	w.T.Helper()
-	_, err := w.Service.DecideConfirmation(context.Background(), seller.Principal,
-		warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: id}, Decision: warranty.Confirm})
-	if err != nil {
+	if _, err := w.decide(seller, id, warranty.Confirm, false); err != nil {
 		w.T.Fatal(err)
 	}
 }

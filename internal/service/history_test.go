@@ -31,7 +31,8 @@ func TestPeopleLeaveOneEventEach(t *testing.T) {
 		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot", "category": "Kitchen"}, "User-Agent", cli))
 		w.Must(200, made("PUT", path, key, fields{"product_name": "Pot"}, "User-Agent", cli)) // changes nothing
 		w.Must(200, made("POST", "/api/auth/verify-email", seller.Session, fields{"code": w.MailedCode(seller.Email)}, "User-Agent", cli))
-		w.Must(200, made("POST", "/api/v1/confirmations/"+record.ID, seller.Session, fields{"decision": "confirm"}, "User-Agent", cli))
+		w.Must(200, made("POST", "/api/v1/confirmations/"+record.ID, seller.Session, fields{"decision": "confirm"},
+			"User-Agent", cli, "If-Match", w.Waiting(seller.Session, record.ID)))
 		w.Must(200, made("PUT", path, seller.Session, fields{"status": "void"}))
 		w.Must(200, made("PUT", path, owner.Session, fields{"status": "active"}, "User-Agent", "curl/8 svc/1"))
 		claim := w.Claim(owner.Session, record.ID)

@@ -273,7 +273,7 @@ func (s *Service) undoJob(ctx context.Context, p warranty.Principal, j *warranty
 	untouched := func(tx *store.Tx, w warranty.Warranty) error {
 		touched, err := tx.TouchedSince(w.ID, ended)
 		if err == nil && touched {
-			err = errChanged
+			err = warranty.ErrChanged
 		}
 		return err
 	}
@@ -285,7 +285,7 @@ func (s *Service) undoJob(ctx context.Context, p warranty.Principal, j *warranty
 		switch {
 		case err == nil || isMissing(err):
 			out.Deleted++
-		case errors.Is(err, errChanged), errors.As(err, &refusal) && refusal.Code == warranty.RoleNotAllowed:
+		case errors.Is(err, warranty.ErrChanged), errors.As(err, &refusal) && refusal.Code == warranty.RoleNotAllowed:
 			w, err := s.Store.Warranty(ctx, p.Account.ID, key)
 			if err != nil {
 				return err

@@ -194,7 +194,7 @@ func TestAttachmentsAreSeenWhenTheirMessageIsSent(t *testing.T) {
 	eachStore(t, func(t *testing.T, w *world) {
 		owner, seller := w.Verified("Olga"), w.Verified("Sven")
 		record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
-		w.Must(200, made("POST", "/api/v1/confirmations/"+record.ID, seller.Session, fields{"decision": "confirm"}))
+		w.Confirm(seller, record.ID)
 		claim := w.Claim(owner.Session, record.ID)
 		draft := func(name string) string {
 			parts := append(document(record.ID, name, pdf), field("claim_id", claim), field("draft", "true"))

@@ -297,7 +297,9 @@ func (s *story) correct() {
 // confirm has an actor confirm a record, which only works for who verified its seller's address.
 func (s *story) confirm() {
 	a, r := s.anActor(), s.someRecord()
-	_, err := s.world.Service.DecideConfirmation(ctx, a.Principal, warranty.DecideConfirmation{ID: s.key(r), Decision: warranty.Confirm})
+	_, err := s.world.Service.DecideConfirmation(ctx, a.Principal, warranty.DecideConfirmation{
+		ID: s.key(r), Decision: warranty.Confirm, IfMatch: s.world.version(r.ID),
+	})
 	if r.deleted || !a.verified || r.SellerEmail == nil || *r.SellerEmail != a.User.Email {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("confirmed by someone else: %v", err)

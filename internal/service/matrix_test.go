@@ -276,7 +276,9 @@ var rows = []row{
 		issuer:    notFound,
 		seller:    ok,
 		stranger:  notFound,
-		request:   send("POST", "/api/v1/confirmations/{waiting}", fields{"decision": "confirm"}),
+		request: func(s *stage) request {
+			return made("POST", s.fill("/api/v1/confirmations/{waiting}"), "", fields{"decision": "confirm"}, "If-Match", `"1"`)
+		},
 	},
 	{
 		operation: "sellers.leave",

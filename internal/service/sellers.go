@@ -46,8 +46,8 @@ func (s *Service) DecideConfirmation(
 		if c, from, err = tx.LockConfirmation(p.Account.ID, in.ID); err != nil {
 			return err
 		}
-		if !c.Matches(in.IfMatch) {
-			return errChanged
+		if err := c.Decidable(in); err != nil {
+			return err
 		}
 		if in.Decision == warranty.Decline {
 			return s.decline(tx, p, &c, from, in.All(), now)

@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -45,9 +47,16 @@ func (w *world) waiting(p person) (list []string) {
 }
 
 func (w *world) decide(p person, id warranty.ID, decision warranty.Decision, all bool) (warranty.Confirmation, error) {
-	return w.Service.DecideConfirmation(ctx, p.Principal, warranty.DecideConfirmation{
-		ID: warranty.WarrantyKey{ID: id}, Decision: decision, AllFromAccount: &all,
-	})
+	in := warranty.DecideConfirmation{ID: warranty.WarrantyKey{ID: id}, Decision: decision, AllFromAccount: &all}
+	if decision == warranty.Confirm {
+		in.IfMatch = w.version(id)
+	}
+	return w.Service.DecideConfirmation(ctx, p.Principal, in)
+}
+
+// version returns the current etag of a warranty.
+func (w *world) version(id warranty.ID) string {
+	return warranty.Warranty{Version: w.number(`SELECT version FROM warranties WHERE id = $1`, w.key(id))}.ETag()
 }
 
 // TestASellerSeesNothingBeforeConfirming: an address proves nothing until it is verified. Then the records
@@ -180,7 +189,9 @@ func TestConfirmingAtOnce(t *testing.T) {
 				var err error
 				switch {
 				case i < 4:
-					_, err = w.decide(seller, r.ID, warranty.Confirm, false)
+					if _, err = w.decide(seller, r.ID, warranty.Confirm, false); codeOf(err) == warranty.PreconditionFailed {
+						err = nil // it changed after its version was read
+					}
 				case i == 4:
 					_, err = w.Service.LeaveWarranty(ctx, seller.Principal, warranty.LeaveWarranty{ID: key})
 				case i == 5:
@@ -299,6 +310,80 @@ func TestASellerConfirmsWhatTheySaw(t *testing.T) {
 			t.Error(err)
 		}
 		equal(t, "waiting", w.waiting(seller), []string(nil))
+	}, busy)
+}
+
+// TestConfirmingNeedsTheVersionThatWasSeen: over HTTP, a confirmation names the etag of the list. Nothing is confirmed
+// without one, with any version, or after a change. Repeating it confirms nothing new.
+func TestConfirmingNeedsTheVersionThatWasSeen(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", true)
+		record := w.record(owner, seller.User.Email)
+		confirm := func(tag string) servertest.Answer {
+			r := made("POST", "/api/v1/confirmations/"+string(record.ReferenceNumber), seller.session, fields{"decision": "confirm"})
+			if tag != "" {
+				r.Header["If-Match"] = tag
+			}
+			return w.Do(r)
+		}
+		for tag, want := range map[string]struct {
+			status int
+			code   warranty.Code
+		}{
+			"":          {428, warranty.PreconditionRequired},
+			"*":         {428, warranty.PreconditionRequired},
+			`"1", *`:    {400, warranty.MalformedRequest},
+			`W/"1"`:     {412, warranty.PreconditionFailed},
+			`"2"`:       {412, warranty.PreconditionFailed},
+			`"0", "99"`: {412, warranty.PreconditionFailed},
+		} {
+			servertest.Want(t, "If-Match: "+tag, confirm(tag), want.status, want.code)
+		}
+		equal(t, "confirmed", w.number(`SELECT count(*) FROM warranties WHERE seller_id IS NOT NULL`), int64(0))
+		seen := w.Waiting(seller.session, record.ID.String())
+		for range 2 { // a repeat after a lost response
+			equal(t, "the status", confirm(seen).Status, 200)
+		}
+		equal(t, "events", w.number(`SELECT count(*) FROM history WHERE action = `+actionNumber(warranty.SellerHasConfirmed)), int64(1))
+		later := date("2099-12-30")
+		w.changes(owner, record.ID, warranty.UpdateWarranty{EndDate: &later})
+		servertest.Want(t, "a repeat after a change", confirm(seen), 412, warranty.PreconditionFailed)
+		// Declining needs no version: it leaves no trace on the record.
+		other := w.record(owner, seller.User.Email)
+		w.Must(200, made("POST", "/api/v1/confirmations/"+other.ID.String(), seller.session, fields{"decision": "decline"}))
+	}, busy)
+}
+
+func (w *world) changes(p person, id warranty.ID, in warranty.UpdateWarranty) {
+	w.T.Helper()
+	in.ID = warranty.WarrantyKey{ID: id}
+	if _, err := w.Service.UpdateWarranty(ctx, p.Principal, in); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// TestNobodyConfirmsWhatTheyDidNotSee: a change races with the confirmation of what was listed before. Whichever comes
+// first, the mark is never on the changed record.
+func TestNobodyConfirmsWhatTheyDidNotSee(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		owner, seller := w.person("Olga", true), w.person("Sami", true)
+		for race := range 12 {
+			record := w.record(owner, seller.User.Email)
+			confirm := made("POST", "/api/v1/confirmations/"+record.ID.String(), seller.session, fields{"decision": "confirm"})
+			confirm.Header["If-Match"] = w.Waiting(seller.session, record.ID.String())
+			change := made("PUT", "/api/v1/warranties/"+record.ID.String(), owner.session, fields{"end_date": "2099-12-30"})
+			var both sync.WaitGroup
+			for _, r := range []request{confirm, change} {
+				both.Go(func() { w.Do(r) })
+			}
+			both.Wait()
+			var v warranty.Verification
+			w.Must(200, made("GET", "/verify/"+string(record.ReferenceNumber), "", nil)).Into(t, &v)
+			confirmed := w.number(`SELECT count(*) FROM warranties WHERE id = $1 AND seller_id IS NOT NULL`, w.key(record.ID))
+			if v.EndDate != date("2099-12-30") || confirmed != 0 {
+				t.Errorf("race %d: until %s, confirmed by %d", race, v.EndDate, confirmed)
+			}
+		}
 	}, busy)
 }
 

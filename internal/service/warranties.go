@@ -271,7 +271,7 @@ func (s *Service) UpdateWarranty(
 			return err
 		}
 		if !w.Matches(in.IfMatch) {
-			return errChanged
+			return warranty.ErrChanged
 		}
 		if changed, err = in.Apply(w); err != nil || reflect.DeepEqual(w, changed) {
 			return err
@@ -312,9 +312,6 @@ func derefText(s *string) string {
 	return *s
 }
 
-var errChanged = warranty.Refuse(warranty.PreconditionFailed,
-	"The warranty has changed since you read it. Read it again and use its new ETag.")
-
 // DeleteWarranty moves a self-recorded warranty to the trash. The owner of an issued one removes it from their
 // account; its issuer keeps the record.
 func (s *Service) DeleteWarranty(
@@ -325,7 +322,7 @@ func (s *Service) DeleteWarranty(
 	}
 	return warranty.None{}, s.deleteIf(ctx, p, in.ID, func(tx *store.Tx, w warranty.Warranty) error {
 		if !w.Matches(in.IfMatch) {
-			return errChanged
+			return warranty.ErrChanged
 		}
 		if err := w.Roles.May(warranty.Delete); err != nil || in.Force != nil && *in.Force {
 			return err

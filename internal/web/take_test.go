@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,19 @@ func (s shop) prints(id string) string {
 	var offer struct{ Code string }
 	s.send(201, "POST", "/api/v1/warranties/"+id+"/handover", fields{}, &offer)
 	return offer.Code
+}
+
+// confirms confirms a record as its seller.
+func (s shop) confirms(id string) {
+	s.w.T.Helper()
+	var list []warranty.Confirmation
+	s.send(200, "GET", "/api/v1/confirmations", nil, &list)
+	at := slices.IndexFunc(list, func(c warranty.Confirmation) bool { return c.WarrantyID.String() == id })
+	if at < 0 {
+		s.w.T.Fatalf("%s does not wait for confirmation", id)
+	}
+	s.w.Must(200, servertest.NewRequest("POST", "/api/v1/confirmations/"+id, s.admin.Session, fields{"decision": "confirm"},
+		"X-Account", s.id, "If-Match", list[at].ETag))
 }
 
 // ownerIs fails unless the account with a session owns the record.

@@ -100,7 +100,7 @@ func TestWebVerifySeller(t *testing.T) {
 	record := w.Warranty(nora.Session, fields{"seller_email": "shop@halden.example", "serial_number": "NRV-55-88K2", "category": "TV"})
 	b := w.Browser(t)
 	b.Get("/verify/"+record.ReferenceNumber).Says(t, "before", 200, "Nobody yet")
-	halden.send(200, "POST", "/api/v1/confirmations/"+record.ID, fields{"decision": "confirm"}, nil)
+	halden.confirms(record.ID)
 	p := b.Get("/verify/" + record.ReferenceNumber)
 	p.Says(t, "confirmed", 200, "Confirmed by the seller", "Halden Electronics", "halden.example", "Recorded by", "Its owner", `class="seal"`,
 		`TV <span class="hint">(as the owner entered it)</span>`)

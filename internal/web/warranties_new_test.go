@@ -145,7 +145,7 @@ func TestWebMessageFilesWait(t *testing.T) {
 	w := webWorld(t)
 	owner, seller := w.Verified("Olga"), w.Verified("Sven")
 	record := w.Warranty(owner.Session, fields{"seller_email": seller.Email})
-	w.Must(200, made("POST", "/api/v1/confirmations/"+record.ID, seller.Session, fields{"decision": "confirm"}))
+	w.Confirm(seller, record.ID)
 	claim := w.Claim(owner.Session, record.ID)
 	b, shop := w.SignedIn(t, owner), w.SignedIn(t, seller)
 	send := func(parts ...part) page {
