@@ -88,6 +88,17 @@ type bulkView struct {
 // View returns the view of the page.
 func (v bulkView) View() view { return v.view }
 
+// Banner returns the kind of the banner with the result of a change of many warranties.
+func (p jobPage) Banner() banner {
+	switch {
+	case p.State == warranty.JobFailed || p.Bulk.Changed == 0:
+		return banner{Kind: failure}
+	case len(p.Bulk.Groups) > 0:
+		return banner{Kind: info}
+	}
+	return banner{Kind: success}
+}
+
 // bulkForm is the page that asks for what an action on the selected warranties needs.
 type bulkForm struct {
 	form

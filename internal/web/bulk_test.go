@@ -110,7 +110,7 @@ func TestStoppedBulkDelete(t *testing.T) {
 	equal(t, "left", w.Count(left), 2)
 	stopped := again.Get(started.Location)
 	stopped.Says(t, "stopped", 200, "The change ended early. You signed out", "2 of 4 warranties moved to the trash.", ">Undo<")
-	stopped.Hides(t, "stopped", `class="flash"`)
+	stopped.Hides(t, "stopped", `class="flash success"`)
 	again.Accept = "de"
 	above := again.Get("/warranties?job=" + strings.TrimPrefix(started.Location, "/jobs/"))
 	above.Says(t, "in German", 200, "Sie haben sich abgemeldet", "2 von 4 Garantien in den Papierkorb verschoben.")

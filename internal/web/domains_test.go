@@ -52,6 +52,8 @@ func TestWebDomains(t *testing.T) {
 	}
 	record = nil
 	check("domain_checked")
+	b.Get("/settings/domains?done=domain_checked").Says(t, "a record that was not found", 200,
+		`<div class="flash error" role="alert">`, "The DNS record was not found.")
 	b.Get("/settings/domains").Says(t, "not found", 200, "no TXT record.", "Waiting for DNS record")
 	record = []string{"warranty-verification=other"}
 	check("domain_checked")

@@ -254,6 +254,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"date":       texts.date,
 		"when":       texts.when,
 		"rfc3339":    func(t any) string { return instantOf(t).Format(time.RFC3339) },
+		"banner":     func(kind bannerKind, text string) banner { return banner{kind, text} },
 		"deref":      derefText,
 		"coverage":   coverage,
 		"seal":       seal,

@@ -168,30 +168,6 @@ func forgetDone(query url.Values) {
 	query.Del("job")
 }
 
-// flash returns the key of the message for the done parameter of a redirect. Unknown values
-// are ignored, so a link cannot put text on a page.
-func flash(r *http.Request) string {
-	if done := r.URL.Query().Get("done"); flashes[done] {
-		return "done." + done
-	}
-	return ""
-}
-
-var flashes = map[string]bool{
-	"sent": true, "assigned": true, "reply_saved": true, "reply_deleted": true,
-	"created": true, "updated": true, "deleted": true, "uploaded": true, "renamed": true, "replaced": true, "duplicate": true, "removed": true, "erased": true, "filed": true, "filed_without": true,
-	"moved": true, "called_off": true, "accepted": true, "saved": true, "verified": true, "mailed": true,
-	"revoked": true, "password": true, "signed_out": true, "restored": true, "disabled": true, "enabled": true,
-	"mail_retried": true, "mail_given_up": true, "mail_gone": true, "mails_retried": true, "mails_none": true,
-	"sign_in_again": true, "organization_created": true, "organization_deleted": true, "organization_restored": true,
-	"invited": true, "invitation_cancelled": true, "joined": true, "left": true, "role_changed": true,
-	"member_removed": true, "code_sent": true, "address_verified": true, "address_removed": true, "converted": true,
-	"account_lost": true, "domain_added": true, "domain_verified": true, "domain_checked": true, "domain_removed": true,
-	"confirmed": true, "confirmed_several": true, "declined": true, "seller_left": true,
-	"corrected": true, "unchanged": true, "undeleted": true, "view_saved": true, "view_deleted": true, "offer_cancelled": true, "product_added": true, "product_deleted": true,
-	"app_updated": true, "app_disconnected": true,
-}
-
 // warrantyForm is the form that edits a warranty.
 type warrantyForm struct {
 	form
