@@ -295,7 +295,7 @@ func exitCode(status int, code warranty.Code) int {
 		return exitCredential
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return exitNotFound
-	case status == http.StatusConflict || status == http.StatusPreconditionFailed || status == http.StatusPreconditionRequired:
+	case status == http.StatusConflict || status == http.StatusPreconditionFailed:
 		return exitConflict
 	case status == http.StatusTooManyRequests:
 		return exitRateLimited

@@ -18,7 +18,7 @@ func TestEveryRefusalHasItsExitCode(t *testing.T) {
 		exitServer: {warranty.Internal, warranty.Unavailable},
 		exitUsage: {
 			warranty.MalformedRequest, warranty.MethodNotAllowed, warranty.NotAcceptable, warranty.BodyTooLarge,
-			warranty.UnsupportedMediaType, warranty.ValidationFailed,
+			warranty.UnsupportedMediaType, warranty.ValidationFailed, warranty.PreconditionRequired,
 		},
 		exitNotFound: {warranty.NotFound, warranty.FileMissing},
 		exitCredential: {
