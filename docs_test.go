@@ -186,6 +186,7 @@ var credentialColumns = map[string]string{
 
 	"oauth_requests.code_hash":   "DELETE FROM oauth_requests;",
 	"oauth_codes.code_hash":      "DELETE FROM oauth_codes;",
+	"setup_codes.code_hash":      "DELETE FROM setup_codes;",
 	"refresh_tokens.secret_hash": "DELETE FROM refresh_tokens;",
 	"refresh_tokens.parent_hash": "DELETE FROM refresh_tokens;",
 	"users.password_hash":        "the text says that passwords are the old ones",

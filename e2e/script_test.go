@@ -22,6 +22,7 @@ import (
 //
 //	serve [flags]           starts svcd in $WORK on $url and waits until it is ready;
 //	                        it writes server.out and server.log
+//	setup                   makes the first administrator with the link that svcd printed
 //	terminate               SIGTERM; svcd must exit with status 0
 //	crash                   kill -9
 //	exits N command…        runs a command that must exit with status N
@@ -51,6 +52,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve":     command(serve),
+			"setup":     command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).setUp()) }),
 			"terminate": command(func(ts *testscript.TestScript, s *script, _ []string) { ts.Check(s.running(ts).stop()) }),
 			"crash":     command(func(ts *testscript.TestScript, s *script, _ []string) { s.running(ts).kill() }),
 			"exits":     command(exits),

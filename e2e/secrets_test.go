@@ -24,7 +24,7 @@ func TestSecretsAreInNoLog(t *testing.T) {
 	p := start(t, "--smtp=smtp://svc:"+smtp+"@"+box.address, "--redis=redis://svc:"+redisKey+"@127.0.0.1:1", "--sign-in-rate-limit=0")
 	email := "olga@people.example"
 
-	session := p.want(t, 201, call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": "Olga", "email": email, "password": first}}).must(t, "data.access_token")
+	session := p.registered(t, call{method: "POST", path: "/api/auth/register", body: map[string]string{"name": "Olga", "email": email, "password": first}})
 	code := box.code(t, "Confirm your email address")
 	p.want(t, 422, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code, "canary-field": code}})
 	p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
@@ -79,7 +79,7 @@ func TestMailNamesThePublicAddress(t *testing.T) {
 	t.Parallel()
 	box := newMailbox(t)
 	p := start(t, "--smtp=smtp://"+box.address, "--public-url=https://warranty.example")
-	p.want(t, 201, call{method: "POST", path: "/api/auth/register", header: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"},
+	p.registered(t, call{method: "POST", path: "/api/auth/register", header: map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example"},
 		body: map[string]string{"name": "Olga", "email": "olga@people.example", "password": password}})
 	box.code(t, "Confirm your email address")
 	if mail := box.String(); strings.Contains(mail, "evil") || !strings.Contains(mail, "https://warranty.example") {

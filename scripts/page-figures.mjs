@@ -1,4 +1,5 @@
 // What scripts/page-figures measures. Arguments: the service's address and the browser.
+import { execFileSync } from 'node:child_process';
 import lighthouse from 'lighthouse';
 import puppeteer from 'puppeteer-core';
 
@@ -24,7 +25,8 @@ for (let i = 0; ; i++) {
   await new Promise((done) => setTimeout(done, 100));
 }
 const ada = { name: 'Ada', email: 'ada@people.example', password };
-const session = { Authorization: 'Bearer ' + (await call('POST', '/api/auth/register', ada)).access_token };
+execFileSync('./svcd', ['user', 'add', ada.email, '--name', ada.name, '--data', 'data'], { cwd: import.meta.dirname, input: password + '\n' });
+const session = { Authorization: 'Bearer ' + (await call('POST', '/api/auth/sessions', { email: ada.email, password })).access_token };
 
 const kinds = [['Bosch Serie 6 washing machine', 'Household'], ['Miele vacuum cleaner', 'Household'], ['Makita cordless drill', 'Tools'],
   ['Samsung television', 'Electronics'], ['Dell laptop', 'Electronics'], ['Brompton bicycle', 'Sport'], ['DeLonghi espresso machine', 'Kitchen']];

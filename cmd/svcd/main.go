@@ -94,7 +94,7 @@ func command() *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
-	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
+	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), setupLinkCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
 		healthcheckCommand(), manCommand())
 	addCompletion(root)
 	return root
@@ -234,6 +234,9 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		if err := d.Print(os.Stdout, c.PublicURL); err != nil {
 			return err
 		}
+	}
+	if err := offerSetup(ctx, os.Stdout, s); err != nil {
+		return err
 	}
 	log.Info("listening", "address", addressOf(listeners.public), "public_url", c.PublicURL, "version", version.String())
 	defer notify(ctx, log)()

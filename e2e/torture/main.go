@@ -203,7 +203,7 @@ func (h *harness) newWorkload(ctx context.Context, s scenario, seed uint64) (
 		older:   s.shape.previous,
 		crashes: func() int { return c.starts - built },
 	}
-	if err := l.register(accountCount); err != nil {
+	if err := errors.Join(l.setUp(c.servers), l.register(accountCount)); err != nil {
 		remove()
 		return nil, nil, nil, fmt.Errorf("%s: %w", s.name, err)
 	}

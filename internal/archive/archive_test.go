@@ -31,7 +31,7 @@ import (
 
 // credentialTables are emptied by a restore.
 var credentialTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails",
-	"invitations", "address_codes", "handover_codes", "oauth_requests", "oauth_codes", "refresh_tokens"}
+	"invitations", "address_codes", "handover_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes"}
 
 // TestBackupsAreRestored restores a backup of each database into both.
 func TestBackupsAreRestored(t *testing.T) {
@@ -260,7 +260,7 @@ func TestOlderBackupsAreMigrated(t *testing.T) {
 		organizations members invitations address_codes addresses address_links
 		declined declined_accounts handover_codes offers domains products jobs job_records signing_keys
 		trash views claim_messages claim_assignees saved_replies held_files
-		reminder_choices record_reminders reminded unsubscribe_keys oauth_clients oauth_codes oauth_requests refresh_tokens`)
+		reminder_choices record_reminders reminded unsubscribe_keys oauth_clients oauth_codes oauth_requests refresh_tokens setup_codes`)
 	columns := map[string]int{"users": 8, "mails": 5, "tokens": 3, "calendars": 1, "history": 1, "warranties": 13, "documents": 3, "claims": 2} // added since, as these tables
 	sums := map[string]string{}
 	older := rewrite(t, backup(t, w), func(name string, content []byte) []byte {
@@ -368,7 +368,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 		find_parts find_pending find_segments find_state gone handover_codes held_files history idempotency index_lists index_older
 		index_parts index_pending index_segments index_state installation invitations job_records jobs list_changes list_epochs mail_digest
 		mail_log mails members milestones oauth_clients oauth_codes oauth_requests offers one_time_codes organizations products record_reminders refresh_tokens reminded reminder_choices reminders requests saved_replies
-		schema_compatibility seller_links server_errors sessions signing_keys token_secrets token_usage tokens transfers
+		schema_compatibility seller_links server_errors sessions setup_codes signing_keys token_secrets token_usage tokens transfers
 		trash unsubscribe_keys unused_files usage_batches users views warranties`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {
 		var names []string

@@ -211,7 +211,7 @@ func Table() []Setting {
 			Flag:    "signup",
 			Default: "open",
 			arg:     "open|closed",
-			Help:    "who can register: anyone, or only the first account if closed",
+			Help:    "who can register: anyone, or nobody if closed: the operator adds accounts with svcd user add",
 			set:     oneOf("open", "closed", func(c *Config) *bool { return &c.SignupClosed }),
 		},
 		{

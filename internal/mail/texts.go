@@ -72,6 +72,11 @@ func (t Texts) PasswordSetByOperator(to, name string, c Circumstances) Message {
 	return t.notice(to, name, "password_was_reset", t.get("password_set.what"), c)
 }
 
+// SetUp tells the first administrator that the service is set up.
+func (t Texts) SetUp(to, name string, c Circumstances) Message {
+	return t.notice(to, name, "set_up", t.get("set_up.what"), c)
+}
+
 // TokenCreated tells users that an integration token was created.
 func (t Texts) TokenCreated(to, name, token string, organization *string, c Circumstances) Message {
 	token = t.plain(token, "hidden_name")

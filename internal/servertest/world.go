@@ -178,6 +178,7 @@ func New(t testing.TB, database string, options ...Option) *World {
 	if err := w.Service.BindFolder(context.Background(), false, false); err != nil {
 		t.Fatal(err)
 	}
+	w.setUp()
 	if err := w.Service.BindSigningKey(context.Background(), signingKey()); err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +209,26 @@ func New(t testing.TB, database string, options ...Option) *World {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return w
+}
+
+// setUp ends the set-up without an account, so that anyone can register.
+func (w *World) setUp() {
+	w.T.Helper()
+	err := w.Store.Write(context.Background(), func(tx *store.Tx) error {
+		_, err := tx.ReachFirstAccount(w.Clock.Now())
+		return err
+	})
+	if err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// Unset makes the service one that nobody has set up. It has no account, and there was no request yet.
+func (w *World) Unset() {
+	w.T.Helper()
+	if _, err := w.DB.Exec(`DELETE FROM milestones`); err != nil {
+		w.T.Fatal(err)
+	}
 }
 
 // signingKey returns the key of all worlds of a process, so that replicas have the same.

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -55,11 +54,6 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		return warranty.Session{}, err
 	}
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if s.SignupClosed {
-			if first, err := tx.ReachMilestone("first account", user.CreatedAt); err != nil || !first {
-				return cmp.Or[error](err, errSignupClosed)
-			}
-		}
 		if err := insertUser(tx, p, user, hash); err != nil {
 			return err
 		}
@@ -82,17 +76,18 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 var errSignupClosed = warranty.Refuse(warranty.RoleNotAllowed,
 	"Sign-up is closed. Ask the administrator for an account.")
 
-// refuseClosed rejects a registration early. The transaction checks again, because two
-// first registrations can run at once.
+// refuseClosed rejects registrations before the service is set up, and all of them if sign-up is closed.
 func (s *Service) refuseClosed(ctx context.Context) error {
-	if !s.SignupClosed {
-		return nil
+	done, err := s.IsSetUp(ctx)
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return errNotSetUp
+	case s.SignupClosed:
+		return errSignupClosed
 	}
-	has, err := s.Store.HasUsers(ctx)
-	if err == nil && has {
-		err = errSignupClosed
-	}
-	return err
+	return nil
 }
 
 // SignOut ends the session of the request.

@@ -21,7 +21,7 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 	}
 	user := warranty.User{ID: s.NewID(), Name: in.Name, Email: in.Email, EmailVerified: true, CreatedAt: s.now()}
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.ReachMilestone("first account", user.CreatedAt); err != nil {
+		if _, err := tx.ReachFirstAccount(user.CreatedAt); err != nil {
 			return err
 		}
 		if err := tx.InsertUser(user, hash); err != nil {

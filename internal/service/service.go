@@ -32,7 +32,7 @@ type Service struct {
 
 	// PublicURL is the base of all absolute URLs, without a trailing slash.
 	PublicURL string
-	// SignupClosed allows only the first account to register.
+	// SignupClosed allows nobody to register.
 	SignupClosed bool
 	// MailLimit is the number of emails to other people per account and day; 0 means no limit.
 	MailLimit int
@@ -81,6 +81,7 @@ type Service struct {
 	finished  *finishedMails
 
 	unsubscribe *unsubscribeKey
+	setUp       *atomic.Bool // known to have had an account
 }
 
 // Throttle is a kind of attempt that has its own limit.
@@ -146,6 +147,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		finished:  newFinishedMails(),
 
 		unsubscribe: &unsubscribeKey{},
+		setUp:       &atomic.Bool{},
 	}
 	s.NewID = func() warranty.ID { return ids.next(s.Now()) }
 	return s

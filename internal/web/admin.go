@@ -95,7 +95,7 @@ func (web *Web) admin(w http.ResponseWriter, r *http.Request, who warranty.Princ
 	}
 	body := adminHealth{Health: h, Version: web.Version, Uptime: web.ago(web.reader(r), h.Started)}
 	body.Stats, body.Lines = web.adminStats(web.reader(r), h), web.healthLines(web.reader(r), h)
-	v := view{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Body: body}
+	v := view{Title: web.t(r, "admin.title"), Nav: "admin", Who: who, Flash: flash(r), Body: body}
 	return web.show(w, r, http.StatusOK, "admin", v)
 }
 

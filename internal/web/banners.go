@@ -113,6 +113,7 @@ var flashes = map[string]bannerKind{
 	"role_changed":          success,
 	"saved":                 success,
 	"seller_left":           success,
+	"set_up":                success,
 	"sent":                  success,
 	"sign_in_again":         info,
 	"signed_out":            failure,

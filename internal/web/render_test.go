@@ -40,7 +40,7 @@ func TestPageThatFailsIsAnErrorPage(t *testing.T) {
 	broken := func(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
 		return web.show(w, r, http.StatusOK, "claims", view{Body: "no claims"})
 	}
-	web.serve(route{page: broken, open: true}).ServeHTTP(answer, request)
+	web.serve(route{page: broken, open: true, setup: true}).ServeHTTP(answer, request)
 	body := answer.Body.String()
 	if answer.Code != http.StatusInternalServerError || strings.Contains(body, "claims.html") {
 		t.Errorf("got %d: %s", answer.Code, body)

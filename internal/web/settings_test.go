@@ -78,7 +78,6 @@ func TestWebVerifyNeedsASession(t *testing.T) {
 // TestWebSignupClosed registers while registration is closed.
 func TestWebSignupClosed(t *testing.T) {
 	w := webWorld(t, func(s *server.Server) { s.Service.SignupClosed = true })
-	w.Person("First")
 	got := w.Browser(t).Post("/register", "name", "Second", "email", "second@people.example", "password", servertest.Password)
 	got.Says(t, "registering", 422, "Sign-up is closed", `role="alert"`)
 	equal(t, "the name typed", got.Value("name"), "Second")

@@ -68,6 +68,8 @@ type route struct {
 	anyOrigin bool
 	// popup means that the page may be in a window that another site opened and waits for: no opener policy.
 	popup bool
+	// setup means that the page is shown before the service is set up.
+	setup bool
 }
 
 // Register adds the routes of all pages to mux.
@@ -143,7 +145,10 @@ func (web *Web) routes() []route {
 		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},
 		{pattern: "POST /unsubscribe/{token}", page: web.doUnsubscribe, open: true, checks: true, anyOrigin: true},
 
-		{pattern: "POST /language", page: web.setLanguage, open: true},
+		{pattern: "POST /language", page: web.setLanguage, open: true, setup: true},
+
+		{pattern: "GET /setup", page: web.setup, open: true, setup: true},
+		{pattern: "POST /setup", page: web.doSetup, open: true, setup: true},
 
 		{pattern: "GET /offline", page: web.offline, open: true},
 		{pattern: "GET /shortcuts", page: web.shortcuts, personal: true},
@@ -326,6 +331,9 @@ func (web *Web) serve(r route) http.Handler {
 			w.Header().Del("Cross-Origin-Opener-Policy")
 		}
 		who, err := web.principal(w, req)
+		if err == nil && !r.setup && who.Credential == warranty.Anonymous {
+			err = web.checkSetUp(req)
+		}
 		switch {
 		case errors.Is(err, errAccountLost) && !r.open && req.Method == http.MethodGet && !isPart(req):
 			_ = redirect(w, req, "/?done=account_lost")
@@ -387,6 +395,11 @@ func (web *Web) refuse(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	if api.ClientGone(r.Context(), err) {
 		w.WriteHeader(api.StatusClientGone)
 		return
+	}
+	if errors.Is(err, errSettingUp) {
+		if err = web.showSettingUp(w, r); err == nil {
+			return
+		}
 	}
 	var foreign *foreignForm
 	if errors.As(err, &foreign) {

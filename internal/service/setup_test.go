@@ -1,0 +1,125 @@
+package service_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/service"
+	"warranty.example/svc/warranty"
+)
+
+// TestNobodyTakesTheFirstAccount registers before the service is set up: over the API and the web page it says so, and
+// there is no account. The set-up link makes an administrator, once, and then anyone can register.
+func TestNobodyTakesTheFirstAccount(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Unset()
+		register := made("POST", "/api/auth/register", "", fields{"name": "Eve", "email": "eve@people.example", "password": passwordCanary})
+		refused(t, "registering", w.Do(register), warranty.RoleNotAllowed)
+		if a := w.Do(register); !strings.Contains(a.Body, "being set up") {
+			t.Errorf("registering says %s", a.Body)
+		}
+		b := w.Browser(t)
+		for _, path := range []string{"/", "/sign-in", "/register", "/verify", "/take"} {
+			b.Get(path).Says(t, path, 503, "This service is being set up")
+		}
+		b.Post("/register", "name", "Eve", "email", "eve@people.example", "password", passwordCanary).
+			Says(t, "the form", 503, "This service is being set up")
+		equal(t, "the accounts", w.Count(`SELECT count(*) FROM users`), 0)
+
+		code := setupCode(t, w)
+		b.Get("/setup").Says(t, "the page", 200, "Set up your service", servertest.PublicURL)
+		wrong := b.Post("/setup", "code", strings.Replace(code, code[:4], "0000", 1), "name", "Mara", "email", "mara@shop.example", "password", passwordCanary)
+		wrong.Says(t, "a wrong code", 422, "already used or has expired")
+		equal(t, "the name typed", wrong.Value("name"), "Mara")
+		b.Post("/setup", "code", code, "name", "Mara", "email", "mara@shop.example", "password", "short").Says(t, "a short password", 422, "12 characters")
+		b.Post("/setup", "code", code, "name", "Mara", "email", "mara@shop.example", "password", passwordCanary).Leads(t, "set-up", "/admin?done=set_up")
+		b.Get("/admin?done=set_up").Says(t, "the admin page", 200, "You are its administrator")
+
+		other := w.Browser(t)
+		other.Post("/setup", "code", code, "name", "Eve", "email", "eve@people.example", "password", passwordCanary).
+			Says(t, "the code again", 422, "already used or has expired")
+		other.Get("/setup").Leads(t, "the page afterwards", "/")
+		equal(t, "the codes left", w.Count(`SELECT count(*) FROM setup_codes`), 0)
+		w.Must(201, register)
+		if _, _, err := w.Service.SetupLink(context.Background()); !errors.Is(err, service.ErrSetUp) {
+			t.Errorf("another link: %v", err)
+		}
+	})
+}
+
+// setupCode returns the code of a new set-up link.
+func setupCode(t testing.TB, w *world) string {
+	t.Helper()
+	link, _, err := w.Service.SetupLink(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, ok := strings.CutPrefix(link, servertest.PublicURL+"/setup#")
+	if !ok {
+		t.Fatalf("the link is %s", link)
+	}
+	return code
+}
+
+// TestOneFirstAdministrator uses the links of several replicas at once: one of them makes the administrator.
+func TestOneFirstAdministrator(t *testing.T) {
+	eachReplicas(t, func(t *testing.T, worlds []*world) {
+		worlds[0].Unset()
+		const tries = 9
+		codes := make([]string, tries)
+		for i := range codes {
+			codes[i] = setupCode(t, worlds[i%len(worlds)])
+		}
+		failures := make([]error, tries)
+		var all sync.WaitGroup
+		for i, code := range codes {
+			all.Go(func() {
+				in := warranty.Register{Name: "Mara", Email: fmt.Sprintf("mara%d@shop.example", i), Password: passwordCanary}
+				_, failures[i] = worlds[i%len(worlds)].Service.SetUp(context.Background(), warranty.Principal{Door: warranty.DoorWeb}, code, in)
+			})
+		}
+		all.Wait()
+		made := 0
+		for _, err := range failures {
+			var refusal *warranty.Error
+			switch {
+			case err == nil:
+				made++
+			case !errors.As(err, &refusal) || refusal.Code != warranty.ValidationFailed:
+				t.Errorf("a second set-up fails with %v", err)
+			}
+		}
+		equal(t, "the set-ups", made, 1)
+		equal(t, "the accounts", worlds[0].Count(`SELECT count(*) FROM users`), 1)
+		equal(t, "the administrators", worlds[0].Count(`SELECT count(*) FROM users WHERE admin_since IS NOT NULL`), 1)
+	})
+}
+
+// TestSetupLinksEnd lets a link expire, and ends one by an account that the operator adds.
+func TestSetupLinksEnd(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Unset()
+		use := func(what, code string) {
+			t.Helper()
+			in := warranty.Register{Name: "Eve", Email: "eve@people.example", Password: passwordCanary}
+			if _, err := w.Service.SetUp(context.Background(), warranty.Principal{}, code, in); err == nil {
+				t.Errorf("%s works", what)
+			}
+		}
+		old := setupCode(t, w)
+		w.Clock.Advance(24*time.Hour + time.Second)
+		use("an expired link", old)
+		code := setupCode(t, w)
+		if _, err := w.Service.AddUser(context.Background(), warranty.Register{Name: "Nora", Email: "nora@people.example", Password: passwordCanary}); err != nil {
+			t.Fatal(err)
+		}
+		use("a link after the first account", code)
+		w.Must(201, made("POST", "/api/auth/register", "", fields{"name": "Kim", "email": "kim@people.example", "password": passwordCanary}))
+	})
+}
