@@ -16,7 +16,7 @@ var (
 		Auth:    SessionOnly,
 		Summary: "Offer a warranty that you own to a new owner. The code is returned and emailed to them.",
 		Status:  http.StatusCreated,
-		Errors:  []warranty.Code{warranty.RoleNotAllowed},
+		Errors:  []warranty.Code{warranty.RoleNotAllowed, warranty.InvalidTransition},
 	})
 	CancelTransfer = define[warranty.CancelTransfer, warranty.None](Spec{
 		Name:    "transfers.cancel",

@@ -22,8 +22,8 @@ var (
 		Base:   Host,
 		Path:   "/warranties/{id}/restore",
 		Auth:   SessionOnly,
-		Summary: "Restore a warranty from the trash, with its documents and claims. Transfers and hand-overs that were " +
-			"open stay cancelled.",
+		Summary: "Restore a warranty from the trash, with its documents and claims. Codes of open transfers and " +
+			"hand-overs work again.",
 		Errors: []warranty.Code{warranty.AlreadyExists},
 	})
 )

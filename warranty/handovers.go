@@ -68,8 +68,13 @@ func (w Warranty) handover(now time.Time) *Handover {
 }
 
 // MayHandOver returns an error unless an account with the record's roles can hand it over.
-func (w Warranty) MayHandOver() error {
-	if err := w.Roles.May(HandOver); err != nil {
+func (w Warranty) MayHandOver() error { return w.mayGive(HandOver) }
+
+// MayTransfer returns an error unless an account with the record's roles can transfer it.
+func (w Warranty) MayTransfer() error { return w.mayGive(Transfer) }
+
+func (w Warranty) mayGive(how Verb) error {
+	if err := w.Roles.May(how); err != nil {
 		return err
 	}
 	if w.Standing != Active {
@@ -143,6 +148,7 @@ func (in *PreviewHandover) Check() error {
 type HandoverPreview struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
 	ProductName     string    `json:"product_name" doc:"What is covered."`
+	Status          Status    `json:"status" doc:"Status of the warranty: active, upcoming or expired. A void, cancelled or deleted one cannot be taken."`
 	StartDate       Date      `json:"start_date" doc:"First day of coverage."`
 	EndDate         Date      `json:"end_date" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	Issuer          Party     `json:"issuer" doc:"The organization that issued it."`

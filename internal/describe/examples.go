@@ -98,6 +98,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 		warranty.HandoverPreview{
 			ReferenceNumber: w.ReferenceNumber,
 			ProductName:     w.ProductName,
+			Status:          w.Status,
 			StartDate:       w.StartDate,
 			EndDate:         w.EndDate,
 			Issuer:          warranty.Party{Name: "Halden Electronics", Domain: new("halden.example")},

@@ -261,16 +261,33 @@ func (s *Service) badHandover(ctx context.Context, code warranty.Hash, err error
 	if err != nil {
 		return err
 	}
-	contact := "the shop"
-	if issuer.Domain != nil {
-		contact = issuer.Name // others can use any name
+	return refuseCode(state, contactOf(issuer))
+}
+
+// contactOf returns whom a customer can ask about an offer. Anyone can use any name, so that only the names of
+// verified organizations stand without quotation marks.
+func contactOf(issuer warranty.Party) string {
+	switch {
+	case issuer.Domain != nil:
+		return issuer.Name
+	case issuer.MixedScript:
+		return "the shop"
 	}
+	return `"` + issuer.Name + `"`
+}
+
+// refuseCode says why a code takes nothing, and whom to ask.
+func refuseCode(state store.CodeState, contact string) error {
 	var c warranty.Checks
 	switch state {
-	case "taken":
-		c.Add("code", "taken", "This warranty is already registered. If that wasn't you, contact "+contact+".")
-	case "expired":
-		c.Add("code", "expired", "This code has expired. Ask "+contact+" for a new one.")
+	case store.CodeTaken:
+		c.Add("code", string(state), "This warranty is already registered. If that wasn't you, contact "+contact+".")
+	case store.CodeExpired:
+		c.Add("code", string(state), "This code has expired. Ask "+contact+" for a new one.")
+	case store.CodeNotValid:
+		c.Add("code", string(state), "This warranty is not valid. Ask "+contact+".")
+	case store.CodeWithdrawn:
+		c.Add("code", string(state), "This warranty was withdrawn. Ask "+contact+".")
 	default:
 		c.Add("code", "invalid_code", "We don't know this code. Check it against your slip or email.")
 	}

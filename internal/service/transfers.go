@@ -45,6 +45,9 @@ func (s *Service) OfferTransfer(
 		if err != nil {
 			return err
 		}
+		if err := w.MayTransfer(); err != nil {
+			return err
+		}
 		offer.WarrantyID, offered.SubjectID = w.ID, w.ID
 		if offer.Mailed = actor.EmailVerified; offer.Mailed {
 			if err := s.checkMailLimit(tx, actor, in.Email, w.ID, now); err != nil {
@@ -100,14 +103,11 @@ func (s *Service) AcceptTransfer(
 	if err := in.Check(); err != nil {
 		return warranty.Warranty{}, err
 	}
-	now := s.now()
+	now, code := s.now(), warranty.HashCode(in.Code)
 	accepted := s.event(p, warranty.TransferAccepted, unknownYet, now)
 	var w warranty.Warranty
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		id, err := tx.AcceptTransfer(warranty.HashCode(in.Code), p.Account.ID, now)
-		if errors.Is(err, warranty.ErrNotFound) {
-			return badCode(err)
-		}
+		id, err := tx.AcceptTransfer(code, p.Account.ID, now)
 		if err != nil {
 			return err
 		}
@@ -119,5 +119,20 @@ func (s *Service) AcceptTransfer(
 		return err
 	})
 	s.show(&w)
-	return w, err
+	return w, s.badTransfer(ctx, code, err)
+}
+
+// badTransfer returns why the code of a transfer does not work.
+func (s *Service) badTransfer(ctx context.Context, code warranty.Hash, err error) error {
+	if !errors.Is(err, warranty.ErrNotFound) {
+		return err
+	}
+	state, err := s.Store.TransferState(ctx, code, s.now())
+	if err != nil {
+		return err
+	}
+	if state == "" {
+		return badCode(warranty.ErrNotFound)
+	}
+	return refuseCode(state, "the person who gave you the code")
 }

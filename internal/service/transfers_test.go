@@ -151,12 +151,12 @@ func (w *world) seesNothing(t *testing.T, p servertest.Person, record servertest
 func TestPeopleOffersEnd(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
 		owner, recipient := w.Person("Olga"), w.Person("Hedi")
-		dead := func(what, code string) {
+		dead := func(what, code, why string) {
 			t.Helper()
 			w.Unchanged(t, what, func() {
 				a := w.Do(accepting(recipient.Session, code))
 				refused(t, what, a, warranty.ValidationFailed)
-				equal(t, what, wrongFields(t, a), []string{"code invalid_code"})
+				equal(t, what, wrongFields(t, a), []string{"code " + why})
 			})
 		}
 		record := w.Warranty(owner.Session, nil)
@@ -165,20 +165,20 @@ func TestPeopleOffersEnd(t *testing.T) {
 
 		older := w.offer(record.ID, owner, recipient.Email)
 		newer := w.offer(record.ID, owner, "else@people.example")
-		dead("the older of two offers", older)
+		dead("the older of two offers", older, "invalid_code")
 		w.Must(204, cancelled)
-		dead("an offer that was called off", newer)
+		dead("an offer that was called off", newer, "invalid_code")
 		refused(t, "calling off twice", w.Do(cancelled), warranty.NotFound)
 
 		deleted := w.Warranty(owner.Session, nil)
 		code := w.offer(deleted.ID, owner, recipient.Email)
 		w.Must(204, made("DELETE", "/api/v1/warranties/"+deleted.ID, owner.Session, nil))
-		dead("an offer of a deleted record", code)
+		dead("an offer of a deleted record", code, "withdrawn")
 		refused(t, "a new offer of a deleted record", w.Do(offering(deleted.ID, owner.Session, recipient.Email)), warranty.NotFound)
 
 		void := w.Warranty(owner.Session, nil)
 		w.Must(200, made("PUT", "/api/v1/warranties/"+void.ID, owner.Session, fields{"status": "void"}))
-		w.Transfer(void.ID, owner, recipient) // void warranties can be transferred
+		refused(t, "an offer of a void record", w.Do(offering(void.ID, owner.Session, recipient.Email)), warranty.InvalidTransition)
 
 		inTime, tooLate := w.Warranty(owner.Session, nil), w.Warranty(owner.Session, nil)
 		began := clock.Now()
@@ -187,7 +187,7 @@ func TestPeopleOffersEnd(t *testing.T) {
 		w.signInAgain(&owner, &recipient)
 		w.Must(200, accepting(recipient.Session, good))
 		clock.Set(began.Add(7 * 24 * time.Hour))
-		dead("an offer of 7 days ago", late)
+		dead("an offer of 7 days ago", late, "expired")
 		refused(t, "calling off an offer that has ended", w.Send("DELETE", "/api/warranties/"+tooLate.ID+"/transfer", owner.Session, nil), warranty.NotFound)
 		w.Transfer(tooLate.ID, owner, recipient)
 

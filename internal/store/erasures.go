@@ -243,6 +243,8 @@ func (t *Tx) EraseWarranties(ids []warranty.ID) error {
 				external_id = NULL, brand = NULL, model = NULL, gtin = NULL, purchase_date = NULL, price = NULL,
 				currency = NULL, customer_name = NULL, customer_email = NULL WHERE id = $1 AND deleted_at IS NOT NULL`,
 			`DELETE FROM offers WHERE warranty_id = $1`,
+			`DELETE FROM transfers WHERE warranty_id = $1`,
+			`UPDATE handover_codes SET email = NULL WHERE warranty_id = $1`, // slips still say that it was withdrawn
 			`DELETE FROM record_reminders WHERE warranty_id = $1`,
 			`UPDATE history SET changes = '[]` + noted + `' WHERE thread_id = $1`,
 			`DELETE FROM mail_digest WHERE claim_id IN (SELECT id FROM claims WHERE warranty_id = $1)`,

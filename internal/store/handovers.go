@@ -75,9 +75,12 @@ type HandoverCode struct {
 	Preview  warranty.HandoverPreview
 }
 
+// canBeTaken selects the warranties w that a code can take: those that are neither deleted, void nor cancelled.
+const canBeTaken = `w.deleted_at IS NULL AND w.standing = 1`
+
 // fromHandover selects the warranty w of a code $1 that is valid at $2. Its issuer i still owns it.
 const fromHandover = ` FROM handover_codes h JOIN warranties w ON w.id = h.warranty_id JOIN users i ON i.id = w.issuer_id
-	WHERE h.code_hash = $1 AND h.expires_at > $2 AND h.used_at IS NULL AND w.deleted_at IS NULL AND i.disabled_at IS NULL
+	WHERE h.code_hash = $1 AND h.expires_at > $2 AND h.used_at IS NULL AND ` + canBeTaken + ` AND i.disabled_at IS NULL
 		AND EXISTS (SELECT 1 FROM access a
 			WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 5 = 5)`
 
@@ -93,9 +96,11 @@ func handoverCode(ctx context.Context, q engine.Querier, code warranty.Hash, now
 			h.Warranty, h.Issuer = readWarranty(r), r.ID()
 			issuer := warranty.NewParty(r.Text(), r.OptionalText())
 			h.Email, h.Asked = r.OptionalText(), r.Int() != 0
+			h.Warranty.Show(warranty.DateOf(now))
 			h.Preview = warranty.HandoverPreview{
 				ReferenceNumber: h.Warranty.ReferenceNumber,
 				ProductName:     h.Warranty.ProductName,
+				Status:          h.Warranty.Status,
 				StartDate:       h.Warranty.StartDate,
 				EndDate:         h.Warranty.EndDate,
 				Issuer:          *issuer,
@@ -106,20 +111,43 @@ func handoverCode(ctx context.Context, q engine.Querier, code warranty.Hash, now
 	return h, err
 }
 
-// HandoverState says why a code does not work: taken, expired, or "" if it is not known. issuer is the
-// organization that issued the warranty.
+// CodeState says why a code takes nothing. The empty state is that of an unknown code.
+type CodeState string
+
+// The states of codes that take nothing.
+const (
+	CodeTaken     CodeState = "taken"
+	CodeExpired   CodeState = "expired"
+	CodeNotValid  CodeState = "not_valid" // the warranty is void or cancelled
+	CodeWithdrawn CodeState = "withdrawn" // the warranty was deleted
+)
+
+// readCodeState reads when a code was used and when it expires, when its warranty was deleted, and the standing of
+// the warranty.
+func readCodeState(r *engine.Row, now time.Time) CodeState {
+	used, expires, deleted := r.Set(), r.Time(), r.Set()
+	switch standing := enum[warranty.Status](r); {
+	case used:
+		return CodeTaken
+	case deleted:
+		return CodeWithdrawn
+	case standing != warranty.Active:
+		return CodeNotValid
+	case !expires.After(now):
+		return CodeExpired
+	}
+	return ""
+}
+
+// HandoverState says why a code takes nothing. issuer is the organization that issued the warranty.
 func (s *Store) HandoverState(
 	ctx context.Context, code warranty.Hash, now time.Time,
-) (state string, issuer warranty.Party, err error) {
-	err = s.db.Query(ctx, `SELECT h.used_at, h.expires_at, i.name, `+domainOf(`i.id`)+` FROM handover_codes h
-			JOIN warranties w ON w.id = h.warranty_id JOIN users i ON i.id = w.issuer_id WHERE h.code_hash = $1`,
+) (state CodeState, issuer warranty.Party, err error) {
+	err = s.db.Query(ctx, `SELECT h.used_at, h.expires_at, w.deleted_at, w.standing, i.name, `+domainOf(`i.id`)+`
+			FROM handover_codes h JOIN warranties w ON w.id = h.warranty_id JOIN users i ON i.id = w.issuer_id
+			WHERE h.code_hash = $1`,
 		func(r *engine.Row) error {
-			switch used, expires := r.Set(), r.Time(); {
-			case used:
-				state = "taken"
-			case !expires.After(now):
-				state = "expired"
-			}
+			state = readCodeState(r, now)
 			issuer = *warranty.NewParty(r.Text(), r.OptionalText())
 			return nil
 		}, code)

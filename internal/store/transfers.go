@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -33,9 +34,11 @@ func (t *Tx) CancelTransfersBy(owner, by warranty.ID, now time.Time) ([]warranty
 }
 
 func (t *Tx) cancelTransfers(which string, owner warranty.ID, now time.Time, args ...any) (ids []warranty.ID, err error) {
-	err = t.tx.Query(t.ctx, `SELECT w.id FROM transfers o
-			JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1 JOIN warranties w ON w.id = o.warranty_id
-		WHERE a.user_id = $1 AND a.roles & 1 <> 0 AND o.expires_at > $2 AND w.deleted_at IS NULL AND `+which+`
+	// Also of warranties in the trash: restoring one restores its offer.
+	err = t.tx.Query(t.ctx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
+		WHERE o.expires_at > $2 AND `+which+` AND o.warranty_id IN (
+			SELECT a.item_id FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 1 <> 0
+			UNION ALL SELECT x.warranty_id FROM trash x WHERE x.account_id = $1 AND x.roles & 1 <> 0)
 		ORDER BY w.id /*pg: FOR UPDATE OF w */`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, append([]any{owner, now}, args...)...)
 	if err != nil {
@@ -54,7 +57,7 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	var id warranty.ID
 	// Lock the warranty before its offer, like every other transaction.
 	if err := queryRow(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
-		WHERE o.code_hash = $1 AND o.expires_at > $2 AND w.deleted_at IS NULL /*pg: FOR UPDATE OF w */`,
+		WHERE o.code_hash = $1 AND o.expires_at > $2 AND `+canBeTaken+` /*pg: FOR UPDATE OF w */`,
 		func(r *engine.Row) { id = r.ID() }, code, now); err != nil {
 		return id, err
 	}
@@ -77,6 +80,18 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 		return id, t.passOn(id, owner, newOwner)
 	}
 	return id, t.MoveOwner(id, owner, newOwner)
+}
+
+// TransferState says why a transfer code takes nothing.
+func (s *Store) TransferState(
+	ctx context.Context, code warranty.Hash, now time.Time,
+) (state CodeState, err error) {
+	// An owner who removed the warranty from their account withdrew it, too.
+	err = s.db.Query(ctx, `SELECT NULL, o.expires_at, COALESCE(w.deleted_at, (SELECT x.deleted_at FROM trash x
+			WHERE x.warranty_id = w.id AND x.roles & 1 <> 0)), w.standing
+		FROM transfers o JOIN warranties w ON w.id = o.warranty_id WHERE o.code_hash = $1`,
+		func(r *engine.Row) error { state = readCodeState(r, now); return nil }, code)
+	return state, err
 }
 
 // ownerOf returns the owner of a locked warranty and their roles on it.

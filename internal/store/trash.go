@@ -96,8 +96,9 @@ func (t *Tx) lockTrashed(account warranty.ID, k warranty.WarrantyKey, by time.Ti
 	return row, err
 }
 
-// RestoreWarranty restores a warranty from an account's trash and returns it. Its offers stay ended. The roles
-// of others come back, except those of accounts that were deleted or that declined records of this one.
+// RestoreWarranty restores a warranty from an account's trash and returns it. Its codes work again until they
+// expire. The roles of others come back, except those of accounts that were deleted or that declined records of
+// this one.
 func (t *Tx) RestoreWarranty(
 	account warranty.ID, k warranty.WarrantyKey, now time.Time,
 ) (w warranty.Warranty, err error) {
@@ -139,9 +140,7 @@ func (t *Tx) undelete(id, owner warranty.ID, now time.Time) error {
 			return err
 		}
 	}
-	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = NULL, version = version + 1, updated_at = $2,
-			customer_email = CASE WHEN taken_at IS NULL THEN NULL ELSE customer_email END,
-			offered_at = CASE WHEN taken_at IS NULL THEN NULL ELSE offered_at END, offer_expires_at = NULL
+	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = NULL, version = version + 1, updated_at = $2
 		WHERE id = $1 AND deleted_at IS NOT NULL`, id, now); err != nil {
 		return err
 	}
@@ -257,6 +256,9 @@ func (t *Tx) endTrash(row trashRow, now time.Time) error {
 		return t.eraseDeleted(row.id, now)
 	}
 	if err := t.deleteOwnDocuments(row.account, row.id, now); err != nil {
+		return err
+	}
+	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, row.id); err != nil {
 		return err
 	}
 	if err := t.later(`DELETE FROM trash WHERE warranty_id = $1 AND account_id = $2`, row.id, row.account); err != nil {

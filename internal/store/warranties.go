@@ -297,7 +297,7 @@ func (t *Tx) UpdateWarranty(before, w warranty.Warranty) error {
 	return t.syncAccess(before, w)
 }
 
-// DeleteWarranty moves a locked warranty to the trash. Its offers end.
+// DeleteWarranty moves a locked warranty to the trash. Its codes take nothing while it is there.
 func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	if err := t.exactlyOne(`UPDATE warranties SET deleted_at = $3, version = version + 1
 		WHERE id = $1 AND version = $2 AND deleted_at IS NULL`,
@@ -306,14 +306,6 @@ func (t *Tx) DeleteWarranty(w warranty.Warranty, now time.Time) error {
 	}
 	if err := t.toTrash(w.ID, w.ID, `a.parent_id = $2`, now); err != nil {
 		return err
-	}
-	for _, sql := range []string{
-		`DELETE FROM transfers WHERE warranty_id = $1`,
-		`DELETE FROM handover_codes WHERE warranty_id = $1`,
-	} {
-		if err := t.later(sql, w.ID); err != nil {
-			return err
-		}
 	}
 	return t.dropAccess(w.ID)
 }
@@ -329,9 +321,6 @@ func (t *Tx) RemoveFromOwner(owner warranty.ID, w warranty.Warranty, now time.Ti
 		return t.DeleteWarranty(w, now)
 	}
 	if err := t.toTrash(w.ID, owner, `a.user_id = $2`, now); err != nil {
-		return err
-	}
-	if err := t.later(`DELETE FROM transfers WHERE warranty_id = $1`, w.ID); err != nil {
 		return err
 	}
 	return t.leave(owner, w.ID)

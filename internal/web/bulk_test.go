@@ -123,3 +123,26 @@ func TestStoppedBulkDelete(t *testing.T) {
 	again.Get(restored.Location).Says(t, "restored", 200, "2 of 2 warranties restored.")
 	equal(t, "left", w.Count(left), 4)
 }
+
+// TestSlipsOutliveTheUndoOfABulkDelete prints a slip, deletes its warranty with others, and takes that back.
+func TestSlipsOutliveTheUndoOfABulkDelete(t *testing.T) {
+	w := webWorld(t)
+	shop, kim := newShop(w, "Nordhaus Elektro", ""), w.Verified("Kim")
+	made := shop.issues(nil)
+	slip := shop.prints(made.ID)
+	desk, b := w.SignedIn(t, shop.admin), w.SignedIn(t, kim)
+	desk.Post("/switch", "account", shop.id)
+	run := func(path string, values ...string) string {
+		t.Helper()
+		sent := desk.Post(path, append(values, "account", shop.id)...)
+		equal(t, path, sent.Status, http.StatusSeeOther)
+		if err := w.Service.RunJobs(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return sent.Location
+	}
+	deleted := run("/warranties/bulk", "action", "delete", "value", "", "id", made.ID, "id", shop.issues(nil).ID)
+	b.Post("/take", "code", slip).Says(t, "deleted", 422, "This warranty was withdrawn.")
+	run(deleted + "/restore")
+	b.Post("/take/confirm", "account", kim.ID, "code", slip).Leads(t, "after the undo", "/take/done/"+made.ID)
+}

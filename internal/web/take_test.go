@@ -414,3 +414,55 @@ func TestWebTakeStartsItsOwnSession(t *testing.T) {
 	}
 	servertest.Refused(t, "Eve reads it", w.Do(servertest.NewRequest("GET", "/api/v1/warranties/"+made.ID, eve.Session, nil)), warranty.NotFound)
 }
+
+// TestWebTakeOnlyWhatIsValid: the slip of a void, cancelled or deleted warranty registers nothing and names who can
+// help; an expired one says so first. A slip works again after an undo.
+func TestWebTakeOnlyWhatIsValid(t *testing.T) {
+	w := webWorld(t)
+	halden, nord := newShop(w, "Halden Electronics", "halden.example"), newShop(w, "Nordhaus Elektro", "")
+	kim := w.Verified("Kim")
+	for _, c := range []struct {
+		shop           shop
+		language, says string
+		method         string
+		body           fields
+	}{
+		{halden, "en", "This warranty is not valid. Ask Halden Electronics.", "PUT", fields{"status": "void"}},
+		{nord, "en", "This warranty is not valid. Ask “Nordhaus Elektro”.", "PUT", fields{"status": "cancelled"}},
+		{nord, "de", "Diese Garantie ist nicht gültig. Fragen Sie „Nordhaus Elektro“.", "PUT", fields{"status": "void"}},
+		{halden, "en", "This warranty was withdrawn. Ask Halden Electronics.", "DELETE", nil},
+		{halden, "de", "Diese Garantie wurde zurückgezogen. Fragen Sie Halden Electronics.", "DELETE", nil},
+	} {
+		made := c.shop.issues(nil)
+		slip := c.shop.prints(made.ID)
+		stranger, known := w.Browser(t), w.SignedIn(t, kim)
+		status := map[string]int{"PUT": 200, "DELETE": 204}[c.method]
+		c.shop.send(status, c.method, "/api/v1/warranties/"+made.ID, c.body, nil)
+		send := func(b *browser, path string, pairs ...string) page {
+			values := url.Values{}
+			for i := 0; i < len(pairs); i += 2 {
+				values.Set(pairs[i], pairs[i+1])
+			}
+			return b.Send("POST", path, values, "Sec-Fetch-Site", "same-origin", "Accept-Language", c.language)
+		}
+		for what, p := range map[string]page{
+			"the slip":           send(stranger, "/take", "code", slip),
+			"to be emailed":      send(stranger, "/take/email", "code", slip, "email", "new@people.example"),
+			"who has an account": send(known, "/take/confirm", "account", kim.ID, "code", slip),
+		} {
+			p.Says(t, what, 422, c.says)
+			p.Hides(t, what, made.ProductName)
+		}
+	}
+	made := halden.issues(fields{"start_date": "2020-01-01", "end_date": "2021-01-01"})
+	slip := halden.prints(made.ID)
+	b := w.SignedIn(t, kim)
+	b.Post("/take", "code", slip).Says(t, "an expired warranty", 200, "This warranty ended on 1 Jan 2021. You can still register it, for your records.")
+
+	desk := w.SignedIn(t, halden.admin)
+	desk.Post("/switch", "account", halden.id)
+	desk.Post("/warranties/"+made.ID+"/delete", "account", halden.id)
+	b.Post("/take", "code", slip).Says(t, "deleted", 422, "This warranty was withdrawn.")
+	desk.Post("/trash/"+made.ID+"/restore", "account", halden.id)
+	b.Post("/take/confirm", "account", kim.ID, "code", slip).Leads(t, "after the undo", "/take/done/"+made.ID)
+}
