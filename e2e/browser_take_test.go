@@ -22,7 +22,7 @@ import (
 // shopFront is an organization that issues warranties over the API.
 type shopFront struct {
 	*site
-	session, id string
+	email, session, id string
 }
 
 // front creates an organization. The operator verifies the domain, if there is one.
@@ -30,7 +30,7 @@ func (s *site) front(t testing.TB, name, domain string) shopFront {
 	t.Helper()
 	email := s.account(t, "shopkeeper")
 	s.confirm(t, email)
-	f := shopFront{site: s, session: s.session(t, email, password)}
+	f := shopFront{site: s, email: email, session: s.session(t, email, password)}
 	f.id = s.want(t, 201, call{method: "POST", path: "/api/organizations", secret: f.session,
 		body: map[string]string{"name": name}}).must(t, "data.id")
 	if domain != "" {
@@ -65,6 +65,21 @@ func (f shopFront) issues(t testing.TB, over map[string]string) (id, reference s
 	}
 	made := f.as(t, 201, "POST", "/api/v1/warranties", body)
 	return made.must(t, "data.id"), made.must(t, "data.reference_number")
+}
+
+// issuesMany creates warranties with long names and returns their reference numbers.
+func (f shopFront) issuesMany(t testing.TB, n int) (references []string) {
+	t.Helper()
+	var items []map[string]string
+	for i := range n {
+		items = append(items, map[string]string{"product_name": fmt.Sprint(strings.Repeat("Tessel induction hob ", 1+i%9), i),
+			"serial_number": fmt.Sprint("TSL-64-", i), "start_date": today(0), "end_date": today(729)})
+	}
+	made := f.as(t, 200, "POST", "/api/v1/warranties/batch", map[string]any{"items": items})
+	for i := range n {
+		references = append(references, made.must(t, fmt.Sprintf("data.results.%d.reference_number", i)))
+	}
+	return references
 }
 
 // prints returns the code of a slip.

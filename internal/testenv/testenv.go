@@ -78,6 +78,12 @@ func HAProxy(t testing.TB) string {
 	return require(t, "SVC_TEST_HAPROXY", "HAProxy")
 }
 
+// Pdftoppm returns the path of pdftoppm, which turns the pages of a PDF into pictures.
+func Pdftoppm(t testing.TB) string {
+	t.Helper()
+	return require(t, "SVC_TEST_PDFTOPPM", "pdftoppm")
+}
+
 // require returns the variable's value, or skips or fails the test.
 func require(t testing.TB, variable, service string) string {
 	t.Helper()

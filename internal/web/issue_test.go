@@ -220,11 +220,11 @@ func TestWebLabels(t *testing.T) {
 		return b.Post("/labels", "account", b.account, "references", strings.Join(list, "\n"), "size", size, "kind", kind, "once", once)
 	}
 	one := print(references[:1], "small", "outside", "1")
-	one.Says(t, "one label", 200, references[0], "Tessel hob T64", "T64-0", `class="tags small"`)
+	one.Says(t, "one label", 200, references[0], "Tessel hob T64", "T64-0", `class="print-roll"`)
 	equal(t, "codes", w.Count(`SELECT count(*) FROM handover_codes`), 30)
 	sheets := print(references, "sheet", "outside", "1")
-	equal(t, "sheets", strings.Count(sheets.Body, `class="tags sheet"`), 2)
-	equal(t, "labels", strings.Count(sheets.Body, `class="tag"`), 30)
+	equal(t, "sheets", strings.Count(sheets.Body, `class="print-a4"`), 2)
+	equal(t, "labels", strings.Count(sheets.Body, `class="print-label"`), 30)
 
 	before := w.Rows(`SELECT code_hash FROM handover_codes`)
 	inside := print(references, "small", "inside", "1")

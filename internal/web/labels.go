@@ -37,6 +37,14 @@ type labelsPage struct {
 	TakeHost string
 }
 
+// Class returns the class of a page of labels in labels.css.
+func (p labelsPage) Class() string {
+	if p.Size == sheetLabels {
+		return "print-a4"
+	}
+	return "print-roll"
+}
+
 // tag is a label. Code is that of the hand-over, for the inside.
 type tag struct {
 	warranty.Warranty
