@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,56 +14,274 @@ import (
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/archive"
+	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/version"
+	"warranty.example/svc/warranty"
 )
 
 // backupCommand writes a backup while the service runs.
 func backupCommand() *cobra.Command {
-	var keep int
-	backup := &cobra.Command{
-		Use:   "backup FILE|FOLDER|-",
-		Short: "Write the database and the document files to a file, while the service runs",
-		Args:  oneArgument("give the file or folder to write the backup to, or - for standard output"),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			c, err := load(cmd)
+	var o backupOptions
+	cmd := &cobra.Command{
+		Use:   "backup FOLDER|FILE|s3://BUCKET/PREFIX|-",
+		Short: "Write the database and the document files to a file or to S3, while the service runs",
+		Args:  cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := chosenPlace("--to", o.to, o.toFile, args,
+				"give one place for the backup: a file, a folder, an s3:// URL, or - for standard output")
 			if err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("keep") && (keep < 1 || !isFolder(args[0])) {
-				return usageError{errors.New("--keep needs a number from 1, and an existing folder to write the backup to")}
-			}
-			st, files, closeSource, err := openSource(cmd.Context(), c, filesOf(c))
+			b, err := o.parse(cmd, place)
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, closeSource()) }()
-			bar := newProgress(cmd.ErrOrStderr())
-			defer bar.clear()
-			var done archive.Summary
-			path, err := writeNew(cmd, args[0], func(w io.Writer) (err error) {
-				done, err = archive.Backup(cmd.Context(), st, files, w, version.String(), time.Now(), bar.show)
-				return err
-			})
-			if err != nil {
-				return stoppedOr(cmd.Context(), err)
-			}
-			bar.clear()
-			fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %d rows, %d files (%s)\n",
-				path, done.Rows, done.Files, size(done.FileBytes))
-			err = reportFiles(cmd.ErrOrStderr(), done)
-			if keep > 0 {
-				err = errors.Join(err, rotate(cmd.ErrOrStderr(), path, keep, done))
-			}
-			return err
+			defer place.close() //nolint:errcheck // closes idle connections
+			return b.run(cmd)
 		},
 	}
-	backup.Flags().IntVar(&keep, "keep", 0, "then delete older backups in the folder, except this number of the newest ones")
-	return backup
+	cmd.Flags().StringVar(&o.to, "to", "", "folder, file or s3://bucket/prefix?endpoint=… to write the backup to, like the argument")
+	cmd.Flags().StringVar(&o.toFile, "to-file", "", "file with the place, for an s3:// URL with keys")
+	cmd.Flags().StringVar(&o.keep, "keep", "",
+		"then delete older backups, except these: last=N, daily=N, weekly=N and monthly=N, separated by commas")
+	cmd.Flags().StringArrayVar(&o.encryptTo, "encrypt-to", nil,
+		"encrypt for an age recipient (age1…), an SSH key (ssh-ed25519 …) or a file of them; can be repeated")
+	cmd.AddCommand(verifyCommand())
+	return cmd
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// chosenPlace returns the place that an argument, a flag or a file names; exactly one of them must.
+func chosenPlace(flag, given, file string, args []string, missing string) (backupPlace, error) {
+	all := slices.DeleteFunc(append([]string{given, file}, args...), func(s string) bool { return s == "" })
+	if len(all) != 1 {
+		return backupPlace{}, usageError{errors.New(missing)}
+	}
+	where := all[0]
+	if file != "" {
+		flag += "-file"
+		var err error
+		if where, err = config.ReadSecret(file); err != nil {
+			return backupPlace{}, usageError{fmt.Errorf("%s: %w", flag, err)}
+		}
+	}
+	return parsePlace(flag+":", where)
+}
+
+type backupOptions struct {
+	to, toFile, keep string
+	encryptTo        []string
+}
+
+// backup is what a backup command does.
+type backup struct {
+	config     config.Config
+	place      backupPlace
+	recipients archive.Recipients
+	policy     *archive.Policy // nil to delete nothing
+}
+
+// parse checks the options before anything is read.
+func (o backupOptions) parse(cmd *cobra.Command, place backupPlace) (b backup, err error) {
+	if b.config, err = load(cmd); err != nil {
+		return b, err
+	}
+	b.place = place
+	for _, text := range o.encryptTo {
+		list, err := readRecipients(text)
+		if err != nil {
+			return b, usageError{fmt.Errorf("--encrypt-to: %w", err)}
+		}
+		b.recipients = append(b.recipients, list...)
+	}
+	if cmd.Flags().Changed("keep") {
+		policy, err := archive.ParsePolicy(o.keep)
+		if err != nil {
+			return b, usageError{fmt.Errorf("--keep %w", err)}
+		}
+		if place.shelf == nil || place.name != "" {
+			return b, usageError{errors.New("--keep needs a folder, or an s3:// URL of a prefix, to write the backup to")}
+		}
+		b.policy = &policy
+	}
+	if place.shelf == nil && isTerminal(cmd.OutOrStdout()) {
+		return b, usageError{errors.New("standard output is a terminal; give a file or redirect it")}
+	}
+	return b, nil
+}
+
+// readRecipients reads recipients, or a file of them.
+func readRecipients(text string) (archive.Recipients, error) {
+	if archive.IsRecipient(text) {
+		return archive.ParseRecipients(text)
+	}
+	content, err := os.ReadFile(text)
+	if err != nil {
+		return nil, err
+	}
+	list, err := archive.ParseRecipients(string(content))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", text, err)
+	}
+	return list, nil
+}
+
+func (b backup) run(cmd *cobra.Command) (err error) {
+	ctx := cmd.Context()
+	st, files, closeSource, err := openSource(ctx, b.config, filesOf(b.config))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeSource()) }()
+	bar := newProgress(cmd.ErrOrStderr())
+	defer bar.clear()
+	w := backupWriter{backup: b, store: st, files: files, progress: bar.show, out: cmd.OutOrStdout(), notes: cmd.ErrOrStderr()}
+	done, err := w.write(ctx)
+	if err != nil {
+		err = stoppedOr(ctx, err)
+		recordFailure(ctx, st, err)
+		return err
+	}
+	bar.clear()
+	fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s: %s, %d rows, %d files (%s)\n",
+		done.path, size(done.bytes), done.Rows, done.Files, size(done.FileBytes))
+	err = errors.Join(done.record(ctx, st), reportFiles(cmd.ErrOrStderr(), done.Summary))
+	if b.policy != nil {
+		err = errors.Join(err, b.deleteSurplus(ctx, cmd.ErrOrStderr(), done))
+	}
+	return err
+}
+
+// backupWriter writes one backup.
+type backupWriter struct {
+	backup
+	store      *store.Store
+	files      archive.Source
+	progress   archive.Progress
+	out, notes io.Writer
+}
+
+// written is a complete backup.
+type written struct {
+	archive.Summary
+	name, path     string
+	bytes          int64
+	started, ended time.Time
+}
+
+func (w backupWriter) write(ctx context.Context) (done written, err error) {
+	source, err := w.store.Folder(ctx)
+	if err != nil {
+		return done, err
+	}
+	done.started = w.store.Now()
+	fill := func(to io.Writer) (err error) {
+		count := &countingWriter{to: to}
+		defer func() { done.bytes = count.n }()
+		if len(w.recipients) == 0 {
+			done.Summary, err = w.fill(ctx, count, done.started)
+			return err
+		}
+		encrypted, err := archive.Encrypt(count, w.recipients)
+		if err != nil {
+			return err
+		}
+		if done.Summary, err = w.fill(ctx, encrypted, done.started); err != nil {
+			return err
+		}
+		return encrypted.Close()
+	}
+	if w.place.shelf == nil {
+		done.path = "standard output"
+		err = fill(w.out)
+	} else {
+		done.name = w.place.name
+		if done.name == "" {
+			done.name = archive.Name(done.started, source.Database, len(w.recipients) > 0)
+		}
+		done.path = w.place.shelf.path(done.name)
+		err = w.shelve(ctx, source.Database, done.name, fill)
+	}
+	done.ended = w.store.Now()
+	return done, err
+}
+
+func (w backupWriter) fill(ctx context.Context, to io.Writer, at time.Time) (archive.Summary, error) {
+	return archive.Backup(ctx, w.store, w.files, to, version.String(), at, w.progress)
+}
+
+// shelve writes a backup to a folder or a bucket, after removing what killed backups of the database left.
+func (w backupWriter) shelve(ctx context.Context, database warranty.ID, name string, fill func(io.Writer) error) error {
+	removed, err := w.place.shelf.sweep(ctx, func(found string) bool {
+		_, ours := archive.ParseName(found, database)
+		return ours || found == name
+	})
+	for _, left := range removed {
+		fmt.Fprintf(w.notes, "removed %s, which an interrupted backup left\n", w.place.shelf.path(left))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		return err
+	}
+	if err != nil { // the backup matters more
+		fmt.Fprintf(w.notes, "svcd: cannot remove what interrupted backups left: %s\n", plain(err))
+	}
+	rows, documents, err := w.store.DataSize(ctx)
+	if err != nil {
+		return err
+	}
+	return w.place.shelf.write(ctx, name, rows/rowsShare+documents, fill)
+}
+
+// rowsShare is the part of a database that its rows take in a backup: without indexes, and compressed. It is
+// less in practice.
+const rowsShare = 2
+
+// countingWriter counts bytes.
+type countingWriter struct {
+	to io.Writer
+	n  int64
+}
+
+// Write implements io.Writer.
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// recordTime bounds recording a backup in the database.
+const recordTime = 30 * time.Second
+
+// record records a good backup, so that all servers know its age.
+func (w written) record(ctx context.Context, st *store.Store) error {
+	if !slices.ContainsFunc(w.Tables, func(t archive.TableSum) bool { return t.Name == store.BackupTable }) {
+		return nil // an older schema
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	err := st.RecordBackup(ctx, store.BackupStatus{
+		LastSuccess: w.ended,
+		Duration:    w.ended.Sub(w.started),
+		Bytes:       w.bytes,
+		LostFiles:   int64(len(w.Missing) + len(w.Damaged)),
+		Place:       w.path,
+	})
+	if err != nil {
+		err = fmt.Errorf("the backup is complete, but its time could not be recorded in the database: %w", err)
+	}
+	return err
+}
+
+// maxReason is the number of bytes of a recorded reason.
+const maxReason = 500
+
+// recordFailure records that a backup failed. If that fails too, only the age of the last good one tells.
+func recordFailure(ctx context.Context, st *store.Store, reason error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+	defer cancel()
+	text := plain(reason)
+	_ = st.RecordBackupFailure(ctx, strings.ToValidUTF8(text[:min(len(text), maxReason)], ""), st.Now()) // see above
 }
 
 func oneArgument(missing string) cobra.PositionalArgs {
@@ -75,6 +291,11 @@ func oneArgument(missing string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // stoppedOr explains the error of a command that was interrupted.
@@ -118,56 +339,4 @@ func some(list []string) string {
 		return strings.Join(list[:3], ", ") + ", …"
 	}
 	return strings.Join(list, ", ")
-}
-
-// writeNew writes a new file, readable only by its owner. It is written under another name and appears
-// when it is complete. A folder gets a file named by the time.
-func writeNew(cmd *cobra.Command, to string, write func(io.Writer) error) (path string, err error) {
-	if to == "-" {
-		if isTerminal(cmd.OutOrStdout()) {
-			return "", usageError{errors.New("standard output is a terminal; give a file or redirect it")}
-		}
-		return "the backup to standard output", write(cmd.OutOrStdout())
-	}
-	path = to
-	if isFolder(to) {
-		path = filepath.Join(to, backupName(time.Now()))
-	} else if strings.HasSuffix(to, "/") {
-		return path, usageError{fmt.Errorf("the folder %s does not exist", to)}
-	}
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		if err != nil {
-			return path, usageError{err}
-		}
-		return path, usageError{fmt.Errorf("%s already exists and is not overwritten", path)}
-	}
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.partial") // mode 0600
-	if err != nil {
-		return path, usageError{err}
-	}
-	defer os.Remove(file.Name()) // it has its final name then, or is not needed
-	err = write(file)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err = errors.Join(err, file.Close()); err != nil {
-		return path, err
-	}
-	if err := moveNew(file.Name(), path); err != nil {
-		return path, err
-	}
-	return path, syncFolder(filepath.Dir(path))
-}
-
-// moveNew gives a file its final name and never replaces another file.
-func moveNew(from, to string) error {
-	err := os.Link(from, to)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// The file system has no hard links.
-	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
-		return &fs.PathError{Op: "rename", Path: to, Err: fs.ErrExist}
-	}
-	return os.Rename(from, to)
 }

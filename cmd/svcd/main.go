@@ -28,8 +28,8 @@ import (
 
 func main() { os.Exit(run()) }
 
-// run executes the command and returns the exit code: 2 for usage errors, 1 for
-// other errors.
+// run executes the command and returns the exit code: 2 for usage errors, 3 for a
+// backup that is not good, 1 for other errors.
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,7 +40,11 @@ func run() int {
 	}
 	fmt.Fprintln(os.Stderr, "svcd: "+plain(err))
 	var usage usageError
-	if errors.As(err, &usage) {
+	var coded exitError
+	switch {
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.As(err, &usage):
 		return 2
 	}
 	return 1
@@ -132,7 +136,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	}
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
-	s.StorageLimit, s.MailLimit, s.OrganizationLimit = int64(c.StorageLimit)<<20, c.MailLimit, c.OrganizationLimit
+	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
 	if !c.NoMetadataDocuments {
 		s.Documents = (&outbound.Client{}).JSON
 	}

@@ -34,6 +34,7 @@ func manCommand() *cobra.Command {
 					{Code: 0, Meaning: "Success; for the server: stopped by a signal."},
 					{Code: 1, Meaning: "Any other error."},
 					{Code: 2, Meaning: "Usage error: a setting or an argument is invalid."},
+					{Code: 3, Meaning: "svcd backup verify: the backup is damaged or incomplete."},
 				},
 			}.Write(args[0], cmd.Root())
 			return err

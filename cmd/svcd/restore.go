@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -16,24 +15,21 @@ import (
 // restoreCommand makes a database and files from a backup.
 func restoreCommand() *cobra.Command {
 	var keep bool
+	var o sourceOptions
 	restore := &cobra.Command{
-		Use:   "restore FILE|-",
+		Use:   "restore FILE|s3://BUCKET/NAME|-",
 		Short: "Restore a backup into an empty database and folder; ends all sessions and tokens",
-		Args:  oneArgument("give the backup file, or - for standard input"),
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			c, err := load(cmd)
 			if err != nil {
 				return err
 			}
-			in := cmd.InOrStdin()
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return usageError{err}
-				}
-				defer file.Close()
-				in = file
+			from, err := o.open(cmd, args)
+			if err != nil {
+				return explainTarget(err)
 			}
+			defer from.close()
 			key, err := placedKey(c)
 			if err != nil {
 				return err
@@ -49,7 +45,7 @@ func restoreCommand() *cobra.Command {
 			// A restored database is another one: it must not use the folder of the original by mistake.
 			target := place.target(cmd.Context(), newID())
 			target.KeepCredentials, target.SigningKey = keep, key
-			done, err := archive.Restore(cmd.Context(), in, target, bar.show)
+			done, err := archive.Restore(cmd.Context(), from.content, target, bar.show)
 			if err == nil {
 				err = place.placeDatabase()
 			}
@@ -67,6 +63,7 @@ func restoreCommand() *cobra.Command {
 			return reportFiles(cmd.ErrOrStderr(), done)
 		},
 	}
+	o.add(restore)
 	restore.Flags().BoolVar(&keep, "keep-credentials", false,
 		"keep sessions, tokens, codes, transfers, calendar feeds and unsent emails as they were at the time of the backup")
 	return restore
@@ -98,8 +95,7 @@ func printSigningKey(w io.Writer, c config.Config, done archive.Summary, keep bo
 
 // explainTarget adds what to do to errors about the target.
 func explainTarget(err error) error {
-	switch {
-	case errors.Is(err, archive.ErrIncomplete), errors.Is(err, archive.ErrFormat), errors.Is(err, archive.ErrChecksum):
+	if archive.IsBad(err) {
 		return fmt.Errorf("%w; nothing was restored, use another backup", err)
 	}
 	return err

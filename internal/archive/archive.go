@@ -1,17 +1,20 @@
 // Package archive copies everything that a service stores: into a backup, out of it, and from one
 // database to another.
 //
-// A backup is a tar file. Its first entry is header.json, its last one manifest.json, which holds the
-// number of rows and the SHA-256 of every table; a backup without a manifest is incomplete. In between are
-// the rows of each table in the order of its key, in pieces named tables/NAME/NUMBER.jsonl.gz, and the
-// files of documents, named files/KEY. A row is a JSON array in the order of the header's columns; bytes
-// are in base64. The format does not depend on the database.
+// A backup is a tar file. Its first entry is header.json. The rows of each table follow in the order of its
+// key, in pieces named tables/NAME/NUMBER.jsonl.gz, then the files of documents, named files/KEY, then
+// manifest.json, which holds the number of rows and the SHA-256 of every table. The last entry is the CRC-32C
+// of all bytes before it; without it a backup is incomplete. A row is a JSON array in the order of the
+// header's columns; bytes are in base64. The format does not depend on the database.
+//
+// An encrypted backup is such a file in the format of age (age-encryption.org/v1).
 package archive
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"hash"
 	"io"
 	"iter"
@@ -23,7 +26,7 @@ import (
 )
 
 // Format is the name and version of the format.
-const Format = "svcd-backup/1"
+const Format = "svcd-backup/2"
 
 // Header describes a backup.
 type Header struct {
@@ -146,6 +149,11 @@ func (d *documents) watch(t store.Table, list rows) rows {
 		return slices.IndexFunc(t.Columns, func(c store.Column) bool { return c.Name == name })
 	}
 	key, sum, size := column("storage_key"), column("sha256"), column("size_bytes")
+	if min(key, sum, size) < 0 {
+		return func(yield func([]any, error) bool) {
+			yield(nil, fmt.Errorf("%w: the table %s lacks a column", ErrFormat, t.Name))
+		}
+	}
 	return func(yield func([]any, error) bool) {
 		for row, err := range list {
 			if err == nil {

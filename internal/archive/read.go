@@ -21,33 +21,32 @@ var ErrFormat = errors.New("this is not a backup of svcd")
 
 // reader reads a backup from its beginning to its end.
 type reader struct {
+	sealed *sealedReader
 	tar    *tar.Reader
 	next   *tar.Header // the entry that is read next
 	header Header
 }
 
-// ReadHeader reads the header of a backup, and nothing more.
-func ReadHeader(from io.Reader) (Header, error) {
-	r := &reader{tar: tar.NewReader(from)}
-	err := r.start()
-	return r.header, err
-}
-
+// newReader reads the header.
 func newReader(from io.Reader) (*reader, error) {
-	r := &reader{tar: tar.NewReader(from)}
-	if err := r.start(); err != nil {
-		return nil, err
-	}
-	return r, r.advance()
+	r := &reader{sealed: newSealedReader(from)}
+	r.tar = tar.NewReader(r.sealed)
+	return r, r.start()
 }
 
-// start reads the header.
 func (r *reader) start() error {
-	if err := r.advance(); err != nil || r.next.Name != "header.json" {
+	err := r.advance()
+	switch {
+	case r.sealed.err != nil:
+		return r.sealed.err
+	case err != nil || r.next.Name != "header.json":
 		return ErrFormat
 	}
 	if err := r.json(&r.header); err != nil {
 		return err
+	}
+	if name, _, _ := strings.Cut(Format, "/"); !strings.HasPrefix(r.header.Format, name+"/") {
+		return ErrFormat
 	}
 	if r.header.Format != Format {
 		return fmt.Errorf("the backup has the format %.40q, but this svcd reads %q", r.header.Format, Format)
@@ -58,10 +57,7 @@ func (r *reader) start() error {
 // advance moves to the next entry.
 func (r *reader) advance() (err error) {
 	r.next, err = r.tar.Next()
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return ErrIncomplete
-	}
-	return err
+	return r.sealed.explain(err)
 }
 
 // maxJSON bounds the header, the manifest, which lists damaged files, and a row, so that a made-up backup
@@ -74,19 +70,12 @@ func (r *reader) json(v any) error {
 	}
 	text, err := io.ReadAll(r.tar)
 	if err != nil {
-		return cutOff(err)
+		return r.sealed.explain(err)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrFormat, r.next.Name, err)
+		return fmt.Errorf("%w: %s: %w", ErrChecksum, r.next.Name, err)
 	}
 	return nil
-}
-
-func cutOff(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		return ErrIncomplete
-	}
-	return err
 }
 
 // table returns the rows of the table that follows, and their sum once they are read.
@@ -97,7 +86,7 @@ func (r *reader) table(t store.Table, sum *TableSum) rows {
 		for strings.HasPrefix(r.next.Name, "tables/"+t.Name+"/") {
 			err := r.piece(func(line []byte) error {
 				if err := parseRow(line, t.Columns, row); err != nil {
-					return fmt.Errorf("%w in the table %s", err, t.Name)
+					return fmt.Errorf("%w in the table %.80q", err, t.Name)
 				}
 				d.hash.Write(line)
 				d.hash.Write([]byte{'\n'})
@@ -126,7 +115,7 @@ func (r *reader) table(t store.Table, sum *TableSum) rows {
 func (r *reader) piece(each func(line []byte) error) error {
 	zip, err := gzip.NewReader(r.tar)
 	if err != nil {
-		return cutOff(err)
+		return r.sealed.explain(err)
 	}
 	lines := bufio.NewReaderSize(zip, 1<<16)
 	var long []byte
@@ -141,7 +130,7 @@ func (r *reader) piece(each func(line []byte) error) error {
 		case errors.Is(err, io.EOF) && len(line)+len(long) == 0:
 			return nil
 		case err != nil:
-			return cutOff(err)
+			return r.sealed.explain(err)
 		}
 		if len(long) > 0 {
 			long = append(long, line...)
@@ -162,7 +151,7 @@ func (r *reader) files(each func(key string, size int64, content io.Reader) erro
 			return nil
 		}
 		if err := each(key, r.next.Size, r.tar); err != nil {
-			return cutOff(err)
+			return r.sealed.explain(err)
 		}
 		if err := r.advance(); err != nil {
 			return err
@@ -170,7 +159,7 @@ func (r *reader) files(each func(key string, size int64, content io.Reader) erro
 	}
 }
 
-// manifest reads the manifest, which must be the last entry.
+// manifest reads the manifest, which only the seal follows.
 func (r *reader) manifest() (m Manifest, err error) {
 	if r.next.Name != "manifest.json" {
 		return m, fmt.Errorf("%w: it has an unknown entry %.80q", ErrFormat, r.next.Name)
@@ -178,8 +167,5 @@ func (r *reader) manifest() (m Manifest, err error) {
 	if err := r.json(&m); err != nil {
 		return m, err
 	}
-	if _, err := r.tar.Next(); !errors.Is(err, io.EOF) {
-		return m, fmt.Errorf("%w: something follows the manifest", ErrFormat)
-	}
-	return m, nil
+	return m, r.sealed.check()
 }

@@ -35,47 +35,61 @@ type Target struct {
 // Restore makes a database and files from a backup. Nothing is usable until it returns nil: the SQLite
 // file must then be moved to its place by the caller, and a PostgreSQL database is empty until then.
 func Restore(ctx context.Context, from io.Reader, to Target, progress Progress) (Summary, error) {
-	var out Summary
 	r, err := newReader(from)
 	if err != nil {
-		return out, err
+		return Summary{}, err
 	}
 	latest, err := store.LatestSchema()
 	if err != nil {
-		return out, err
+		return Summary{}, err
 	}
 	if r.header.Schema > latest {
-		return out, fmt.Errorf("the backup was made by a newer svcd (%s, schema %d); this one supports schemas up to %d",
+		return Summary{}, fmt.Errorf("the backup was made by a newer svcd (%s, schema %d); this one supports schemas up to %d",
 			r.header.Svcd, r.header.Schema, latest)
 	}
-	err = store.Create(ctx, to.Database, r.header.Schema, func(l *store.Loader) error {
+	var out Summary
+	err = store.Create(ctx, to.Database, r.header.Schema, func(l *store.Loader) (err error) {
 		to.configure(l)
-		var docs documents
-		var sums []TableSum
-		for _, t := range r.header.Tables {
-			var sum TableSum
-			next, stop := pull(counted(docs.watch(t, r.table(t, &sum)), t.Name, progress))
-			err := l.Load(ctx, t, next)
-			stop()
-			if err != nil {
-				return err
-			}
-			sums = append(sums, sum)
-			out.Rows += sum.Rows
-		}
-		seen, err := r.restoreFiles(ctx, docs.list, to.Files, progress)
+		out, err = r.content(ctx, func(t store.Table, list rows) error {
+			next, stop := pull(list)
+			defer stop()
+			return l.Load(ctx, t, next)
+		}, to.Files, progress)
 		if err != nil {
-			return err
-		}
-		if out.Manifest, err = r.manifest(); err != nil {
-			return err
-		}
-		if err := verify(out.Manifest, sums, docs.list, seen); err != nil {
 			return err
 		}
 		return to.finish(ctx, l, out.Deleted)
 	})
 	return out, err
+}
+
+// content reads everything that follows the header and compares it with the checksums. load gets the rows of
+// each table and must read them all.
+func (r *reader) content(
+	ctx context.Context, load func(store.Table, rows) error, files Sink, progress Progress,
+) (out Summary, err error) {
+	out.Database = r.header.Database
+	if err := r.advance(); err != nil {
+		return out, err
+	}
+	var docs documents
+	var sums []TableSum
+	for _, t := range r.header.Tables {
+		var sum TableSum
+		if err := load(t, counted(docs.watch(t, r.table(t, &sum)), t.Name, progress)); err != nil {
+			return out, err
+		}
+		sums = append(sums, sum)
+		out.Rows += sum.Rows
+	}
+	seen, err := r.restoreFiles(ctx, docs.list, files, progress)
+	if err != nil {
+		return out, err
+	}
+	if out.Manifest, err = r.manifest(); err != nil {
+		return out, err
+	}
+	return out, compareSums(out.Manifest, sums, docs.list, seen)
 }
 
 func (to Target) finish(ctx context.Context, l *store.Loader, deleted []string) error {
@@ -131,8 +145,8 @@ func (r *reader) restoreFiles(
 // ErrChecksum reports a backup whose content is not what was written.
 var ErrChecksum = errors.New("the backup is damaged")
 
-// verify compares what was read with the manifest, and files with their documents.
-func verify(m Manifest, sums []TableSum, list []document, seen map[string][sha256.Size]byte) error {
+// compareSums compares what was read with the manifest, and files with their documents.
+func compareSums(m Manifest, sums []TableSum, list []document, seen map[string][sha256.Size]byte) error {
 	if !slices.Equal(m.Tables, sums) {
 		for i, sum := range sums {
 			if i >= len(m.Tables) || m.Tables[i] != sum {

@@ -14,7 +14,7 @@ import (
 
 var (
 	errStopped = errors.New("stopped")
-	errRow     = errors.New("the backup has an invalid row")
+	errRow     = fmt.Errorf("%w: it has an invalid row", ErrChecksum)
 )
 
 // appendRow appends the line of a row.

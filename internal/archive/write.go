@@ -6,6 +6,8 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"hash"
+	"hash/crc32"
 	"io"
 	"time"
 
@@ -18,6 +20,8 @@ const pieceSize = 4 << 20
 
 // writer writes a backup.
 type writer struct {
+	to   io.Writer
+	sum  hash.Hash32 // of everything written
 	tar  *tar.Writer
 	at   time.Time
 	zip  *gzip.Writer
@@ -25,7 +29,8 @@ type writer struct {
 }
 
 func newWriter(to io.Writer, h Header) (*writer, error) {
-	w := &writer{tar: tar.NewWriter(to), at: h.CreatedAt}
+	w := &writer{to: to, sum: crc32.New(castagnoli), at: h.CreatedAt}
+	w.tar = tar.NewWriter(io.MultiWriter(w.sum, to))
 	var err error
 	if w.zip, err = gzip.NewWriterLevel(io.Discard, gzip.BestSpeed); err != nil {
 		return nil, err
@@ -99,10 +104,18 @@ func (w *writer) file(key string, size int64, content io.Reader) error {
 	return err
 }
 
-// close writes the manifest.
+// close writes the manifest and the seal.
 func (w *writer) close(m Manifest) error {
 	if err := w.json("manifest.json", m); err != nil {
 		return err
 	}
-	return w.tar.Close()
+	if err := w.tar.Flush(); err != nil {
+		return err
+	}
+	seal, err := newSeal(w.sum.Sum(nil))
+	if err != nil {
+		return err
+	}
+	_, err = w.to.Write(seal)
+	return err
 }

@@ -62,8 +62,7 @@ type Config struct {
 	ConnectionsPerAddress int           // open connections per IP address
 	Drain                 time.Duration // how long requests are served after SIGTERM
 	StorageLimit          int           // MiB of documents per user
-	MailLimit             int           // new people whom a person may email per day
-	OrganizationLimit     int           // organizations per person
+	MailLimit             int           // emails to other people per account and day
 	NoMetadataDocuments   bool          // OAuth clients are not described by documents
 }
 
@@ -200,7 +199,7 @@ func (s Setting) find(sources []source) (given, name, file string, err error) {
 		case plain || inFile && path == "":
 			return given, name, from.file, nil
 		case inFile:
-			if given, err = readSecret(path); err != nil {
+			if given, err = ReadSecret(path); err != nil {
 				return "", "", "", fmt.Errorf("%s: %w", fileName, err)
 			}
 			return given, fileName, path, nil

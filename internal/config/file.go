@@ -147,8 +147,8 @@ type refusing struct{}
 // UnmarshalTOML implements toml.Unmarshaler.
 func (refusing) UnmarshalTOML(any) error { return errors.New("refused") }
 
-// readSecret reads a secret from a file of one line.
-func readSecret(path string) (string, error) {
+// ReadSecret reads a secret from a file of one line.
+func ReadSecret(path string) (string, error) {
 	text, err := readBounded(path)
 	if err != nil {
 		return "", err

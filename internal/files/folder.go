@@ -109,6 +109,19 @@ func AcquireLock(path string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
+// LockOpen locks an open file until it is closed or the process ends. It reports false if another process has
+// locked it. On systems without locks the error is errors.ErrUnsupported.
+func LockOpen(file *os.File) (locked bool, err error) {
+	if !hasLocks {
+		return false, errors.ErrUnsupported
+	}
+	err = lock(file)
+	if errors.Is(err, errHeld) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Release releases the lock.
 func (l *Lock) Release() error { return l.file.Close() }
 

@@ -25,23 +25,23 @@ func (e RemoteError) Error() string { return e.Reason }
 // errStalled ends a transfer that makes no progress.
 var errStalled = errors.New("no data was received for too long")
 
-const unknownKey = "S3 does not know the access key; check AWS_ACCESS_KEY_ID, or the keys in --files"
+const unknownKey = "S3 does not know the access key; check AWS_ACCESS_KEY_ID, or the keys in the s3:// URL"
 
 // settingErrors are the S3 error codes that an operator has to fix.
 var settingErrors = map[string]string{
 	minio.InvalidAccessKeyID: unknownKey,
 	"XAdminUserNotFound":     unknownKey, // of versitygw
-	minio.SignatureDoesNotMatch: "S3 rejects the secret key; check AWS_SECRET_ACCESS_KEY, or the keys in --files " +
+	minio.SignatureDoesNotMatch: "S3 rejects the secret key; check AWS_SECRET_ACCESS_KEY, or the keys in the s3:// URL " +
 		"(write special characters as %xx)",
 	minio.AccessDenied: "S3 denies access; the keys need the right to list the bucket, and to read, write and " +
 		"delete objects and multipart uploads",
-	minio.NoSuchBucket:         "the bucket does not exist; create it, or check its name in --files",
+	minio.NoSuchBucket:         "the bucket does not exist; create it, or check its name in the s3:// URL",
 	minio.RequestTimeTooSkewed: "the clock of this machine differs too much from that of S3; set the clock",
 	minio.NotImplemented:       "the S3 server lacks a feature that is needed, such as If-None-Match in uploads",
 
-	minio.AuthorizationHeaderMalformed: "S3 rejects the region; add region=NAME to --files",
-	minio.InvalidRegion:                "S3 rejects the region; add region=NAME to --files",
-	"PermanentRedirect":                "the bucket is in another region; add region=NAME to --files",
+	minio.AuthorizationHeaderMalformed: "S3 rejects the region; add region=NAME to the s3:// URL",
+	minio.InvalidRegion:                "S3 rejects the region; add region=NAME to the s3:// URL",
+	"PermanentRedirect":                "the bucket is in another region; add region=NAME to the s3:// URL",
 }
 
 // remoteError turns an error of minio-go into fs.ErrNotExist, errExists or a RemoteError.

@@ -200,6 +200,9 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 			row[id], row[folder] = l.Database[:], nil
 			return true
 		})
+	case t.Name == BackupTable && !l.Database.IsZero():
+		// They are backups of another database: this one has none yet.
+		return filterRows(next, func([]any) bool { return false })
 	case l.KeepCredentials:
 		return next
 	case t.Name == "transfers":
