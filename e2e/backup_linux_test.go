@@ -31,7 +31,7 @@ func TestBackupOnAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	refuseSvcd(t, 1, "no space left", dir, "backup", "small/b.tar")
+	refuseSvcd(t, 1, "the backup needs about ", dir, "backup", "small/b.tar")
 	if out, code := runSvcd(t, dir, "restore", "b.tar", "--data=small/data"); code != 1 || strings.Count(out, "\n") != 1 {
 		t.Errorf("exit %d: %s", code, out)
 	}

@@ -173,10 +173,10 @@ func TestOperatorCommandsUsedWrongly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refuseSvcd(t, 2, "give the file or folder", dir, "backup")
+	refuseSvcd(t, 2, "give one place for the backup", dir, "backup")
 	refuseSvcd(t, 2, "no database at", dir, "backup", "x.tar", "--data=nowhere")
 	refuseSvcd(t, 2, "no such file or directory", dir, "backup", "missing/x.tar")
-	refuseSvcd(t, 2, "give the backup file", dir, "restore")
+	refuseSvcd(t, 2, "give one backup", dir, "restore")
 	refuseSvcd(t, 2, "no such file or directory", dir, "restore", "missing.tar", "--data=r")
 	refuseSvcd(t, 1, "not a backup", dir, "restore", "text", "--data=r")
 	refuseSvcd(t, 2, "another svcd", dir, "restore", "b.tar")
@@ -208,7 +208,7 @@ func TestDoctorFindsFaults(t *testing.T) {
 	dir := t.TempDir()
 	p, _ := withDocuments(t, dir, 3, "--data=data")
 	report := mustSvcd(t, dir, "doctor")
-	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "files", "disk", "smtp", "redis", "dns"} {
+	for _, name := range []string{"settings", "tls", "database", "clock", "accounts", "signing", "files", "mails", "jobs", "disk", "smtp", "redis", "dns"} {
 		// The machine of the test may be short of disk space.
 		if !strings.Contains(report, "ok      "+name) && name != "disk" || !strings.Contains(report, " "+name+" ") {
 			t.Errorf("no line for %s:\n%s", name, report)

@@ -117,12 +117,15 @@ func (p Principal) Self() Principal {
 	return p
 }
 
-// Window names the principal's rate limit: that of a token, or of a person, whichever account they act for.
+// Window names the principal's rate limit: that of a token, or of a person in an account.
 func (p Principal) Window() string {
-	if p.Credential == ByToken {
+	switch {
+	case p.Credential == ByToken:
 		return "token:" + p.CredentialID.String()
+	case p.Account.ID == p.User.ID:
+		return "user:" + p.User.ID.String()
 	}
-	return "user:" + p.User.ID.String()
+	return "user:" + p.User.ID.String() + ":" + p.Account.ID.String()
 }
 
 // ActsForOrganization reports whether the principal acts for an organization.

@@ -25,7 +25,7 @@ func doctorCommand() *cobra.Command {
 	var deep bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check settings, certificate, database, signing key, files, disk space, clock, mail server, Redis and DNS; changes nothing",
+		Short: "Check settings, certificate, database, signing key, files, backups, queues, disk space, clock, mail server, Redis and DNS; changes nothing",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{out: cmd.OutOrStdout(), deep: deep, bar: newProgress(cmd.ErrOrStderr())}
@@ -119,6 +119,9 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 	d.check("accounts", func() (string, error) { return checkAccounts(ctx, st) })
 	d.check("signing", func() (string, error) { return checkSigningKey(ctx, st, c) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
+	d.check("backup", func() (string, error) { return checkBackup(ctx, st) })
+	d.check("mails", func() (string, error) { return checkMails(ctx, st) })
+	d.check("jobs", func() (string, error) { return checkJobs(ctx, st) })
 	if !d.deep {
 		return
 	}

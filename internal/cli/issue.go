@@ -63,9 +63,7 @@ func (r *run) issue(cmd *cobra.Command, op *api.Spec) error {
 	if err != nil {
 		return err
 	}
-	if made.Handover != nil && made.Handover.NotEmailed != nil {
-		r.note("%s", *made.Handover.NotEmailed)
-	} else if in.CustomerEmail != "" {
+	if in.CustomerEmail != "" {
 		return r.show(ctx, op, &made, response, nil)
 	}
 	r.note("Created %s.", made.ReferenceNumber)

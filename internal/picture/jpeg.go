@@ -4,8 +4,17 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"image"
 	"image/jpeg"
+	"io"
 )
+
+// format is how to decode an image.
+type format struct {
+	decode      func(io.Reader) (image.Image, error)
+	memory      int64 // bytes that decoding takes
+	orientation int   // of the camera, as in Exif
+}
 
 // Markers of a JPEG.
 const (
@@ -13,31 +22,26 @@ const (
 	markerProgressive = 0xc2
 	markerHuffman     = 0xc4
 	markerReset       = 0xd0
-	markerStart       = 0xd8
 	markerEnd         = 0xd9
 	markerScan        = 0xda
 	markerQuantize    = 0xdb
 	markerRestart     = 0xdd
 	markerApp0        = 0xe0
 	markerExif        = 0xe1
-	markerProfile     = 0xe2
 	markerAdobe       = 0xee
 	markerApp15       = 0xef
 	markerComment     = 0xfe
 )
 
-// maxApp is the size up to which the decoder gets an application segment: it reads the first 12 bytes.
-const maxApp = 64
-
-// jpegFormat walks all segments of a JPEG. Its decoder gets the tables, frames and scans that the walk found and nothing
-// else, so it cannot find a scan in a comment or after the end of the image.
+// jpegFormat reads the segments before the first scan as image/jpeg does, but accepts nothing between them: what
+// it finds is then what image/jpeg decodes. Decoding fails if there is a second frame.
 func jpegFormat(content []byte) (format, error) {
-	j := jpegWalk{f: format{decode: jpeg.Decode, orientation: 1}}
-	if !bytes.HasPrefix(content, []byte{0xff, markerStart}) {
-		return j.f, ErrNone
+	f := format{decode: jpeg.Decode, orientation: 1}
+	adobe := false
+	if !bytes.HasPrefix(content, []byte{0xff, 0xd8}) {
+		return f, ErrNone
 	}
-	j.f.keep(content, 0, 2)
-	for at := 2; at+2 <= len(content) && content[at] == 0xff; {
+	for at := 2; at+4 <= len(content) && content[at] == 0xff; {
 		marker := content[at+1]
 		if marker == 0xff { // fill byte
 			at++
@@ -47,178 +51,101 @@ func jpegFormat(content []byte) (format, error) {
 			at += 2
 			continue
 		}
-		if marker == markerEnd {
-			break
-		}
-		if at+4 > len(content) {
-			return j.f, errHeader
-		}
 		end := at + 2 + int(binary.BigEndian.Uint16(content[at+2:]))
 		if end < at+4 || end > len(content) {
-			return j.f, errHeader
+			break
 		}
 		segment := content[at+4 : end]
-		keep, err := j.segment(marker, segment)
-		if err != nil {
-			return j.f, err
-		}
-		if marker == markerScan {
-			end = entropyEnd(content, end)
-		}
-		if keep {
-			j.f.keep(content, at, end)
+		switch {
+		case marker == markerExif:
+			if o := exifOrientation(segment); o != 0 {
+				f.orientation = o
+			}
+		case marker == markerAdobe:
+			adobe = true
+		case marker >= markerBaseline && marker <= markerProgressive:
+			if f.memory > 0 {
+				return f, fmt.Errorf("%w: two frames", ErrNone)
+			}
+			progressive := marker == markerProgressive
+			if f.memory = frameMemory(segment, progressive, adobe); f.memory == 0 {
+				return f, ErrNone
+			}
+			if scans := bytes.Count(content, []byte{0xff, markerScan}); progressive && scans > maxScans {
+				return f, fmt.Errorf("%w: %d scans", ErrNone, scans)
+			}
+		case marker == markerScan && f.memory > 0:
+			return f, nil
+		case marker == markerHuffman, marker == markerQuantize, marker == markerRestart,
+			marker >= markerApp0 && marker <= markerApp15, marker == markerComment:
+		default:
+			return f, fmt.Errorf("%w: marker %x", ErrNone, marker)
 		}
 		at = end
 	}
-	if j.scans == 0 {
-		return j.f, errHeader
-	}
-	j.f.memory = j.frame.memory(j.progressive, j.adobe)
-	j.f.parts = append(j.f.parts, []byte{0xff, markerEnd})
-	return j.f, nil
+	return f, fmt.Errorf("%w: damaged JPEG header", ErrNone)
 }
 
-var errHeader = fmt.Errorf("%w: damaged JPEG header", ErrNone)
-
-// jpegWalk is what a walk over the segments of a JPEG found so far.
-type jpegWalk struct {
-	f           format
-	adobe       bool
-	progressive bool
-	frame       jpegFrame
-	scans       int
-	scanned     [256]bool // components that a scan had
-}
-
-// segment checks a segment and reports whether the decoder needs it.
-func (j *jpegWalk) segment(marker byte, segment []byte) (keep bool, err error) {
-	switch {
-	case marker == markerExif:
-		if o := exifOrientation(segment); o != 0 && bytes.HasPrefix(segment, []byte(exifPrefix)) {
-			j.f.orientation = o
-		}
-		return false, nil
-	case marker >= markerBaseline && marker <= markerProgressive:
-		return true, j.start(marker == markerProgressive, segment)
-	case marker == markerScan:
-		return true, j.scan(segment)
-	case marker == markerHuffman, marker == markerQuantize, marker == markerRestart:
-		return true, j.hidden(segment)
-	case (marker == markerApp0 || marker == markerAdobe) && len(segment) <= maxApp:
-		j.adobe = j.adobe || marker == markerAdobe
-		return true, j.hidden(segment)
-	case marker >= markerApp0 && marker <= markerApp15, marker == markerComment:
-		return false, nil
-	}
-	return false, fmt.Errorf("%w: marker %x", ErrNone, marker)
-}
-
-// hidden counts what a decoder could find in a segment when it skips damaged data to find a restart marker.
-func (j *jpegWalk) hidden(segment []byte) error {
-	j.adobe = j.adobe || bytes.Contains(segment, []byte{0xff, markerAdobe})
-	scans := bytes.Count(segment, []byte{0xff, markerScan})
-	return j.spend(int64(scans) * max(1, j.frame.units*j.frame.blocks))
-}
-
-// start notes the frame.
-func (j *jpegWalk) start(progressive bool, segment []byte) (err error) {
-	if j.frame.units > 0 {
-		return fmt.Errorf("%w: two frames", ErrNone)
-	}
-	if j.frame, err = parseFrame(segment); err != nil {
-		return err
-	}
-	j.progressive = progressive
-	return nil
-}
-
-// scan counts the work of a scan. The scans of a baseline image have each component once, so there are at most as many
-// scans as components. Those of a progressive one have each component several times.
-func (j *jpegWalk) scan(segment []byte) error {
-	if j.frame.units == 0 || len(segment) < 1 || len(segment) < 1+2*int(segment[0]) {
-		return errHeader
-	}
-	if j.scans++; j.scans > maxScans {
-		return fmt.Errorf("%w: more than %d scans", ErrNone, maxScans)
-	}
-	var blocks int64
-	for c := segment[1 : 1+2*int(segment[0])]; len(c) > 0; c = c[2:] {
-		if j.scanned[c[0]] && !j.progressive {
-			return fmt.Errorf("%w: a baseline JPEG with repeated scans", ErrNone)
-		}
-		j.scanned[c[0]] = true
-		blocks += j.frame.perUnit[c[0]]
-	}
-	return j.spend(j.frame.units * blocks)
-}
-
-// spend counts blocks that the decoder goes through.
-func (j *jpegWalk) spend(blocks int64) error {
-	if j.f.work += 64 * blocks; j.f.work > maxWork {
-		return errWork
-	}
-	return nil
-}
-
-// entropyEnd returns where the data of a scan ends: at a marker that is neither a restart nor an escaped byte.
-func entropyEnd(content []byte, at int) int {
-	for {
-		next := bytes.IndexByte(content[at:], 0xff)
-		if at += next; next < 0 || at+1 >= len(content) {
-			return len(content)
-		}
-		if m := content[at+1]; m != 0 && m != 0xff && (m < markerReset || m >= markerReset+8) {
-			return at
-		}
-		at++
-	}
-}
-
-// jpegFrame is the header of a frame: an image consists of units, which have some blocks of each component.
-type jpegFrame struct {
-	width, height int64
-	units, blocks int64
-	perUnit       [256]int64 // blocks of a component
-	components    int
-	rgb           bool
-}
-
-// parseFrame reads the header of a frame.
-func parseFrame(frame []byte) (f jpegFrame, err error) {
+// frameMemory returns the number of bytes that decoding a frame takes, or 0 if its header is invalid: a byte per
+// sample, four more if all coefficients are kept, and four per pixel if colours are converted.
+func frameMemory(frame []byte, progressive, adobe bool) int64 {
 	if len(frame) < 6 || frame[0] != 8 {
-		return f, errHeader
+		return 0
 	}
-	f.height, f.width = int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:]))
-	list := frame[6:]
-	f.components = int(frame[5])
-	if 3*f.components != len(list) || f.components == 0 || f.components > 4 || f.width*f.height == 0 {
-		return f, errHeader
+	height, width := int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:]))
+	components := frame[6:]
+	if n := int(frame[5]); n != len(components)/3 || len(components)%3 != 0 || n == 0 || n > 4 || width*height == 0 {
+		return 0
 	}
-	f.rgb = f.components == 3 && list[0] == 'R' && list[3] == 'G' && list[6] == 'B'
-	var across, down int64
-	for c := list; len(c) > 0; c = c[3:] {
+	var across, down, blocks int64
+	rgb := len(components) == 9 && components[0] == 'R' && components[3] == 'G' && components[6] == 'B'
+	for c := components; len(c) > 0; c = c[3:] {
 		h, v := int64(c[1]>>4), int64(c[1]&15)
 		if h == 0 || v == 0 || h > 4 || v > 4 {
-			return f, errHeader
+			return 0
 		}
-		across, down, f.blocks = max(across, h), max(down, v), f.blocks+h*v
-		f.perUnit[c[0]] = h * v
+		across, down, blocks = max(across, h), max(down, v), blocks+h*v
 	}
-	f.units = ((f.width + 8*across - 1) / (8 * across)) * ((f.height + 8*down - 1) / (8 * down))
-	return f, nil
-}
-
-// memory returns the number of bytes that decoding takes: a byte per sample, four more if all coefficients are kept,
-// and four per pixel if colours are converted.
-func (f jpegFrame) memory(progressive, adobe bool) int64 {
-	memory := f.units * f.blocks * 64
+	units := ((width + 8*across - 1) / (8 * across)) * ((height + 8*down - 1) / (8 * down))
+	memory := units * blocks * 64
 	if progressive {
 		memory *= 5
 	}
-	if adobe || f.rgb || f.components == 4 {
-		memory += 4 * f.width * f.height
+	if adobe || rgb || len(components) == 12 {
+		memory += 4 * width * height
 	}
 	return memory
+}
+
+// exifOrientation returns the orientation in an Exif segment, or 0 if it has none.
+func exifOrientation(segment []byte) int {
+	const orientationTag, short = 0x0112, 3
+	tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00"))
+	if !ok || len(tiff) < 8 {
+		return 0
+	}
+	var order binary.ByteOrder = binary.BigEndian
+	if tiff[0] == 'I' {
+		order = binary.LittleEndian
+	}
+	start := int64(order.Uint32(tiff[4:]))
+	if start+2 > int64(len(tiff)) {
+		return 0
+	}
+	entries := tiff[start+2:]
+	for range order.Uint16(tiff[start:]) {
+		if len(entries) < 12 {
+			return 0
+		}
+		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short {
+			if o := int(order.Uint16(entries[8:])); o >= 1 && o <= 8 {
+				return o
+			}
+			return 0
+		}
+		entries = entries[12:]
+	}
+	return 0
 }
 
 // turned reports whether an orientation exchanges width and height.

@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"net/http"
 	"runtime"
 	"slices"
@@ -104,7 +103,7 @@ func (m *Metrics) watch(s *Server, c *connections) {
 		m.gauge("svc_tls_certificate_expiry_timestamp_seconds", "End of the certificate's validity; 0 without one.",
 			func() float64 { return unix(s.CertificateExpires()) })
 	}
-	m.registry.MustRegister(mailQueue{s})
+	m.watchWork(s)
 }
 
 func (m *Metrics) gauge(name, help string, value func() float64) {
@@ -124,28 +123,6 @@ func unix(t time.Time) float64 {
 		return 0
 	}
 	return float64(t.Unix())
-}
-
-// mailQueue reads the length of the outbox when the metrics are read. While the database
-// is unavailable, the metric is absent.
-type mailQueue struct{ server *Server }
-
-var queuedMails = prometheus.NewDesc("svc_mail_queue",
-	"Emails in the outbox, the same on all replicas: waiting, and failed at least once (retrying).", []string{"state"}, nil)
-
-// Describe implements prometheus.Collector.
-func (mailQueue) Describe(to chan<- *prometheus.Desc) { to <- queuedMails }
-
-// Collect implements prometheus.Collector.
-func (q mailQueue) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), readyTimeout)
-	defer cancel()
-	all, failed, err := q.server.Service.Store.QueuedMails(ctx)
-	if err != nil {
-		return
-	}
-	to <- prometheus.MustNewConstMetric(queuedMails, prometheus.GaugeValue, float64(all-failed), "waiting")
-	to <- prometheus.MustNewConstMetric(queuedMails, prometheus.GaugeValue, float64(failed), "retrying")
 }
 
 // Handler serves the metrics in the Prometheus format.

@@ -28,6 +28,10 @@ type (
 	QueuedMail = store.QueuedMail
 	// MailQueue counts the emails in the outbox.
 	MailQueue = store.MailQueue
+	// JobQueue counts jobs.
+	JobQueue = store.JobQueue
+	// BackupStatus is the last good backup and the last one that failed.
+	BackupStatus = store.BackupStatus
 	// ServerError is a failed request or background task.
 	ServerError = store.ServerError
 	// OperatorEvent is something that an operator did.
@@ -260,6 +264,8 @@ func (s *Service) AdminHistory(
 type Health struct {
 	store.Counts
 	Database   store.DatabaseInfo
+	Backup     BackupStatus
+	Jobs       JobQueue
 	WritesFail bool
 	FilesError string // why the files folder is unusable; empty if it is usable
 	MailServer string // empty if emails go to the log
@@ -285,6 +291,12 @@ func (s *Service) AdminHealth(ctx context.Context, p warranty.Principal) (h Heal
 		h.FilesError = warranty.AsError(err).Message
 	}
 	if h.Counts, err = s.Store.Count(ctx, now.Add(-recentSignIns), now.Add(-recentErrors)); err != nil {
+		return h, err
+	}
+	if h.Backup, err = s.Store.BackupStatus(ctx); err != nil {
+		return h, err
+	}
+	if h.Jobs, err = s.Store.CountJobs(ctx, now); err != nil {
 		return h, err
 	}
 	h.Database, err = s.Store.DatabaseInfo(ctx)

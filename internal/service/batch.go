@@ -86,9 +86,6 @@ func (i *item) result(ctx context.Context, s *Service) warranty.BatchResult {
 		return r
 	}
 	r.ID, r.ReferenceNumber = &i.made.ID, &i.made.ReferenceNumber
-	if i.made.Handover != nil {
-		r.NotEmailed = i.made.Handover.NotEmailed
-	}
 	return r
 }
 
@@ -116,30 +113,41 @@ func (b *batch) createNew(ctx context.Context) error {
 			it.err = err
 			continue
 		}
-		it.made, mails = w, mails || o.mailed()
+		it.made, mails = w, mails || o.mail != nil
 		fresh, offers = append(fresh, it), append(offers, o)
 		events = append(events, b.event(b.p, warranty.WarrantyCreated, w.ID, w.CreatedAt))
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	made := make([]warranty.Warranty, len(fresh))
-	err = b.writeIssuing(ctx, b.p, mails, func(tx *store.Tx, from *sender) error {
-		list := make([]issuing, len(fresh))
+	write := func(tx *store.Tx, account store.Account) error {
+		var offered offerCount
 		for i, it := range fresh {
-			made[i] = it.made // the transaction may be repeated
-			list[i] = issuing{&made[i], offers[i]}
+			if err := tx.InsertWarranty(it.made, b.p.Account.ID); err != nil {
+				return err
+			}
+			if err := b.insertOffer(tx, account, it.made, offers[i], &offered); err != nil {
+				return err
+			}
+			if err := tx.InsertEvent(it.made.ID, events[i], b.p.User.ID); err != nil {
+				return err
+			}
 		}
-		return b.create(tx, b.p, from, list, events)
-	})
+		return nil
+	}
+	if mails {
+		err = b.writeLocked(ctx, b.p, write)
+	} else {
+		err = b.writeAs(ctx, b.p, func(tx *store.Tx) error { return write(tx, store.Account{}) })
+	}
 	if err != nil && (b.Store.IsDuplicate(err) || isRefusal(err)) {
 		return nil // one by one
 	}
 	if err != nil {
 		return err
 	}
-	for i, it := range fresh {
-		it.made, it.status = made[i], warranty.BatchCreated
+	for _, it := range fresh {
+		it.status = warranty.BatchCreated
 	}
 	return nil
 }

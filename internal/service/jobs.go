@@ -167,7 +167,11 @@ func (s *Service) runJob(ctx context.Context, worker warranty.ID, j warranty.Job
 		closed = warranty.JobDone // what stopped is the undo, see UndoStopped
 	}
 	j.State, j.Error = closed, warranty.AsError(err).Message
-	return orLost(save())
+	if err := save(); err != nil {
+		return orLost(err)
+	}
+	s.tally.addJob(refused)
+	return nil
 }
 
 // errLeaseLost means that another worker goes on with a job.

@@ -34,11 +34,8 @@ type Service struct {
 	PublicURL string
 	// SignupClosed allows nobody to register.
 	SignupClosed bool
-	// MailLimit is the number of new people whom a person may email per day, over all of their organizations, and
-	// of immediate emails about records; 0 means no limit.
+	// MailLimit is the number of emails to other people per account and day; 0 means no limit.
 	MailLimit int
-	// OrganizationLimit is the number of organizations that a person may be a member of; 0 means no limit.
-	OrganizationLimit int
 	// RequireVerified requires a verified address for tokens and calendar feeds. It is
 	// set if there is a mail server to send codes.
 	RequireVerified bool
@@ -71,13 +68,14 @@ type Service struct {
 	PasswordCost PasswordCost
 
 	folder   *folderState
-	pictures *pictureSlots
+	pictures chan struct{} // held while a small picture is made
 
 	passwords *passwords
 	usage     *usage
 	requests  *requestLog
 	errors    *errorLog
 	delivery  *delivery
+	tally     *tally
 	started   time.Time
 	mailNow   chan struct{}
 	jobsNow   chan struct{}
@@ -130,8 +128,6 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		StorageLimit: 1 << 30,
 		MailLimit:    200,
 
-		OrganizationLimit: 20,
-
 		LookupTXT: (&net.Resolver{PreferGo: true}).LookupTXT,
 
 		Now:          st.Now,
@@ -139,12 +135,13 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		PasswordCost: StrongCost,
 
 		folder:    &folderState{missed: map[warranty.ID]bool{}},
-		pictures:  newPictureSlots(),
+		pictures:  make(chan struct{}, 1),
 		passwords: newPasswords(),
 		usage:     newUsage(),
 		requests:  newRequestLog(),
 		errors:    newErrorLog(),
 		delivery:  &delivery{},
+		tally:     &tally{},
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
 		jobsNow:   make(chan struct{}, 1),

@@ -214,8 +214,8 @@ var errMailExpired = errors.New("the code in this email expired before the email
 // is kept for the operator.
 func (s *Service) failMail(m store.Mail, err error) (*store.MailFailure, error) {
 	text := err.Error()
-	for code := range strings.FieldsSeq(m.Code) {
-		text = strings.ReplaceAll(text, code, "(code)")
+	if m.Code != "" {
+		text = strings.ReplaceAll(text, m.Code, "(code)")
 	}
 	final := m.Attempts >= mailAttempts || errors.Is(err, errMailExpired)
 	failure := &store.MailFailure{Mail: m, Error: errorText(text), Final: final}
@@ -233,9 +233,15 @@ func (s *Service) recordMailFailures(ctx context.Context, failures []store.MailF
 		return nil
 	}
 	now := s.now()
-	return s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+	err := s.Store.Write(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return tx.RecordMailFailures(failures, until, now)
 	})
+	for _, f := range failures {
+		if f.Final && err == nil {
+			s.tally.mails.Add(1)
+		}
+	}
+	return err
 }
 
 // removeMail removes a finished email, even if ctx is done. If it does not exist, an

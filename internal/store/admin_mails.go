@@ -21,14 +21,15 @@ type QueuedMail struct {
 	Expired  bool       // the code in the email no longer works, so it cannot be sent
 }
 
-// MailQueue counts the emails in the outbox.
-type MailQueue struct{ Waiting, Failed int64 }
+// MailQueue counts the emails in the outbox. Retrying are those of Waiting that failed at least once, and Failed
+// those that failed for good and are kept for the operator.
+type MailQueue struct{ Waiting, Retrying, Failed int64 }
 
 // CountMailQueue counts the emails in the outbox.
 func (s *Store) CountMailQueue(ctx context.Context) (q MailQueue, err error) {
-	err = queryRow(ctx, s.db, `SELECT (SELECT count(*) FROM mails WHERE claimed_until < $1),
-			(SELECT count(*) FROM mails WHERE claimed_until >= $1)`,
-		func(r *engine.Row) { q = MailQueue{Waiting: r.Int(), Failed: r.Int()} }, never)
+	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END),
+			(SELECT count(*) FROM mails WHERE claimed_until >= $1) FROM mails WHERE claimed_until < $1`,
+		func(r *engine.Row) { q = MailQueue{Waiting: r.Int(), Retrying: r.Int(), Failed: r.Int()} }, never)
 	return q, err
 }
 

@@ -48,6 +48,37 @@ func (s *Store) Jobs(ctx context.Context, account, user warranty.ID, private str
 	return list, err
 }
 
+// JobQueue counts jobs. Waiting are open and no worker has a lease on them. Failed ones are kept for
+// warranty.JobLifetime.
+type JobQueue struct {
+	Waiting, Running, Failed int64
+	// Stalled is when the open job that waits longest was started or last made progress; zero without one.
+	Stalled time.Time
+}
+
+// jobMaxStall is more than the attempts of a failing job take.
+const jobMaxStall = 10 * time.Minute
+
+// Stuck reports whether an open job makes no progress.
+func (q JobQueue) Stuck(now time.Time) bool {
+	return !q.Stalled.IsZero() && now.Sub(q.Stalled) > jobMaxStall
+}
+
+// CountJobs counts the jobs of all accounts.
+func (s *Store) CountJobs(ctx context.Context, now time.Time) (q JobQueue, err error) {
+	err = queryRow(ctx, s.db, `SELECT count(CASE WHEN leased_until <= $1 THEN 1 END),
+			count(CASE WHEN leased_until > $1 THEN 1 END), min(updated_at),
+			(SELECT count(*) FROM jobs WHERE state = 3)
+		FROM jobs WHERE state IN (1, 4)`, func(r *engine.Row) {
+		q.Waiting, q.Running = r.Int(), r.Int()
+		if stalled := r.OptionalTime(); stalled != nil {
+			q.Stalled = *stalled
+		}
+		q.Failed = r.Int()
+	}, now)
+	return q, err
+}
+
 // InsertJob adds a job, for a worker to start.
 func (t *Tx) InsertJob(j warranty.Job) error {
 	return t.exactlyOne(`INSERT INTO jobs (id, account_id, user_id, session_id, kind, state, input, result, done, total,

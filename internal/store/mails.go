@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -32,13 +31,6 @@ func (t *Tx) InsertMailOnce(m Mail, due time.Time) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at)
 		VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (id) DO NOTHING`,
 		m.ID, m.To, m.Subject, m.Text, m.Code, due, m.Expires)
-}
-
-// QueuedMails counts the waiting emails, and those of them that failed at least once.
-func (s *Store) QueuedMails(ctx context.Context) (all, failed int64, err error) {
-	err = queryRow(ctx, s.db, `SELECT count(*), count(CASE WHEN attempts > 1 THEN 1 END) FROM mails
-		WHERE claimed_until < $1`, func(r *engine.Row) { all, failed = r.Int(), r.Int() }, never)
-	return all, failed, err
 }
 
 // ClaimMails claims waiting emails until a time. No other worker gets them before then.

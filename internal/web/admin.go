@@ -121,7 +121,8 @@ func (web *Web) healthLines(words reader, h service.Health) []healthLine {
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
-	return []healthLine{database, clock, files, web.mailLine(words, h), web.redisLine(words), web.certificateLine(words)}
+	return []healthLine{database, clock, files, web.backupLine(words, h.Backup), web.mailLine(words, h),
+		web.jobsLine(words, h.Jobs), web.redisLine(words), web.certificateLine(words)}
 }
 
 func (web *Web) mailLine(words reader, h service.Health) healthLine {

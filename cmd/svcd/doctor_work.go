@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"warranty.example/svc/internal/store"
+)
+
+// onLatestSchema runs a check of what older schemas do not have.
+func onLatestSchema(ctx context.Context, st *store.Store, check func() (string, error)) (string, error) {
+	have, err := st.SchemaVersion(ctx)
+	if err != nil {
+		return "", err
+	}
+	if latest, err := store.LatestSchema(); err != nil || have < latest {
+		return "not known before the migration", err
+	}
+	return check()
+}
+
+// checkBackup says how old the last good backup is, and why a later one failed.
+func checkBackup(ctx context.Context, st *store.Store) (string, error) {
+	return onLatestSchema(ctx, st, func() (string, error) {
+		b, err := st.BackupStatus(ctx)
+		if err != nil {
+			return "", err
+		}
+		text := "never; make one with svcd backup and schedule it"
+		if !b.LastSuccess.IsZero() {
+			text = fmt.Sprintf("%s old: %s, %s", age(st.Now().Sub(b.LastSuccess)), size(b.Bytes), b.Place)
+		}
+		if b.LostFiles > 0 {
+			text += fmt.Sprintf("; it lacks %d files of documents", b.LostFiles)
+		}
+		switch {
+		case b.Failing():
+			return "", fmt.Errorf("the last attempt failed %s ago: %s; the last good backup: %s",
+				age(st.Now().Sub(b.LastFailure)), b.Error, text)
+		case b.Overdue(st.Now()) || b.LostFiles > 0:
+			return "", warning{errors.New(text)}
+		}
+		return text, nil
+	})
+}
+
+// age rounds a duration for people.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "less than a minute"
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	}
+	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// checkMails counts the outbox.
+func checkMails(ctx context.Context, st *store.Store) (string, error) {
+	return onLatestSchema(ctx, st, func() (string, error) {
+		q, err := st.CountMailQueue(ctx)
+		if err != nil {
+			return "", err
+		}
+		text := fmt.Sprintf("%d waiting, %d of them after an error; %d given up", q.Waiting, q.Retrying, q.Failed)
+		if q.Failed > 0 {
+			return "", warning{errors.New(text + "; retry or delete them on /admin/mails")}
+		}
+		return text, nil
+	})
+}
+
+// checkJobs counts imports and exports.
+func checkJobs(ctx context.Context, st *store.Store) (string, error) {
+	return onLatestSchema(ctx, st, func() (string, error) {
+		q, err := st.CountJobs(ctx, st.Now())
+		if err != nil {
+			return "", err
+		}
+		text := fmt.Sprintf("%d waiting, %d running; %d given up in 30 days", q.Waiting, q.Running, q.Failed)
+		if q.Stuck(st.Now()) {
+			return "", warning{fmt.Errorf("%s; the oldest last made progress %s ago; is a server running? its log says more",
+				text, age(st.Now().Sub(q.Stalled)))}
+		}
+		return text, nil
+	})
+}

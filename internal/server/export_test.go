@@ -1,0 +1,4 @@
+package server
+
+// WatchWork is watchWork.
+func (m *Metrics) WatchWork(s *Server) { m.watchWork(s) }
