@@ -97,6 +97,7 @@ func (o *object) handover(h *warranty.Handover) {
 			o.instant(t.name, *t.at)
 		}
 	}
+	o.optional("not_emailed", h.NotEmailed)
 	o.b = append(o.b, '}')
 }
 

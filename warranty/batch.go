@@ -75,6 +75,7 @@ type BatchResult struct {
 	ReferenceNumber *Reference  `json:"reference_number" doc:"Reference number of the warranty; null if the item failed."`
 	ExternalID      *string     `json:"external_id" doc:"External ID of the item."`
 	Problem         *Problem    `json:"problem" doc:"Why the item failed; null if it did not."`
+	NotEmailed      *string     `json:"not_emailed" doc:"Why the record was created without emailing its offer, and what to do; null otherwise."`
 }
 
 // UpdateOf returns the update that gives an existing record the fields of a batch item. Fields that the item

@@ -1,6 +1,9 @@
 package warranty
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // How long hand-overs can be taken.
 const (
@@ -36,6 +39,14 @@ type Handover struct {
 	OfferedAt *time.Time     `json:"offered_at" doc:"When it was offered."`
 	ExpiresAt *time.Time     `json:"expires_at" doc:"When the offer expires."`
 	TakenAt   *time.Time     `json:"taken_at" doc:"When the customer took it."`
+	// NotEmailed is only in the response that created the record.
+	NotEmailed *string `json:"not_emailed" doc:"Why the record was created without emailing its offer, and what to do. Only the response that creates the record has it; otherwise null."`
+}
+
+// NotEmailed says that an offer was not emailed because of a limit.
+func NotEmailed(limit string) string {
+	return "The offer was not emailed. " + strings.TrimSuffix(limit, " Try again later.") +
+		" Print a code, or offer the warranty again later."
 }
 
 // Offer is the stored state of a hand-over.

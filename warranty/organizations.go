@@ -13,7 +13,6 @@ const (
 	MaxOrganizationName = 120
 	MaxWebsite          = 300
 	MaxPhone            = 40
-	MaxOrganizations    = 200 // organizations that a person is a member of
 	MaxMembers          = 500 // members and open invitations of an organization
 	MaxAddresses        = 20  // verified addresses of an organization
 

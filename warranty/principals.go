@@ -117,15 +117,12 @@ func (p Principal) Self() Principal {
 	return p
 }
 
-// Window names the principal's rate limit: that of a token, or of a person in an account.
+// Window names the principal's rate limit: that of a token, or of a person, whichever account they act for.
 func (p Principal) Window() string {
-	switch {
-	case p.Credential == ByToken:
+	if p.Credential == ByToken {
 		return "token:" + p.CredentialID.String()
-	case p.Account.ID == p.User.ID:
-		return "user:" + p.User.ID.String()
 	}
-	return "user:" + p.User.ID.String() + ":" + p.Account.ID.String()
+	return "user:" + p.User.ID.String()
 }
 
 // ActsForOrganization reports whether the principal acts for an organization.

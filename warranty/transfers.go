@@ -22,7 +22,7 @@ func (in *OfferTransfer) Check() error {
 type TransferOffer struct {
 	WarrantyID ID        `json:"warranty_id" doc:"Identifier of the warranty."`
 	Email      string    `json:"email" format:"email" doc:"Email address of the new owner."`
-	Mailed     bool      `json:"mailed" doc:"Whether the code is emailed to the new owner. If your own address is not verified, it is not: pass the code on yourself."`
+	Mailed     bool      `json:"mailed" doc:"Whether the code is emailed to the new owner. If your own address is not verified or you have reached a limit of emails, it is not: pass the code on yourself."`
 	Code       string    `json:"code" doc:"One-time code. Any signed-in user who accepts with it becomes the owner."`
 	ExpiresAt  time.Time `json:"expires_at" doc:"When the code expires."`
 }

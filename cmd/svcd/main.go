@@ -136,7 +136,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	}
 	s := service.New(st, log)
 	s.PublicURL, s.SignupClosed, s.RateLimit, s.MaxTokenRate = c.PublicURL, c.SignupClosed, c.RateLimit, c.MaxTokenRate
-	s.StorageLimit, s.MailLimit = int64(c.StorageLimit)<<20, c.MailLimit
+	s.StorageLimit, s.MailLimit, s.OrganizationLimit = int64(c.StorageLimit)<<20, c.MailLimit, c.OrganizationLimit
 	if !c.NoMetadataDocuments {
 		s.Documents = (&outbound.Client{}).JSON
 	}

@@ -63,7 +63,9 @@ func (r *run) issue(cmd *cobra.Command, op *api.Spec) error {
 	if err != nil {
 		return err
 	}
-	if in.CustomerEmail != "" {
+	if made.Handover != nil && made.Handover.NotEmailed != nil {
+		r.note("%s", *made.Handover.NotEmailed)
+	} else if in.CustomerEmail != "" {
 		return r.show(ctx, op, &made, response, nil)
 	}
 	r.note("Created %s.", made.ReferenceNumber)

@@ -77,7 +77,7 @@ var wrong = map[string][]string{
 	"oauth-metadata-documents": {"yes", "OFF", "false"},
 
 	"log-format": {"xml", "JSON", "true"},
-	"mail-limit": {"-1", "x", "1.5"},
+	"mail-limit": {"-1", "x", "1.5"}, "organization-limit": {"-1", "x", "1.5"},
 	"security-contact": {
 		"someone", "http://w.example", "https://", "https://u:hunter2@w.example", "a@b, c@d", "Ada <a@b.example>",
 		"a@b.example\nExpires: x", "ftp://w.example",

@@ -62,7 +62,8 @@ type Config struct {
 	ConnectionsPerAddress int           // open connections per IP address
 	Drain                 time.Duration // how long requests are served after SIGTERM
 	StorageLimit          int           // MiB of documents per user
-	MailLimit             int           // emails to other people per account and day
+	MailLimit             int           // new people whom a person may email per day
+	OrganizationLimit     int           // organizations per person
 	NoMetadataDocuments   bool          // OAuth clients are not described by documents
 }
 

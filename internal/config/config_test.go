@@ -160,6 +160,7 @@ var samples = []struct {
 		got2:   90 * time.Second,
 	},
 	{flag: "mail-limit", field: "MailLimit", def: 200, one: "1", gotOne: 1, two: "0", got2: 0},
+	{flag: "organization-limit", field: "OrganizationLimit", def: 20, one: "1", gotOne: 1, two: "0", got2: 0},
 	{flag: "oauth-metadata-documents", field: "NoMetadataDocuments", def: false, one: "off", gotOne: true, two: "on", got2: false},
 	{
 		flag:   "security-contact",

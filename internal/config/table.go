@@ -281,8 +281,15 @@ func Table() []Setting {
 			Flag:    "mail-limit",
 			Default: "200",
 			arg:     number,
-			Help:    "emails to other people per account in 24 hours, 0 for no limit",
+			Help:    "new people whom a person may email in 24 hours, over all of their organizations, 0 for no limit; 50 times that with a verified domain",
 			set:     whole(0, func(c *Config) *int { return &c.MailLimit }),
+		},
+		{
+			Flag:    "organization-limit",
+			Default: "20",
+			arg:     number,
+			Help:    "organizations that a person may be a member of, 0 for no limit",
+			set:     whole(0, func(c *Config) *int { return &c.OrganizationLimit }),
 		},
 		{
 			Flag:    "oauth-metadata-documents",

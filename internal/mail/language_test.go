@@ -99,9 +99,10 @@ func everyMail(t Texts) []Message {
 		t.AppConnected(to, "Ann", "Assistant", nil, c), t.AppConnected(to, "Ann", "", new("Halden"), c), t.AppConnected(to, "Ann", "Assistant", new("http://spam"), c),
 		t.TokenCreated(to, "Ann", "till", new("http://spam"), c), t.NewSignIn(to, "Ann", Circumstances{At: c.At, Program: "curl"}),
 		t.TransferOffered(to, "Nora", "Pan", "CODE", base), t.TransferOffered(to, "", "", "CODE", base),
-		t.HandoverOffered(to, warranty.Party{Name: "Halden"}, "Pan", "CODE", base),
-		t.HandoverOffered(to, warranty.Party{}, "", "CODE", base),
-		t.HandoverOffered(to, warranty.Party{Name: "Halden", Domain: new("halden.example")}, "Pan", "CODE", base),
+		t.HandoverOffered(to, warranty.Party{Name: "Halden"}, []Offered{{Product: "Pan", Code: "CODE"}}, base),
+		t.HandoverOffered(to, warranty.Party{}, []Offered{{Code: "CODE"}}, base),
+		t.HandoverOffered(to, warranty.Party{Name: "Halden", Domain: new("halden.example")}, []Offered{{Product: "Pan", Code: "CODE"}}, base),
+		t.HandoverOffered(to, warranty.Party{}, []Offered{{Product: "Pan", Code: "CODE"}, {Code: "CODE"}}, base),
 		t.HandoverCode(to, "CODE", base), t.WarrantyStatuses(to, "Ann", "Halden", base), t.WarrantyStatuses(to, "Ann", "", base),
 		t.WarrantyEnds(to, "Ann", ending, base), t.WarrantyEnds(to, "Ann", Ending{Reference: "WR-1", Last: last}, base),
 		t.WarrantiesEnd(to, "Ann", []Ending{ending, {Reference: "WR-2", Last: last}}, 12, base),
@@ -151,8 +152,10 @@ func TestEveryMailIsComplete(t *testing.T) {
 					t.Errorf("English in %q", words)
 				}
 			}
-			if m.Code != "" && !strings.Contains(m.Text, m.Code) {
-				t.Errorf("%s has no code", m.Subject)
+			for code := range strings.FieldsSeq(m.Code) {
+				if !strings.Contains(m.Text, code) {
+					t.Errorf("%s has no code", m.Subject)
+				}
 			}
 		}
 	}

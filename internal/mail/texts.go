@@ -125,10 +125,13 @@ func (t Texts) ClaimMoved(to, name string, c warranty.Claim, publicURL string) M
 	return m
 }
 
-// HandoverOffered offers a warranty that an organization issued to its customer. Another user chose the
+// Offered is a warranty in an offer, with the code that takes it.
+type Offered struct{ Product, Code string }
+
+// HandoverOffered offers warranties that an organization issued to its customer. Another user chose the
 // address, so the email contains no text that could be used to send spam. Anyone can use any name, so it says
 // whether the issuer has a verified domain.
-func (t Texts) HandoverOffered(to string, issuer warranty.Party, product, code, publicURL string) Message {
+func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered, publicURL string) Message {
 	from, known := plainOr(issuer.Name, ""), t.get("handover_offered.unverified")
 	switch {
 	case issuer.Domain != nil:
@@ -138,8 +141,21 @@ func (t Texts) HandoverOffered(to string, issuer warranty.Party, product, code, 
 	default:
 		from = t.get("handover_offered.quoted", from)
 	}
-	return t.message("handover_offered", to, code, t.greeting(""), cmp.Or(from, t.get("handover_offered.from")),
-		t.plain(product, "handover_offered.product"), known, publicURL, code)
+	from = cmp.Or(from, t.get("handover_offered.from"))
+	if len(list) == 1 {
+		return t.message("handover_offered", to, list[0].Code, t.greeting(""), from,
+			t.plain(list[0].Product, "handover_offered.product"), known, publicURL, list[0].Code)
+	}
+	var lines strings.Builder
+	codes := make([]string, len(list))
+	for i, o := range list {
+		codes[i] = o.Code
+		fmt.Fprintf(&lines, "    %s\n    %s/take#%s\n\n", t.plain(o.Product, "handovers_offered.product"), publicURL, o.Code)
+	}
+	m := t.message("handovers_offered", to, strings.Join(codes, " "), t.greeting(""), from, len(list), known,
+		lines.String(), publicURL)
+	m.Subject = t.get("handovers_offered.subject", len(list))
+	return m
 }
 
 // HandoverCode sends the code that registers an address with a printed warranty.

@@ -55,17 +55,14 @@ func (s *Service) AddAddress(
 	}
 	message := s.outgoing(texts.VerifyAddress(in.Email, p.Account.Name, code, s.PublicURL))
 	message.Expires = &c.Expires
-	err = s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
-		if err := s.checkAddresses(tx, account.ID); err != nil {
-			return err
-		}
-		if err := s.checkMailLimit(tx, account, in.Email, account.ID, now); err != nil {
+	err = s.writeMailing(ctx, p, warranty.Admin, func(tx *store.Tx, from *sender) error {
+		if err := s.checkAddresses(tx, from.ID); err != nil {
 			return err
 		}
 		if err := tx.InsertAddressCode(c, warranty.HashCode(code)); err != nil {
 			return err
 		}
-		return tx.InsertMailTo(message, account.ID, account.ID, now)
+		return s.contact(tx, from, message, from.ID, now)
 	})
 	s.wakeMail()
 	return warranty.None{}, err
@@ -210,17 +207,14 @@ func (s *Service) ConvertAccount(
 	}
 	message := s.outgoing(mail.In(p.Locale).ConfirmConversion(in.Email, in.Name, in.OrganizationName, code, s.PublicURL))
 	message.Expires = &c.Expires
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
-		if err := s.mayConvert(tx, account); err != nil {
-			return err
-		}
-		if err := s.checkMailLimit(tx, account, in.Email, account.ID, now); err != nil {
+	err = s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, from *sender) error {
+		if err := s.mayConvert(tx, from.Account); err != nil {
 			return err
 		}
 		if err := tx.InsertAddressCode(c, warranty.HashCode(code)); err != nil {
 			return err
 		}
-		return tx.InsertMailTo(message, account.ID, account.ID, now)
+		return s.contact(tx, from, message, from.ID, now)
 	})
 	s.wakeMail()
 	return warranty.None{}, err

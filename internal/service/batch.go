@@ -86,6 +86,9 @@ func (i *item) result(ctx context.Context, s *Service) warranty.BatchResult {
 		return r
 	}
 	r.ID, r.ReferenceNumber = &i.made.ID, &i.made.ReferenceNumber
+	if i.made.Handover != nil {
+		r.NotEmailed = i.made.Handover.NotEmailed
+	}
 	return r
 }
 
@@ -113,41 +116,30 @@ func (b *batch) createNew(ctx context.Context) error {
 			it.err = err
 			continue
 		}
-		it.made, mails = w, mails || o.mail != nil
+		it.made, mails = w, mails || o.mailed()
 		fresh, offers = append(fresh, it), append(offers, o)
 		events = append(events, b.event(b.p, warranty.WarrantyCreated, w.ID, w.CreatedAt))
 	}
 	if len(fresh) == 0 {
 		return nil
 	}
-	write := func(tx *store.Tx, account store.Account) error {
-		var offered offerCount
+	made := make([]warranty.Warranty, len(fresh))
+	err = b.writeIssuing(ctx, b.p, mails, func(tx *store.Tx, from *sender) error {
+		list := make([]issuing, len(fresh))
 		for i, it := range fresh {
-			if err := tx.InsertWarranty(it.made, b.p.Account.ID); err != nil {
-				return err
-			}
-			if err := b.insertOffer(tx, account, it.made, offers[i], &offered); err != nil {
-				return err
-			}
-			if err := tx.InsertEvent(it.made.ID, events[i], b.p.User.ID); err != nil {
-				return err
-			}
+			made[i] = it.made // the transaction may be repeated
+			list[i] = issuing{&made[i], offers[i]}
 		}
-		return nil
-	}
-	if mails {
-		err = b.writeLocked(ctx, b.p, write)
-	} else {
-		err = b.writeAs(ctx, b.p, func(tx *store.Tx) error { return write(tx, store.Account{}) })
-	}
+		return b.create(tx, b.p, from, list, events)
+	})
 	if err != nil && (b.Store.IsDuplicate(err) || isRefusal(err)) {
 		return nil // one by one
 	}
 	if err != nil {
 		return err
 	}
-	for _, it := range fresh {
-		it.status = warranty.BatchCreated
+	for i, it := range fresh {
+		it.made, it.status = made[i], warranty.BatchCreated
 	}
 	return nil
 }

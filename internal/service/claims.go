@@ -107,7 +107,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	earlier, err := once(s, p, api.FileClaim.Name, key, in, c, func(replay func(*store.Tx) (bool, error)) error {
-		return s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
+		return s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, actor *sender) error {
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
@@ -126,7 +126,7 @@ func (s *Service) FileClaim(ctx context.Context, p warranty.Principal, in warran
 
 // fileClaim writes a claim on a warranty and emails those who can see it.
 func (s *Service) fileClaim(
-	tx *store.Tx, p warranty.Principal, actor store.Account, in warranty.FileClaim, c *warranty.Claim,
+	tx *store.Tx, p warranty.Principal, actor *sender, in warranty.FileClaim, c *warranty.Claim,
 ) error {
 	w, err := tx.LockWarranty(p.Account.ID, in.WarrantyID)
 	if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 	message := s.newMessage(p, in.Reason, now) // its id is before those of the events
 	reviewed, moved := s.event(p, warranty.ClaimMoved, unknownYet, now), s.event(p, warranty.ClaimMoved, unknownYet, now)
 	var after warranty.Claim
-	err := s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
+	err := s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, actor *sender) error {
 		c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
 		if err != nil {
 			return err

@@ -37,138 +37,6 @@ func checkIssues(p warranty.Principal, customerEmail string) error {
 	return c.Err()
 }
 
-// offer is the offer of a warranty that is not stored yet, and the email that contains its code.
-type offer struct {
-	code string
-	hash warranty.Hash
-	mail *store.Mail
-}
-
-// newOffer sets the offer of a warranty. Without an email address, it has a code to print.
-func (s *Service) newOffer(
-	ctx context.Context, p warranty.Principal, w *warranty.Warranty, email, customer string, now time.Time,
-) (offer, error) {
-	code, err := warranty.NewCode(s.Random)
-	if err != nil {
-		return offer{}, err
-	}
-	o := offer{code: code, hash: warranty.HashCode(code)}
-	expires := now.Add(warranty.PrintedHandoverLifetime)
-	if email != "" {
-		expires = now.Add(warranty.MailedHandoverLifetime)
-		domain, err := s.Store.VerifiedDomain(ctx, p.Account.ID)
-		if err != nil {
-			return offer{}, err
-		}
-		texts, err := s.textsAt(ctx, email, p)
-		if err != nil {
-			return offer{}, err
-		}
-		issuer := *warranty.NewParty(p.Account.Name, domain)
-		m := s.outgoing(texts.HandoverOffered(email, issuer, w.ProductName, code, s.PublicURL))
-		m.Expires, o.mail = &expires, &m
-	}
-	w.Offer = warranty.Offer{Email: warranty.Optional(email), OfferedAt: &now, ExpiresAt: &expires}
-	if customer != "" {
-		w.CustomerName = &customer
-	}
-	return o, nil
-}
-
-// mailOffer puts the email of an offer into the outbox. The account is locked, so that its emails are
-// counted exactly.
-func (s *Service) mailOffer(
-	tx *store.Tx, account store.Account, w warranty.Warranty, o offer, offered *offerCount, now time.Time,
-) error {
-	if o.mail == nil {
-		return nil
-	}
-	if err := s.checkOffers(tx, account, *w.Offer.Email, offered, now); err != nil {
-		return err
-	}
-	first, err := tx.InsertOffer(w.ID, account.ID, *w.Offer.Email, now)
-	if err != nil {
-		return err
-	}
-	if !first {
-		var c warranty.Checks
-		c.Add("customer_email", "already_offered",
-			"This address was emailed an offer of this warranty before. Print a code instead.")
-		return c.Err()
-	}
-	return tx.InsertMail(*o.mail)
-}
-
-// offerCount is the number of people whom a locked account emailed offers today and who never took anything
-// from it. A transaction counts them once.
-type offerCount struct {
-	n, most int64
-	known   bool
-}
-
-// verifiedOffers is how many times more offers an organization with a verified domain may email.
-const verifiedOffers = 50
-
-// writeOffering is writeAs, with the principal's account locked if an offer is emailed.
-func (s *Service) writeOffering(
-	ctx context.Context, p warranty.Principal, o offer, fn func(*store.Tx, store.Account) error,
-) error {
-	if o.mail == nil {
-		return s.writeAs(ctx, p, func(tx *store.Tx) error { return fn(tx, store.Account{}) })
-	}
-	return s.writeLocked(ctx, p, fn)
-}
-
-// insertOffer adds the code and the email of the offer of a warranty that was just inserted, if it has one.
-func (s *Service) insertOffer(
-	tx *store.Tx, account store.Account, w warranty.Warranty, o offer, offered *offerCount,
-) error {
-	if o.mail == nil {
-		return nil
-	}
-	if err := s.mailOffer(tx, account, w, o, offered, w.CreatedAt); err != nil {
-		return err
-	}
-	return tx.InsertHandoverCode(w.ID, o.hash, w.Offer.Email, false, *w.Offer.ExpiresAt)
-}
-
-// checkOffers returns an error if a locked account has emailed offers to too many people who never took
-// anything from it.
-func (s *Service) checkOffers(
-	tx *store.Tx, account store.Account, email string, offered *offerCount, now time.Time,
-) error {
-	if s.MailLimit == 0 {
-		return nil
-	}
-	known, err := tx.HasTaken(account.ID, email)
-	if err != nil || known {
-		return err
-	}
-	if !offered.known {
-		if offered.n, err = tx.CountOffered(account.ID, now); err != nil {
-			return err
-		}
-		verified, err := tx.HasDomain(account.ID)
-		if err != nil {
-			return err
-		}
-		if offered.most = int64(s.MailLimit); verified {
-			offered.most *= verifiedOffers
-		}
-		offered.known = true
-	}
-	if offered.n < offered.most {
-		offered.n++
-		return nil
-	}
-	return &warranty.Error{
-		Code: warranty.RateLimited,
-		Wait: digestDelay,
-		Message: "Your organization has reached its limit of offers by email to new customers in 24 hours. " +
-			"Print a code instead, or try again later.",
-	}
-}
-
 // OfferHandover offers a warranty that the principal's organization issued and still owns to a customer.
 func (s *Service) OfferHandover(
 	ctx context.Context, p warranty.Principal, in warranty.OfferHandover,
@@ -198,7 +66,7 @@ func (s *Service) OfferHandover(
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	out, err = once(s, p, api.OfferHandover.Name, key, in, out, func(replay func(*store.Tx) (bool, error)) error {
-		return s.writeLocked(ctx, p, func(tx *store.Tx, account store.Account) error {
+		return s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, from *sender) error {
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
@@ -210,7 +78,7 @@ func (s *Service) OfferHandover(
 				return err
 			}
 			w.Offer, w.CustomerName = found.Offer, found.CustomerName
-			if err := s.mailOffer(tx, account, w, o, &offerCount{}, now); err != nil {
+			if err := s.mailAgain(tx, from, w, o, now); err != nil {
 				return err
 			}
 			if err := tx.OfferHandover(w, o.hash, now); err != nil {
@@ -219,7 +87,7 @@ func (s *Service) OfferHandover(
 			return tx.InsertEvent(w.ID, offered, p.User.ID)
 		})
 	})
-	if err == nil && !out.Replay && o.mail == nil {
+	if err == nil && !out.Replay && !o.mailed() {
 		url := s.PublicURL + "/take#" + o.code
 		out.Code, out.TakeURL = &o.code, &url
 	}

@@ -22,10 +22,9 @@ const (
 )
 
 // mailClaim emails everyone on the warranty except the actor about a change of a claim.
-// The actor's account is locked, so that its emails are counted exactly. Both the actor
-// and the recipients need verified addresses.
+// Both the actor and the recipients need verified addresses.
 func (s *Service) mailClaim(
-	tx *store.Tx, p warranty.Principal, actor store.Account, c warranty.Claim, text claimMail, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor *sender, c warranty.Claim, text claimMail, now time.Time,
 ) error {
 	if !actor.EmailVerified || s.Silent {
 		return nil
@@ -67,7 +66,7 @@ func (s *Service) textsAt(ctx context.Context, email string, p warranty.Principa
 // account: they took the warranty from it, or named it as the seller. So it does not count against the limit
 // of emails to other people, but is counted.
 func (s *Service) mailStatus(
-	tx *store.Tx, p warranty.Principal, actor store.Account, w warranty.Warranty, reason string, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor *sender, w warranty.Warranty, reason string, now time.Time,
 ) error {
 	if w.Roles.Has(warranty.Owner) || s.Silent {
 		return nil
@@ -77,7 +76,7 @@ func (s *Service) mailStatus(
 		return err
 	}
 	for _, to := range owners {
-		sent, err := tx.CountMails(actor.ID, to.Email, w.ID, now)
+		sent, err := tx.CountMails(actor.id(), to.Email, w.ID, now)
 		if err != nil {
 			return err
 		}
@@ -92,7 +91,7 @@ func (s *Service) mailStatus(
 			continue
 		}
 		m := s.outgoing(textsFor(to.Locale, p).WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
-		if err := tx.InsertMailTo(m, actor.ID, w.ID, now); err != nil {
+		if err := tx.InsertMailTo(m, actor.id(), w.ID, now); err != nil {
 			return err
 		}
 	}
@@ -109,7 +108,8 @@ func hourly(actor warranty.ID, to string, due time.Time) (id warranty.ID) {
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.
 func (s *Service) mailAccount(
-	tx *store.Tx, p warranty.Principal, actor store.Account, recipients []store.Recipient, c warranty.Claim, text claimMail, now time.Time,
+	tx *store.Tx, p warranty.Principal, actor *sender, recipients []store.Recipient, c warranty.Claim, text claimMail,
+	now time.Time,
 ) error {
 	// A digest that the worker is sending counts as sent, and one that is pending takes this change too.
 	pending, err := tx.InDigest(recipients[0].Account, c.ID)
@@ -118,20 +118,24 @@ func (s *Service) mailAccount(
 	}
 	due := now
 	for _, to := range recipients {
-		sent, err := tx.CountMails(actor.ID, to.Email, c.ID, now)
+		sent, err := tx.CountMails(actor.id(), to.Email, c.ID, now)
 		if err != nil {
 			return err
 		}
-		if later := s.digestDue(sent, now); later.After(due) {
+		later, err := s.digestDue(tx, actor, sent, now)
+		if err != nil {
+			return err
+		}
+		if later.After(due) {
 			due = later
 		}
 	}
 	if due.After(now) || pending {
-		return tx.AddToDigest(recipients[0].Account, c.ID, actor.ID, due)
+		return tx.AddToDigest(recipients[0].Account, c.ID, actor.id(), due)
 	}
 	for _, to := range recipients {
 		m := s.outgoingTo(to, store.ClaimMails, text(textsFor(to.Locale, p), to.Email, to.Name, c, s.PublicURL))
-		if err := tx.InsertMailTo(m, actor.ID, c.ID, now); err != nil {
+		if err := tx.InsertMailTo(m, actor.id(), c.ID, now); err != nil {
 			return err
 		}
 	}
@@ -139,33 +143,18 @@ func (s *Service) mailAccount(
 }
 
 // digestDue returns when to email a person about a claim: now, or later in a digest.
-func (s *Service) digestDue(sent store.MailCounts, now time.Time) time.Time {
-	due := now
-	if next := sent.LastOnTopic.Add(perClaim); next.After(due) {
-		due = next
+func (s *Service) digestDue(tx *store.Tx, from *sender, sent store.MailCounts, now time.Time) (time.Time, error) {
+	over, err := s.overMailLimit(tx, from, sent.ByAccount, sent.ByPerson)
+	if err != nil {
+		return now, err
 	}
-	if sent.ToRecipient >= perPair || s.overMailLimit(sent) {
-		due = now.Add(digestDelay)
+	if over || sent.ToRecipient >= perPair {
+		return now.Add(digestDelay), nil
 	}
-	return due
-}
-
-func (s *Service) overMailLimit(sent store.MailCounts) bool {
-	return s.MailLimit > 0 && sent.BySender >= int64(s.MailLimit)
-}
-
-// checkMailLimit returns an error if a locked account has reached its daily limit of
-// emails to other people.
-func (s *Service) checkMailLimit(tx *store.Tx, actor store.Account, to string, topic warranty.ID, now time.Time) error {
-	sent, err := tx.CountMails(actor.ID, to, topic, now)
-	if err != nil || !s.overMailLimit(sent) {
-		return err
+	if next := sent.LastOnTopic.Add(perClaim); next.After(now) {
+		return next, nil
 	}
-	return &warranty.Error{
-		Code:    warranty.RateLimited,
-		Wait:    digestDelay,
-		Message: "Your account has reached its limit of emails to other people in 24 hours. Try again later.",
-	}
+	return now, nil
 }
 
 // SendDigests puts the digests that are due into the outbox, one transaction each.

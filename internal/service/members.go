@@ -201,7 +201,7 @@ func (s *Service) CreateInvitation(
 	if err := p.Account.Require(warranty.Admin); err != nil {
 		return warranty.Invitation{}, err
 	}
-	if err := s.Throttle(ctx, MailsToOthers, p.Account.ID.String()); err != nil {
+	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.Invitation{}, err
 	}
 	code, err := warranty.NewCode(s.Random)
@@ -226,17 +226,17 @@ func (s *Service) CreateInvitation(
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	i, err = once(s, p, api.CreateInvitation.Name, key, in, i, func(replay func(*store.Tx) (bool, error)) error {
-		return s.manage(ctx, p, func(tx *store.Tx, account store.Account) error {
+		return s.writeMailing(ctx, p, warranty.Admin, func(tx *store.Tx, from *sender) error {
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
-			if err := s.mayInvite(tx, account, i, now); err != nil {
+			if err := mayInvite(tx, from.ID, i, now); err != nil {
 				return err
 			}
-			if err := tx.InsertInvitation(account.ID, p.User.ID, i, warranty.HashCode(code)); err != nil {
+			if err := tx.InsertInvitation(from.ID, p.User.ID, i, warranty.HashCode(code)); err != nil {
 				return err
 			}
-			if err := tx.InsertMailTo(message, account.ID, i.ID, now); err != nil {
+			if err := s.contact(tx, from, message, i.ID, now); err != nil {
 				return err
 			}
 			return s.organizationEvent(tx, p, warranty.MemberInvited, i.ID, warranty.Change{Field: "email", To: &i.Email})
@@ -246,25 +246,21 @@ func (s *Service) CreateInvitation(
 	return i, err
 }
 
-// mayInvite returns an error if an organization is full, has reached its limit of emails, or has the member
-// already.
-func (s *Service) mayInvite(tx *store.Tx, account store.Account, i warranty.Invitation, now time.Time) error {
-	member, err := tx.IsMember(account.ID, i.Email)
+// mayInvite returns an error if a locked organization is full or has the member already.
+func mayInvite(tx *store.Tx, organization warranty.ID, i warranty.Invitation, now time.Time) error {
+	member, err := tx.IsMember(organization, i.Email)
 	if err != nil {
 		return err
 	}
 	if member {
 		return warranty.Refuse(warranty.AlreadyExists, "This person is already a member.")
 	}
-	n, err := tx.CountMembers(account.ID, now)
-	if err != nil {
-		return err
-	}
-	if n >= warranty.MaxMembers {
-		return warranty.Refuse(warranty.InUse,
+	n, err := tx.CountMembers(organization, now)
+	if err == nil && n >= warranty.MaxMembers {
+		err = warranty.Refuse(warranty.InUse,
 			fmt.Sprintf("The organization has %d members and invitations, which is the limit.", n))
 	}
-	return s.checkMailLimit(tx, account, i.Email, i.ID, now)
+	return err
 }
 
 // CancelInvitation removes an open invitation.

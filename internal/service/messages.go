@@ -77,7 +77,7 @@ func (s *Service) WriteMessage(
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
 	earlier, err := once(s, p, api.WriteMessage.Name, key, in, message, func(replay func(*store.Tx) (bool, error)) error {
-		return s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
+		return s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, actor *sender) error {
 			if done, err := replay(tx); err != nil || done {
 				return err
 			}
@@ -95,7 +95,7 @@ func (s *Service) WriteMessage(
 }
 
 func (s *Service) writeMessage(
-	tx *store.Tx, p warranty.Principal, actor store.Account, in warranty.WriteMessage, m *warranty.Message,
+	tx *store.Tx, p warranty.Principal, actor *sender, in warranty.WriteMessage, m *warranty.Message,
 ) error {
 	c, roles, err := tx.LockClaim(p.Account.ID, in.ID)
 	if err != nil {

@@ -160,7 +160,7 @@ func (s *Service) CreateOrganization(
 // checkOrganizations returns an error if a locked person is a member of too many organizations.
 func (s *Service) checkOrganizations(tx *store.Tx, user warranty.ID) error {
 	n, err := tx.CountOrganizations(user)
-	if err == nil && n >= warranty.MaxOrganizations {
+	if err == nil && s.OrganizationLimit > 0 && n >= int64(s.OrganizationLimit) {
 		err = warranty.Refuse(warranty.InUse,
 			fmt.Sprintf("You are a member of %d organizations, which is the limit. Leave one first.", n))
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
@@ -223,7 +224,7 @@ func TestOnePersonInFiftyOrganizations(t *testing.T) {
 			list.Pagination.Total != 0 {
 			t.Errorf("the own account has %d records: %v", list.Pagination.Total, err)
 		}
-	}, busy)
+	}, busy, func(s *server.Server) { s.Service.OrganizationLimit = 50 })
 }
 
 // TestAnAddressBelongsToOneAccount: two organizations and a new person want the same address at once.

@@ -34,8 +34,11 @@ type Service struct {
 	PublicURL string
 	// SignupClosed allows nobody to register.
 	SignupClosed bool
-	// MailLimit is the number of emails to other people per account and day; 0 means no limit.
+	// MailLimit is the number of new people whom a person may email per day, over all of their organizations, and
+	// of immediate emails about records; 0 means no limit.
 	MailLimit int
+	// OrganizationLimit is the number of organizations that a person may be a member of; 0 means no limit.
+	OrganizationLimit int
 	// RequireVerified requires a verified address for tokens and calendar feeds. It is
 	// set if there is a mail server to send codes.
 	RequireVerified bool
@@ -127,6 +130,8 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		MaxTokenRate: 1000,
 		StorageLimit: 1 << 30,
 		MailLimit:    200,
+
+		OrganizationLimit: 20,
 
 		LookupTXT: (&net.Resolver{PreferGo: true}).LookupTXT,
 

@@ -26,7 +26,7 @@ func (s *Service) OfferTransfer(
 		return warranty.TransferOffer{}, err
 	}
 	// Each offer sends an email to an address of the caller's choice.
-	if err := s.Throttle(ctx, MailsToOthers, p.Account.ID.String()); err != nil {
+	if err := s.Throttle(ctx, MailsToOthers, p.User.ID.String()); err != nil {
 		return warranty.TransferOffer{}, err
 	}
 	code, err := warranty.NewCode(s.Random)
@@ -40,7 +40,7 @@ func (s *Service) OfferTransfer(
 	now := s.now()
 	offer := warranty.TransferOffer{Email: in.Email, Code: code, ExpiresAt: now.Add(warranty.TransferLifetime)}
 	offered := s.event(p, warranty.TransferOffered, unknownYet, now)
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error {
+	err = s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, from *sender) error {
 		w, err := lockToTransfer(tx, p, in.ID)
 		if err != nil {
 			return err
@@ -49,20 +49,19 @@ func (s *Service) OfferTransfer(
 			return err
 		}
 		offer.WarrantyID, offered.SubjectID = w.ID, w.ID
-		if offer.Mailed = actor.EmailVerified; offer.Mailed {
-			if err := s.checkMailLimit(tx, actor, in.Email, w.ID, now); err != nil {
-				return err
-			}
-		}
 		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt); err != nil {
 			return err
 		}
-		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !offer.Mailed {
+		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !from.EmailVerified {
 			return err
 		}
 		message := s.outgoing(texts.TransferOffered(in.Email, p.Account.Name, w.ProductName, code, s.PublicURL))
 		message.Expires = &offer.ExpiresAt
-		return tx.InsertMailTo(message, p.Account.ID, w.ID, now)
+		err = s.contact(tx, from, message, w.ID, now)
+		if offer.Mailed = err == nil; isMailLimit(err) {
+			return nil // the code is in the response
+		}
+		return err
 	})
 	s.wakeMail()
 	return offer, err

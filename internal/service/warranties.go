@@ -124,31 +124,51 @@ func (s *Service) CreateWarranty(
 	created := s.event(p, warranty.WarrantyCreated, w.ID, w.CreatedAt)
 	key := in.IdempotencyKey
 	in.IdempotencyKey = nil
-	w, err = once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
+	made := w
+	earlier, err := once(s, p, api.CreateWarranty.Name, key, in, w, func(replay func(*store.Tx) (bool, error)) error {
 		return s.unique(ctx, p.Account.ID, in.ExternalID, func() error {
-			return s.writeOffering(ctx, p, o, func(tx *store.Tx, account store.Account) error {
+			return s.writeIssuing(ctx, p, o.mailed(), func(tx *store.Tx, from *sender) error {
 				if done, err := replay(tx); err != nil || done {
 					return err
 				}
-				if err := tx.InsertWarranty(w, p.Account.ID); err != nil {
+				made = w // the transaction may be repeated
+				if err := s.create(tx, p, from, []issuing{{&made, o}}, []warranty.Event{created}); err != nil {
 					return err
 				}
-				if err := s.insertOffer(tx, account, w, o, &offerCount{}); err != nil {
+				if err := noteJob(ctx, tx, made.ID); err != nil || made.Handover.NotEmailed == nil {
 					return err
 				}
-				if err := noteJob(ctx, tx, w.ID); err != nil {
-					return err
-				}
-				return tx.InsertEvent(w.ID, created, p.User.ID)
+				return complete(tx, p, api.CreateWarranty.Name, key, made)
 			})
 		})
 	})
 	s.wakeMail()
-	if w.Replay {
-		w.Version = 1
-		s.setURLs(&w) // the previous release stored no web_url
+	if earlier.Replay {
+		earlier.Version = 1
+		s.setURLs(&earlier) // the previous release stored no web_url
+		return earlier, err
 	}
-	return w, err
+	return made, err
+}
+
+// create adds warranties with their offers and events.
+func (s *Service) create(
+	tx *store.Tx, p warranty.Principal, from *sender, list []issuing, events []warranty.Event,
+) error {
+	if from != nil {
+		if err := s.mailOffers(tx, from, list, list[0].CreatedAt); err != nil {
+			return err
+		}
+	}
+	for i, one := range list {
+		if err := s.insertIssued(tx, p.Account.ID, one); err != nil {
+			return err
+		}
+		if err := tx.InsertEvent(one.ID, events[i], p.User.ID); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WasCreated reports whether an idempotency key already created a warranty.
@@ -265,7 +285,7 @@ func (s *Service) UpdateWarranty(
 	}
 	now := s.now()
 	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
-	write := func(tx *store.Tx, actor *store.Account) error {
+	write := func(tx *store.Tx, actor *sender) error {
 		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
@@ -290,15 +310,14 @@ func (s *Service) UpdateWarranty(
 		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil || changed.Standing == w.Standing {
 			return err
 		}
-		return s.mailStatus(tx, p, *actor, changed, in.StatusReason, now)
+		return s.mailStatus(tx, p, actor, changed, in.StatusReason, now)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
 	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {
 		if in.Status == nil {
 			return s.writeAs(ctx, p, func(tx *store.Tx) error { return write(tx, nil) })
 		}
-		// Emails of a locked account are counted exactly.
-		return s.writeLocked(ctx, p, func(tx *store.Tx, actor store.Account) error { return write(tx, &actor) })
+		return s.writeMailing(ctx, p, warranty.Member, write)
 	})
 	s.wakeMail()
 	s.show(&changed)

@@ -214,8 +214,8 @@ var errMailExpired = errors.New("the code in this email expired before the email
 // is kept for the operator.
 func (s *Service) failMail(m store.Mail, err error) (*store.MailFailure, error) {
 	text := err.Error()
-	if m.Code != "" {
-		text = strings.ReplaceAll(text, m.Code, "(code)")
+	for code := range strings.FieldsSeq(m.Code) {
+		text = strings.ReplaceAll(text, code, "(code)")
 	}
 	final := m.Attempts >= mailAttempts || errors.Is(err, errMailExpired)
 	failure := &store.MailFailure{Mail: m, Error: errorText(text), Final: final}

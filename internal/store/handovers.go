@@ -208,20 +208,3 @@ func (t *Tx) InsertOffer(id, account warranty.ID, email string, now time.Time) (
 		ON CONFLICT (warranty_id, email) DO NOTHING`, id, email, account, now)
 	return n == 1, err
 }
-
-// CountOffered counts the people whom a locked account emailed offers in the last MailDay and who never took
-// anything from it.
-func (t *Tx) CountOffered(account warranty.ID, now time.Time) (n int64, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT count(DISTINCT o.email) FROM offers o WHERE o.account_id = $1 AND o.at > $2
-		AND NOT EXISTS (SELECT 1 FROM offers p
-			WHERE p.account_id = $1 AND p.email = o.email AND p.taken_at IS NOT NULL)`,
-		func(r *engine.Row) { n = r.Int() }, account, now.Add(-MailDay))
-	return n, err
-}
-
-// HasTaken reports whether someone with an address took something from an account.
-func (t *Tx) HasTaken(account warranty.ID, email string) (found bool, err error) {
-	err = t.tx.Query(t.ctx, `SELECT 1 FROM offers WHERE account_id = $1 AND email = $2 AND taken_at IS NOT NULL LIMIT 1`,
-		func(*engine.Row) error { found = true; return nil }, account, email)
-	return found, err
-}

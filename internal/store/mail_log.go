@@ -15,19 +15,33 @@ import (
 // MailDay is the period over which emails to other users are counted.
 const MailDay = 24 * time.Hour
 
-// MailCounts are the emails of the last MailDay that limit whether another one may be sent.
+// MailSender is who causes an email to someone else: a person, and the account that they act for. Both are locked
+// while their emails are counted.
+type MailSender struct{ Account, Person warranty.ID }
+
+// ofSender selects the emails that the account $1 or the person $2 caused.
+const ofSender = `(sender_id = $1 OR person_id = $2)`
+
+// unverified selects the emails of accounts without a verified domain.
+const unverified = `NOT EXISTS (SELECT 1 FROM domains d WHERE d.account_id = sender_id AND d.verified_at IS NOT NULL)`
+
+// MailCounts are the emails of the last MailDay about records that limit whether another one may be sent.
 type MailCounts struct {
-	BySender    int64     // to anyone
+	ByAccount   int64     // to anyone
+	ByPerson    int64     // to anyone, for accounts without a verified domain
 	ToRecipient int64     // from this sender
 	LastOnTopic time.Time // to the recipient, from anyone; zero if none
 }
 
-// CountMails counts the emails of a locked sender.
-func (t *Tx) CountMails(sender warranty.ID, recipient string, topic warranty.ID, now time.Time) (MailCounts, error) {
-	var c MailCounts
-	err := queryRow(t.ctx, t.tx, `SELECT count(DISTINCT mail_id), count(DISTINCT CASE WHEN recipient = $2 THEN mail_id END)
-		FROM mail_log WHERE sender_id = $1 AND at > $3`,
-		func(r *engine.Row) { c.BySender, c.ToRecipient = r.Int(), r.Int() }, sender, recipient, now.Add(-MailDay))
+// CountMails counts the emails of a locked sender about records.
+func (t *Tx) CountMails(
+	from MailSender, recipient string, topic warranty.ID, now time.Time,
+) (c MailCounts, err error) {
+	const count = `SELECT count(DISTINCT mail_id) FROM mail_log WHERE at > $4 AND chosen = 0 AND `
+	err = queryRow(t.ctx, t.tx, `SELECT (`+count+`sender_id = $1), (`+count+`person_id = $2 AND `+unverified+`),
+			(`+count+`recipient = $3 AND `+ofSender+`)`,
+		func(r *engine.Row) { c.ByAccount, c.ByPerson, c.ToRecipient = r.Int(), r.Int(), r.Int() },
+		from.Account, from.Person, recipient, now.Add(-MailDay))
 	if err != nil {
 		return c, err
 	}
@@ -36,17 +50,49 @@ func (t *Tx) CountMails(sender warranty.ID, recipient string, topic warranty.ID,
 	return c, err
 }
 
-// InsertMailTo adds an email to another user to the outbox and counts it.
-func (t *Tx) InsertMailTo(m Mail, sender, topic warranty.ID, now time.Time) error {
+// CountToAddress counts the emails of the last MailDay from a locked sender to an address that they chose, and
+// reports whether someone with the address took a warranty from the account.
+func (t *Tx) CountToAddress(from MailSender, address string, now time.Time) (n int64, known bool, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT
+			(SELECT count(DISTINCT mail_id) FROM mail_log WHERE recipient = $3 AND at > $4 AND chosen = 1 AND `+ofSender+`),
+			(SELECT count(*) FROM (SELECT 1 FROM offers
+				WHERE account_id = $1 AND email = $3 AND taken_at IS NOT NULL LIMIT 1) o)`,
+		func(r *engine.Row) { n, known = r.Int(), r.Int() != 0 }, from.Account, from.Person, address, now.Add(-MailDay))
+	return n, known, err
+}
+
+// CountStrangers counts the addresses that a locked sender chose and emailed in the last MailDay, without those
+// that took a warranty from the account: those of the account, and those of the person for accounts without a
+// verified domain.
+func (t *Tx) CountStrangers(from MailSender, now time.Time) (byAccount, byPerson int64, err error) {
+	const count = `SELECT count(DISTINCT recipient) FROM mail_log WHERE at > $3 AND chosen = 1
+		AND NOT EXISTS (SELECT 1 FROM offers o
+			WHERE o.account_id = sender_id AND o.email = recipient AND o.taken_at IS NOT NULL) AND `
+	err = queryRow(t.ctx, t.tx, `SELECT (`+count+`sender_id = $1), (`+count+`person_id = $2 AND `+unverified+`)`,
+		func(r *engine.Row) { byAccount, byPerson = r.Int(), r.Int() }, from.Account, from.Person, now.Add(-MailDay))
+	return byAccount, byPerson, err
+}
+
+// InsertMailTo adds an email about a record to another user to the outbox and counts it.
+func (t *Tx) InsertMailTo(m Mail, from MailSender, topic warranty.ID, now time.Time) error {
 	if err := t.InsertMail(m); err != nil {
 		return err
 	}
-	return t.logMail(m, sender, topic, now)
+	return t.logMail(m, from, topic, false, now)
 }
 
-func (t *Tx) logMail(m Mail, sender, topic warranty.ID, now time.Time) error {
-	return t.later(`INSERT INTO mail_log (sender_id, at, mail_id, topic, recipient) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`, sender, now, m.ID, topic, m.To)
+// InsertMailToChosen is InsertMailTo for an address that the sender chose.
+func (t *Tx) InsertMailToChosen(m Mail, from MailSender, topic warranty.ID, now time.Time) error {
+	if err := t.InsertMail(m); err != nil {
+		return err
+	}
+	return t.logMail(m, from, topic, true, now)
+}
+
+func (t *Tx) logMail(m Mail, from MailSender, topic warranty.ID, chosen bool, now time.Time) error {
+	return t.later(`INSERT INTO mail_log (sender_id, person_id, at, mail_id, topic, recipient, chosen)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`,
+		from.Account, from.Person, now, m.ID, topic, m.To, bit(chosen))
 }
 
 // InDigest reports whether a digest of a user with a claim is pending, and waits for one that is being sent.
@@ -57,11 +103,17 @@ func (t *Tx) InDigest(user, claim warranty.ID) (found bool, err error) {
 }
 
 // AddToDigest adds a claim change to a user's next digest, due at the given time or earlier.
-func (t *Tx) AddToDigest(user, claim, sender warranty.ID, due time.Time) error {
-	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, changes, due_at) VALUES ($1, $2, $3, 1, $4)
+func (t *Tx) AddToDigest(user, claim warranty.ID, from MailSender, due time.Time) error {
+	return t.later(`INSERT INTO mail_digest (user_id, claim_id, sender_id, person_id, changes, due_at)
+		VALUES ($1, $2, $3, $4, 1, $5)
 		ON CONFLICT (user_id, claim_id, sender_id) DO UPDATE SET changes = mail_digest.changes + 1,
 		due_at = CASE WHEN excluded.due_at < mail_digest.due_at THEN excluded.due_at ELSE mail_digest.due_at END`,
-		user, claim, sender, due)
+		user, claim, from.Account, from.Person, due)
+}
+
+// DropFromDigest removes a claim from a user's next digest.
+func (t *Tx) DropFromDigest(user, claim warranty.ID) error {
+	return t.later(`DELETE FROM mail_digest WHERE user_id = $1 AND claim_id = $2`, user, claim)
 }
 
 // DueDigests lists users whose digest is due.
@@ -76,17 +128,17 @@ func (s *Store) DueDigests(ctx context.Context, now time.Time, limit int) ([]war
 type Digest struct {
 	Claims  []warranty.Claim // the newest, in their current state
 	More    int              // number of further claims
-	senders map[warranty.ID][]warranty.ID
+	senders map[warranty.ID][]MailSender
 }
 
 // TakeDigest removes and returns the digest of a locked user, with at most limit of the claims that
 // they still have access to.
 func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {
-	d := Digest{senders: map[warranty.ID][]warranty.ID{}}
+	d := Digest{senders: map[warranty.ID][]MailSender{}}
 	err := t.tx.Query(t.ctx, `DELETE FROM mail_digest WHERE user_id = $1
-		RETURNING claim_id, sender_id`, func(r *engine.Row) error {
-		claim, sender := r.ID(), r.ID()
-		d.senders[claim] = append(d.senders[claim], sender)
+		RETURNING claim_id, sender_id, COALESCE(person_id, sender_id)`, func(r *engine.Row) error {
+		claim, from := r.ID(), MailSender{Account: r.ID(), Person: r.ID()}
+		d.senders[claim] = append(d.senders[claim], from)
 		return nil
 	}, user)
 	if err != nil {
@@ -115,7 +167,7 @@ func (t *Tx) InsertDigest(m Mail, d Digest, now time.Time) error {
 	}
 	for claim, senders := range d.senders {
 		for _, sender := range senders {
-			if err := t.logMail(m, sender, claim, now); err != nil {
+			if err := t.logMail(m, sender, claim, false, now); err != nil {
 				return err
 			}
 		}

@@ -17,6 +17,8 @@ type issued struct {
 	Offer    warranty.HandoverOffer
 	// Again means that the form was sent before, so that its code is not shown again.
 	Again bool
+	// NotEmailed means that the offer was to be emailed, but a limit was reached. It is printed instead.
+	NotEmailed bool
 	// Issuer and TakeHost are printed on the slip.
 	Issuer, TakeHost string
 }

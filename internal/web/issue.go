@@ -299,6 +299,7 @@ func (web *Web) perform(
 	if made.Warranty, err = web.Service.CreateWarranty(ctx, who, in); err != nil {
 		return made, err
 	}
+	made.NotEmailed = made.Warranty.Handover != nil && made.Warranty.Handover.NotEmailed != nil
 	key := warranty.WarrantyKey{ID: made.Warranty.ID}
 	now, err := web.Service.GetWarranty(ctx, who, warranty.GetWarranty{ID: key})
 	if made.Warranty.Replay && errors.Is(err, warranty.ErrNotFound) {
@@ -309,7 +310,7 @@ func (web *Web) perform(
 		return made, err
 	}
 	made.Again, made.Warranty = made.Warranty.Replay, now
-	if in.CustomerEmail != "" || now.Handover != nil && now.Handover.Status == warranty.HandoverTaken {
+	if in.CustomerEmail != "" && !made.NotEmailed || now.Handover != nil && now.Handover.Status == warranty.HandoverTaken {
 		return made, nil
 	}
 	made.Offer, err = web.Service.OfferHandover(ctx, who, warranty.OfferHandover{

@@ -161,6 +161,21 @@ func TestWebIssueRefused(t *testing.T) {
 	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 1)
 }
 
+// TestWebIssueOverTheLimit: an offer that is not emailed because of the limit is printed instead, and the page says so.
+func TestWebIssueOverTheLimit(t *testing.T) {
+	w, b, product := newTill(t)
+	for n := range 4 {
+		form := b.open("/issue?product=" + product)
+		p := b.issue(form, "serial_number", fmt.Sprintf("L-%d", n), "customer_email", "kim@people.example")
+		if n < 3 {
+			p.Says(t, "emailed", 200, "We email kim@people.example")
+			continue
+		}
+		p.Says(t, "not emailed", 200, "We did not email the offer", "Print slip", "Scan to register")
+	}
+	equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 4)
+}
+
 // TestWebIssueAtOnce sends one form many times at once.
 func TestWebIssueAtOnce(t *testing.T) {
 	w, b, product := newTill(t)

@@ -28,6 +28,8 @@ type importInput struct {
 type importResult struct {
 	sheet.Counts
 	Groups faultGroups `json:"groups"`
+	// NotEmailed counts the warranties whose offer was not emailed because of a limit.
+	NotEmailed int64 `json:"not_emailed,omitempty"`
 }
 
 // startImport starts a job that imports a sheet.
@@ -65,6 +67,9 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 		return err
 	}
 	p, result := &importPage{form: form{Values: in.Values}, text: in.Text}, importResult{}
+	if before, err := newJobPage(*j); err == nil {
+		result.NotEmailed = before.Import.NotEmailed // of the rows before an interruption
+	}
 	note := func(counts sheet.Counts) error {
 		result.Counts = counts
 		text, err := json.Marshal(result)
@@ -74,7 +79,11 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 	im := sheet.Import{Service: web.importer(who), Done: func(line int) bool { return done[int64(line)] }}
 	create := im.Service.Create
 	im.Service.Create = func(ctx context.Context, w warranty.CreateWarranty) (warranty.Warranty, error) {
-		return create(service.InJob(ctx, j.ID, int64(sheet.LineOf(ctx))), w)
+		made, err := create(service.InJob(ctx, j.ID, int64(sheet.LineOf(ctx))), w)
+		if err == nil && made.Handover != nil && made.Handover.NotEmailed != nil {
+			result.NotEmailed++
+		}
+		return made, err
 	}
 	im.Counted = func(counts sheet.Counts) error {
 		if counts.Rows%saveEvery != 0 {
