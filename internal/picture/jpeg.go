@@ -4,17 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"image"
 	"image/jpeg"
-	"io"
 )
-
-// format is how to decode an image.
-type format struct {
-	decode      func(io.Reader) (image.Image, error)
-	memory      int64 // bytes that decoding takes
-	orientation int   // of the camera, as in Exif
-}
 
 // Markers of a JPEG.
 const (
@@ -22,6 +13,7 @@ const (
 	markerProgressive = 0xc2
 	markerHuffman     = 0xc4
 	markerReset       = 0xd0
+	markerStart       = 0xd8
 	markerEnd         = 0xd9
 	markerScan        = 0xda
 	markerQuantize    = 0xdb
@@ -33,15 +25,18 @@ const (
 	markerComment     = 0xfe
 )
 
-// jpegFormat reads the segments before the first scan as image/jpeg does, but accepts nothing between them: what
-// it finds is then what image/jpeg decodes. Decoding fails if there is a second frame.
+// maxApp is the size up to which the decoder gets an application segment: it reads the first 12 bytes.
+const maxApp = 64
+
+// jpegFormat walks all segments of a JPEG. Its decoder gets the tables, frames and scans that the walk found and nothing
+// else, so it cannot find a scan in a comment or after the end of the image.
 func jpegFormat(content []byte) (format, error) {
-	f := format{decode: jpeg.Decode, orientation: 1}
-	adobe := false
-	if !bytes.HasPrefix(content, []byte{0xff, 0xd8}) {
-		return f, ErrNone
+	j := jpegWalk{f: format{decode: jpeg.Decode, orientation: 1}}
+	if !bytes.HasPrefix(content, []byte{0xff, markerStart}) {
+		return j.f, ErrNone
 	}
-	for at := 2; at+4 <= len(content) && content[at] == 0xff; {
+	j.f.keep(content, 0, 2)
+	for at := 2; at+2 <= len(content) && content[at] == 0xff; {
 		marker := content[at+1]
 		if marker == 0xff { // fill byte
 			at++
@@ -51,68 +46,176 @@ func jpegFormat(content []byte) (format, error) {
 			at += 2
 			continue
 		}
-		end := at + 2 + int(binary.BigEndian.Uint16(content[at+2:]))
-		if end < at+4 || end > len(content) {
+		if marker == markerEnd {
 			break
 		}
+		if at+4 > len(content) {
+			return j.f, errHeader
+		}
+		end := at + 2 + int(binary.BigEndian.Uint16(content[at+2:]))
+		if end < at+4 || end > len(content) {
+			return j.f, errHeader
+		}
 		segment := content[at+4 : end]
-		switch {
-		case marker == markerExif:
-			if o := exifOrientation(segment); o != 0 {
-				f.orientation = o
-			}
-		case marker == markerAdobe:
-			adobe = true
-		case marker >= markerBaseline && marker <= markerProgressive:
-			if f.memory > 0 {
-				return f, fmt.Errorf("%w: two frames", ErrNone)
-			}
-			progressive := marker == markerProgressive
-			if f.memory = frameMemory(segment, progressive, adobe); f.memory == 0 {
-				return f, ErrNone
-			}
-			if scans := bytes.Count(content, []byte{0xff, markerScan}); progressive && scans > maxScans {
-				return f, fmt.Errorf("%w: %d scans", ErrNone, scans)
-			}
-		case marker == markerScan && f.memory > 0:
-			return f, nil
-		case marker == markerHuffman, marker == markerQuantize, marker == markerRestart,
-			marker >= markerApp0 && marker <= markerApp15, marker == markerComment:
-		default:
-			return f, fmt.Errorf("%w: marker %x", ErrNone, marker)
+		keep, err := j.segment(marker, segment)
+		if err != nil {
+			return j.f, err
+		}
+		if marker == markerScan {
+			end = entropyEnd(content, end)
+		}
+		if keep {
+			j.f.keep(content, at, end)
 		}
 		at = end
 	}
-	return f, fmt.Errorf("%w: damaged JPEG header", ErrNone)
+	if j.scans == 0 {
+		return j.f, errHeader
+	}
+	j.f.memory = j.frame.memory(j.progressive, j.adobe)
+	j.f.parts = append(j.f.parts, []byte{0xff, markerEnd})
+	return j.f, nil
 }
 
-// frameMemory returns the number of bytes that decoding a frame takes, or 0 if its header is invalid: a byte per
-// sample, four more if all coefficients are kept, and four per pixel if colours are converted.
-func frameMemory(frame []byte, progressive, adobe bool) int64 {
+var errHeader = fmt.Errorf("%w: damaged JPEG header", ErrNone)
+
+// jpegWalk is what a walk over the segments of a JPEG found so far.
+type jpegWalk struct {
+	f           format
+	adobe       bool
+	progressive bool
+	frame       jpegFrame
+	scans       int
+	scanned     [256]bool // components that a scan had
+}
+
+// segment checks a segment and reports whether the decoder needs it.
+func (j *jpegWalk) segment(marker byte, segment []byte) (keep bool, err error) {
+	switch {
+	case marker == markerExif:
+		if o := exifOrientation(segment); o != 0 {
+			j.f.orientation = o
+		}
+		return false, nil
+	case marker >= markerBaseline && marker <= markerProgressive:
+		return true, j.start(marker == markerProgressive, segment)
+	case marker == markerScan:
+		return true, j.scan(segment)
+	case marker == markerHuffman, marker == markerQuantize, marker == markerRestart:
+		return true, j.hidden(segment)
+	case (marker == markerApp0 || marker == markerAdobe) && len(segment) <= maxApp:
+		j.adobe = j.adobe || marker == markerAdobe
+		return true, j.hidden(segment)
+	case marker >= markerApp0 && marker <= markerApp15, marker == markerComment:
+		return false, nil
+	}
+	return false, fmt.Errorf("%w: marker %x", ErrNone, marker)
+}
+
+// hidden counts what a decoder could find in a segment when it skips damaged data to find a restart marker.
+func (j *jpegWalk) hidden(segment []byte) error {
+	j.adobe = j.adobe || bytes.Contains(segment, []byte{0xff, markerAdobe})
+	scans := bytes.Count(segment, []byte{0xff, markerScan})
+	return j.spend(int64(scans) * max(1, j.frame.units*j.frame.blocks))
+}
+
+// start notes the frame.
+func (j *jpegWalk) start(progressive bool, segment []byte) (err error) {
+	if j.frame.units > 0 {
+		return fmt.Errorf("%w: two frames", ErrNone)
+	}
+	if j.frame, err = parseFrame(segment); err != nil {
+		return err
+	}
+	j.progressive = progressive
+	return nil
+}
+
+// scan counts the work of a scan. The scans of a baseline image have each component once, so there are at most as many
+// scans as components. Those of a progressive one have each component several times.
+func (j *jpegWalk) scan(segment []byte) error {
+	if j.frame.units == 0 || len(segment) < 1 || len(segment) < 1+2*int(segment[0]) {
+		return errHeader
+	}
+	if j.scans++; j.scans > maxScans {
+		return fmt.Errorf("%w: more than %d scans", ErrNone, maxScans)
+	}
+	var blocks int64
+	for c := segment[1 : 1+2*int(segment[0])]; len(c) > 0; c = c[2:] {
+		if j.scanned[c[0]] && !j.progressive {
+			return fmt.Errorf("%w: a baseline JPEG with repeated scans", ErrNone)
+		}
+		j.scanned[c[0]] = true
+		blocks += j.frame.perUnit[c[0]]
+	}
+	return j.spend(j.frame.units * blocks)
+}
+
+// spend counts blocks that the decoder goes through.
+func (j *jpegWalk) spend(blocks int64) error {
+	if j.f.work += 64 * blocks; j.f.work > maxWork {
+		return errWork
+	}
+	return nil
+}
+
+// entropyEnd returns where the data of a scan ends: at a marker that is neither a restart nor an escaped byte.
+func entropyEnd(content []byte, at int) int {
+	for {
+		next := bytes.IndexByte(content[at:], 0xff)
+		if at += next; next < 0 || at+1 >= len(content) {
+			return len(content)
+		}
+		if m := content[at+1]; m != 0 && m != 0xff && (m < markerReset || m >= markerReset+8) {
+			return at
+		}
+		at++
+	}
+}
+
+// jpegFrame is the header of a frame: an image consists of units, which have some blocks of each component.
+type jpegFrame struct {
+	width, height int64
+	units, blocks int64
+	perUnit       [256]int64 // blocks of a component
+	components    int
+	rgb           bool
+}
+
+// parseFrame reads the header of a frame.
+func parseFrame(frame []byte) (f jpegFrame, err error) {
 	if len(frame) < 6 || frame[0] != 8 {
-		return 0
+		return f, errHeader
 	}
-	height, width := int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:]))
-	components := frame[6:]
-	if n := int(frame[5]); n != len(components)/3 || len(components)%3 != 0 || n == 0 || n > 4 || width*height == 0 {
-		return 0
+	f.height, f.width = int64(binary.BigEndian.Uint16(frame[1:])), int64(binary.BigEndian.Uint16(frame[3:]))
+	list := frame[6:]
+	f.components = int(frame[5])
+	if 3*f.components != len(list) || f.components == 0 || f.components > 4 || f.width*f.height == 0 {
+		return f, errHeader
 	}
-	var across, down, blocks int64
-	rgb := len(components) == 9 && components[0] == 'R' && components[3] == 'G' && components[6] == 'B'
-	for c := components; len(c) > 0; c = c[3:] {
+	f.rgb = f.components == 3 && list[0] == 'R' && list[3] == 'G' && list[6] == 'B'
+	var across, down int64
+	for c := list; len(c) > 0; c = c[3:] {
 		h, v := int64(c[1]>>4), int64(c[1]&15)
 		if h == 0 || v == 0 || h > 4 || v > 4 {
-			return 0
+			return f, errHeader
 		}
-		across, down, blocks = max(across, h), max(down, v), blocks+h*v
+		across, down, f.blocks = max(across, h), max(down, v), f.blocks+h*v
+		f.perUnit[c[0]] = h * v
 	}
-	units := ((width + 8*across - 1) / (8 * across)) * ((height + 8*down - 1) / (8 * down))
-	memory := units * blocks * 64
+	f.units = ((f.width + 8*across - 1) / (8 * across)) * ((f.height + 8*down - 1) / (8 * down))
+	return f, nil
+}
+
+// memory returns the number of bytes that decoding takes: a byte per sample, four more if all coefficients are kept,
+// and four per pixel if colours are converted.
+func (f jpegFrame) memory(progressive, adobe bool) int64 {
+	memory := f.units * f.blocks * 64
 	if progressive {
 		memory *= 5
 	}
-	if adobe || rgb || len(components) == 12 {
-		memory += 4 * width * height
+	if adobe || f.rgb || f.components == 4 {
+		memory += 4 * f.width * f.height
 	}
 	return memory
 }

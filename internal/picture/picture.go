@@ -3,12 +3,15 @@ package picture
 
 import (
 	"bytes"
+	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"io"
 
 	"golang.org/x/image/webp"
 )
@@ -18,9 +21,13 @@ const (
 	Size = 240
 	// maxMemory is the most that decoding an image may take. It is enough for photos of 50 megapixels.
 	maxMemory = 96 << 20
-	// maxScans is the most passes over a progressive JPEG. Each one may take a few bytes and as long as decoding
-	// the whole image.
+	// maxWork is the most samples that decoding an image may go through, in all of its passes together. It is enough
+	// for 13 passes over the largest progressive JPEG; encoders make 6.
+	maxWork = 256 << 20
+	// maxScans is the most passes over a JPEG, however small it is.
 	maxScans = 100
+	// maxParts is the most pieces of a file that a decoder gets.
+	maxParts = 10_000
 	quality  = 75
 	// samples is the number of pixels per direction that one pixel of a small picture is the mean of, at most.
 	samples = 8
@@ -29,9 +36,11 @@ const (
 // ErrNone means that there is no small picture of a file: it is not an image, or damaged, or too large.
 var ErrNone = errors.New("no picture")
 
+var errWork = fmt.Errorf("%w: decoding would take too long", ErrNone)
+
 // Small returns a small picture of an image as a JPEG, upright and without its metadata. The media type must be
-// that of the content. Any error is ErrNone.
-func Small(content []byte, mediaType string) (small []byte, err error) {
+// that of the content. Decoding stops when ctx ends; any error is that of ctx or ErrNone.
+func Small(ctx context.Context, content []byte, mediaType string) (small []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: the decoder panicked: %v", ErrNone, p)
@@ -41,7 +50,10 @@ func Small(content []byte, mediaType string) (small []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	full, err := f.decode(bytes.NewReader(content))
+	full, err := f.decode(&source{ctx: ctx, parts: f.parts})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNone, err)
 	}
@@ -52,7 +64,53 @@ func Small(content []byte, mediaType string) (small []byte, err error) {
 	return out.Bytes(), nil
 }
 
-// check reads the header of an image. It is an error if decoding would take too much memory or time.
+// format is how to decode an image.
+type format struct {
+	decode      func(io.Reader) (image.Image, error)
+	parts       [][]byte // what the decoder reads
+	memory      int64    // bytes that decoding takes
+	work        int64    // samples that decoding goes through
+	orientation int      // of the camera, as in Exif
+}
+
+// keep gives a part of the content to the decoder.
+func (f *format) keep(content []byte, from, to int) {
+	if n := len(f.parts); n > 0 {
+		// Parts that follow each other in the content are one.
+		if last := f.parts[n-1]; cap(last)-len(last) == len(content)-from {
+			f.parts[n-1] = last[:len(last)+to-from]
+			return
+		}
+	}
+	f.parts = append(f.parts, content[from:to:len(content)])
+}
+
+// source reads parts of a file until its context ends.
+type source struct {
+	ctx   context.Context
+	parts [][]byte
+}
+
+// chunk is the number of bytes that a decoder reads at once.
+const chunk = 4 << 10
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	for len(s.parts) > 0 && len(s.parts[0]) == 0 {
+		s.parts = s.parts[1:]
+	}
+	if len(s.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), chunk)], s.parts[0])
+	s.parts[0] = s.parts[0][n:]
+	return n, nil
+}
+
+// check walks an image without decoding it. It is an error if decoding would take too much memory or time.
 func check(content []byte, mediaType string) (f format, err error) {
 	switch mediaType {
 	case "image/jpeg":
@@ -64,52 +122,92 @@ func check(content []byte, mediaType string) (f format, err error) {
 	default:
 		err = ErrNone
 	}
-	if err == nil && f.memory > maxMemory {
-		err = fmt.Errorf("%w: it would take %d MiB of memory", ErrNone, f.memory>>20)
+	switch {
+	case err != nil:
+		return f, err
+	case f.memory > maxMemory:
+		return f, fmt.Errorf("%w: it would take %d MiB of memory", ErrNone, f.memory>>20)
+	case f.work > maxWork || len(f.parts) > maxParts:
+		return f, errWork
 	}
-	return f, err
+	return f, nil
 }
 
+// pngFormat gives the decoder the chunks that it needs: the size, the palette and the pixels.
 func pngFormat(content []byte) (format, error) {
 	c, err := png.DecodeConfig(bytes.NewReader(content))
 	if err != nil {
 		return format{}, fmt.Errorf("%w: %w", ErrNone, err)
 	}
-	f := format{decode: png.Decode, orientation: 1, memory: int64(c.Width) * int64(c.Height)}
+	pixels := int64(c.Width) * int64(c.Height)
+	f := format{decode: png.Decode, orientation: 1, memory: pixels}
 	switch c.ColorModel {
 	case color.RGBA64Model, color.NRGBA64Model, color.Gray16Model:
 		f.memory *= 8
 	case color.RGBAModel, color.NRGBAModel, color.GrayModel:
 		f.memory *= 4
 	}
+	f.work = f.memory
 	if interlaced := content[28] != 0; interlaced { // DecodeConfig has read the header, which ends with this byte
 		f.memory *= 2
+	}
+	f.keep(content, 0, len(pngSignature))
+	var data int64
+	for at := len(pngSignature); at+pngChunk <= len(content); {
+		size := int64(binary.BigEndian.Uint32(content[at:]))
+		end := int64(at) + pngChunk + size
+		if end > int64(len(content)) {
+			break
+		}
+		switch string(content[at+4 : at+8]) {
+		case "IDAT":
+			data += size
+			f.keep(content, at, int(end))
+		case "IHDR", "PLTE", "tRNS", "IEND":
+			f.keep(content, at, int(end))
+		}
+		at = int(end)
+	}
+	// Pixels that do not compress take their own size. More than that is empty blocks, which take time.
+	if data > f.memory+f.memory/8+64<<10 {
+		return f, errWork
 	}
 	return f, nil
 }
 
-// webpFormat accepts what cameras and websites make. Lossless images and transparency are not decoded: their
-// tables may take much memory whatever the size of the image.
+const (
+	pngSignature = "\x89PNG\r\n\x1a\n"
+	pngChunk     = 12 // length, type and checksum of a chunk
+)
+
+// webpFormat accepts what cameras and websites make, and gives the decoder only the pixels. Animations, lossless images
+// and transparency are not decoded: their tables may take much memory whatever the size of the image.
 func webpFormat(content []byte) (format, error) {
 	const header = 12
-	for rest := content[min(header, len(content)):]; len(rest) >= 8; {
-		size := int64(rest[4]) | int64(rest[5])<<8 | int64(rest[6])<<16 | int64(rest[7])<<24
-		switch string(rest[:4]) {
+	for at := header; at+8 <= len(content); {
+		size := int64(binary.LittleEndian.Uint32(content[at+4:]))
+		end := min(int64(at)+8+size, int64(len(content)))
+		switch string(content[at : at+4]) {
 		case "VP8 ":
-			c, err := webp.DecodeConfig(bytes.NewReader(content))
-			if err != nil {
-				return format{}, fmt.Errorf("%w: %w", ErrNone, err)
-			}
-			return format{decode: webp.Decode, orientation: 1, memory: 2 * int64(c.Width) * int64(c.Height)}, nil
-		case "VP8L", "ALPH":
-			return format{}, fmt.Errorf("%w: a lossless WebP", ErrNone)
+			return lossyWebP(content[at:end])
+		case "VP8L", "ALPH", "ANIM", "ANMF":
+			return format{}, fmt.Errorf("%w: a lossless or animated WebP", ErrNone)
 		}
-		if size += size%2 + 8; size > int64(len(rest)) {
-			break
-		}
-		rest = rest[size:]
+		at = int(end + size%2)
 	}
 	return format{}, ErrNone
+}
+
+// lossyWebP returns the format of an image that has only a chunk of lossy pixels.
+func lossyWebP(pixels []byte) (format, error) {
+	head := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(4+len(pixels)+len(pixels)%2))
+	parts := [][]byte{append(head, "WEBP"...), pixels, make([]byte, len(pixels)%2)}
+	c, err := webp.DecodeConfig(io.MultiReader(bytes.NewReader(parts[0]), bytes.NewReader(pixels)))
+	if err != nil {
+		return format{}, fmt.Errorf("%w: %w", ErrNone, err)
+	}
+	samples := 2 * int64(c.Width) * int64(c.Height)
+	return format{decode: webp.Decode, parts: parts, orientation: 1, memory: samples, work: samples}, nil
 }
 
 // shrink returns a smaller copy of an image on white, turned upright.

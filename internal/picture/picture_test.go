@@ -85,7 +85,7 @@ func TestSmallPicturesFitAndStandUpright(t *testing.T) {
 	}
 	photo := encodeJPEG(t, quarters(800, 400))
 	for orientation, corners := range want {
-		small, err := Small(withExif(photo, orientation), "image/jpeg")
+		small, err := Small(t.Context(), withExif(photo, orientation), "image/jpeg")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestImagesOfAllKinds(t *testing.T) {
 		"16 bit PNG":   {encodePNG(t, image.NewNRGBA64(image.Rect(0, 0, 30, 30))), "image/png"},
 		"lossy WebP":   {unbase64(t, tinyWebP), "image/webp"},
 	} {
-		small, err := Small(c.content, c.mediaType)
+		small, err := Small(t.Context(), c.content, c.mediaType)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -127,7 +127,7 @@ func TestImagesOfAllKinds(t *testing.T) {
 			t.Errorf("%s: %v", name, b)
 		}
 	}
-	small, err := Small(encodePNG(t, clear), "image/png")
+	small, err := Small(t.Context(), encodePNG(t, clear), "image/png")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,15 +151,6 @@ func unbase64(t *testing.T, text string) []byte {
 // pngBomb returns a PNG of about 100 KB with black pixels in one bit each.
 func pngBomb(t *testing.T, width, height uint32) []byte {
 	t.Helper()
-	out := []byte("\x89PNG\r\n\x1a\n")
-	chunk := func(kind string, data []byte) {
-		body := append([]byte(kind), data...)
-		out = binary.BigEndian.AppendUint32(out, uint32(len(data)))
-		out = append(out, body...)
-		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
-	}
-	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
-	chunk("IHDR", append(header, 1, 0, 0, 0, 0))
 	var rows bytes.Buffer
 	z := zlib.NewWriter(&rows)
 	if _, err := io.CopyN(z, zeros{}, int64(height)*int64((width+7)/8+1)); err != nil {
@@ -168,9 +159,46 @@ func pngBomb(t *testing.T, width, height uint32) []byte {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	chunk("IDAT", rows.Bytes())
-	chunk("IEND", nil)
-	return out
+	return pngOf(t, width, height, rows.Bytes())
+}
+
+// pngOf returns a PNG with pixels in one bit each.
+func pngOf(t *testing.T, width, height uint32, data ...[]byte) []byte {
+	t.Helper()
+	header := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, width), height)
+	out := append([]byte(pngSignature), chunkOf("IHDR", append(header, 1, 0, 0, 0, 0)...)...)
+	for _, part := range data {
+		out = append(out, chunkOf("IDAT", part...)...)
+	}
+	return append(out, chunkOf("IEND")...)
+}
+
+// chunkOf returns a chunk of a PNG.
+func chunkOf(kind string, data ...byte) []byte {
+	body := append([]byte(kind), data...)
+	out := append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), body...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(body))
+}
+
+// pieces returns a PNG with many chunks of pixels that do not follow each other.
+func pieces(t *testing.T, n int) []byte {
+	t.Helper()
+	out := bytes.TrimSuffix(pngOf(t, 1000, 1000), chunkOf("IEND"))
+	for range n {
+		out = append(append(out, chunkOf("IDAT", 1)...), chunkOf("tEXt", 'a')...)
+	}
+	return append(out, chunkOf("IEND")...)
+}
+
+// webpOf returns a WebP of chunks: names and their content.
+func webpOf(chunks ...any) []byte {
+	body := []byte("WEBP")
+	for i := 0; i < len(chunks); i += 2 {
+		content := chunks[i+1].([]byte)
+		body = binary.LittleEndian.AppendUint32(append(body, chunks[i].(string)...), uint32(len(content)))
+		body = append(append(body, content...), make([]byte, len(content)%2)...)
+	}
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
 type zeros struct{}
@@ -194,7 +222,7 @@ func TestBombs(t *testing.T) {
 	progressive := bytes.Clone(photo)
 	progressive[frame+1] = markerProgressive
 	for range maxScans {
-		progressive = append(progressive, 0xff, markerScan, 0, 8, 1, 1, 0, 0, 63, 0)
+		progressive = append(progressive[:len(progressive)-2], 0xff, markerScan, 0, 8, 1, 1, 0, 0, 63, 0, 0xff, markerEnd)
 	}
 	end := bytes.Index(photo, []byte{0xff, markerScan})
 	twice := append(append(bytes.Clone(photo[:end]), resized(t, photo, 60000, 60000)[frame:end]...), photo[end:]...)
@@ -226,7 +254,7 @@ func TestBombs(t *testing.T) {
 	} {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := Small(c.content, c.mediaType)
+		_, err := Small(t.Context(), c.content, c.mediaType)
 		runtime.ReadMemStats(&after)
 		if !errors.Is(err, ErrNone) {
 			t.Errorf("%s: %v", name, err)
@@ -252,7 +280,7 @@ func TestBombs(t *testing.T) {
 		}
 	}
 	// A header that claims less than there is: the rest is ignored.
-	if _, err := Small(resized(t, photo, 16, 16), "image/jpeg"); err != nil {
+	if _, err := Small(t.Context(), resized(t, photo, 16, 16), "image/jpeg"); err != nil {
 		t.Errorf("a JPEG that claims less: %v", err)
 	}
 }
@@ -262,7 +290,7 @@ func FuzzSmall(f *testing.F) {
 	f.Add([]byte("RIFF\x20\x00\x00\x00WEBPVP8 \x14\x00\x00\x00"), 2)
 	f.Fuzz(func(t *testing.T, content []byte, kind int) {
 		types := []string{"image/jpeg", "image/png", "image/webp"}
-		if _, err := Small(content, types[uint(kind)%3]); err != nil && !errors.Is(err, ErrNone) {
+		if _, err := Small(t.Context(), content, types[uint(kind)%3]); err != nil && !errors.Is(err, ErrNone) {
 			t.Error(err)
 		}
 	})

@@ -1,6 +1,21 @@
 package service
 
-import "sync"
+import (
+	"context"
+	"sync"
+
+	"warranty.example/svc/warranty"
+)
+
+// NewPictureSlots returns a function that waits for the turn of an account to make a small picture.
+func NewPictureSlots() func(context.Context, warranty.ID) (done func(), err error) {
+	return newPictureSlots().wait
+}
+
+// DecodeWith replaces the decoder of small pictures.
+func (s *Service) DecodeWith(small func(context.Context, []byte, string) ([]byte, error)) {
+	s.pictures.small = small
+}
 
 // MaxHashes is the number of password hashes computed concurrently.
 func (s *Service) MaxHashes() int { return cap(s.passwords.running) }

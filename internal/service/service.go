@@ -71,7 +71,7 @@ type Service struct {
 	PasswordCost PasswordCost
 
 	folder   *folderState
-	pictures chan struct{} // held while a small picture is made
+	pictures *pictureSlots
 
 	passwords *passwords
 	usage     *usage
@@ -140,7 +140,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		PasswordCost: StrongCost,
 
 		folder:    &folderState{missed: map[warranty.ID]bool{}},
-		pictures:  make(chan struct{}, 1),
+		pictures:  newPictureSlots(),
 		passwords: newPasswords(),
 		usage:     newUsage(),
 		requests:  newRequestLog(),

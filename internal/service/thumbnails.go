@@ -4,10 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
+	"time"
 
 	"warranty.example/svc/internal/picture"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
+)
+
+const (
+	// decodeTime is the longest that making one small picture may take. Most take a tenth of a second.
+	decodeTime = 5 * time.Second
+	// pictureTries is the number of attempts that may be interrupted before there is only one a day.
+	pictureTries = 3
+	pictureAgain = 24 * time.Hour
 )
 
 // Thumbnail returns the small picture of a document that the principal can see, or nil if it has none. It is made
@@ -17,30 +27,99 @@ func (s *Service) Thumbnail(ctx context.Context, p warranty.Principal, in warran
 	if err != nil || t.Made || !HasThumbnail(t.Document.ContentType) {
 		return t.Picture, err
 	}
-	select {
-	case s.pictures <- struct{}{}:
-		defer func() { <-s.pictures }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	done, err := s.pictures.wait(ctx, t.Uploader)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	// Others who asked for it have waited for the one that made it.
 	if t, err = s.Store.Thumbnail(ctx, p.Account.ID, in.ID); err != nil || t.Made {
 		return t.Picture, err
 	}
+	return s.makeThumbnail(ctx, t)
+}
+
+// makeThumbnail makes the small picture of a document. The attempt is counted before the file is decoded: if the
+// process dies of it, it is tried again a few times and not forever.
+func (s *Service) makeThumbnail(ctx context.Context, t store.Thumbnail) ([]byte, error) {
 	content, err := s.readFile(ctx, t.File)
 	if err != nil {
 		return nil, err
 	}
-	small, err := picture.Small(content, t.Document.ContentType)
+	may, now := false, s.now()
+	err = s.Store.Write(ctx, func(tx *store.Tx) (err error) {
+		may, err = tx.TryThumbnail(t.StorageKey, pictureTries, now, now.Add(-pictureAgain))
+		return err
+	})
+	if err != nil || !may {
+		return nil, err
+	}
+	decoding, cancel := context.WithTimeout(ctx, decodeTime)
+	defer cancel()
+	small, err := s.pictures.small(decoding, content, t.Document.ContentType)
 	if errors.Is(err, picture.ErrNone) {
 		small, err = []byte{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return small, s.Store.Write(ctx, func(tx *store.Tx) error {
-		return tx.InsertThumbnail(t.StorageKey, small, s.now())
+	// A request that ends now does not lose the picture.
+	keeping, cancel := context.WithTimeout(context.WithoutCancel(ctx), decodeTime)
+	defer cancel()
+	return small, s.Store.Write(keeping, func(tx *store.Tx) error {
+		return tx.KeepThumbnail(t.StorageKey, small, s.now())
 	})
+}
+
+// pictureSlots gives one account after the other a turn to make a small picture of its files. An account has one
+// place in the queue, so that its files do not hold up those of others.
+type pictureSlots struct {
+	small    func(ctx context.Context, content []byte, mediaType string) ([]byte, error)
+	turn     chan struct{}
+	mu       sync.Mutex
+	accounts map[warranty.ID]*pictureSlot
+}
+
+// pictureSlot is the place of an account in the queue.
+type pictureSlot struct {
+	place chan struct{}
+	users int // requests that wait for it or have it
+}
+
+func newPictureSlots() *pictureSlots {
+	return &pictureSlots{
+		small: picture.Small, turn: make(chan struct{}, 1), accounts: map[warranty.ID]*pictureSlot{},
+	}
+}
+
+// wait waits for the turn of an account. The caller must call done.
+func (q *pictureSlots) wait(ctx context.Context, account warranty.ID) (done func(), err error) {
+	q.mu.Lock()
+	slot := q.accounts[account]
+	if slot == nil {
+		slot = &pictureSlot{place: make(chan struct{}, 1)}
+		q.accounts[account] = slot
+	}
+	slot.users++
+	q.mu.Unlock()
+	leave := func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		if slot.users--; slot.users == 0 {
+			delete(q.accounts, account)
+		}
+	}
+	for _, next := range []chan struct{}{slot.place, q.turn} {
+		select {
+		case next <- struct{}{}:
+			before := leave
+			leave = func() { <-next; before() }
+		case <-ctx.Done():
+			leave()
+			return nil, ctx.Err()
+		}
+	}
+	return leave, nil
 }
 
 // HasThumbnail reports whether files of a media type may have a small picture.
