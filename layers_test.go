@@ -35,7 +35,7 @@ var arrows = map[string]string{
 	"internal/signin":       "api client internal/credentials warranty",
 	"internal/limit":        "internal/netaddr",
 	"internal/mail":         "internal/netaddr warranty",
-	"internal/files":        "internal/netaddr warranty",
+	"internal/files":        "internal/netaddr internal/picture warranty",
 	"internal/find":         "warranty",
 	"internal/store":        "internal/find internal/store/engine warranty",
 	"internal/store/engine": "internal/netaddr warranty",

@@ -17,8 +17,8 @@ type Document struct {
 	FileName    string       `json:"file_name" doc:"Name of the file."`
 	Type        DocumentType `json:"type" doc:"Kind of document."`
 	ContentType string       `json:"content_type" doc:"Media type, detected from the content."`
-	SizeBytes   int64        `json:"size_bytes" doc:"Size of the file in bytes."`
-	SHA256      string       `json:"sha256" doc:"SHA-256 of the file, in hexadecimal."`
+	SizeBytes   int64        `json:"size_bytes" doc:"Size of the stored file in bytes. Pictures are stored without their metadata."`
+	SHA256      string       `json:"sha256" doc:"SHA-256 of the stored file, in hexadecimal."`
 	CreatedAt   time.Time    `json:"created_at" doc:"When it was uploaded."`
 	WebURL      string       `json:"web_url" format:"uri" doc:"URL of the page of the document, for signed-in people."`
 	MessageID   *ID          `json:"-"` // the message that it was sent with

@@ -226,6 +226,9 @@ var ErrKind = refuseFile("Upload a PDF, a JPEG, PNG or WebP image, or plain text
 var errHEIC = refuseFile("HEIC photos can't be opened everywhere, so they are not accepted. Send the photo as JPEG. " +
 	"On an iPhone: Settings, Camera, Formats, Most Compatible.")
 
+// errDamaged rejects an image whose metadata cannot be found, because its structure is broken.
+var errDamaged = refuseFile("This picture is damaged. Save it again with a picture program, or take a new one.")
+
 func refuseFile(message string) error {
 	var c warranty.Checks
 	c.Add("file", "unsupported_file", message)

@@ -10,13 +10,16 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"warranty.example/svc/internal/picture"
 	"warranty.example/svc/warranty"
 )
 
-// Scanner is a reader that detects the type of a file, counts and hashes its bytes,
-// and fails if the file is not supported. It never holds the whole file.
+// Scanner is a reader of a file as it is stored: it detects the type of what was sent, fails if that is not supported,
+// leaves out the metadata of images, and counts and hashes the rest. It never holds the whole file.
 type Scanner struct {
-	from  io.Reader
+	from  io.Reader // what was sent
+	body  io.Reader // what is stored; nil before the first read
+	sent  int64     // bytes read from from
 	sum   hash.Hash
 	size  int64
 	kind  string // "" before the first read
@@ -45,23 +48,36 @@ func (s *Scanner) Read(b []byte) (int, error) {
 func (s *Scanner) Err() error { return s.err }
 
 func (s *Scanner) read(b []byte) (int, error) {
-	if s.kind == "" {
+	if s.body == nil {
 		if err := s.begin(); err != nil {
 			return 0, err
 		}
+		s.body = picture.Strip(received{s}, s.kind)
 	}
-	n := copy(b, s.head)
-	s.head = s.head[n:]
+	n, err := s.body.Read(b)
+	s.size += int64(n)
+	s.sum.Write(b[:n])
+	if errors.Is(err, picture.ErrDamaged) {
+		err = errDamaged
+	}
+	return n, err
+}
+
+// received is a reader of a file as it was sent, which fails if it is too large or not supported.
+type received struct{ *Scanner }
+
+// Read implements io.Reader.
+func (r received) Read(b []byte) (int, error) {
+	n := copy(b, r.head)
+	r.head = r.head[n:]
 	var err error
 	if n == 0 {
-		n, err = s.from.Read(b)
+		n, err = r.from.Read(b)
 	}
-	s.size += int64(n)
-	if s.size > warranty.MaxFileSize {
+	if r.sent += int64(n); r.sent > warranty.MaxFileSize {
 		return 0, errTooLarge
 	}
-	s.sum.Write(b[:n])
-	if s.kind == "text/plain" && !s.isText(b[:n], err == io.EOF) {
+	if r.kind == "text/plain" && !r.isText(b[:n], err == io.EOF) {
 		return 0, ErrKind
 	}
 	return n, err
@@ -136,8 +152,8 @@ func (s *Scanner) isText(b []byte, last bool) bool {
 // Kind returns the detected media type.
 func (s *Scanner) Kind() string { return s.kind }
 
-// Size returns the number of bytes read.
+// Size returns the number of bytes to store.
 func (s *Scanner) Size() int64 { return s.size }
 
-// SHA256 returns the hash of the bytes read, in hexadecimal.
+// SHA256 returns the hash of the bytes to store, in hexadecimal.
 func (s *Scanner) SHA256() string { return hex.EncodeToString(s.sum.Sum(nil)) }

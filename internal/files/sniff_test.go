@@ -32,7 +32,7 @@ func codeOf(err error) warranty.Code {
 func TestScannerKnowsFilesByTheirContent(t *testing.T) {
 	for name, c := range map[string]struct{ content, kind string }{ // "" is rejected
 		"PDF":                             {"%PDF-1.7\n%\xE2\xE3\xCF\xD3\n\x00\x01", "application/pdf"},
-		"JPEG":                            {"\xFF\xD8\xFF\xE0\x00\x10JFIF", "image/jpeg"},
+		"JPEG":                            {"\xFF\xD8\xFF\xE0\x00\x10JFIF\x00", "image/jpeg"},
 		"PNG":                             {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png"},
 		"WebP":                            {"RIFF\x24\x00\x00\x00WEBPVP8 ", "image/webp"},
 		"text":                            {"Terms and conditions.\r\n\tNone.\n", "text/plain"},

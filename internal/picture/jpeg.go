@@ -20,6 +20,7 @@ const (
 	markerRestart     = 0xdd
 	markerApp0        = 0xe0
 	markerExif        = 0xe1
+	markerProfile     = 0xe2
 	markerAdobe       = 0xee
 	markerApp15       = 0xef
 	markerComment     = 0xfe
@@ -93,7 +94,7 @@ type jpegWalk struct {
 func (j *jpegWalk) segment(marker byte, segment []byte) (keep bool, err error) {
 	switch {
 	case marker == markerExif:
-		if o := exifOrientation(segment); o != 0 {
+		if o := exifOrientation(segment); o != 0 && bytes.HasPrefix(segment, []byte(exifPrefix)) {
 			j.f.orientation = o
 		}
 		return false, nil
@@ -218,37 +219,6 @@ func (f jpegFrame) memory(progressive, adobe bool) int64 {
 		memory += 4 * f.width * f.height
 	}
 	return memory
-}
-
-// exifOrientation returns the orientation in an Exif segment, or 0 if it has none.
-func exifOrientation(segment []byte) int {
-	const orientationTag, short = 0x0112, 3
-	tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00"))
-	if !ok || len(tiff) < 8 {
-		return 0
-	}
-	var order binary.ByteOrder = binary.BigEndian
-	if tiff[0] == 'I' {
-		order = binary.LittleEndian
-	}
-	start := int64(order.Uint32(tiff[4:]))
-	if start+2 > int64(len(tiff)) {
-		return 0
-	}
-	entries := tiff[start+2:]
-	for range order.Uint16(tiff[start:]) {
-		if len(entries) < 12 {
-			return 0
-		}
-		if order.Uint16(entries) == orientationTag && order.Uint16(entries[2:]) == short {
-			if o := int(order.Uint16(entries[8:])); o >= 1 && o <= 8 {
-				return o
-			}
-			return 0
-		}
-		entries = entries[12:]
-	}
-	return 0
 }
 
 // turned reports whether an orientation exchanges width and height.

@@ -1,7 +1,13 @@
 package web_test
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -40,9 +46,9 @@ func TestFilesAreShownInASandbox(t *testing.T) {
 	b := w.SignedIn(t, olga)
 	const script = "<html><script>alert(1)</script>"
 	for _, c := range []struct{ name, content, mediaType, disposition, policy string }{
-		{"a.jpg", servertest.JPEG + script, "image/jpeg", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
-		{"a.png", servertest.PNG + script, "image/png", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
-		{"a.webp", servertest.WebP + script, "image/webp", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.jpg", "\xFF\xD8\xFF\xDA\x00\x02" + script, "image/jpeg", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\xffIDAT" + script, "image/png", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
+		{"a.webp", "RIFF\xff\x00\x00\x00WEBPVP8 \xf0\x00\x00\x00" + script, "image/webp", "inline", "sandbox; default-src 'none'; script-src 'none'; "},
 		{"a.pdf", pdf + script, "application/pdf", "inline", "default-src 'none'; script-src 'none'; "},
 		{"a.txt", text + "x: " + script, "text/plain", "attachment", "sandbox; default-src 'none'"},
 		{"إيصال – 保証書 (1) 100%.png", servertest.PNG, "image/png", "inline", "sandbox; "},
@@ -156,4 +162,82 @@ func TestWebChangesDocuments(t *testing.T) {
 	b.Get(erased.Location).Says(t, "erased", 200, "Earlier version erased.", "No earlier versions.")
 	b.Get("/warranties/"+record).Says(t, "the history", 200, "erased an earlier version of a document")
 	b.Get("/documents").Hides(t, "storage", "Earlier versions")
+}
+
+// photoWithPlace returns a photo whose Exif data says where it was taken.
+func photoWithPlace(t *testing.T, shade uint8) (content string, place []byte) {
+	t.Helper()
+	var plain bytes.Buffer
+	m := image.NewGray(image.Rect(0, 0, 8, 8))
+	m.Pix[0] = shade
+	if err := jpeg.Encode(&plain, m, nil); err != nil {
+		t.Fatal(err)
+	}
+	place = []byte("52.5163 N 13.3777 E")
+	exif := append([]byte("Exif\x00\x00MM\x00*\x00\x00\x00\x08\x00\x00"), place...)
+	segment := append([]byte{0xff, 0xe1, 0, byte(len(exif) + 2)}, exif...)
+	return string(plain.Bytes()[:2]) + string(segment) + string(plain.Bytes()[2:]), place
+}
+
+// TestNoUploadKeepsThePlaceOfAPhoto sends photos through every form and call that takes files, also such that are kept
+// for later: no stored file says where it was taken, and checksum and size are those of the stored file.
+func TestNoUploadKeepsThePlaceOfAPhoto(t *testing.T) {
+	w := webWorld(t)
+	shop, nora := w.Verified("Shop"), w.Verified("Nora")
+	record := w.Warranty(shop.Session, fields{"product_name": "Lamp", "start_date": "2020-01-01"})
+	w.Issue(record.ID, shop, nora)
+	b := w.SignedIn(t, nora)
+	sent, place := 0, []byte(nil)
+	photo := func(name string) part {
+		content, at := photoWithPlace(t, uint8(16*sent))
+		sent, place = sent+1, at
+		return part{Name: name, FileName: fmt.Sprintf("%d.jpg", sent), Value: content}
+	}
+	post := func(path string, parts ...part) page {
+		return b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`,
+			strings.NewReader(form(append(parts, field("account", nora.ID))...)), "Sec-Fetch-Site", "same-origin")
+	}
+	of := []part{field("warranty_id", record.ID), field("type", "photo")}
+	claim := []part{field("warranty_id", record.ID), field("type", "repair"), field("incident_date", "2026-01-02")}
+
+	d := w.Upload(nora.Session, append(of, photo("file"))...)
+	equal(t, "the page of documents", post("/documents", append(of, photo("file"))...).Status, http.StatusSeeOther)
+	equal(t, "a new version", post("/documents/"+d.ID+"/replace", photo("file")).Status, http.StatusSeeOther)
+	post("/claims", append(claim, photo("file"))...).Says(t, "kept for a form", 422, "is kept.")
+	filed := post("/claims", append(claim, field("description", "It flickers."), photo("file"), photo("photo"))...)
+	equal(t, "a claim", filed.Status, http.StatusSeeOther)
+	at, _, _ := strings.Cut(filed.Location, "?")
+	draft := w.Upload(nora.Session, append(of, field("draft", "true"), field("claim_id", strings.TrimPrefix(at, "/claims/")), photo("file"))...)
+	equal(t, "a message", post(at+"/messages", field("action", "reply"), field("body", "Look."), photo("file")).Status, 303)
+	added := post("/warranties", field("product_name", "Pan"), field("start_date", "2026-01-01"), field("end_date", "2028-01-01"), photo("photo"))
+	equal(t, "a new warranty", added.Status, http.StatusSeeOther)
+
+	stored := w.Stored()
+	equal(t, "files", len(stored), sent)
+	for _, key := range stored {
+		content, err := w.Service.Files.Get(t.Context(), strings.TrimPrefix(key, "complete/"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(content)
+		if err != nil || bytes.Contains(text, place) || bytes.Contains(text, []byte("Exif")) {
+			t.Errorf("the stored file: %q, %v", text, err)
+		}
+		if err := content.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	got := b.Get("/documents/" + d.ID + "/file").Body
+	sum := sha256.Sum256([]byte(got))
+	shown := w.Must(200, servertest.NewRequest("GET", "/api/v1/documents/"+d.ID, nora.Session, nil))
+	for _, want := range []string{hex.EncodeToString(sum[:]), fmt.Sprintf(`"size_bytes":%d`, len(got))} {
+		if !strings.Contains(shown.Body, want) {
+			t.Errorf("without %s: %s", want, shown.Body)
+		}
+	}
+	if draft.SHA256 == d.SHA256 {
+		t.Error("two photos have one checksum")
+	}
+	post("/documents", append(of, part{Name: "file", FileName: "a.jpg", Value: "\xff\xd8\xff\xe1\x00\x00"})...).
+		Says(t, "a damaged photo", 422, "This picture is damaged.")
 }
