@@ -136,7 +136,7 @@ func configFile(t *testing.T) string {
 		if err := flags.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		c, values, err := config.Resolve(flags, func(string) string { return "" })
+		c, values, err := config.Resolve(flags, func(string) string { return "" }, "")
 		if err != nil {
 			t.Fatal(err)
 		}

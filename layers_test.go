@@ -39,7 +39,7 @@ var arrows = map[string]string{
 	"internal/find":         "warranty",
 	"internal/store":        "internal/find internal/store/engine warranty",
 	"internal/store/engine": "internal/netaddr warranty",
-	"internal/archive":      "internal/store internal/store/engine warranty",
+	"internal/archive":      "internal/files internal/store internal/store/engine warranty",
 	"internal/picture":      "",
 	"internal/service":      "api internal/files internal/mail internal/picture internal/store warranty",
 	"internal/rest":         "api warranty",

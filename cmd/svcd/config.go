@@ -19,7 +19,7 @@ func configCommand() *cobra.Command {
 		Short: "Print all settings and where each one is set, without secrets",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, values, err := config.Resolve(cmd.Flags(), os.Getenv)
+			_, values, err := config.Resolve(cmd.Flags(), os.Getenv, config.SystemFile)
 			if err != nil {
 				return usageError{err}
 			}

@@ -94,6 +94,9 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 	var st *store.Store
 	made := missingFiles(c)
 	if !d.check("database", func() (text string, err error) {
+		if err := checkFinished(ctx, c); err != nil {
+			return "", err
+		}
 		if !c.IsPostgres() && !exists(c.Database) {
 			return "", fmt.Errorf("no database at %s; set its folder with --data, or start svcd to create it", c.Database)
 		}

@@ -24,7 +24,7 @@ func checkSettings(cmd *cobra.Command) (c config.Config, text string, err error)
 	if c, err = load(cmd); err != nil {
 		return c, "", err
 	}
-	_, values, err := config.Resolve(cmd.Flags(), os.Getenv)
+	_, values, err := config.Resolve(cmd.Flags(), os.Getenv, config.SystemFile)
 	if err != nil {
 		return c, "", err
 	}

@@ -30,7 +30,7 @@ func healthcheckCommand() *cobra.Command {
 		Short: "Exit with 0 if the server with these settings answers at /healthz",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := config.Load(cmd.Flags(), os.Getenv)
+			c, err := config.Load(cmd.Flags(), os.Getenv, config.SystemFile)
 			if err != nil {
 				return usageError{err}
 			}

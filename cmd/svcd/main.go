@@ -112,7 +112,7 @@ func noArguments(_ *cobra.Command, args []string) error {
 }
 
 func load(cmd *cobra.Command) (config.Config, error) {
-	c, err := config.Load(cmd.Flags(), os.Getenv)
+	c, err := config.Load(cmd.Flags(), os.Getenv, config.SystemFile)
 	if err != nil {
 		return c, usageError{err}
 	}
@@ -128,6 +128,7 @@ func load(cmd *cobra.Command) (config.Config, error) {
 // open opens the store and the service on it.
 func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Service, error) {
 	st, err := store.Open(ctx, c.Database)
+	err = explainUnfinished(err)
 	if err != nil && !c.IsPostgres() { // a URL can contain a password
 		err = explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
 	}
@@ -181,6 +182,9 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
+	if err := checkFinished(ctx, c); err != nil {
+		return err
+	}
 	s, err := open(ctx, c, log)
 	if err != nil {
 		return err

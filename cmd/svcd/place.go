@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,10 @@ type newPlace struct {
 	folder   string      // their final folder; empty for a bucket
 	bucket   *files.S3   // or their bucket
 	release  []func() error
+	// attempt identifies this restore or copy, and previous an earlier one that was killed. It is the id of the folder of
+	// the files, so that what a killed command has put into place is known as such.
+	attempt  warranty.ID
+	previous string
 }
 
 // filesPlace is where document files are: in a bucket or a folder.
@@ -57,16 +62,19 @@ const unfinished = ".unfinished"
 
 // openPlace checks that a place is empty and locks it. It removes what an interrupted command left.
 func openPlace(ctx context.Context, c config.Config, where *filesPlace) (p *newPlace, err error) {
-	p = &newPlace{config: c, database: c.Database}
+	p = &newPlace{config: c, database: c.Database, attempt: newID()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if !c.IsPostgres() {
-		if err := p.openDatabase(); err != nil {
-			return p, err
-		}
+	if c.IsPostgres() {
+		p.previous, err = store.Unfinished(ctx, c.Database)
+	} else {
+		err = p.openDatabase()
+	}
+	if err != nil {
+		return p, err
 	}
 	switch {
 	case where == nil:
@@ -74,10 +82,10 @@ func openPlace(ctx context.Context, c config.Config, where *filesPlace) (p *newP
 	case where.bucket != nil:
 		return p, p.openBucket(ctx, where.bucket)
 	}
-	return p, p.openFolder(where.folder)
+	return p, p.openFolder(ctx, where.folder)
 }
 
-func (p *newPlace) openFolder(folder string) error {
+func (p *newPlace) openFolder(ctx context.Context, folder string) error {
 	p.folder = folder
 	if err := files.MkdirAll(filepath.Dir(folder)); err != nil {
 		return explainDenied(usageError{err}, filepath.Dir(folder))
@@ -88,6 +96,9 @@ func (p *newPlace) openFolder(folder string) error {
 		return err
 	}
 	p.release = append(p.release, func() error { return errors.Join(release(), os.Remove(lock)) })
+	if err := p.removePrevious(ctx, folder); err != nil {
+		return err
+	}
 	if err := checkEmpty(folder); err != nil {
 		return err
 	}
@@ -102,6 +113,25 @@ func (p *newPlace) openFolder(folder string) error {
 	return err
 }
 
+// removePrevious removes a folder that a killed command has put into place. Its database was never finished.
+func (p *newPlace) removePrevious(ctx context.Context, folder string) error {
+	if p.previous == "" || !exists(folder) {
+		return nil
+	}
+	dir, err := files.Open(folder)
+	if err != nil {
+		return explainDenied(err, folder)
+	}
+	id, err := dir.ID(ctx)
+	if closing := dir.Close(); closing != nil {
+		return closing
+	}
+	if err != nil || id.Folder.String() != p.previous {
+		return nil // it is not one, or not of that command: see checkEmpty
+	}
+	return os.RemoveAll(folder)
+}
+
 // openBucket checks that a prefix of a bucket is empty. Files are put there at once, because objects
 // cannot be moved cheaply; without a database they are orphans.
 func (p *newPlace) openBucket(ctx context.Context, where *files.S3) error {
@@ -113,7 +143,10 @@ func (p *newPlace) openBucket(ctx context.Context, where *files.S3) error {
 	if err := bucket.Probe(ctx); err != nil {
 		return usageError{fmt.Errorf("--files: %w", err)}
 	}
-	_, err = bucket.ID(ctx)
+	id, err := bucket.ID(ctx)
+	if err == nil && p.previous != "" && id.Folder.String() == p.previous {
+		return nil // of a killed command; files that this one does not replace are orphans
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, files.ErrDamaged) {
 		return err
 	}
@@ -139,16 +172,38 @@ func (p *newPlace) openDatabase() error {
 	}
 	p.release = append(p.release, release)
 	if exists(p.config.Database) || exists(p.config.Database+"-wal") {
+		_ = os.Remove(p.config.Database + unfinished + attemptSuffix) // of a command that was killed after its end
 		return usageError{fmt.Errorf("%s already exists and is not overwritten; choose another place, or move it away",
 			p.config.Database)}
 	}
 	p.database = p.config.Database + unfinished
+	previous, err := os.ReadFile(p.database + attemptSuffix)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return explainDenied(err, p.database+attemptSuffix)
+	}
+	p.previous = strings.TrimSpace(string(previous))
 	for _, path := range p.databaseFiles() {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// attemptSuffix is appended to the name of an unfinished SQLite file for the file with the attempt.
+const attemptSuffix = "-attempt"
+
+// begin marks the place before anything is put there. A PostgreSQL database is marked by then.
+func (p *newPlace) begin(ctx context.Context, id files.ID) error {
+	if !p.config.IsPostgres() {
+		if err := writeDurably(p.database+attemptSuffix, p.attempt.String()+"\n"); err != nil {
+			return err
+		}
+	}
+	if p.bucket == nil {
+		return nil
+	}
+	return p.files.SetID(ctx, id)
 }
 
 func (p *newPlace) databaseFiles() []string {
@@ -188,9 +243,12 @@ func (p *newPlace) target(ctx context.Context, database warranty.ID) archive.Tar
 		Now:      time.Now().UTC().Truncate(time.Microsecond),
 	}
 	if p.files != nil {
-		t.Files, t.Folder = p.files, newID()
+		t.Files, t.Folder = p.files, p.attempt
 	}
-	t.BeforeCommit = func() error { return p.placeFiles(ctx, files.ID{Database: database, Folder: t.Folder}) }
+	id := files.ID{Database: database, Folder: p.attempt}
+	t.Attempt = p.attempt.String()
+	t.Begin = func() error { return p.begin(ctx, id) }
+	t.BeforeCommit = func() error { return p.placeFiles(ctx, id) }
 	return t
 }
 
@@ -233,6 +291,9 @@ func (p *newPlace) placeDatabase() error {
 	if err := chownToFolderOwner([]string{p.config.Database, p.config.Database + lockSuffix}); err != nil {
 		return err
 	}
+	if err := os.Remove(p.database + attemptSuffix); err != nil {
+		return err
+	}
 	return syncFolder(filepath.Dir(p.config.Database))
 }
 
@@ -240,8 +301,12 @@ func (p *newPlace) placeDatabase() error {
 // left: another command or server may use the prefix by now, or the database may be complete.
 func (p *newPlace) discard(err error) error {
 	if !p.config.IsPostgres() {
-		for _, path := range p.databaseFiles() {
+		for _, path := range append(p.databaseFiles(), p.database+attemptSuffix) {
 			_ = os.Remove(path) // the next attempt removes it
+		}
+		if p.folder != "" {
+			p.previous = p.attempt.String()
+			_ = p.removePrevious(context.Background(), p.folder) // or the operator does
 		}
 	}
 	if p.folder != "" {
@@ -263,6 +328,22 @@ func (p *newPlace) close() (err error) {
 	return err
 }
 
+// writeDurably writes a file that survives a power cut.
+func writeDurably(path, text string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -273,8 +354,8 @@ func syncFolder(path string) error {
 
 // openSource opens a database as it is, and its files. The files must be those of the database.
 func openSource(ctx context.Context, c config.Config, where filesPlace) (*store.Store, archive.Source, func() error, error) {
-	if !c.IsPostgres() && !exists(c.Database) {
-		return nil, nil, nil, usageError{fmt.Errorf("no database at %s; set its folder with --data", c.Database)}
+	if err := checkDatabase(ctx, c); err != nil {
+		return nil, nil, nil, err
 	}
 	made := missingFiles(c)
 	st, err := store.OpenAsIs(ctx, c.Database)

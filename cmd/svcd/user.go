@@ -8,13 +8,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"warranty.example/svc/internal/config"
-	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/terminal"
@@ -171,17 +169,10 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 		if err != nil {
 			return err
 		}
-		if cmd.Name() != "add" {
-			if err := checkDatabase(cmd.Context(), c); err != nil {
-				return err
-			}
+		if err := checkDatabase(cmd.Context(), c); err != nil {
+			return err
 		}
 		made := missingFiles(c)
-		if !c.IsPostgres() {
-			if err := files.MkdirAll(filepath.Dir(c.Database)); err != nil {
-				return explainDenied(err, filepath.Dir(c.Database))
-			}
-		}
 		s, err := open(cmd.Context(), c, slog.New(slog.NewTextHandler(os.Stderr, nil)))
 		if err != nil {
 			return err
@@ -205,15 +196,19 @@ func withService(do func(*cobra.Command, *service.Service, string) error) func(*
 
 // checkDatabase rejects a place without a database of svcd. Opening it would create one there.
 func checkDatabase(ctx context.Context, c config.Config) error {
+	if err := checkFinished(ctx, c); err != nil {
+		return err
+	}
 	if !c.IsPostgres() {
 		if !exists(c.Database) {
-			return usageError{fmt.Errorf("no database at %s; set its folder with --data", c.Database)}
+			return usageError{fmt.Errorf("no database at %s; "+
+				"set its place with --data, --database or --config, or start svcd once to create it", c.Database)}
 		}
 		return nil
 	}
 	st, err := store.OpenAsIs(ctx, c.Database)
 	if err != nil {
-		return err
+		return explainUnfinished(err)
 	}
 	defer st.Close()
 	_, err = st.SchemaVersion(ctx)

@@ -504,3 +504,27 @@ func TestOnlyEmptyDatabasesAreFilled(t *testing.T) {
 		}
 	})
 }
+
+// TestRestoreRefusesKeysThatAreNotKeys restores a backup whose documents have keys that lead elsewhere.
+func TestRestoreRefusesKeysThatAreNotKeys(t *testing.T) {
+	servertest.Each(t, func(t *testing.T, w *servertest.World) {
+		olga, _ := populate(t, w)
+		made := must[warranty.Warranty](t)(olga.record(w, "Pan", ""))
+		must[warranty.Document](t)(olga.upload(w, made.ID, "Receipt"))
+		for _, key := range []string{"../x", "a/b", "", "0123456789abcdefghj/"} {
+			w.Exec(`UPDATE documents SET storage_key = '` + key + `' WHERE warranty_id = ` + w.IDLiteral(made.ID.String()))
+			var out bytes.Buffer
+			if _, err := archive.Backup(ctx, w.Store, w.Service.Files, &out, "test", time.Now(), quiet); err != nil {
+				continue // the files refuse it too
+			}
+			to := archive.Target{
+				Database: emptyDatabases["sqlite"](t), Files: w.Service.Files, Folder: w.Service.NewID(), NewID: w.Service.NewID,
+				BeforeCommit: func() error { return nil },
+			}
+			_, err := archive.Restore(ctx, &out, to, quiet)
+			if !errors.Is(err, archive.ErrFormat) || !strings.Contains(err.Error(), "not valid") {
+				t.Errorf("%q: %v", key, err)
+			}
+		}
+	})
+}

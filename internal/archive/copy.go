@@ -22,7 +22,10 @@ func Copy(ctx context.Context, from *store.Store, files Source, to Target, progr
 			return fmt.Errorf("the database has schema %d, and this svcd uses schema %d; "+
 				"start a server of this version on it once, then copy", s.Version, latest)
 		}
-		return store.Create(ctx, to.Database, s.Version, func(l *store.Loader) error {
+		return store.Create(ctx, to.Database, s.Version, to.Attempt, func(l *store.Loader) error {
+			if err := to.begin(); err != nil {
+				return err
+			}
 			to.configure(l)
 			var docs documents
 			for _, t := range s.Tables {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -20,6 +21,8 @@ type Target struct {
 	Files    Sink
 	// Folder is the id of the place of the files.
 	Folder warranty.ID
+	// Attempt identifies what a killed restore or copy leaves.
+	Attempt string
 	// ID is the id of the new database. Zero keeps the one in the backup.
 	ID warranty.ID
 	// KeepCredentials keeps credentials and unsent emails.
@@ -28,6 +31,8 @@ type Target struct {
 	SigningKey string
 	NewID      func() warranty.ID
 	Now        time.Time
+	// Begin, if set, is called before the first file is stored.
+	Begin func() error
 	// BeforeCommit puts the files into place. The database appears afterwards.
 	BeforeCommit func() error
 }
@@ -48,7 +53,10 @@ func Restore(ctx context.Context, from io.Reader, to Target, progress Progress) 
 			r.header.Svcd, r.header.Schema, latest)
 	}
 	var out Summary
-	err = store.Create(ctx, to.Database, r.header.Schema, func(l *store.Loader) (err error) {
+	err = store.Create(ctx, to.Database, r.header.Schema, to.Attempt, func(l *store.Loader) (err error) {
+		if err := to.begin(); err != nil {
+			return err
+		}
 		to.configure(l)
 		out, err = r.content(ctx, func(t store.Table, list rows) error {
 			next, stop := pull(list)
@@ -92,6 +100,13 @@ func (r *reader) content(
 	return out, compareSums(out.Manifest, sums, docs.list, seen)
 }
 
+func (to Target) begin() error {
+	if to.Begin == nil {
+		return nil
+	}
+	return to.Begin()
+}
+
 func (to Target) finish(ctx context.Context, l *store.Loader, deleted []string) error {
 	if err := l.Finish(ctx, to.Folder, deleted); err != nil {
 		return err
@@ -124,6 +139,9 @@ func (r *reader) restoreFiles(
 ) (map[string][sha256.Size]byte, error) {
 	known := make(map[string]bool, len(list))
 	for _, doc := range list {
+		if !files.IsKey(doc.key) { // another one could lead elsewhere
+			return nil, fmt.Errorf("%w: a document has the key %.40q, which is not valid", ErrFormat, doc.key)
+		}
 		known[doc.key] = true
 	}
 	seen := make(map[string][sha256.Size]byte, len(list))

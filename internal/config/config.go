@@ -3,13 +3,16 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
 	netmail "net/mail"
 	"net/url"
+	"os"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -98,16 +101,20 @@ type Value struct {
 	File    string // the file that contains it; empty if it was not read from one
 }
 
+// SystemFile is the configuration file that packages install. It is used if it exists and no other is given.
+const SystemFile = "/etc/svcd/svcd.toml"
+
 // Load reads every setting from its flag in fs, from the environment or from the
 // configuration file, in this order of precedence. An empty value means the default.
+// systemFile is the configuration file if it exists and no other is given; it may be empty.
 // The error is one line that names the source and never contains a secret.
-func Load(fs *pflag.FlagSet, getenv func(string) string) (Config, error) {
-	c, _, err := Resolve(fs, getenv)
+func Load(fs *pflag.FlagSet, getenv func(string) string, systemFile string) (Config, error) {
+	c, _, err := Resolve(fs, getenv, systemFile)
 	return c, err
 }
 
 // Resolve is Load that also returns the value and the source of each setting.
-func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, error) {
+func Resolve(fs *pflag.FlagSet, getenv func(string) string, systemFile string) (Config, []Value, error) {
 	var c Config
 	var values []Value
 	sources := []source{flagSource(fs), envSource(getenv)}
@@ -119,6 +126,9 @@ func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, er
 		v := Value{Setting: s, Text: given, Source: name, File: file}
 		if given == "" {
 			v.Text, v.Source = s.initial(c), ""
+			if s.Flag == FileFlag && isThere(systemFile) {
+				v.Text = systemFile
+			}
 		}
 		if err := s.set(&c, v.Text); err != nil {
 			return Config{}, nil, fmt.Errorf("%s: %w", name, err)
@@ -130,6 +140,9 @@ func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, er
 		values = append(values, v)
 		if s.Flag == FileFlag && c.ConfigFile != "" { // first in the table
 			file, err := fileSource(c.ConfigFile)
+			if err != nil && v.Source == "" {
+				return Config{}, nil, fmt.Errorf("%w; give another file with --config (/dev/null for none)", err)
+			}
 			if err != nil {
 				return Config{}, nil, fmt.Errorf("%s: %w", name, err)
 			}
@@ -137,6 +150,12 @@ func Resolve(fs *pflag.FlagSet, getenv func(string) string) (Config, []Value, er
 		}
 	}
 	return c, values, nil
+}
+
+// isThere reports whether there may be a file at a path. If it is not accessible, reading it reports the reason.
+func isThere(path string) bool {
+	_, err := os.Stat(path)
+	return path != "" && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
 }
 
 // source is a place where settings are given by the names of their flags.

@@ -22,7 +22,7 @@ func load(t *testing.T, env map[string]string, args ...string) (config.Config, e
 	if err := fs.Parse(args); err != nil {
 		t.Fatalf("parse %q: %v", args, err)
 	}
-	return config.Load(fs, func(name string) string { return env[name] })
+	return config.Load(fs, func(name string) string { return env[name] }, "")
 }
 
 // mustLoad is load that must not fail.

@@ -172,7 +172,7 @@ func TestResolveNamesSourcesWithoutSecrets(t *testing.T) {
 	}
 	_, values, err := config.Resolve(fs, func(name string) string {
 		return map[string]string{"SVC_DATABASE": "postgres://h/db?password=hunter2"}[name]
-	})
+	}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,10 +64,12 @@ func (s Setting) shownDefault() string {
 func Table() []Setting {
 	table := []Setting{
 		{
-			Flag: FileFlag,
-			arg:  "path",
-			Help: "TOML file with settings by the names of these flags; flags and variables take precedence",
-			set:  text(checkPath, func(c *Config) *string { return &c.ConfigFile }),
+			Flag:    FileFlag,
+			Default: SystemFile + " if it exists",
+			arg:     "path",
+			derive:  func(Config) string { return "" },
+			Help:    "TOML file with settings by the names of these flags; flags and variables take precedence",
+			set:     text(checkPath, func(c *Config) *string { return &c.ConfigFile }),
 		},
 		{
 			Flag:    "listen",

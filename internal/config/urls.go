@@ -58,6 +58,16 @@ func (c Config) WithDatabase(database string) (Config, error) {
 	return c, checkDatabase(database)
 }
 
+// isPlainPath reports whether a database is a path and not a URL without its scheme, which would have a password.
+func isPlainPath(v string) bool {
+	if !strings.ContainsAny(v, "@:") {
+		return true
+	}
+	isDrive := len(v) > 2 && v[1] == ':' && (v[2] == '\\' || v[2] == '/') // of Windows
+	return isDrive || strings.HasPrefix(v, "./") || strings.HasPrefix(v, "../") ||
+		strings.HasPrefix(v, "/") && !strings.HasPrefix(v, "//")
+}
+
 func checkDatabase(v string) error {
 	if !engine.IsPostgres(v) {
 		if strings.Contains(v, "://") {
@@ -65,6 +75,9 @@ func checkDatabase(v string) error {
 		}
 		if strings.Contains(v, "host=") || strings.Contains(v, "password=") {
 			return errors.New("must be a URL such as postgres://user:password@host/name")
+		}
+		if !isPlainPath(v) {
+			return errors.New("must be a file path or start with postgres://; write a path with @ or : as ./path")
 		}
 		if strings.HasPrefix(v, "file:") || strings.HasPrefix(v, ":") || strings.HasSuffix(v, "/") {
 			return errors.New("is not a file path")

@@ -167,7 +167,7 @@ func (d *Dir) Keys(_ context.Context, place Place, count int, each func(keys []s
 		entries, err := folder.ReadDir(count)
 		keys := make([]string, 0, len(entries))
 		for _, entry := range entries {
-			if entry.Type().IsRegular() && isKey(entry.Name()) {
+			if entry.Type().IsRegular() && IsKey(entry.Name()) {
 				keys = append(keys, entry.Name())
 			}
 		}
@@ -214,8 +214,8 @@ func NewKey(random io.Reader) (string, error) {
 	return strings.ToLower(strings.ReplaceAll(code, "-", "")), err
 }
 
-// isKey reports whether name has the form of a key.
-func isKey(name string) bool {
+// IsKey reports whether name has the form of a key.
+func IsKey(name string) bool {
 	return len(name) == keyLength && strings.Trim(name, "0123456789abcdefghjkmnpqrstvwxyz") == ""
 }
 

@@ -132,7 +132,7 @@ func (b *Bucket) name(parts ...string) string {
 // object returns the name of a file. Only generated keys are accepted, because others
 // could lead elsewhere on some servers.
 func (b *Bucket) object(place Place, key string) (string, error) {
-	if !isKey(key) {
+	if !IsKey(key) {
 		return "", errors.New("not the key of a file")
 	}
 	return b.name(string(place), key), nil
@@ -246,7 +246,7 @@ func (b *Bucket) Keys(ctx context.Context, place Place, count int, each func(key
 		if found.Err != nil {
 			return remoteError(found.Err)
 		}
-		if key := strings.TrimPrefix(found.Key, prefix); isKey(key) {
+		if key := strings.TrimPrefix(found.Key, prefix); IsKey(key) {
 			keys = append(keys, key)
 		}
 		if len(keys) == count {
@@ -275,7 +275,7 @@ func (b *Bucket) arriving(ctx context.Context, count int, each func(keys []strin
 		}
 		var keys []string
 		for _, upload := range list.Uploads {
-			if key := strings.TrimPrefix(upload.Key, prefix); isKey(key) {
+			if key := strings.TrimPrefix(upload.Key, prefix); IsKey(key) {
 				keys = append(keys, key)
 			}
 		}

@@ -111,13 +111,22 @@ type Loader struct {
 
 // Create makes a database with the schema of a version, lets fill load its rows, and migrates it to the
 // latest schema. A PostgreSQL database must be empty and stays so until Create returns nil. A SQLite file
-// must not exist; if Create fails, the caller removes it.
-func Create(ctx context.Context, database string, version int64, fill func(*Loader) error) error {
+// must not exist; if Create fails, the caller removes it. attempt identifies what a killed process leaves: see
+// Unfinished.
+func Create(ctx context.Context, database string, version int64, attempt string, fill func(*Loader) error) error {
 	c, err := configuration()
 	if err != nil {
 		return err
 	}
-	return engine.Create(ctx, database, c, version, func(l *engine.Loader) error { return fill(&Loader{engine: l}) })
+	return engine.Create(ctx, database, c, version, attempt, func(l *engine.Loader) error { return fill(&Loader{engine: l}) })
+}
+
+// ErrUnfinished refuses a PostgreSQL database into which a restore was started and not finished.
+var ErrUnfinished = engine.ErrUnfinished
+
+// Unfinished returns the attempt of an earlier Create on a PostgreSQL database that was killed, or "".
+func Unfinished(ctx context.Context, database string) (string, error) {
+	return engine.Unfinished(ctx, database)
 }
 
 // itemRow is the number of the warranty of an access row, whose columns have these positions.

@@ -82,8 +82,8 @@ func Open(ctx context.Context, database string, c Config) (*DB, error) {
 		return nil, err
 	}
 	db := &DB{backend: b, concurrent: true, pulse: b.pulse}
-	if c.Migrations == nil {
-		return db.opened(ctx, nil)
+	if err := b.checkFinished(ctx); err != nil || c.Migrations == nil {
+		return db.opened(ctx, err)
 	}
 	return db.opened(ctx, migratePostgres(ctx, b, c.Migrations))
 }

@@ -72,10 +72,11 @@ var errNotEmpty = errors.New("the database is not empty; give an empty one")
 
 // Create makes a database with the schema of a version, calls fill to load its rows, and then migrates it
 // to the latest version. On PostgreSQL the database must be empty, and everything happens in one
-// transaction. On SQLite the file must not exist; if Create fails, the caller removes it.
-func Create(ctx context.Context, target string, c Config, version int64, fill func(*Loader) error) error {
+// transaction; attempt identifies it, see Unfinished. On SQLite the file must not exist; if Create fails, the caller
+// removes it.
+func Create(ctx context.Context, target string, c Config, version int64, attempt string, fill func(*Loader) error) error {
 	if IsPostgres(target) {
-		return createPostgres(ctx, target, c, version, fill)
+		return createPostgres(ctx, target, c, version, attempt, fill)
 	}
 	return createSQLite(ctx, sqliteFile{path: target}, c, version, fill)
 }
@@ -232,7 +233,9 @@ func (c *sqliteConn) insertRows(
 	}
 }
 
-func createPostgres(ctx context.Context, url string, c Config, version int64, fill func(*Loader) error) (err error) {
+func createPostgres(
+	ctx context.Context, url string, c Config, version int64, attempt string, fill func(*Loader) error,
+) (err error) {
 	config, err := ParsePostgres(url)
 	if err != nil {
 		return fmt.Errorf("the PostgreSQL URL %w", err)
@@ -248,7 +251,14 @@ func createPostgres(ctx context.Context, url string, c Config, version int64, fi
 	if p.versions, err = database.NewStore(database.DialectPostgres, "goose_db_version"); err != nil {
 		return err
 	}
+	if err := p.checkEmpty(ctx); err != nil {
+		return err
+	}
+	if err := p.begin(ctx, attempt); err != nil {
+		return err
+	}
 	if err := p.run(ctx, c, version, fill); err != nil {
+		p.abandon(ctx)
 		return err
 	}
 	_, err = conn.ExecContext(ctx, `COMMIT`)
@@ -269,12 +279,14 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 		SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
 		return err
 	}
-	list, err := tables(ctx, p)
-	if err != nil {
+	if err := lockUnfinished(ctx, p.conn.ExecContext); err != nil {
 		return err
 	}
-	if len(list) > 0 {
-		return errNotEmpty
+	if err := p.checkEmpty(ctx); err != nil {
+		return err
+	}
+	if _, err := p.conn.ExecContext(ctx, `SET LOCAL lock_timeout = 0`); err != nil {
+		return err
 	}
 	if err := p.versions.CreateVersionTable(ctx, p.conn); err != nil {
 		return err
@@ -285,7 +297,8 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 	if err := p.migrate(ctx, c.Migrations, 0, version); err != nil {
 		return err
 	}
-	if list, err = tables(ctx, p); err != nil {
+	list, err := tables(ctx, p)
+	if err != nil {
 		return err
 	}
 	for _, t := range list {
@@ -322,7 +335,17 @@ func (p *postgresLoad) run(ctx context.Context, c Config, version int64, fill fu
 			return err
 		}
 	}
-	return nil
+	_, err = p.conn.ExecContext(ctx, `DROP TABLE `+unfinishedTable)
+	return err
+}
+
+// checkEmpty rejects a database that has tables.
+func (p *postgresLoad) checkEmpty(ctx context.Context) error {
+	list, err := tables(ctx, p)
+	if err == nil && len(list) > 0 {
+		err = errNotEmpty
+	}
+	return err
 }
 
 // migrate applies the migrations after one version up to another.

@@ -317,7 +317,7 @@ func TestACreatedDatabaseHasStatistics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Create(background, database, config, latest, func(*Loader) error { return nil }); err != nil {
+	if err := Create(background, database, config, latest, "", func(*Loader) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
 	const never = `SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace

@@ -49,7 +49,9 @@ const tablesQuery = `
 		ORDER BY c.relname COLLATE "C", a.attnum */`
 
 // isBookkeeping reports whether a table belongs to goose.
-func isBookkeeping(table string) bool { return strings.HasPrefix(table, "goose_") }
+func isBookkeeping(table string) bool {
+	return strings.HasPrefix(table, "goose_") || table == unfinishedTable
+}
 
 // tables lists the tables with data of the service, by name.
 func tables(ctx context.Context, q Querier) ([]Table, error) {
