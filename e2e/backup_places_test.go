@@ -18,7 +18,7 @@ import (
 const (
 	recipient = "age1x3tle45pd9h8p045680653yfvn9ggsreyhvw8s6met3zzf6pvgyqcya93a"
 	identity  = "AGE-SECRET-KEY-1U0EV7JZQ8CSJ8DM32YY0FK2X2GHTHQPQXTX4NCK6JLJN057H59UQ42QWUS"
-	stranger  = "AGE-SECRET-KEY-1VZQA4CEQ8H48CXK2GHW5RPJKMKTQ2LC49ED8DGCVFWGA69E0AW5QSRZKWD"
+	otherKey  = "AGE-SECRET-KEY-1VZQA4CEQ8H48CXK2GHW5RPJKMKTQ2LC49ED8DGCVFWGA69E0AW5QSRZKWD"
 )
 
 // inBucket returns the URL of an object below the prefix of a URL.
@@ -51,7 +51,7 @@ func TestBackupsInS3AndEncrypted(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			for name, text := range map[string]string{"id": identity, "other": stranger, "to": "# me\n" + recipient + "\n"} {
+			for name, text := range map[string]string{"id": identity, "other": otherKey, "to": "# me\n" + recipient + "\n"} {
 				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -117,7 +117,7 @@ func TestBackupsInS3AndEncrypted(t *testing.T) {
 			if out := run(2, "backup", "verify", inBucket(bucket, "missing.tar")); !strings.Contains(out, "missing.tar does not exist") {
 				t.Error(out)
 			}
-			if strings.Contains(said, secret) || strings.Contains(said, identity) || strings.Contains(said, stranger) {
+			if strings.Contains(said, secret) || strings.Contains(said, identity) || strings.Contains(said, otherKey) {
 				t.Errorf("a key was printed: %s", said)
 			}
 		})
