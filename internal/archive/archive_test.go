@@ -289,8 +289,8 @@ func TestOlderBackupsAreMigrated(t *testing.T) {
 			}
 			m.Tables = slices.DeleteFunc(m.Tables, func(s archive.TableSum) bool { return slices.Contains(tables, s.Name) })
 			for i, s := range m.Tables {
-				if columns[s.Name] > 0 {
-					m.Tables[i].SHA256 = sums[s.Name]
+				if sum, changed := sums[s.Name]; changed {
+					m.Tables[i].SHA256 = sum
 				}
 			}
 			return encoded(t, m)
