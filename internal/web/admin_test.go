@@ -14,7 +14,9 @@ import (
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/internal/testenv"
+	"warranty.example/svc/warranty"
 )
 
 // adminRoutes returns all routes of the admin page, with an id in place of {id}.
@@ -392,4 +394,44 @@ func TestAdminHealth(t *testing.T) {
 			t.Errorf("%v: no %s in %s", c.left, c.want, page.Main())
 		}
 	}
+}
+
+// TestAdminShowsBackupsAndJobs: the page says how old the last good backup is, "never" too, why a later one failed, and
+// that a job makes no progress.
+func TestAdminShowsBackupsAndJobs(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		b := w.SignedIn(t, operator(t, w, "Root"))
+		ctx, now := context.Background(), w.Clock.Now()
+		says := func(want string) {
+			t.Helper()
+			if page := b.Get("/admin"); !regexp.MustCompile(want).MatchString(page.Body) {
+				t.Errorf("no %s in %s", want, page.Main())
+			}
+		}
+		record := func(s store.BackupStatus) {
+			t.Helper()
+			if err := w.Store.RecordBackup(ctx, s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		says(`<span class="pill expiring">Check</span>\s*This database has never been backed up`)
+		says(`<span class="pill active">OK</span>\s*0 waiting, 0 running, 0 failed in 30 days`)
+		record(store.BackupStatus{LastSuccess: now.Add(-49 * time.Hour), Duration: 3 * time.Second, Bytes: 2048, Place: "s3://b/x.tar"})
+		says(`<span class="pill expiring">Check</span>\s*Last backup 2 days ago: 2 KiB, took 3 s, s3://b/x.tar`)
+		record(store.BackupStatus{LastSuccess: now.Add(-2 * time.Hour), Bytes: 2048, Place: "/b/x.tar"})
+		says(`<span class="pill active">OK</span>\s*Last backup 2 h ago`)
+		if err := w.Store.RecordBackupFailure(ctx, "the disk <is> full", now.Add(-time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		says(`<span class="pill expired">Failing</span>\s*Last backup 2 h ago.* The last attempt failed 1 h ago: the disk &lt;is&gt; full`)
+		record(store.BackupStatus{LastSuccess: now, LostFiles: 4})
+		says(`<span class="pill expiring">Check</span>\s*Last backup just now.* missing or damaged: 4`)
+		err := w.Store.Write(ctx, func(tx *store.Tx) error {
+			return tx.InsertJob(warranty.Job{ID: w.Service.NewID(), Kind: "x", State: warranty.JobRunning, CreatedAt: now.Add(-time.Hour)})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		says(`<span class="pill expired">Failing</span>\s*1 waiting, 0 running, 0 failed in 30 days. The oldest last made progress 1 h ago`)
+	})
 }
