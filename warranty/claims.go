@@ -305,6 +305,11 @@ func MovedBy(from, to ClaimStatus) ClaimSide {
 	return BusinessSide
 }
 
+// IsProgress reports whether a status change of a business decides nothing and asks for nothing.
+func IsProgress(from, to ClaimStatus) bool {
+	return (to == UnderReview || to == InProgress) && MovedBy(from, to) == BusinessSide
+}
+
 // Moves lists the statuses to which a user with these roles can change the claim.
 func (c Claim) Moves(roles Roles) []ClaimStatus {
 	var list []ClaimStatus

@@ -165,8 +165,8 @@ func (c Claim) Waiting() *ClaimSide {
 	switch {
 	case c.Status == InfoRequested, c.Status == UnderReview && spoke == BusinessSide:
 		return &owner
-	case c.Status == Submitted, c.Status == UnderReview, c.Status == Approved,
-		c.Status == InProgress && spoke == OwnerSide:
+	case c.Status == Submitted, c.Status == UnderReview,
+		(c.Status == Approved || c.Status == InProgress) && spoke == OwnerSide:
 		return &business
 	}
 	return nil

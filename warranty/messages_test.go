@@ -14,7 +14,7 @@ func TestWaitingFor(t *testing.T) {
 		warranty.Submitted:     {"business", "business", "business"},
 		warranty.UnderReview:   {"business", "business", "owner"},
 		warranty.InfoRequested: {"owner", "business", "owner"}, // a reply moves it to under_review
-		warranty.Approved:      {"business", "business", "business"},
+		warranty.Approved:      {"", "business", ""},
 		warranty.InProgress:    {"", "business", ""},
 		warranty.Rejected:      {"", "", ""},
 		warranty.Resolved:      {"", "", ""},

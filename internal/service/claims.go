@@ -198,7 +198,11 @@ func (s *Service) MoveClaim(ctx context.Context, p warranty.Principal, in warran
 		if err := insertMove(tx, p, c, moved, from, after.Status); err != nil {
 			return err
 		}
-		return s.mailClaim(tx, p, actor, after, mail.Texts.ClaimMoved, now)
+		text := claimMail(mail.Texts.ClaimMoved)
+		if in.Reason == "" && warranty.IsProgress(c.Status, after.Status) {
+			text = nil
+		}
+		return s.mailClaim(tx, p, actor, after, text, now)
 	})
 	s.wakeMail()
 	if err != nil {

@@ -21,19 +21,28 @@ const (
 	digestEvery  = 15 * time.Second
 )
 
-// mailClaim emails everyone on the warranty except the actor about a change of a claim.
-// Both the actor and the recipients need verified addresses.
+// mailClaim emails everyone on the warranty about a change of a claim, except the account that made it and the person,
+// whichever accounts they belong to. Both the actor and the recipients need verified addresses. Without a text, the
+// change is only progress, and waits for a digest or the next email about the claim.
 func (s *Service) mailClaim(
 	tx *store.Tx, p warranty.Principal, actor *sender, c warranty.Claim, text claimMail, now time.Time,
 ) error {
-	if !actor.EmailVerified || s.Silent {
-		return nil
+	// Whoever acts on a claim has seen what the digest would say.
+	if err := tx.DropFromDigest(actor.ID, c.ID); err != nil || !actor.EmailVerified || s.Silent {
+		return err
 	}
 	people, err := tx.People(c.WarrantyID)
 	if err != nil {
 		return err
 	}
-	people = slices.DeleteFunc(people, func(to store.Recipient) bool { return to.Account == actor.ID || !to.Mails.Claims })
+	emailed := map[string]bool{} // people can belong to several accounts
+	people = slices.DeleteFunc(people, func(to store.Recipient) bool {
+		if to.Account == actor.ID || to.User == actor.person || !to.Mails.Claims || emailed[to.Email] {
+			return true
+		}
+		emailed[to.Email] = true
+		return false
+	})
 	for len(people) > 0 {
 		other := slices.IndexFunc(people, func(to store.Recipient) bool { return to.Account != people[0].Account })
 		if other < 0 {
@@ -111,12 +120,15 @@ func (s *Service) mailAccount(
 	tx *store.Tx, p warranty.Principal, actor *sender, recipients []store.Recipient, c warranty.Claim, text claimMail,
 	now time.Time,
 ) error {
-	// A digest that the worker is sending counts as sent, and one that is pending takes this change too.
+	// A digest that the worker is sending counts as sent.
 	pending, err := tx.InDigest(recipients[0].Account, c.ID)
 	if err != nil {
 		return err
 	}
 	due := now
+	if text == nil {
+		due = now.Add(perClaim)
+	}
 	for _, to := range recipients {
 		sent, err := tx.CountMails(actor.id(), to.Email, c.ID, now)
 		if err != nil {
@@ -130,8 +142,13 @@ func (s *Service) mailAccount(
 			due = later
 		}
 	}
-	if due.After(now) || pending {
+	if due.After(now) {
 		return tx.AddToDigest(recipients[0].Account, c.ID, actor.id(), due)
+	}
+	if pending { // this email says more
+		if err := tx.DropFromDigest(recipients[0].Account, c.ID); err != nil {
+			return err
+		}
 	}
 	for _, to := range recipients {
 		m := s.outgoingTo(to, store.ClaimMails, text(textsFor(to.Locale, p), to.Email, to.Name, c, s.PublicURL))
@@ -187,11 +204,12 @@ func (s *Service) sendDigest(tx *store.Tx, id warranty.ID, now time.Time) error 
 		return err
 	}
 	for _, to := range recipients {
-		if !to.Mails.Claims {
+		claims := digest.For(to.User)
+		if !to.Mails.Claims || len(claims)+digest.More == 0 {
 			continue
 		}
 		m := s.outgoingTo(to, store.ClaimMails,
-			mail.In(to.Locale).ClaimDigest(to.Email, to.Name, digest.Claims, digest.More, s.PublicURL))
+			mail.In(to.Locale).ClaimDigest(to.Email, to.Name, claims, digest.More, s.PublicURL))
 		if err := tx.InsertDigest(m, digest, now); err != nil {
 			return err
 		}

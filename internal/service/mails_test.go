@@ -114,7 +114,7 @@ func TestPeopleAreMailedAboutClaims(t *testing.T) {
 			by  servertest.Person
 			who []servertest.Person
 		}{
-			{"under_review", seller, []servertest.Person{owner, issuer}},
+			{"under_review", seller, nil}, // only progress
 			{"info_requested", issuer, []servertest.Person{owner, seller}},
 			{"under_review", owner, []servertest.Person{issuer, seller}},
 			{"rejected", seller, []servertest.Person{owner, issuer}},

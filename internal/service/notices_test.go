@@ -1,14 +1,15 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -224,12 +225,13 @@ func TestOneMailAClaimInTenMinutes(t *testing.T) {
 		}
 		equal(t, "filed", digest(0), []string{seller.Email})
 		w.Must(200, moving(claim, seller.Session, moveTo("under_review")))
-		equal(t, "under review", digest(0), []string{owner.Email})
+		equal(t, "under review, which is only progress", digest(0), []string{})
 		w.Must(200, moving(claim, seller.Session, moveTo("info_requested")))
+		equal(t, "a question, at once", digest(0), []string{owner.Email})
 		w.Must(200, moving(claim, owner.Session, moveTo("under_review")))
 		w.Must(200, moving(claim, seller.Session, moveTo("approved")))
-		equal(t, "three immediate changes", digest(10*time.Minute-time.Microsecond), []string{})
-		equal(t, "ten minutes after the last mail", digest(time.Microsecond), slices.Sorted(slices.Values([]string{owner.Email, seller.Email})))
+		equal(t, "two immediate changes", digest(10*time.Minute-time.Microsecond), []string{})
+		equal(t, "ten minutes after the last mail, without the seller who decided", digest(time.Microsecond), []string{owner.Email})
 		w.Must(200, moving(claim, seller.Session, moveTo("in_progress")))
 		equal(t, "right after a digest", digest(0), []string{})
 		w.Must(200, made("PUT", "/api/account", owner.Session, fields{"mail_claims": false}))
@@ -275,4 +277,110 @@ func TestUnverifiedAccountsMailNobody(t *testing.T) {
 		equal(t, "mails", w.mailed(o), []string{})
 		equal(t, "the claim in the app", w.Get("/api/v1/claims/"+claim, seller.Session).Status, 200)
 	})
+}
+
+// TestADecisionIsMailedAtOnce: the customer gets a decision at once, although the review began a moment before. The
+// one who decides is not emailed about it, not even as a member of another business on the warranty, and what the
+// customer wrote before the decision does not come back as a digest of it.
+func TestADecisionIsMailedAtOnce(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		kim := w.person("Kim", true)
+		shop := w.issuer("Ann")
+		maker := issuer{w, shop.admin, w.shop(shop.admin), person{}}
+		maker.acting = person{Principal: w.acting(shop.admin, maker.Organization)}
+		bob := w.person("Bob", true)
+		w.join(shop.admin, maker.Organization, bob, warranty.Member)
+		wants := true
+		if _, err := w.Service.UpdateOrganization(ctx, bob.Principal, warranty.UpdateOrganization{ID: maker.ID, MailClaims: &wants}); err != nil {
+			t.Fatal(err)
+		}
+		// The shop issued the warranty, and the maker is its seller.
+		w.write(func(tx *store.Tx) error {
+			return tx.InsertAddress(maker.ID, warranty.Address{ID: w.Service.NewID(), Email: "maker@halden.example", VerifiedAt: clock.Now()})
+		})
+		made := shop.sells(warranty.CreateWarranty{SellerEmail: "maker@halden.example"})
+		if _, err := w.take(kim, shop.prints(made.ID)); err != nil {
+			t.Fatal(err)
+		}
+		w.confirm(maker.acting, made.ID)
+		o := w.mailbox()
+		who := func(after time.Duration) []string {
+			t.Helper()
+			clock.Set(clock.Now().Add(after))
+			if err := w.Service.SendDigests(ctx); err != nil {
+				t.Fatal(err)
+			}
+			list := w.mailed(o)
+			for i := range list {
+				list[i], _, _ = strings.Cut(list[i], ".")
+			}
+			return list
+		}
+		claim := w.claim(kim, made.ID)
+		key := warranty.ClaimKey{ID: claim.ID}
+		equal(t, "filed", who(0), []string{"ann", "bob"}) // Ann belongs to both
+		if _, err := w.Service.WriteMessage(ctx, kim.Principal, warranty.WriteMessage{ID: key, Body: "It leaks."}); err != nil {
+			t.Fatal(err)
+		}
+		move := func(to warranty.ClaimStatus) {
+			t.Helper()
+			if _, err := w.Service.MoveClaim(ctx, shop.acting.Principal, warranty.MoveClaim{ID: key, Status: to}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		move(warranty.UnderReview)
+		equal(t, "the review began", who(0), []string{})
+		move(warranty.Approved)
+		equal(t, "approved", who(0), []string{"kim"})
+		equal(t, "ten minutes later, for those who did not decide", who(10*time.Minute), []string{"bob"})
+	}, busy)
+}
+
+// TestApprovedClaimsDoNotWait: an approved claim waits for nobody, until its owner writes.
+func TestApprovedClaimsDoNotWait(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		kim, shop := w.person("Kim", true), w.issuer("Ann")
+		made := shop.sells(warranty.CreateWarranty{})
+		if _, err := w.take(kim, shop.prints(made.ID)); err != nil {
+			t.Fatal(err)
+		}
+		claim := w.claim(kim, made.ID)
+		key := warranty.ClaimKey{ID: claim.ID}
+		waits := func(what string, want int64) {
+			t.Helper()
+			for name, list := range map[string]func(context.Context, warranty.Principal, warranty.ListClaims) (warranty.Page[warranty.Claim], error){
+				"waiting for us": w.Service.ListWaitingClaims, "list": w.Service.ListClaims,
+			} {
+				in := warranty.ListClaims{WaitingFor: warranty.BusinessSide}
+				if name != "list" {
+					in.WaitingFor = ""
+				}
+				page, err := list(ctx, shop.acting.Principal, in)
+				if err != nil || page.Pagination.Total != want {
+					t.Errorf("%s: %s has %d claims, want %d: %v", what, name, page.Pagination.Total, want, err)
+				}
+			}
+			accounts, err := w.Service.Accounts(ctx, shop.admin.Principal)
+			if err != nil || accounts[1].Waiting != want {
+				t.Errorf("%s: %+v, %v", what, accounts, err)
+			}
+			seen, err := w.Service.GetClaim(ctx, shop.acting.Principal, warranty.GetClaim{ID: key})
+			if err != nil || (seen.WaitingFor != nil) != (want == 1) {
+				t.Errorf("%s: waiting_for is %v, %v", what, seen.WaitingFor, err)
+			}
+		}
+		waits("filed", 1)
+		if _, err := w.Service.MoveClaim(ctx, shop.acting.Principal, warranty.MoveClaim{ID: key, Status: warranty.Approved}); err != nil {
+			t.Fatal(err)
+		}
+		waits("approved", 0)
+		if _, err := w.Service.WriteMessage(ctx, kim.Principal, warranty.WriteMessage{ID: key, Body: "When?"}); err != nil {
+			t.Fatal(err)
+		}
+		waits("approved, and the owner asks", 1)
+		if _, err := w.Service.WriteMessage(ctx, shop.acting.Principal, warranty.WriteMessage{ID: key, Body: "Tomorrow."}); err != nil {
+			t.Fatal(err)
+		}
+		waits("answered", 0)
+	}, busy)
 }

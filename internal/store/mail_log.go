@@ -131,6 +131,16 @@ type Digest struct {
 	senders map[warranty.ID][]MailSender
 }
 
+// For returns the claims of the digest for a person: not those that the person acted on.
+func (d Digest) For(person warranty.ID) (list []warranty.Claim) {
+	for _, c := range d.Claims {
+		if !slices.ContainsFunc(d.senders[c.ID], func(from MailSender) bool { return from.Person == person }) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
 // TakeDigest removes and returns the digest of a locked user, with at most limit of the claims that
 // they still have access to.
 func (t *Tx) TakeDigest(user warranty.ID, limit int) (Digest, error) {

@@ -15,20 +15,20 @@ const isManaged = `(a.roles & 1 = 0 OR EXISTS (SELECT 1 FROM access l WHERE l.pa
 // waitingFor selects the claims that wait for a side.
 var waitingFor = map[warranty.ClaimSide]string{
 	warranty.OwnerSide: `(a.status = 3 OR a.status = 2 AND a.start_date = 22) AND ` + isManaged,
-	warranty.BusinessSide: `(a.status IN (1, 4) OR a.status = 2 AND a.start_date <> 22
-		OR a.status = 6 AND a.start_date = 61) AND ` + isManaged,
+	warranty.BusinessSide: `(a.status = 1 OR a.status = 2 AND a.start_date <> 22
+		OR a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61) AND ` + isManaged,
 }
 
 // waitsForMe selects the claims that wait for the account of the access row. The two parts use an index each,
 // because the accounts are listed on every page.
 const (
 	waitsForMe = `(` + waiting + ` OR ` + waitingSpoke + `)`
-	// waiting has the condition of the index access_waiting.
+	// waiting has the condition of the index access_waiting. An approved claim is in the index, but does not wait.
 	waiting = `a.kind = 2 AND (a.status IN (1, 2, 4) AND a.roles & 1 = 0 OR a.status = 3 AND a.roles & 1 = 1)
-		AND NOT (a.status = 2 AND a.start_date = 22) AND ` + isManaged
+		AND a.status <> 4 AND NOT (a.status = 2 AND a.start_date = 22) AND ` + isManaged
 	// waitingSpoke has the condition of the index access_spoke.
 	waitingSpoke = `a.kind = 2 AND a.start_date > 0 AND (a.status = 2 AND a.start_date = 22 AND a.roles & 1 = 1
-		OR a.status = 6 AND a.start_date = 61 AND a.roles & 1 = 0) AND ` + isManaged
+		OR (a.status = 4 AND a.start_date = 41 OR a.status = 6 AND a.start_date = 61) AND a.roles & 1 = 0) AND ` + isManaged
 )
 
 // mostWaiting limits how many claims of each kind WaitingClaims looks at: of more, it takes some.
