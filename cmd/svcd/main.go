@@ -99,9 +99,21 @@ func command() *cobra.Command {
 		return usageError{fmt.Errorf("%w; see svcd --help", err)}
 	})
 	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), setupLinkCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
-		healthcheckCommand(), manCommand())
+		healthcheckCommand(), manCommand(), versionCommand())
 	addCompletion(root)
 	return root
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "svcd version "+version.String())
+			return err
+		},
+	}
 }
 
 func noArguments(_ *cobra.Command, args []string) error {

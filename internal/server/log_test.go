@@ -67,16 +67,16 @@ func TestTraceIDIsLogged(t *testing.T) {
 	w := webWorld(t)
 	const good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for path, sent := range map[string][]string{
-		"/healthz":      {good},
+		"/docs":         {good},
 		"/openapi.json": {good, good},
 		"/llms.txt":     {"00-4bf92f3577b34da6a3ce929d0e0e4736\x1b[31m67aa0ba902b7-01"},
-		"/readyz":       nil,
+		"/docs/errors":  nil,
 	} {
 		r := httptest.NewRequest(http.MethodGet, path, nil)
 		r.Header["Traceparent"] = sent
 		w.HTTP.Config.Handler.ServeHTTP(httptest.NewRecorder(), r)
 		want := any(nil)
-		if path == "/healthz" {
+		if path == "/docs" {
 			want = "4bf92f3577b34da6a3ce929d0e0e4736"
 		}
 		equal(t, "trace of "+path, requestLine(w, t, "GET "+path)["trace_id"], want)

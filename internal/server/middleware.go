@@ -48,6 +48,9 @@ func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took
 	if s.draining.Load() && r.URL.Path == "/readyz" {
 		level = slog.LevelInfo // 503 is the expected status
 	}
+	if isProbe := r.URL.Path == "/readyz" || r.URL.Path == "/healthz"; isProbe && level == slog.LevelInfo {
+		level = slog.LevelDebug // every second, or more often
+	}
 	s.Log.LogAttrs(r.Context(), level, "request", requestAttrs(r, caller, rec, took)...)
 	if s.Metrics != nil {
 		s.Metrics.observe(r, rec.outcome(), took)

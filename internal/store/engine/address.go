@@ -34,5 +34,8 @@ func ParsePostgres(rawURL string) (*pgxpool.Config, error) {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
 		return nil, errors.New("must set default_query_exec_mode to cache_statement, or to cache_describe behind PgBouncer")
 	}
+	if config.ConnConfig.RuntimeParams["application_name"] == "" { // shown in pg_stat_activity
+		config.ConnConfig.RuntimeParams["application_name"] = "svcd"
+	}
 	return config, nil
 }
