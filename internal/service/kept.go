@@ -29,6 +29,76 @@ type KeptFile struct {
 func (s *Service) KeepFile(
 	ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument, claim *warranty.Claim,
 ) (f KeptFile, err error) {
+	return s.keepStored(ctx, p, stored, in, claim, s.writeLocked)
+}
+
+// LateSession returns the person of a web session that expired less than a day ago, acting for an account. Nothing can
+// be read or changed for them: KeepLateFile alone accepts it. It is ErrNotFound if there is no such session, or if it was
+// ended: a person who signed out, or whose sessions were revoked, sends nothing any more.
+func (s *Service) LateSession(ctx context.Context, secret string, account warranty.ID) (LateSession, error) {
+	kind, wellFormed := warranty.ParseSecret(secret)
+	if !wellFormed || kind != warranty.SessionSecret {
+		return LateSession{}, warranty.ErrNotFound
+	}
+	hash := warranty.HashSecret(secret)
+	c, err := s.Store.SessionBySecret(ctx, hash)
+	if err := checkCredential(c, hash, err); err != nil {
+		return LateSession{}, warranty.ErrNotFound
+	}
+	if now := s.Now(); now.Before(c.ExpiresAt) || now.Sub(c.ExpiresAt) >= keptTime {
+		return LateSession{}, warranty.ErrNotFound
+	}
+	p := warranty.Principal{User: c.User, Account: c.Account, Credential: warranty.BySession, CredentialID: c.ID, Door: warranty.DoorWeb}
+	if account.IsZero() {
+		account = c.User.ID
+	}
+	p, err = s.ActFor(ctx, p, account)
+	return LateSession{p}, err
+}
+
+// LateSession is the person of a session that has expired.
+type LateSession struct{ p warranty.Principal }
+
+// KeepLateFile is KeepFile for a form that was sent after the session had expired, so that the person finds the file in
+// it when they have signed in again. claim is that of a message, or zero.
+func (s *Service) KeepLateFile(
+	ctx context.Context, late LateSession, stored StoredFile, in warranty.UploadDocument, claim warranty.ClaimKey,
+) (f KeptFile, err error) {
+	var about *warranty.Claim
+	if !claim.IsZero() {
+		c, err := s.Store.Claim(ctx, late.p.Account.ID, claim)
+		if err != nil {
+			return f, joinErrors(err, s.ForgetFile(ctx, stored))
+		}
+		about = &c
+	}
+	return s.keepStored(ctx, late.p, stored, in, about, s.writeLate)
+}
+
+// writeLate is writeLocked for someone whose session has expired.
+func (s *Service) writeLate(
+	ctx context.Context, p warranty.Principal, fn func(*store.Tx, store.Account) error,
+) error {
+	if err := p.Account.Require(warranty.Member); err != nil {
+		return err
+	}
+	if err := s.countForm(ctx, p); err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		account, err := tx.LockUser(p.Account.ID)
+		if err != nil {
+			return err
+		}
+		return fn(tx, account)
+	})
+}
+
+// keepStored keeps a stored file with a write that locks the account.
+func (s *Service) keepStored(
+	ctx context.Context, p warranty.Principal, stored StoredFile, in warranty.UploadDocument, claim *warranty.Claim,
+	write func(context.Context, warranty.Principal, func(*store.Tx, store.Account) error) error,
+) (f KeptFile, err error) {
 	defer func() {
 		if isRefusal(err) {
 			err = joinErrors(err, s.Files.Delete(context.WithoutCancel(ctx), stored.key))
@@ -54,7 +124,7 @@ func (s *Service) KeepFile(
 	if claim != nil {
 		kept.ClaimID, kept.WarrantyID = &claim.ID, &claim.WarrantyID
 	}
-	err = s.writeLocked(ctx, p, func(tx *store.Tx, _ store.Account) error {
+	err = write(ctx, p, func(tx *store.Tx, _ store.Account) error {
 		return s.keepFile(tx, p, kept, folder)
 	})
 	return KeptFile{kept.ID, kept.FileName, kept.SHA256}, err

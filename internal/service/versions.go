@@ -68,6 +68,32 @@ func (s *Service) ReplaceDocument(
 	return d, err
 }
 
+// ReplaceWithKept is ReplaceDocument with a file that the person keeps.
+func (s *Service) ReplaceWithKept(
+	ctx context.Context, p warranty.Principal, id, kept warranty.ID,
+) (d warranty.Document, err error) {
+	since := s.now().Add(-keptTime)
+	err = s.replace(ctx, p, id, func(tx *store.Tx, f store.File) (store.KeptFile, error) {
+		file, err := tx.TakeKept(p.Account.ID, p.User.ID, kept, since)
+		if errors.Is(err, warranty.ErrNotFound) {
+			var c warranty.Checks
+			c.Add("file", "required", "The file is no longer kept. Choose it again.")
+			return file, c.Err()
+		}
+		if err != nil {
+			return file, err
+		}
+		if file.FileName, err = f.Document.ReplacedBy(file.FileName, file.ContentType); err != nil {
+			return file, err
+		}
+		if file.SHA256 == f.Document.SHA256 {
+			return file, sameFile("This is the same file. Choose another one.")
+		}
+		return file, s.checkStorage(tx, p, file.SizeBytes, f.Document.SizeBytes)
+	}, &d)
+	return d, err
+}
+
 func sameFile(message string) error {
 	var c warranty.Checks
 	c.Add("file", "duplicate", message)

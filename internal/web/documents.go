@@ -79,6 +79,9 @@ func (web *Web) showDocumentForm(w http.ResponseWriter, r *http.Request, who war
 }
 
 func (web *Web) uploadDocument(w http.ResponseWriter, r *http.Request, who warranty.Principal) (err error) {
+	if r.Context().Value(resumedKey{}) != nil {
+		return web.showResumed(w, r, who, web.showDocumentForm)
+	}
 	if err := web.checkUpload(w, r, who); err != nil {
 		r, cancel := upload.RenewContext(r)
 		defer cancel()
@@ -183,6 +186,7 @@ func (web *Web) findSame(
 type documentPage struct {
 	service.DocumentPage
 	form
+	Kept *service.KeptFile // for the form that replaces the file
 }
 
 // Image reports whether the page shows the file itself.
@@ -209,7 +213,11 @@ func (web *Web) showDocument(w http.ResponseWriter, r *http.Request, who warrant
 	if err != nil {
 		return err
 	}
-	v := view{Title: d.FileName, Nav: "documents", Who: who, Flash: flash(r), Body: documentPage{d, f}}
+	kept, err := web.showKept(r, who, &f)
+	if err != nil {
+		return err
+	}
+	v := view{Title: d.FileName, Nav: "documents", Who: who, Flash: flash(r), Body: documentPage{d, f, kept}}
 	return web.show(w, r, f.status, "document", v)
 }
 
@@ -237,13 +245,19 @@ func (web *Web) replaceDocument(w http.ResponseWriter, r *http.Request, who warr
 	if err != nil {
 		return warranty.ErrNotFound
 	}
+	if r.Context().Value(resumedKey{}) != nil {
+		return web.showResumed(w, r, who, web.showDocument)
+	}
 	file := attachedTo(r)
-	if file == nil {
+	switch kept, ok := keptFile(r.PostForm); {
+	case file != nil:
+		_, err = file.Replace(r.Context(), who, id)
+	case ok:
+		_, err = web.Service.ReplaceWithKept(r.Context(), who, id, kept)
+	default:
 		var c warranty.Checks
 		c.Add("file", "required", web.t(r, "document.choose"))
 		err = c.Err()
-	} else {
-		_, err = file.Replace(r.Context(), who, id)
 	}
 	if err == nil {
 		return redirect(w, r, "/documents/"+id.String()+"?done=replaced")

@@ -57,6 +57,9 @@ type talkItem struct {
 	Files   []warranty.MessageDocument
 }
 
+// newsPattern is the address that the page of a claim asks every 30 seconds.
+const newsPattern = "GET /claims/{id}/news"
+
 // talkPage is the number of messages on a page.
 const talkPage = 50
 
@@ -233,12 +236,7 @@ var claimActions = map[string]warranty.ClaimStatus{
 // sendMessage handles the composer of a claim: a message with files, and a decision.
 func (web *Web) sendMessage(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	if r.Context().Value(resumedKey{}) != nil {
-		f, err := readForm(w, r)
-		if err != nil {
-			return err
-		}
-		_ = web.setErrors(w, r, &f, errResumed)
-		return web.showClaim(w, r, who, f)
+		return web.showResumed(w, r, who, web.showClaim)
 	}
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if media != "multipart/form-data" {

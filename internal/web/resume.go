@@ -10,32 +10,36 @@ import (
 	"slices"
 	"strings"
 
-	"warranty.example/svc/internal/upload"
 	"warranty.example/svc/warranty"
 )
 
 // A form that is sent after its session ended is not performed. The sign-in page carries
-// its fields as hidden fields, and the filled form is shown again after sign-in. The
-// server stores nothing. The form is not shown to a user who signs in with another
+// its fields as hidden fields, and the filled form is shown again after sign-in. Its files
+// are kept if the session has just expired; see keepLate. With scripts, a form with files
+// stays on its page instead. The form is not shown to a user who signs in with another
 // account.
 
 // resumable lists the forms that are shown again after sign-in. For other forms and
 // for buttons, sign-in leads back to their page.
 var resumable = []string{
-	"POST /warranties", "POST /warranties/{id}", "POST /warranties/{id}/correct", "POST /claims", "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
+	"POST /warranties", "POST /warranties/{id}", "POST /warranties/{id}/correct", claimPattern, "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
 	"POST /settings/replies/{id}", "POST /settings/email",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",
 	"POST /settings/addresses", "POST /settings/domains", "POST /settings/convert", "POST " + takeConfirm,
-	"POST /issue", "POST /products", "POST /products/{id}", "POST /labels",
+	"POST /documents", replacePattern, "POST /issue", "POST /products", "POST /products/{id}", "POST /labels",
 }
 
 // formPages maps the action of a form to its page, where the action is not a page below
 // which the form is.
 var formPages = map[string]string{"/documents": "/documents/new"}
 
-// messagePattern is the form of a message.
-const messagePattern = "POST /claims/{id}/messages"
+// Forms that take files.
+const (
+	claimPattern   = "POST /claims"
+	messagePattern = "POST /claims/{id}/messages"
+	replacePattern = "POST /documents/{id}/replace"
+)
 
 const (
 	keptAction = "kept_action"
@@ -70,12 +74,9 @@ func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 		return nil
 	}
 	if media == "multipart/form-data" {
-		values, files, err := upload.SkipFiles(w, r) // nobody is signed in, so no file is stored
+		values, err := web.keepLate(w, r, pattern)
 		if err != nil {
 			return nil
-		}
-		if values.Del(filesAgain); files {
-			values.Set(filesAgain, "true")
 		}
 		r.PostForm = values
 	}

@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
+
+	"warranty.example/svc/warranty"
 )
 
 // endSession signs out and keeps the cookie, as if another tab had signed out.
@@ -252,4 +255,109 @@ func TestWebClaimShowsAllItsDocuments(t *testing.T) {
 		w.Upload(olga.Session, document(record.ID, fmt.Sprintf("other-%d.pdf", i), pdf)...)
 	}
 	w.SignedIn(t, olga).Get("/claims/"+claim).Says(t, "the claim", 200, "evidence-first.pdf", "filed the claim")
+}
+
+// TestWebFilesOutliveTheirSession sends every form with files after its session expired, as browsers without scripts do:
+// after sign-in, the form has what was typed and its files, and sending it again performs it with them. Nothing is kept
+// for a session that was ended, or for long.
+func TestWebFilesOutliveTheirSession(t *testing.T) {
+	w := webWorld(t)
+	olga, mallory := w.Verified("Olga"), w.Verified("Mallory")
+	record := w.Warranty(olga.Session, nil)
+	claim := w.Claim(olga.Session, record.ID)
+	replaced := w.Upload(olga.Session, document(record.ID, "old.pdf", pdf)...).ID
+	send := func(b *browser, path string, parts ...part) page {
+		return b.SendBody("POST", path, `multipart/form-data; boundary="`+boundary+`"`, strings.NewReader(form(parts...)),
+			"Sec-Fetch-Site", "same-origin")
+	}
+	for _, c := range []struct {
+		path string
+		sent []part
+		says []string
+	}{
+		{"/claims", []part{field("account", olga.ID), field("warranty_id", record.ID), field("type", "repair"),
+			field("incident_date", "2025-01-02"), field("description", "It flickers.")}, []string{"It flickers."}},
+		{"/claims/" + claim + "/messages?account=" + olga.ID, []part{field("account", olga.ID), field("action", "reply"), field("body", "It flickers.")}, []string{"It flickers."}},
+		{"/warranties", []part{field("account", olga.ID), field("product_name", "It flickers."), field("start_date", "2025-01-02"),
+			field("length", "24")}, []string{"It flickers."}},
+		{"/documents?account=" + olga.ID, []part{field("warranty_id", record.ID), field("type", "invoice")}, []string{`value="invoice" selected`}},
+		{"/documents/" + replaced + "/replace", []part{field("account", olga.ID)}, nil},
+	} {
+		b := w.SignedIn(t, olga)
+		w.Clock.Advance(warranty.WebSessionLifetime + time.Minute)
+		stored := len(w.Stored())
+		files := []part{file("evidence.pdf", pdf+c.path)}
+		asked := send(b, c.path, append(c.sent, files...)...)
+		asked.Says(t, c.path, http.StatusUnauthorized, "You were signed out.")
+		equal(t, c.path+": files", len(w.Stored()), stored+1)
+		again := signInFrom(b, asked, olga.Email, olga.Password)
+		again.Says(t, c.path+" after sign-in", 200, append(c.says, "evidence.pdf is kept. You don&#39;t need to choose it again.")...)
+		again.Hides(t, c.path+" after sign-in", "Choose the file")
+		documents := w.Count(`SELECT count(*) FROM documents`)
+		var kept []part
+		for n := range again.Node.Descendants() {
+			if name := attr(n, "name"); n.Data == "input" && attr(n, "type") == "hidden" && (name == "kept" || name == "documents") {
+				kept = append(kept, field(name, attr(n, "value")))
+			}
+		}
+		done := send(b, c.path, append(c.sent, kept...)...)
+		if done.Status != http.StatusSeeOther {
+			t.Errorf("%s: sent again: %d %s", c.path, done.Status, done.Main())
+		}
+		if !strings.Contains(c.path, "replace") {
+			documents++
+		}
+		equal(t, c.path+": documents", w.Count(`SELECT count(*) FROM documents`), documents)
+
+		// Another person does not get the file.
+		b = w.SignedIn(t, olga)
+		w.Clock.Advance(warranty.WebSessionLifetime + time.Minute)
+		asked = send(b, c.path, append(c.sent, files...)...)
+		signInFrom(b, asked, mallory.Email, mallory.Password).Hides(t, c.path+" as another person", "evidence.pdf", "flickers")
+
+		// Nobody is known any more.
+		for what, end := range map[string]func(b *browser){
+			"signed out":      endSession,
+			"a day too late":  func(*browser) { w.Clock.Advance(warranty.WebSessionLifetime + 24*time.Hour) },
+			"an unknown one":  func(b *browser) { b.Cookie = "svc_session=nonsense" },
+			"disabled people": nil,
+		} {
+			b := w.SignedIn(t, olga)
+			if end == nil {
+				w.Clock.Advance(warranty.WebSessionLifetime + time.Minute)
+				disable(w, olga.Email, true)
+			} else {
+				end(b)
+			}
+			stored := len(w.Stored())
+			send(b, c.path, append(c.sent, files...)...).Says(t, c.path+", "+what, http.StatusUnauthorized)
+			equal(t, c.path+", "+what+": files", len(w.Stored()), stored)
+			disable(w, olga.Email, false)
+		}
+	}
+}
+
+// TestWebClaimStaysWhenItsSessionEnds: the page of a claim asks for new messages by itself. When the session has ended, that
+// does not lead to the sign-in page, which would lose a message that is being written.
+func TestWebClaimStaysWhenItsSessionEnds(t *testing.T) {
+	w := webWorld(t)
+	olga := w.Verified("Olga")
+	claim := w.Claim(olga.Session, w.Warranty(olga.Session, nil).ID)
+	b := w.SignedIn(t, olga)
+	endSession(b)
+	news := b.Get("/claims/"+claim+"/news", "HX-Request", "true")
+	equal(t, "status", news.Status, http.StatusNoContent)
+	equal(t, "redirect", news.Header.Get("HX-Redirect"), "")
+}
+
+// disable disables or enables an account as an operator does.
+func disable(w *world, email string, off bool) {
+	w.T.Helper()
+	set := w.Service.EnableUser
+	if off {
+		set = w.Service.DisableUser
+	}
+	if err := set(w.T.Context(), email); err != nil {
+		w.T.Fatal(err)
+	}
 }

@@ -230,7 +230,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /claims/{id}/status", page: web.moveClaim},
 		{pattern: "POST /claims/{id}/messages", page: web.sendMessage, checks: true},
 		{pattern: "POST /claims/{id}/assignee", page: web.assignClaim},
-		{pattern: "GET /claims/{id}/news", page: web.claimNews},
+		{pattern: newsPattern, page: web.claimNews},
 		{pattern: "GET /settings/replies", page: empty(web.showReplies)},
 		{pattern: "POST /settings/replies", page: web.createReply},
 		{pattern: "POST /settings/replies/{id}", page: web.updateReply},
@@ -446,6 +446,10 @@ func (web *Web) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 		}
 		query = url.Values{"next": {next}, "done": {"signed_out"}}
 	}
+	if _, pattern := web.forms.Handler(r); pattern == newsPattern {
+		w.WriteHeader(http.StatusNoContent) // leaving the page would lose a message that is being written
+		return nil
+	}
 	target := "/sign-in?" + query.Encode()
 	if isPart(r) {
 		w.Header().Set("HX-Redirect", target) // redirects the whole page
@@ -506,12 +510,14 @@ func (web *Web) cookieName() string {
 	return "svc_session"
 }
 
+// setCookie sets the session cookie. It outlives the session by a day, so that the files of a form that is sent too late
+// are kept for its person; see keepLate.
 func (web *Web) setCookie(w http.ResponseWriter, secret string, expires time.Time) {
-	web.setHostCookie(w, web.cookieName(), secret, expires)
+	web.setHostCookie(w, web.cookieName(), secret, expires.Add(24*time.Hour))
 }
 
 func (web *Web) clearCookie(w http.ResponseWriter) {
-	web.setCookie(w, "", time.Unix(1, 0))
+	web.setHostCookie(w, web.cookieName(), "", time.Unix(1, 0))
 }
 
 // principal returns the person of the session cookie, acting for the account that they chose, or an

@@ -81,28 +81,6 @@ document.addEventListener("submit", (event) => {
   }
 });
 
-// Show the progress of an upload. An error response replaces the form. If the request
-// fails, the browser sends the form itself and shows the network error.
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!form.matches("[data-progress]")) return;
-  event.preventDefault();
-  const bar = one("progress", form), button = one("button", form), request = new XMLHttpRequest();
-  bar.hidden = false;
-  button.disabled = true;
-  request.upload.onprogress = ({ loaded, total }) => { bar.max = total; bar.value = loaded; };
-  request.onerror = () => form.submit();
-  request.onload = () => {
-    const app = request.response?.querySelector(".app");
-    if (request.status < 300 || !app) location.href = request.responseURL;
-    else { one(".app").replaceWith(app); (one("main [autofocus]", app) || one("#main")).focus(); }
-  };
-  request.open("POST", form.action);
-  request.responseType = "document";
-  request.setRequestHeader("Accept", "text/html");
-  request.send(new FormData(form));
-});
-
 // Announce the number of results.
 document.addEventListener("htmx:after:swap", () => {
   const found = one("[data-found]");
