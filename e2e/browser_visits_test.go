@@ -205,7 +205,7 @@ func visits(t testing.TB, people map[string]*tab) []visit {
 		"/settings/addresses?code", "/settings/organizations", "/settings/organizations/new", "/settings/profile",
 		"/settings/convert", "/settings/convert?code", "/invitations/accept")
 	sold := first(keeper, "/warranties", record)
-	add(keeper, sold+"/correct")
+	add(keeper, sold+"/edit")
 	pasted(mistakenSheet, "Import valid rows")(t, people[keeper])
 	job := people[keeper].path(t)
 	people[keeper].until(t, `document.querySelector("#job")?.getAttribute("aria-busy") === null`)

@@ -196,6 +196,9 @@ func Differences(before, after Warranty) []Change {
 		// Later owners read the history, but the price is the owner's.
 		list = append(list, Change{Field: "purchase"})
 	}
+	if !same(before.CustomerName, after.CustomerName) {
+		list = append(list, Change{Field: "customer_name"}) // only the issuer sees it
+	}
 	if !same(before.ExternalID, after.ExternalID) {
 		// Every role can read the history, but only the issuer can see the external ID.
 		list = append(list, Change{Field: "external_id"})

@@ -409,6 +409,7 @@ type UpdateWarranty struct {
 	PurchaseDate *Date       `json:"purchase_date,omitempty" null:"true" doc:"Date of the purchase. In REST, null removes it." tool:"Date of the purchase."`
 	Price        *string     `json:"price,omitempty" null:"true" max:"17" doc:"Price that was paid. Send it with currency; an empty string removes both." tool:"Price, with currency."`
 	Currency     *string     `json:"currency,omitempty" null:"true" max:"3" doc:"Currency of the price, an ISO 4217 code."`
+	CustomerName *string     `json:"customer_name,omitempty" null:"true" max:"200" doc:"Name of the customer, for the issuer's own records. An empty string removes it. Only the issuer can set it." tool:"Name of the customer, for the issuer's records."`
 	IfMatch      string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Update the record only if its ETag matches."`
 }
 
@@ -426,6 +427,7 @@ func (in *UpdateWarranty) Check() error {
 	trim("external_id", in.ExternalID, 0, MaxExternalID)
 	trim("brand", in.Brand, 0, MaxBrand)
 	trim("model", in.Model, 0, MaxModel)
+	trim("customer_name", in.CustomerName, 0, MaxCustomerName)
 	if in.GTIN != nil {
 		*in.GTIN = c.gtin(*in.GTIN)
 	}
@@ -490,7 +492,7 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	}{
 		{in.promise(), ChangePromise},
 		{in.notes(), ChangeNotes},
-		{in.ExternalID != nil, SetExternalID},
+		{in.ExternalID != nil || in.CustomerName != nil, SetExternalID},
 	} {
 		if !part.given {
 			continue
@@ -511,6 +513,7 @@ func (in UpdateWarranty) Apply(w Warranty) (Warranty, error) {
 	setOptional(&w.Category, in.Category)
 	setOptional(&w.Supplier, in.Supplier)
 	setOptional(&w.ExternalID, in.ExternalID)
+	setOptional(&w.CustomerName, in.CustomerName)
 	setOptional(&w.Brand, in.Brand)
 	setOptional(&w.Model, in.Model)
 	setOptional(&w.GTIN, in.GTIN)

@@ -228,6 +228,9 @@ func (web *Web) issueInput(
 	for _, name := range []string{"serial_number", "customer_email", "customer_name", "start_date", "price", "currency", "external_id"} {
 		values.Set(name, f.Value(name))
 	}
+	if err := web.readPrice(words, values); err != nil {
+		return in, nil, err
+	}
 	p := warranty.Product{}
 	if f.Value("product") == typedProduct {
 		for _, name := range []string{"product_name", "brand", "model", "gtin", "category", "description"} {

@@ -58,7 +58,7 @@ func TestWebInGerman(t *testing.T) {
 	b := w.SignedIn(t, person)
 	b.Accept = "de-CH, en;q=0.8"
 	for _, path := range []string{
-		"/", "/warranties", "/warranties/new", "/warranties/import", "/warranties/" + record.ID, "/warranties/" + record.ID + "/edit", "/warranties/" + record.ID + "/correct",
+		"/", "/warranties", "/warranties/new", "/warranties/import", "/warranties/" + record.ID, "/warranties/" + record.ID + "/edit",
 		"/claims", "/claims/new?warranty_id=" + record.ID, "/documents", "/documents/new", "/trash", "/confirmations", "/labels", "/issue",
 		"/settings/profile", "/settings/email", "/settings/api", "/settings/api/new", "/settings/api/requests", "/settings/organizations", "/settings/replies",
 		"/settings/organizations/new", "/settings/calendar", "/settings/convert", "/transfers/accept", "/invitations/accept",

@@ -22,7 +22,7 @@ import (
 // resumable lists the forms that are shown again after sign-in. For other forms and
 // for buttons, sign-in leads back to their page.
 var resumable = []string{
-	"POST /warranties", "POST /warranties/{id}", "POST /warranties/{id}/correct", claimPattern, "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
+	"POST /warranties", "POST /warranties/{id}", claimPattern, "POST /claims/{id}/status", messagePattern, "POST /settings/replies",
 	"POST /settings/replies/{id}", "POST /settings/email",
 	"POST /settings/profile", "POST /settings/api/tokens", "POST /transfers/accept", "POST /invitations/accept",
 	"POST /settings/organizations", "POST /settings/organization", "POST /settings/members/invite",

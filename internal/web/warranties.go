@@ -168,56 +168,9 @@ func forgetDone(query url.Values) {
 	query.Del("job")
 }
 
-// warrantyForm is the form that edits a warranty.
-type warrantyForm struct {
-	form
-	ID string
-}
-
-// Promise reports whether the form has the fields that only the issuer may change.
-func (f warrantyForm) Promise() bool { return f.Values.Has("product_name") }
-
-// Notes reports whether the form has the fields that only the owner may change.
-func (f warrantyForm) Notes() bool { return f.Values.Has("category") }
-
-// Issuer reports whether the form has the external_id field, which only the issuer may
-// set.
-func (f warrantyForm) Issuer() bool { return f.Values.Has("external_id") }
-
-// showWarrantyForm shows the form of the warranty with the id of the path.
-func (web *Web) showWarrantyForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
-	body := warrantyForm{form: f, ID: r.PathValue("id")}
-	return web.show(w, r, f.status, "warranty-form", view{Title: web.t(r, "warranty.edit"), Nav: "warranties", Who: who, Body: body})
-}
-
 // warrantyPage returns the page of a warranty with a message.
 func warrantyPage(record warranty.Warranty, done string) string {
 	return "/warranties/" + record.ID.String() + "?done=" + done
-}
-
-func (web *Web) editWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	record, err := web.warrantyOf(r, who)
-	if err != nil {
-		return err
-	}
-	promise, notes := record.Roles.May(warranty.ChangePromise), record.Roles.May(warranty.ChangeNotes)
-	if promise != nil && notes != nil {
-		return promise
-	}
-	values := url.Values{"if_match": {record.ETag()}}
-	if promise == nil {
-		values.Set("product_name", record.ProductName)
-		values.Set("start_date", record.StartDate.String())
-		values.Set("end_date", record.EndDate.String())
-		values.Set("supplier", derefText(record.Supplier))
-	}
-	if notes == nil {
-		values.Set("category", derefText(record.Category))
-	}
-	if record.Roles.May(warranty.SetExternalID) == nil {
-		values.Set("external_id", derefText(record.ExternalID))
-	}
-	return web.showWarrantyForm(w, r, who, form{Values: values})
 }
 
 // warrantyOf returns the warranty with the id or reference number of the path.
@@ -227,20 +180,6 @@ func (web *Web) warrantyOf(r *http.Request, who warranty.Principal) (warranty.Wa
 		return warranty.Warranty{}, warranty.ErrNotFound
 	}
 	return web.Service.GetWarranty(r.Context(), who, warranty.GetWarranty{ID: key})
-}
-
-// updateWarranty handles the form of a warranty, and the buttons that set its status.
-func (web *Web) updateWarranty(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	again := showForm(web.showWarrantyForm)
-	if f, err := readForm(w, r); err == nil && !f.Values.Has("if_match") && f.Value("status") != "" {
-		again = nil // a button has no form to show again
-	}
-	return submit(web, w, r, who, action[warranty.UpdateWarranty, warranty.Warranty]{
-		op:    api.UpdateWarranty,
-		do:    web.Service.UpdateWarranty,
-		again: again,
-		next:  func(_ form, updated warranty.Warranty) string { return warrantyPage(updated, "updated") },
-	})
 }
 
 // warrantyDetail is the page of a warranty.
@@ -258,7 +197,7 @@ type warrantyDetail struct {
 	Once      string // the idempotency key of a new slip
 	Fresh     bool   // the reader has just created it
 
-	MayEdit, MayCorrect, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
+	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 
 	// Delete is the form that deletes it, and OpenClaim whether the reference has to be typed.
 	Delete    form
@@ -305,7 +244,6 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 		Today:       warranty.DateOf(web.Service.Now()),
 		Tone:        tone(record.Status, record.DaysRemaining),
 		MayEdit:     may(warranty.ChangePromise) || may(warranty.ChangeNotes),
-		MayCorrect:  may(warranty.ChangePromise),
 		MayVoid:     may(warranty.VoidOrReinstate),
 		MayCancel:   may(warranty.Cancel),
 		MayDelete:   may(warranty.Delete),

@@ -114,6 +114,9 @@ func (web *Web) createWarranty(w http.ResponseWriter, r *http.Request, who warra
 			for name, values := range f.Values {
 				sent.Values[name] = values
 			}
+			if err := web.readPrice(web.reader(r), f.Values); err != nil {
+				return err
+			}
 			return web.setEnd(web.reader(r), f.Values)
 		},
 		do: func(
