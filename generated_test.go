@@ -51,6 +51,7 @@ func TestGeneratedFiles(t *testing.T) {
 	t.Run("docs/operations.md", func(t *testing.T) {
 		generated(t, "docs/operations.md", tables(t, "docs/operations.md", map[string][][]string{"settings": settingRows()}))
 	})
+	t.Run("SECURITY.md", func(t *testing.T) { generated(t, "SECURITY.md", tables(t, "SECURITY.md", endingRows())) })
 	t.Run("deploy/svcd.toml", func(t *testing.T) { generated(t, "deploy/svcd.toml", configFile(t)) })
 }
 
@@ -177,6 +178,23 @@ func configFile(t *testing.T) string {
 		t.Errorf("the file sets\n%s\nwant\n%s", got, want)
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// endingRows returns the tables of what ends what. TestEndings in internal/service proves them.
+func endingRows() map[string][][]string {
+	list := map[string][][]string{}
+	for _, table := range servertest.Endings() {
+		rows := [][]string{append([]string{""}, table.Events...)}
+		for _, r := range table.Rows {
+			row := []string{r.What}
+			for _, cell := range r.Cells {
+				row = append(row, string(cell))
+			}
+			rows = append(rows, row)
+		}
+		list[table.Name] = rows
+	}
+	return list
 }
 
 func operationRows() [][]string {

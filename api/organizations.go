@@ -72,13 +72,14 @@ var (
 		Summary: "List the members of an organization, in the order in which they joined.",
 	})
 	UpdateMember = define[warranty.UpdateMember, warranty.Membership](Spec{
-		Name:    "members.update",
-		Method:  http.MethodPut,
-		Base:    Host,
-		Path:    "/organizations/{id}/members/{user_id}",
-		Auth:    SessionOnly,
-		Summary: "Change the role of a member. It takes effect with the member's next request.",
-		Errors:  []warranty.Code{warranty.LastAdmin},
+		Name:   "members.update",
+		Method: http.MethodPut,
+		Base:   Host,
+		Path:   "/organizations/{id}/members/{user_id}",
+		Auth:   SessionOnly,
+		Summary: "Change the role of a member. It takes effect with the member's next request. With a lower role, the " +
+			"calendar feed and the open invitations that the member made end, and tokens unless keep_tokens is true.",
+		Errors: []warranty.Code{warranty.LastAdmin},
 	})
 	RemoveMember = define[warranty.RemoveMember, warranty.None](Spec{
 		Name:   "members.remove",
@@ -87,7 +88,8 @@ var (
 		Path:   "/organizations/{id}/members/{user_id}",
 		Auth:   SessionOnly,
 		Summary: "Remove a member, or leave an organization. It takes effect with the next request. " +
-			"Tokens that the member made are revoked, unless keep_tokens is true. Their open invitations and transfer offers are cancelled.",
+			"Tokens that the member made are revoked, unless keep_tokens is true. Their open invitations and transfer offers are cancelled. " +
+			"Printed hand-over codes that they made stay, unless end_printed_codes is true.",
 		Errors: []warranty.Code{warranty.LastAdmin},
 	})
 
@@ -175,9 +177,18 @@ var (
 		Path:   "/account/organization",
 		Auth:   SessionOnly,
 		Summary: "Start to turn your own account into an organization: email a code to your other address, " +
-			"with which you sign in from then on.",
+			"with which you sign in from then on. It takes your password. The account's current address gets an email with " +
+			"a code that stops it.",
 		Status: http.StatusAccepted,
-		Errors: []warranty.Code{warranty.EmailNotVerified, warranty.InUse},
+		Errors: []warranty.Code{warranty.InvalidCredential, warranty.EmailNotVerified, warranty.InUse},
+	})
+	CancelConversion = define[warranty.CancelConversion, warranty.None](Spec{
+		Name:    "account.cancel_conversion",
+		Method:  http.MethodPost,
+		Base:    Host,
+		Path:    "/account/organization/cancel",
+		Auth:    Public,
+		Summary: "Stop turning an account into an organization, with the code that its current address got by email.",
 	})
 	ConfirmConversion = define[warranty.ConfirmConversion, warranty.Organization](Spec{
 		Name:   "account.confirm_conversion",
@@ -211,5 +222,6 @@ var organizationOperations = []*Spec{
 	VerifyAddress.Spec,
 	RemoveAddress.Spec,
 	ConvertAccount.Spec,
+	CancelConversion.Spec,
 	ConfirmConversion.Spec,
 }

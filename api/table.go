@@ -11,6 +11,7 @@ func Operations() []*Spec {
 		transferOperations,
 		sellerOperations,
 		handoverOperations,
+		printedCodeOperations,
 		trashOperations,
 		historyOperations,
 		authStatusOperations,

@@ -103,6 +103,19 @@ func (c *Client) VerifyAddress(ctx context.Context, in warranty.VerifyAddress) (
 	return Call(ctx, c, api.VerifyAddress, in)
 }
 
+// ListPrintedCodes lists the printed hand-over codes of an organization. It requires a session.
+func (c *Client) ListPrintedCodes(
+	ctx context.Context, in warranty.ListPrintedCodes,
+) (warranty.Page[warranty.PrintedCode], error) {
+	return Call(ctx, c, api.ListPrintedCodes, in)
+}
+
+// EndPrintedCodes ends the printed hand-over codes of an organization that a person made. It requires a session.
+func (c *Client) EndPrintedCodes(ctx context.Context, in warranty.EndPrintedCodes) error {
+	_, err := Call(ctx, c, api.EndPrintedCodes, in)
+	return err
+}
+
 // ListDomains lists the domains of an organization. It requires a session.
 func (c *Client) ListDomains(ctx context.Context, in warranty.ListDomains) (warranty.Page[warranty.Domain], error) {
 	return Call(ctx, c, api.ListDomains, in)
@@ -133,6 +146,12 @@ func (c *Client) RemoveAddress(ctx context.Context, in warranty.RemoveAddress) e
 // ConvertAccount starts to turn the user's own account into an organization. It requires a session.
 func (c *Client) ConvertAccount(ctx context.Context, in warranty.ConvertAccount) error {
 	_, err := Call(ctx, c, api.ConvertAccount, in)
+	return err
+}
+
+// CancelConversion stops turning an account into an organization, with the code from the email to its current address.
+func (c *Client) CancelConversion(ctx context.Context, in warranty.CancelConversion) error {
+	_, err := Call(ctx, c, api.CancelConversion, in)
 	return err
 }
 

@@ -15,10 +15,11 @@ const (
 	SessionLifetime = 12 * time.Hour
 	// WebSessionLifetime applies to sessions in a browser.
 	WebSessionLifetime = 30 * 24 * time.Hour
-	// ResetLifetime and SignInCodeLifetime are at least as long as the rate-limit window
-	// of codes: a user who is denied another code still has a working one.
-	ResetLifetime      = time.Hour
-	SignInCodeLifetime = time.Hour
+	// CodeMailWindow is the rate-limit window of emailed codes. No code has a shorter
+	// lifetime: a user who is denied another code still has a working one.
+	CodeMailWindow     = 15 * time.Minute
+	SignInCodeLifetime = 15 * time.Minute
+	ResetLifetime      = 30 * time.Minute
 	VerifyLifetime     = 24 * time.Hour
 	// DeviceLifetime is how long a device is remembered after its last sign-in.
 	DeviceLifetime = 400 * 24 * time.Hour

@@ -276,9 +276,10 @@ func (in *ListMembers) Check() error {
 
 // UpdateMember is the input of members.update.
 type UpdateMember struct {
-	ID     ID         `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
-	UserID ID         `json:"user_id" in:"path" required:"true" doc:"Identifier of the person."`
-	Role   MemberRole `json:"role,omitzero" required:"true" doc:"What the member may do: admin, member or viewer." example:"member"`
+	ID         ID         `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
+	UserID     ID         `json:"user_id" in:"path" required:"true" doc:"Identifier of the person."`
+	Role       MemberRole `json:"role,omitzero" required:"true" doc:"What the member may do: admin, member or viewer." example:"member"`
+	KeepTokens *bool      `json:"keep_tokens,omitempty" doc:"With a lower role: whether integration tokens that the member made in the organization keep working. Defaults to false."`
 }
 
 // Check validates the input.
@@ -298,9 +299,10 @@ func (c *Checks) memberRole(role MemberRole) {
 
 // RemoveMember is the input of members.remove. A member who removes themselves leaves.
 type RemoveMember struct {
-	ID         ID    `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
-	UserID     ID    `json:"user_id" in:"path" required:"true" doc:"Identifier of the person."`
-	KeepTokens *bool `json:"keep_tokens,omitempty" in:"query" doc:"Whether integration tokens that the member made in the organization keep working. Defaults to false."`
+	ID              ID    `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
+	UserID          ID    `json:"user_id" in:"path" required:"true" doc:"Identifier of the person."`
+	KeepTokens      *bool `json:"keep_tokens,omitempty" in:"query" doc:"Whether integration tokens that the member made in the organization keep working. Defaults to false."`
+	EndPrintedCodes *bool `json:"end_printed_codes,omitempty" in:"query" doc:"Whether printed hand-over codes that the member made end. Customers may have them. Defaults to false. A member who leaves cannot end them."`
 }
 
 // Invitation is an open invitation to an organization.
@@ -426,6 +428,8 @@ type ConvertAccount struct {
 	OrganizationName string `json:"organization_name,omitzero" required:"true" max:"120" doc:"Name of the organization." example:"Halden Electronics"`
 	Name             string `json:"name,omitzero" required:"true" max:"120" doc:"Your own name." example:"Nora Lindqvist"`
 	Email            string `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Your own email address, to sign in with from then on. We send a code to it. The account's current address goes to the organization." example:"nora@people.example"`
+	Password         string `json:"password,omitzero" max:"256" format:"password" doc:"Your password. Required if the account has one."`
+	Code             string `json:"code,omitzero" max:"100" doc:"A sign-in code from POST /api/auth/codes, emailed to the account's current address. Required if the account has no password."`
 }
 
 // Check validates the input.
@@ -444,6 +448,18 @@ func (in *ConvertAccount) CheckFor(email string) error {
 	if in.Email != "" && in.Email == email {
 		c.Add("email", "same_address", "This address goes to the organization. Use another one for yourself.")
 	}
+	return c.Err()
+}
+
+// CancelConversion is the input of account.cancel_conversion.
+type CancelConversion struct {
+	Code string `json:"code,omitzero" required:"true" max:"100" doc:"The code from the email to the account's current address."`
+}
+
+// Check validates the input.
+func (in *CancelConversion) Check() error {
+	var c Checks
+	c.code(in.Code)
 	return c.Err()
 }
 

@@ -84,12 +84,17 @@ func accountCommand(
 }
 
 func disableCommand() *cobra.Command {
-	return &cobra.Command{
+	var keepTokens bool
+	disable := &cobra.Command{
 		Use:   "disable EMAIL",
-		Short: "Disable an account; ends its sessions and revokes its tokens",
+		Short: "Disable an account; ends its sessions, tokens and feeds, and those that the person made in organizations",
 		Args:  oneEmail,
 		RunE: withService(func(cmd *cobra.Command, s *service.Service, email string) error {
-			if err := s.DisableUser(cmd.Context(), email); err != nil {
+			disable := s.DisableUser
+			if keepTokens {
+				disable = s.DisableUserKeepingTokens
+			}
+			if err := disable(cmd.Context(), email); err != nil {
 				return err
 			}
 			out := cmd.OutOrStdout()
@@ -104,6 +109,8 @@ func disableCommand() *cobra.Command {
 			return err
 		}),
 	}
+	disable.Flags().BoolVar(&keepTokens, "keep-tokens", false, "keep the tokens that the person made in organizations")
+	return disable
 }
 
 func adminCommand() *cobra.Command {

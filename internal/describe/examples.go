@@ -457,7 +457,9 @@ func sampleInputs() map[reflect.Type]any {
 		&warranty.AcceptInvitation{Code: sampleCode},
 		&warranty.AddAddress{Email: "info@halden.example"},
 		&warranty.VerifyAddress{Code: sampleCode},
-		&warranty.ConvertAccount{OrganizationName: "Halden Electronics", Name: "Nora Lindqvist", Email: "nora@people.example"},
+		&warranty.ConvertAccount{OrganizationName: "Halden Electronics", Name: "Nora Lindqvist", Email: "nora@people.example",
+			Password: samplePassword},
+		&warranty.CancelConversion{Code: sampleCode},
 		&warranty.ConfirmConversion{Code: sampleCode},
 		&warranty.ChangePassword{CurrentPassword: samplePassword, NewPassword: "seven grey herons waiting"},
 	}

@@ -112,7 +112,9 @@ func everyMail(t Texts) []Message {
 		t.Invited(to, "Nora", "Halden", "CODE", base), t.Invited(to, "", "", "CODE", base),
 		t.VerifyAddress(to, "Halden", "CODE", base), t.VerifyAddress(to, "", "CODE", base),
 		t.ConfirmConversion(to, "Ann", "Halden", "CODE", base), t.AccountConverted(to, "Halden", c),
+		t.ConversionAsked(to, "Ann", "Halden", "nora@people.example", "CODE", c),
 		t.MemberReset(to, "Ann", "Halden", "Ivo", []string{"till"}, c), t.MemberReset(to, "Ann", "", "", nil, c),
+		t.MemberDisabled(to, "Ann", "Halden", "Ivo", []string{"till"}, c),
 	}
 	var claims []warranty.Claim
 	for _, status := range warranty.ClaimStatus("").Values() {

@@ -16,6 +16,13 @@ func (t Texts) ConfirmConversion(to, name, organization, code, publicURL string)
 	return t.message("confirm_conversion", to, code, t.greeting(name), publicURL, t.plain(organization, "hidden_name"), code)
 }
 
+// ConversionAsked tells the present address of an account that someone asked to turn it into an organization, with the
+// code that stops it.
+func (t Texts) ConversionAsked(to, name, organization, email, code string, c Circumstances) Message {
+	return t.message("conversion_asked", to, code, t.greeting(name), t.plain(organization, "hidden_name"), email,
+		c.PublicURL, code, t.circumstances(c))
+}
+
 // AccountConverted tells the old address of an account that it became an organization.
 func (t Texts) AccountConverted(to, organization string, c Circumstances) Message {
 	return t.message("account_converted", to, "", t.greeting(""), t.plain(organization, "hidden_name"), t.circumstances(c), c.PublicURL)
@@ -23,10 +30,20 @@ func (t Texts) AccountConverted(to, organization string, c Circumstances) Messag
 
 // MemberReset lists the tokens that a member made to an admin, after the member's password was reset.
 func (t Texts) MemberReset(to, name, organization, member string, tokens []string, c Circumstances) Message {
+	return t.message("member_reset", to, "", t.aboutTokens(name, organization, member, tokens, c)...)
+}
+
+// MemberDisabled lists the tokens that a member made to an admin, after the operator disabled the member's account.
+func (t Texts) MemberDisabled(to, name, organization, member string, tokens []string, c Circumstances) Message {
+	return t.message("member_disabled", to, "", t.aboutTokens(name, organization, member, tokens, c)...)
+}
+
+// aboutTokens are the arguments of emails about the tokens of a member.
+func (t Texts) aboutTokens(name, organization, member string, tokens []string, c Circumstances) []any {
 	list := ""
 	for _, token := range tokens {
 		list += "    " + t.plain(token, "hidden_name") + "\n"
 	}
-	return t.message("member_reset", to, "", t.greeting(name), t.plain(member, "member_reset.member"),
-		t.plain(organization, "hidden_name"), list, c.PublicURL, t.circumstances(c))
+	return []any{t.greeting(name), t.plain(member, "member_reset.member"), t.plain(organization, "hidden_name"), list,
+		c.PublicURL, t.circumstances(c)}
 }

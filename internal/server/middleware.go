@@ -352,7 +352,7 @@ var throttles = map[service.Throttle]struct {
 	service.SignInAttempts:  {warranty.IPThrottled, "Too many sign-in attempts from your network."},
 	service.AccountAttempts: {warranty.RateLimited, "Too many sign-in attempts for this account."},
 	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
-	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past hour, " +
+	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past 15 minutes, " +
 		"and they still work. Check the mailbox."},
 	service.SignUpAttempts:       {warranty.IPThrottled, "Too many registrations from your network."},
 	service.VerifyAttempts:       {warranty.IPThrottled, "Too many verifications from your network."},
@@ -379,7 +379,7 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 		service.DomainChecks, service.ClientDocuments:
 		rate = s.SignInRate
 	case service.CodeMails:
-		rate, period = min(codeMails, s.SignInRate), time.Hour
+		rate, period = min(codeMails, s.SignInRate), warranty.CodeMailWindow
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
 	case service.ClientRegistrations:
@@ -413,5 +413,5 @@ func (s *Server) throttleForm(ctx context.Context, window string) error {
 // clientRegistrations is how many new OAuth clients a network can register per hour. Hosted apps share addresses.
 const clientRegistrations = 120
 
-// codeMails is how many codes of one kind an address is emailed per hour.
+// codeMails is how many codes of one kind an address is emailed per warranty.CodeMailWindow.
 const codeMails = 3

@@ -78,15 +78,18 @@ func (s *Stage) Set(op *api.Spec) map[string]string {
 		values["REPLY_ID"] = reply.ID
 	}
 	switch op.Name {
-	case api.ConfirmConversion.Name:
+	case api.ConfirmConversion.Name, api.CancelConversion.Name:
 		shop := s.register(true)
 		email := strings.ToLower(s.unique("nora")) + "@people.example"
 		s.send(http.StatusAccepted, shop.Session, api.ConvertAccount.Spec, map[string]any{
-			"organization_name": "Halden Electronics", "name": "Nora Lindqvist", "email": email,
+			"organization_name": "Halden Electronics", "name": "Nora Lindqvist", "email": email, "password": shop.Password,
 		}, nil)
-		values["SVC_SESSION"], values["CODE"] = shop.Session, s.MailedCode(email)
+		if values["SVC_SESSION"], values["CODE"] = shop.Session, s.MailedCode(email); op.Name == api.CancelConversion.Name {
+			values["CODE"] = s.MailedCode(shop.Email)
+		}
 	case api.ConvertAccount.Name:
-		values["SVC_SESSION"] = s.register(true).Session
+		shop := s.register(true)
+		values["SVC_SESSION"], values["PASSWORD"] = shop.Session, shop.Password
 	case api.VerifyEmail.Name:
 		values["CODE"] = s.MailedCode(who.Email)
 	case api.ResetPassword.Name:

@@ -57,7 +57,7 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 		if err := insertUser(tx, p, user, hash); err != nil {
 			return err
 		}
-		if err := session.insert(tx); err != nil {
+		if err := session.start(tx, p); err != nil {
 			return err
 		}
 		if _, _, err := tx.RecordDevice(user.ID, deviceHash(p), user.CreatedAt); err != nil {
@@ -70,6 +70,9 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 			"This address already has an account. Sign in, or reset the password.")
 	}
 	s.wakeMail()
+	if err == nil {
+		s.logSignIn(ctx, p, user, "registration")
+	}
 	return session.Session, err
 }
 
@@ -186,7 +189,13 @@ func (s *Service) newSession(user warranty.User, door warranty.Door) (newSession
 	}, err
 }
 
-func (n newSession) insert(tx *store.Tx) error {
+// start adds the session and ends the one that the same browser had. Programs send no session when they sign in.
+func (n newSession) start(tx *store.Tx, p warranty.Principal) error {
+	if p.Door == warranty.DoorWeb && p.Credential == warranty.BySession {
+		if err := tx.DeleteSession(p.CredentialID); err != nil && !isMissing(err) {
+			return err
+		}
+	}
 	return tx.InsertSession(n.id, n.User.ID, warranty.HashSecret(n.AccessToken), n.created, n.ExpiresAt)
 }
 

@@ -1,10 +1,8 @@
 package service
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -66,9 +64,9 @@ func checkOperator(p warranty.Principal) error {
 }
 
 // writeAsOperator runs a transaction on the admin page. It commits only if the principal is still an
-// operator and signed in recently. The accounts of the operator and of other, if set, are locked in
-// the order of their ids, so that two operators who disable each other do not deadlock; one of them
-// fails.
+// operator and signed in recently. The accounts of the operator and of other, if set, and the organizations of
+// other are locked in the order of their ids, so that two operators who disable each other do not deadlock; one of
+// them fails.
 func (s *Service) writeAsOperator(
 	ctx context.Context, p warranty.Principal, other warranty.ID,
 	fn func(tx *store.Tx, other store.Account, now time.Time) error,
@@ -80,26 +78,18 @@ func (s *Service) writeAsOperator(
 	if now.Sub(p.SignedInAt) > operatorSession {
 		return ErrSignInAgain
 	}
-	ids := []warranty.ID{p.User.ID}
-	if !other.IsZero() && other != p.User.ID {
-		ids = append(ids, other)
-	}
-	slices.SortFunc(ids, func(a, b warranty.ID) int { return bytes.Compare(a[:], b[:]) })
 	var account store.Account
 	lock := func(tx *store.Tx) error {
-		for _, id := range ids {
-			locked, err := tx.LockUser(id)
-			if err != nil {
-				return err
-			}
-			if id == p.User.ID && !locked.Admin {
-				return warranty.ErrNotFound
-			}
-			if id == other {
-				account = locked
-			}
+		whom := p.User.ID
+		if !other.IsZero() {
+			whom = other
 		}
-		return nil
+		locked, err := lockWithOrganizations(tx, whom, p.User.ID)
+		if err == nil && !locked[p.User.ID].Admin {
+			err = warranty.ErrNotFound
+		}
+		account = locked[other]
+		return err
 	}
 	return s.writeWithLocks(ctx, p.Self(), warranty.Admin, lock, func(tx *store.Tx) error { return fn(tx, account, now) })
 }
@@ -147,14 +137,16 @@ func (s *Service) AdminDisable(ctx context.Context, p warranty.Principal, id war
 		if id == p.User.ID {
 			return warranty.Refuse(warranty.RoleNotAllowed, "You cannot disable your own account.")
 		}
-		return s.disable(tx, p, account, now)
+		return s.disable(tx, p, account, false, now)
 	})
 }
 
 // AdminEnable enables an account for an operator, like EnableUser.
 func (s *Service) AdminEnable(ctx context.Context, p warranty.Principal, id warranty.ID) error {
-	return s.writeAsOperator(ctx, p, id, func(tx *store.Tx, account store.Account, now time.Time) error {
-		return s.enable(tx, p, account, now)
+	return s.enabling(func() error {
+		return s.writeAsOperator(ctx, p, id, func(tx *store.Tx, account store.Account, now time.Time) error {
+			return s.enable(tx, p, account, now)
+		})
 	})
 }
 

@@ -221,7 +221,7 @@ func TestTokensNeedAVerifiedAddress(t *testing.T) {
 	}, func(s *server.Server) { s.Service.RequireVerified = true })
 }
 
-// TestSignInByCode signs in with an emailed code, which works once within an hour.
+// TestSignInByCode signs in with an emailed code, which works once within 15 minutes.
 // The responses do not reveal whether an account exists.
 func TestSignInByCode(t *testing.T) {
 	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
@@ -252,7 +252,7 @@ func TestSignInByCode(t *testing.T) {
 
 		ask(olga.Email)
 		late := w.MailedCode(olga.Email)
-		clock.Set(clock.Now().Add(time.Hour))
+		clock.Set(clock.Now().Add(15 * time.Minute))
 		refused(t, "a code at its end", try(olga.Email, late), warranty.InvalidCredential)
 
 		b := w.Browser(t)

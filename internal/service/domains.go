@@ -209,6 +209,32 @@ func (s *Service) RemoveDomain(
 		})
 }
 
+// reclaimDomains makes the domains of a locked account, which was just enabled, verified again. Another organization
+// may have verified one meanwhile and keeps it.
+func (s *Service) reclaimDomains(tx *store.Tx, by warranty.Principal, account warranty.ID) error {
+	lost, err := tx.ReclaimDomains(account)
+	if err != nil {
+		return err
+	}
+	for _, d := range lost {
+		e := s.event(by, warranty.DomainLost, d.ID, s.now(), warranty.Change{Field: "domain", To: &d.Domain})
+		if err := tx.InsertEvent(account, e, by.User.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// enabling runs a transaction that reclaims domains. If another organization verifies one of them at the same time,
+// it runs again and finds it taken.
+func (s *Service) enabling(run func() error) error {
+	err := run()
+	if s.Store.IsDuplicate(err) {
+		err = run()
+	}
+	return err
+}
+
 // domainBatch is the number of domains that a run of the worker checks.
 const domainBatch = 50
 
@@ -229,6 +255,9 @@ func (s *Service) CheckDomains(ctx context.Context) error {
 			account, err := tx.LockUser(c.Organization)
 			if err != nil {
 				return err
+			}
+			if account.Disabled { // meanwhile, which released the domain
+				return nil
 			}
 			by := warranty.Principal{User: account.User, Account: account.Acting(), Door: warranty.DoorOperator}
 			if err := s.settleDomain(tx, by, account.ID, c.ID, ok, found); !isMissing(err) {
@@ -255,6 +284,9 @@ func (s *Service) VerifyDomain(ctx context.Context, organization warranty.ID, na
 		account, err := tx.LockUser(organization)
 		if err == nil && account.Kind != warranty.OrganizationKind {
 			err = warranty.ErrNotFound
+		}
+		if err == nil && account.Disabled {
+			err = warranty.Refuse(warranty.InvalidTransition, "This organization is disabled or deleted. Enable it first.")
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -225,4 +226,69 @@ func TestAnOperatorsDomainNeedsNoRecord(t *testing.T) {
 			w.execute(`UPDATE sessions SET expires_at = 9000000000000000`)
 		}
 	}, busy)
+}
+
+// TestADeletedOrganizationFreesItsDomain: another organization can verify the domain of one that was deleted or
+// disabled. If that comes back, its domain is verified again only if it is still free, and its history says so.
+func TestADeletedOrganizationFreesItsDomain(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for name, c := range map[string]struct{ end, restore func(i issuer) error }{
+			"deleted": {func(i issuer) error {
+				_, err := w.Service.DeleteOrganization(ctx, i.admin.Principal, warranty.DeleteOrganization{ID: i.ID})
+				return err
+			}, func(i issuer) error {
+				_, err := w.Service.RestoreOrganization(ctx, i.admin.Principal, warranty.RestoreOrganization{ID: i.ID})
+				return err
+			}},
+			"deleted by the operator": {func(i issuer) error {
+				_, err := w.Service.DeleteUser(ctx, i.ID.String())
+				return err
+			}, func(i issuer) error { return w.Service.EnableUser(ctx, i.ID.String()) }},
+			"disabled": {
+				func(i issuer) error { return w.Service.DisableUser(ctx, i.ID.String()) },
+				func(i issuer) error { return w.Service.EnableUser(ctx, i.ID.String()) },
+			},
+		} {
+			domain := strings.ReplaceAll(name, " ", "-") + ".example"
+			verify := func(i issuer) error { _, err := w.Service.VerifyDomain(ctx, i.ID, domain); return err }
+			verified := func(i issuer) bool {
+				list, _, err := w.Store.Domains(ctx, i.ID, warranty.Paging{Page: 1, Limit: 10})
+				if err != nil || len(list) != 1 {
+					t.Fatal(name, list, err)
+				}
+				return list[0].VerifiedAt != nil
+			}
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(name, err)
+				}
+			}
+			first, second := w.issuer("Ann"), w.issuer("Eve")
+			must(verify(first))
+			if err := verify(second); codeOf(err) != warranty.AlreadyExists {
+				t.Errorf("%s: a domain that is taken: %v", name, err)
+			}
+			must(c.end(first))
+			if err := verify(first); codeOf(err) != warranty.InvalidTransition {
+				t.Errorf("%s: the operator verifies it for an organization that has ended: %v", name, err)
+			}
+			must(c.restore(first))
+			equal(t, name+": back while the domain is free", verified(first), true)
+			must(c.end(first))
+			must(verify(second))
+			must(c.restore(first))
+			equal(t, name+": back after another verified it", verified(first), false)
+			equal(t, name+": the other one", verified(second), true)
+			list, err := w.Service.OrganizationHistory(ctx, first.admin.Principal, first.ID)
+			must(err)
+			var actions []warranty.Action
+			for _, e := range list {
+				actions = append(actions, e.Action)
+			}
+			if !slices.Contains(actions, warranty.DomainLost) || !slices.Contains(actions, warranty.DomainWasVerified) {
+				t.Errorf("%s: the history does not show what became of the domain: %v", name, actions)
+			}
+		}
+	})
 }

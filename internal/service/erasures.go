@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -61,12 +62,8 @@ func (s *Service) planErasure(ctx context.Context, name string, after time.Durat
 	now := s.now()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
 		due = now.Add(after)
-		// The organizations are locked so that of two admins who are deleted at once one is refused.
-		ids, err := tx.OrganizationsLedBy(found.ID)
-		if err != nil {
-			return err
-		}
-		locked, err := tx.LockUsers(append(ids, found.ID)...)
+		// The organizations are locked also so that of two admins who are deleted at once one is refused.
+		locked, err := lockWithOrganizations(tx, found.ID)
 		if err != nil {
 			return err
 		}
@@ -77,7 +74,7 @@ func (s *Service) planErasure(ctx context.Context, name string, after time.Durat
 				return err
 			}
 		}
-		if err := s.close(tx, account, now); err != nil {
+		if err := s.close(tx, operator, account, false, now); err != nil {
 			return err
 		}
 		if err == nil && (planned.Started || !planned.Due.After(due)) {
@@ -115,12 +112,21 @@ func (s *Service) mayErase(tx *store.Tx, account store.Account) error {
 		". Make someone else admin first, or delete the organization.")
 }
 
-// close disables a locked account and ends all its credentials.
-func (s *Service) close(tx *store.Tx, account store.Account, now time.Time) error {
+// close disables a locked account, whose organizations are locked, and ends its credentials and what the person made in
+// organizations. Tokens that they made there stay if keepTokens is set.
+func (s *Service) close(
+	tx *store.Tx, by warranty.Principal, account store.Account, keepTokens bool, now time.Time,
+) error {
 	if err := tx.DisableUser(account.ID, now); err != nil {
 		return err
 	}
-	return s.endCredentials(tx, account.User, warranty.DoorOperator, now)
+	if !keepTokens {
+		c := s.circumstances(warranty.Principal{}, now)
+		if err := s.tellAdmins(tx, by, account.User, c, mail.Texts.MemberDisabled); err != nil {
+			return err
+		}
+	}
+	return s.endCredentials(tx, by, account.User, keepTokens, now)
 }
 
 // EraseUsers erases the accounts whose time has come. Every replica may do it at the same time.
@@ -177,7 +183,7 @@ func (s *Service) eraseWith(
 			}
 		}
 		if !account.Disabled { // an older release enabled it too late
-			if err := s.close(tx, account, now); err != nil {
+			if err := s.close(tx, operator, account, false, now); err != nil {
 				return err
 			}
 		}

@@ -2,10 +2,19 @@ package service
 
 import (
 	"context"
+	"strings"
 	"sync"
 
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
+
+// UnsubscribeLink returns the path of the link in an email of a kind to an address.
+func (s *Service) UnsubscribeLink(ctx context.Context, u store.Unsubscribe, email string) (string, error) {
+	m, err := s.withUnsubscribe(ctx, mail.Message{To: email}, &u)
+	return strings.TrimPrefix(m.Unsubscribe, s.PublicURL), err
+}
 
 // NewPictureSlots returns a function that waits for the turn of an account to make a small picture.
 func NewPictureSlots() func(context.Context, warranty.ID) (done func(), err error) {

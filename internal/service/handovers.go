@@ -81,7 +81,7 @@ func (s *Service) OfferHandover(
 			if err := s.mailAgain(tx, from, w, o, now); err != nil {
 				return err
 			}
-			if err := tx.OfferHandover(w, o.hash, now); err != nil {
+			if err := tx.OfferHandover(w, o.hash, p.Account.ID, p.User.ID, now); err != nil {
 				return err
 			}
 			return tx.InsertEvent(w.ID, offered, p.User.ID)
@@ -321,7 +321,7 @@ func (s *Service) RegisterHandover(
 			return err
 		}
 		p.User, p.Account, session.User = user, warranty.OwnAccount(user), user
-		if err := session.insert(tx); err != nil {
+		if err := session.start(tx, p); err != nil {
 			return err
 		}
 		if err := s.seeDevice(tx, p, user, now); err != nil {
@@ -338,6 +338,9 @@ func (s *Service) RegisterHandover(
 		err = ErrHasAccount
 	}
 	s.wakeMail()
+	if err == nil {
+		s.logSignIn(ctx, p, session.User, "hand-over code")
+	}
 	out.Session = session.Session
 	s.show(&out.Warranty)
 	return out, s.badHandover(ctx, code, err)
@@ -368,7 +371,10 @@ func (s *Service) lockTaker(
 		case verified || account.Disabled:
 			return newcomer, ErrHasAccount
 		}
-		if err := s.endCredentials(tx, account.User, p.Door, now); err != nil {
+		if _, err := lockWithOrganizations(tx, account.ID); err != nil {
+			return newcomer, err
+		}
+		if err := s.endCredentials(tx, byHolder(account.User, p), account.User, true, now); err != nil {
 			return newcomer, err
 		}
 		if err := tx.SetAside(account.ID, newcomer.ID, now); err != nil {

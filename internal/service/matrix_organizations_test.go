@@ -104,6 +104,11 @@ var organizationRows = []row{
 		operation: "addresses.remove",
 		request:   send("DELETE", "/api/organizations/{organization}/addresses/{address}", nil),
 	}, gone),
+	members(row{operation: "printed_codes.list", request: get("/api/organizations/{organization}/printed-codes")}, ok, ok, ok),
+	admins(row{
+		operation: "printed_codes.end",
+		request:   send("DELETE", "/api/organizations/{organization}/printed-codes?made_by={another member}", nil),
+	}, gone),
 	members(row{operation: "domains.list", request: get("/api/organizations/{organization}/domains")}, ok, ok, ok),
 	admins(row{
 		operation: "domains.add",
@@ -139,13 +144,19 @@ var organizationRows = []row{
 		operation:   "account.convert",
 		sessionOnly: true,
 		request: send("POST", "/api/account/organization",
-			fields{"organization_name": "Shop", "name": "Nora", "email": "{new}"}),
+			fields{"organization_name": "Shop", "name": "Nora", "email": "{new}", "password": servertest.Password}),
 		owner:      inUse,
 		issuer:     inUse,
 		seller:     inUse,
 		stranger:   accepted,
 		unverified: "403 email_not_verified",
 	},
+	allRoles(row{
+		operation: "account.cancel_conversion",
+		variant:   "with another code",
+		public:    true,
+		request:   send("POST", "/api/account/organization/cancel", fields{"code": "{address code}"}),
+	}, othersCode),
 	allRoles(row{
 		operation:   "account.confirm_conversion",
 		variant:     "with another code",

@@ -599,7 +599,7 @@ var rows = []row{
 
 // open are the operations that need no credential. No others may be open.
 var open = []string{
-	"handovers.preview", "handovers.email", "handovers.register",
+	"handovers.preview", "handovers.email", "handovers.register", "account.cancel_conversion",
 	"auth.register", "auth.sign_in", "auth.request_code", "auth.request_password_reset", "auth.reset_password",
 	"verification.get", "verification.product", "verification.certificate", "verification.certificate_pdf",
 	"verification.keys", "service.health", "service.ready", "service.openapi",

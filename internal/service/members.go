@@ -28,7 +28,8 @@ var errLastAdmin = warranty.Refuse(warranty.LastAdmin,
 	"An organization needs an admin, and this is the only one. Make another member admin first.")
 
 // UpdateMember changes the role of a member. The organization is locked, so that of two admins who demote
-// each other one is refused.
+// each other one is refused. What the member made and could not make with the lower role ends: the calendar feed and
+// invitations, tokens unless they are kept and, for a viewer, transfer offers. Connected apps have the new role.
 func (s *Service) UpdateMember(
 	ctx context.Context, p warranty.Principal, in warranty.UpdateMember,
 ) (warranty.Membership, error) {
@@ -36,12 +37,23 @@ func (s *Service) UpdateMember(
 	if err := in.Check(); err != nil {
 		return m, err
 	}
+	now := s.now()
 	err := s.manageOrganization(ctx, p, in.ID, func(tx *store.Tx, p warranty.Principal, account store.Account) (err error) {
 		if m, err = tx.Member(account.ID, in.UserID); err != nil || m.Role == in.Role {
 			return err
 		}
 		if m.Role == warranty.Admin {
 			if err := requireOtherAdmin(tx, account.ID, in.UserID); err != nil {
+				return err
+			}
+		}
+		if !in.Role.Includes(m.Role) {
+			if err := s.endManagedBy(tx, p, in.UserID, in.KeepTokens != nil && *in.KeepTokens, now); err != nil {
+				return err
+			}
+		}
+		if in.Role == warranty.Viewer {
+			if err := s.cancelTransfersBy(tx, p, in.UserID, now); err != nil {
 				return err
 			}
 		}
@@ -70,7 +82,8 @@ func requireOtherAdmin(tx *store.Tx, organization, user warranty.ID) error {
 }
 
 // RemoveMember removes a member, or lets the person leave. When it returns, no replica accepts the member
-// and no write of the member for the organization commits.
+// and no write of the member for the organization commits. Printed codes that the member made stay, unless the admin
+// ends them.
 func (s *Service) RemoveMember(
 	ctx context.Context, p warranty.Principal, in warranty.RemoveMember,
 ) (warranty.None, error) {
@@ -87,7 +100,7 @@ func (s *Service) RemoveMember(
 		return warranty.None{}, err
 	}
 	now := s.now()
-	return warranty.None{}, s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
+	err = s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
 		m, err := tx.Member(account.ID, in.UserID)
 		if err != nil {
 			return err
@@ -97,18 +110,7 @@ func (s *Service) RemoveMember(
 				return err
 			}
 		}
-		if err := tx.DropCalendarBy(account.ID, in.UserID); err != nil {
-			return err
-		}
-		if !keep || needed != warranty.Admin {
-			if err := s.revokeOf(tx, p, in.UserID, now); err != nil {
-				return err
-			}
-		}
-		if err := s.disconnectOf(tx, p, in.UserID, now); err != nil {
-			return err
-		}
-		if err := s.cancelOf(tx, p, in.UserID, now); err != nil {
+		if err := s.endMadeBy(tx, p, in.UserID, keep && needed == warranty.Admin, now); err != nil {
 			return err
 		}
 		if err := tx.RemoveMember(account.ID, in.UserID); err != nil {
@@ -116,61 +118,10 @@ func (s *Service) RemoveMember(
 		}
 		return s.organizationEvent(tx, p, warranty.MemberRemoved, in.UserID, memberChange(m))
 	})
-}
-
-// revokeOf revokes the tokens that a member made in the locked organization that the principal acts for.
-func (s *Service) revokeOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
-	tokens, err := tx.TokensBy(p.Account.ID, member)
-	if err != nil {
-		return err
+	if err == nil && needed == warranty.Admin && in.EndPrintedCodes != nil && *in.EndPrintedCodes {
+		return s.EndPrintedCodes(ctx, p, warranty.EndPrintedCodes{ID: in.ID, MadeBy: in.UserID})
 	}
-	return s.revokeEach(tx, p, tokens, now)
-}
-
-// disconnectOf disconnects the apps that a member connected to the locked organization that the principal acts for.
-func (s *Service) disconnectOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
-	grants, err := tx.GrantsBy(p.Account.ID, member)
-	if err != nil {
-		return err
-	}
-	return s.revokeEach(tx, p, grants, now)
-}
-
-func (s *Service) revokeEach(tx *store.Tx, p warranty.Principal, tokens []warranty.ID, now time.Time) error {
-	for _, id := range tokens {
-		if err := tx.RevokeToken(id, now); err != nil {
-			return err
-		}
-		if err := tx.InsertEvent(id, s.event(p, warranty.TokenWasRevoked, id, now), p.User.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// cancelOf cancels a member's open invitations and transfer offers in the locked organization that the
-// principal acts for. They may be for another address of the member.
-func (s *Service) cancelOf(tx *store.Tx, p warranty.Principal, member warranty.ID, now time.Time) error {
-	invitations, err := tx.DeleteInvitationsBy(p.Account.ID, member)
-	if err != nil {
-		return err
-	}
-	for _, i := range invitations {
-		err := s.organizationEvent(tx, p, warranty.InvitationCancelled, i.ID, warranty.Change{Field: "email", To: &i.Email})
-		if err != nil {
-			return err
-		}
-	}
-	offered, err := tx.CancelTransfersBy(p.Account.ID, member, now)
-	if err != nil {
-		return err
-	}
-	for _, id := range offered {
-		if err := tx.InsertEvent(id, s.event(p, warranty.TransferCancelled, id, now), p.User.ID); err != nil {
-			return err
-		}
-	}
-	return nil
+	return warranty.None{}, err
 }
 
 // ListInvitations lists the open invitations of an organization for its members.

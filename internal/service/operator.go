@@ -36,38 +36,54 @@ func (s *Service) AddUser(ctx context.Context, in warranty.Register) (warranty.U
 }
 
 // DisableUser disables an account for the operator. When it returns, all its credentials
-// are rejected and no write made with them commits. Of an organization, its members cannot act for it.
+// are rejected and no write made with them commits. Of an organization, its members cannot act for it. What a person
+// made in organizations ends too.
 func (s *Service) DisableUser(ctx context.Context, name string) error {
-	account, err := s.accountOf(ctx, name)
+	return s.disableUser(ctx, name, false)
+}
+
+// DisableUserKeepingTokens is DisableUser, but tokens that the person made in organizations keep working.
+func (s *Service) DisableUserKeepingTokens(ctx context.Context, name string) error {
+	return s.disableUser(ctx, name, true)
+}
+
+func (s *Service) disableUser(ctx context.Context, name string, keepTokens bool) error {
+	found, err := s.accountOf(ctx, name)
 	if err != nil {
 		return err
 	}
 	now := s.now()
-	return s.Store.Write(ctx, func(tx *store.Tx) error { return s.disable(tx, operator, account, now) })
+	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		locked, err := lockWithOrganizations(tx, found.ID)
+		if err != nil {
+			return err
+		}
+		return s.disable(tx, operator, locked[found.ID], keepTokens, now)
+	})
+	s.wakeMail()
+	return err
 }
 
-// disable disables an account and ends its credentials.
-func (s *Service) disable(tx *store.Tx, by warranty.Principal, account store.Account, now time.Time) error {
-	if err := tx.DisableUser(account.ID, now); err != nil {
+// disable disables a locked account, whose organizations are locked.
+func (s *Service) disable(
+	tx *store.Tx, by warranty.Principal, account store.Account, keepTokens bool, now time.Time,
+) error {
+	if err := s.close(tx, by, account, keepTokens, now); err != nil {
 		return err
 	}
-	if err := tx.KeepDeleted(account.ID); err != nil {
-		return err
-	}
-	if err := tx.RevokeTokens(account.ID, now); err != nil {
-		return err
-	}
-	if err := tx.DeleteSessions(account.ID); err != nil || account.Disabled {
+	if err := tx.KeepDeleted(account.ID); err != nil || account.Disabled {
 		return err
 	}
 	return s.accountEvent(tx, by, warranty.AccountDisabled, account.ID, now)
 }
 
 // EnableUser enables a disabled account for the operator, also one that was deleted and is not erased yet.
-// Its tokens stay revoked.
+// What ended with it stays ended; only hand-over codes, which customers have, work again.
 func (s *Service) EnableUser(ctx context.Context, name string) error {
-	return s.operate(ctx, name, func(tx *store.Tx, account store.Account, now time.Time) error {
-		return s.enable(tx, operator, account, now)
+	return s.enabling(func() error {
+		return s.operate(ctx, name, func(tx *store.Tx, account store.Account, now time.Time) error {
+			return s.enable(tx, operator, account, now)
+		})
 	})
 }
 
@@ -90,6 +106,9 @@ func (s *Service) enable(tx *store.Tx, by warranty.Principal, account store.Acco
 		return warranty.Refuse(warranty.RoleNotAllowed, "This account was set aside and cannot be enabled.")
 	}
 	if err != nil {
+		return err
+	}
+	if err := s.reclaimDomains(tx, by, account.ID); err != nil {
 		return err
 	}
 	return s.accountEvent(tx, by, warranty.AccountEnabled, account.ID, now)
@@ -198,8 +217,8 @@ func (s *Service) operatorEventOn(
 	return tx.InsertEvent(thread, s.event(operator, action, subject, now), operator.User.ID)
 }
 
-// SetPassword resets a password for the operator. It ends all sessions and, unless
-// keepTokens is set, all tokens, calendar feeds and open transfers. It does not verify
+// SetPassword resets a password for the operator. It ends all sessions and emailed codes and, unless
+// keepTokens is set, all tokens, calendar feeds, invitations and open transfers. It does not verify
 // the address.
 func (s *Service) SetPassword(ctx context.Context, email, password string, keepTokens bool) error {
 	account, err := s.Store.AccountByEmail(ctx, email)
@@ -215,6 +234,9 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 	}
 	now := s.now()
 	return s.Store.Write(ctx, func(tx *store.Tx) error {
+		if _, err := lockWithOrganizations(tx, account.ID); err != nil {
+			return err
+		}
 		if err := tx.SetPassword(account.ID, hash); err != nil {
 			return err
 		}
@@ -222,7 +244,10 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 			if err := tx.DeleteSessions(account.ID); err != nil {
 				return err
 			}
-		} else if err := s.endCredentials(tx, account.User, warranty.DoorOperator, now); err != nil {
+			if err := tx.DeleteCodes(account.ID); err != nil {
+				return err
+			}
+		} else if err := s.endCredentials(tx, operator, account.User, true, now); err != nil {
 			return err
 		}
 		if err := s.operatorEvent(tx, warranty.AccountPasswordSet, account.ID, now); err != nil {
@@ -231,7 +256,7 @@ func (s *Service) SetPassword(ctx context.Context, email, password string, keepT
 		operator := warranty.Principal{}
 		circumstances := s.circumstances(operator, now)
 		if !keepTokens {
-			if err := s.tellAdmins(tx, operator, account.User, circumstances); err != nil {
+			if err := s.tellAdmins(tx, operator, account.User, circumstances, mail.Texts.MemberReset); err != nil {
 				return err
 			}
 		}

@@ -33,6 +33,7 @@ func (s *Service) organizationOperations() []api.Bound {
 		api.Bind(api.VerifyAddress, s.VerifyAddress),
 		api.Bind(api.RemoveAddress, s.RemoveAddress),
 		api.Bind(api.ConvertAccount, s.ConvertAccount),
+		api.Bind(api.CancelConversion, s.CancelConversion),
 		api.Bind(api.ConfirmConversion, s.ConfirmConversion),
 	}
 }
@@ -238,7 +239,7 @@ func (s *Service) DeleteOrganization(
 			if err := tx.DisableUser(account.ID, now); err != nil {
 				return err
 			}
-			if err := s.endCredentials(tx, account.User, p.Door, now); err != nil {
+			if err := s.endCredentials(tx, p, account.User, false, now); err != nil {
 				return err
 			}
 			if err := tx.PlanErasure(account.ID, now.Add(store.ErasureDelay), true); err != nil {
@@ -273,7 +274,7 @@ func (s *Service) RestoreOrganization(
 	now := s.now()
 	p = p.Self()
 	lock := func(tx *store.Tx) error { _, err := tx.LockUser(in.ID); return err }
-	err = s.writeWithLocks(ctx, p, warranty.Admin, lock, func(tx *store.Tx) error {
+	restore := func(tx *store.Tx) error {
 		// Only admins see a deleted organization.
 		o, err := tx.Organization(in.ID, p.User.ID)
 		if err != nil {
@@ -292,13 +293,18 @@ func (s *Service) RestoreOrganization(
 		if err := tx.DropErasure(o.ID); err != nil {
 			return err
 		}
-		p.Account = warranty.Acting{ID: o.ID, Name: o.Name, Kind: warranty.OrganizationKind, Role: o.Role}
-		if err := s.organizationEvent(tx, p, warranty.OrganizationRestored, o.ID); err != nil {
+		by := p
+		by.Account = warranty.Acting{ID: o.ID, Name: o.Name, Kind: warranty.OrganizationKind, Role: o.Role}
+		if err := s.organizationEvent(tx, by, warranty.OrganizationRestored, o.ID); err != nil {
+			return err
+		}
+		if err := s.reclaimDomains(tx, by, o.ID); err != nil {
 			return err
 		}
 		restored, err = tx.Organization(in.ID, p.User.ID)
 		return err
-	})
+	}
+	err = s.enabling(func() error { return s.writeWithLocks(ctx, p, warranty.Admin, lock, restore) })
 	return restored, err
 }
 
@@ -315,7 +321,7 @@ func (s *Service) OrganizationHistory(
 	list, err := s.Store.AccountHistory(ctx, organization, organizationEvents)
 	return slices.DeleteFunc(list, func(e warranty.Event) bool {
 		kind, _, _ := strings.Cut(e.Action.String(), ".")
-		return kind != "organization" && kind != "member" && kind != "address"
+		return kind == "account"
 	}), err
 }
 

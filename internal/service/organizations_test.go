@@ -325,7 +325,7 @@ func TestConversion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := warranty.ConvertAccount{OrganizationName: "Halden Electronics", Name: "Nora", Email: shop.User.Email}
+		in := warranty.ConvertAccount{OrganizationName: "Halden Electronics", Name: "Nora", Email: shop.User.Email, Password: servertest.Password}
 		if _, err := w.Service.ConvertAccount(ctx, shop.Principal, in); codeOf(err) != warranty.ValidationFailed {
 			t.Errorf("the same address: %v", err)
 		}

@@ -52,7 +52,7 @@ func (s *Service) ResetPassword(
 	}
 	fresh := s.NewID()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		locked, err := lockByCode(tx, owner, code, store.ForReset, now)
+		locked, err := lockByCode(tx, owner, code, store.ForReset, true, now)
 		if err != nil {
 			return badCode(err)
 		}
@@ -61,10 +61,10 @@ func (s *Service) ResetPassword(
 			if err := tx.SetPassword(user.ID, hash); err != nil {
 				return err
 			}
-			if err := s.endCredentials(tx, user, p.Door, now); err != nil {
+			if err := s.endCredentials(tx, byHolder(user, p), user, true, now); err != nil {
 				return err
 			}
-			if err := s.tellAdmins(tx, p, user, s.circumstances(p, now)); err != nil {
+			if err := s.tellAdmins(tx, p, user, s.circumstances(p, now), mail.Texts.MemberReset); err != nil {
 				return err
 			}
 		} else if user, err = s.startOver(tx, p, locked, fresh, hash, now); err != nil {
@@ -78,32 +78,6 @@ func (s *Service) ResetPassword(
 	return warranty.None{}, err
 }
 
-// tellAdmins lists the active tokens that a person made in organizations to their admins after a password reset:
-// they are the organization's and stay, but whoever had the password may have made or copied them.
-func (s *Service) tellAdmins(
-	tx *store.Tx, p warranty.Principal, person warranty.User, c mail.Circumstances,
-) error {
-	made, err := tx.TokensMadeBy(person.ID, c.At)
-	if err != nil || s.Silent {
-		return err
-	}
-	for _, o := range made {
-		admins, err := tx.Admins(o.Account.ID)
-		if err != nil {
-			return err
-		}
-		for _, admin := range admins {
-			err := s.notify(tx, p, admin, func(t mail.Texts) mail.Message {
-				return t.MemberReset(admin.Email, admin.Name, o.Account.Name, person.Name, o.Tokens, c)
-			})
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // startOver moves the address of a locked, unverified account to a new account: the
 // caller controls the mailbox, and whoever registered the old account never proved it.
 // The old account's records are set aside, and the new account can restore them
@@ -113,63 +87,13 @@ func (s *Service) startOver(
 ) (warranty.User, error) {
 	name, _, _ := strings.Cut(old.Email, "@")
 	user := warranty.User{ID: id, Name: name, Email: old.Email, EmailVerified: true, CreatedAt: now}
-	if err := s.endCredentials(tx, old.User, p.Door, now); err != nil {
+	if err := s.endCredentials(tx, byHolder(old.User, p), old.User, true, now); err != nil {
 		return user, err
 	}
 	if err := tx.SetAside(old.ID, id, now); err != nil {
 		return user, err
 	}
 	return user, insertUser(tx, p, user, hash)
-}
-
-// endCredentials ends all credentials of a locked account: sessions, tokens, the calendar
-// feed, emailed codes and open transfers.
-func (s *Service) endCredentials(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
-	if err := s.revokeAll(tx, user, door, now); err != nil {
-		return err
-	}
-	if err := tx.DeleteSessions(user.ID); err != nil {
-		return err
-	}
-	if err := tx.DeleteCodes(user.ID); err != nil {
-		return err
-	}
-	if err := tx.ForgetDevices(user.ID); err != nil {
-		return err
-	}
-	offered, err := tx.CancelTransfers(user.ID, now)
-	if err != nil {
-		return err
-	}
-	return s.eventOnEach(tx, user, door, warranty.TransferCancelled, offered, now)
-}
-
-// revokeAll revokes the tokens and the calendar feed of a locked account.
-func (s *Service) revokeAll(tx *store.Tx, user warranty.User, door warranty.Door, now time.Time) error {
-	tokens, err := tx.TokensToRevoke(user.ID)
-	if err != nil {
-		return err
-	}
-	if err := tx.RevokeTokens(user.ID, now); err != nil {
-		return err
-	}
-	if err := tx.DropCalendar(user.ID); err != nil {
-		return err
-	}
-	return s.eventOnEach(tx, user, door, warranty.TokenWasRevoked, tokens, now)
-}
-
-// eventOnEach adds the same event to several histories.
-func (s *Service) eventOnEach(
-	tx *store.Tx, user warranty.User, door warranty.Door, action warranty.Action, ids []warranty.ID, now time.Time,
-) error {
-	for _, id := range ids {
-		e := s.event(warranty.Principal{User: user, Door: door}, action, id, now)
-		if err := tx.InsertEvent(id, e, user.ID); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // HasPassword reports whether the person has a password. Without one, they sign in with emailed codes, and set
@@ -179,8 +103,8 @@ func (s *Service) HasPassword(ctx context.Context, p warranty.Principal) (bool, 
 	return account.PasswordHash != "", err
 }
 
-// ChangePassword sets a new password, ends all sessions and starts a new one. Tokens and
-// the calendar feed keep working unless in.RevokeTokens is set.
+// ChangePassword sets a new password, ends all sessions and emailed codes, and starts a new session. Tokens, connected
+// apps and calendar feeds keep working unless in.RevokeTokens is set.
 func (s *Service) ChangePassword(
 	ctx context.Context, p warranty.Principal, in warranty.ChangePassword,
 ) (warranty.Session, error) {
@@ -219,12 +143,21 @@ func (s *Service) ChangePassword(
 		if err := tx.DeleteSessions(p.User.ID); err != nil {
 			return err
 		}
+		if err := tx.DeleteCodes(p.User.ID); err != nil {
+			return err
+		}
 		if revoke {
-			if err := s.revokeAll(tx, account.User, p.Door, now); err != nil {
+			if err := s.revokeAll(tx, byHolder(account.User, p), account.User, now); err != nil {
+				return err
+			}
+			err := s.eachOrganizationOf(tx, p, account.ID, func(by warranty.Principal) error {
+				return tx.DropCalendarBy(by.Account.ID, account.ID)
+			})
+			if err != nil {
 				return err
 			}
 		}
-		if err := session.insert(tx); err != nil {
+		if err := session.start(tx, p); err != nil {
 			return err
 		}
 		return s.notify(tx, p, account.User, func(t mail.Texts) mail.Message {

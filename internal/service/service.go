@@ -169,6 +169,7 @@ func (s *Service) Operations() []api.Bound {
 		s.transferOperations(),
 		s.sellerOperations(),
 		s.handoverOperations(),
+		s.printedCodeOperations(),
 		s.trashOperations(),
 		s.tokenOperations(),
 		s.accountOperations(),

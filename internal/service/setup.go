@@ -91,6 +91,7 @@ func (s *Service) SetUp(
 		return warranty.Session{}, err
 	}
 	s.Log.Info("set up", "administrator", user.ID)
+	s.logSignIn(ctx, p, user, "set-up link")
 	s.wakeMail()
 	return session.Session, nil
 }
@@ -107,7 +108,7 @@ func (s *Service) welcomeAdmin(tx *store.Tx, p warranty.Principal, session newSe
 			return err
 		}
 	}
-	if err := session.insert(tx); err != nil {
+	if err := session.start(tx, p); err != nil {
 		return err
 	}
 	if _, _, err := tx.RecordDevice(user.ID, deviceHash(p), now); err != nil {

@@ -54,13 +54,22 @@ func (s *Service) SignIn(ctx context.Context, p warranty.Principal, in warranty.
 		if now.PasswordHash != account.PasswordHash || now.Disabled {
 			return errSignIn
 		}
-		if err := session.insert(tx); err != nil {
+		if err := session.start(tx, p); err != nil {
 			return err
 		}
 		return s.seeDevice(tx, p, now.User, session.created)
 	})
 	s.wakeMail()
+	if err == nil {
+		s.logSignIn(ctx, p, session.User, "password")
+	}
 	return session.Session, err
+}
+
+// logSignIn logs a successful sign-in: who, from where, and with what.
+func (s *Service) logSignIn(ctx context.Context, p warranty.Principal, user warranty.User, way string) {
+	s.Log.InfoContext(ctx, "signed in", "request_id", api.CallerOf(ctx).RequestID, "ip", p.Address, "door", p.Door.String(),
+		"user", user.ID.String(), "way", way)
 }
 
 // logFailedSignIn logs which account was tried, and from where. It never logs an address
@@ -98,7 +107,7 @@ func (s *Service) signInByCode(
 	}
 	fresh := s.NewID()
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
-		locked, err := lockByCode(tx, account.ID, code, store.ForSignIn, now)
+		locked, err := lockByCode(tx, account.ID, code, store.ForSignIn, !account.EmailVerified, now)
 		if err != nil {
 			return codeGone(err, errSignInCode)
 		}
@@ -108,19 +117,28 @@ func (s *Service) signInByCode(
 				return err
 			}
 		}
-		if err := session.insert(tx); err != nil {
+		if err := session.start(tx, p); err != nil {
 			return err
 		}
 		return s.seeDevice(tx, p, session.User, now)
 	})
 	s.wakeMail()
+	if err == nil {
+		s.logSignIn(ctx, p, session.User, "emailed code")
+	}
 	return session.Session, err
 }
 
-// lockByCode locks an account and uses a code that was emailed to it.
+// lockByCode locks an account and uses a code that was emailed to it. If the credentials of the account end, it also
+// locks the organizations of the person.
 func lockByCode(
-	tx *store.Tx, account warranty.ID, code warranty.Hash, purpose store.Purpose, now time.Time,
+	tx *store.Tx, account warranty.ID, code warranty.Hash, purpose store.Purpose, ends bool, now time.Time,
 ) (store.Account, error) {
+	if ends {
+		if _, err := lockWithOrganizations(tx, account); err != nil {
+			return store.Account{}, err
+		}
+	}
 	locked, err := tx.LockUser(account)
 	if err != nil {
 		return locked, err

@@ -203,9 +203,12 @@ func (t *Tx) SetPassword(id warranty.ID, passwordHash string) error {
 	return t.exactlyOne(`UPDATE users SET password_hash = $2, `+nextEpoch+` WHERE id = $1`, id, passwordHash)
 }
 
-// DisableUser disables an account and all its credentials.
+// DisableUser disables an account and all its credentials, and releases its domains for others.
 func (t *Tx) DisableUser(id warranty.ID, now time.Time) error {
 	t.awaitMembers(id)
+	if err := t.releaseDomains(id); err != nil {
+		return err
+	}
 	return t.exactlyOne(`UPDATE users SET disabled_at = COALESCE(disabled_at, $2), `+nextEpoch+` WHERE id = $1`, id, now)
 }
 
@@ -279,8 +282,11 @@ func (t *Tx) InsertCode(code warranty.Hash, purpose Purpose, user warranty.ID, e
 		code, purpose, user, expires)
 }
 
-// DeleteCodes deletes all codes of a user.
+// DeleteCodes deletes all codes of an account, including those of a conversion and of addresses.
 func (t *Tx) DeleteCodes(user warranty.ID) error {
+	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1`, user); err != nil {
+		return err
+	}
 	return t.later(`DELETE FROM one_time_codes WHERE user_id = $1`, user)
 }
 

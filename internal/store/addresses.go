@@ -73,7 +73,8 @@ func (t *Tx) DeleteAddress(organization, id warranty.ID) (email string, err erro
 type AddressCode struct {
 	Account warranty.ID
 	Email   string
-	Names   *string // for the conversion of an account
+	Names   *string        // for the conversion of an account
+	Stop    *warranty.Hash // of the code that stops the conversion
 	Expires time.Time
 }
 
@@ -82,8 +83,29 @@ func (t *Tx) InsertAddressCode(c AddressCode, code warranty.Hash) error {
 	if err := t.later(`DELETE FROM address_codes WHERE account_id = $1 AND email = $2`, c.Account, c.Email); err != nil {
 		return err
 	}
-	return t.later(`INSERT INTO address_codes (code_hash, account_id, email, names, expires_at) VALUES ($1, $2, $3, $4, $5)`,
-		code, c.Account, c.Email, c.Names, c.Expires)
+	var stop any
+	if c.Stop != nil {
+		stop = *c.Stop
+	}
+	return t.later(`INSERT INTO address_codes (code_hash, account_id, email, names, stop_hash, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`, code, c.Account, c.Email, c.Names, stop, c.Expires)
+}
+
+// ConversionOf returns the account whose conversion a code stops.
+func (s *Store) ConversionOf(ctx context.Context, stop warranty.Hash, now time.Time) (account warranty.ID, err error) {
+	err = queryRow(ctx, s.db, `SELECT account_id FROM address_codes WHERE stop_hash = $1 AND expires_at > $2`,
+		func(r *engine.Row) { account = r.ID() }, stop, now)
+	return account, err
+}
+
+// StopConversion deletes the codes of all conversions that were asked for a locked account, with the code that stops one.
+func (t *Tx) StopConversion(account warranty.ID, stop warranty.Hash, now time.Time) error {
+	n, err := t.exec(`DELETE FROM address_codes WHERE account_id = $1 AND names IS NOT NULL AND EXISTS
+		(SELECT 1 FROM address_codes s WHERE s.account_id = $1 AND s.stop_hash = $2 AND s.expires_at > $3)`, account, stop, now)
+	if err == nil && n == 0 {
+		err = warranty.ErrNotFound
+	}
+	return err
 }
 
 // AddressCode returns a valid code without using it.

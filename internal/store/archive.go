@@ -194,8 +194,7 @@ func (l *Loader) Finish(ctx context.Context, folder warranty.ID, deleted []strin
 
 // endedTables are the tables whose rows are credentials, or emails that contain them.
 var endedTables = []string{"sessions", "token_secrets", "one_time_codes", "transfers", "calendars", "mails",
-	"invitations", "address_codes", "handover_codes", "oauth_requests", "oauth_codes", "refresh_tokens",
-	"setup_codes"}
+	"invitations", "address_codes", "oauth_requests", "oauth_codes", "refresh_tokens", "setup_codes"}
 
 // ended returns the rows without credentials that must not work any more. Tokens are revoked.
 func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
@@ -222,6 +221,10 @@ func (l *Loader) ended(t Table, next engine.NextRow) engine.NextRow {
 		})
 	case slices.Contains(endedTables, t.Name):
 		return filterRows(next, func([]any) bool { return false })
+	case t.Name == "handover_codes":
+		// Customers have the codes of offers, on paper or by email, and get no others. Codes that also sign in end.
+		asked := column("asked")
+		return filterRows(next, func(row []any) bool { return row[asked] == int64(0) })
 	case t.Name == "tokens":
 		id, revoked := column("id"), column("revoked_at")
 		return filterRows(next, func(row []any) bool {

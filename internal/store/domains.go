@@ -118,6 +118,29 @@ func (t *Tx) DeleteDomain(organization, id warranty.ID) error {
 	return t.exactlyOne(`DELETE FROM domains WHERE account_id = $1 AND id = $2`, organization, id)
 }
 
+// releaseDomains makes the verified domains of a locked account available to others, and notes that they were verified.
+func (t *Tx) releaseDomains(account warranty.ID) error {
+	return t.later(`UPDATE domains SET released_at = verified_at, verified_at = NULL
+		WHERE account_id = $1 AND verified_at IS NOT NULL`, account)
+}
+
+// ReclaimDomains makes the released domains of a locked account verified again, and returns those that another
+// organization has verified meanwhile. It fails with a duplicate if another one does so at the same time.
+func (t *Tx) ReclaimDomains(account warranty.ID) (lost []warranty.Domain, err error) {
+	if _, err := t.exec(`UPDATE domains SET verified_at = released_at, released_at = NULL
+		WHERE account_id = $1 AND released_at IS NOT NULL AND NOT EXISTS
+			(SELECT 1 FROM domains o WHERE o.domain = domains.domain AND o.verified_at IS NOT NULL)`, account); err != nil {
+		return nil, err
+	}
+	err = t.tx.Query(t.ctx, `UPDATE domains SET released_at = NULL, failing_since = NULL, by_operator = 0
+		WHERE account_id = $1 AND released_at IS NOT NULL RETURNING id, domain`,
+		func(r *engine.Row) error {
+			lost = append(lost, warranty.Domain{ID: r.ID(), Domain: r.Text()})
+			return nil
+		}, account)
+	return lost, err
+}
+
 // DomainToCheck is a verified domain that is due for a check, and its organization.
 type DomainToCheck struct {
 	Organization warranty.ID

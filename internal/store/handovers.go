@@ -8,8 +8,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// OfferHandover sets the offer of a locked warranty, which its issuer owns. Earlier codes no longer work.
-func (t *Tx) OfferHandover(w warranty.Warranty, code warranty.Hash, now time.Time) error {
+// OfferHandover sets the offer of a locked warranty, which its issuer owns. Earlier codes no longer work. by is who
+// makes the offer.
+func (t *Tx) OfferHandover(w warranty.Warranty, code warranty.Hash, issuer, by warranty.ID, now time.Time) error {
 	if err := t.deleteCodes(w.ID); err != nil {
 		return err
 	}
@@ -22,7 +23,11 @@ func (t *Tx) OfferHandover(w warranty.Warranty, code warranty.Hash, now time.Tim
 	if err := t.changed(w.ID); err != nil {
 		return err
 	}
-	return t.InsertHandoverCode(w.ID, code, w.Offer.Email, false, *w.Offer.ExpiresAt)
+	if w.Offer.Email != nil {
+		return t.InsertHandoverCode(w.ID, code, w.Offer.Email, false, *w.Offer.ExpiresAt)
+	}
+	return t.later(`INSERT INTO handover_codes (code_hash, warranty_id, asked, expires_at, account_id, made_by)
+		VALUES ($1, $2, 0, $3, $4, $5)`, code, w.ID, *w.Offer.ExpiresAt, issuer, by)
 }
 
 func (t *Tx) deleteCodes(id warranty.ID) error {

@@ -182,6 +182,11 @@ func (t *Tx) DeleteInvitationsBy(organization, by warranty.ID) (list []warranty.
 	return list, err
 }
 
+// DeleteInvitationsOf removes the open invitations of a locked organization.
+func (t *Tx) DeleteInvitationsOf(organization warranty.ID) error {
+	return t.later(`DELETE FROM invitations WHERE account_id = $1`, organization)
+}
+
 // InvitationByCode returns an open invitation and its organization.
 func (s *Store) InvitationByCode(
 	ctx context.Context, code warranty.Hash, now time.Time,

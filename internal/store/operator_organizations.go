@@ -103,9 +103,9 @@ func (t *Tx) LedOnlyBy(user warranty.ID) (list []warranty.Acting, err error) {
 	return list, err
 }
 
-// OrganizationsLedBy lists the organizations of which a person is an admin.
-func (t *Tx) OrganizationsLedBy(user warranty.ID) (ids []warranty.ID, err error) {
-	err = t.tx.Query(t.ctx, `SELECT account_id FROM members WHERE user_id = $1 AND role = 1`,
+// OrganizationsOf lists the organizations of which a person is a member.
+func (t *Tx) OrganizationsOf(user warranty.ID) (ids []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, `SELECT account_id FROM members WHERE user_id = $1 AND role > 0 ORDER BY account_id`,
 		func(r *engine.Row) error { ids = append(ids, r.ID()); return nil }, user)
 	return ids, err
 }

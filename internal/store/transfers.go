@@ -57,7 +57,10 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 	var id warranty.ID
 	// Lock the warranty before its offer, like every other transaction.
 	if err := queryRow(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
-		WHERE o.code_hash = $1 AND o.expires_at > $2 AND `+canBeTaken+` /*pg: FOR UPDATE OF w */`,
+		WHERE o.code_hash = $1 AND o.expires_at > $2 AND `+canBeTaken+` AND NOT EXISTS
+			(SELECT 1 FROM access a JOIN users u ON u.id = a.user_id
+				WHERE a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 AND u.disabled_at IS NOT NULL)
+		/*pg: FOR UPDATE OF w */`,
 		func(r *engine.Row) { id = r.ID() }, code, now); err != nil {
 		return id, err
 	}

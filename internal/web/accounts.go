@@ -224,7 +224,7 @@ func (web *Web) resendVerification(w http.ResponseWriter, r *http.Request, who w
 }
 
 // resetKept is how long the browser remembers where a person came from, like the code in the email.
-const resetKept = time.Hour
+const resetKept = warranty.ResetLifetime
 
 // nextCookie returns the name of the cookie with the page that the person who resets a password came for. The link in the
 // email does not have it: whoever asks for the reset would choose a part of an email to someone else.

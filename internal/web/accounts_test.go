@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"strings"
 	"testing"
 
 	"warranty.example/svc/warranty"
@@ -34,4 +35,18 @@ func TestVerifyingTakesTheAccountsSession(t *testing.T) {
 		})
 		w.Must(200, made("POST", "/api/auth/verify-email", squatter.Session, fields{"code": code}))
 	})
+}
+
+// TestSignOutIsOnEveryPage: every page of the menu has a button that ends the session.
+func TestSignOutIsOnEveryPage(t *testing.T) {
+	w := webWorld(t)
+	b := w.SignedIn(t, w.Verified("Olga"))
+	for _, path := range []string{"/", "/warranties", "/claims", "/documents", "/settings/api", "/settings/organizations", "/trash", "/no-such-page"} {
+		if page := b.Get(path); !strings.Contains(page.Body, `<form method="post" action="/sign-out">`) {
+			t.Errorf("%s has no way to sign out", path)
+		}
+	}
+	_, session, _ := strings.Cut(b.Cookie, "=")
+	b.Post("/sign-out").Leads(t, "signing out", "/sign-in")
+	w.Alive(t, "the session", session, false)
 }

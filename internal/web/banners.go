@@ -94,6 +94,7 @@ var flashes = map[string]bannerKind{
 	"mailed":                success,
 	"mails_none":            info,
 	"mails_retried":         success,
+	"codes_ended":           success,
 	"member_removed":        success,
 	"moved":                 success,
 	"offer_cancelled":       success,

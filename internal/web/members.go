@@ -107,6 +107,7 @@ type memberPage struct {
 	form
 	Roles     []roleChoice
 	OnlyAdmin bool
+	Printed   int64 // printed codes that the member made and that can be used
 }
 
 func (web *Web) showMember(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
@@ -128,6 +129,12 @@ func (web *Web) showMember(w http.ResponseWriter, r *http.Request, who warranty.
 			Roles:     roleChoices(m.Role.String()),
 			OnlyAdmin: onlyAdmin(all, id),
 		}
+		printed := warranty.ListPrintedCodes{Paging: warranty.Paging{Page: 1, Limit: 1}, ID: who.Account.ID, MadeBy: &id}
+		codes, err := web.Service.ListPrintedCodes(r.Context(), who, printed)
+		if err != nil {
+			return err
+		}
+		p.Printed = codes.Pagination.Total
 		v := view{Title: m.Name, Nav: "settings", Who: who, Flash: flash(r), Body: p}
 		return web.show(w, r, f.status, "member", v)
 	}

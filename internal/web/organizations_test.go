@@ -370,7 +370,20 @@ func TestWebConvert(t *testing.T) {
 	same := b.Post("/settings/convert", "organization_name", "The Shop", "name", "Nora", "email", shop.Email)
 	same.Says(t, "the same address", 422)
 	equal(t, "the name typed", same.Value("name"), "Nora")
-	b.Post("/settings/convert", "organization_name", "The Shop", "name", "Nora", "email", "nora@people.example").
+	names := []string{"organization_name", "The Shop", "name", "Nora", "email", "nora@people.example"}
+	b.Post("/settings/convert", names...).Says(t, "no password", 422, "Enter your password.")
+	wrong := b.Post("/settings/convert", append(names, "password", "not the password")...)
+	wrong.Says(t, "a wrong password", 422, "The password is wrong.")
+	wrong.Hides(t, "a wrong password", "not the password")
+	equal(t, "the name typed", wrong.Value("name"), "Nora")
+	b.Post("/settings/convert", append(names, "password", shop.Password)...).Leads(t, "the names", "/settings/convert?code&done=code_sent")
+	stop := "/stop-conversion/" + w.MailedCode(shop.Email)
+	anyone := w.Browser(t)
+	anyone.Get(stop).Says(t, "the link", 200, "Stop turning your account into an organization?")
+	anyone.Post(stop).Says(t, "stopping", 200, "Stopped.", "/reset-password")
+	anyone.Post(stop).Says(t, "stopping again", 422, "already used or expired")
+	b.Post("/settings/convert/confirm", "code", w.MailedCode("nora@people.example")).Says(t, "a stopped conversion", 422)
+	b.Post("/settings/convert", append(names, "password", shop.Password)...).
 		Leads(t, "the names", "/settings/convert?code&done=code_sent")
 	b.Get("/settings/convert?code&done=code_sent").Says(t, "the code's form", 200, "We emailed a code.", `name="code"`)
 	b.Post("/settings/convert/confirm", "code", "AAAA-BBBB").Says(t, "a wrong code", 422, `value="AAAA-BBBB"`)

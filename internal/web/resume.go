@@ -63,7 +63,7 @@ func (k *keptForm) Fields() []fieldData {
 }
 
 // keep returns the form of a request whose session has ended, or nil if the form is not
-// resumable. No form with a password is resumable.
+// resumable. Passwords are not kept.
 func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	_, pattern := web.forms.Handler(r)
@@ -84,6 +84,7 @@ func (web *Web) keep(w http.ResponseWriter, r *http.Request) *keptForm {
 	if err != nil {
 		return nil
 	}
+	f.removePasswords()
 	return &keptForm{Action: r.URL.Path, Values: f.Values}
 }
 

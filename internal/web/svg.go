@@ -171,6 +171,7 @@ var icons = map[string]string{
 	"settings": `<circle cx="12" cy="12" r="3"/><path d="M12 2v4m0 12v4M2 12h4m12 0h4M5 5l3 3m8 8 3 3M5 19l3-3m8-8 3-3"/>`,
 	"admin":    `<path d="M4 4h16v7H4zM4 13h16v7H4zM8 7.500v.5M8 16.500v.5"/>`,
 	"person":   `<circle cx="12" cy="8" r="4"/><path d="M4 21c0-4 3.500-6 8-6s8 2 8 6"/>`,
+	"exit":     `<path d="M14 4H5v16h9M10 12h11m-4-4 4 4-4 4"/>`,
 	"theme":    `<circle cx="12" cy="12" r="8"/><path d="M12 4v16a8 8 0 0 0 0-16z" fill="currentColor"/>`,
 	"search":   `<circle cx="11" cy="11" r="6.500"/><path d="m16 16 4.500 4.500"/>`,
 	"warning":  `<path d="M12 4 22 20H2z"/><path d="M12 10v5m0 2v.5"/>`,

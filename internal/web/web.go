@@ -142,6 +142,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /take/sign-out", page: web.signOutToTake, personal: true},
 		{pattern: "GET /take/done/{id}", page: web.taken},
 
+		{pattern: "GET /stop-conversion/{token}", page: web.stopConversion, open: true},
+		{pattern: "POST /stop-conversion/{token}", page: web.doStopConversion, open: true, checks: true},
 		{pattern: "GET /unsubscribe/{token}", page: web.unsubscribe, open: true},
 		{pattern: "POST /unsubscribe/{token}", page: web.doUnsubscribe, open: true, checks: true, anyOrigin: true},
 
@@ -261,6 +263,7 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/organizations/{id}/restore", page: web.restoreOrganization, personal: true},
 		{pattern: "GET /settings/convert", page: web.convert, personal: true},
 		{pattern: "POST /settings/convert", page: web.convertAccount, personal: true},
+		{pattern: "POST /settings/convert/code", page: web.mailConvertCode, personal: true},
 		{pattern: "POST /settings/convert/confirm", page: web.confirmConversion, personal: true},
 		{pattern: "GET /invitations/accept", page: empty(web.showAcceptInvitation), personal: true},
 		{pattern: "POST /invitations/accept", page: web.acceptInvitation, personal: true},
@@ -278,6 +281,8 @@ func (web *Web) routes() []route {
 		{pattern: "POST /settings/addresses", page: inOrganization(web.addAddress)},
 		{pattern: "POST /settings/addresses/verify", page: inOrganization(web.verifyAddress)},
 		{pattern: "POST /settings/addresses/{address_id}/remove", page: inOrganization(web.removeAddress)},
+		{pattern: "GET /settings/printed-codes", page: inOrganization(web.printedCodes)},
+		{pattern: "POST /settings/printed-codes/end", page: inOrganization(web.endPrintedCodes)},
 		{pattern: "GET /settings/domains", page: inOrganization(web.domains)},
 		{pattern: "POST /settings/domains", page: inOrganization(web.addDomain)},
 		{pattern: "POST /settings/domains/{domain_id}/check", page: inOrganization(web.checkDomain)},

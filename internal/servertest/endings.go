@@ -1,0 +1,122 @@
+package servertest
+
+// Ending is what an event does to a credential or code.
+type Ending string
+
+// What an event does.
+const (
+	Works  Ending = "" // it works as before
+	Ends   Ending = "ends"
+	Waits  Ending = "waits" // it works again when the event is undone, which is the next event of the table
+	Absent Ending = "–"     // the event does not happen to an account that can have it
+)
+
+// EndingTable says what events do to credentials and codes.
+type EndingTable struct {
+	Name   string // of the table in SECURITY.md
+	Events []string
+	Rows   []EndingRow
+}
+
+// EndingRow is a credential or code, with what each event does to it.
+type EndingRow struct {
+	What  string
+	Cells []Ending
+}
+
+// row returns a row of letters: e for Ends, w for Waits, - for Absent and . for Works.
+func row(what, letters string) EndingRow {
+	r := EndingRow{What: what}
+	for _, letter := range letters {
+		r.Cells = append(r.Cells, map[rune]Ending{'.': Works, 'e': Ends, 'w': Waits, '-': Absent}[letter])
+	}
+	return r
+}
+
+// Endings returns what ends what. TestEndings makes every credential and code, causes every event and tries them;
+// SECURITY.md has the tables.
+func Endings() []EndingTable {
+	return []EndingTable{personEndings(), organizationEndings(), recordEndings()}
+}
+
+// personEndings are events of a person, who is also an admin of an organization.
+func personEndings() EndingTable {
+	return EndingTable{
+		Name: "endings of a person",
+		Events: []string{
+			"sign-out", "sign-out everywhere", "new sign-in in the same browser", "password changed",
+			"password changed, tokens revoked", "password reset", "password set by the operator, tokens kept",
+			"disabled", "enabled again", "deleted", "enabled again after that", "becomes an organization",
+			"backup restored",
+		},
+		Rows: []EndingRow{
+			row("session", "eeeeeeeeeee.e"),
+			row("another session", ".e.eeeeeeeeee"),
+			row("integration token", "....ee.eeee.e"),
+			row("token made in an organization", ".......eeee-e"),
+			row("calendar feed", "....ee.eeee.e"),
+			row("calendar feed made in an organization", "....ee.eeee-e"),
+			row("connected app: access and refresh token", "....ee.eeee.e"),
+			row("app connected to an organization", "....ee.eeee-e"),
+			row("code of an app that is being connected", "....ee.eeee.e"),
+			row("transfer offer", ".....e.eeee.e"),
+			row("transfer offer of an organization's record", ".....e.eeee-e"),
+			row("hand-over offered by email", "...........-."),
+			row("printed hand-over code", "...........-."),
+			row("code that a customer asked for with a printed one", "...........-e"),
+			row("invitation sent", ".....e.eeee-e"),
+			row("invitation received", ".......w.w.ee"),
+			row("emailed sign-in code", "...eeeeeeeeee"),
+			row("emailed reset code", "...eeeeeeeeee"),
+			row("emailed verification code", "...eeeeeeeeee"),
+			row("code for an address of an organization", "...........-e"),
+			row("code that makes the account an organization", "...eeeeeeeeee"),
+			row("code that stops this", "...eeeeeeeeee"),
+			row("import or export in progress", "eeeeeeeeeee.e"),
+			row("import or export in progress in an organization", "eeeeeeeeeee-e"),
+			row("file of an export", ".......w.w.e."),
+			row("file of an export of an organization", ".......w.w.-."),
+			row("link that unsubscribes", ".......w.w.ee"),
+		},
+	}
+}
+
+// organizationEndings are events in an organization, to what an admin made there.
+func organizationEndings() EndingTable {
+	return EndingTable{
+		Name: "endings in an organization",
+		Events: []string{
+			"removed", "removed, tokens kept", "removed, printed codes ended", "left", "demoted to member",
+			"demoted to viewer", "demoted to member, tokens kept", "organization disabled", "enabled again",
+			"organization deleted", "restored",
+		},
+		Rows: []EndingRow{
+			row("session", "..........."),
+			row("token made in an organization", "e.eeee.eeee"),
+			row("calendar feed made in an organization", "eeeeeeeeeee"),
+			row("app connected to an organization", "eeee...eeee"),
+			row("transfer offer of an organization's record", "eeee.e.eeee"),
+			row("hand-over offered by email", ".......w.w."),
+			row("printed hand-over code", "..e....w.w."),
+			row("code that a customer asked for with a printed one", "..e....w.w."),
+			row("invitation sent", "eeeeeeeeeee"),
+			row("code for an address of an organization", ".......eeee"),
+			row("import or export in progress in an organization", "eeee.e.eeee"),
+			row("file of an export of an organization", "eeee...w.w."),
+		},
+	}
+}
+
+// recordEndings are events of the warranty that a code gives.
+func recordEndings() EndingTable {
+	return EndingTable{
+		Name:   "endings of a warranty",
+		Events: []string{"deleted", "restored", "voided", "reinstated", "cancelled"},
+		Rows: []EndingRow{
+			row("transfer offer", "w.w.e"),
+			row("hand-over offered by email", "w.w.e"),
+			row("printed hand-over code", "w.w.e"),
+			row("code that a customer asked for with a printed one", "w.w.e"),
+		},
+	}
+}
