@@ -223,13 +223,13 @@ func errorRows() [][]string {
 
 func toolRows() [][]string {
 	yes := map[bool]string{true: "yes", false: "no"}
-	rows := [][]string{{"tool", "scope", "read-only", "destructive", "idempotent", "arguments"}}
+	rows := [][]string{{"tool", "scope", "read-only", "destructive", "idempotent", "open-world", "arguments"}}
 	for _, op := range api.Operations() {
 		if op.Tool == "" {
 			continue
 		}
 		var arguments []string
-		idempotent := yes[op.Method != http.MethodPost]
+		idempotent := yes[op.Repeats()]
 		for _, p := range op.Params {
 			name := "`" + p.Name + "`"
 			if p.Required {
@@ -240,9 +240,8 @@ func toolRows() [][]string {
 			}
 			arguments = append(arguments, name)
 		}
-		destructive := yes[op.Method == http.MethodPut || op.Method == http.MethodDelete]
-		rows = append(rows, []string{"`" + op.Tool + "`", "`" + string(op.Scope) + "`", yes[op.Method == http.MethodGet],
-			destructive, idempotent, strings.Join(arguments, ", ")})
+		rows = append(rows, []string{"`" + op.Tool + "`", "`" + string(op.Scope) + "`", yes[op.Reads()],
+			yes[op.Destroys()], idempotent, yes[op.Emails], strings.Join(arguments, ", ")})
 	}
 	return rows
 }

@@ -140,6 +140,12 @@ func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
 	o.text("web_url", w.WebURL)
 	o.instant("created_at", w.CreatedAt)
 	o.instant("updated_at", w.UpdatedAt)
+	if w.ClaimURL != "" {
+		o.text("claim_url", w.ClaimURL)
+	}
+	if w.UploadURL != "" {
+		o.text("upload_url", w.UploadURL)
+	}
 	return append(o.b, '}'), o.err
 }
 

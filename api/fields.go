@@ -1,10 +1,24 @@
 package api
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// selectable lists the fields that the parameter fields offers: those of the record, in a list without those
+// that only a single record has.
+func (s *Spec) selectable() (names []string) {
+	for _, f := range reflect.VisibleFields(s.Record()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.Anonymous && name != "" && name != "-" && (f.Tag.Get("lists") != "no" || !s.Paged()) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
 
 // Selected returns the fields that an input selects, or nil for all.
 func Selected(in any) []string {

@@ -16,10 +16,14 @@ var (
 		Auth:   Credential,
 		Scope:  warranty.WarrantiesWrite,
 		Tool:   "hand_over_warranty",
+		// A code that was printed before no longer works.
+		Destructive: true,
+		Emails:      true,
 		Summary: "Offer a warranty that your organization issued to a customer: by email, or with a code to print. " +
 			"An earlier offer no longer works.",
 		ToolDoc: "Hand a warranty that the user's organization issued over to a customer. Without customer_email the " +
-			"result has a one-time code to print. Ask the user before you send an email.",
+			"result has a one-time code to print. Every call ends the offer before it: a code that is already printed no " +
+			"longer works. With customer_email it emails a stranger. Ask the user before you call it.",
 		Status:       http.StatusCreated,
 		BodyOptional: true,
 		Errors: []warranty.Code{

@@ -52,6 +52,10 @@ type Spec struct {
 	Location string
 	// ReadOnly marks a POST that changes nothing and can be retried.
 	ReadOnly bool
+	// Destructive marks a POST that can end something that exists, as PUT and DELETE can.
+	Destructive bool
+	// Emails marks an operation that can email people who have no account.
+	Emails bool
 	// Items allows a body that is a JSON array or newline-delimited JSON instead of an object with items.
 	Items bool
 	// BodyOptional allows a request without a body.
@@ -77,7 +81,7 @@ func define[In, Out any](s Spec) Op[In, Out] {
 	for i, p := range s.Params {
 		s.byName[p.Name] = i
 		if p.Type == fieldNames {
-			s.Params[i].Enum = members(s.Record())
+			s.Params[i].Enum = s.selectable()
 		}
 		// Outside PUT, null is the same as omitting a field. In PUT, null clears the fields
 		// that allow it.
@@ -98,6 +102,17 @@ func define[In, Out any](s Spec) Op[In, Out] {
 
 // declared lists every Spec that define has made, for the test of the table.
 var declared []*Spec
+
+// Reads reports whether the operation changes nothing.
+func (s *Spec) Reads() bool { return s.Method == http.MethodGet || s.ReadOnly }
+
+// Destroys reports whether the operation can change or end something that exists.
+func (s *Spec) Destroys() bool {
+	return s.Destructive || s.Method == http.MethodPut || s.Method == http.MethodDelete
+}
+
+// Repeats reports whether a repetition of the operation has no further effect.
+func (s *Spec) Repeats() bool { return s.Method != http.MethodPost || s.ReadOnly }
 
 // Route returns the full path, with parameters in braces.
 func (s *Spec) Route() string { return string(s.Base) + s.Path }
@@ -171,7 +186,7 @@ func (s *Spec) Refusals() []warranty.Code {
 	if s.Auth != Public {
 		add(warranty.MissingCredential, warranty.InvalidCredential, warranty.TokenExpired, warranty.TokenRevoked,
 			warranty.SessionExpired, warranty.RateLimited, warranty.AccountNotAllowed)
-		if s.Method != http.MethodGet && !s.ReadOnly {
+		if !s.Reads() {
 			add(warranty.RoleNotAllowed) // viewers of an organization
 		}
 	}

@@ -32,9 +32,9 @@ var (
 		Auth:    Credential,
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "summarize_warranties",
-		Summary: "Count the warranties that match the filters, by status, category, supplier or month of the end date.",
-		ToolDoc: "Count the user's warranties by status, category, supplier or month of the end date, with the filters of " +
-			"list_warranties. Use it instead of counting a list.",
+		Summary: "Count the warranties that match the filters, by status, category, supplier, brand or month of the end date.",
+		ToolDoc: "Count the user's warranties by status, category, supplier, brand or month of the end date, with the filters " +
+			"of list_warranties. Use it instead of counting a list.",
 	})
 	CreateWarranty = define[warranty.CreateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.create",
@@ -44,9 +44,10 @@ var (
 		Auth:    Credential,
 		Scope:   warranty.WarrantiesWrite,
 		Tool:    "create_warranty",
+		Emails:  true,
 		Summary: "Create a warranty. You become its owner and issuer.",
 		ToolDoc: "Create a warranty, for example from a receipt. Ask the user for missing dates instead of guessing. " +
-			"Tools cannot change serial_number, description and seller_* later: people do at web_url/correct.",
+			"seller_email and customer_email are emailed: ask before you give them. Tools cannot change serial_number, description and seller_* later: people do at web_url/correct.",
 		Status:   http.StatusCreated,
 		Location: "/warranties/{id}",
 		Errors:   []warranty.Code{warranty.AlreadyExists, warranty.IdempotencyKeyReused},
@@ -60,8 +61,9 @@ var (
 		Scope:   warranty.WarrantiesRead,
 		Tool:    "get_warranty",
 		Summary: "Get a warranty.",
-		ToolDoc: "Get all fields of one warranty, its page for people (web_url), and the etag for update_warranty and " +
-			"delete_warranty.",
+		ToolDoc: "Get all fields of one warranty, the etag for update_warranty and delete_warranty, and pages for people: " +
+			"web_url, upload_url for documents, and claim_url, to which you can append &type=, &description= and " +
+			"&incident_date= to fill in the claim.",
 	})
 	UpdateWarranty = define[warranty.UpdateWarranty, warranty.Warranty](Spec{
 		Name:    "warranties.update",

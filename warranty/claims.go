@@ -26,7 +26,8 @@ type Claim struct {
 	UpdatedAt               time.Time    `json:"updated_at" doc:"When the claim last changed."`
 	ResolvedAt              *time.Time   `json:"resolved_at" doc:"When the claim was resolved."`
 	WebURL                  string       `json:"web_url" format:"uri" doc:"URL of the claim's page for signed-in people."`
-	Messages                []Message    `json:"messages,omitzero" doc:"The latest 20 messages, newest first. Only in a single claim."`
+	LastMessage             *LastMessage `json:"last_message" doc:"The latest message, shortened; null if there is none that you can read."`
+	Messages                []Message    `json:"messages,omitzero" lists:"no" doc:"The latest 20 messages, newest first. Only in a single claim."`
 	Spoke                   int64        `json:"-"` // who wrote last since the status changed: see Waiting
 	Replay                  bool         `json:"-"` // a stored response to an earlier request
 }

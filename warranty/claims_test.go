@@ -191,7 +191,7 @@ func TestCheckCoverage(t *testing.T) {
 // TestClaimJSON compares the fields with the contract, section 5.
 func TestClaimJSON(t *testing.T) {
 	want := strings.Fields("id claim_number warranty_id warranty type description incident_date status managed_by waiting_for status_reason resolution resolution_note " +
-		"replacement_serial_number created_at updated_at resolved_at web_url")
+		"replacement_serial_number created_at updated_at resolved_at web_url last_message")
 	slices.Sort(want)
 	if diff := cmp.Diff(want, keys(t, warranty.Claim{})); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)

@@ -7,7 +7,7 @@ type CorrectWarranty struct {
 	ID           WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	SerialNumber *string     `json:"serial_number,omitempty" max:"120" doc:"Serial number of the product. An empty string removes it." example:"WGG244A20-0071"`
 	Description  *string     `json:"description,omitempty" max:"5000" doc:"Terms or notes. An empty string removes them."`
-	SellerName   *string     `json:"seller_name,omitempty" max:"200" doc:"Name of the seller. An empty string removes it."`
+	SellerName   *string     `json:"seller_name,omitempty" max:"200" doc:"The shop or person that the product was bought from. An empty string removes it."`
 	SellerEmail  *string     `json:"seller_email,omitempty" max:"254" format:"email" doc:"Email address of the seller. An empty string removes it. The previous seller can no longer see the record, unless it has a claim; the account that has verified the new address can confirm it."`
 	Brand        *string     `json:"brand,omitempty" max:"120" doc:"Brand of the product. An empty string removes it."`
 	Model        *string     `json:"model,omitempty" max:"120" doc:"Model of the product. An empty string removes it."`

@@ -127,10 +127,15 @@ type HandoverOffer struct {
 	Code       *string   `json:"code" doc:"One-time code to print and give to the customer; null if the offer is emailed, and if the request is a repetition."`
 	TakeURL    *string   `json:"take_url" format:"uri" doc:"URL for the QR code of a slip. It contains the code after #, so that no server logs it."`
 	ExpiresAt  time.Time `json:"expires_at" doc:"When the offer expires."`
+	Note       *string   `json:"note" doc:"Why the code of a repeated request is missing, and what to do; null otherwise."`
 
 	// Replay is true if this is the stored result of an earlier request with the same Idempotency-Key.
 	Replay bool `json:"-"`
 }
+
+// CodeShownOnce is the note of a repeated request for a code.
+const CodeShownOnce = "The code was in the response to the first request with this idempotency key and is not shown " +
+	"again. If it is lost, make another offer with a new key or without one: the code before it then no longer works."
 
 // Replayed reports whether this is the stored result of an earlier request.
 func (o HandoverOffer) Replayed() bool { return o.Replay }

@@ -3,7 +3,9 @@ package warranty
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Limits of messages.
@@ -24,6 +26,25 @@ type Message struct {
 	ClaimID   ID                `json:"-"`
 	Mine      bool              `json:"-"` // the reader's account wrote it
 	Replay    bool              `json:"-"` // a stored response to an earlier request
+}
+
+// MaxExcerpt is the maximum length of the text in a LastMessage, in characters.
+const MaxExcerpt = 200
+
+// LastMessage is the beginning of the latest message about a claim.
+type LastMessage struct {
+	Author    Author    `json:"author" doc:"Who wrote it."`
+	Body      string    `json:"body" doc:"Its first 200 characters; a longer text ends in …."`
+	CreatedAt time.Time `json:"created_at" doc:"When it was written."`
+}
+
+// Excerpt returns the beginning of a message.
+func (m Message) Excerpt() *LastMessage {
+	e := &LastMessage{Author: m.Author, Body: m.Body, CreatedAt: m.CreatedAt}
+	if text := []rune(e.Body); len(text) > MaxExcerpt {
+		e.Body = strings.TrimRightFunc(string(text[:MaxExcerpt-1]), unicode.IsSpace) + "…"
+	}
+	return e
 }
 
 // Author is who wrote a message.

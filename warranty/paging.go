@@ -1,6 +1,9 @@
 package warranty
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Paging selects a page of a list.
 type Paging struct {
@@ -41,6 +44,12 @@ type Selection struct {
 
 // Selected returns the selected fields, or nil for all.
 func (s Selection) Selected() []string { return s.Fields.Names() }
+
+// Wants reports whether a field is in the response.
+func (s Selection) Wants(field string) bool {
+	names := s.Selected()
+	return names == nil || slices.Contains(names, field)
+}
 
 // FieldNames is a list of field names, separated by commas. As a string it keeps the
 // inputs comparable.

@@ -33,8 +33,8 @@ type Warranty struct {
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number of the product."`
 	ExternalID      *string   `json:"external_id" doc:"The issuer's own ID for the record; null for everyone else."`
 	Category        *string   `json:"category" doc:"Product category, free text."`
-	Supplier        *string   `json:"supplier" doc:"Name of the supplier."`
-	SellerName      *string   `json:"seller_name" doc:"Name of the seller."`
+	Supplier        *string   `json:"supplier" doc:"Who supplied the product, such as a manufacturer, importer or distributor. The shop is seller_name."`
+	SellerName      *string   `json:"seller_name" doc:"The shop or person that the product was bought from."`
 	SellerEmail     *string   `json:"seller_email" format:"email" doc:"Email address of the seller. The account that has verified it can confirm the record."`
 	SellerConfirmed bool      `json:"seller_confirmed" doc:"Whether the seller has confirmed the record."`
 	Brand           *string   `json:"brand" doc:"Brand of the product."`
@@ -54,6 +54,8 @@ type Warranty struct {
 	WebURL          string    `json:"web_url" format:"uri" doc:"URL of the record's page for signed-in people."`
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
+	ClaimURL        string    `json:"claim_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you file a claim. Append &type=, &description= and &incident_date= to fill it in. Only in a single warranty on which you may file one."`
+	UploadURL       string    `json:"upload_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you upload a document. Only in a single warranty."`
 
 	// Seller is the account that confirmed the record as its seller.
 	Seller *ID `json:"-"`
@@ -186,7 +188,7 @@ type WarrantyFilter struct {
 	Status             Status    `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
 	Category           string    `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive." tool:"Only warranties in this category."`
 	Supplier           string    `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive." tool:"Only warranties with this supplier."`
-	Seller             string    `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties with this seller name or seller email. Case-insensitive." tool:"Only warranties with this seller name or email."`
+	Seller             string    `json:"seller,omitzero" in:"query" max:"254" doc:"Only warranties that were bought from this shop: with this seller name, seller email or supplier. Case-insensitive." tool:"Only warranties bought from this shop: its whole name or email, as seller or supplier. For a part of the name use q."`
 	Role               Role      `json:"role,omitzero" in:"query" doc:"Only warranties on which you have this role."`
 	EndsFrom           Date      `json:"ends_from,omitzero" in:"query" doc:"Only warranties that end on or after this date."`
 	EndsTo             Date      `json:"ends_to,omitzero" in:"query" doc:"Only warranties that end on or before this date."`
@@ -316,7 +318,7 @@ type Summary struct {
 
 // Group is one group of a summary.
 type Group struct {
-	Value *string `json:"value" doc:"The status, category, supplier or month (YYYY-MM; 9999-12 means lifetime); null for warranties without one."`
+	Value *string `json:"value" doc:"The status, category, supplier, brand or month (YYYY-MM; 9999-12 means lifetime); null for warranties without one."`
 	Count int64   `json:"count" doc:"Exact number of warranties in the group."`
 }
 
@@ -341,8 +343,8 @@ type CreateWarranty struct {
 	SerialNumber   string  `json:"serial_number,omitzero" max:"120" doc:"Serial number of the product." example:"WGG244A20-0017"`
 	ExternalID     string  `json:"external_id,omitzero" max:"120" doc:"Your own ID for the record, unique among the records that you issued. A second create with the same ID is rejected." example:"order-4711-2"`
 	Category       string  `json:"category,omitzero" max:"80" doc:"Product category, free text." example:"Appliances"`
-	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Name of the supplier."`
-	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"Name of the seller."`
+	Supplier       string  `json:"supplier,omitzero" max:"200" doc:"Who supplied the product, such as a manufacturer, importer or distributor. For the shop use seller_name." tool:"Manufacturer, importer or distributor. For the shop use seller_name."`
+	SellerName     string  `json:"seller_name,omitzero" max:"200" doc:"The shop or person that the product was bought from." tool:"The shop that it was bought from."`
 	SellerEmail    string  `json:"seller_email,omitzero" max:"254" format:"email" doc:"Email address of the seller. The account that has verified it can confirm the record, and then sees it."`
 	Brand          string  `json:"brand,omitzero" max:"120" doc:"Brand of the product." example:"Bosch"`
 	Model          string  `json:"model,omitzero" max:"120" doc:"Model of the product." example:"WGG244A20"`
@@ -400,7 +402,7 @@ type UpdateWarranty struct {
 	EndDate      *Date       `json:"end_date,omitempty" doc:"Last day of coverage, inclusive; 9999-12-31 means lifetime."`
 	Status       *Status     `json:"status,omitempty" enum:"active,void,cancelled" doc:"New status: active, void or cancelled. Upcoming and expired follow from the dates and cannot be set."`
 	Category     *string     `json:"category,omitempty" null:"true" max:"80" doc:"Product category. An empty string removes it." tool:"Product category."`
-	Supplier     *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Name of the supplier. An empty string removes it." tool:"Name of the supplier."`
+	Supplier     *string     `json:"supplier,omitempty" null:"true" max:"200" doc:"Who supplied the product, such as a manufacturer, importer or distributor. An empty string removes it." tool:"Manufacturer, importer or distributor."`
 	StatusReason string      `json:"status_reason,omitzero" max:"500" doc:"Reason for the new status. The owner gets it by email, and it is kept in the history." tool:"Reason for the new status; the owner gets it by email."`
 	ExternalID   *string     `json:"external_id,omitempty" null:"true" max:"120" doc:"The issuer's own ID for the record. An empty string removes it. Only the issuer can set it." tool:"The issuer's own ID for the record."`
 	Brand        *string     `json:"brand,omitempty" null:"true" max:"120" doc:"Brand of the product. An empty string removes it." tool:"Brand of the product."`
@@ -594,7 +596,7 @@ func Optional(s string) *string {
 type DeleteWarranty struct {
 	ID      WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
 	IfMatch string      `json:"if_match,omitzero" in:"header" max:"1000" doc:"Delete the record only if its ETag matches."`
-	Force   *bool       `json:"force,omitempty" in:"query" doc:"Delete it despite an open claim."`
+	Force   *bool       `json:"force,omitempty" in:"query" doc:"Delete it despite an open claim." tool:"Delete it despite an open claim. Only if the user, told of the claim, wants that."`
 }
 
 // Check validates the input.

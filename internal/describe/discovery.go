@@ -125,12 +125,36 @@ func (d discovery) agentCard() object {
 		{"provider", object{{"organization", serviceTitle}, {"url", d.url + "/"}}},
 		{"documentationUrl", d.url + "/llms.txt"},
 		{"capabilities", object{{"streaming", false}, {"pushNotifications", false}, {"extendedAgentCard", false}}},
-		{"securitySchemes", object{{"integrationToken", object{{"apiKeySecurityScheme", object{
-			{"location", "header"}, {"name", "x-api-key"}, {"description", "Scoped integration token."}}}}}}},
+		{"securitySchemes", d.securitySchemes()},
 		{"defaultInputModes", []string{"application/json"}},
 		{"defaultOutputModes", []string{"application/json"}},
 		{"skills", scopeSkills()},
 	}
+}
+
+// securitySchemes returns the credentials of MCP as the agent card describes them.
+func (d discovery) securitySchemes() object {
+	schemes := object{{"integrationToken", object{{"apiKeySecurityScheme", object{
+		{"location", "header"}, {"name", "x-api-key"}, {"description", "Scoped integration token."}}}}}}
+	if !d.oauth {
+		return schemes
+	}
+	scopes := object{}
+	for _, scope := range warranty.AllScopes {
+		noun, verb, _ := strings.Cut(string(scope), ":")
+		scopes = append(scopes, object{{string(scope), strings.ToUpper(verb[:1]) + verb[1:] + " " + noun + "."}}...)
+	}
+	return append(schemes, object{{"oauth", object{{"oauth2SecurityScheme", object{
+		{"description", "OAuth 2.1 with PKCE. Public clients register themselves."},
+		{"flows", object{{"authorizationCode", object{
+			{"authorizationUrl", d.url + "/oauth/authorize"},
+			{"tokenUrl", d.url + "/oauth/token"},
+			{"refreshUrl", d.url + "/oauth/token"},
+			{"scopes", scopes},
+			{"pkceRequired", true},
+		}}}},
+		{"oauth2MetadataUrl", d.url + "/.well-known/oauth-authorization-server"},
+	}}}}}...)
 }
 
 // scopeSkills lists the tools, grouped by the scope that they need.
@@ -188,7 +212,8 @@ func (d discovery) llms() string {
 		scopes = append(scopes, string(s))
 	}
 	fmt.Fprintf(&b, "# %s\n\n> %s Available over REST, a command line and MCP. "+
-		"Every call needs an integration token in the x-api-key header.\n\n", serviceTitle, serviceText)
+		"Calls below %s need an integration token in the x-api-key header, MCP needs %s; "+
+		"verification and the documents below need no credential.\n\n", serviceTitle, serviceText, api.V1, d.credentials())
 	fmt.Fprintf(&b, "Base URL: %s%s. Scopes: %s. "+
 		"Rate limit: %d requests per minute per token unless configured otherwise; see the X-RateLimit headers. "+
 		"You only see records that the token's user owns, sold or issued. "+
@@ -204,6 +229,12 @@ func (d discovery) llms() string {
 			fmt.Fprintf(&b, "- [GET %s](%s%s): %s\n", op.Route(), d.url, op.Route(), op.Summary)
 		}
 	}
+	fmt.Fprintf(&b, "\n## Without a credential\n\n")
+	for _, op := range []*api.Spec{api.VerifyPublicly.Spec, api.VerifyProduct.Spec} {
+		fmt.Fprintf(&b, "- [GET %s](%s%s): %s Send Accept: application/json\n", op.Path, d.url, op.Path, op.Summary)
+	}
+	fmt.Fprintf(&b, "- [GET /verify/{reference}/certificate](%s/verify/{reference}/certificate): "+
+		"The signed certificate of a warranty that a verified business stands behind\n", d.url)
 	fmt.Fprintf(&b, "\n## Agents\n\n"+
 		"- [MCP endpoint](%s%s): Streamable HTTP, stateless; POST JSON-RPC with %s\n"+
 		"- [MCP server card](%s%s): endpoint, header and protocol versions\n"+

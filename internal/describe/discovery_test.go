@@ -265,6 +265,17 @@ func TestAgentCard(t *testing.T) {
 		Capabilities        map[string]bool `json:"capabilities"`
 		SecuritySchemes     map[string]struct {
 			APIKey struct{ Location, Name, Description string } `json:"apiKeySecurityScheme"`
+			OAuth2 struct {
+				Description string
+				Flows       struct {
+					AuthorizationCode struct {
+						AuthorizationURL, TokenURL, RefreshURL string
+						Scopes                                 map[string]string
+						PKCERequired                           bool
+					}
+				}
+				MetadataURL string `json:"oauth2MetadataUrl"`
+			} `json:"oauth2SecurityScheme"`
 		} `json:"securitySchemes"`
 		DefaultInputModes  []string `json:"defaultInputModes"`
 		DefaultOutputModes []string `json:"defaultOutputModes"`
@@ -285,6 +296,14 @@ func TestAgentCard(t *testing.T) {
 		"extendedAgentCard": false})
 	if k := c.SecuritySchemes["integrationToken"].APIKey; k.Location != "header" || k.Name != "x-api-key" {
 		t.Errorf("the scheme is %+v", k)
+	}
+	flow := c.SecuritySchemes["oauth"].OAuth2.Flows.AuthorizationCode
+	if len(flow.Scopes) != len(warranty.AllScopes) || !flow.PKCERequired || !below(flow.AuthorizationURL) || !below(flow.TokenURL) ||
+		!below(c.SecuritySchemes["oauth"].OAuth2.MetadataURL) {
+		t.Errorf("OAuth is described as %+v", c.SecuritySchemes["oauth"])
+	}
+	if card := made(t, describe.Discovery(public, "1.2.3", protocols, false))["/.well-known/agent-card.json"]; strings.Contains(string(card.Body), "oauth") {
+		t.Errorf("a service without OAuth describes it: %s", card.Body)
 	}
 	if !below(c.Provider.URL) || !below(c.DocumentationURL) {
 		t.Errorf("addresses %s and %s", c.Provider.URL, c.DocumentationURL)
@@ -375,6 +394,9 @@ func TestLLMs(t *testing.T) {
 				linked[strings.TrimPrefix(m[2], public)] = true
 			}
 		}
+	}
+	if text := string(documents(t)["/llms.txt"].Body); strings.Contains(text, "Every call needs") || !linked["/verify/{reference}"] {
+		t.Errorf("the text does not say which calls need no credential: %s", text)
 	}
 	for _, path := range []string{"/openapi.json", "/api/mcp", "/.well-known/mcp.json", "/.well-known/agent-card.json",
 		"/.well-known/api-catalog", "/api/v1/warranties", "/api/v1/claims", "/api/v1/documents", "/.well-known/ai-catalog.json",

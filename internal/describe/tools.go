@@ -12,16 +12,16 @@ import (
 )
 
 // ToolSchemas returns the input and output schemas of an operation as an MCP tool. The
-// input is one object with all parameters. The output schema has no fields of records:
-// models read every schema, and RecordSchema has them. The schemas have no references and
-// no null types: absent values are omitted.
+// input is one object with all parameters. The output schema names the fields of records
+// without describing them: models read every schema, and RecordSchema has the descriptions.
+// The schemas have no references and no null types: absent values are omitted.
 func ToolSchemas(s *api.Spec) (in, out []byte, err error) {
 	b := &builder{}
 	in, err = api.AppendJSON(nil, b.arguments(s))
 	if err != nil {
 		return nil, nil, err
 	}
-	out, err = api.AppendJSON(nil, b.result(s, func(reflect.Type) *schema { return &schema{Type: "object"} }))
+	out, err = api.AppendJSON(nil, b.result(s, func(t reflect.Type) *schema { return b.named(t, s.Paged()) }))
 	return in, out, errors.Join(append(b.wrong, err)...)
 }
 
@@ -88,6 +88,20 @@ func (b *builder) result(s *api.Spec, record func(reflect.Type) *schema) *schema
 		add("etag", &schema{Type: "string"})
 	}
 	add("today", &schema{Type: "string", Format: "date"})
+	return object
+}
+
+// named returns the schema of a record with the names and types of its fields. All are optional, because a call can
+// select others. listed leaves out those that only a single record has.
+func (b *builder) named(t reflect.Type, listed bool) *schema {
+	object := &schema{Type: "object"}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || !f.IsExported() || name == "-" || listed && f.Tag.Get("lists") == "no" {
+			continue
+		}
+		object.Properties.add(name, &schema{Type: b.inline(f.Type).Type})
+	}
 	return object
 }
 

@@ -300,7 +300,7 @@ func (q *Question) ranges() []Range {
 		startColumn:    b.dated(b.startFrom, b.startTo),
 		endColumn:      b.dated(b.endFrom, b.endTo),
 		categoryColumn: q.Category != "",
-		supplierColumn: q.Supplier != "",
+		supplierColumn: q.Supplier != "" || q.Seller != "",
 		sellerColumn:   q.Seller != "",
 		emailColumn:    q.Seller != "",
 		issuerColumn:   q.Assurance != "",
@@ -417,10 +417,7 @@ func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
 		keepText(b, s, supplierColumn, q.Supplier)
 	}
 	if q.Seller != "" {
-		other := slices.Clone(b)
-		keepText(b, s, sellerColumn, q.Seller)
-		keepText(other, s, emailColumn, q.Seller)
-		b.or(other)
+		keepAny(b, s, q.Seller, sellerColumn, emailColumn, supplierColumn)
 	}
 	if q.Assurance != "" {
 		q.keepAssured(b, s)
@@ -452,6 +449,17 @@ func keepText(b bitmap, s *Segment, name, text string) {
 		return
 	}
 	c.keep(b, func(code uint16) bool { return fits[code] })
+}
+
+// keepAny removes the positions that have the text in none of the columns. The text is folded.
+func keepAny(b bitmap, s *Segment, text string, names ...string) {
+	all := slices.Clone(b)
+	clear(b)
+	for _, name := range names {
+		one := slices.Clone(all)
+		keepText(one, s, name, text)
+		b.or(one)
+	}
 }
 
 // keepAssured removes the positions with another assurance.

@@ -41,7 +41,8 @@ type Question struct {
 	Status     warranty.Status
 	Role       warranty.Role
 	ExpiringBy *warranty.Date // active today, and the last day is not later
-	// Category, Supplier and Seller are compared as a whole, without case.
+	// Category, Supplier and Seller are compared as a whole, without case. People enter the shop as either
+	// seller or supplier, so that Seller finds both.
 	Category, Supplier, Seller string
 	EndsFrom, EndsTo           warranty.Date
 	CoveredOn                  warranty.Date
@@ -86,10 +87,15 @@ func (q *Question) Matches(r *Record) bool {
 		(q.Role == "" || r.Roles.Has(q.Role)) &&
 		(q.Category == "" || warranty.Fold(r.Category) == q.Category) &&
 		(q.Supplier == "" || warranty.Fold(r.Supplier) == q.Supplier) &&
-		(q.Seller == "" || warranty.Fold(r.Seller) == q.Seller || warranty.Fold(r.SellerEmail) == q.Seller) &&
+		(q.Seller == "" || isAny(q.Seller, r.Seller, r.SellerEmail, r.Supplier)) &&
 		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
 		(q.Assurance == "" || q.assured(r) == q.Assurance) &&
 		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
+}
+
+// isAny reports whether one of the texts is the folded text, without case.
+func isAny(folded string, texts ...string) bool {
+	return slices.ContainsFunc(texts, func(text string) bool { return warranty.Fold(text) == folded })
 }
 
 // assured returns the assurance of a record.

@@ -21,10 +21,12 @@ var products = []string{
 }
 
 // Bounds of answers in bytes. With the tokenizer o200k_base, a list in rows has 2.1 bytes
-// in a token and a list of tools 4.5, so they are 7,000 and 4,000 tokens.
+// in a token and a list of tools 4.5, so they are 7,000 and 4,000 tokens. Output schemas are for
+// programs; clients do not give them to the model.
 const (
-	maxListBytes  = 14_700
-	maxToolsBytes = 17_900
+	maxListBytes   = 14_700
+	maxToolsBytes  = 17_900
+	maxSchemaBytes = 9_000
 )
 
 // TestAnswersAreShort bounds what a model reads: a page of 100 warranties as text, and the
@@ -47,8 +49,14 @@ func TestAnswersAreShort(t *testing.T) {
 	if n := len(r.StructuredContent); n > 2*maxListBytes {
 		t.Errorf("a list of 100 warranties has %d bytes of structured content", n)
 	}
-	if n := len(a.tools()); n > maxToolsBytes {
-		t.Errorf("the list of tools has %d bytes", n)
+	var tools []map[string]json.RawMessage
+	decode(t, a.tools(), &tools)
+	schemas := 0
+	for _, tool := range tools {
+		schemas += len(tool["outputSchema"])
+	}
+	if n := len(a.tools()) - schemas; n > maxToolsBytes || schemas > maxSchemaBytes {
+		t.Errorf("the list of tools has %d bytes, and %d of output schemas", n, schemas)
 	}
 }
 
@@ -159,7 +167,7 @@ func TestConnectionsCanBeNarrowed(t *testing.T) {
 			if op.Tool != "" {
 				all = append(all, op.Tool)
 			}
-			if op.Tool != "" && op.Method == http.MethodGet {
+			if op.Tool != "" && op.Reads() {
 				reads = append(reads, op.Tool)
 			}
 		}

@@ -15,9 +15,48 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// problem returns err as REST would. Internal errors are logged, and their details are
-// not sent.
+// toolError is the error of a tool.
+type toolError struct {
+	op *api.Spec
+	error
+}
+
+// Unwrap returns the error of the operation.
+func (e *toolError) Unwrap() error { return e.error }
+
+// problem returns err as REST would. A tool that finds nothing also says which tool does. Internal errors are
+// logged, and their details are not sent.
 func (s *server) problem(ctx context.Context, err error) warranty.Problem {
+	p := s.refusal(ctx, err)
+	var failed *toolError
+	if p.Code == warranty.NotFound && errors.As(err, &failed) {
+		p.Detail += s.nextStep(ctx, failed.op)
+	}
+	return p
+}
+
+// nextStep returns the sentence that leads a model from a record that was not found to the tool that finds it. It is
+// the same whether the record is missing or not the caller's.
+func (s *server) nextStep(ctx context.Context, op *api.Spec) string {
+	group, _, _ := strings.Cut(op.Name, ".")
+	list, ok := s.byName[group+".list"]
+	caller, err := s.Caller(ctx)
+	if !ok || list.Tool == "" || err != nil || s.allow(ctx, caller, list.Spec) != nil {
+		return ""
+	}
+	if op == api.VerifyWarranty.Spec {
+		return " Compare the reference number with the original. " + list.Tool + " finds the user's own warranties."
+	}
+	for _, p := range list.Params {
+		if p.Name == "q" {
+			return " Find it with " + list.Tool + " and q, such as words of the product."
+		}
+	}
+	return " " + list.Tool + " lists what there is."
+}
+
+// refusal returns err as REST would.
+func (s *server) refusal(ctx context.Context, err error) warranty.Problem {
 	if s.Remote != nil {
 		if p, ok := s.Remote(err); ok {
 			return p

@@ -320,6 +320,8 @@ func (s *shaper) finish(ctx context.Context) {
 	}
 	switch {
 	case s.streams:
+	case errors.Is(ctx.Err(), context.Canceled): // nobody reads the response
+		s.ResponseWriter.WriteHeader(api.StatusClientGone)
 	case s.status == 0: // the time is up, or the SDK wrote nothing
 		err := ctx.Err()
 		if err == nil {

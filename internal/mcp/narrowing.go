@@ -55,7 +55,7 @@ func toolNames() []string {
 // allow returns an error if the narrowing excludes the operation's tool.
 func (n Narrowing) allow(op *api.Spec) error {
 	switch {
-	case n.ReadOnly && op.Method != http.MethodGet:
+	case n.ReadOnly && !op.Reads():
 		return warranty.Refuse(warranty.InsufficientScope, op.Tool+" is not available: this connection is read-only.")
 	case n.Tools != nil && !slices.Contains(n.Tools, op.Tool):
 		return warranty.Refuse(warranty.InsufficientScope, op.Tool+" is not available: this connection is limited to "+

@@ -246,6 +246,8 @@ func reinstateSamsung(t *testing.T, _ household, a *assistant) {
 }
 
 func fromFotoBerg(t *testing.T, _ household, a *assistant) {
+	shop := a.list("list_warranties", fields{"seller": "foto berg"}) // entered as its supplier
+	equal(t, "products of the shop", valuesOf(shop, "product_name"), []string{"Sigma 24-70 lens"})
 	found := a.list("list_warranties", fields{"q": "foto berg", "sort": "product_name"})
 	equal(t, "products", valuesOf(found, "product_name"), []string{"Canon EOS R6 camera", "Sigma 24-70 lens"})
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -22,10 +21,14 @@ func (s *server) addTool(op api.Bound) error {
 	}
 	title := strings.ReplaceAll(op.Tool, "_", " ")
 	title = strings.ToUpper(title[:1]) + title[1:]
-	closed, changes := false, op.Method == http.MethodPut || op.Method == http.MethodDelete
+	destroys, emails := op.Destroys(), op.Emails
 	s.needs[op.Tool] = op.Spec
 	s.tools[op.Tool] = func(ctx context.Context, arguments []byte) (answer, error) {
-		return safely(func() (answer, error) { return s.answer(ctx, op, arguments) })
+		a, err := safely(func() (answer, error) { return s.answer(ctx, op, arguments) })
+		if err != nil {
+			err = &toolError{op.Spec, err}
+		}
+		return a, err
 	}
 	s.sdk.AddTool(&sdk.Tool{
 		Name:         op.Tool,
@@ -34,10 +37,10 @@ func (s *server) addTool(op api.Bound) error {
 		InputSchema:  json.RawMessage(in),
 		OutputSchema: json.RawMessage(out),
 		Annotations: &sdk.ToolAnnotations{
-			ReadOnlyHint:    op.Method == http.MethodGet,
-			DestructiveHint: &changes,
-			IdempotentHint:  op.Method != http.MethodPost,
-			OpenWorldHint:   &closed,
+			ReadOnlyHint:    op.Reads(),
+			DestructiveHint: &destroys,
+			IdempotentHint:  op.Repeats(),
+			OpenWorldHint:   &emails,
 		},
 	}, func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		a, err := s.tools[op.Tool](ctx, req.Params.Arguments)

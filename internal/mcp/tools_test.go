@@ -3,7 +3,6 @@ package mcp_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -25,22 +24,23 @@ func (a agent) tools() json.RawMessage {
 	return list.Tools
 }
 
-// hints are the annotations of each tool by its method: read-only, destructive,
-// idempotent.
-var hints = func() map[string][3]bool {
-	list := map[string][3]bool{}
-	for _, op := range api.Operations() {
-		if op.Tool != "" {
-			list[op.Tool] = map[string][3]bool{
-				http.MethodGet:    {true, false, true},
-				http.MethodPost:   {false, false, false},
-				http.MethodPut:    {false, true, true},
-				http.MethodDelete: {false, true, true},
-			}[op.Method]
-		}
-	}
-	return list
-}()
+// hints are the annotations of each tool: read-only, destructive, idempotent, open-world. Handing a warranty over
+// is destructive, because a code that was printed before no longer works; and like creating one it can email
+// strangers.
+var hints = map[string][4]bool{
+	"list_warranties":      {true, false, true, false},
+	"summarize_warranties": {true, false, true, false},
+	"get_warranty":         {true, false, true, false},
+	"verify_warranty":      {true, false, true, false},
+	"list_claims":          {true, false, true, false},
+	"get_claim":            {true, false, true, false},
+	"list_documents":       {true, false, true, false},
+	"get_document":         {true, false, true, false},
+	"create_warranty":      {false, false, false, true},
+	"update_warranty":      {false, true, true, false},
+	"delete_warranty":      {false, true, true, false},
+	"hand_over_warranty":   {false, true, false, true},
+}
 
 // TestToolsAreComplete compares the list with the operation table and the contract.
 func TestToolsAreComplete(t *testing.T) {
@@ -62,7 +62,7 @@ func TestToolsAreComplete(t *testing.T) {
 			t.Errorf("%s is not in the contract, or lacks a hint", tool.Name)
 			continue
 		}
-		if got := [3]bool{*a.ReadOnlyHint, *a.DestructiveHint, *a.IdempotentHint}; got != want || *a.OpenWorldHint {
+		if got := [4]bool{*a.ReadOnlyHint, *a.DestructiveHint, *a.IdempotentHint, *a.OpenWorldHint}; got != want {
 			t.Errorf("%s has the hints %v, not %v", tool.Name, got, want)
 		}
 		if tool.Title == "" || !strings.HasSuffix(tool.Description, ".") {
@@ -73,6 +73,7 @@ func TestToolsAreComplete(t *testing.T) {
 		}
 		checkSchema(t, tool.Name, tool.InputSchema, true)
 		checkSchema(t, tool.Name, tool.OutputSchema, false)
+		checkNamed(t, tool.Name, tool.OutputSchema)
 	}
 	for _, op := range api.Operations() {
 		if op.Tool != "" && !seen[op.Tool] {
@@ -83,6 +84,22 @@ func TestToolsAreComplete(t *testing.T) {
 }
 
 var secretName = regexp.MustCompile(`(?i)secret|password|token|api_?key|credential`)
+
+// checkNamed checks that the output schema names the fields of the record.
+func checkNamed(t testing.TB, tool string, schema map[string]any) {
+	t.Helper()
+	properties := schema["properties"].(map[string]any)
+	if properties["done"] != nil {
+		return
+	}
+	data := properties["data"].(map[string]any)
+	if items, ok := data["items"].(map[string]any); ok {
+		data = items
+	}
+	if fields, _ := data["properties"].(map[string]any); len(fields) < 3 {
+		t.Errorf("%s names the fields %v", tool, fields)
+	}
+}
 
 // checkSchema checks that every client can use a schema: no null types, no references, no
 // credentials, and if described, a description of every property.

@@ -52,11 +52,14 @@ func TestEnvelopes(t *testing.T) {
 			"start_date": "2026-01-01", "end_date": "9999-12-31", "status": "active", "days_remaining": nil,
 			"roles":      []any{"owner", "issuer"},
 			"verify_url": servertest.PublicURL + "/verify/" + reference,
-			"web_url":    servertest.PublicURL + "/warranties/" + id})
+			"web_url":    servertest.PublicURL + "/warranties/" + id,
+			"claim_url":  servertest.PublicURL + "/claims/new?warranty_id=" + id,
+			"upload_url": servertest.PublicURL + "/documents/new?warranty_id=" + id})
 		equal(t, "Location", created.Header.Get("Location"), servertest.PublicURL+"/api/v1/warranties/"+id)
 		equal(t, "ETag", created.Header.Get("ETag"), `"1"`)
 		equal(t, "the created record is read back", w.Get("/api/v1/warranties/"+id, key).Body, created.Body)
-		equal(t, "and listed", `{"data":[`+strings.TrimSuffix(strings.TrimPrefix(created.Body, `{"data":`), `}`)+
+		equal(t, "and listed", `{"data":[`+regexp.MustCompile(`,"(claim|upload)_url":"[^"]*"`).ReplaceAllString(
+			strings.TrimSuffix(strings.TrimPrefix(created.Body, `{"data":`), `}`), "")+
 			`],"pagination":{"page":1,"limit":20,"total":1,"total_pages":1}}`,
 			w.Get("/api/v1/warranties", key).Body)
 

@@ -111,11 +111,16 @@ func TestHangUpsAreNotErrors(t *testing.T) {
 	b := w.SignedIn(t, olga)
 	lock(t, w)
 	const body = `{"product_name":"Kettle","start_date":"2026-01-01","end_date":"2027-01-01"}`
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_warranty","arguments":` + body + `}}`
+	const other = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"io.modelcontextprotocol/a":1},` +
+		`"name":"create_warranty","arguments":` + body + `}}` // handled by the SDK
 	const form = "product_name=Kettle&start_date=2026-01-01&end_date=2027-01-01"
 	for _, request := range []string{
 		"POST " + list + " HTTP/1.1\r\nHost: svc\r\nAuthorization: Bearer " + olga.Session + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(body)) + "\r\n\r\n" + body,
 		"POST /warranties HTTP/1.1\r\nHost: svc\r\nAccept: text/html\r\nSec-Fetch-Site: same-origin\r\nCookie: " + b.Cookie +
 			"\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: " + fmt.Sprint(len(form)) + "\r\n\r\n" + form,
+		"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + olga.Session + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(call)) + "\r\n\r\n" + call,
+		"POST /api/mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + olga.Session + "\r\nContent-Type: application/json\r\nContent-Length: " + fmt.Sprint(len(other)) + "\r\n\r\n" + other,
 	} {
 		conn, err := net.Dial("tcp", w.HTTP.Listener.Addr().String())
 		if err != nil {
@@ -132,6 +137,19 @@ func TestHangUpsAreNotErrors(t *testing.T) {
 		line := requestLine(w, t, route)
 		equal(t, route+": status", line["status"], any(499.0))
 		equal(t, route+": level", line["level"], any("INFO"))
+	}
+	calls := func() (lines []map[string]any) {
+		for _, l := range logged(w, "request") {
+			if l["route"] == "POST /api/mcp" {
+				lines = append(lines, l)
+			}
+		}
+		return lines
+	}
+	eventually(t, "the log lines of MCP", func() bool { return len(calls()) == 2 })
+	for _, line := range calls() {
+		equal(t, "MCP: status", line["status"], any(499.0))
+		equal(t, "MCP: level", line["level"], any("INFO"))
 	}
 	if strings.Contains(w.Log.String(), `"level":"ERROR"`) {
 		t.Errorf("a disconnect is logged as an error:\n%s", w.Log.String())

@@ -108,7 +108,7 @@ func TestSignInDoesNotTellWhoIsHere(t *testing.T) {
 		w.Verified("Sami")
 		create := func(email string) string {
 			a := w.Must(201, made("POST", "/api/v1/warranties", w.SignIn(known, servertest.Password), fields{"product_name": "x", "start_date": "2026-01-01", "end_date": "2026-01-01", "seller_email": email}))
-			return regexp.MustCompile(`"(id|reference_number|verify_url|web_url|created_at|updated_at|seller_email)":"[^"]*"`).ReplaceAllString(a.Body, "")
+			return regexp.MustCompile(`"(id|reference_number|verify_url|web_url|claim_url|upload_url|created_at|updated_at|seller_email)":"[^"]*"`).ReplaceAllString(a.Body, "")
 		}
 		equal(t, "a record with a seller", create("sami@people.example"), create("nobody@people.example"))
 	})

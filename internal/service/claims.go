@@ -51,16 +51,23 @@ func (s *Service) ListWaitingClaims(
 		return warranty.Page[warranty.Claim]{}, err
 	}
 	list, total, err := s.Store.ClaimsFor(ctx, p.Account.ID, in)
-	for i := range list {
-		s.showClaim(&list[i])
-	}
-	return warranty.PageOf(list, in.Paging, total), err
+	return s.showClaims(ctx, p, in, list, total, err)
 }
 
 func (s *Service) listClaims(
 	ctx context.Context, p warranty.Principal, in warranty.ListClaims, assignee *warranty.ID,
 ) (warranty.Page[warranty.Claim], error) {
 	list, total, err := s.Store.Claims(ctx, p.Account.ID, in, assignee)
+	return s.showClaims(ctx, p, in, list, total, err)
+}
+
+// showClaims returns a page of stored claims, with their latest messages if they are wanted.
+func (s *Service) showClaims(ctx context.Context, p warranty.Principal, in warranty.ListClaims,
+	list []warranty.Claim, total int64, err error,
+) (warranty.Page[warranty.Claim], error) {
+	if err == nil && in.Wants("last_message") {
+		err = s.Store.LastMessages(ctx, p.Account.ID, list)
+	}
 	for i := range list {
 		s.showClaim(&list[i])
 	}

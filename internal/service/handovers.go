@@ -87,7 +87,11 @@ func (s *Service) OfferHandover(
 			return tx.InsertEvent(w.ID, offered, p.User.ID)
 		})
 	})
-	if err == nil && !out.Replay && !o.mailed() {
+	switch {
+	case err != nil || o.mailed():
+	case out.Replay:
+		out.Note = warranty.Optional(warranty.CodeShownOnce)
+	default:
 		url := s.PublicURL + "/take#" + o.code
 		out.Code, out.TakeURL = &o.code, &url
 	}

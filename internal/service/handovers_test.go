@@ -285,6 +285,9 @@ func TestTheCodeIsShownOnce(t *testing.T) {
 		if first.Code == nil || second.Code != nil || second.TakeURL != nil || again.Header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("%+v, then %+v", first, second)
 		}
+		if first.Note != nil || second.Note == nil || !strings.Contains(*second.Note, "new key") {
+			t.Errorf("the response does not say why there is no code: %v, then %v", first.Note, second.Note)
+		}
 		for _, row := range w.rows("idempotency") {
 			if strings.Contains(row, *first.Code) {
 				t.Error("the code is stored")

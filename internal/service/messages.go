@@ -42,6 +42,9 @@ func (s *Service) messages(
 func (s *Service) withMessages(ctx context.Context, p warranty.Principal, c warranty.Claim) (warranty.Claim, error) {
 	list, _, err := s.messages(ctx, p, c, warranty.Paging{Page: 1, Limit: warranty.LatestMessages})
 	c.Messages = append([]warranty.Message{}, list...)
+	if len(list) > 0 {
+		c.LastMessage = list[0].Excerpt()
+	}
 	return c, err
 }
 

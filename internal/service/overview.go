@@ -59,7 +59,7 @@ func (s *Service) Overview(ctx context.Context, p warranty.Principal) (Overview,
 		return o, err
 	}
 	for i := range o.Ending {
-		s.show(&o.Ending[i])
+		s.showListed(&o.Ending[i])
 	}
 	if o.ToConfirm, err = s.Store.CountConfirmations(ctx, user); err != nil {
 		return o, err

@@ -89,7 +89,7 @@ func checkNoOpenClaim(tx *store.Tx, w warranty.Warranty) error {
 	number, err := tx.OpenClaimOn(w.ID)
 	if err == nil && number != "" {
 		err = warranty.Refuse(warranty.InUse, "The warranty has an open claim ("+string(number)+
-			"). Close the claim first, or delete the warranty with force=true.")
+			"). Close the claim first. A person can delete the warranty together with its open claim, on its page.")
 	}
 	return err
 }

@@ -39,13 +39,13 @@ func (s *Service) ListWarranties(
 	if in.IsFeed() {
 		list, feed, err := s.Store.ChangedWarranties(ctx, p.Account.ID, in.From(), in.Limit)
 		for i := range list {
-			s.show(&list[i])
+			s.showListed(&list[i])
 		}
 		return warranty.FeedOf(list, feed), err
 	}
 	list, total, err := s.Store.Warranties(ctx, p.Account.ID, in, s.today())
 	for i := range list {
-		s.show(&list[i])
+		s.showListed(&list[i])
 	}
 	return warranty.PageOf(list, in.Paging, total), err
 }
@@ -94,8 +94,22 @@ func (s *Service) GetWarranty(
 // show sets the derived fields of a stored warranty and removes those that the reader
 // cannot see.
 func (s *Service) show(w *warranty.Warranty) {
+	s.showListed(w)
+	s.setForms(w)
+}
+
+// showListed is show for a warranty in a list.
+func (s *Service) showListed(w *warranty.Warranty) {
 	w.ShowTo(s.now())
 	s.setURLs(w)
+}
+
+// setForms sets the URLs of the forms that people fill in.
+func (s *Service) setForms(w *warranty.Warranty) {
+	w.UploadURL = s.PublicURL + "/documents/new?warranty_id=" + w.ID.String()
+	if w.Standing == warranty.Active && w.Roles.May(warranty.FileAClaim) == nil {
+		w.ClaimURL = s.PublicURL + "/claims/new?warranty_id=" + w.ID.String()
+	}
 }
 
 // setURLs sets the URLs of the record's pages.

@@ -52,7 +52,10 @@ func TestSkillsNameWhatExists(t *testing.T) {
 			known = append(known, p.Name)
 		}
 	}
-	known = append(known, "idempotency_key")
+	known = append(known, "idempotency_key", "claim_url")
+	for _, p := range api.FileClaim.Params {
+		known = append(known, "&"+p.Name+"=") // in the link of a claim
+	}
 	for _, c := range []warranty.Code{warranty.ValidationFailed, warranty.InsufficientScope, warranty.AlreadyExists} {
 		known = append(known, string(c))
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -27,12 +28,15 @@ var messagesOf = `(SELECT m.id, m.side, m.name, m.account, m.body, m.created_at,
 		CASE WHEN m.account_id = a.user_id THEN 1 ELSE 0 END AS mine
 	FROM access a JOIN claim_messages m ON m.claim_id = a.item_id
 	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2
-		AND (a.roles & 1 = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)
+		AND ` + readsMessage + `
 	UNION ALL
 	SELECT h.id, 0, h.actor, h.account, h.changes, h.at, CASE WHEN h.actor_id = a.user_id THEN 1 ELSE 0 END
 	FROM access a JOIN history h ON h.thread_id = $3 AND h.subject_id = $2
 	WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id = $2 AND ` + hasReason + `
 		AND (a.roles & 1 = 0 OR NOT ` + passedOn + `)) m`
+
+// readsMessage selects the messages m that the access row a of their claim lets an account read.
+const readsMessage = `(a.roles & 1 = 0 OR m.owner_id = a.user_id OR m.account_id = a.user_id)`
 
 func readMessage(r *engine.Row, managedBy warranty.ManagedBy) (warranty.Message, error) {
 	m := warranty.Message{ID: r.ID(), Documents: []warranty.MessageDocument{}}
@@ -94,6 +98,33 @@ func (s *Store) Messages(
 		}, user, c.WarrantyID, c.ID)
 	})
 	return list, total, err
+}
+
+// LastMessages adds the latest message that the user may read to each claim of a page.
+func (s *Store) LastMessages(ctx context.Context, user warranty.ID, list []warranty.Claim) error {
+	if len(list) == 0 {
+		return nil
+	}
+	at := make(map[warranty.ID]int, len(list))
+	ids := make([]warranty.ID, len(list))
+	for i, c := range list {
+		ids[i], at[c.ID] = c.ID, i
+	}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	return s.db.Query(ctx, `SELECT l.claim_id, l.id, l.side, l.name, l.account, substr(l.body, 1, $3), l.created_at, 0
+		FROM (SELECT a.item_id, (SELECT m.id FROM claim_messages m WHERE m.claim_id = a.item_id AND `+readsMessage+`
+				ORDER BY m.id DESC LIMIT 1) AS last FROM access a WHERE a.user_id = $1 AND a.kind = 2 AND a.item_id IN (SELECT
+				/*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
+				/*sqlite: unhex(value, '-') FROM json_each($2) */)) n
+		JOIN claim_messages l ON l.id = n.last`, func(r *engine.Row) error {
+		i := at[r.ID()]
+		m, err := readMessage(r, list[i].ManagedBy)
+		list[i].LastMessage = m.Excerpt()
+		return err
+	}, user, string(param), warranty.MaxExcerpt+1)
 }
 
 // NewMessages counts the messages of a claim after an id that the user may read and that another account wrote.

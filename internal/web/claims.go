@@ -106,9 +106,34 @@ func (web *Web) hasWarranty(r *http.Request, who warranty.Principal, in warranty
 	return page.Pagination.Total > 0, err
 }
 
+// newClaim shows the form of a claim, filled in with what its link says. Nothing is filed.
 func (web *Web) newClaim(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
-	values := url.Values{"warranty_id": {r.URL.Query().Get("warranty_id")}, "type": {"repair"}, "once": {web.Service.NewID().String()}}
-	return web.showClaimForm(w, r, who, form{Values: values})
+	f := form{Values: url.Values{"type": {warranty.Repair.String()}, "once": {web.Service.NewID().String()}}}
+	given := r.URL.Query()
+	for _, name := range []string{"warranty_id", "type", "description", "incident_date"} {
+		if given.Get(name) != "" {
+			f.Values.Set(name, given.Get(name))
+		}
+	}
+	web.checkPrefilled(w, r, &f, given)
+	return web.showClaimForm(w, r, who, f)
+}
+
+// checkPrefilled sets the errors of the values that a link fills in. What it leaves out is not an error.
+func (web *Web) checkPrefilled(w http.ResponseWriter, r *http.Request, f *form, given url.Values) {
+	in, err := input(api.FileClaim, *f, r)
+	if err == nil {
+		err = in.Check()
+	}
+	if err == nil || !web.setErrors(w, r, f, err) {
+		return
+	}
+	f.status = http.StatusOK
+	for name := range f.Errors {
+		if given.Get(name) == "" {
+			delete(f.Errors, name)
+		}
+	}
 }
 
 func (web *Web) showClaimForm(w http.ResponseWriter, r *http.Request, who warranty.Principal, f form) error {
