@@ -178,13 +178,13 @@ var VerifyPublicly = define[warranty.VerifyWarranty, warranty.Verification](Spec
 })
 
 // VerifyProduct is VerifyPublicly by GTIN and serial number, at the path of a GS1 Digital Link.
-var VerifyProduct = define[warranty.VerifyProduct, warranty.Verification](Spec{
+var VerifyProduct = define[warranty.VerifyProduct, warranty.ProductVerification](Spec{
 	Name:   "verification.product",
 	Method: http.MethodGet,
 	Path:   "/01/{gtin}/21/{number}",
 	Auth:   Public,
-	Summary: "Verify the warranty of a product by its GS1 Digital Link, if one organization with a verified domain " +
-		"issued it.",
+	Summary: "Verify a product by its GS1 Digital Link: the newest warranty in force of each organization that issued " +
+		"one, or its newest. Issuers with a verified domain are listed by domain, others separately.",
 })
 
 // warrantyOperations are the rows of this file in the operation table.

@@ -46,6 +46,17 @@ type CertificateParty struct {
 	Domain string `json:"domain"`
 }
 
+// Backing returns who stands behind the warranty.
+func (c CertificateClaims) Backing() Backing {
+	party := func(p *CertificateParty) *Party {
+		if p == nil {
+			return nil
+		}
+		return NewParty(p.Name, &p.Domain)
+	}
+	return Standing{Issuer: party(c.Issuer), Seller: party(c.Seller)}.Backing()
+}
+
 // Time returns when the certificate was signed.
 func (c CertificateClaims) Time() time.Time { return time.Unix(c.IssuedAt, 0).UTC() }
 

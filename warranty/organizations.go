@@ -163,7 +163,7 @@ type CreateOrganization struct {
 // Check validates the input.
 func (in *CreateOrganization) Check() error {
 	var c Checks
-	in.Name = c.name("name", in.Name, MaxOrganizationName)
+	in.Name = c.organizationName("name", in.Name)
 	in.Website = c.website(in.Website)
 	in.ContactEmail = c.email("contact_email", in.ContactEmail, false)
 	in.ContactPhone = c.text("contact_phone", in.ContactPhone, 0, MaxPhone)
@@ -203,7 +203,7 @@ type UpdateOrganization struct {
 func (in *UpdateOrganization) Check() error {
 	var c Checks
 	if in.Name != nil {
-		*in.Name = c.name("name", *in.Name, MaxOrganizationName)
+		*in.Name = c.organizationName("name", *in.Name)
 	}
 	if in.Website != nil {
 		*in.Website = c.website(*in.Website)
@@ -435,7 +435,7 @@ type ConvertAccount struct {
 // Check validates the input.
 func (in *ConvertAccount) Check() error {
 	var c Checks
-	in.OrganizationName = c.name("organization_name", in.OrganizationName, MaxOrganizationName)
+	in.OrganizationName = c.organizationName("organization_name", in.OrganizationName)
 	in.Name = c.text("name", in.Name, 1, MaxUserName)
 	in.Email = c.email("email", in.Email, true)
 	return c.Err()

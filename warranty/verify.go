@@ -1,7 +1,6 @@
 package warranty
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 	"unicode"
@@ -35,6 +34,25 @@ func (in *VerifyProduct) Check() error {
 	return c.Err()
 }
 
+// ProductVerification is what organizations issued for a product with a serial number: one warranty of each issuer.
+type ProductVerification struct {
+	Verified   []Verification `json:"verified" doc:"Of issuers with a verified domain, by domain. No issuer is preferred: compare the domain with the one on your slip or receipt."`
+	Unverified []Verification `json:"unverified" doc:"Of issuers without a verified domain. Anyone can use their names."`
+	More       bool           `json:"more" doc:"Whether there are issuers that are not in the lists."`
+}
+
+// Only returns the verification of the only issuer with a verified domain, and those of the others, or of the only
+// issuer without one. It returns false if there are several.
+func (p ProductVerification) Only() (only Verification, others []Verification, ok bool) {
+	switch {
+	case len(p.Verified) == 1:
+		return p.Verified[0], p.Unverified, true
+	case len(p.Verified) == 0 && len(p.Unverified) == 1:
+		return p.Unverified[0], nil, true
+	}
+	return only, nil, false
+}
+
 // Verification is what anyone with the reference number may know about a warranty.
 type Verification struct {
 	ReferenceNumber Reference `json:"reference_number" doc:"Reference number of the warranty."`
@@ -46,66 +64,13 @@ type Verification struct {
 	SerialNumber    *string   `json:"serial_number" doc:"Serial number, masked except for its last characters."`
 	SerialMatches   *bool     `json:"serial_matches" doc:"Whether the given serial number matches; null if none was given."`
 	Registered      bool      `json:"registered" doc:"Whether someone has it. A warranty that waits for its customer is not registered."`
-	Assurance       Assurance `json:"assurance" doc:"Who stands behind the record: an issuer or a confirmed seller with a verified domain, or nobody who is verified."`
+	Assurance       Assurance `json:"assurance" doc:"Who stands behind the record: an issuer (issuer_verified) or a confirmed seller (seller_confirmed) with a verified domain, or nobody who is verified (unverified)."`
 	Issuer          *Party    `json:"issuer" doc:"The organization that issued it; null if its owner recorded it, or a person issued it."`
 	Seller          *Party    `json:"seller" doc:"The organization that confirmed that it sold it; null without one."`
+	Statement       string    `json:"statement" doc:"Who stands behind the record, as a sentence in English."`
 	CheckedAt       time.Time `json:"checked_at" doc:"When the warranty was checked."`
-}
-
-// Party is an organization that stands behind a record.
-type Party struct {
-	Name        string  `json:"name" doc:"Name of the organization. Unless it has a domain, nobody has verified it."`
-	Domain      *string `json:"domain" doc:"Its verified domain; null without one."`
-	MixedScript bool    `json:"mixed_script" doc:"Whether an unverified name mixes alphabets, or has letters that look like others, so that it may pass for another name."`
-}
-
-// UnmarshalJSON also accepts the name alone, as earlier releases send it.
-func (p *Party) UnmarshalJSON(b []byte) error {
-	if len(b) > 0 && b[0] == '"' {
-		return json.Unmarshal(b, &p.Name)
-	}
-	type plain Party
-	return json.Unmarshal(b, (*plain)(p))
-}
-
-// NewParty returns an organization as others see it.
-func NewParty(name string, domain *string) *Party {
-	return &Party{Name: name, Domain: domain, MixedScript: domain == nil && LooksMixed(name)}
-}
-
-// Assurance is who stands behind a record.
-type Assurance string
-
-// The assurances.
-const (
-	IssuerVerified  Assurance = "issuer_verified"
-	SellerConfirmed Assurance = "seller_confirmed"
-	Unverified      Assurance = "unverified"
-)
-
-var assuranceNames = namesOf(IssuerVerified, SellerConfirmed, Unverified)
-
-// Values lists the known assurances.
-func (Assurance) Values() []string { return assuranceNames }
-
-// String returns the assurance's name.
-func (a Assurance) String() string { return string(a) }
-
-// Standing is who stands behind a record, and whether it waits for its customer.
-type Standing struct {
-	Issuer, Seller *Party
-	Untaken        bool
-}
-
-// Assurance returns the assurance that the parties give.
-func (s Standing) Assurance() Assurance {
-	switch {
-	case s.Issuer != nil && s.Issuer.Domain != nil:
-		return IssuerVerified
-	case s.Seller != nil && s.Seller.Domain != nil:
-		return SellerConfirmed
-	}
-	return Unverified
+	// By is who stands behind the record.
+	By Standing `json:"-"`
 }
 
 // Verified returns what anyone with the reference number may know. Call Show first.
@@ -121,7 +86,9 @@ func (w Warranty) Verified(by Standing, askedSerial string, now time.Time) Verif
 		Assurance:       by.Assurance(),
 		Issuer:          by.Issuer,
 		Seller:          by.Seller,
+		Statement:       by.Backing().Statement("en"),
 		CheckedAt:       now,
+		By:              by,
 	}
 	serial := ""
 	if w.SerialNumber != nil {

@@ -18,13 +18,15 @@ func TestVerifiedShowsOnlyWhatAnyoneMayKnow(t *testing.T) {
 	want := warranty.Verification{ReferenceNumber: sampleReference, ProductName: "Washing machine",
 		Category: new("Appliances"), Status: warranty.Active,
 		StartDate: w.StartDate, EndDate: w.EndDate, SerialNumber: new("••••0017"), Registered: true,
-		Assurance: warranty.Unverified, Issuer: &warranty.Party{Name: "Bosch"}, CheckedAt: at}
+		Assurance: warranty.Unverified, Issuer: &warranty.Party{Name: "Bosch", FormerNames: []warranty.FormerName{}},
+		Statement: "Issued by “Bosch”, which has not verified its website.", CheckedAt: at}
+	want.By.Issuer = want.Issuer
 	got := w.Verified(warranty.Standing{Issuer: warranty.NewParty("Bosch", nil)}, "", at)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("verification (-want +got):\n%s", diff)
 	}
 	// Section 10 of the contract allows only these.
-	names := strings.Fields("reference_number product_name category status start_date end_date serial_number serial_matches registered assurance issuer seller checked_at")
+	names := strings.Fields("reference_number product_name category status start_date end_date serial_number serial_matches registered assurance issuer seller statement checked_at")
 	slices.Sort(names)
 	if diff := cmp.Diff(names, keys(t, got)); diff != "" {
 		t.Errorf("fields (-contract +got):\n%s", diff)

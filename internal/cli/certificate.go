@@ -113,13 +113,13 @@ func (r *run) statementText(s statement) string {
 	case s.SerialMatches != nil && !*s.SerialMatches:
 		text += style.bad("✗ The serial number does not match") + "\n"
 	case !r.covers(s):
-		text += style.bad("✗ Not in force: "+s.Status.String()) + "\n"
+		text += style.bad("✗ Not in force: "+strings.ToLower(s.Status.Words("en"))) + "\n"
 	}
 	party := func(p *warranty.CertificateParty) string {
 		if p == nil {
 			return ""
 		}
-		return p.Name + " (" + p.Domain + ")"
+		return p.Domain + ", calls itself “" + p.Name + "”"
 	}
 	optional := func(v *string) string {
 		if v == nil {
@@ -134,8 +134,8 @@ func (r *run) statementText(s statement) string {
 	pairs := []pair{
 		{"product", s.ProductName}, {"reference_number", string(s.ReferenceNumber)}, {"brand", optional(s.Brand)},
 		{"model", optional(s.Model)}, {"gtin", optional(s.GTIN)}, {"serial_sha256", optional(s.SerialSHA256)},
-		{"start_date", s.StartDate.String()}, {"end_date", end}, {"status", s.Status.String()},
-		{"assurance", s.Assurance.String()}, {"issuer", party(s.Issuer)}, {"seller", party(s.Seller)}, {"signed by", s.Service},
+		{"start_date", s.StartDate.String()}, {"end_date", end}, {"status", s.Status.Words("en")},
+		{"assurance", s.Assurance.Words("en")}, {"issuer", party(s.Issuer)}, {"seller", party(s.Seller)}, {"signed by", s.Service},
 	}
 	for i := range pairs {
 		pairs[i].value = safeLine(pairs[i].value)

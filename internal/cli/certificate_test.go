@@ -65,7 +65,7 @@ func TestCertificatesAreVerifiedOffline(t *testing.T) {
 	d.want(exitNotInForce, "verify", "--certificate", good, "--keys", keys, "--serial", "hk7 0002")
 	d.terminal = true
 	d.want(exitOK, "verify", "--certificate", good, "--keys", keys, "--no-color")
-	for _, part := range []string{"✓ The certificate is valid, as of 17 Nov 2026", "Halden (halden.example)", "lifetime", "https://w.example"} {
+	for _, part := range []string{"✓ The certificate is valid, as of 17 Nov 2026", "halden.example, calls itself “Halden”", "In force", "Issued by a verified business", "lifetime", "https://w.example"} {
 		if !strings.Contains(d.stdout, part) || strings.Contains(d.stdout, "\x1b[31m") {
 			t.Errorf("no %q in %q", part, d.stdout)
 		}

@@ -115,6 +115,7 @@ func everyMail(t Texts) []Message {
 		t.ConversionAsked(to, "Ann", "Halden", "nora@people.example", "CODE", c),
 		t.MemberReset(to, "Ann", "Halden", "Ivo", []string{"till"}, c), t.MemberReset(to, "Ann", "", "", nil, c),
 		t.MemberDisabled(to, "Ann", "Halden", "Ivo", []string{"till"}, c),
+		t.OrganizationRenamed(to, "Ann", "halden.example", "Halden", "Halden Electronics", c),
 	}
 	var claims []warranty.Claim
 	for _, status := range warranty.ClaimStatus("").Values() {

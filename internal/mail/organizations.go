@@ -47,3 +47,9 @@ func (t Texts) aboutTokens(name, organization, member string, tokens []string, c
 	return []any{t.greeting(name), t.plain(member, "member_reset.member"), t.plain(organization, "hidden_name"), list,
 		c.PublicURL, t.circumstances(c)}
 }
+
+// OrganizationRenamed tells an admin that an organization with a verified domain changed its name.
+func (t Texts) OrganizationRenamed(to, name, domain, before, after string, c Circumstances) Message {
+	return t.message("organization_renamed", to, "", t.greeting(name), domain, t.plain(before, "hidden_name"),
+		t.plain(after, "hidden_name"), c.PublicURL, t.circumstances(c))
+}

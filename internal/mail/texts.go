@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -132,16 +131,15 @@ type Offered struct{ Product, Code string }
 // address, so the email contains no text that could be used to send spam. Anyone can use any name, so it says
 // whether the issuer has a verified domain.
 func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered, publicURL string) Message {
-	from, known := plainOr(issuer.Name, ""), t.get("handover_offered.unverified")
-	switch {
-	case issuer.Domain != nil:
-		known = t.get("handover_offered.verified", *issuer.Domain)
-	case from == "":
-		known = t.get("handover_offered.unnamed")
-	default:
-		from = t.get("handover_offered.quoted", from)
+	issuer.Name = plainOr(issuer.Name, "")
+	by := warranty.Backing{Role: warranty.Issuer, Party: &issuer}
+	from, known := by.Who(t.language), by.Note(t.language)
+	if issuer.Name == "" { // it could be used to send spam
+		from, known = t.get("handover_offered.from"), t.get("handover_offered.unnamed")
+		if issuer.Domain != nil {
+			from, known = *issuer.Domain, t.get("handover_offered.verified")
+		}
 	}
-	from = cmp.Or(from, t.get("handover_offered.from"))
 	if len(list) == 1 {
 		return t.message("handover_offered", to, list[0].Code, t.greeting(""), from,
 			t.plain(list[0].Product, "handover_offered.product"), known, publicURL, list[0].Code)

@@ -78,7 +78,7 @@ func (p *page) heading(c warranty.CertificateClaims) {
 	p.SetTextColor(0, 0, 0)
 	p.paragraph("B", 20, width, c.ProductName)
 	p.Ln(4)
-	p.paragraph("", 11, width, p.standing(c))
+	p.standing(c)
 	p.Ln(4)
 }
 
@@ -89,17 +89,17 @@ func (p *page) paragraph(style string, size, wide float64, text string) {
 	p.MultiCell(wide, size/2, p.printable(text), "", "L", false)
 }
 
-// standing says who stands behind the warranty.
-func (p *page) standing(c warranty.CertificateClaims) string {
-	as := " As of " + c.Time().Format("2 January 2006, 15:04 UTC") + "."
-	switch {
-	case c.Assurance == warranty.IssuerVerified && c.Issuer != nil:
-		return "Issued by " + c.Issuer.Name + ", which has verified the domain " + c.Issuer.Domain + "." + as
-	case c.Seller != nil:
-		return "Confirmed by its seller " + c.Seller.Name + ", which has verified the domain " + c.Seller.Domain + "." + as
-	}
-	return strings.TrimSpace(as)
+// standing says who stands behind the warranty: the domain first and largest, because anyone can use any name.
+func (p *page) standing(c warranty.CertificateClaims) {
+	by := c.Backing()
+	p.paragraph("", 11, width, by.Lead(language))
+	p.paragraph("B", 16, width, by.Who(language))
+	p.Ln(1)
+	p.paragraph("", 11, width, by.Note(language)+" As of "+c.Time().Format("2 January 2006, 15:04 UTC")+".")
 }
+
+// language is the language of certificates.
+const language = "en"
 
 // values prints the claims and returns where they end.
 func (p *page) values(c warranty.CertificateClaims) (bottom float64) {
@@ -117,19 +117,19 @@ func (p *page) values(c warranty.CertificateClaims) (bottom float64) {
 		if v == nil {
 			return ""
 		}
-		return v.Name + " (" + v.Domain + ")"
+		return v.Domain + ", calls itself “" + v.Name + "”"
 	}
 	top := p.GetY()
 	for _, v := range [][2]string{
 		{"Reference", string(c.ReferenceNumber)},
-		{"Status", c.Status.String()},
+		{"Status", c.Status.Words(language)},
 		{"Starts", c.StartDate.Time().Format("2 January 2006")},
 		{"Ends", end},
 		{"Brand", optional(c.Brand)},
 		{"Model", optional(c.Model)},
 		{"GTIN", optional(c.GTIN)},
 		{"Serial SHA-256", optional(c.SerialSHA256)},
-		{"Assurance", c.Assurance.String()},
+		{"Assurance", c.Assurance.Words(language)},
 		{"Issuer", party(c.Issuer)},
 		{"Seller", party(c.Seller)},
 		{"Signed by", c.Service},

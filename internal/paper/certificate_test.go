@@ -89,7 +89,7 @@ func TestPrintedCertificates(t *testing.T) {
 
 // wanted lists the texts that must be on the page.
 func wanted(c warranty.CertificateClaims) []string {
-	list := []string{string(c.ReferenceNumber), c.Status.String(), "1 January 2026", *c.Model, *c.GTIN, *c.SerialSHA256, c.Service, c.VerifyURL(),
+	list := []string{string(c.ReferenceNumber), c.Status.Words("en"), c.Assurance.Words("en"), "1 January 2026", *c.Model, *c.GTIN, *c.SerialSHA256, c.Service, c.VerifyURL(),
 		"17 November 2026", c.Issuer.Domain}
 	if c.Seller == nil {
 		return append(list, c.ProductName, c.Issuer.Name, *c.Brand, "31 December 2027")

@@ -28,6 +28,9 @@ func (s *Service) ConvertAccount(
 	if err := in.CheckFor(p.User.Email); err != nil {
 		return warranty.None{}, err
 	}
+	if err := checkNamedDomains("organization_name", in.OrganizationName, nil); err != nil {
+		return warranty.None{}, err
+	}
 	isTheirs, err := s.proveAccount(ctx, p, in.Password, in.Code)
 	if err != nil {
 		return warranty.None{}, err

@@ -69,3 +69,6 @@ func (s *Service) WatchHashes() func() []PasswordCost {
 		return taken
 	}
 }
+
+// CheckNamedDomains is exported for tests.
+var CheckNamedDomains = checkNamedDomains

@@ -136,12 +136,12 @@ func (s *Service) badHandover(ctx context.Context, code warranty.Hash, err error
 	return refuseCode(state, contactOf(issuer))
 }
 
-// contactOf returns whom a customer can ask about an offer. Anyone can use any name, so that only the names of
-// verified organizations stand without quotation marks.
+// contactOf returns whom a customer can ask about an offer: the domain of a verified organization, because anyone can use
+// any name, or the name of another one in quotation marks.
 func contactOf(issuer warranty.Party) string {
 	switch {
 	case issuer.Domain != nil:
-		return issuer.Name
+		return *issuer.Domain
 	case issuer.MixedScript:
 		return "the shop"
 	}

@@ -121,6 +121,9 @@ func (s *Service) CreateOrganization(
 	if err := in.Check(); err != nil {
 		return warranty.Organization{}, err
 	}
+	if err := checkNamedDomains("name", in.Name, nil); err != nil {
+		return warranty.Organization{}, err
+	}
 	p = p.Self()
 	o := warranty.Organization{
 		ID:           s.NewID(),
@@ -184,7 +187,7 @@ func (s *Service) UpdateOrganization(
 		needed = warranty.Admin
 	}
 	var changed warranty.Organization
-	err = s.writeToAccount(ctx, p, needed, func(tx *store.Tx, _ store.Account) error {
+	err = s.writeToAccount(ctx, p, needed, func(tx *store.Tx, account store.Account) error {
 		o, err := tx.Organization(in.ID, p.User.ID)
 		if err != nil {
 			return err
@@ -199,11 +202,17 @@ func (s *Service) UpdateOrganization(
 		if len(changes) == 0 {
 			return nil
 		}
+		if changed.Name != o.Name {
+			if err := s.rename(tx, p, account, changed.Name); err != nil {
+				return err
+			}
+		}
 		if err := tx.UpdateOrganization(changed); err != nil {
 			return err
 		}
 		return s.organizationEvent(tx, p, warranty.OrganizationUpdated, o.ID, changes...)
 	})
+	s.wakeMail()
 	return changed, err
 }
 

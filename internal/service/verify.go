@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
+	"golang.org/x/net/publicsuffix"
+
+	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
 
@@ -32,62 +36,121 @@ func (s *Service) VerifyWarranty(
 	return w.Verified(by, in.Serial, now), nil
 }
 
-// productMost is the number of warranties of one product and serial number that are looked at.
-const productMost = 200
-
-// VerifyProduct is VerifyPublicly by GTIN and serial number, as in a GS1 Digital Link. Unknown and unverified
-// products return the same error, and so does a product that several organizations issued.
-func (s *Service) VerifyProduct(
-	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
-) (warranty.Verification, error) {
-	list, err := s.VerifyIssuers(ctx, p, in)
-	if err == nil && len(list) > 1 {
-		err = warranty.Refuse(warranty.NotFound, "Several organizations issued a warranty for this product. "+
-			"Open this address in a browser to choose one, or verify a reference number.")
+// Standing returns who stands behind a warranty of the principal, as its public page says it.
+func (s *Service) Standing(
+	ctx context.Context, _ warranty.Principal, w warranty.Warranty,
+) (warranty.Standing, error) {
+	_, by, err := s.Store.WarrantyByReference(ctx, w.ReferenceNumber, s.now())
+	if isMissing(err) {
+		err = nil // its issuer was set aside: it has no public page
 	}
-	if err != nil {
-		return warranty.Verification{}, err
-	}
-	return list[0], nil
+	return by, err
 }
 
-// VerifyIssuers returns what organizations with a verified domain issued for a product, in the order in which they
-// first did: of each the newest warranty in force, or the newest.
-func (s *Service) VerifyIssuers(
+// Bounds on what a GS1 Digital Link shows. Someone who issues many warranties of a product, or has many
+// organizations, can crowd out nobody.
+const (
+	productSteps      = 2000 // issuers that are looked at
+	productVerified   = 100  // issuers with a verified domain that are shown
+	productUnverified = 20   // issuers without one that are shown
+	productNewest     = 20   // warranties of an issuer that are looked at
+)
+
+// VerifyProduct returns what organizations issued for a product with a serial number, as in a GS1 Digital Link: one
+// warranty of each issuer, the newest in force or the newest. No issuer is preferred. Unknown products return the
+// error of unknown references.
+func (s *Service) VerifyProduct(
 	ctx context.Context, p warranty.Principal, in warranty.VerifyProduct,
-) ([]warranty.Verification, error) {
+) (found warranty.ProductVerification, err error) {
+	found = warranty.ProductVerification{Verified: []warranty.Verification{}, Unverified: []warranty.Verification{}}
 	if err := s.Throttle(ctx, VerifyAttempts, p.Address); err != nil {
-		return nil, err
+		return found, err
 	}
 	if err := in.Check(); err != nil {
-		return nil, err
+		return found, err
 	}
 	gtins, ok := warranty.GTINForms(in.GTIN)
 	if !ok {
-		return nil, warranty.ErrUnknownReference
+		return found, warranty.ErrUnknownReference
 	}
-	now := s.now()
-	found, err := s.Store.WarrantiesOfProduct(ctx, gtins, in.Number, productMost, now)
+	issuers, err := s.Store.ProductIssuers(ctx, gtins, in.Number, productSteps)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	var list []warranty.Verification
-	for _, f := range found {
-		f.Warranty.Show(s.today())
-		v := f.Warranty.Verified(f.By, in.Serial, now)
-		// A verified domain belongs to one organization.
-		at := slices.IndexFunc(list, func(other warranty.Verification) bool { return *other.Issuer.Domain == *v.Issuer.Domain })
-		switch {
-		case at < 0:
-			list = append(list, v)
-		case v.Status == warranty.Active || list[at].Status != warranty.Active:
-			list[at] = v
+	found.More = len(issuers) >= productSteps
+	verified := slices.IndexFunc(issuers, func(i store.ProductIssuer) bool { return i.Domain == nil })
+	if verified < 0 {
+		verified = len(issuers)
+	}
+	for _, list := range []struct {
+		issuers []store.ProductIssuer
+		most    int
+		into    *[]warranty.Verification
+	}{
+		{fairly(issuers[:verified], productVerified), productVerified, &found.Verified},
+		{issuers[verified:], productUnverified, &found.Unverified},
+	} {
+		more, err := s.issuedBy(ctx, list.issuers, in, list.most, list.into)
+		if err != nil {
+			return found, err
 		}
+		found.More = found.More || more
 	}
-	if len(list) == 0 {
-		return nil, warranty.ErrUnknownReference
+	slices.SortStableFunc(found.Verified, func(a, b warranty.Verification) int {
+		return strings.Compare(*a.Issuer.Domain, *b.Issuer.Domain)
+	})
+	if len(found.Verified)+len(found.Unverified) == 0 {
+		return found, warranty.ErrUnknownReference
 	}
-	return list, nil
+	return found, nil
+}
+
+// issuedBy adds the warranty of each issuer to a list, and reports whether there are issuers that are not in it.
+func (s *Service) issuedBy(
+	ctx context.Context, issuers []store.ProductIssuer, in warranty.VerifyProduct, most int, into *[]warranty.Verification,
+) (more bool, err error) {
+	now, today := s.now(), s.today()
+	for looked, issuer := range issuers {
+		if len(*into) == most || looked == 2*most {
+			return true, nil
+		}
+		issued, err := s.Store.IssuedOfProduct(ctx, issuer, in.Number, productNewest, now)
+		if err != nil {
+			return false, err
+		}
+		if len(issued) == 0 {
+			continue // it recorded them for itself
+		}
+		best := issued[0]
+		best.Warranty.Show(today)
+		for _, other := range issued[1:] {
+			if other.Warranty.Show(today); best.Warranty.Status != warranty.Active && other.Warranty.Status == warranty.Active {
+				best = other
+			}
+		}
+		*into = append(*into, best.Warranty.Verified(best.By, in.Serial, now))
+	}
+	return false, nil
+}
+
+// fairly puts issuers of the first round first if there are more than most: one of each domain that someone registered,
+// and the others after them, so that nobody crowds out others with subdomains. It keeps their order otherwise.
+func fairly(issuers []store.ProductIssuer, most int) []store.ProductIssuer {
+	if len(issuers) <= most {
+		return issuers
+	}
+	seen := map[string]bool{}
+	var first, rest []store.ProductIssuer
+	for _, i := range issuers {
+		registered, err := publicsuffix.EffectiveTLDPlusOne(*i.Domain)
+		if err != nil || seen[registered] {
+			rest = append(rest, i)
+			continue
+		}
+		seen[registered] = true
+		first = append(first, i)
+	}
+	return append(first, rest...)
 }
 
 // VerifyPublicly is VerifyWarranty for callers without a credential. It is throttled per

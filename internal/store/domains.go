@@ -1,7 +1,12 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -186,23 +191,78 @@ func (s *Store) WarrantyByReference(
 	return w, by, err
 }
 
-// WarrantiesOfProduct returns the oldest warranties of a product with a serial number whose issuer has a verified
-// domain, oldest first, and who stands behind them. Oldest first, because later ones cannot displace them.
-// gtins are the forms of its GTIN.
-func (s *Store) WarrantiesOfProduct(
-	ctx context.Context, gtins [4]string, serial string, limit int, now time.Time,
-) (list []Stood, err error) {
-	err = s.db.Query(ctx, selectStanding+` WHERE w.gtin IN ($1, $2, $3, $4) AND w.serial_number = $5
-			AND w.gtin IS NOT NULL AND w.deleted_at IS NULL AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
-			AND EXISTS (SELECT 1 FROM domains d WHERE d.account_id = w.issuer_id AND d.verified_at IS NOT NULL)
-		ORDER BY w.id LIMIT $6`,
+// ProductIssuer is an organization that has warranties of a product with a serial number.
+type ProductIssuer struct {
+	ID     warranty.ID
+	GTINs  []string // the forms in which it wrote the product's number
+	Domain *string  // its verified domain
+}
+
+// productIssuers steps from one issuer of a product to the next in the index, so that the number of warranties of an
+// issuer does not matter. $1 to $4 are the forms of the GTIN, $5 is the serial number, and $6 bounds the steps. The rows
+// are compared as in the index, which no other index can do, so that no statistics make the databases read all of them.
+const productIssuers = `WITH RECURSIVE step(gtin, issuer) AS (
+		SELECT f.gtin, n.issuer_id
+		FROM (SELECT CAST($1 AS TEXT) AS gtin UNION SELECT CAST($2 AS TEXT) UNION SELECT CAST($3 AS TEXT)
+			UNION SELECT CAST($4 AS TEXT)) f
+			JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_of_product */
+				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, w.serial_number) >= (f.gtin, $5)
+				ORDER BY w.gtin, w.serial_number, w.issuer_id, w.id LIMIT 1)
+		WHERE n.gtin = f.gtin AND n.serial_number = $5
+	UNION ALL
+		SELECT s.gtin, n.issuer_id
+		FROM step s JOIN warranties n ON n.id = (SELECT w.id FROM warranties w /*sqlite: INDEXED BY warranties_of_product */
+				WHERE w.gtin IS NOT NULL AND w.deleted_at IS NULL AND (w.gtin, w.serial_number, w.issuer_id) > (s.gtin, $5, s.issuer)
+				ORDER BY w.gtin, w.serial_number, w.issuer_id, w.id LIMIT 1)
+		WHERE n.gtin = s.gtin AND n.serial_number = $5)
+	SELECT s.issuer, s.gtin FROM (SELECT gtin, issuer FROM step LIMIT $6) s`
+
+// ProductIssuers lists the organizations that have warranties of a product with a serial number, by verified domain,
+// those without one last. It looks at most at limit issuers, people among them. gtins are the forms of its GTIN.
+func (s *Store) ProductIssuers(
+	ctx context.Context, gtins [4]string, serial string, limit int,
+) (list []ProductIssuer, err error) {
+	err = s.db.Query(ctx, `SELECT p.issuer, p.gtin, `+domainOf(`p.issuer`)+` AS domain FROM (`+productIssuers+`) p
+			JOIN users i ON i.id = p.issuer WHERE i.kind = 2 AND i.set_aside_for IS NULL AND i.disabled_at IS NULL
+			ORDER BY p.issuer, p.gtin`,
 		func(r *engine.Row) error {
+			id, gtin, domain := r.ID(), r.Text(), r.OptionalText()
+			if last := len(list) - 1; last >= 0 && list[last].ID == id {
+				list[last].GTINs = append(list[last].GTINs, gtin)
+				return nil
+			}
+			list = append(list, ProductIssuer{id, []string{gtin}, domain})
+			return nil
+		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, limit)
+	slices.SortStableFunc(list, func(a, b ProductIssuer) int {
+		switch {
+		case a.Domain != nil && b.Domain != nil:
+			return strings.Compare(*a.Domain, *b.Domain)
+		case a.Domain != nil:
+			return -1
+		case b.Domain != nil:
+			return 1
+		}
+		return 0
+	})
+	return list, err
+}
+
+// IssuedOfProduct returns the newest warranties of an issuer for a product with a serial number, newest first, and who
+// stands behind them.
+func (s *Store) IssuedOfProduct(
+	ctx context.Context, issuer ProductIssuer, serial string, limit int, now time.Time,
+) (list []Stood, err error) {
+	for _, gtin := range issuer.GTINs {
+		err = errors.Join(err, s.db.Query(ctx, issuedOfProduct, func(r *engine.Row) error {
 			w, standing := readStanding(r, now)
 			if standing.Issuer != nil {
 				list = append(list, Stood{w, standing})
 			}
 			return nil
-		}, gtins[0], gtins[1], gtins[2], gtins[3], serial, limit)
+		}, gtin, serial, issuer.ID, warranty.ID(bytes.Repeat([]byte{0xFF}, 16)), limit))
+	}
+	slices.SortFunc(list, func(a, b Stood) int { return bytes.Compare(b.Warranty.ID[:], a.Warranty.ID[:]) })
 	return list, err
 }
 
@@ -213,25 +273,68 @@ type Stood struct {
 }
 
 // selectStanding selects a warranty w with its issuer i and its confirmed seller s.
-var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `,
+var selectStanding = `SELECT ` + warrantyColumns + `, i.kind, i.name, ` + domainOf(`i.id`) + `, i.former_names,
 		CASE WHEN EXISTS (SELECT 1 FROM access a
 			WHERE a.user_id = w.issuer_id AND a.kind = 1 AND a.item_id = w.id AND a.roles & 1 <> 0) THEN 1 ELSE 0 END,
-		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `
+		COALESCE(s.kind, 1), s.name, ` + domainOf(`s.id`) + `, s.former_names
 	FROM warranties w JOIN users i ON i.id = w.issuer_id
 		LEFT JOIN users s ON s.id = w.seller_id AND s.disabled_at IS NULL`
+
+// issuedOfProduct selects the newest warranties of the issuer $3 with the GTIN $1 and the serial number $2. $4 is the
+// largest id.
+var issuedOfProduct = selectStanding + ` WHERE w.gtin = $1 AND w.serial_number = $2 AND w.issuer_id = $3 AND w.id IN (
+	SELECT n.id FROM warranties n /*sqlite: INDEXED BY warranties_of_product */
+	WHERE n.gtin IS NOT NULL AND n.deleted_at IS NULL
+		AND (n.gtin, n.serial_number, n.issuer_id, n.id) <= ($1, $2, $3, $4)
+	ORDER BY n.gtin DESC, n.serial_number DESC, n.issuer_id DESC, n.id DESC LIMIT $5)`
 
 // readStanding reads a row of selectStanding.
 func readStanding(r *engine.Row, now time.Time) (w warranty.Warranty, by warranty.Standing) {
 	w = readWarranty(r)
-	kind, name, domain := enum[warranty.AccountKind](r), r.Text(), r.OptionalText()
+	kind, name, domain, former := enum[warranty.AccountKind](r), r.Text(), r.OptionalText(), readFormerNames(r)
 	own := r.Int() != 0
 	by.Untaken = own && w.Offer.Open(now)
 	if kind == warranty.OrganizationKind && (!own || by.Untaken) {
-		by.Issuer = warranty.NewParty(name, domain)
+		by.Issuer = warranty.NewParty(name, domain).Formerly(former, now)
 	}
-	kind, seller, domain := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText()
-	if kind == warranty.OrganizationKind && seller != nil {
-		by.Seller = warranty.NewParty(*seller, domain)
+	kind, seller, domain, former := enum[warranty.AccountKind](r), r.OptionalText(), r.OptionalText(), readFormerNames(r)
+	switch {
+	case seller == nil:
+	case kind == warranty.OrganizationKind:
+		by.Seller = warranty.NewParty(*seller, domain).Formerly(former, now)
+	default:
+		by.PrivateSeller = true
 	}
 	return w, by
+}
+
+// readFormerNames reads users.former_names.
+func readFormerNames(r *engine.Row) (list []warranty.FormerName) {
+	if text := r.OptionalText(); text != nil {
+		_ = json.Unmarshal([]byte(*text), &list) // written by Rename
+	}
+	return list
+}
+
+// VerifiedDomains lists the verified domains of a locked organization.
+func (t *Tx) VerifiedDomains(organization warranty.ID) (list []string, err error) {
+	err = t.tx.Query(t.ctx, `SELECT domain FROM domains WHERE account_id = $1 AND verified_at IS NOT NULL ORDER BY domain`,
+		func(r *engine.Row) error { list = append(list, r.Text()); return nil }, organization)
+	return list, err
+}
+
+// FormerNames lists the former names of a locked organization, latest first.
+func (t *Tx) FormerNames(organization warranty.ID) (list []warranty.FormerName, err error) {
+	err = queryRow(t.ctx, t.tx, `SELECT former_names FROM users WHERE id = $1`,
+		func(r *engine.Row) { list = readFormerNames(r) }, organization)
+	return list, err
+}
+
+// SetFormerNames stores the former names of a locked organization.
+func (t *Tx) SetFormerNames(organization warranty.ID, list []warranty.FormerName) error {
+	text, err := json.Marshal(list)
+	if err != nil {
+		return err
+	}
+	return t.exactlyOne(`UPDATE users SET former_names = $2 WHERE id = $1`, organization, string(text))
 }

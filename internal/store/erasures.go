@@ -315,7 +315,7 @@ func (t *Tx) EraseUser(id warranty.ID, email string, now time.Time) error {
 		return err
 	}
 	// The name of an organization stays on the records that it issued.
-	return t.exactlyOne(`UPDATE users SET email = $2, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
+	return t.exactlyOne(`UPDATE users SET email = $2, former_names = NULL, name = CASE WHEN kind = 2 THEN name ELSE $3 END, password_hash = '', verified_at = NULL,
 		disabled_at = COALESCE(disabled_at, $4), deleted_at = $4, admin_since = NULL, last_sign_in_at = NULL,
 		mail_choices = 0, language = '', zone = '', `+nextEpoch+` WHERE id = $1`,
 		id, id.String()+"@deleted.invalid", ErasedName, now)

@@ -10,6 +10,7 @@ import (
 
 	"warranty.example/svc/internal/server"
 	"warranty.example/svc/internal/servertest"
+	"warranty.example/svc/warranty"
 )
 
 // TestWebDomains adds a domain, checks it until its DNS record is there, loses the record and removes the
@@ -136,11 +137,10 @@ func TestWebDigitalLink(t *testing.T) {
 		mustFind := func(what, path string, record servertest.Record) {
 			t.Helper()
 			b.Get(path).Says(t, what, 200, record.ReferenceNumber, `class="seal"`, "halden.example", "ld+json")
-			var got struct {
-				ReferenceNumber string `json:"reference_number"`
-			}
+			var got warranty.ProductVerification
 			w.Must(200, request{Method: "GET", Path: path}).Into(t, &got)
-			equal(t, what, got.ReferenceNumber, record.ReferenceNumber)
+			equal(t, what+": verified issuers", len(got.Verified), 1)
+			equal(t, what, string(got.Verified[0].ReferenceNumber), record.ReferenceNumber)
 		}
 		one := give(halden, "4242005273881", "FD-1", nil)
 		mustFind("with 14 digits", "/01/04242005273881/21/FD-1", one)
@@ -155,8 +155,10 @@ func TestWebDigitalLink(t *testing.T) {
 				t.Errorf("%s: %d", path, p.Status)
 			}
 		}
-		give(fake, "4242005273881", "FD-3", nil)
-		mustMiss("an unverified issuer", "/01/04242005273881/21/FD-3")
+		unverified := give(fake, "4242005273881", "FD-3", nil)
+		alone := b.Get("/01/04242005273881/21/FD-3")
+		alone.Says(t, "an unverified issuer", 200, unverified.ReferenceNumber, "“Fake”", "has not verified its website")
+		alone.Hides(t, "an unverified issuer", `class="seal"`, "fact good")
 		w.Warranty(nora.Session, fields{"gtin": "4242005273881", "serial_number": "FD-4"})
 		mustMiss("recorded by its owner", "/01/04242005273881/21/FD-4")
 
@@ -171,12 +173,18 @@ func TestWebDigitalLink(t *testing.T) {
 		p.Says(t, "two issuers", 200, "Several businesses issued a warranty", `href="/verify/`+again.ReferenceNumber, "halden.example",
 			`href="/verify/`+foreign.ReferenceNumber, "kessler.example")
 		p.Hides(t, "two issuers", `class="seal"`, replaced.ReferenceNumber)
-		servertest.Refused(t, "two issuers as JSON", w.Get("/01/04242005273881/21/FD-5", ""), "not_found")
+		var both warranty.ProductVerification
+		w.Must(200, request{Method: "GET", Path: "/01/04242005273881/21/FD-5"}).Into(t, &both)
+		if len(both.Verified) != 2 || *both.Verified[0].Issuer.Domain != "halden.example" || *both.Verified[1].Issuer.Domain != "kessler.example" {
+			t.Errorf("two issuers as JSON: %+v", both)
+		}
 		ended := give(halden, "4242005273881", "FD-6", fields{"end_date": "2021-01-01"})
 		mustFind("only an ended one", "/01/04242005273881/21/FD-6", ended)
-		// Another issuer's unverified record changes nothing.
-		give(fake, "4242005273881", "FD-1", nil)
+		// An unverified issuer is shown below.
+		below := give(fake, "4242005273881", "FD-1", nil)
 		mustFind("beside an unverified one", "/01/04242005273881/21/FD-1", one)
+		b.Get("/01/04242005273881/21/FD-1").Says(t, "beside an unverified one", 200, "also issued a warranty for this product",
+			`href="/verify/`+below.ReferenceNumber, "“Fake”")
 		// Serial numbers with a slash are escaped.
 		slash := give(halden, "96385074", "A/1", nil)
 		mustFind("a slash, and a GTIN of 8 digits", "/01/00000096385074/21/A%2F1", slash)

@@ -242,10 +242,20 @@ func isPart(r *http.Request) bool { return r.Header.Get("HX-Request") == "true" 
 // functions returns the functions of the templates.
 func functions(static *static, texts *texts) template.FuncMap {
 	return template.FuncMap{
-		"t":          texts.get,
-		"asset":      static.path,
-		"initials":   initials,
-		"proofOf":    func(p any, r warranty.Reference) proof { return proof{partyOf(p), r} },
+		"t":        texts.get,
+		"asset":    static.path,
+		"initials": initials,
+		"proofOf":  func(p any, r warranty.Reference) proof { return proof{issuerOf(p), r} },
+		"lead":     func(b warranty.Backing) string { return b.Lead(texts.Lang) },
+		"who":      func(b warranty.Backing) string { return b.Who(texts.Lang) },
+		"note":     func(b warranty.Backing) string { return b.Note(texts.Lang) },
+		"statement": func(b any) string {
+			if pointer, ok := b.(*warranty.Backing); ok {
+				return pointer.Statement(texts.Lang)
+			}
+			return b.(warranty.Backing).Statement(texts.Lang)
+		},
+		"formerly":   texts.formerly,
 		"fieldName":  texts.fieldName,
 		"filterOf":   func(name, label string, choices []filter) filterField { return filterField{name, label, choices} },
 		"columns":    func() []string { return listColumns },
@@ -254,7 +264,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 		"date":       texts.date,
 		"when":       texts.when,
 		"rfc3339":    func(t any) string { return instantOf(t).Format(time.RFC3339) },
-		"banner":     func(kind bannerKind, text string) banner { return banner{kind, text} },
+		"banner":     func(kind, text string) banner { return banner{bannerKind(kind), text} },
 		"deref":      derefText,
 		"coverage":   coverage,
 		"seal":       seal,
@@ -300,7 +310,7 @@ func functions(static *static, texts *texts) template.FuncMap {
 
 // proof is the data of the template "fromcell".
 type proof struct {
-	Party     warranty.Party
+	By        warranty.Backing
 	Reference warranty.Reference
 }
 
@@ -310,13 +320,18 @@ type zoned struct {
 	Of   any
 }
 
-// partyOf returns a warranty.Party or *warranty.Party.
-func partyOf(p any) warranty.Party {
-	if pointer, ok := p.(*warranty.Party); ok && pointer != nil {
-		return *pointer
+// issuerOf returns a warranty.Party or *warranty.Party as the issuer of a record.
+func issuerOf(p any) warranty.Backing {
+	if party, ok := p.(warranty.Party); ok {
+		return warranty.Backing{Role: warranty.Issuer, Party: &party}
 	}
-	party, _ := p.(warranty.Party)
-	return party
+	party, _ := p.(*warranty.Party)
+	return warranty.Backing{Role: warranty.Issuer, Party: party}
+}
+
+// formerly says what an organization called itself before.
+func (t *texts) formerly(f warranty.FormerName) string {
+	return t.get("verify.renamed", t.date(warranty.DateOf(f.Until)), f.Name)
 }
 
 // settingsNav is the data of the template "settingsnav".

@@ -22,6 +22,8 @@ type verifyPage struct {
 	Certified bool
 	// Promise is the record for machines.
 	Promise *promise
+	// Alike are warranties of issuers without a verified domain for the same product.
+	Alike []warranty.Verification
 }
 
 // cover is the cell that says whether the record is in force.
@@ -33,19 +35,29 @@ type cover struct {
 	Line                template.HTML // the coverage line
 }
 
-// Assured reports whether a verified business stands behind the record.
-func (v verifyPage) Assured() bool { return v.Assurance != warranty.Unverified }
+// Backing returns who stands behind the record.
+func (v verifyPage) Backing() warranty.Backing { return v.By.Backing() }
 
-// Party returns the organization of the assurance cell, or nil if there is none.
-func (v verifyPage) Party() *warranty.Party {
-	if v.Assurance == warranty.SellerConfirmed || v.Issuer == nil {
-		return v.Seller
+// Assured reports whether a verified business stands behind the record.
+func (v verifyPage) Assured() bool { return v.Backing().Verified() }
+
+// Others lists who else has to do with the record.
+func (v verifyPage) Others() (list []warranty.Backing) {
+	backing := v.Backing()
+	switch {
+	case backing.Role == warranty.Seller && v.Issuer != nil:
+		list = append(list, warranty.Backing{Role: warranty.Issuer, Party: v.Issuer})
+	case backing.Role == warranty.Seller:
+		list = append(list, warranty.Backing{Role: warranty.Owner})
 	}
-	return v.Issuer
+	if seller, ok := v.By.Confirmed(); ok && backing.Role == warranty.Issuer {
+		list = append(list, seller)
+	}
+	return list
 }
 
-// BySeller reports whether the organization of the assurance cell is the seller.
-func (v verifyPage) BySeller() bool { return v.Seller != nil && v.Party() == v.Seller }
+// Mismatch reports whether the reader entered the serial number of another product.
+func (v verifyPage) Mismatch() bool { return v.SerialMatches != nil && !*v.SerialMatches }
 
 // verifyForm shows the form for a reference and redirects to the page of the reference.
 func (web *Web) verifyForm(w http.ResponseWriter, r *http.Request, _ warranty.Principal) error {
@@ -97,7 +109,7 @@ func (web *Web) verify(w http.ResponseWriter, r *http.Request, who warranty.Prin
 	}
 	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
 	v, err := web.Service.VerifyPublicly(r.Context(), asker, in)
-	return web.showVerification(w, r, v, in.Serial, err)
+	return web.showVerification(w, r, v, nil, in.Serial, err)
 }
 
 // ProductOf returns the product of a GS1 Digital Link.
@@ -114,20 +126,17 @@ func (web *Web) verifyProduct(w http.ResponseWriter, r *http.Request, who warran
 	w.Header().Set("X-Robots-Tag", "noindex")
 	in := ProductOf(r)
 	asker := warranty.Principal{Address: who.Address, Door: warranty.DoorWeb}
-	list, err := web.Service.VerifyIssuers(r.Context(), asker, in)
-	if len(list) > 1 {
-		return web.showBare(w, r, http.StatusOK, "verify-issuers", view{Title: web.t(r, "verify.issuers"), NoIndex: true, Body: list})
+	found, err := web.Service.VerifyProduct(r.Context(), asker, in)
+	if only, alike, ok := found.Only(); ok || err != nil {
+		return web.showVerification(w, r, only, alike, in.Serial, err)
 	}
-	var only warranty.Verification
-	if len(list) == 1 {
-		only = list[0]
-	}
-	return web.showVerification(w, r, only, in.Serial, err)
+	v := view{Title: web.t(r, "verify.issuers"), NoIndex: true, Body: found}
+	return web.showBare(w, r, http.StatusOK, "verify-issuers", v)
 }
 
 // showVerification shows the page of a verification, or that nothing was found.
 func (web *Web) showVerification(
-	w http.ResponseWriter, r *http.Request, v warranty.Verification, serial string, err error,
+	w http.ResponseWriter, r *http.Request, v warranty.Verification, alike []warranty.Verification, serial string, err error,
 ) error {
 	if errors.Is(err, warranty.ErrUnknownReference) {
 		return web.showBare(w, r, http.StatusNotFound, "verify", view{Title: web.t(r, "verify.unknown"), NoIndex: true,
@@ -136,17 +145,22 @@ func (web *Web) showVerification(
 	if err != nil {
 		return err
 	}
-	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(web.reader(r), v)}
-	page.Certified = page.Assured() && web.Service.SigningKey != nil
-	page.Promise = web.promiseOf(web.reader(r), page)
+	page := verifyPage{Verification: v, Found: true, Serial: serial, Cover: web.coverOf(web.reader(r), v), Alike: alike}
 	title := web.t(r, "verify.page_title", v.ProductName)
+	if page.Mismatch() {
+		title = web.t(r, "verify.mismatch")
+		page.Cover = page.Cover.ofAnother(web.reader(r), v)
+	} else {
+		page.Certified = page.Assured() && web.Service.SigningKey != nil
+		page.Promise = web.promiseOf(web.reader(r), page)
+	}
 	return web.showBare(w, r, http.StatusOK, "verify", view{Title: title, NoIndex: true, Body: page})
 }
 
 // coverOf returns the cell that says whether a record is in force. It is green only if a verified business
 // says so.
 func (web *Web) coverOf(words reader, v warranty.Verification) cover {
-	today, assured := warranty.DateOf(v.CheckedAt), v.Assurance != warranty.Unverified
+	today, assured := warranty.DateOf(v.CheckedAt), v.By.Backing().Verified()
 	c := cover{Say: words.get("verify." + v.Status.String())}
 	line := "quiet"
 	switch v.Status {
@@ -167,11 +181,10 @@ func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 			c.After = ", " + words.days(&days)
 		}
 		switch {
+		case !assured && v.Issuer != nil:
+			line, c.Say, c.After = "plain", words.get("verify.by_issuer"), ""
 		case !assured:
-			line, c.Say, c.After = "plain", words.get("verify.by_dates"), ", "+words.get("verify.owner_entered")
-			if v.Issuer != nil {
-				c.After = ", " + words.get("verify.issuer_entered")
-			}
+			line, c.Say, c.After = "plain", words.get("verify.by_owner"), ""
 		case days <= endingSoon:
 			line, c.Tone, c.Say = "expiring", "soon", words.get("verify.ends_soon")
 		default:
@@ -179,6 +192,19 @@ func (web *Web) coverOf(words reader, v warranty.Verification) cover {
 		}
 	}
 	c.Line = coverageLine(v.StartDate, v.EndDate, today, line)
+	return c
+}
+
+// ofAnother returns the cell for a reader whose product has another serial number: nothing about it is green.
+func (c cover) ofAnother(words reader, v warranty.Verification) cover {
+	if c.Tone == "bad" {
+		return c
+	}
+	c.Tone, c.Line = "", ""
+	c.Say = words.get("verify.of_another", c.Say)
+	if v.SerialNumber != nil {
+		c.After = ", " + words.get("verify.of_serial", *v.SerialNumber)
+	}
 	return c
 }
 
@@ -205,18 +231,6 @@ func (web *Web) promiseOf(words reader, v verifyPage) *promise {
 	if v.Status == warranty.Void || v.Status == warranty.Cancelled {
 		return nil
 	}
-	by := words.get("verify.by_owner")
-	if party := v.Party(); party != nil {
-		by = words.get("verify.issuer")
-		if v.BySeller() {
-			by = words.get("verify.seller")
-		}
-		if party.Domain != nil {
-			by += " " + party.Name + ", " + *party.Domain + ". " + words.get("verify.verified") + "."
-		} else {
-			by += " " + words.get("quote.open") + party.Name + words.get("quote.close") + ". " + words.get("verify.unverified")
-		}
-	}
 	covered := strings.TrimSpace(v.Cover.Before + " " + v.Cover.Date)
 	p := &promise{
 		Context:     "https://schema.org",
@@ -224,7 +238,7 @@ func (web *Web) promiseOf(words reader, v verifyPage) *promise {
 		Name:        v.ProductName,
 		Identifier:  string(v.ReferenceNumber),
 		URL:         web.PublicURL + "/verify/" + string(v.ReferenceNumber),
-		Description: v.Cover.Say + ". " + covered + v.Cover.After + ". " + by,
+		Description: v.Cover.Say + ". " + covered + v.Cover.After + ". " + v.Backing().Statement(words.Lang),
 	}
 	if v.EndDate != warranty.Lifetime {
 		value, unit := duration(v.StartDate, v.EndDate)

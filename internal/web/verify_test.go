@@ -30,7 +30,8 @@ func promiseIn(t *testing.T, p page) map[string]any {
 // says.
 func TestWebVerifyStates(t *testing.T) {
 	w := webWorld(t)
-	halden, fake := newShop(w, "Halden Electronics", "halden.example"), newShop(w, "Hаlden Warranty Service", "")
+	halden, fake := newShop(w, "Halden Electronics", "halden.example"), newShop(w, "Halden Warranty Service", "")
+	fake.isCalled("Hаlden Warranty Service") // a Cyrillic а
 	nora := w.Verified("Nora")
 	b := w.Browser(t)
 	give := func(s shop, over fields) servertest.Record {
@@ -55,20 +56,20 @@ func TestWebVerifyStates(t *testing.T) {
 		hides  []string
 	}{
 		{"verified issuer", give(halden, fields{"end_date": day(85), "serial_number": "TSL-64-Q8AY", "category": "Appliances"}), 2,
-			[]string{"In force", "Until <b>" + long(85) + "</b>, 85 days left", "Issued by", "Halden Electronics", "halden.example", "Verified business", seal, "Appliances", "Check the serial number"},
-			[]string{"by its dates", "Ask ", "Not yet registered"}},
+			[]string{"In force", "Until <b>" + long(85) + "</b>, 85 days left", "Issued by", `<p class="say"><bdi>halden.example</bdi></p>`, "A verified business that calls itself “Halden Electronics”.", seal, "Appliances", "Check the serial number"},
+			[]string{"according to", "Ask ", "Not yet registered"}},
 		{"lifetime", give(halden, fields{"end_date": "9999-12-31"}), 2, []string{"Lifetime warranty", seal}, []string{"9999"}},
 		{"ends soon", give(halden, fields{"end_date": day(10)}), 1, []string{`class="fact soon"`, "In force, ends soon", "10 days left", seal}, nil},
 		{"ended", give(halden, fields{"end_date": day(-200)}), 1, []string{"Ended", "On <b>" + long(-200) + "</b>, 6 months ago", cell, seal}, []string{"In force"}},
 		{"not started", give(halden, fields{"start_date": day(5)}), 1, []string{"Not started", "From <b>" + long(5) + "</b>", cell, seal}, []string{"In force"}},
-		{"void", voided, 1, []string{`class="fact bad"`, "Void", "It covers nothing, whatever its dates say.", seal}, []string{"31 Dec 2099", `class="cov`, "In force"}},
+		{"void", voided, 1, []string{`class="fact bad"`, "Void", "This warranty is not valid.", seal}, []string{"31 Dec 2099", `class="cov`, "In force"}},
 		{"not yet registered", untaken, 2, []string{"Not yet registered", "Did you buy it?", `href="/take"`, "Enter the code", seal}, nil},
 		{"unverified name", give(fake, fields{"end_date": day(10)}), 0,
-			[]string{"In force by its dates", "as the issuer entered it", "“Hаlden Warranty Service”", "This name is not verified. Anyone can use it.", "mixes alphabets", `class="noseal"`, "Ask the seller for proof"},
-			[]string{seal, "fact good", "fact soon", "Verified business", "days left"}},
+			[]string{"Not ended yet, according to the issuer", "“Hаlden Warranty Service”", "has not verified its website. Anyone can use this name.", "mixes alphabets", `class="noseal"`, "Ask the seller for proof"},
+			[]string{seal, "fact good", "fact soon", "A verified business", "days left"}},
 		{"owner only", w.Warranty(nora.Session, fields{"end_date": day(85)}), 0,
-			[]string{"In force by its dates", "as the owner entered it", "Nobody yet", "Recorded by its owner. No seller or manufacturer has confirmed it.", "Ask for the receipt"},
-			[]string{seal, "fact good", "Verified business", "Nora", "days left"}},
+			[]string{"Not ended yet, according to its owner", "Recorded by", "Its owner", "No seller or manufacturer has confirmed it.", "Ask for the receipt"},
+			[]string{seal, "fact good", "A verified business", "Nobody yet", "Nora", "days left"}},
 	} {
 		p := b.Get("/verify/" + c.record.ReferenceNumber)
 		p.Says(t, c.what, 200, append(c.says, c.record.ReferenceNumber, "Checked ")...)
@@ -99,16 +100,42 @@ func TestWebVerifySeller(t *testing.T) {
 	nora := w.Verified("Nora")
 	record := w.Warranty(nora.Session, fields{"seller_email": "shop@halden.example", "serial_number": "NRV-55-88K2", "category": "TV"})
 	b := w.Browser(t)
-	b.Get("/verify/"+record.ReferenceNumber).Says(t, "before", 200, "Nobody yet")
+	b.Get("/verify/"+record.ReferenceNumber).Says(t, "before", 200, "Recorded by", "No seller or manufacturer has confirmed it.")
 	halden.confirms(record.ID)
 	p := b.Get("/verify/" + record.ReferenceNumber)
-	p.Says(t, "confirmed", 200, "Confirmed by the seller", "Halden Electronics", "halden.example", "Recorded by", "Its owner", `class="seal"`,
-		`TV <span class="hint">(as the owner entered it)</span>`)
+	p.Says(t, "confirmed", 200, "Confirmed by", "calls itself “Halden Electronics”", "halden.example", "Recorded by", "Its owner", `class="seal"`,
+		"<dd>TV</dd>")
 	p.Hides(t, "confirmed", "Issued by", "Nora", "Ask ")
 	p = b.Get("/verify/" + record.ReferenceNumber + "?serial=nrv5588k2")
 	p.Says(t, "the serial number", 200, `<p role="status">Matches this record.</p>`)
-	b.Get("/verify/"+record.ReferenceNumber+"?serial=1").
-		Says(t, "another one", 200, `<p role="status">Does not match. Check for typing errors, then ask the seller.</p>`)
+}
+
+// TestASerialMismatchIsTheVerdict: if the reader's serial number is another one, the page says so first and in red, and
+// nothing but the cell of a verified issuer is green.
+func TestASerialMismatchIsTheVerdict(t *testing.T) {
+	w := webWorld(t)
+	halden, nora := newShop(w, "Halden Electronics", "halden.example"), w.Verified("Nora")
+	issued := halden.issues(fields{"serial_number": "TSL-64-Q8AY"})
+	w.Must(200, servertest.NewRequest("POST", "/api/handovers/take", nora.Session, fields{"code": halden.prints(issued.ID)}))
+	own := w.Warranty(nora.Session, fields{"serial_number": "NRV-55-88K2"})
+	b := w.Browser(t)
+	for _, c := range []struct {
+		what, reference, masked, ask string
+		greens                       int
+	}{
+		{"issued", issued.ReferenceNumber, "••••Q8AY", "Ask halden.example.", 1},
+		{"self-recorded", own.ReferenceNumber, "••••88K2", "Ask the seller for proof.", 0},
+	} {
+		p := b.Get("/verify/" + c.reference + "?serial=BD-55-19023")
+		p.Says(t, c.what, 200, `<section class="alarm" role="alert"`, "This serial number does not belong to this warranty", "BD-55-19023",
+			c.masked, c.ask, ", for another product", "for serial number "+c.masked, `aria-invalid="true"`)
+		p.Hides(t, c.what, `class="cov`, "Matches this record", "ld+json", "certificate.pdf")
+		equal(t, c.what+": green cells", strings.Count(p.Body, `class="fact good"`), c.greens)
+		if strings.Index(p.Body, `class="alarm"`) > strings.Index(p.Body, `class="facts"`) {
+			t.Errorf("%s: the verdict is not first", c.what)
+		}
+		b.Get("/verify/"+c.reference).Hides(t, c.what+" without a serial number", `class="alarm"`)
+	}
 }
 
 // TestWebPromiseIsData: names cannot end the data block or change what it says.

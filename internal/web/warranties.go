@@ -191,6 +191,7 @@ type warrantyDetail struct {
 	Documents []warranty.Document
 	History   []warranty.Event
 	Issuer    *warranty.Profile // of the organization that issued it, unless it is the reader's
+	By        warranty.Standing // who stands behind it
 
 	// HandsOver means that the organization of the reader issued it.
 	HandsOver bool
@@ -207,6 +208,14 @@ type warrantyDetail struct {
 	// warranty.
 	Remind *remindPart
 	Owns   bool
+}
+
+// Confirmed returns the seller who confirmed the record, or nil.
+func (d warrantyDetail) Confirmed() *warranty.Backing {
+	if seller, ok := d.By.Confirmed(); ok {
+		return &seller
+	}
+	return nil
 }
 
 // warrantyForms are the forms on the page of a warranty that are shown again with their errors.
@@ -266,6 +275,9 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	recent := warranty.Paging{Page: 1, Limit: 30}
 	history, err := web.Service.ListHistory(ctx, who, warranty.ListHistory{Paging: recent, ID: key})
 	if err != nil {
+		return d, err
+	}
+	if d.By, err = web.Service.Standing(ctx, who, record); err != nil {
 		return d, err
 	}
 	d.OpenClaim = slices.ContainsFunc(claims.Data, func(c warranty.Claim) bool { return slices.Contains(warranty.OpenClaimStatuses, c.Status) })
