@@ -182,7 +182,7 @@ func (s *segmentScript) offer() (any, error) {
 		now := s.now()
 		expires := s.Now().Add(time.Duration(s.random.IntN(2)*48-24) * time.Hour)
 		w.Offer = warranty.Offer{OfferedAt: &now, ExpiresAt: &expires}
-		return tx.OfferHandover(w, code, now)
+		return tx.OfferHandover(w, code, user, user, now)
 	})
 }
 
