@@ -208,6 +208,8 @@ func textOf(p api.Param, n int) string {
 		return `"` + varied(n-2, "abcdefghijklmnopqrstuvwxyz0123456789") + `"`
 	case p.In == api.Header:
 		return varied(n, "abcdefghijklmnopqrstuvwxyz0123456789")
+	case p.Name == "name", p.Name == "organization_name": // of an organization it contains no symbols
+		return varied(n, "abcdefghijklmnopqrstuvwxyzäöüß日本語保修")
 	default: // characters are counted, not bytes
 		return varied(n, "abcdefghijklmnopqrstuvwxyzäöüß日本語保修🛠")
 	}
