@@ -373,7 +373,7 @@ func TestEveryTableIsClassified(t *testing.T) {
 	known := strings.Fields(`access acme address_codes address_links addresses backup_status calendars claim_assignees claim_messages claims declined declined_accounts devices documents domains erasures feed_marks find_lists find_older
 		find_parts find_pending find_segments find_state gone handover_codes held_files history idempotency index_lists index_older
 		index_parts index_pending index_segments index_state installation invitations job_records jobs list_changes list_epochs mail_digest
-		mail_log mails members milestones oauth_clients oauth_codes oauth_requests offers one_time_codes organizations products record_reminders refresh_tokens reminded reminder_choices reminders requests saved_replies
+		mail_log mail_notices mails members milestones oauth_clients oauth_codes oauth_requests offers one_time_codes organizations products record_reminders refresh_tokens reminded reminder_choices reminders requests saved_replies
 		schema_compatibility seller_links server_errors sessions setup_codes signing_keys token_secrets token_usage tokens transfers
 		trash unsubscribe_keys unused_files usage_batches users views warranties`)
 	servertest.Each(t, func(t *testing.T, w *servertest.World) {

@@ -49,7 +49,10 @@ func TestEveryTextIsUsed(t *testing.T) {
 		used["claim_moved."+status], used["claim_state."+status] = true, true
 	}
 	for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
-		used["warranty_status."+standing.String()] = true
+		used["warranty_state."+standing.String()] = true
+	}
+	for _, c := range changed().Changes {
+		used["promise_field."+c.Field] = true
 	}
 	files, err := filepath.Glob("*.go")
 	if err != nil {
@@ -103,7 +106,7 @@ func everyMail(t Texts) []Message {
 		t.HandoverOffered(to, warranty.Party{}, []Offered{{Code: "CODE"}}, base),
 		t.HandoverOffered(to, warranty.Party{Name: "Halden", Domain: new("halden.example")}, []Offered{{Product: "Pan", Code: "CODE"}}, base),
 		t.HandoverOffered(to, warranty.Party{}, []Offered{{Product: "Pan", Code: "CODE"}, {Code: "CODE"}}, base),
-		t.HandoverCode(to, "CODE", base), t.WarrantyStatuses(to, "Ann", "Halden", base), t.WarrantyStatuses(to, "Ann", "", base),
+		t.HandoverCode(to, "CODE", base),
 		t.WarrantyEnds(to, "Ann", ending, base), t.WarrantyEnds(to, "Ann", Ending{Reference: "WR-1", Last: last}, base),
 		t.WarrantiesEnd(to, "Ann", []Ending{ending, {Reference: "WR-2", Last: last}}, 12, base),
 		t.WeeklyDigest(to, "Ann", Week{Ending: []Ending{ending}, EndingTotal: 3, Ended: []Ending{ending}, EndedTotal: 1,
@@ -126,11 +129,21 @@ func everyMail(t Texts) []Message {
 		list = append(list, t.ClaimMoved(to, "Ann", claim, base))
 	}
 	list = append(list, t.ClaimMessage(to, "Ann", claims[0], base), t.ClaimDigest(to, "Ann", claims, 3, base), t.ClaimDigest(to, "Ann", claims[:1], 0, base))
-	for _, standing := range []warranty.Status{warranty.Active, warranty.Void, warranty.Cancelled} {
-		w := warranty.Warranty{ProductName: "Pan", ReferenceNumber: "WR-1", Standing: standing}
-		list = append(list, t.WarrantyStatus(to, "Ann", "Halden", w, "One\ntwo", base), t.WarrantyStatus(to, "Ann", "", w, "", base))
+	return append(list, t.PromiseChanged(to, "Ann", []Changed{changed()}, 0, base),
+		t.PromiseChanged(to, "Ann", []Changed{changed(), {Changes: changed().Changes[:1]}}, 3, base))
+}
+
+// changed returns a warranty with a change of every field of a promise.
+func changed() Changed {
+	c := Changed{Warranty: warranty.Warranty{ProductName: "Pan", ReferenceNumber: "WR-1"}, By: "Halden", Reason: "One\ntwo"}
+	for _, f := range [][3]string{
+		{"status", "active", "void"}, {"status", "active", "cancelled"}, {"start_date", "2026-01-01", "2026-02-01"},
+		{"end_date", "9999-12-31", "2028-12-31"}, {"product_name", "Pan", "Pot"}, {"brand", "", "A"}, {"model", "A", ""},
+		{"gtin", "1", "2"}, {"serial_number", "http://spam", "1"}, {"supplier", "A", "B"},
+	} {
+		c.Changes = append(c.Changes, warranty.Change{Field: f[0], From: warranty.Optional(f[1]), To: warranty.Optional(f[2])})
 	}
-	return list
+	return c
 }
 
 // TestEveryMailIsComplete writes every email in every language. None has a gap, and none of the German ones has an

@@ -161,24 +161,6 @@ func (t Texts) HandoverCode(to, code, publicURL string) Message {
 	return t.message("handover_code", to, code, t.greeting(""), publicURL, code)
 }
 
-// WarrantyStatus tells the owner of a warranty that its issuer or seller voided, reinstated or cancelled
-// it. reason may be empty.
-func (t Texts) WarrantyStatus(to, name, by string, w warranty.Warranty, reason, publicURL string) Message {
-	what := t.get("warranty_status." + w.Standing.String())
-	if reason != "" {
-		reason = t.get("warranty_status.reason", strings.ReplaceAll(reason, "\n", "\n    "))
-	}
-	m := t.message("warranty_status", to, "", t.greeting(name), t.plain(by, "warranty_status.by"), what,
-		t.plain(w.ProductName, "warranty_status.product"), w.ReferenceNumber, reason, publicURL, w.ID)
-	m.Subject = t.get("warranty_status.subject", w.ReferenceNumber, what)
-	return m
-}
-
-// WarrantyStatuses tells an owner that there were more changes than were emailed one by one.
-func (t Texts) WarrantyStatuses(to, name, by, publicURL string) Message {
-	return t.message("warranty_statuses", to, "", t.greeting(name), t.plain(by, "warranty_statuses.by"), publicURL)
-}
-
 // ClaimMessage tells the people on a warranty that someone wrote a message about a claim. Its text is only on
 // the page, because an email may be read by others.
 func (t Texts) ClaimMessage(to, name string, c warranty.Claim, publicURL string) Message {

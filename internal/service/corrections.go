@@ -47,7 +47,10 @@ func (s *Service) CorrectWarranty(
 		}
 		corrected.SubjectID = w.ID
 		corrected.Changes = append(warranty.Differences(w, changed), warranty.Change{Field: "reason", To: &in.Reason})
-		if err := tx.InsertEvent(w.ID, corrected, p.User.ID); err != nil || !renamed {
+		if err := tx.InsertEvent(w.ID, corrected, p.User.ID); err != nil {
+			return err
+		}
+		if err := s.tellOwner(tx, p, w, corrected); err != nil || !renamed {
 			return err
 		}
 		if err := tx.NameSeller(w.ID, p.Account.ID, own); err != nil {

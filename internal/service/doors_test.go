@@ -267,13 +267,14 @@ func TestRemovingAnIssuedWarranty(t *testing.T) {
 func TestTheOwnerIsMailedAStatus(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.scenes()(cast{creator: another, seller: third, owner: me})
-		for i, step := range []struct{ who, status, subject string }{
-			{third, "void", "was voided"}, {another, "active", "was reinstated"}, {another, "cancelled", "was cancelled"},
+		for i, step := range []struct{ who, status, told string }{
+			{third, "void", "Status: void"}, {another, "active", "Status: in force"}, {another, "cancelled", "Status: cancelled"},
 		} {
 			reason := fmt.Sprintf("Because %d.", i)
 			w.Must(200, made("PUT", s.path(), s.who(step.who), fields{"status": step.status, "status_reason": reason}))
+			w.flush()
 			mails := w.strings(`SELECT subject || ' ' || body FROM mails WHERE address = '` + s.people[me].Email + `' ORDER BY id DESC`)
-			if len(mails) == 0 || !strings.Contains(mails[0], step.subject) || !strings.Contains(mails[0], reason) {
+			if len(mails) == 0 || !strings.Contains(mails[0], step.told) || !strings.Contains(mails[0], reason) {
 				t.Errorf("%s: the owner was mailed %q", step.status, mails)
 			}
 			changes := fmt.Sprint(w.history(s.record.ID, s.who(me))[0].Changes)

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 	"time"
 
@@ -69,50 +68,6 @@ func textsFor(to warranty.Locale, p warranty.Principal) mail.Texts {
 func (s *Service) textsAt(ctx context.Context, email string, p warranty.Principal) (mail.Texts, error) {
 	to, err := s.Store.LocaleAt(ctx, email)
 	return textsFor(to, p), err
-}
-
-// mailStatus emails the owner of a warranty about a status that another account set. The owner knows the
-// account: they took the warranty from it, or named it as the seller. So it does not count against the limit
-// of emails to other people, but is counted.
-func (s *Service) mailStatus(
-	tx *store.Tx, p warranty.Principal, actor *sender, w warranty.Warranty, reason string, now time.Time,
-) error {
-	if w.Roles.Has(warranty.Owner) || s.Silent {
-		return nil
-	}
-	owners, err := tx.Owners(w.ID)
-	if err != nil {
-		return err
-	}
-	for _, to := range owners {
-		sent, err := tx.CountMails(actor.id(), to.Email, w.ID, now)
-		if err != nil {
-			return err
-		}
-		if sent.ToRecipient >= perPair {
-			// One email an hour says that there was more.
-			due := now.Truncate(digestDelay).Add(digestDelay)
-			m := s.outgoing(textsFor(to.Locale, p).WarrantyStatuses(to.Email, to.Name, actor.Name, s.PublicURL))
-			m.ID = hourly(actor.ID, to.Email, due)
-			if err := tx.InsertMailOnce(m, due); err != nil {
-				return err
-			}
-			continue
-		}
-		m := s.outgoing(textsFor(to.Locale, p).WarrantyStatus(to.Email, to.Name, actor.Name, w, reason, s.PublicURL))
-		if err := tx.InsertMailTo(m, actor.id(), w.ID, now); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hourly returns the id of the email from an account to an address that is due at a time, so that there is
-// only one.
-func hourly(actor warranty.ID, to string, due time.Time) (id warranty.ID) {
-	sum := sha256.Sum256([]byte(actor.String() + " " + to + " " + due.UTC().Format(time.RFC3339)))
-	copy(id[:], sum[:])
-	return id
 }
 
 // mailAccount emails the recipients of one account about a change of a claim, now or in a digest.

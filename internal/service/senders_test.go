@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -186,6 +187,10 @@ var mailSenders = map[string]mailSender{
 		_, err := shop.Service.ConvertAccount(ctx, shop.admin.Principal, warranty.ConvertAccount{OrganizationName: "Halden", Name: "Ann", Email: to})
 		return err
 	}, tooManyMails},
+	"change of a promise": {1, func(shop issuer, _ string) error {
+		id := shop.held(shop.person("Kim", true))
+		return put(func(in *warranty.UpdateWarranty) { in.EndDate = new(date("2026-11-30")) })(shop, id)
+	}, nil},
 	"claim filed": {1, func(shop issuer, _ string) error {
 		_, err := shop.filed(warranty.Approved)
 		return err
@@ -228,7 +233,8 @@ func (i issuer) filed(keep warranty.ClaimStatus) (warranty.Claim, error) {
 func (w *world) flush() {
 	w.T.Helper()
 	w.Exec(`UPDATE mail_digest SET due_at = 0`)
-	if err := w.Service.SendDigests(ctx); err != nil {
+	w.Exec(`UPDATE mail_notices SET due_at = 0`)
+	if err := errors.Join(w.Service.SendDigests(ctx), w.Service.SendNotices(ctx)); err != nil {
 		w.T.Fatal(err)
 	}
 }

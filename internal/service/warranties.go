@@ -299,7 +299,7 @@ func (s *Service) UpdateWarranty(
 	}
 	now := s.now()
 	updated := s.event(p, warranty.WarrantyUpdated, unknownYet, now)
-	write := func(tx *store.Tx, actor *sender) error {
+	write := func(tx *store.Tx) error {
 		w, err := tx.LockWarranty(p.Account.ID, in.ID)
 		if err != nil {
 			return err
@@ -321,17 +321,14 @@ func (s *Service) UpdateWarranty(
 		if in.StatusReason != "" && changed.Standing != w.Standing {
 			updated.Changes = append(updated.Changes, warranty.Change{Field: "status_reason", To: &in.StatusReason})
 		}
-		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil || changed.Standing == w.Standing {
+		if err := tx.InsertEvent(w.ID, updated, p.User.ID); err != nil {
 			return err
 		}
-		return s.mailStatus(tx, p, actor, changed, in.StatusReason, now)
+		return s.tellOwner(tx, p, w, updated)
 	}
 	// Only the issuer can set an external id, so the caller is the issuer.
 	err := s.unique(ctx, p.Account.ID, derefText(in.ExternalID), func() error {
-		if in.Status == nil {
-			return s.writeAs(ctx, p, func(tx *store.Tx) error { return write(tx, nil) })
-		}
-		return s.writeMailing(ctx, p, warranty.Member, write)
+		return s.writeAs(ctx, p, write)
 	})
 	s.wakeMail()
 	s.show(&changed)

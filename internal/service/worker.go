@@ -46,6 +46,7 @@ func (s *Service) Run(ctx context.Context) {
 		{"write usage", usageEvery, s.FlushUsage, nil},
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
 		{"send digests", digestEvery, s.SendDigests, nil},
+		{"send notices", digestEvery, s.SendNotices, nil},
 		{"remind", remindEvery, s.Remind, nil},
 		{"send weekly emails", remindEvery, s.SendWeekly, nil},
 		{"compare clocks", clockEvery, s.Store.SyncClock, nil},

@@ -26,13 +26,6 @@ func (t *Tx) InsertMail(m Mail) error {
 		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored())
 }
 
-// InsertMailOnce adds an email that is sent at a time, unless one with its id waits already.
-func (t *Tx) InsertMailOnce(m Mail, due time.Time) error {
-	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at)
-		VALUES ($1, $2, $3, $4, $5, 0, $6, $7) ON CONFLICT (id) DO NOTHING`,
-		m.ID, m.To, m.Subject, m.Text, m.Code, due, m.Expires)
-}
-
 // ClaimMails claims waiting emails until a time. No other worker gets them before then.
 func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
 	var mails []Mail

@@ -261,15 +261,6 @@ func (t *Tx) People(id warranty.ID) (list []Recipient, err error) {
 	return list, err
 }
 
-// Owners lists who gets emails as the owner of a warranty.
-func (t *Tx) Owners(id warranty.ID) (list []Recipient, err error) {
-	err = t.tx.Query(t.ctx, `SELECT `+recipientColumns+`
-		FROM access a JOIN recipients r ON r.account_id = a.user_id
-		WHERE a.parent_id = $1 AND a.kind = 1 AND a.roles & 1 <> 0 ORDER BY r.account_id, r.user_id`,
-		func(r *engine.Row) error { list = append(list, readRecipient(r)); return nil }, id)
-	return list, err
-}
-
 // LockWarranty returns a warranty that the user has access to and locks it until the transaction
 // ends.
 func (t *Tx) LockWarranty(user warranty.ID, k warranty.WarrantyKey) (warranty.Warranty, error) {

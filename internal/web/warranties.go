@@ -192,6 +192,8 @@ type warrantyDetail struct {
 	History   []warranty.Event
 	Issuer    *warranty.Profile // of the organization that issued it, unless it is the reader's
 	By        warranty.Standing // who stands behind it
+	// Reductions are what was taken away from the promise since the customer took the warranty.
+	Reductions []warranty.Reduction
 
 	// HandsOver means that the organization of the reader issued it.
 	HandsOver bool
@@ -282,6 +284,9 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	}
 	d.OpenClaim = slices.ContainsFunc(claims.Data, func(c warranty.Claim) bool { return slices.Contains(warranty.OpenClaimStatuses, c.Status) })
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
+	if d.Reductions, err = web.Service.Reductions(ctx, who, record); err != nil {
+		return d, err
+	}
 	if !record.Roles.Has(warranty.Issuer) {
 		d.Issuer, err = web.Service.Issuer(ctx, who, key)
 	}

@@ -1,0 +1,152 @@
+package service
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"time"
+
+	"warranty.example/svc/internal/mail"
+	"warranty.example/svc/internal/store"
+	"warranty.example/svc/warranty"
+)
+
+// Notices are emails to an account about its records, gathered for some time (ADR 48).
+
+const (
+	gatherFor      = 10 * time.Minute // from the first change to the email
+	noticeRecords  = 20               // warranties listed in an email
+	noticesAtATime = 50
+)
+
+func noticeFrom(p warranty.Principal) store.MailSender {
+	return store.MailSender{Account: p.Account.ID, Person: p.User.ID}
+}
+
+// tellOwner notes a change of a promise for the owner of the warranty, unless the owner made it.
+func (s *Service) tellOwner(
+	tx *store.Tx, p warranty.Principal, before warranty.Warranty, e warranty.Event,
+) error {
+	if s.Silent || before.Roles.Has(warranty.Owner) || len(warranty.PromiseChanges([]warranty.Event{e})) == 0 {
+		return nil
+	}
+	n := store.Notice{Kind: store.PromiseNotice, Warranty: before.ID, From: noticeFrom(p), Event: e.ID}
+	return tx.TellOwners(n, e.At.Add(gatherFor))
+}
+
+// SendNotices puts the notices that are due into the outbox, one transaction per account and kind.
+func (s *Service) SendNotices(ctx context.Context) error {
+	for {
+		now := s.now()
+		due, err := s.Store.DueNotices(ctx, now, noticesAtATime)
+		if err != nil || len(due) == 0 {
+			return err
+		}
+		for _, d := range due {
+			if err := s.Store.Write(ctx, func(tx *store.Tx) error { return s.sendNotices(tx, d, now) }); err != nil {
+				return err
+			}
+		}
+		s.wakeMail()
+	}
+}
+
+func (s *Service) sendNotices(tx *store.Tx, d store.DueNotice, now time.Time) error {
+	if _, err := tx.LockUser(d.Account); err != nil {
+		return err
+	}
+	recipients, err := tx.Recipients(d.Account)
+	if err != nil {
+		return err
+	}
+	later, err := s.noticesDue(tx, d, recipients, now)
+	if err != nil {
+		return err
+	}
+	if later.After(now) {
+		return tx.PostponeNotices(d, later)
+	}
+	list, err := tx.TakeNotices(d)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	slices.SortFunc(list, func(a, b store.Notice) int { return bytes.Compare(b.Event[:], a.Event[:]) })
+	records, more, err := s.changedRecords(tx, d.Account, list)
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	for _, to := range recipients {
+		if !slices.ContainsFunc(list, func(n store.Notice) bool { return n.From.Person != to.User }) {
+			continue // they made all of the changes themselves
+		}
+		m := s.outgoing(mail.In(to.Locale).PromiseChanged(to.Email, to.Name, records, more, s.PublicURL))
+		if err := tx.InsertNotice(m, list, d.Account, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noticesDue returns when to send the notices of a locked account: now, or later if there were too many emails.
+func (s *Service) noticesDue(
+	tx *store.Tx, d store.DueNotice, recipients []store.Recipient, now time.Time,
+) (time.Time, error) {
+	senders, err := tx.NoticeSenders(d)
+	if err != nil {
+		return now, err
+	}
+	for _, to := range recipients {
+		for _, from := range senders {
+			sent, err := tx.CountMails(from, to.Email, warranty.ID{}, now)
+			if err != nil {
+				return now, err
+			}
+			by := &sender{Account: store.Account{User: warranty.User{ID: from.Account}}, person: from.Person}
+			later, err := s.digestDue(tx, by, sent, now)
+			if err != nil || later.After(now) {
+				return later, err
+			}
+		}
+	}
+	return now, nil
+}
+
+// changedRecords returns what notices of changed promises say to the owner, and how many more there are.
+func (s *Service) changedRecords(
+	tx *store.Tx, owner warranty.ID, list []store.Notice,
+) (records []mail.Changed, more int, err error) {
+	for i, n := range list {
+		if len(records) == noticeRecords {
+			return records, len(list) - i, nil
+		}
+		w, err := tx.OwnedWarranty(owner, n.Warranty)
+		if isMissing(err) {
+			continue // it was transferred or deleted
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		events, err := tx.PromiseEventsFrom(owner, n.Warranty, n.Event)
+		if err != nil {
+			return nil, 0, err
+		}
+		if changes := warranty.PromiseChanges(events); len(changes) > 0 {
+			records = append(records, mail.Changed{
+				Warranty: w, By: events[len(events)-1].By(), Changes: changes, Reason: warranty.ReasonOf(events),
+			})
+		}
+	}
+	return records, 0, nil
+}
+
+// Reductions returns what was taken away from the promise of an issued warranty since its customer took it, newest
+// first.
+func (s *Service) Reductions(
+	ctx context.Context, p warranty.Principal, w warranty.Warranty,
+) ([]warranty.Reduction, error) {
+	if w.Roles.SelfRecorded() {
+		return nil, nil
+	}
+	events, err := s.Store.PromiseEvents(ctx, p.Account.ID, w.ID)
+	return warranty.Reductions(w, events), err
+}
