@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"warranty.example/svc/internal/server"
+	"warranty.example/svc/internal/servertest"
 	"warranty.example/svc/internal/service"
 	"warranty.example/svc/warranty"
 )
@@ -116,6 +117,9 @@ func TestEveryMailToOthersIsCounted(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			emails := w.Count(`SELECT count(*) FROM mails`)
+			if name == "conversion" {
+				emails-- // the notice to Ann's own address
+			}
 			equal(t, name+": emails, and those that are counted", []int{emails, w.Count(`SELECT count(DISTINCT mail_id) FROM mail_log
 				WHERE mail_id IN (SELECT id FROM mails) AND recipient IN (SELECT address FROM mails) AND person_id IS NOT NULL`)}, []int{s.emails, s.emails})
 			if s.refusal == nil {
@@ -184,7 +188,7 @@ var mailSenders = map[string]mailSender{
 	}, tooManyMails},
 	"conversion": {1, func(shop issuer, to string) error {
 		shop.Exec(`DELETE FROM members WHERE user_id IN (SELECT user_id FROM sessions WHERE id = ` + shop.literal(shop.admin.CredentialID) + `)`)
-		_, err := shop.Service.ConvertAccount(ctx, shop.admin.Principal, warranty.ConvertAccount{OrganizationName: "Halden", Name: "Ann", Email: to})
+		_, err := shop.Service.ConvertAccount(ctx, shop.admin.Principal, warranty.ConvertAccount{OrganizationName: "Halden", Name: "Ann", Email: to, Password: servertest.Password})
 		return err
 	}, tooManyMails},
 	"change of a promise": {1, func(shop issuer, _ string) error {
