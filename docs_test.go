@@ -180,6 +180,7 @@ var credentialColumns = map[string]string{
 	"calendars.secret_hash":     "DELETE FROM calendars;",
 	"invitations.code_hash":     "DELETE FROM invitations;",
 	"address_codes.code_hash":   "DELETE FROM address_codes;",
+	"address_codes.stop_hash":   "DELETE FROM address_codes;",
 	"handover_codes.code_hash":  "DELETE FROM handover_codes;",
 	"mails.code":                "DELETE FROM mails;",
 	"unsubscribe_keys.value":    "DELETE FROM unsubscribe_keys;",

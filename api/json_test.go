@@ -180,7 +180,7 @@ func TestWrongFieldsAsArguments(t *testing.T) {
 
 func TestUnknownFieldIsToldWhatIsTaken(t *testing.T) {
 	_, err := decodeBody(api.UpdateWarranty.Spec, `{"colour":1}`)
-	const want = "Allowed fields: product_name, start_date, end_date, status, category, supplier, status_reason, external_id, brand, model, gtin, purchase_date, price, currency."
+	const want = "Allowed fields: product_name, start_date, end_date, status, category, supplier, status_reason, external_id, brand, model, gtin, purchase_date, price, currency, customer_name."
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v does not say %q", err, want)
 	}

@@ -438,6 +438,12 @@ func (in *ConvertAccount) Check() error {
 	in.OrganizationName = c.organizationName("organization_name", in.OrganizationName)
 	in.Name = c.text("name", in.Name, 1, MaxUserName)
 	in.Email = c.email("email", in.Email, true)
+	if in.Password != "" {
+		c.oldPassword("password", in.Password)
+	}
+	if in.Code != "" {
+		c.code(in.Code)
+	}
 	return c.Err()
 }
 

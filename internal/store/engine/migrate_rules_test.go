@@ -46,7 +46,7 @@ var recorded = map[int64]string{
 	18: "replaced a trigger of migration 15 by one for fewer rows, all that the previous release writes",
 	25: "added triggers that copy addresses of the previous release's accounts; an organization's is refused as taken",
 	19: "drops the indexes of long lists, as the worker does at any time; lists are scanned until they are built again",
-	39: "replaces an index by one that begins with the same columns",
+	40: "replaces an index by one that begins with the same columns",
 	23: "drops them for good, and marks them as outdated for the previous release, which scans",
 }
 
