@@ -73,7 +73,7 @@ func TestFormsWithFilesOutliveTheirSession(t *testing.T) {
 			page.mustOpen(t, f.path)
 			eval[bool](t, page, `document.querySelectorAll("main details").forEach(d => d.open = true) === undefined`)
 			page.fill(t, f.fields...)
-			page.fill(t, "#file", note(t, name))
+			page.fill(t, `main input[name=file]:not([capture])`, note(t, name))
 			s.expireSessions(t, email)
 			if script {
 				page.do(t, chromedp.Click(sendButton(f.button), chromedp.NodeVisible))
