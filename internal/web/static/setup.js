@@ -13,6 +13,6 @@ const differs = document.querySelector("[data-differs]");
 if (location.origin === address) {
   document.querySelector("[data-same]").hidden = false;
 } else {
-  differs.textContent = differs.dataset.differs.replace("{address}", location.origin);
+  differs.firstElementChild.textContent = differs.dataset.differs.replace("{address}", location.origin);
   differs.hidden = false;
 }
