@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"warranty.example/svc/warranty"
 )
@@ -133,7 +134,7 @@ type Offered struct{ Product, Code string }
 func (t Texts) HandoverOffered(to string, issuer warranty.Party, list []Offered, publicURL string) Message {
 	issuer.Name = plainOr(issuer.Name, "")
 	by := warranty.Backing{Role: warranty.Issuer, Party: &issuer}
-	from, known := by.Who(t.language), by.Note(t.language)
+	from, known := by.Who(t.language), wrapped(by.Note(t.language))
 	if issuer.Name == "" { // it could be used to send spam
 		from, known = t.get("handover_offered.from"), t.get("handover_offered.unnamed")
 		if issuer.Domain != nil {
@@ -286,4 +287,25 @@ func hasInnerDot(s string) bool {
 		}
 	}
 	return false
+}
+
+// wrapped breaks a text into lines of an email.
+func wrapped(text string) string {
+	const most = 72
+	var b strings.Builder
+	length := 0
+	for i, word := range strings.Fields(text) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i > 0 && length+1+n > most:
+			b.WriteString("\n")
+			length = 0
+		case i > 0:
+			b.WriteString(" ")
+			length++
+		}
+		b.WriteString(word)
+		length += n
+	}
+	return b.String()
 }

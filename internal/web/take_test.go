@@ -436,11 +436,11 @@ func TestWebTakeOnlyWhatIsValid(t *testing.T) {
 		method         string
 		body           fields
 	}{
-		{halden, "en", "This warranty is not valid. Ask Halden Electronics.", "PUT", fields{"status": "void"}},
+		{halden, "en", "This warranty is not valid. Ask halden.example.", "PUT", fields{"status": "void"}},
 		{nord, "en", "This warranty is not valid. Ask “Nordhaus Elektro”.", "PUT", fields{"status": "cancelled"}},
 		{nord, "de", "Diese Garantie ist nicht gültig. Fragen Sie „Nordhaus Elektro“.", "PUT", fields{"status": "void"}},
-		{halden, "en", "This warranty was withdrawn. Ask Halden Electronics.", "DELETE", nil},
-		{halden, "de", "Diese Garantie wurde zurückgezogen. Fragen Sie Halden Electronics.", "DELETE", nil},
+		{halden, "en", "This warranty was withdrawn. Ask halden.example.", "DELETE", nil},
+		{halden, "de", "Diese Garantie wurde zurückgezogen. Fragen Sie halden.example.", "DELETE", nil},
 	} {
 		made := c.shop.issues(nil)
 		slip := c.shop.prints(made.ID)
