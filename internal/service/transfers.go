@@ -75,6 +75,11 @@ func lockToTransfer(tx *store.Tx, p warranty.Principal, key warranty.WarrantyKey
 	return w, w.Roles.May(warranty.Transfer)
 }
 
+// IsOffered reports whether a warranty that the principal owns has an open transfer, which can be cancelled.
+func (s *Service) IsOffered(ctx context.Context, p warranty.Principal, id warranty.ID) (bool, error) {
+	return s.Store.IsOffered(ctx, p.Account.ID, id, s.now())
+}
+
 // CancelTransfer cancels an open transfer.
 func (s *Service) CancelTransfer(
 	ctx context.Context, p warranty.Principal, in warranty.CancelTransfer,

@@ -15,6 +15,14 @@ func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time
 		id, code, expires)
 }
 
+// IsOffered reports whether a warranty that the user owns has an open transfer.
+func (s *Store) IsOffered(ctx context.Context, owner, id warranty.ID, now time.Time) (offered bool, err error) {
+	err = s.db.Query(ctx, `SELECT 1 FROM transfers o JOIN access a ON a.item_id = o.warranty_id AND a.kind = 1
+		WHERE o.warranty_id = $1 AND a.user_id = $2 AND a.roles & 1 <> 0 AND o.expires_at > $3`,
+		func(*engine.Row) error { offered = true; return nil }, id, owner, now)
+	return offered, err
+}
+
 // CancelTransfer deletes the transfer offer of a locked warranty.
 func (t *Tx) CancelTransfer(id warranty.ID, now time.Time) error {
 	return t.exactlyOne(`DELETE FROM transfers WHERE warranty_id = $1 AND expires_at > $2`, id, now)

@@ -200,6 +200,8 @@ type warrantyDetail struct {
 	Once      string // the idempotency key of a new slip
 	Fresh     bool   // the reader has just created it
 
+	Offered bool // it has an open transfer
+
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 
 	// Delete is the form that deletes it, and OpenClaim whether the reference has to be typed.
@@ -284,6 +286,11 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	}
 	d.OpenClaim = slices.ContainsFunc(claims.Data, func(c warranty.Claim) bool { return slices.Contains(warranty.OpenClaimStatuses, c.Status) })
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
+	if d.MayTransfer {
+		if d.Offered, err = web.Service.IsOffered(ctx, who, record.ID); err != nil {
+			return d, err
+		}
+	}
 	if d.Reductions, err = web.Service.Reductions(ctx, who, record); err != nil {
 		return d, err
 	}
