@@ -1,6 +1,10 @@
 package warranty
 
-import "fmt"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
 
 // Limits of a batch.
 const (
@@ -12,7 +16,8 @@ const (
 // CreateBatch is the input of warranties.batch.
 type CreateBatch struct {
 	Items          []BatchItem `json:"items" required:"true" max:"500" doc:"Warranties to create, 1 to 500."`
-	IdempotencyKey *string     `json:"idempotency_key,omitempty" in:"header" max:"200" doc:"A unique string that you generate. It applies to each item by its position: repeating a batch with the same key within 24 hours creates nothing twice. Items with an external_id need no key."`
+	Existing       Existing    `json:"existing,omitzero" in:"query" doc:"What happens to items whose external_id is known: update changes the records; keep changes nothing, and their status is unchanged or differs." default:"update"`
+	IdempotencyKey *string     `json:"idempotency_key,omitempty" in:"header" max:"200" doc:"A unique string that you generate. It applies to each item without an external_id by its position: repeating a batch with the same key within 24 hours creates nothing twice. An item can have its own idempotency_key instead."`
 }
 
 // Check validates the batch, not its items.
@@ -31,9 +36,43 @@ func (in *CreateBatch) Check() error {
 	return c.Err()
 }
 
-// BatchItem is an item of a batch as it was sent: the fields of a warranty to create. It is decoded on its
-// own, so that an invalid item does not fail the others.
+// Existing is what a batch does with items whose external id is known.
+type Existing string
+
+// What a batch does with known items. The zero value is UpdateExisting.
+const (
+	UpdateExisting Existing = "update"
+	KeepExisting   Existing = "keep"
+)
+
+var existingNames = namesOf(UpdateExisting, KeepExisting)
+
+// Values lists the known choices.
+func (Existing) Values() []string { return existingNames }
+
+// String returns the choice's name.
+func (e Existing) String() string { return string(e) }
+
+// BatchItem is an item of a batch as it was sent: the fields of a warranty to create, and idempotency_key. It is
+// decoded on its own, so that an invalid item does not fail the others.
 type BatchItem struct{ Text []byte }
+
+// Split returns the idempotency key of the item, if it has one, and the other fields.
+func (i BatchItem) Split() (key *string, fields []byte, err error) {
+	const name = "idempotency_key"
+	var all map[string]json.RawMessage
+	if !bytes.Contains(i.Text, []byte(name)) || json.Unmarshal(i.Text, &all) != nil || all[name] == nil {
+		return nil, i.Text, nil
+	}
+	if json.Unmarshal(all[name], &key) != nil {
+		var c Checks
+		c.Add(name, "invalid", "Must be a string.")
+		return nil, nil, c.Err()
+	}
+	delete(all, name)
+	fields, err = json.Marshal(all)
+	return key, fields, err
+}
 
 // MarshalJSON returns the item as it was sent.
 func (i BatchItem) MarshalJSON() ([]byte, error) { return i.Text, nil }
@@ -52,10 +91,11 @@ const (
 	BatchCreated   BatchStatus = "created"
 	BatchUnchanged BatchStatus = "unchanged"
 	BatchUpdated   BatchStatus = "updated"
+	BatchDiffers   BatchStatus = "differs"
 	BatchFailed    BatchStatus = "failed"
 )
 
-var batchStatusNames = namesOf(BatchCreated, BatchUnchanged, BatchUpdated, BatchFailed)
+var batchStatusNames = namesOf(BatchCreated, BatchUnchanged, BatchUpdated, BatchDiffers, BatchFailed)
 
 // Values lists the known results.
 func (BatchStatus) Values() []string { return batchStatusNames }
@@ -70,10 +110,12 @@ type BatchResults struct {
 
 // BatchResult is the result of one item.
 type BatchResult struct {
-	Status          BatchStatus `json:"status" doc:"created, unchanged or updated (by external_id), or failed."`
+	Status          BatchStatus `json:"status" doc:"created; unchanged, updated or (with existing=keep) differs, by external_id; or failed."`
 	ID              *ID         `json:"id" doc:"Identifier of the warranty; null if the item failed."`
 	ReferenceNumber *Reference  `json:"reference_number" doc:"Reference number of the warranty; null if the item failed."`
 	ExternalID      *string     `json:"external_id" doc:"External ID of the item."`
+	Replayed        bool        `json:"replayed,omitzero" doc:"Whether an earlier request with the same idempotency key created the warranty."`
+	Differs         []string    `json:"differs,omitempty" doc:"With differs: the fields in which the item and the record differ."`
 	Problem         *Problem    `json:"problem" doc:"Why the item failed; null if it did not."`
 	NotEmailed      *string     `json:"not_emailed" doc:"Why the record was created without emailing its offer, and what to do; null otherwise."`
 }

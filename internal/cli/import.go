@@ -25,11 +25,11 @@ type importer struct {
 	errorsFile string
 	dryRun     bool
 	duplicates bool
+	update     bool
 	maps       []string
 	order      string
 	encoding   string
 
-	size   int64 // of the file; 0 when unknown
 	rows   *sheet.Reader
 	failed *errorsFile
 	result importResult
@@ -67,8 +67,11 @@ A row counts as already imported if a record has the same external_id; without
 one, the same serial number and product name; without those, the same product,
 dates and supplier. svc does not create such rows again unless you use
 --allow-duplicates; rows with an existing external_id are never created again.
+With --update, their records get the values of the file. Without it, rows that
+differ from their record are listed and left out, and the exit code is 2.
 Rows that fail are written to FILE.errors.csv with the reason. Fix them there and
-import that file. At the rate limit, the import waits.
+import that file. At the rate limit, the import waits. An import that was
+interrupted continues when you run it again.
 
 Exports of svc keep their status. Every record gets a new reference number.
 
@@ -78,6 +81,7 @@ Requires the scopes warranties:read and warranties:write. --dry-run requires onl
 warranties:read; without a key it only checks the file.`,
 		Example: `  svc warranties import items.csv --dry-run
   svc warranties import items.csv --map product_name=Item --map category=
+  svc warranties import orders.csv --update
   svc warranties import old.csv --encoding windows-1252 --map months=Warranty
   svc warranties export | svc --base-url https://other.example/api/v1 warranties import -`,
 		Args: arguments("file"),
@@ -93,6 +97,7 @@ warranties:read; without a key it only checks the file.`,
 	cmd.Flags().StringVar(&i.order, "date-order", "", "`order` of day and month in dates such as 03/04/2026: dmy or mdy")
 	cmd.Flags().StringVar(&i.encoding, "encoding", "", "`encoding` of the file: "+encodings()+" (default: detected)")
 	cmd.Flags().BoolVar(&i.duplicates, "allow-duplicates", false, "also create rows that are already imported")
+	cmd.Flags().BoolVar(&i.update, "update", false, "change the records with the same external_id to what the file says")
 	cmd.Flags().StringVar(&i.errorsFile, "errors", "",
 		"`file` for rows that fail (default FILE.errors.csv, or FILE.errors-2.csv if that exists)")
 	complete(cmd, "date-order", []string{"dmy", "mdy"})
@@ -130,7 +135,7 @@ func (i *importer) perform(ctx context.Context) error {
 		NewReferences: i.rows.Described()["reference_number"] != "",
 	}
 	i.failed = &errorsFile{path: i.errorsFile, header: i.rows.Header()}
-	im := &sheet.Import{Rows: i.rows, DryRun: i.dryRun, AllowDuplicates: i.duplicates}
+	im := &sheet.Import{Rows: i.rows, DryRun: i.dryRun, AllowDuplicates: i.duplicates, Update: i.update}
 	if im.Service, err = i.service(); err != nil {
 		return err
 	}
@@ -158,7 +163,7 @@ func (i *importer) service() (sheet.Service, error) {
 	}
 	return sheet.Service{
 		Lookup: bind(remote, api.LookupWarranties),
-		Create: bind(remote, api.CreateWarranty),
+		Batch:  bind(remote, api.CreateBatch),
 		Get:    bind(remote, api.GetWarranty),
 		Update: bind(remote, api.UpdateWarranty),
 	}, nil
@@ -235,7 +240,6 @@ func (i *importer) open(ctx context.Context) (*os.File, error) {
 		defer f.Close() // read-only
 		return i.spool(f)
 	}
-	i.size = info.Size()
 	if out, err := os.Stat(i.errorsFile); err == nil && os.SameFile(info, out) {
 		_ = f.Close() // read-only
 		return nil, usage("The errors file is the file to import.", "Choose another file with --errors.")
@@ -262,7 +266,7 @@ func (i *importer) spool(r io.Reader) (*os.File, error) {
 		return nil, err
 	}
 	_ = os.Remove(f.Name()) // on Windows it stays until the system cleans up
-	if i.size, err = io.Copy(f, r); err == nil {
+	if _, err = io.Copy(f, r); err == nil {
 		_, err = f.Seek(0, io.SeekStart)
 	}
 	if err != nil {
@@ -275,18 +279,28 @@ func (i *importer) spool(r io.Reader) (*os.File, error) {
 // rowDone records the outcome of a row. An error ends the import.
 func (i *importer) rowDone(counts sheet.Counts, row sheet.Row, outcome sheet.Outcome) error {
 	i.result.Counts = counts
-	done := -1.0
-	if i.size > 0 {
-		done = float64(i.rows.BytesRead()) / float64(i.size)
-	}
+	done := float64(counts.Rows) / float64(max(1, i.rows.Total()))
 	i.bar.update(done, fmt.Sprintf("%d rows, %d failed", counts.Rows, counts.Refused))
-	if outcome == sheet.Refused {
+	switch outcome {
+	case sheet.Refused:
 		return i.reportFailure(row)
+	case sheet.Differs:
+		i.reportDifference(row)
 	}
 	return nil
 }
 
-// maxNotes is the number of failed rows that a dry run prints.
+// reportDifference names the fields in which a row differs from its record.
+func (i *importer) reportDifference(r sheet.Row) {
+	switch n := i.result.Differs; {
+	case n <= maxNotes:
+		i.note("Line %d: already imported, with another %s.", r.Line, strings.Join(r.Differs, ", "))
+	case n == maxNotes+1:
+		i.note("More rows differ from their records.")
+	}
+}
+
+// maxNotes is the number of rows that are printed one by one: those that fail in a dry run, and those that differ.
 const maxNotes = 20
 
 // reportFailure records a row that failed.
@@ -311,18 +325,23 @@ func (i *importer) finish(err error) error {
 	}
 	if err != nil {
 		if !i.dryRun {
-			i.note("Import stopped: %d created, %d already imported, %d failed. Run it again to continue.",
-				i.result.Created, i.result.AlreadyImported+i.result.LooksImported, i.result.Refused)
+			i.note("Import stopped: %d created, %d updated, %d already imported, %d failed. Run it again to continue.",
+				i.result.Created, i.result.Updated, i.existing(), i.result.Refused)
 		}
 		return err
 	}
 	if err := i.showLocal(i.result, i.summary); err != nil {
 		return err
 	}
-	if i.result.Refused > 0 {
+	if i.result.Refused > 0 || i.result.Differs > 0 {
 		return exitError(exitUsage)
 	}
 	return nil
+}
+
+// existing is the number of rows whose record exists.
+func (i *importer) existing() int {
+	return i.result.AlreadyImported + i.result.LooksImported + i.result.Differs
 }
 
 // summary returns the result as text.
@@ -334,14 +353,26 @@ func (i *importer) summary() string {
 		b.WriteString(i.guesses())
 		created = fmt.Sprintf("%d to create", n.ToCreate)
 	}
+	if i.update && !i.dryRun {
+		created += fmt.Sprintf(", %d updated", n.Updated)
+	}
 	fmt.Fprintf(&b, "%s: %s, %d already imported, %d skipped, %d failed.", count(int64(n.Rows), "1 row", "%d rows"),
-		created, n.AlreadyImported+n.LooksImported, n.Skipped, n.Refused)
+		created, i.existing(), n.Skipped, n.Refused)
 	if i.dryRun {
 		b.WriteString(" Nothing was created.")
 	}
 	b.WriteString("\n")
 	if i.dryRun && !n.ExistingChecked {
 		b.WriteString("No API key: existing records were not checked.\n")
+	}
+	if n.Differs > 0 {
+		b.WriteString(count(int64(n.Differs),
+			"1 already imported row differs from its record and was left out. To change the record, use --update.\n",
+			"%d already imported rows differ from their records and were left out. To change the records, use --update.\n"))
+	}
+	if n.NotEmailed > 0 {
+		b.WriteString(count(n.NotEmailed, "1 offer was not emailed, because a limit of emails was reached.\n",
+			"%d offers were not emailed, because a limit of emails was reached.\n"))
 	}
 	if n.OtherDates > 0 {
 		b.WriteString(count(int64(n.OtherDates),

@@ -4,9 +4,11 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,6 +23,9 @@ type memory struct {
 	limit   int // every limit-th request returns 429
 	n       int // requests that create
 	lookups int
+
+	largest, drop int    // items of the largest batch; answers to lose
+	existing      string // of the last batch
 }
 
 // ServeHTTP creates a warranty or looks warranties up.
@@ -40,11 +45,47 @@ func (m *memory) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answers(429, problemText(warranty.RateLimited)).ServeHTTP(w, r)
 		return
 	}
-	key := r.Header.Get("Idempotency-Key")
-	if m.keys[key]++; m.keys[key] > 1 {
-		w.Header().Set("Idempotent-Replayed", "true")
+	if !strings.HasSuffix(r.URL.Path, "/batch") {
+		answers(500, problemText(warranty.Internal)).ServeHTTP(w, r)
+		return
 	}
-	answers(201, `{"data":`+record(`"x"`)+`}`).ServeHTTP(w, r)
+	m.batch(w, r)
+}
+
+// batch creates items once by their idempotency keys. Those with an external id are known, and differ.
+func (m *memory) batch(w http.ResponseWriter, r *http.Request) {
+	var in warranty.CreateBatch
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answers(400, problemText(warranty.MalformedRequest)).ServeHTTP(w, r)
+		return
+	}
+	m.largest, m.existing = max(m.largest, len(in.Items)), r.URL.Query().Get("existing")
+	if m.drop > 0 { // performed, and the answer is lost
+		m.drop--
+		w = httptest.NewRecorder()
+		defer panic(http.ErrAbortHandler)
+	}
+	var results []string
+	for _, item := range in.Items {
+		var fields struct {
+			ExternalID     string `json:"external_id"`
+			IdempotencyKey string `json:"idempotency_key"`
+		}
+		_ = json.Unmarshal(item.Text, &fields)
+		status, more := "created", ""
+		switch {
+		case fields.ExternalID != "" && m.existing == "keep":
+			status, more = "differs", `,"differs":["end_date","price"]`
+		case fields.ExternalID != "":
+			status = "updated"
+		default:
+			if m.keys[fields.IdempotencyKey]++; m.keys[fields.IdempotencyKey] > 1 {
+				more = `,"replayed":true`
+			}
+		}
+		results = append(results, `{"status":"`+status+`","id":"`+id+`","problem":null`+more+`}`)
+	}
+	answers(200, `{"data":{"results":[`+strings.Join(results, ",")+`]}}`).ServeHTTP(w, r)
 }
 
 func (m *memory) lookup(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +106,7 @@ func (m *memory) lookup(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestImportCreatesEachRowOnce(t *testing.T) {
-	m := &memory{keys: map[string]int{}, serials: map[string]bool{"K-1": true}, limit: 4}
+	m := &memory{keys: map[string]int{}, serials: map[string]bool{"K-1": true}, limit: 2}
 	d := newHarness(t, m)
 	file := filepath.Join(t.TempDir(), "items.csv")
 	write := func(text string) {
@@ -243,5 +284,86 @@ func TestMapsThatNameNothing(t *testing.T) {
 	d.want(2, "warranties", "import", "-", "--dry-run")
 	if !strings.Contains(d.stderr, "No column was found for product_name.") {
 		t.Errorf("%s", d.stderr)
+	}
+}
+
+// rowsOf returns a sheet of n rows, with external ids if prefix is not empty.
+func rowsOf(n int, prefix string) string {
+	var b strings.Builder
+	b.WriteString("product_name,start_date,end_date,external_id\n")
+	for i := range n {
+		external := ""
+		if prefix != "" {
+			external = prefix + strconv.Itoa(i)
+		}
+		b.WriteString("Kettle " + strconv.Itoa(i) + ",2026-01-01,2027-01-01," + external + "\n")
+	}
+	return b.String()
+}
+
+// TestImportSendsBatches: rows are created in batches that count as one request each, and a batch whose answer was lost
+// is sent again without doubling a record.
+func TestImportSendsBatches(t *testing.T) {
+	m := &memory{keys: map[string]int{}, drop: 2}
+	d := newHarness(t, m)
+	d.stdin = rowsOf(420, "")
+	d.want(0, "warranties", "import", "-")
+	if m.largest != warranty.BatchPerRequest || m.n > 14 || m.lookups != 3 || len(m.keys) != 420 {
+		t.Errorf("%d requests, %d lookups, batches of %d, %d records: %s", m.n, m.lookups, m.largest, len(m.keys), d.stdout)
+	}
+}
+
+// TestImportSaysWhatItLeavesOut: rows with a known external id that differ are named, counted and in the exit code;
+// with --update the records are changed.
+func TestImportSaysWhatItLeavesOut(t *testing.T) {
+	m := &memory{keys: map[string]int{}}
+	d := newHarness(t, m)
+	d.stdin = rowsOf(3, "E-")
+	d.want(2, "warranties", "import", "-")
+	if m.existing != "keep" || !strings.Contains(d.stdout, `"already_imported_with_other_values":3`) ||
+		!strings.Contains(d.stderr, "Line 2: already imported, with another end_date, price.") {
+		t.Errorf("existing=%s: %s%s", m.existing, d.stdout, d.stderr)
+	}
+	d.want(2, "warranties", "import", "-", "-o", "table")
+	if !strings.Contains(d.stdout, "3 already imported rows differ from their records and were left out.") {
+		t.Error(d.stdout)
+	}
+	d.want(0, "warranties", "import", "-", "--update")
+	if m.existing != "update" || !strings.Contains(d.stdout, `"updated":3`) {
+		t.Errorf("existing=%s: %s", m.existing, d.stdout)
+	}
+}
+
+// TestBatchCommand sends a JSON array or lines in groups, and its exit code tells what was left out.
+func TestBatchCommand(t *testing.T) {
+	m := &memory{keys: map[string]int{}}
+	d := newHarness(t, m)
+	item := func(i int) string { return `{"external_id":"E-` + strconv.Itoa(i) + `","product_name":"Pan"}` }
+	var list []string
+	for i := range 120 {
+		list = append(list, item(i))
+	}
+	for name, text := range map[string]string{
+		"an array": "\ufeff [" + strings.Join(list, ",\n") + "]\n", "lines": strings.Join(list, "\n") + "\n",
+	} {
+		m.n = 0
+		d.stdin = text
+		d.want(0, "warranties", "batch", "-")
+		if m.n != 3 || m.existing != "update" || !strings.Contains(d.stdout, `"items":120,"counts":{"updated":120}`) {
+			t.Errorf("%s: %d requests, existing=%s, %.200s", name, m.n, m.existing, d.stdout)
+		}
+	}
+	d.stdin = item(1)
+	d.want(2, "warranties", "batch", "-", "--keep-existing", "-o", "table")
+	if !strings.Contains(d.stdout, "Item 1 differs from its record: end_date, price.") ||
+		!strings.Contains(d.stdout, "1 item: 0 created, 0 unchanged, 0 updated, 1 differs, 0 failed.") {
+		t.Error(d.stdout)
+	}
+	for _, text := range []string{"", " [] ", "[{}", "[{},", "{", `{"a":1} x`} {
+		m.n, d.stdin = 0, text
+		d.want(2, "warranties", "batch", "-")
+		if m.n != 0 {
+			t.Errorf("%q was sent", text)
+		}
 	}
 }

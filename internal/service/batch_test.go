@@ -201,3 +201,55 @@ func TestBatchAfterTaking(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestABatchKeepsExistingRecords: with existing=keep, items with a known external id change nothing, and the result names
+// the fields that differ, also those that an update would refuse.
+func TestABatchKeepsExistingRecords(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		items := itemsOf(0, 3)
+		w.batch(olga.Session, fields{"items": items})
+		items[1]["end_date"], items[1]["brand"] = "2029-01-01", "Miele"
+		items[2]["serial_number"] = "another"
+		keep := func() warranty.BatchResults {
+			var out warranty.BatchResults
+			w.Must(200, made("POST", "/api/v1/warranties/batch?existing=keep", olga.Session, fields{"items": append(items, itemsOf(9, 1)...)})).Into(t, &out)
+			return out
+		}
+		got := keep()
+		equal(t, "compared", statuses(got), "unchanged, differs, differs, created")
+		equal(t, "fields", strings.Join(got.Results[1].Differs, " ")+", "+strings.Join(got.Results[2].Differs, " "), "brand end_date, serial_number")
+		equal(t, "again", statuses(keep()), "unchanged, differs, differs, unchanged")
+		equal(t, "changed", w.Count(`SELECT count(*) FROM warranties WHERE version > 1`), 0)
+		equal(t, "updated", statuses(w.batch(olga.Session, fields{"items": items[:2]})), "unchanged, updated")
+		a := w.Do(made("POST", "/api/v1/warranties/batch?existing=maybe", olga.Session, fields{"items": items}))
+		equal(t, "another choice", a.Status, 422)
+	}, busy)
+}
+
+// TestItemsOfABatchHaveTheirOwnKeys: an item with an idempotency key is created once, in whatever batch it is sent, also
+// by two batches at the same time.
+func TestItemsOfABatchHaveTheirOwnKeys(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		olga := w.Verified("Olga")
+		item := func(key any, name string) fields {
+			return fields{"idempotency_key": key, "product_name": name, "start_date": "2026-01-01", "end_date": "2028-01-01"}
+		}
+		items := []fields{item("a", "Pan"), item("b", "Pot"), item("c", "Cup")}
+		first := w.batch(olga.Session, fields{"items": items[:2]})
+		equal(t, "first", statuses(first), "created, created")
+		second := w.batch(olga.Session, fields{"items": []fields{items[2], items[0], item("b", "Other"), item(7, "Number"), item("", "Empty")}})
+		equal(t, "second", statuses(second), "created, created, failed idempotency_key_reused, failed validation_failed, failed validation_failed")
+		equal(t, "replayed", fmt.Sprint(second.Results[0].Replayed, second.Results[1].Replayed), "false true")
+		equal(t, "the same record", *second.Results[1].ID, *first.Results[0].ID)
+		together(4, func(i int) {
+			many := make([]fields, 40)
+			for n := range many {
+				k := (n + 10*i) % 40 // in another order
+				many[n] = item(fmt.Sprint("many", k), fmt.Sprint("Lamp ", k))
+			}
+			w.batch(olga.Session, fields{"items": many})
+		})
+		equal(t, "records", w.Count(`SELECT count(*) FROM warranties`), 43)
+	}, busy)
+}

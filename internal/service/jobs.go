@@ -220,6 +220,27 @@ func InJob(ctx context.Context, job warranty.ID, row int64) context.Context {
 	return context.WithValue(ctx, jobRow{}, jobRow{job, row})
 }
 
+type jobRowsKey struct{}
+
+type jobRows struct {
+	job  warranty.ID
+	rows []int64
+}
+
+// InJobRows returns a context under which the items of a batch belong to rows of a job, as with InJob.
+func InJobRows(ctx context.Context, job warranty.ID, rows []int64) context.Context {
+	return context.WithValue(ctx, jobRowsKey{}, jobRows{job, rows})
+}
+
+// rowOf returns the row of the item of a batch, or nil if the batch belongs to no job.
+func rowOf(ctx context.Context, item int) *jobRow {
+	in, ok := ctx.Value(jobRowsKey{}).(jobRows)
+	if !ok || item >= len(in.rows) {
+		return nil
+	}
+	return &jobRow{in.job, in.rows[item]}
+}
+
 // noteJob notes in the transaction that creates a warranty that it belongs to a job.
 func noteJob(ctx context.Context, tx *store.Tx, id warranty.ID) error {
 	if in, ok := ctx.Value(jobRow{}).(jobRow); ok {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"crypto/sha256"
+	"errors"
 
 	"warranty.example/svc/api"
 	"warranty.example/svc/internal/store"
@@ -20,21 +21,9 @@ func once[In, Out any, P interface {
 	if key == nil {
 		return out, write(func(*store.Tx) (bool, error) { return false, nil })
 	}
-	request, err := api.AppendJSON(nil, in)
+	saved, err := s.saved(p, operation, *key, in, out)
 	if err != nil {
 		return out, err
-	}
-	response, err := api.AppendJSON(nil, out)
-	if err != nil {
-		return out, err
-	}
-	saved := store.SavedResponse{
-		User:        p.Account.ID,
-		Operation:   operation,
-		Key:         *key,
-		Fingerprint: sha256.Sum256(request),
-		Response:    string(response),
-		At:          s.now(),
 	}
 	var earlier *store.SavedResponse
 	err = write(func(tx *store.Tx) (bool, error) {
@@ -44,13 +33,37 @@ func once[In, Out any, P interface {
 	if err != nil || earlier == nil {
 		return out, err
 	}
+	stored, err := replayed[Out](saved, earlier)
+	if errors.Is(err, errKeyReused) {
+		return out, err
+	}
+	P(&stored).SetReplayed(true)
+	return stored, err
+}
+
+// saved returns the response to store under an idempotency key.
+func (s *Service) saved(p warranty.Principal, operation, key string, in, out any) (store.SavedResponse, error) {
+	request, err := api.AppendJSON(nil, in)
+	if err != nil {
+		return store.SavedResponse{}, err
+	}
+	response, err := api.AppendJSON(nil, out)
+	return store.SavedResponse{
+		User:        p.Account.ID,
+		Operation:   operation,
+		Key:         key,
+		Fingerprint: sha256.Sum256(request),
+		Response:    string(response),
+		At:          s.now(),
+	}, err
+}
+
+// replayed returns the response of an earlier request with the key of a request that is the same.
+func replayed[Out any](saved store.SavedResponse, earlier *store.SavedResponse) (out Out, err error) {
 	if earlier.Fingerprint != saved.Fingerprint {
 		return out, errKeyReused
 	}
-	var stored Out
-	err = api.ReadJSON([]byte(earlier.Response), &stored)
-	P(&stored).SetReplayed(true)
-	return stored, err
+	return out, api.ReadJSON([]byte(earlier.Response), &out)
 }
 
 // complete replaces the response that once stored, for a record whose fields are only known in the transaction.

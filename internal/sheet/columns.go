@@ -17,29 +17,29 @@ type guess struct {
 
 // A warranty has no fields for lengths. The end date is computed from a length.
 var guesses = []guess{
-	{"product_name", "productname product hbname itemname assetname item name title bezeichnung produkt"},
+	{"product_name", "productname product hbname itemname assetname item name title bezeichnung produkt produktname artikel artikelbezeichnung gerät geraet"},
 	{"start_date", "startdate coverstart warrantystart warrantystartdate purchasedate hbpurchasedate hbpurchasetime " +
-		"purchased datepurchased dateofpurchase boughton bought orderdate invoicedate kaufdatum"},
+		"purchased datepurchased dateofpurchase boughton bought orderdate invoicedate kaufdatum gekauftam rechnungsdatum garantiebeginn garantiestart garantieab startdatum"},
 	{"end_date", "enddate coverend warrantyend warrantyenddate warrantyexpires hbwarrantyexpires warrantyexpiration " +
 		"warrantyexpirationdate warrantyexpiry warrantyexpirydate expirationdate expirydate expires expireson " +
-		"warrantyuntil validuntil garantiebis"},
-	{"serial_number", "serialnumber hbserialnumber serial serialno serialnumbers sn seriennummer"},
-	{"external_id", "externalid"},
-	{"category", "category categoryname kategorie"},
+		"warrantyuntil validuntil garantiebis garantieende garantieablauf garantieläuftab gültigbis enddatum"},
+	{"serial_number", "serialnumber hbserialnumber serial serialno serialnumbers sn seriennummer seriennr"},
+	{"external_id", "externalid externeid"},
+	{"category", "category categoryname kategorie warengruppe"},
 	{"supplier", "supplier suppliername distributor lieferant"},
 	{"seller_name", "sellername seller vendor hbpurchasefrom purchasefrom purchasedfrom boughtfrom boughtat retailer " +
-		"store shop dealer haendler händler"},
+		"store shop dealer haendler händler verkäufer verkaeufer geschäft gekauftbei"},
 	{"seller_email", "selleremail vendoremail dealeremail"},
 	{"description", "description hbdescription warrantydetails hbwarrantydetails notes hbnotes note comments remarks " +
-		"beschreibung notizen"},
+		"beschreibung notizen bemerkung bemerkungen notiz"},
 	{"brand", "brand manufacturer hbmanufacturer make marke hersteller"},
 	{"model", "model modelname assetmodel hbmodelnumber modelnumber modelno modell"},
 	{"gtin", "gtin ean upc"},
-	{"price", "price"},
-	{"currency", "currency"},
+	{"price", "price preis kaufpreis"},
+	{"currency", "currency währung waehrung"},
 	{"purchase_date", ""}, // only from svc exports: other programs' dates of purchase are when cover starts
-	{"customer_email", "customeremail buyeremail"},
-	{"customer_name", "customername buyername"},
+	{"customer_email", "customeremail buyeremail kundenemail kundenmail emailkunde"},
+	{"customer_name", "customername buyername kunde kundenname"},
 	{"lifetime", "islifetime lifetime lifetimewarranty hblifetimewarranty"},
 	{"years", "warrantydurationyears garantiejahre years jahre"},
 	{"months", "warrantydurationmonths garantiemonate months monate"},

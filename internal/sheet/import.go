@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 
 	"warranty.example/svc/warranty"
 )
@@ -13,7 +12,7 @@ import (
 // process, or a remote one.
 type Service struct {
 	Lookup func(context.Context, warranty.LookupWarranties) (warranty.Lookups, error)
-	Create func(context.Context, warranty.CreateWarranty) (warranty.Warranty, error)
+	Batch  func(context.Context, warranty.CreateBatch) (warranty.BatchResults, error)
 	Get    func(context.Context, warranty.GetWarranty) (warranty.Warranty, error)
 	Update func(context.Context, warranty.UpdateWarranty) (warranty.Warranty, error)
 }
@@ -25,6 +24,8 @@ type Outcome uint8
 const (
 	ToCreate        Outcome = iota // will be created; dry run only
 	Created                        // created
+	Updated                        // the record with its external id was changed
+	Differs                        // the record with its external id has other values; see Row.Differs
 	AlreadyImported                // a record has its external id, or its serial number and product
 	LooksImported                  // a record has the same product, dates and supplier
 	Skipped                        // the row has no warranty
@@ -36,6 +37,8 @@ type Counts struct {
 	Rows            int                `json:"rows"`
 	ToCreate        int                `json:"to_create"`
 	Created         int                `json:"created"`
+	Updated         int                `json:"updated"`
+	Differs         int                `json:"already_imported_with_other_values"`
 	AlreadyImported int                `json:"already_imported"`
 	LooksImported   int                `json:"looks_already_imported"`
 	OtherDates      int                `json:"already_imported_with_other_dates"`
@@ -43,6 +46,7 @@ type Counts struct {
 	Reasons         map[SkipReason]int `json:"skipped_by_reason"`
 	Refused         int                `json:"failed"`
 	Repeated        int                `json:"repeated_rows"`
+	NotEmailed      int64              `json:"not_emailed"`
 }
 
 func (c *Counts) add(row Row, o Outcome) {
@@ -52,6 +56,10 @@ func (c *Counts) add(row Row, o Outcome) {
 		c.ToCreate++
 	case Created:
 		c.Created++
+	case Updated:
+		c.Updated++
+	case Differs:
+		c.Differs++
 	case AlreadyImported:
 		c.AlreadyImported++
 	case LooksImported:
@@ -64,6 +72,9 @@ func (c *Counts) add(row Row, o Outcome) {
 		c.Reasons[row.Skip]++
 	case Refused:
 		c.Refused++
+	}
+	if row.NotEmailed != "" {
+		c.NotEmailed++
 	}
 	if row.OtherDates {
 		c.OtherDates++
@@ -84,6 +95,9 @@ type Import struct {
 	// AllowDuplicates also creates rows that are already imported, unless they have
 	// an external id.
 	AllowDuplicates bool
+	// Update changes the records with the external ids of rows to what the rows say. Without it such rows are
+	// compared.
+	Update bool
 	// Each is called for every row, in order.
 	Each func(Row, Outcome) error
 	// Counted is called after every row with the counts so far. It may be nil.
@@ -130,40 +144,60 @@ func (im *Import) read(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
+// perform imports rows. Those to create or to compare are sent in batches that count as one request each; every row is
+// reported in order, as soon as the batches before it are done.
 func (im *Import) perform(ctx context.Context, rows []Row) error {
 	found, err := im.lookup(ctx, rows)
 	if err != nil {
 		return err
 	}
+	outcomes := make([]Outcome, len(rows))
+	reported := 0
+	var waiting []*sending
+	flush := func(end int) error {
+		if err := im.send(ctx, waiting); err != nil {
+			return err
+		}
+		waiting = nil
+		for ; reported < end; reported++ {
+			if err := im.report(rows[reported], outcomes[reported]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	for i := range rows {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		outcome, err := im.one(context.WithValue(ctx, lineKey{}, rows[i].Line), &rows[i], found[i])
+		send, err := im.decide(ctx, &rows[i], found[i], &outcomes[i])
 		if err != nil {
 			return err
 		}
-		im.Counts.add(rows[i], outcome)
-		if im.Each != nil {
-			if err := im.Each(rows[i], outcome); err != nil {
-				return err
-			}
+		if send {
+			waiting = append(waiting, &sending{&rows[i], &outcomes[i]})
 		}
-		if im.Counted != nil {
-			if err := im.Counted(im.Counts); err != nil {
+		if len(waiting) == warranty.BatchPerRequest {
+			if err := flush(i + 1); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return flush(len(rows))
 }
 
-type lineKey struct{}
-
-// LineOf returns the line of the row that is imported.
-func LineOf(ctx context.Context) int {
-	line, _ := ctx.Value(lineKey{}).(int)
-	return line
+// report counts a row and passes it on.
+func (im *Import) report(row Row, outcome Outcome) error {
+	im.Counts.add(row, outcome)
+	if im.Each != nil {
+		if err := im.Each(row, outcome); err != nil {
+			return err
+		}
+	}
+	if im.Counted != nil {
+		return im.Counted(im.Counts)
+	}
+	return nil
 }
 
 // lookup finds the existing records of the rows.
@@ -195,36 +229,41 @@ func (im *Import) lookup(ctx context.Context, rows []Row) ([]warranty.Lookup, er
 	return found, nil
 }
 
-// one imports a row. A validation error of the service becomes the row's error.
-func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Outcome, error) {
+// decide sets the outcome of a row, or reports that the row must be sent.
+func (im *Import) decide(ctx context.Context, row *Row, found warranty.Lookup, outcome *Outcome) (send bool, err error) {
 	done := im.Done != nil && im.Done(row.Line)
 	switch {
 	case done && (found.WarrantyID == nil || im.AllowDuplicates):
-		return Created, nil
+		*outcome = Created
+		return false, nil
 	case row.Err != nil:
-		return Refused, nil //nolint:nilerr // the import continues with the next row
+		*outcome = Refused
+		return false, nil //nolint:nilerr // the import continues with the next row
 	case row.Skip != "":
-		return Skipped, nil
-	case found.WarrantyID != nil && (!im.AllowDuplicates || *found.MatchedBy == warranty.ByExternalID):
-		outcome := AlreadyImported
-		if *found.MatchedBy == warranty.ByContent {
-			outcome = LooksImported
-		}
-		if done {
-			outcome = Created
-		}
-		row.OtherDates = otherDates(found, *row)
-		if im.DryRun || found.Status != nil && *found.Status == row.Status {
-			return outcome, nil
-		}
-		return outcome, im.finish(ctx, *row, *found.WarrantyID)
-	case im.DryRun:
-		return ToCreate, nil
-	}
-	if found.WarrantyID != nil {
+		*outcome = Skipped
+		return false, nil
+	case found.WarrantyID == nil:
+		*outcome = ToCreate
+		return !im.DryRun, nil
+	case *found.MatchedBy == warranty.ByExternalID && !done && !im.DryRun:
+		return true, nil
+	case im.AllowDuplicates && *found.MatchedBy != warranty.ByExternalID:
 		row.changeKey("again", found.WarrantyID.String())
+		*outcome = ToCreate
+		return !im.DryRun, nil
 	}
-	return im.create(ctx, row)
+	*outcome = AlreadyImported
+	if *found.MatchedBy == warranty.ByContent {
+		*outcome = LooksImported
+	}
+	if done {
+		*outcome = Created
+	}
+	row.OtherDates = otherDates(found, *row)
+	if im.DryRun || found.Status != nil && *found.Status == row.Status {
+		return false, nil
+	}
+	return false, im.finish(ctx, *row, *found.WarrantyID)
 }
 
 // otherDates reports whether a record covers other days than the row, as after a renewal. An older
@@ -232,38 +271,6 @@ func (im *Import) one(ctx context.Context, row *Row, found warranty.Lookup) (Out
 func otherDates(found warranty.Lookup, row Row) bool {
 	return found.StartDate != nil && *found.StartDate != row.Input.StartDate ||
 		found.EndDate != nil && *found.EndDate != row.Input.EndDate
-}
-
-// create creates the record of a row. The status is set by an update, because a
-// create does not accept one.
-func (im *Import) create(ctx context.Context, row *Row) (Outcome, error) {
-	made, err := im.Service.Create(ctx, row.Input)
-	if err == nil && made.Replayed() {
-		// An earlier run created it. If it was deleted since, create it again.
-		_, err = im.Service.Get(ctx, warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made.ID}})
-		if err == nil {
-			return AlreadyImported, im.finish(ctx, *row, made.ID)
-		}
-		if isCode(err, warranty.NotFound) {
-			row.changeKey("gone", made.ID.String())
-			return im.create(ctx, row)
-		}
-	}
-	var refusal *warranty.Error
-	if errors.As(err, &refusal) {
-		switch {
-		case refusal.Code == warranty.AlreadyExists && refusal.ExistingID != nil:
-			return AlreadyImported, im.finish(ctx, *row, *refusal.ExistingID)
-		case refusal.Code.Info().Status == http.StatusUnprocessableEntity:
-			row.Err = refusal
-			return Refused, nil
-		}
-	}
-	if err != nil || row.Status == warranty.Active {
-		return Created, err
-	}
-	_, err = im.Service.Update(ctx, warranty.UpdateWarranty{ID: warranty.WarrantyKey{ID: made.ID}, Status: &row.Status})
-	return Created, err
 }
 
 // finish sets the status of a record that an interrupted run created. It does not

@@ -43,12 +43,11 @@ func (r *Reader) read(row *Row) {
 
 		Brand:         r.value(cells, "brand"),
 		GTIN:          r.value(cells, "gtin"),
-		Price:         r.value(cells, "price"),
-		Currency:      r.value(cells, "currency"),
 		CustomerEmail: r.value(cells, "customer_email"),
 		CustomerName:  r.value(cells, "customer_name"),
 	}
 	r.texts(cells, &row.Input)
+	row.Input.Price, row.Input.Currency = importPrice(r.value(cells, "price"), r.value(cells, "currency"))
 	row.Input.StartDate = r.date(&c, cells, "start_date")
 	row.Input.EndDate = r.end(&c, cells, row.Input.StartDate)
 	if r.value(cells, "purchase_date") != "" {

@@ -49,6 +49,7 @@ type Reader struct {
 	seen    map[[8]byte]uint32 // occurrences of each row, by a prefix of its hash
 	// external maps each external id to its line.
 	external map[string]int
+	total    int // rows of the sheet
 	// repeatedSerials has the products with several coverage periods in the sheet.
 	repeatedSerials map[string]bool
 }
@@ -63,6 +64,10 @@ type Row struct {
 	Repeat    bool // equal to an earlier row
 	// OtherDates means that the row is already imported, and its record covers other days.
 	OtherDates bool
+	// Differs has the fields in which the row and the record with its external id differ.
+	Differs []string
+	// NotEmailed says why the customer got no email, if so.
+	NotEmailed string
 	Skip       SkipReason
 	Err        error
 
@@ -74,13 +79,19 @@ type Row struct {
 // SkipReason is the reason why a valid row is not imported.
 type SkipReason string
 
-// NoCover means that the item has no warranty.
-const NoCover SkipReason = "no_cover"
+// The reasons.
+const (
+	NoCover SkipReason = "no_cover" // the item has no warranty
+	Blank   SkipReason = "blank"    // Excel writes such rows after the last one with a value
+)
 
 // Text returns the reason as text.
 func (s SkipReason) Text() string {
-	if s == NoCover {
+	switch s {
+	case NoCover:
 		return "the row has no warranty"
+	case Blank:
+		return "the row is empty"
 	}
 	return string(s)
 }
@@ -118,7 +129,7 @@ func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	repeated, err := first.findRepeatedSerials()
+	repeated, total, err := first.scan()
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +140,7 @@ func Open(file io.ReadSeeker, o Options) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.repeatedSerials = repeated
+	r.repeatedSerials, r.total = repeated, total
 	return r, nil
 }
 
@@ -151,19 +162,20 @@ func open(file io.ReadSeeker, o Options) (*Reader, error) {
 	}, nil
 }
 
-// findRepeatedSerials reads all rows and returns the products with several coverage
-// periods: a warranty that was extended has two rows with the same serial number.
-func (r *Reader) findRepeatedSerials() (map[string]bool, error) {
+// scan reads and counts all rows, and returns the products with several coverage periods: a warranty that was
+// extended has two rows with the same serial number.
+func (r *Reader) scan() (repeatedSerials map[string]bool, rows int, err error) {
 	type period struct{ start, end warranty.Date }
 	periods, repeated := map[string]period{}, map[string]bool{}
 	for {
 		row, err := r.Next()
 		if errors.Is(err, io.EOF) {
-			return repeated, nil
+			return repeated, rows, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		rows++
 		if row.Err != nil || row.Skip != "" || !isSerialNumber(row.Input.SerialNumber) {
 			continue
 		}
@@ -180,7 +192,7 @@ func (r *Reader) findRepeatedSerials() (map[string]bool, error) {
 func (r *Reader) Next() (Row, error) {
 	row, err := r.table.next()
 	row.from = &r.mapping
-	if err == nil && row.Err == nil {
+	if err == nil && row.Err == nil && row.Skip == "" {
 		r.read(&row)
 	}
 	if err != nil || row.Err != nil || row.Skip != "" {
@@ -195,8 +207,8 @@ func (r *Reader) Source() string { return r.source }
 // Header returns the names of the columns.
 func (r *Reader) Header() []string { return r.header }
 
-// BytesRead returns the number of bytes read so far.
-func (r *Reader) BytesRead() int64 { return r.table.read.n }
+// Total returns the number of rows of the sheet.
+func (r *Reader) Total() int { return r.total }
 
 // CellFault is an error in a cell, or in the whole row if Field is empty.
 type CellFault struct {

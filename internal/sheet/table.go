@@ -1,6 +1,7 @@
 package sheet
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -15,34 +16,21 @@ import (
 // table reads a CSV file row by row.
 type table struct {
 	reader *csv.Reader
-	read   *counter
 	header []string
+	before int // lines before the header
 
 	encoding Encoding
-}
-
-// counter counts the bytes that are read through it.
-type counter struct {
-	r io.Reader
-	n int64
-}
-
-// Read implements io.Reader.
-func (c *counter) Read(b []byte) (int, error) {
-	n, err := c.r.Read(b)
-	c.n += int64(n)
-	return n, err
 }
 
 // openTable reads the header of a CSV file. Excel writes byte order marks, various
 // encodings and, in some countries, semicolons.
 func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
-	t := &table{read: &counter{r: file}}
+	t := &table{}
 	valid, err := validUTF8(file)
 	if err != nil {
 		return nil, err
 	}
-	text, encoding, err := decoded(t.read, chosen, valid)
+	text, encoding, err := decoded(file, chosen, valid)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +42,15 @@ func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
+	comma, line := declaredSeparator(head)
+	if line > 0 {
+		_, _ = text.Discard(line) // it was just peeked
+		t.before = 1
+	} else {
+		comma = separator(head)
+	}
 	t.reader = csv.NewReader(text)
-	t.reader.Comma = separator(head)
+	t.reader.Comma = comma
 	t.reader.FieldsPerRecord = -1
 	t.reader.TrimLeadingSpace = false
 	header, err := t.reader.Read()
@@ -81,6 +76,18 @@ func openTable(file io.ReadSeeker, chosen Encoding) (*table, error) {
 }
 
 func (t *table) isUTF16() bool { return t.encoding == UTF16LE || t.encoding == UTF16BE }
+
+// declaredSeparator returns the separator that a first line such as "sep=;" declares for Excel, and the length of that
+// line, or 0 if there is none.
+func declaredSeparator(head []byte) (comma rune, length int) {
+	line, _, found := bytes.Cut(head, []byte("\n"))
+	text := strings.ToLower(strings.Trim(strings.TrimRight(string(line), "\r"), `" `))
+	name, value, declared := strings.Cut(text, "=")
+	if !found || !declared || name != "sep" || len(value) != 1 || !strings.Contains(",;\t|", value) {
+		return 0, 0
+	}
+	return rune(value[0]), len(line) + 1
+}
 
 // separator returns the most frequent separator in the first line, outside quotes.
 func separator(head []byte) rune {
@@ -111,7 +118,7 @@ func (t *table) next() (Row, error) {
 	var parse *csv.ParseError
 	if errors.As(err, &parse) {
 		return Row{}, &Fault{
-			What: fmt.Sprintf("Line %d is not valid CSV: %s.", parse.Line, parse.Err),
+			What: fmt.Sprintf("Line %d is not valid CSV: %s.", parse.Line+t.before, parse.Err),
 			Fix:  "Put cells with quotation marks in quotation marks, and double each one inside.",
 		}
 	}
@@ -119,10 +126,13 @@ func (t *table) next() (Row, error) {
 		return Row{}, err
 	}
 	at, _ := t.reader.FieldPos(0)
-	row := Row{Line: at, cells: cells}
+	row := Row{Line: at + t.before, cells: cells}
 	invalid16 := func(cell string) bool { return strings.ContainsRune(cell, utf8.RuneError) }
 	invalid8 := func(cell string) bool { return !utf8.ValidString(cell) }
+	blank := func(cell string) bool { return strings.TrimSpace(cell) == "" }
 	switch {
+	case !slices.ContainsFunc(cells, func(cell string) bool { return !blank(cell) }):
+		row.Skip = Blank
 	case len(cells) != len(t.header):
 		row.Err = warranty.Refuse(warranty.ValidationFailed,
 			fmt.Sprintf("Expected %d cells as in the first line, found %d.", len(t.header), len(cells)))

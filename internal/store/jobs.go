@@ -153,8 +153,7 @@ func (s *Store) SaveJob(ctx context.Context, worker warranty.ID, j warranty.Job,
 // InsertJobRecord notes that a row of a job created a warranty. It fails with a duplicate if the row created
 // one before.
 func (t *Tx) InsertJobRecord(job warranty.ID, row int64, id warranty.ID) error {
-	_, err := t.exec(`INSERT INTO job_records (job_id, row_number, warranty_id) VALUES ($1, $2, $3)`, job, row, id)
-	return err
+	return t.later(`INSERT INTO job_records (job_id, row_number, warranty_id) VALUES ($1, $2, $3)`, job, row, id)
 }
 
 // JobRecords returns the warranties that a job created, by row.

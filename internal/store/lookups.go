@@ -10,9 +10,9 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-// ExternalIDs returns which of some external ids an issuer has used.
-func (s *Store) ExternalIDs(ctx context.Context, issuer warranty.ID, ids []string) (map[string]bool, error) {
-	used := map[string]bool{}
+// ExternalIDs returns the warranties that an issuer has with some external ids.
+func (s *Store) ExternalIDs(ctx context.Context, issuer warranty.ID, ids []string) (map[string]warranty.ID, error) {
+	used := map[string]warranty.ID{}
 	if len(ids) == 0 {
 		return used, nil
 	}
@@ -20,9 +20,9 @@ func (s *Store) ExternalIDs(ctx context.Context, issuer warranty.ID, ids []strin
 	if err != nil {
 		return nil, err
 	}
-	err = s.db.Query(ctx, `SELECT w.external_id FROM warranties w WHERE w.issuer_id = $1 AND w.deleted_at IS NULL
+	err = s.db.Query(ctx, `SELECT w.external_id, w.id FROM warranties w WHERE w.issuer_id = $1 AND w.deleted_at IS NULL
 		AND w.external_id IN (SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)`,
-		func(r *engine.Row) error { used[r.Text()] = true; return nil }, issuer, string(param))
+		func(r *engine.Row) error { used[r.Text()] = r.ID(); return nil }, issuer, string(param))
 	return used, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"mime/multipart"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -191,17 +192,17 @@ func TestWebImportThatEndsEarly(t *testing.T) {
 	b := w.SignedIn(t, w.Person("Nora"))
 	var text strings.Builder
 	text.WriteString("product_name,start_date,end_date\n")
-	for i := range 10 {
+	for i := range 110 {
 		fmt.Fprintf(&text, "Kettle %d,2026-01-01,2027-01-01\n", i)
 	}
 	preview := uploadSheet(b, "sheet", text.String())
-	w.Exec(`CREATE TRIGGER full BEFORE INSERT ON warranties WHEN (SELECT count(*) FROM warranties) >= 4 BEGIN SELECT RAISE(ABORT, 'full'); END`)
+	w.Exec(`CREATE TRIGGER full BEFORE INSERT ON warranties WHEN (SELECT count(*) FROM warranties) >= 60 BEGIN SELECT RAISE(ABORT, 'full'); END`)
 	early := confirm(b, preview, "import")
 	early.Says(t, "an import that stops early", 500, "stopped early", "Import again")
-	equal(t, "created", stats(early)["Created"], "4")
+	equal(t, "created", stats(early)["Created"], "50")
 	w.Exec(`DROP TRIGGER full`)
-	equal(t, "figures", stats(confirm(b, early, "import")), map[string]string{"Created": "6", "Already imported": "4", "Failed": "0"})
-	equal(t, "records", w.Records(), 10)
+	equal(t, "figures", stats(confirm(b, early, "import")), map[string]string{"Created": "60", "Already imported": "50", "Failed": "0"})
+	equal(t, "records", w.Records(), 110)
 }
 
 // TestWebSamples imports the samples that are offered to new users.
@@ -381,4 +382,42 @@ func TestWebImportIsOneForm(t *testing.T) {
 		text += fmt.Sprintf("WR-1,x,Kettle %d,2026-01-01,2027-01-01,void\n", i)
 	}
 	equal(t, "figures", stats(confirm(b, uploadSheet(b, "sheet", text), "import")), map[string]string{"Created": "130", "Already imported": "0", "Failed": "0"})
+}
+
+// TestWebImportUpdates imports a changed file: the page says that records differ and leaves them; with the choice to
+// update it changes them. Both in one request and as a job.
+func TestWebImportUpdates(t *testing.T) {
+	for _, rows := range []int{3, 600} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			w := webWorld(t)
+			b := w.SignedIn(t, w.Person("Nora"))
+			sheetOf := func(end string) string {
+				var text strings.Builder
+				text.WriteString("product_name,start_date,end_date,external_id\n")
+				for i := range rows {
+					fmt.Fprintf(&text, "Kettle %d,2026-01-01,%s,E-%d\n", i, end, i)
+				}
+				return text.String()
+			}
+			store := func(text string, choices ...string) page {
+				done := confirm(b, uploadSheet(b, append([]string{"sheet", text}, choices...)...), "import", choices...)
+				if done.Status != http.StatusSeeOther {
+					return done
+				}
+				if err := w.Service.RunJobs(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				return b.Get(done.Location)
+			}
+			changed := func() int { return w.Count(`SELECT count(*) FROM warranties WHERE version > 1`) }
+			n := fmt.Sprint(rows)
+			equal(t, "created", stats(store(sheetOf("2027-01-01")))["Created"], n)
+			left := store(sheetOf("2028-01-01"))
+			left.Says(t, "left out", 200, "but with other values: "+n)
+			equal(t, "changed", changed(), 0)
+			equal(t, "updated", stats(store(sheetOf("2028-01-01"), "update", "true"))["Updated"], n)
+			equal(t, "changed", changed(), rows)
+			equal(t, "records", w.Records(), rows)
+		})
+	}
 }

@@ -28,8 +28,6 @@ type importInput struct {
 type importResult struct {
 	sheet.Counts
 	Groups faultGroups `json:"groups"`
-	// NotEmailed counts the warranties whose offer was not emailed because of a limit.
-	NotEmailed int64 `json:"not_emailed,omitempty"`
 }
 
 // startImport starts a job that imports a sheet.
@@ -67,23 +65,23 @@ func (web *Web) runImport(ctx context.Context, who warranty.Principal, j *warran
 		return err
 	}
 	p, result := &importPage{form: form{Values: in.Values}, text: in.Text}, importResult{}
-	if before, err := newJobPage(*j); err == nil {
-		result.NotEmailed = before.Import.NotEmailed // of the rows before an interruption
+	before, err := newJobPage(*j) // what the rows before an interruption did
+	if err != nil {
+		return err
 	}
 	note := func(counts sheet.Counts) error {
 		result.Counts = counts
+		result.NotEmailed += before.Import.NotEmailed
+		updated := min(before.Import.Updated, counts.AlreadyImported) // they are up to date now
+		result.Updated, result.AlreadyImported = counts.Updated+updated, counts.AlreadyImported-updated
 		text, err := json.Marshal(result)
 		j.Done, j.Result = int64(counts.Rows), string(text)
 		return err
 	}
 	im := sheet.Import{Service: web.importer(who), Done: func(line int) bool { return done[int64(line)] }}
-	create := im.Service.Create
-	im.Service.Create = func(ctx context.Context, w warranty.CreateWarranty) (warranty.Warranty, error) {
-		made, err := create(service.InJob(ctx, j.ID, int64(sheet.LineOf(ctx))), w)
-		if err == nil && made.Handover != nil && made.Handover.NotEmailed != nil {
-			result.NotEmailed++
-		}
-		return made, err
+	create := im.Service.Batch
+	im.Service.Batch = func(ctx context.Context, in warranty.CreateBatch) (warranty.BatchResults, error) {
+		return create(service.InJobRows(ctx, j.ID, sheet.LinesOf(ctx)), in)
 	}
 	im.Counted = func(counts sheet.Counts) error {
 		if counts.Rows%saveEvery != 0 {
@@ -167,7 +165,9 @@ func (p jobPage) ProgressKey() string {
 }
 
 // Existing returns the number of rows that were imported before.
-func (p jobPage) Existing() int { return p.Import.AlreadyImported + p.Import.LooksImported }
+func (p jobPage) Existing() int {
+	return p.Import.AlreadyImported + p.Import.LooksImported + p.Import.Differs
+}
 
 // jobOf returns the page of the job with the id of the path.
 func (web *Web) jobOf(r *http.Request, who warranty.Principal) (jobPage, error) {

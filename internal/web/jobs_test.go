@@ -55,7 +55,7 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	w, b, _ := newTill(t)
 	var rows strings.Builder
 	rows.WriteString("product_name,start_date,end_date,serial_number\n")
-	for i := range 40 {
+	for i := range 80 {
 		fmt.Fprintf(&rows, "Kettle,2026-01-02,2028-01-01,K-%d\n", i)
 	}
 	preview := uploadSheet(b.browser, "sheet", rows.String(), "do", "check", "account", b.account)
@@ -63,30 +63,30 @@ func TestStoppedImportCountsWhatItCreated(t *testing.T) {
 	other := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
 	other.Account = b.Account
 	b.Get(started.Location).Says(t, "running", 200, "Signing out stops it.")
-	signOutAt(t, w, `SELECT count(*) FROM warranties`, 30)
-	equal(t, "created", w.Count(`SELECT count(*) FROM warranties`), 30)
+	signOutAt(t, w, `SELECT count(*) FROM warranties`, 50)
+	equal(t, "created", w.Count(`SELECT count(*) FROM warranties`), 50)
 	for range 2 { // the second time, as if the process had stopped before it stored its progress
-		other.Get(started.Location).Says(t, "stopped", 200, "You signed out", `<b class="num">30</b>`, "import the same file again", "Undo import")
+		other.Get(started.Location).Says(t, "stopped", 200, "You signed out", `<b class="num">50</b>`, "import the same file again", "Undo import")
 		w.Exec(`UPDATE jobs SET result = ''`)
 	}
 	other.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo", started.Location)
 	undoing := other.Get(started.Location)
-	undoing.Says(t, "undoing", 200, "0 of 30 warranties", "The undo goes on. Signing out stops it.")
+	undoing.Says(t, "undoing", 200, "0 of 50 warranties", "The undo goes on. Signing out stops it.")
 	undoing.Hides(t, "undoing", "The import goes on.")
 	signOutAt(t, w, `SELECT count(*) FROM warranties WHERE deleted_at IS NOT NULL`, 10)
 	third := w.SignedIn(t, servertest.Person{Email: "nora@people.example", Password: servertest.Password})
 	third.Account = b.Account
 	stopped := third.Get(started.Location)
-	stopped.Says(t, "the undo stopped", 200, "The undo stopped: You signed out", "10 of 30 warranties were deleted.", `action="`+started.Location+`/undo"`)
+	stopped.Says(t, "the undo stopped", 200, "The undo stopped: You signed out", "10 of 50 warranties were deleted.", `action="`+started.Location+`/undo"`)
 	stopped.Hides(t, "the undo stopped", "The import stopped", "import the same file again")
 	list := third.Get("/jobs")
-	list.Says(t, "the list", 200, "Undo stopped", "10 of 30 warranties")
+	list.Says(t, "the list", 200, "Undo stopped", "10 of 50 warranties")
 	list.Hides(t, "the list", ">Failed<")
 	third.Post(started.Location+"/undo", "account", b.account).Leads(t, "undo again", started.Location)
 	if err := w.Service.RunJobs(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	third.Get(started.Location).Says(t, "undone", 200, "Import undone. Warranties deleted: 30.")
+	third.Get(started.Location).Says(t, "undone", 200, "Import undone. Warranties deleted: 50.")
 }
 
 // signOutAt runs the jobs and ends the session of the open one as soon as a query counts n.

@@ -61,13 +61,16 @@ type importField struct{ Name, Found, Chosen string }
 func (p *importPage) Kept() string { return base64.StdEncoding.EncodeToString(p.text) }
 
 // Existing returns the number of rows that are already imported.
-func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported }
+func (p *importPage) Existing() int { return p.AlreadyImported + p.LooksImported + p.Differs }
 
 // Encodings returns the encodings to choose from.
 func (p *importPage) Encodings() []sheet.Encoding { return sheet.Encodings() }
 
 // allowDuplicates reports whether to import rows that look already imported.
 func (p *importPage) allowDuplicates() bool { return p.Value("duplicates") == "true" }
+
+// Updates reports whether to change records that have the external ids of rows.
+func (p *importPage) Updates() bool { return p.Value("update") == "true" }
 
 // MaxRows returns the maximum number of rows.
 func (p *importPage) MaxRows() int { return maxSheetRows }
@@ -143,6 +146,9 @@ func (p *importPage) Choices() string {
 		"encoding":   {string(o.Encoding)},
 		"duplicates": {strconv.FormatBool(p.allowDuplicates())},
 	}
+	if p.Updates() {
+		values.Set("update", "true")
+	}
 	for field, name := range o.Columns {
 		values.Set(field, name)
 	}
@@ -158,7 +164,7 @@ func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.I
 	p.Source, p.Unused = rows.Source(), rows.Unused()
 	p.describe(rows.Header(), rows.Described())
 	p.References = rows.Described()["reference_number"] != ""
-	im.Rows, im.AllowDuplicates = rows, p.allowDuplicates()
+	im.Rows, im.AllowDuplicates, im.Update = rows, p.allowDuplicates(), p.Updates()
 	do := im.Each
 	im.Each = func(row sheet.Row, outcome sheet.Outcome) error {
 		if im.Counts.Rows > maxSheetRows {
@@ -182,7 +188,7 @@ func (web *Web) run(ctx context.Context, words reader, p *importPage, im sheet.I
 func (web *Web) importer(who warranty.Principal) sheet.Service {
 	return sheet.Service{
 		Lookup: acting(who, web.Service.LookupWarranties),
-		Create: acting(who, web.Service.CreateWarranty),
+		Batch:  acting(who, web.Service.CreateBatch),
 		Get:    acting(who, web.Service.GetWarranty),
 		Update: acting(who, web.Service.UpdateWarranty),
 	}
