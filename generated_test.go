@@ -43,6 +43,8 @@ func TestGeneratedFiles(t *testing.T) {
 		generated(t, "docs/api.md", tables(t, "docs/api.md", map[string][][]string{
 			"operations": operationRows(),
 			"errors":     errorRows(),
+			"roles":      roleRows(),
+			"scopes":     scopeRows(),
 		}))
 	})
 	t.Run("docs/agents.md", func(t *testing.T) {
@@ -217,6 +219,42 @@ func errorRows() [][]string {
 	rows := [][]string{{"status", "code", "what to do"}}
 	for _, c := range warranty.Codes() {
 		rows = append(rows, []string{fmt.Sprint(c.Status), "`" + string(c.Code) + "`", c.Fix})
+	}
+	return rows
+}
+
+// roleRows is the table of roles, which TestTheTableOfRolesIsTried compares with what is tried on every door.
+func roleRows() [][]string {
+	yes := map[bool]string{true: "yes", false: "–"}
+	rows := [][]string{{"", "self-recorder", "owner of an issued one", "issuer of an issued one", "confirmed seller", ""}}
+	for _, r := range warranty.Rights() {
+		row := []string{r.Name}
+		for _, roles := range [][]warranty.Role{
+			{warranty.Owner, warranty.Issuer}, {warranty.Owner}, {warranty.Issuer}, {warranty.Seller},
+		} {
+			row = append(row, yes[r.Allows(warranty.NewRoles(roles...))])
+		}
+		rows = append(rows, append(row, r.Note))
+	}
+	return rows
+}
+
+// scopeRows lists the tools of each scope.
+func scopeRows() [][]string {
+	tools := map[warranty.Scope][]string{}
+	var scopes []warranty.Scope
+	for _, op := range api.Operations() {
+		if op.Tool == "" {
+			continue
+		}
+		if tools[op.Scope] == nil {
+			scopes = append(scopes, op.Scope)
+		}
+		tools[op.Scope] = append(tools[op.Scope], "`"+op.Tool+"`")
+	}
+	rows := [][]string{{"tool", "scope"}}
+	for _, scope := range scopes {
+		rows = append(rows, []string{strings.Join(tools[scope], ", "), "`" + string(scope) + "`"})
 	}
 	return rows
 }
