@@ -39,6 +39,7 @@ func refusals(t *testing.T, w *world) []refusal {
 	claimsOnly, _ := w.Token(owner, warranty.ClaimsRead)
 	record := w.Warranty(key, fields{"seller_email": seller.Email})
 	w.Confirm(seller, record.ID)
+	waiting := w.Warranty(key, fields{"seller_email": seller.Email})
 	cancelled, void := w.Warranty(key, nil), w.Warranty(key, nil)
 	at := func(r servertest.Record) string { return "/api/v1/warranties/" + r.ID }
 	w.Must(200, made("PUT", at(cancelled), key, fields{"status": "cancelled"}))
@@ -194,6 +195,9 @@ func refusals(t *testing.T, w *world) []refusal {
 			"If-Match", `"1"`)},
 		{name: "an old ETag, to delete", code: warranty.PreconditionFailed,
 			request: made("DELETE", at(void), key, nil, "If-Match", `"1"`)},
+
+		{name: "a version that was not seen", code: warranty.PreconditionRequired,
+			request: made("POST", "/api/v1/confirmations/"+waiting.ID, seller.Session, fields{"decision": "confirm"})},
 
 		{name: "too much", code: warranty.BodyTooLarge, detail: "1 MiB",
 			request: create(`{"description": "` + strings.Repeat("x", 1<<20) + `"}`)},

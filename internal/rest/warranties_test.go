@@ -71,6 +71,9 @@ func TestUpdateChangesWhatIsGiven(t *testing.T) {
 			for name := range c.change {
 				record[name] = c.becomes
 			}
+			if record["status"] == "void" { // nobody can file a claim
+				delete(record, "claim_url")
+			}
 			version++
 			equal(t, fmt.Sprint(c.change, ": ETag"), a.Header.Get("ETag"), fmt.Sprintf(`"%d"`, version))
 			var got map[string]any
