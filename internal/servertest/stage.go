@@ -118,7 +118,7 @@ func (s *Stage) organization(op *api.Spec, who Person, values map[string]string)
 	}
 	info := strings.ToLower(s.unique("info")) + "@halden.example"
 	switch {
-	case op.Name == api.AcceptInvitation.Name, strings.HasPrefix(op.Name, "members."):
+	case op.Name == api.AcceptInvitation.Name, op.Name == api.EndPrintedCodes.Name, strings.HasPrefix(op.Name, "members."):
 		ivo := s.register(true)
 		invite(ivo.Email)
 		if values["CODE"] = s.MailedCode(ivo.Email); op.Name == api.AcceptInvitation.Name {
