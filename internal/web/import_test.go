@@ -243,7 +243,7 @@ func TestWebExport(t *testing.T) {
 		t.Errorf("Content-Disposition is %s", d)
 	}
 	rows := cells(t, got.Body)
-	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,seller_confirmed,brand,model,gtin,purchase_date,price,currency,customer_name,handover.status,handover.email,handover.offered_at,handover.expires_at,handover.taken_at,start_date,end_date,status,days_remaining,roles,verify_url,web_url,created_at,updated_at")
+	equal(t, "the columns", strings.Join(rows[0], ","), "id,reference_number,product_name,description,serial_number,external_id,category,supplier,seller_name,seller_email,seller_confirmed,brand,model,gtin,purchase_date,price,currency,customer_name,handover.status,handover.email,handover.offered_at,handover.expires_at,handover.taken_at,handover.not_emailed,start_date,end_date,status,days_remaining,roles,verify_url,web_url,created_at,updated_at")
 	equal(t, "the rows", len(rows), 251)
 	equal(t, "the newest", rows[1][2], "'=Kettle u249")
 	equal(t, "the oldest", rows[250][2], "'=Kettle u0")
