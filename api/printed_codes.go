@@ -20,7 +20,7 @@ var (
 		Name:   "printed_codes.end",
 		Method: http.MethodDelete,
 		Base:   Host,
-		Path:   "/organizations/{id}/printed-codes",
+		Path:   "/organizations/{id}/printed-codes/{made_by}",
 		Auth:   SessionOnly,
 		Summary: "End all printed hand-over codes of an organization that a person made. To end one, cancel the hand-over " +
 			"of its warranty.",

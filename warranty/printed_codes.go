@@ -32,14 +32,5 @@ func (in *ListPrintedCodes) Check() error {
 // EndPrintedCodes is the input of printed_codes.end.
 type EndPrintedCodes struct {
 	ID     ID `json:"id" in:"path" required:"true" doc:"Identifier of the organization."`
-	MadeBy ID `json:"made_by" in:"query" required:"true" doc:"Identifier of the person whose codes end."`
-}
-
-// Check validates the input.
-func (in *EndPrintedCodes) Check() error {
-	var c Checks
-	if in.MadeBy.IsZero() {
-		c.Add("made_by", "required", "This field is required.")
-	}
-	return c.Err()
+	MadeBy ID `json:"made_by" in:"path" required:"true" doc:"Identifier of the person whose codes end."`
 }

@@ -452,7 +452,6 @@ func sampleInputs() map[reflect.Type]any {
 			ContactEmail: "service@halden.example",
 		},
 		&warranty.UpdateOrganization{ContactPhone: &phone, MailClaims: &mail},
-		&warranty.EndPrintedCodes{MadeBy: sampleID(6)},
 		&warranty.UpdateMember{Role: warranty.Viewer},
 		&warranty.CreateInvitation{Email: "ivo@halden.example", Role: warranty.Member},
 		&warranty.AcceptInvitation{Code: sampleCode},

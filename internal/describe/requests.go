@@ -191,6 +191,7 @@ func sampleIDOf(op *api.Spec, p api.Param) warranty.ID {
 		"integration-tokens": sampleID(4),
 		"organizations":      sampleID(5),
 		"user_id":            sampleID(6),
+		"made_by":            sampleID(6),
 		"invitation_id":      sampleID(7),
 		"address_id":         sampleID(8),
 		"domain_id":          sampleID(9),

@@ -107,7 +107,7 @@ var organizationRows = []row{
 	members(row{operation: "printed_codes.list", request: get("/api/organizations/{organization}/printed-codes")}, ok, ok, ok),
 	admins(row{
 		operation: "printed_codes.end",
-		request:   send("DELETE", "/api/organizations/{organization}/printed-codes?made_by={another member}", nil),
+		request:   send("DELETE", "/api/organizations/{organization}/printed-codes/{another member}", nil),
 	}, gone),
 	members(row{operation: "domains.list", request: get("/api/organizations/{organization}/domains")}, ok, ok, ok),
 	admins(row{

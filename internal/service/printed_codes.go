@@ -38,9 +38,6 @@ const endPrintedStep = 50
 func (s *Service) EndPrintedCodes(
 	ctx context.Context, p warranty.Principal, in warranty.EndPrintedCodes,
 ) (warranty.None, error) {
-	if err := in.Check(); err != nil {
-		return warranty.None{}, err
-	}
 	ctx = AsOneForm(ctx)
 	for left := true; left; {
 		err := s.manageOrganization(ctx, p, in.ID, func(tx *store.Tx, p warranty.Principal, _ store.Account) error {
