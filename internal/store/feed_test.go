@@ -343,7 +343,7 @@ func TestFeedWhenTheClockIsSetBack(t *testing.T) {
 		ada := newOwner(t, s)
 		gone := ada.create()
 		ada.must(func(tx *Tx) error {
-			return tx.later(`UPDATE feed_marks SET floor = floor + 3600000000, settled = settled + 3600000000`)
+			return tx.later(`UPDATE feed_marks SET floor = $1, settled = $1`, time.Now().Add(time.Hour))
 		})
 		c := newCopy(ada.user)
 		c.poll(t, s, 100)
