@@ -40,7 +40,8 @@ func TestVerifyShows(t *testing.T) {
 				equal(t, door, got, map[string]any{"reference_number": record.ReferenceNumber, "product_name": "Drill",
 					"category": "Tools", "status": "active",
 					"start_date": "2030-01-01", "end_date": "2030-12-31", "serial_number": "••••0017", "serial_matches": nil,
-					"registered": true, "assurance": "unverified", "issuer": nil, "seller": nil, "checked_at": "2030-06-01T12:00:00Z"})
+					"registered": true, "assurance": "unverified",
+					"statement": "Recorded by its owner. No seller or manufacturer has confirmed it.", "issuer": nil, "seller": nil, "checked_at": "2030-06-01T12:00:00Z"})
 				for _, private := range []string{record.ID, owner.ID, owner.Email, "secret terms", "ACME", "The Shop",
 					"shop@example.com", "WGG"} {
 					if strings.Contains(a.Body, private) {

@@ -3,6 +3,7 @@ package service_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
@@ -60,6 +61,7 @@ func TestMailsAreInTheLanguageOfTheReader(t *testing.T) {
 			}
 		}
 		move(warranty.UnderReview, anna)
+		clock.Set(clock.Now().Add(10 * time.Minute)) // it is no decision, and waits for others
 		expect("moved by Anna", olga, "wird jetzt geprüft", "Guten Tag Olga,", "So bestellen Sie")
 		w.speaks(olga, "en", "")
 		move(warranty.Approved, anna)

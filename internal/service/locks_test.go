@@ -172,6 +172,7 @@ func deadlocks(t *testing.T, w *world) (n int) {
 	if err := w.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	w.DB.SetMaxIdleConns(1)
 	testenv.Wait(t, "the connections to end", func() bool {
 		connections := 0
 		err := w.DB.QueryRow(
