@@ -30,7 +30,7 @@ var enums = []struct {
 	{warranty.DomainStatus(""), "waiting verified failing"},
 	{warranty.JobState(""), "running done failed undoing undone"},
 	{warranty.Assurance(""), "issuer_verified seller_confirmed unverified"},
-	{warranty.BatchStatus(""), "created unchanged updated failed"},
+	{warranty.BatchStatus(""), "created unchanged updated differs failed"},
 	{warranty.ConfirmationStatus(""), "pending confirmed declined"},
 	{warranty.Door(""), "web api cli mcp operator"},
 	{warranty.Action(""),

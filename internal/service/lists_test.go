@@ -397,6 +397,12 @@ func (s *story) transfer() {
 		}
 		return
 	}
+	if r.Standing != warranty.Active {
+		if codeOf(err) != warranty.InvalidTransition {
+			s.Fatalf("offered while %s: %v", r.Standing, err)
+		}
+		return
+	}
 	s.must(err)
 	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	s.must(err)
@@ -582,7 +588,7 @@ func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, 
 	}
 	active := r.shown(today) == warranty.Active
 	return (in.Status == "" || r.shown(today) == in.Status) &&
-		same(in.Category, r.Category) && same(in.Supplier, r.Supplier) && same(in.Seller, r.SellerName, r.SellerEmail) &&
+		same(in.Category, r.Category) && same(in.Supplier, r.Supplier) && same(in.Seller, r.SellerName, r.SellerEmail, r.Supplier) &&
 		(in.Role == "" || roles.Has(in.Role)) &&
 		(in.Q == "" || r.finds(in.Q, roles)) &&
 		(in.EndsFrom == 0 || r.EndDate >= in.EndsFrom) && (in.EndsTo == 0 || r.EndDate <= in.EndsTo) &&

@@ -33,13 +33,13 @@ func TestALinkFillsInAClaim(t *testing.T) {
 	form := b.Get(signedIn.Location)
 	form.Says(t, "the form", 200, `<option value="refund" selected>`, `<option value="`+record.ID+`" selected>`,
 		"&lt;script&gt;alert(1)&lt;/script&gt; Größe: 3 €")
-	form.Hides(t, "the form", "<script>alert", `class="wrong"`)
+	form.Hides(t, "the form", "<script>alert", `-error"`)
 	equal(t, "date", form.Value("incident_date"), "2026-01-02")
 	equal(t, "claims", w.Count(`SELECT count(*) FROM claims`), 0)
 
 	wrong := b.Get("/claims/new?type=explosion&incident_date=tomorrow&description=" + strings.Repeat("x", 5001))
 	wrong.Says(t, "wrong values", 200, `id="type-error"`, `id="incident_date-error"`, `id="description-error"`)
 	b.Get("/claims/new?incident_date=tomorrow").Hides(t, "what the link leaves out", `id="description-error"`, `id="type-error"`)
-	b.Get("/claims/new").Hides(t, "an empty form", `class="wrong"`)
+	b.Get("/claims/new").Hides(t, "an empty form", `-error"`)
 	equal(t, "claims", w.Count(`SELECT count(*) FROM claims`), 0)
 }

@@ -244,7 +244,7 @@ func TestWebLabels(t *testing.T) {
 	before := w.Rows(`SELECT code_hash FROM handover_codes`)
 	inside := print(references, "small", "inside", "1")
 	inside.Says(t, "for the inside", 200, "The codes are shown only now.", "Register your warranty:")
-	codes := regexp.MustCompile(`<p class="mono big">([0-9A-Z-]{24})</p>`).FindAllStringSubmatch(inside.Body, -1)
+	codes := regexp.MustCompile(`<p class="mono print-code">([0-9A-Z-]{24})</p>`).FindAllStringSubmatch(inside.Body, -1)
 	equal(t, "codes", len(codes), 30)
 	after := w.Rows(`SELECT code_hash FROM handover_codes`)
 	equal(t, "codes in the database", len(after), 30)

@@ -197,7 +197,6 @@ func TestWebButtonOutlivesItsSession(t *testing.T) {
 		"/settings/api/tokens/" + token + "/revoke":     "/settings/api/tokens/" + token,
 		"/settings/profile/password":                    "/settings/profile",
 		"/settings/calendar/delete":                     "/settings/calendar",
-		"/documents":                                    "/documents/new",
 		"/warranties/bulk":                              "/warranties",
 		"/warranties/views":                             "/warranties",
 		"/sign-out":                                     "/",

@@ -210,7 +210,7 @@ func TestWebTakeMailed(t *testing.T) {
 	}
 	back := signInFrom(b, asked, kim.Email, kim.Password)
 	back.Says(t, "after sign-in", 200, "Register to Kim", "Tessel induction hob T64")
-	back.Hides(t, "after sign-in", "You were signed out", "Your email")
+	back.Hides(t, "after sign-in", "Nothing you typed is lost", "Your email")
 	sendAgainAs(b, back, kim.ID).Leads(t, "registering", "/take/done/"+made.ID)
 	ownerIs(t, w, kim.Session, made.ID)
 }

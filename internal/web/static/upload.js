@@ -13,7 +13,7 @@ document.addEventListener("change", ({ target: input }) => {
 // A form stays on its page if the session ended: leaving it would lose the files. The person signs in in another tab
 // and sends it again.
 function signedOut(form) {
-  const notice = one(".signed-out", form) || one("#signed-out").content.firstElementChild.cloneNode(true);
+  const notice = one("[data-signed-out]", form) || one("#signed-out").content.firstElementChild.cloneNode(true);
   form.prepend(notice);
   notice.focus();
 }
