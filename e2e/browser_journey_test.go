@@ -131,7 +131,7 @@ func TestJourney(t *testing.T) {
 	spelled := strings.NewReplacer("-", " ", "0", "o", "1", "l").Replace(strings.ToLower(strings.TrimPrefix(reference, "WR-")))
 	passerBy.fill(t, "#reference", "  "+spelled)
 	passerBy.press(t, "Check")
-	passerBy.mustShow(t, "In force by its dates", product, reference)
+	passerBy.mustShow(t, "Not ended yet, according to its owner", "Confirmed by", product, reference)
 	for _, private := range []string{"Nora", "leaks", "EM-4711", "receipt.pdf"} {
 		if text := passerBy.text(t); strings.Contains(text, private) {
 			t.Errorf("the public page shows %q:\n%s", private, text)

@@ -291,7 +291,6 @@ func TestCommandsOfRootLeaveNothingToRoot(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		t.Skip("setpriv is not installed")
 	}
-	add("ada@shop.example")
 	p, err := serve()
 	if err != nil {
 		t.Fatal(err)

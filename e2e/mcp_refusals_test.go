@@ -154,6 +154,9 @@ func mcpSaid(t testing.TB, m mcpMistake, text string) mcpProblem {
 
 func mcpSame(t testing.TB, what string, refused bool, got, want mcpProblem) {
 	t.Helper()
+	if strings.HasPrefix(got.Detail, want.Detail+" ") && want.Code == "not_found" {
+		got.Detail = want.Detail // tools also say how to find it
+	}
 	if !refused || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%s returned (refused %v)\n\t%v\nwant\n\t%v", what, refused, got, want)
 	}

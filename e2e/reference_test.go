@@ -29,7 +29,7 @@ func TestReferenceRuns(t *testing.T) {
 			t.Skipf("%s is not installed", program)
 		}
 	}
-	p := start(t, append(slices.Clone(unthrottled), "--demo")...)
+	p := start(t, append(slices.Clone(unthrottled), "--demo", "--organization-limit=200")...)
 	m := regexp.MustCompile(`owner@demo\.example +password (\S+)`).FindStringSubmatch(p.output())
 	stage := &servertest.Stage{T: t, URL: p.url, Client: http.DefaultClient, MailedCode: p.newestCode(t),
 		Account: servertest.Person{Email: "owner@demo.example", Password: m[1]}}

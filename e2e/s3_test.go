@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"warranty.example/svc/internal/files"
 	"warranty.example/svc/internal/testenv"
 )
 
@@ -63,9 +63,9 @@ func TestFilesMoveToS3AndBack(t *testing.T) {
 	}
 }
 
-// TestFailedRestoreLeavesABucketAlone lets a restore fail after another one has filled the same prefix.
-// The files of the other one stay.
-func TestFailedRestoreLeavesABucketAlone(t *testing.T) {
+// TestARestoreClaimsItsBucket starts a restore while another one fills the same prefix. It is refused, and the other one
+// ends well.
+func TestARestoreClaimsItsBucket(t *testing.T) {
 	t.Parallel()
 	s3, dir := testenv.NewS3Server(t, ""), t.TempDir()
 	bucket := s3.URL("one", "")
@@ -94,22 +94,30 @@ func TestFailedRestoreLeavesABucketAlone(t *testing.T) {
 	if _, err := in.Write(backup[:beforeFiles]); err != nil {
 		t.Fatal(err)
 	}
-	// It makes the database once it has seen that the prefix is empty.
-	made, patience := filepath.Join(dir, "slow", "svc.db.unfinished"), time.Now().Add(time.Minute)
-	for _, err := os.Stat(made); err != nil; _, err = os.Stat(made) {
-		if time.Now().After(patience) {
-			t.Fatalf("the restore has not made its database: %v", err)
-		}
-		time.Sleep(10 * time.Millisecond)
+	// The prefix belongs to it from now on.
+	place, err := files.ParseS3(bucket)
+	if err != nil {
+		t.Fatal(err)
 	}
-	mustSvcd(t, dir, "restore", "b.tar", "--data=fast", "--files="+bucket)
+	prefix, err := place.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testenv.Wait(t, "the restore marks its prefix", func() bool {
+		_, err := prefix.ID(t.Context())
+		return err == nil
+	})
+	refuseSvcd(t, 2, "is not empty and is not overwritten", dir, "restore", "b.tar", "--data=fast", "--files="+bucket)
+	if _, err := in.Write(backup[beforeFiles:]); err != nil {
+		t.Fatal(err)
+	}
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := slow.Wait(); err == nil || !strings.Contains(said.String(), "empty it before you repeat") {
+	if err := slow.Wait(); err != nil {
 		t.Errorf("%v: %s", err, said.String())
 	}
-	if report := mustSvcd(t, dir, "doctor", "--deep", "--data=fast", "--files="+bucket); !strings.Contains(report, "3 files") {
+	if report := mustSvcd(t, dir, "doctor", "--deep", "--data=slow", "--files="+bucket); !strings.Contains(report, "3 files") {
 		t.Error(report)
 	}
 }

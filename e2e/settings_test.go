@@ -197,18 +197,29 @@ func effects(t *testing.T) map[string]effect {
 				}
 				p.want(t, 200, call{method: "POST", path: "/api/auth/verify-email", secret: session, body: map[string]string{"code": code}})
 				offered := 0
-				for range 3 {
+				for i := range 3 {
 					record := p.want(t, 201, create(session, "Kettle", "")).must(t, "data.id")
-					offer := call{method: "POST", path: "/api/warranties/" + record + "/transfer", secret: session, body: map[string]string{"email": "kim@people.example"}}
-					a, err := p.try(offer)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if a.status == http.StatusCreated {
+					offer := call{method: "POST", path: "/api/warranties/" + record + "/transfer", secret: session, body: map[string]string{"email": fmt.Sprintf("kim%d@people.example", i)}}
+					if p.want(t, 201, offer).must(t, "data.mailed") == "true" {
 						offered++
 					}
 				}
 				return fmt.Sprint(offered)
+			}},
+		"organization-limit": {one: "1", other: "2", wrong: "-1", shows: [2]string{"1", "2"},
+			see: func(t *testing.T, p *process) string {
+				session := p.register(t, "olga")
+				created := 0
+				for range 3 {
+					a, err := p.try(call{method: "POST", path: "/api/organizations", secret: session, body: map[string]string{"name": "Halden"}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if a.status == http.StatusCreated {
+						created++
+					}
+				}
+				return fmt.Sprint(created)
 			}},
 		"oauth-metadata-documents": {one: "on", other: "off", wrong: "maybe", shows: [2]string{"true", "false"},
 			see: func(t *testing.T, p *process) string {

@@ -327,12 +327,12 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	// More rows than the rate limit allows: the import cannot end before the signal.
-	fmt.Fprint(in, "product_name,start_date,end_date\n"+strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 1000))
+	// So many batches that the import cannot end before the signal.
+	fmt.Fprint(in, "product_name,start_date,end_date\n"+strings.Repeat("Kettle,2026-01-01,2027-01-01\n", 10_000))
 	if err := in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Wait(t, "the first row is created", func() bool { return strings.Contains(errs.String(), ": 201 after") })
+	testenv.Wait(t, "the first batch is created", func() bool { return strings.Contains(errs.String(), "/batch?existing=keep: 200 after") })
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
@@ -343,36 +343,36 @@ func TestSvcEndsAtCtrlC(t *testing.T) {
 }
 
 // TestSvcWaitsAtTheRateLimit runs svc against a service whose rate limit refuses every
-// third row for a second.
+// third batch for a second.
 func TestSvcWaitsAtTheRateLimit(t *testing.T) {
 	t.Parallel()
 	n := 0
-	created := `{"data":{"id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","product_name":"x","start_date":"2026-01-01","end_date":"2027-01-01","status":"active","roles":["owner"],"created_at":"2026-01-01T00:00:00Z","updated_at":"2026-01-01T00:00:00Z"}}`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/lookup") {
-			w.Header().Set("Content-Type", "application/json")
-			nothing := strings.Repeat(`,{"matched_by":null,"warranty_id":null,"status":null}`, 5)
-			fmt.Fprintf(w, `{"data":{"results":[%s]}}`, nothing[1:])
-			return
+		var sent struct{ Items []json.RawMessage }
+		if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+			t.Error(err)
 		}
-		if n++; n%3 == 0 {
-			w.Header().Set("Content-Type", "application/problem+json")
-			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(http.StatusTooManyRequests)
-			fmt.Fprint(w, `{"type":"x","title":"Rate limited","status":429,"code":"rate_limited","detail":"Wait.","request_id":"r"}`)
-			return
+		result := `,{"matched_by":null,"warranty_id":null,"status":null}`
+		if !strings.HasSuffix(r.URL.Path, "/lookup") {
+			if n++; n%3 == 0 {
+				w.Header().Set("Content-Type", "application/problem+json")
+				w.Header().Set("Retry-After", "1")
+				w.WriteHeader(http.StatusTooManyRequests)
+				fmt.Fprint(w, `{"type":"x","title":"Rate limited","status":429,"code":"rate_limited","detail":"Wait.","request_id":"r"}`)
+				return
+			}
+			result = `,{"status":"created","id":"01935b2e-7c4a-7def-8123-456789abcdef","reference_number":"WR-1","external_id":null}`
 		}
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusCreated)
-		fmt.Fprint(w, created)
+		fmt.Fprintf(w, `{"data":{"results":[%s]}}`, strings.Repeat(result, len(sent.Items))[1:])
 	}))
 	defer server.Close()
-	cmd := exec.Command(svc(), "warranties", "import", items(t, 5))
+	cmd := exec.Command(svc(), "warranties", "import", items(t, 250)) // five batches
 	cmd.Env = []string{"SVC_BASE_URL=" + server.URL + "/api/v1", "SVC_API_KEY=svc_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg3YSfms", "HOME=" + t.TempDir()}
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	if err != nil || !strings.Contains(string(out), `"created":5`) || strings.Count(errs.String(), "Rate limit reached. Continuing in 1s.") != 2 {
+	if err != nil || !strings.Contains(string(out), `"created":250`) || strings.Count(errs.String(), "Rate limit reached. Continuing in 1s.") != 2 {
 		t.Errorf("%v: %s %s", err, out, errs.String())
 	}
 }

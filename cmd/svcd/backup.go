@@ -37,7 +37,7 @@ func backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer place.close() //nolint:errcheck // closes idle connections
+			defer place.close() // closes idle connections
 			return b.run(cmd)
 		},
 	}

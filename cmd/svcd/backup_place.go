@@ -207,7 +207,7 @@ func removeUnlocked(path string) (removed bool, err error) {
 	}
 	defer file.Close()
 	if locked, err := files.LockOpen(file); err != nil || !locked {
-		return false, nil //nolint:nilerr // without locks, nobody knows whether it is used
+		return false, nil // without locks, nobody knows whether it is used
 	}
 	err = os.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -127,7 +127,7 @@ func (p *newPlace) removePrevious(ctx context.Context, folder string) error {
 		return closing
 	}
 	if err != nil || id.Folder.String() != p.previous {
-		return nil // it is not one, or not of that command: see checkEmpty
+		return nil //nolint:nilerr // it is not one, or not of that command: see checkEmpty
 	}
 	return os.RemoveAll(folder)
 }

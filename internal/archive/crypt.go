@@ -113,7 +113,9 @@ func Decrypt(from io.Reader, identities Identities) (content io.Reader, encrypte
 	switch {
 	case source.err != nil:
 		return nil, false, source.err
-	case err != nil || string(start) != ageIntro:
+	case err != nil: // too short for it
+		return buffered, false, nil //nolint:nilerr // whoever reads the content meets its end
+	case string(start) != ageIntro:
 		return buffered, false, nil
 	case len(identities) == 0:
 		return nil, true, ErrEncrypted
@@ -134,7 +136,7 @@ type remembering struct {
 // Read implements io.Reader.
 func (r *remembering) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return it unwrapped
+	if err != nil && err != io.EOF {
 		r.err = err
 	}
 	return n, err
@@ -163,7 +165,7 @@ type decrypted struct {
 // Read implements io.Reader.
 func (d decrypted) Read(p []byte) (int, error) {
 	n, err := d.plain.Read(p)
-	if err == nil || err == io.EOF { //nolint:errorlint // readers return it unwrapped
+	if err == nil || err == io.EOF {
 		return n, err
 	}
 	return n, d.source.explain(err)

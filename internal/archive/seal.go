@@ -70,7 +70,7 @@ func newSealedReader(from io.Reader) *sealedReader {
 func (r *sealedReader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	r.note(p[:n])
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return it unwrapped
+	if err != nil && err != io.EOF {
 		r.err = err
 	}
 	return n, err

@@ -133,7 +133,7 @@ func (r *run) openItems(ctx context.Context, name string) (io.ReadCloser, error)
 // readItems reads the elements of a JSON array, or JSON values that follow each other.
 func readItems(from io.Reader) (items []warranty.BatchItem, err error) {
 	in := bufio.NewReader(from)
-	array := false
+	var array bool
 	for {
 		c, _, err := in.ReadRune()
 		if err != nil {

@@ -130,7 +130,7 @@ func (s *Stage) organization(op *api.Spec, who Person, values map[string]string)
 		s.send(http.StatusOK, ivo.Session, api.GetAccount.Spec, nil, &me)
 		values["USER_ID"] = me.ID
 	case op.Name == api.CancelInvitation.Name, op.Name == api.ListInvitations.Name:
-		values["INVITATION_ID"] = invite("ivo@halden.example")
+		values["INVITATION_ID"] = invite(strings.ToLower(s.unique("ivo")) + "@halden.example")
 	case op.Name == api.CheckDomain.Name, op.Name == api.RemoveDomain.Name, op.Name == api.ListDomains.Name:
 		s.send(http.StatusCreated, who.Session, at(api.AddDomain.Spec), map[string]any{"domain": "halden.example"}, &made)
 		values["DOMAIN_ID"] = made.ID

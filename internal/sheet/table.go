@@ -83,7 +83,7 @@ func declaredSeparator(head []byte) (comma rune, length int) {
 	line, _, found := bytes.Cut(head, []byte("\n"))
 	text := strings.ToLower(strings.Trim(strings.TrimRight(string(line), "\r"), `" `))
 	name, value, declared := strings.Cut(text, "=")
-	if !found || !declared || name != "sep" || len(value) != 1 || !strings.Contains(",;\t|", value) {
+	if !found || !declared || name != "sep" || len(value) != 1 || strings.Trim(value, ",;\t|") != "" {
 		return 0, 0
 	}
 	return rune(value[0]), len(line) + 1
