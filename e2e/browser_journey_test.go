@@ -104,8 +104,9 @@ func TestJourney(t *testing.T) {
 
 	// She sells it: the new owner accepts the transfer with the code.
 	ada.mustOpen(t, record)
+	eval[bool](t, ada, `(document.querySelector("[name=documents]").checked = true)`)
 	ada.offer(t, nora)
-	ada.mustShow(t, "Transfer offered", nora)
+	ada.mustShow(t, "Transfer offered", nora, "Documents that go along: 1.")
 	offered := eval[string](t, ada, `document.querySelector("#code").textContent`)
 	buyer.mustOpen(t, "/transfers/accept")
 	buyer.fill(t, "#code", offered)

@@ -13,7 +13,7 @@ type Claim struct {
 	WarrantyID              ID           `json:"warranty_id" doc:"Identifier of the warranty."`
 	Warranty                WarrantyName `json:"warranty" doc:"Summary of the warranty."`
 	Type                    ClaimType    `json:"type" doc:"What the claim asks for."`
-	Description             string       `json:"description" doc:"What happened."`
+	Description             string       `json:"description" doc:"What happened. Empty for owners who got the warranty after the claim was filed."`
 	IncidentDate            Date         `json:"incident_date" doc:"Date on which it happened. Coverage is checked on this date."`
 	Status                  ClaimStatus  `json:"status" doc:"Status of the claim."`
 	ManagedBy               ManagedBy    `json:"managed_by" doc:"Who decides the claim: business, or owner if no issuer or confirmed seller can. Then the claim is a log that the owner keeps."`
@@ -245,7 +245,7 @@ func (in *MoveClaim) Check() error {
 	if in.Status == Rejected || in.Status == InfoRequested {
 		least = 1
 	}
-	if c.documents(in.Documents); len(in.Documents) > 0 {
+	if c.documents(in.Documents, MaxMessageDocuments); len(in.Documents) > 0 {
 		least = 1
 	}
 	in.Reason = c.lines("reason", in.Reason, least, MaxMessage)

@@ -114,15 +114,15 @@ type WriteMessage struct {
 func (in *WriteMessage) Check() error {
 	var c Checks
 	in.Body = c.lines("body", in.Body, 1, MaxMessage)
-	c.documents(in.Documents)
+	c.documents(in.Documents, MaxMessageDocuments)
 	in.IdempotencyKey = c.idempotencyKey(in.IdempotencyKey)
 	return c.Err()
 }
 
-// documents validates the documents of a message.
-func (c *Checks) documents(list []string) {
-	if len(list) > MaxMessageDocuments {
-		c.Add("documents", "too_many", fmt.Sprintf("Send at most %d documents with a message.", MaxMessageDocuments))
+// documents validates a list of documents.
+func (c *Checks) documents(list []string, most int) {
+	if len(list) > most {
+		c.Add("documents", "too_many", fmt.Sprintf("Send at most %d documents.", most))
 		return
 	}
 	seen := map[ID]bool{}
@@ -134,7 +134,7 @@ func (c *Checks) documents(list []string) {
 	}
 }
 
-// DocumentIDs parses the documents of a checked message.
+// DocumentIDs parses a checked list of documents.
 func DocumentIDs(list []string) []ID {
 	ids := make([]ID, 0, len(list))
 	for _, text := range list {

@@ -5,16 +5,21 @@ import "time"
 // TransferLifetime is how long a transfer can be accepted.
 const TransferLifetime = 7 * 24 * time.Hour
 
+// MaxTransferDocuments is how many documents can go along with a transfer.
+const MaxTransferDocuments = 100
+
 // OfferTransfer is the input of transfers.offer. A new offer replaces an earlier one.
 type OfferTransfer struct {
-	ID    WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
-	Email string      `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the new owner. We send the code to it." example:"kim@people.example"`
+	ID        WarrantyKey `json:"id" in:"path" required:"true" doc:"ID or reference number of the warranty."`
+	Email     string      `json:"email,omitzero" required:"true" max:"254" format:"email" doc:"Email address of the new owner. We send the code to it." example:"kim@people.example"`
+	Documents []string    `json:"documents,omitempty" doc:"Your documents that go along, such as the receipt, at most 100. The new owner does not see the others, and never the texts and files of your claims. What businesses uploaded always goes along."`
 }
 
 // Check validates the input.
 func (in *OfferTransfer) Check() error {
 	var c Checks
 	in.Email = c.email("email", in.Email, true)
+	c.documents(in.Documents, MaxTransferDocuments)
 	return c.Err()
 }
 
@@ -25,6 +30,7 @@ type TransferOffer struct {
 	Mailed     bool      `json:"mailed" doc:"Whether the code is emailed to the new owner. If your own address is not verified or you have reached a limit of emails, it is not: pass the code on yourself."`
 	Code       string    `json:"code" doc:"One-time code. Any signed-in user who accepts with it becomes the owner."`
 	ExpiresAt  time.Time `json:"expires_at" doc:"When the code expires."`
+	Documents  int       `json:"documents" doc:"How many of your documents go along."`
 }
 
 // CancelTransfer is the input of transfers.cancel.

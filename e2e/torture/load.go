@@ -78,7 +78,7 @@ func (w *worker) choose() step {
 		s.Kind, s.Item = "claim", fmt.Sprint("c", w.counter.Add(1))
 	case pick < 78 && len(claims) > 0 && r.seller >= 0 && r.seller != r.owner:
 		s.Kind, s.Item, s.Account = "move", claims[w.rng.IntN(len(claims))].key, r.seller
-	case pick < 82:
+	case pick < 82 && r.content.Standing == "active":
 		s.Kind = "transfer"
 	case pick < 84:
 		s.Kind, s.Subject = "token", fmt.Sprintf("t%d-%dz", w.n, w.counter.Add(1))

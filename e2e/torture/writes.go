@@ -270,8 +270,18 @@ func (w *worker) transfer(s *step) answer {
 	if to == r.owner || w.older {
 		return answer{}
 	}
+	// All documents go along, so that the new owner reads them back.
+	documents := []string{}
+	for _, d := range r.docs {
+		if d.pending != nil {
+			return answer{}
+		}
+		if !d.deleted {
+			documents = append(documents, d.id)
+		}
+	}
 	a := w.send(r.key, r.owner, http.MethodPost, "/api/warranties/"+r.id+"/transfer",
-		map[string]string{"email": w.account(to).email})
+		map[string]any{"email": w.account(to).email, "documents": documents})
 	switch a.outcome() {
 	case unanswered:
 		r.events = append(r.events, "transfer.offered?")

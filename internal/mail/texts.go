@@ -116,6 +116,11 @@ func (t Texts) TransferOffered(to, from, product, code, publicURL string) Messag
 		t.plain(product, "transfer_offered.product"), publicURL, code)
 }
 
+// TransferAccepted tells former owners that a warranty which they offered has a new owner.
+func (t Texts) TransferAccepted(to, name string, w warranty.Warranty, publicURL string) Message {
+	return t.message("transfer_accepted", to, "", t.greeting(name), t.plain(w.ProductName, "claim.product"), w.ReferenceNumber, publicURL)
+}
+
 // ClaimMoved tells the people on a warranty that a claim was filed or changed status.
 func (t Texts) ClaimMoved(to, name string, c warranty.Claim, publicURL string) Message {
 	what := t.get("claim_moved." + c.Status.String())

@@ -9,10 +9,10 @@ import (
 )
 
 // Transfer moves a record from its owner to another person.
-func (w *World) Transfer(id string, from, to Person) {
+func (w *World) Transfer(id string, from, to Person, along ...string) {
 	w.T.Helper()
 	var offer struct{ Code string }
-	w.Must(201, NewRequest("POST", "/api/warranties/"+id+"/transfer", from.Session, Fields{"email": to.Email})).
+	w.Must(201, NewRequest("POST", "/api/warranties/"+id+"/transfer", from.Session, Fields{"email": to.Email, "documents": along})).
 		Into(w.T, &offer)
 	w.Must(200, NewRequest("POST", "/api/transfers/accept", to.Session, Fields{"code": offer.Code}))
 }

@@ -216,7 +216,7 @@ func TestTheIssuerStaysWhenAnIssuedWarrantyIsTransferred(t *testing.T) {
 		s := w.scenes()(cast{creator: another, seller: nobody, owner: me})
 		receipt := s.Upload(s.who(me), document(s.record.ID, "a.pdf", pdf)...)
 		terms := s.Upload(s.who(another), document(s.record.ID, "terms.pdf", pdf)...)
-		w.Transfer(s.record.ID, s.people[me], s.people[third])
+		w.Transfer(s.record.ID, s.people[me], s.people[third], receipt.ID)
 		refused(t, "the record, for the former owner", w.Get(s.path(), s.who(me)), warranty.NotFound)
 		refused(t, "an extension by the new owner", w.Do(made("PUT", s.path(), s.who(third), fields{"end_date": "2099-12-30"})), warranty.RoleNotAllowed)
 		w.Must(200, made("PUT", s.path(), s.who(another), fields{"end_date": "2099-12-30"}))

@@ -91,10 +91,14 @@ type modelClaim struct {
 	status warranty.ClaimStatus
 }
 
-// seenBy follows the contract: owners see everything; businesses see what they and other businesses
-// uploaded.
+// seenBy follows the contract: owners see everything that earlier owners gave them; businesses see what they and other
+// businesses uploaded.
 func (p *modelPaper) seenBy(a *actor) bool {
-	return p.on.roles(a) != (warranty.Roles{}) && !p.removed && (p.on.owner == a || p.business || p.uploader == a)
+	shared := p.business
+	if p.on.owner == a {
+		shared = p.keptBy == nil || p.keptBy == a
+	}
+	return p.on.roles(a) != (warranty.Roles{}) && !p.removed && (shared || p.uploader == a)
 }
 
 type modelPaper struct {
@@ -103,6 +107,7 @@ type modelPaper struct {
 	on       *modelRecord
 	name     string
 	uploader *actor
+	keptBy   *actor // the former owner with whom it stayed
 	removed  bool
 }
 
@@ -389,8 +394,19 @@ func (s *story) transfer() {
 	if r.owner == nil {
 		return
 	}
-	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal,
-		warranty.OfferTransfer{ID: s.key(r), Email: to.User.Email})
+	in := warranty.OfferTransfer{ID: s.key(r), Email: to.User.Email}
+	var stay []*modelPaper
+	for _, p := range s.papers {
+		if p.on != r || p.removed || p.business || p.keptBy != nil {
+			continue
+		}
+		if rapid.Bool().Draw(s.T, "goes along") {
+			in.Documents = append(in.Documents, p.id.String())
+		} else {
+			stay = append(stay, p)
+		}
+	}
+	offer, err := s.world.Service.OfferTransfer(ctx, r.owner.Principal, in)
 	if r.deleted {
 		if codeOf(err) != warranty.NotFound {
 			s.Fatalf("offered after it was deleted: %v", err)
@@ -406,6 +422,11 @@ func (s *story) transfer() {
 	s.must(err)
 	got, err := s.world.Service.AcceptTransfer(ctx, to.Principal, warranty.AcceptTransfer{Code: offer.Code})
 	s.must(err)
+	for _, p := range stay {
+		if to != r.owner {
+			p.keptBy = r.owner
+		}
+	}
 	if r.owner == r.issuer && to != r.owner {
 		r.dropSeller(r.owner)
 		r.issuer, r.ExternalID = to, nil
@@ -831,7 +852,7 @@ func checkAccess(t testing.TB, w *world) {
 		"a document shown to the wrong user": `SELECT count(*) FROM documents d JOIN access a ON a.kind = 3 AND a.item_id = d.id
 			WHERE a.roles % 2 = 0 AND d.business = 0 AND d.claim_id IS NULL AND d.uploader_id <> a.user_id`,
 		"a document hidden from a user who may see it": `SELECT count(*) FROM documents d JOIN access p ON p.kind = 1 AND p.item_id = d.warranty_id
-			WHERE (p.roles % 2 = 1 OR d.business = 1 OR d.claim_id IS NOT NULL OR d.uploader_id = p.user_id) AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
+			WHERE (CASE WHEN p.roles % 2 = 1 THEN d.owner_id IS NULL OR d.owner_id = p.user_id ELSE d.business = 1 OR d.claim_id IS NOT NULL END OR d.uploader_id = p.user_id) AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id)`,
 		"a warranty with several owners": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL
 			AND (SELECT count(*) FROM access a WHERE a.kind = 1 AND a.item_id = w.id AND a.roles % 2 = 1) > 1`,
 		"a warranty whose issuer is not its issuer": `SELECT count(*) FROM warranties w WHERE w.deleted_at IS NULL

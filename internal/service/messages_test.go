@@ -256,7 +256,7 @@ func TestLaterOwnersDoNotReadEarlierConversations(t *testing.T) {
 		sees(zoe, "the next owner", false)
 		sees(d.shop, "the shop", true)
 		handling, err := d.Service.GetClaimHandling(ctx, d.shop.Principal, warranty.GetClaimHandling{ID: d.key()})
-		if err != nil || handling.Customer != nil {
+		if err != nil || handling.Customer == nil || handling.Customer.Email != d.kim.User.Email {
 			t.Errorf("the customer after a transfer: %+v, %v", handling.Customer, err)
 		}
 		photo := d.attach(zoe, "mine.txt")

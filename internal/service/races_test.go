@@ -58,7 +58,7 @@ func TestWhoComesSecondWaits(t *testing.T) {
 			{"a change by the owner, a seller who confirms", lockWarranty(owner), confirm},
 			{"a seller who confirms, a change by the owner", confirm, lockWarranty(owner)},
 			{"a change by the owner, a transfer", lockWarranty(owner), func(tx *store.Tx) error {
-				_, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), unverified.User.ID, now)
+				_, _, err := tx.AcceptTransfer(warranty.HashCode(s.names["transfer code"]), unverified.User.ID, now)
 				return err
 			}},
 			{"a token that is made, another", lockUser, lockUser},

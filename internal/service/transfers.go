@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"warranty.example/svc/api"
+	"warranty.example/svc/internal/mail"
 	"warranty.example/svc/internal/store"
 	"warranty.example/svc/warranty"
 )
@@ -49,7 +51,12 @@ func (s *Service) OfferTransfer(
 			return err
 		}
 		offer.WarrantyID, offered.SubjectID = w.ID, w.ID
-		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt); err != nil {
+		along, err := documentsAlong(tx, p.Account.ID, w.ID, in.Documents)
+		if err != nil {
+			return err
+		}
+		offer.Documents = len(along)
+		if err := tx.OfferTransfer(w.ID, warranty.HashCode(code), offer.ExpiresAt, along); err != nil {
 			return err
 		}
 		if err := tx.InsertEvent(w.ID, offered, p.User.ID); err != nil || !from.EmailVerified {
@@ -65,6 +72,31 @@ func (s *Service) OfferTransfer(
 	})
 	s.wakeMail()
 	return offer, err
+}
+
+// documentsAlong returns the documents that go along with a transfer of a locked warranty.
+func documentsAlong(tx *store.Tx, owner, id warranty.ID, chosen []string) ([]warranty.ID, error) {
+	along := warranty.DocumentIDs(chosen)
+	if len(along) == 0 {
+		return nil, nil
+	}
+	own, err := tx.OwnDocuments(owner, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range along {
+		if !slices.Contains(own, d) {
+			var c warranty.Checks
+			c.Add("documents", "not_yours", "Only documents of this warranty that you uploaded can go along, and not those of claims.")
+			return nil, c.Err()
+		}
+	}
+	return along, nil
+}
+
+// DocumentsToGive lists the documents that the owner of a warranty can let go along with a transfer.
+func (s *Service) DocumentsToGive(ctx context.Context, p warranty.Principal, id warranty.ID) ([]warranty.Document, error) {
+	return s.Store.OwnDocuments(ctx, p.Account.ID, id)
 }
 
 func lockToTransfer(tx *store.Tx, p warranty.Principal, key warranty.WarrantyKey) (warranty.Warranty, error) {
@@ -111,7 +143,7 @@ func (s *Service) AcceptTransfer(
 	accepted := s.event(p, warranty.TransferAccepted, unknownYet, now)
 	var w warranty.Warranty
 	err := s.writeAs(ctx, p, func(tx *store.Tx) error {
-		id, err := tx.AcceptTransfer(code, p.Account.ID, now)
+		id, from, err := tx.AcceptTransfer(code, p.Account.ID, now)
 		if err != nil {
 			return err
 		}
@@ -119,11 +151,32 @@ func (s *Service) AcceptTransfer(
 		if err := tx.InsertEvent(id, accepted, p.User.ID); err != nil {
 			return err
 		}
-		w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id})
-		return err
+		if w, err = tx.LockWarranty(p.Account.ID, warranty.WarrantyKey{ID: id}); err != nil || from == p.Account.ID {
+			return err
+		}
+		return s.tellGiver(tx, from, w)
 	})
+	s.wakeMail()
 	s.show(&w)
 	return w, s.badTransfer(ctx, code, err)
+}
+
+// tellGiver emails the former owner that the warranty has a new owner.
+func (s *Service) tellGiver(tx *store.Tx, from warranty.ID, w warranty.Warranty) error {
+	if s.Silent {
+		return nil
+	}
+	recipients, err := tx.Recipients(from)
+	if err != nil {
+		return err
+	}
+	for _, to := range recipients {
+		m := s.outgoing(mail.In(to.Locale).TransferAccepted(to.Email, to.Name, w, s.PublicURL))
+		if err := tx.InsertMail(m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // badTransfer returns why the code of a transfer does not work.

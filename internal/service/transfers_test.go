@@ -12,8 +12,8 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-func offering(id, session, email string) request {
-	return made("POST", "/api/warranties/"+id+"/transfer", session, fields{"email": email})
+func offering(id, session, email string, along ...string) request {
+	return made("POST", "/api/warranties/"+id+"/transfer", session, fields{"email": email, "documents": along})
 }
 
 func accepting(session, code string) request {
@@ -51,7 +51,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 		d := w.Upload(maker.Session, document(record.ID, "a.pdf", pdf)...) // files of claims stay the former owner's
 		history := len(w.history(record.ID, maker.Session))
 
-		a := w.Must(201, offering(record.ID, maker.Session, " Finn@People.Example "))
+		a := w.Must(201, offering(record.ID, maker.Session, " Finn@People.Example ", d.ID))
 		var offer struct {
 			WarrantyID  string `json:"warranty_id"`
 			Email, Code string
@@ -86,7 +86,7 @@ func TestPeopleTransferOwnership(t *testing.T) {
 
 		// To a person with an unverified address.
 		mine := w.Upload(first.Session, document(record.ID, "first.pdf", pdf)...)
-		w.Transfer(record.ID, first, second)
+		w.Transfer(record.ID, first, second, d.ID, mine.ID)
 		equal(t, "roles of the owner before", w.rolesOn(record.ID, first), []string(nil))
 		equal(t, "roles of the new owner", w.rolesOn(record.ID, second), []string{"owner", "issuer"})
 		w.seesNothing(t, first, record, claim, d.ID, mine.ID)
@@ -327,4 +327,61 @@ func TestPeopleOffersAreThrottled(t *testing.T) {
 		clock.Set(clock.Now().Add(61 * time.Second))
 		w.Must(201, offering(record.ID, owner.Session, "new@people.example"))
 	}, busy, func(s *server.Server) { s.SignInRate = 3 })
+}
+
+// TestTheGiverChoosesWhatGoesAlong: a receipt goes along with a transfer only if its owner says so, and the texts of
+// claims never do. The giver is emailed, and gets back what stayed when the warranty comes back. The shop keeps the
+// contact of whoever filed the claim. Finding T10.
+func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		kim, lea, shop := w.Verified("Kim"), w.Verified("Lea"), w.Verified("Sami")
+		record := w.Warranty(kim.Session, fields{"seller_email": shop.Email})
+		w.Confirm(shop, record.ID)
+		receipt := w.Upload(kim.Session, document(record.ID, "receipt.pdf", pdf)...)
+		manual := w.Upload(kim.Session, document(record.ID, "manual.pdf", pdf)...)
+		claim := w.Claim(kim.Session, record.ID)
+		evidence := w.Upload(kim.Session, append(document(record.ID, "photo.pdf", pdf), field("claim_id", claim))...)
+		other := w.Upload(kim.Session, document(w.Warranty(kim.Session, nil).ID, "other.pdf", pdf)...)
+		for name, d := range map[string]string{"of a claim": evidence.ID, "of another warranty": other.ID, "nobody's": record.ID} {
+			a := w.Do(offering(record.ID, kim.Session, lea.Email, manual.ID, d))
+			refused(t, "a document "+name, a, warranty.ValidationFailed)
+			equal(t, name, wrongFields(t, a), []string{"documents not_yours"})
+		}
+		refused(t, "the same twice", w.Do(offering(record.ID, kim.Session, lea.Email, manual.ID, manual.ID)), warranty.ValidationFailed)
+
+		description := func(who servertest.Person) string {
+			t.Helper()
+			var got struct{ Description string }
+			w.Must(200, made("GET", "/api/v1/claims/"+claim, who.Session, nil)).Into(t, &got)
+			return got.Description
+		}
+		text := description(kim)
+		word, _, _ := strings.Cut(text, " ")
+		w.Transfer(record.ID, kim, lea, manual.ID)
+		equal(t, "documents of the new owner", ids(t, w.Get("/api/v1/documents", lea.Session)), []string{manual.ID})
+		for _, d := range []string{receipt.ID, evidence.ID} {
+			refused(t, "a document that stayed", w.Get("/api/v1/documents/"+d, lea.Session), warranty.NotFound)
+			refused(t, "its file", w.Get("/api/documents/"+d+"/file", lea.Session), warranty.NotFound)
+		}
+		equal(t, "the claim, for the new owner", description(lea), "")
+		equal(t, "the claim, for the shop", description(shop), text)
+		equal(t, "claims of the new owner", ids(t, w.Get("/api/v1/claims", lea.Session)), []string{claim})
+		equal(t, "claims that the new owner finds by the text", ids(t, w.Get("/api/v1/claims?q="+word, lea.Session)), []string{})
+		equal(t, "claims that the shop finds by the text", ids(t, w.Get("/api/v1/claims?q="+word, shop.Session)), []string{claim})
+		if events := string(w.Get("/api/warranties/"+record.ID+"/history", lea.Session).Body); strings.Contains(events, "receipt.pdf") || strings.Contains(events, text) {
+			t.Errorf("the history shows what stayed: %s", events)
+		}
+		var handling struct{ Customer *struct{ Email string } }
+		w.Must(200, made("GET", "/api/claims/"+claim+"/handling", shop.Session, nil)).Into(t, &handling)
+		if handling.Customer == nil || handling.Customer.Email != kim.Email {
+			t.Errorf("the shop's customer is %v", handling.Customer)
+		}
+		equal(t, "emails to the giver", w.Count(`SELECT count(*) FROM mails WHERE address = '`+kim.Email+`' AND subject = 'Your warranty has a new owner'`), 1)
+		checkAccess(t, w)
+
+		w.Transfer(record.ID, lea, kim)
+		equal(t, "documents of the first owner again", ids(t, w.Get("/api/v1/documents?warranty_id="+record.ID, kim.Session)), newest(receipt.ID, manual.ID, evidence.ID))
+		equal(t, "the claim, for the first owner again", description(kim), text)
+		checkAccess(t, w)
+	}, busy)
 }

@@ -49,11 +49,11 @@ func (t *Tx) grantNew(user warranty.ID, w warranty.Warranty, roles warranty.Role
 		user, kindWarranty, w.ID)
 }
 
-// Owners see all documents of a warranty, except those of claims from before they owned it. Businesses see what
+// Owners see all documents of a warranty, except those that an earlier owner kept and those of earlier claims. Businesses see what
 // they and other businesses uploaded, and what is attached to a claim.
 const (
 	sharedDocument = `(d.claim_id IS NOT NULL OR d.business = 1)`
-	seesDocument   = `(CASE WHEN a.roles & 1 <> 0 THEN d.claim_id IS NULL OR d.owner_id IS NULL OR d.owner_id = a.user_id
+	seesDocument   = `(CASE WHEN a.roles & 1 <> 0 THEN d.owner_id IS NULL OR d.owner_id = a.user_id
 		ELSE ` + sharedDocument + ` END OR d.uploader_id = a.user_id)`
 )
 
@@ -83,7 +83,7 @@ func (t *Tx) grantAll(user, id warranty.ID, roles warranty.Roles) error {
 		`SELECT $1, 3, d.id, w.id, CAST($3 AS SMALLINT), 0, 0, 0, '' /*sqlite: , 0 */
 			FROM documents d JOIN warranties w ON w.id = d.warranty_id
 			WHERE w.id = $2 AND (CASE WHEN CAST($3 AS SMALLINT) & 1 <> 0
-				THEN d.claim_id IS NULL OR d.owner_id IS NULL OR d.owner_id = $1 ELSE ` + sharedDocument + ` END OR d.uploader_id = $1)`,
+				THEN d.owner_id IS NULL OR d.owner_id = $1 ELSE ` + sharedDocument + ` END OR d.uploader_id = $1)`,
 	} {
 		if err := t.later(into+rows+` AND w.deleted_at IS NULL`+addRoles, user, id, roles); err != nil {
 			return err

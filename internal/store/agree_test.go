@@ -489,10 +489,10 @@ func (s *script) transfer() (any, error) {
 	var got warranty.ID
 	err := s.write(func(tx *Tx) error {
 		if s.random.IntN(2) == 0 {
-			return tx.OfferTransfer(id, code, s.now().Add(time.Hour))
+			return tx.OfferTransfer(id, code, s.now().Add(time.Hour), nil)
 		}
 		var err error
-		got, err = tx.AcceptTransfer(code, user, s.now())
+		got, _, err = tx.AcceptTransfer(code, user, s.now())
 		return err
 	})
 	return got, err

@@ -328,10 +328,10 @@ func (s *script) deleteDocument() (any, error) {
 func (s *script) giveAway() (any, error) {
 	return nil, s.write(func(tx *Tx) error {
 		id, code := s.warranty(), s.hash(1)
-		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour)); err != nil {
+		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour), nil); err != nil {
 			return err
 		}
-		_, err := tx.AcceptTransfer(code, s.user(), s.now())
+		_, _, err := tx.AcceptTransfer(code, s.user(), s.now())
 		return err
 	})
 }

@@ -43,9 +43,9 @@ var rules = []struct{ what, sql string }{
 		WHERE NOT EXISTS (SELECT 1 FROM claims c WHERE c.id = m.claim_id)`},
 	{"documents of messages without the message", `SELECT d.id FROM documents d WHERE d.message_id IS NOT NULL
 		AND NOT EXISTS (SELECT 1 FROM claim_messages m WHERE m.id = d.message_id AND m.claim_id = d.claim_id)`},
-	{"documents of an earlier owner's claim that a later owner can see", `SELECT d.id FROM documents d
+	{"documents of an earlier owner that a later owner can see", `SELECT d.id FROM documents d
 		JOIN access a ON a.kind = 3 AND a.item_id = d.id
-		WHERE d.claim_id IS NOT NULL AND d.owner_id IS NOT NULL AND a.roles & 1 = 1 AND NOT ` + seesDocument},
+		WHERE d.owner_id IS NOT NULL AND a.roles & 1 = 1 AND NOT ` + seesDocument},
 	{"access to documents that differ from their record", `SELECT a.item_id FROM access a
 		LEFT JOIN documents d ON d.id = a.item_id
 		WHERE a.kind = 3 AND (d.id IS NULL OR d.warranty_id <> a.parent_id)`},
@@ -57,7 +57,7 @@ var rules = []struct{ what, sql string }{
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 2 AND a.item_id = c.id WHERE a.user_id IS NULL`},
 	{"documents that someone who may see them cannot see", `SELECT d.id FROM documents d
 		JOIN access p ON p.parent_id = d.warranty_id AND p.kind = 1
-			AND (CASE WHEN p.roles & 1 <> 0 THEN d.claim_id IS NULL OR d.owner_id IS NULL OR d.owner_id = p.user_id
+			AND (CASE WHEN p.roles & 1 <> 0 THEN d.owner_id IS NULL OR d.owner_id = p.user_id
 				ELSE ` + sharedDocument + ` END OR d.uploader_id = p.user_id)
 		LEFT JOIN access a ON a.user_id = p.user_id AND a.kind = 3 AND a.item_id = d.id WHERE a.user_id IS NULL`},
 	{"documents of owners that a business can see", `SELECT d.id FROM documents d

@@ -35,7 +35,7 @@ var faultyStatements = map[string]string{
 	"messages without a claim": `INSERT INTO claim_messages (id, claim_id, account_id, owner_id, side, name, body, created_at)
 		VALUES ($1, $1, $1, $1, 1, 'Olga', 'Hello.', 1)`,
 	"documents of messages without the message":                            `UPDATE documents SET message_id = $1`,
-	"documents of an earlier owner's claim that a later owner can see":     `UPDATE documents SET claim_id = $1, owner_id = $1, uploader_id = $1`,
+	"documents of an earlier owner that a later owner can see":             `UPDATE documents SET claim_id = $1, owner_id = $1, uploader_id = $1`,
 	"warranties of unknown issuers":                                        `UPDATE warranties SET issuer_id = $1`,
 	"tokens of unknown accounts":                                           `UPDATE tokens SET user_id = $1`,
 	"secrets without a token":                                              `DELETE FROM tokens`,

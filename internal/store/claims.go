@@ -8,8 +8,15 @@ import (
 	"warranty.example/svc/warranty"
 )
 
-const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, c.description,
-	c.incident_date, c.status, c.status_reason, c.resolution, c.resolution_note, c.replacement_serial_number,
+// Owners do not read the texts of claims from before they owned the warranty.
+const (
+	earlierClaim     = `a.roles & 1 <> 0 AND c.owner_id <> a.user_id`
+	claimDescription = `CASE WHEN ` + earlierClaim + ` THEN '' ELSE c.description END`
+)
+
+const claimColumns = `c.id, c.claim_number, c.warranty_id, w.reference, w.product_name, c.type, ` + claimDescription + `,
+	c.incident_date, c.status, c.status_reason, c.resolution,
+	CASE WHEN ` + earlierClaim + ` THEN NULL ELSE c.resolution_note END, c.replacement_serial_number,
 	c.created_at, c.updated_at, c.resolved_at, c.spoke, CASE WHEN EXISTS (SELECT 1 FROM access l
 	WHERE l.parent_id = c.warranty_id AND ` + decides + `) THEN 1 ELSE 2 END`
 
@@ -167,12 +174,15 @@ func claimOrder(sort warranty.ClaimSort) string {
 
 const joinClaim = `JOIN claims c ON c.id = a.item_id JOIN warranties w ON w.id = c.warranty_id`
 
+// ownerNow is the owner of the warranty $3.
+const ownerNow = `(SELECT o.user_id FROM access o WHERE o.parent_id = $3 AND o.kind = 1 AND o.roles & 1 <> 0)`
+
 // InsertClaim adds a claim of a customer on a locked warranty. Everyone with access to the warranty gets access
 // to it.
 func (t *Tx) InsertClaim(c warranty.Claim, customer warranty.ID) error {
 	if err := t.later(`INSERT INTO claims (id, claim_number, warranty_id, type, description, incident_date, status,
-			created_at, updated_at, customer_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			created_at, updated_at, customer_id, owner_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, `+ownerNow+`)`,
 		c.ID, c.ClaimNumber, c.WarrantyID, c.Type, c.Description, c.IncidentDate, c.Status,
 		c.CreatedAt, c.UpdatedAt, customer); err != nil {
 		return err

@@ -95,10 +95,10 @@ func transferIn(tx *Tx, from, to, id warranty.ID) error {
 		return err
 	}
 	now := time.Now()
-	if err := tx.OfferTransfer(id, code, now.Add(time.Hour)); err != nil {
+	if err := tx.OfferTransfer(id, code, now.Add(time.Hour), nil); err != nil {
 		return err
 	}
-	_, err := tx.AcceptTransfer(code, to, now)
+	_, _, err := tx.AcceptTransfer(code, to, now)
 	return err
 }
 

@@ -43,7 +43,7 @@ var seenEventColumns = eventHead + fmt.Sprintf(`CASE WHEN h.action IN (%d, %d, %
 	warranty.EnumNumber(warranty.DocumentVersionErased)) + `
 		AND NOT EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 3 AND a.item_id = h.subject_id)
 		AND (NOT ` + ownsThread + ` OR EXISTS (SELECT 1 FROM documents d
-			WHERE d.id = h.subject_id AND d.claim_id IS NOT NULL AND d.owner_id <> $1))
+			WHERE d.id = h.subject_id AND d.owner_id <> $1))
 	THEN '[]' WHEN ` + hasReason + ` AND ` + ownsThread + ` AND ` + passedOn + ` THEN '` + withoutReason + `' || h.changes
 	ELSE h.changes END`
 

@@ -90,13 +90,13 @@ func (l *list) sql(columns, joins string, rare bool) string {
 	}
 	from := ` FROM access a WHERE a.user_id = $1 AND a.kind = $2` + l.narrowed.String()
 	n := listArgs + len(l.args)
-	rows := fmt.Sprintf(`SELECT a.item_id, a.roles /*sqlite: , a.item_row */%s%s AND a.item_id > $3 AND a.item_id <= $4
+	rows := fmt.Sprintf(`SELECT a.item_id, a.user_id, a.roles /*sqlite: , a.item_row */%s%s AND a.item_id > $3 AND a.item_id <= $4
 		ORDER BY a.item_id DESC LIMIT $%d OFFSET $%d`,
 		from, l.filter.String(), n+3, n+4)
 	if rare {
 		// PostgreSQL plans for a typical list, where a scan would be cheaper. The limit prevents
 		// that.
-		rows = fmt.Sprintf(`SELECT * FROM (%s) a UNION ALL SELECT a.item_id, a.roles /*sqlite: , a.item_row */ FROM
+		rows = fmt.Sprintf(`SELECT * FROM (%s) a UNION ALL SELECT a.item_id, a.user_id, a.roles /*sqlite: , a.item_row */ FROM
 			/*pg: json_array_elements_text($%[2]d) n CROSS JOIN LATERAL
 				(SELECT * FROM access a WHERE a.user_id = $1 AND a.kind = $2 AND a.item_id = n.value::uuid LIMIT 1) a */
 			/*sqlite: access a WHERE a.user_id = $1 AND a.kind = $2

@@ -186,9 +186,7 @@ func (t *Tx) MessageDocuments(message warranty.ID, ids []warranty.ID) (list []wa
 func (s *Store) Handling(ctx context.Context, account warranty.ID, c warranty.Claim) (h warranty.ClaimHandling, err error) {
 	h = warranty.ClaimHandling{ClaimID: c.ID, Assignable: []warranty.Assignee{}}
 	err = s.db.Query(ctx, `SELECT u.name, u.email, u.kind, (SELECT o.contact_email FROM organizations o WHERE o.id = u.id)
-		FROM claims c JOIN users u ON u.id = c.customer_id
-		JOIN access a ON a.user_id = u.id AND a.kind = 1 AND a.item_id = c.warranty_id AND a.roles & 1 <> 0
-		WHERE c.id = $1`, func(r *engine.Row) error {
+		FROM claims c JOIN users u ON u.id = c.customer_id WHERE c.id = $1`, func(r *engine.Row) error {
 		h.Customer = &warranty.Customer{Name: r.Text(), Email: r.Text()}
 		if kind, contact := r.Int(), r.OptionalText(); kind != 1 {
 			h.Customer.Email = derefText(contact)
@@ -242,8 +240,7 @@ func (t *Tx) Unassign(organization, user warranty.ID) error {
 func (t *Tx) keepConversations(id, owner warranty.ID) error {
 	for _, sql := range []string{
 		`UPDATE documents SET owner_id = $2 WHERE warranty_id = $1 AND claim_id IS NOT NULL AND owner_id IS NULL`,
-		`UPDATE claims SET status_reason = NULL, customer_id = CASE WHEN customer_id = $2 THEN NULL ELSE customer_id END
-			WHERE warranty_id = $1`,
+		`UPDATE claims SET status_reason = NULL WHERE warranty_id = $1 AND CAST($2 AS UUID) IS NOT NULL`,
 	} {
 		if err := t.later(sql, id, owner); err != nil {
 			return err
@@ -252,10 +249,9 @@ func (t *Tx) keepConversations(id, owner warranty.ID) error {
 	return nil
 }
 
-// hideConversations hides the files of earlier owners' claims from a business that became the owner of a locked
-// warranty.
+// hideConversations hides the files of earlier owners from a business that became the owner of a locked warranty.
 func (t *Tx) hideConversations(id, owner warranty.ID) error {
 	return t.later(`DELETE FROM access WHERE user_id = $2 AND kind = 3 AND parent_id = $1 AND item_id IN (
-		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.claim_id IS NOT NULL AND d.owner_id <> $2
+		SELECT d.id FROM documents d WHERE d.warranty_id = $1 AND d.owner_id <> $2
 			AND d.uploader_id <> $2)`, id, owner)
 }

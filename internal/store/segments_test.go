@@ -134,10 +134,10 @@ func (s *segmentScript) handOver() (any, error) {
 	}
 	s.handed = append(s.handed, id)
 	return nil, s.write(func(tx *Tx) error {
-		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour)); err != nil {
+		if err := tx.OfferTransfer(id, code, s.now().Add(time.Hour), nil); err != nil {
 			return err
 		}
-		_, err := tx.AcceptTransfer(code, user, s.now())
+		_, _, err := tx.AcceptTransfer(code, user, s.now())
 		return err
 	})
 }

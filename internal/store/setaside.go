@@ -57,6 +57,7 @@ func (t *Tx) RestoreSetAside(user warranty.ID) (int, error) {
 			`UPDATE held_files SET uploader_id = $2 WHERE uploader_id = $1`,
 			`UPDATE held_files SET account_id = $2 WHERE account_id = $1`,
 			`UPDATE documents SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
+			`UPDATE claims SET owner_id = $2 WHERE owner_id = $1 AND ` + ofAccount,
 			`UPDATE claims SET customer_id = NULL WHERE customer_id = $1 AND ` + ofAccount,
 			`UPDATE claim_messages SET owner_id = $2
 				WHERE owner_id = $1 AND claim_id IN (SELECT id FROM claims WHERE ` + ofAccount + `)`,

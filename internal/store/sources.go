@@ -35,7 +35,7 @@ var sources = map[kind]*source{
 	},
 	kindClaim: {
 		columns:  `a.item_id, a.roles, a.status`,
-		text:     `c.description, c.claim_number, ` + searchedColumns,
+		text:     claimDescription + `, c.claim_number, ` + searchedColumns,
 		joins:    joinClaim,
 		read:     readClaimRecord,
 		readText: readChildSearched,

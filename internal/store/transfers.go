@@ -2,17 +2,64 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
 	"warranty.example/svc/warranty"
 )
 
-// OfferTransfer sets the transfer code of a locked warranty. An earlier code no longer works.
-func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time) error {
-	return t.later(`INSERT INTO transfers (warranty_id, code_hash, expires_at) VALUES ($1, $2, $3)
-		ON CONFLICT (warranty_id) DO UPDATE SET code_hash = excluded.code_hash, expires_at = excluded.expires_at`,
-		id, code, expires)
+// OfferTransfer sets the transfer code of a locked warranty and the documents that go along. An earlier code no longer
+// works.
+func (t *Tx) OfferTransfer(id warranty.ID, code warranty.Hash, expires time.Time, documents []warranty.ID) error {
+	var text []string
+	for _, d := range documents {
+		text = append(text, d.String())
+	}
+	return t.later(`INSERT INTO transfers (warranty_id, code_hash, expires_at, documents) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (warranty_id) DO UPDATE SET code_hash = excluded.code_hash, expires_at = excluded.expires_at,
+			documents = excluded.documents`, id, code, expires, strings.Join(text, " "))
+}
+
+// ownDocument selects the documents d of an owner, which go along with a transfer only if the owner says so. Those of
+// claims never do, and those of businesses always.
+const ownDocument = `d.claim_id IS NULL AND COALESCE(d.business, 0) = 0 AND d.owner_id IS NULL`
+
+// OwnDocuments lists the documents of a warranty that its owner can let go along with a transfer, newest first.
+func (s *Store) OwnDocuments(ctx context.Context, owner, id warranty.ID) (list []warranty.Document, err error) {
+	err = s.db.Query(ctx, ownDocuments, func(r *engine.Row) error { list = append(list, readDocument(r)); return nil }, owner, id)
+	return list, err
+}
+
+const ownDocuments = `SELECT ` + documentColumns + ` FROM access a ` + joinDocument + `
+	WHERE a.user_id = $1 AND a.kind = 3 AND a.parent_id = $2 AND a.roles & 1 <> 0 AND ` + ownDocument + ` ORDER BY d.id DESC`
+
+// OwnDocuments lists those of a locked warranty.
+func (t *Tx) OwnDocuments(owner, id warranty.ID) (list []warranty.ID, err error) {
+	err = t.tx.Query(t.ctx, ownDocuments,
+		func(r *engine.Row) error { list = append(list, readDocument(r).ID); return nil }, owner, id)
+	return list, err
+}
+
+// keepDocuments makes the documents of a locked warranty its leaving owner's, except those that go along.
+func (t *Tx) keepDocuments(id, owner warranty.ID, along string) error {
+	given := map[string]bool{}
+	for _, d := range strings.Fields(along) {
+		given[d] = true
+	}
+	list, err := t.OwnDocuments(owner, id)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		if given[d.String()] {
+			continue
+		}
+		if err := t.later(`UPDATE documents SET owner_id = $2 WHERE id = $1`, d, owner); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // IsOffered reports whether a warranty that the user owns has an open transfer.
@@ -60,17 +107,19 @@ func (t *Tx) cancelTransfers(which string, owner warranty.ID, now time.Time, arg
 	return ids, nil
 }
 
-// AcceptTransfer uses up a transfer code and makes newOwner the owner of its warranty.
-func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.Time) (warranty.ID, error) {
-	var id warranty.ID
+// AcceptTransfer uses up a transfer code and makes newOwner the owner of its warranty. It returns the former owner, too.
+func (t *Tx) AcceptTransfer(
+	code warranty.Hash, newOwner warranty.ID, now time.Time,
+) (id, owner warranty.ID, err error) {
+	var documents string
 	// Lock the warranty before its offer, like every other transaction.
-	if err := queryRow(t.ctx, t.tx, `SELECT w.id FROM transfers o JOIN warranties w ON w.id = o.warranty_id
+	if err := queryRow(t.ctx, t.tx, `SELECT w.id, o.documents FROM transfers o JOIN warranties w ON w.id = o.warranty_id
 		WHERE o.code_hash = $1 AND o.expires_at > $2 AND `+canBeTaken+` AND NOT EXISTS
 			(SELECT 1 FROM access a JOIN users u ON u.id = a.user_id
 				WHERE a.parent_id = w.id AND a.kind = 1 AND a.roles & 1 <> 0 AND u.disabled_at IS NOT NULL)
 		/*pg: FOR UPDATE OF w */`,
-		func(r *engine.Row) { id = r.ID() }, code, now); err != nil {
-		return id, err
+		func(r *engine.Row) { id, documents = r.ID(), r.Text() }, code, now); err != nil {
+		return id, owner, err
 	}
 	// If two accept concurrently, the second must fail here, as if it came later.
 	taken, err := t.exec(`DELETE FROM transfers WHERE warranty_id = $1 AND code_hash = $2 AND expires_at > $3`,
@@ -79,18 +128,19 @@ func (t *Tx) AcceptTransfer(code warranty.Hash, newOwner warranty.ID, now time.T
 		err = warranty.ErrNotFound
 	}
 	if err != nil {
-		return id, err
+		return id, owner, err
 	}
 	owner, roles, err := t.ownerOf(id)
-	switch {
-	case err != nil:
-		return id, err
-	case owner == newOwner:
-		return id, nil
-	case roles.SelfRecorded():
-		return id, t.passOn(id, owner, newOwner)
+	if err != nil || owner == newOwner {
+		return id, owner, err
 	}
-	return id, t.MoveOwner(id, owner, newOwner)
+	if err := t.keepDocuments(id, owner, documents); err != nil {
+		return id, owner, err
+	}
+	if roles.SelfRecorded() {
+		return id, owner, t.passOn(id, owner, newOwner)
+	}
+	return id, owner, t.MoveOwner(id, owner, newOwner)
 }
 
 // TransferState says why a transfer code takes nothing.

@@ -37,9 +37,9 @@ const mostWaiting = 1000
 // WaitingClaims lists the claims that wait for the user longest.
 func (s *Store) WaitingClaims(ctx context.Context, user warranty.ID, limit int) (list []warranty.Claim, err error) {
 	err = s.db.Query(ctx, `SELECT `+claimColumns+` FROM (
-			SELECT * FROM (SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_waiting */
+			SELECT * FROM (SELECT a.item_id, a.user_id, a.roles FROM access a /*sqlite: INDEXED BY access_waiting */
 				WHERE a.user_id = $1 AND `+waiting+` ORDER BY a.status, a.roles LIMIT $3) w
-			UNION ALL SELECT * FROM (SELECT a.item_id FROM access a /*sqlite: INDEXED BY access_spoke */
+			UNION ALL SELECT * FROM (SELECT a.item_id, a.user_id, a.roles FROM access a /*sqlite: INDEXED BY access_spoke */
 				WHERE a.user_id = $1 AND `+waitingSpoke+` ORDER BY a.status, a.roles LIMIT $3) s) a
 		`+joinClaim+` ORDER BY c.updated_at, c.id LIMIT $2`,
 		func(r *engine.Row) error { list = append(list, readClaim(r)); return nil }, user, limit, mostWaiting)

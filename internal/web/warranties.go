@@ -200,7 +200,8 @@ type warrantyDetail struct {
 	Once      string // the idempotency key of a new slip
 	Fresh     bool   // the reader has just created it
 
-	Offered bool // it has an open transfer
+	Offered bool                // it has an open transfer
+	Give    []warranty.Document // the documents that can go along with a transfer
 
 	MayEdit, MayVoid, MayCancel, MayDelete, MayTransfer, MayClaim, MayLeave bool
 
@@ -288,6 +289,9 @@ func (web *Web) detail(r *http.Request, who warranty.Principal) (warrantyDetail,
 	d.Claims, d.Documents, d.History = claims.Data, documents.Data, history.Data
 	if d.MayTransfer {
 		if d.Offered, err = web.Service.IsOffered(ctx, who, record.ID); err != nil {
+			return d, err
+		}
+		if d.Give, err = web.Service.DocumentsToGive(ctx, who, record.ID); err != nil {
 			return d, err
 		}
 	}
