@@ -280,6 +280,9 @@ func (w *worker) transfer(s *step) answer {
 			documents = append(documents, d.id)
 		}
 	}
+	if slices.ContainsFunc(r.claims, func(c *claim) bool { return c.pending != nil }) {
+		return answer{} // the new owner would not recognize a claim whose id is unknown
+	}
 	a := w.send(r.key, r.owner, http.MethodPost, "/api/warranties/"+r.id+"/transfer",
 		map[string]any{"email": w.account(to).email, "documents": documents})
 	switch a.outcome() {
