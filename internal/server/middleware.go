@@ -354,6 +354,9 @@ var throttles = map[service.Throttle]struct {
 	service.CodeRequests:    {warranty.IPThrottled, "Too many requests for codes from your network."},
 	service.CodeMails: {warranty.RateLimited, "We have already emailed codes to this address in the past 15 minutes, " +
 		"and they still work. Check the mailbox."},
+	service.CodeMailsOfDay: {warranty.RateLimited, "We have emailed this address many codes today. " +
+		"Sign in with a password, or try again tomorrow."},
+	service.PrintedCodeMails:     {warranty.RateLimited, "This code was used to email several addresses today."},
 	service.SignUpAttempts:       {warranty.IPThrottled, "Too many registrations from your network."},
 	service.VerifyAttempts:       {warranty.IPThrottled, "Too many verifications from your network."},
 	service.MailsToOthers:        {warranty.RateLimited, "You have sent too many emails to others."},
@@ -380,6 +383,10 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 		rate = s.SignInRate
 	case service.CodeMails:
 		rate, period = min(codeMails, s.SignInRate), warranty.CodeMailWindow
+	case service.CodeMailsOfDay:
+		rate, period = min(codeMailsOfDay, s.SignInRate), 24*time.Hour
+	case service.PrintedCodeMails:
+		rate, period = min(printedCodeMails, s.SignInRate), 24*time.Hour
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
 	case service.ClientRegistrations:
@@ -413,5 +420,8 @@ func (s *Server) throttleForm(ctx context.Context, window string) error {
 // clientRegistrations is how many new OAuth clients a network can register per hour. Hosted apps share addresses.
 const clientRegistrations = 120
 
-// codeMails is how many codes of one kind an address is emailed per warranty.CodeMailWindow.
-const codeMails = 3
+const (
+	codeMails        = 3  // codes of one kind to a mailbox per warranty.CodeMailWindow
+	codeMailsOfDay   = 10 // codes of all kinds to a mailbox per day
+	printedCodeMails = 5  // emails for a printed code per day
+)

@@ -416,7 +416,7 @@ func (w *World) MailedCode(email string) string {
 	code := ""
 	for line := range strings.Lines(w.Log.String()) {
 		var mail struct{ Msg, To, Code string }
-		if json.Unmarshal([]byte(line), &mail) == nil && mail.Msg == "mail" && mail.To == email {
+		if json.Unmarshal([]byte(line), &mail) == nil && mail.Msg == "mail" && mail.To == email && mail.Code != "" {
 			code = mail.Code
 		}
 	}

@@ -40,6 +40,9 @@ func (s *Service) Register(ctx context.Context, p warranty.Principal, in warrant
 	if err := s.refuseClosed(ctx); err != nil {
 		return warranty.Session{}, err
 	}
+	if err := s.throttleMailbox(ctx, p, in.Email); err != nil {
+		return warranty.Session{}, err
+	}
 	hash, err := s.passwords.hash(ctx, s.PasswordCost, in.Password, s.Random)
 	if err != nil {
 		return warranty.Session{}, err
@@ -222,7 +225,7 @@ func (s *Service) newCode(
 	}
 	expires := s.now().Add(lifetime)
 	outgoing := s.outgoing(message)
-	outgoing.Expires = &expires
+	outgoing.Expires, outgoing.Urgent = &expires, true
 	return newCode{
 		hash:    warranty.HashCode(code),
 		purpose: purpose,

@@ -52,7 +52,7 @@ func (s *Service) AddAddress(
 		return warranty.None{}, err
 	}
 	message := s.outgoing(texts.VerifyAddress(in.Email, p.Account.Name, code, s.PublicURL))
-	message.Expires = &c.Expires
+	message.Expires, message.Urgent = &c.Expires, true
 	err = s.writeMailing(ctx, p, warranty.Admin, func(tx *store.Tx, from *sender) error {
 		if err := s.checkAddresses(tx, from.ID); err != nil {
 			return err

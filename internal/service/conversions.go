@@ -59,7 +59,7 @@ func (s *Service) ConvertAccount(
 		Expires: now.Add(warranty.VerifyLifetime),
 	}
 	message := s.outgoing(mail.In(p.Locale).ConfirmConversion(in.Email, in.Name, in.OrganizationName, code, s.PublicURL))
-	message.Expires = &c.Expires
+	message.Expires, message.Urgent = &c.Expires, true
 	err = s.writeMailing(ctx, p, warranty.Member, func(tx *store.Tx, from *sender) error {
 		if err := isTheirs(tx, from.Account); err != nil {
 			return err

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"strings"
 	"time"
@@ -257,6 +258,9 @@ func (s *Service) EmailHandover(
 		return warranty.None{}, err
 	}
 	now, hash := s.now(), warranty.HashCode(in.Code)
+	if err := s.Throttle(ctx, PrintedCodeMails, hex.EncodeToString(hash[:])); err != nil {
+		return warranty.None{}, err
+	}
 	h, err := s.Store.HandoverCode(ctx, hash, now)
 	if err == nil && h.Email != nil {
 		var c warranty.Checks
@@ -276,12 +280,24 @@ func (s *Service) EmailHandover(
 		return warranty.None{}, err
 	}
 	message := s.outgoing(texts.HandoverCode(in.Email, code, s.PublicURL))
-	message.Expires = &expires
+	message.Expires, message.Urgent = &expires, true
 	err = s.Store.Write(ctx, func(tx *store.Tx) error {
+		// Whoever prints codes chooses where such emails go, so they count as the issuer's.
+		locked, err := tx.LockUsers(h.Issuer)
+		if err != nil {
+			return err
+		}
 		if err := tx.InsertHandoverCode(h.Warranty.ID, warranty.HashCode(code), &in.Email, true, expires); err != nil {
 			return err
 		}
-		return tx.InsertMail(message)
+		from := &sender{Account: locked[h.Issuer], person: h.Issuer}
+		if err := s.contact(tx, from, message, h.Warranty.ID, now); isMailLimit(err) {
+			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
+				Message: "We cannot email another code for this today. Sign in or register first, then enter the code."}
+		} else if err != nil {
+			return err
+		}
+		return nil
 	})
 	s.wakeMail()
 	return warranty.None{}, err

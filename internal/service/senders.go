@@ -17,6 +17,7 @@ import (
 const (
 	perStranger = 3  // emails per day from one sender to an address that took nothing from the account
 	perKnown    = 20 // emails per day from one sender to an address that did
+	perMailbox  = 9  // emails per day from all senders without a verified domain to an address that took nothing from them
 	// verifiedMails is how many times more emails an organization with a verified domain may cause.
 	verifiedMails = 50
 )
@@ -59,19 +60,29 @@ func (s *Service) contact(tx *store.Tx, from *sender, m store.Mail, topic warran
 
 // mayContact returns an error if the sender has emailed an address, or new addresses, too often in 24 hours.
 func (s *Service) mayContact(tx *store.Tx, from *sender, address string, now time.Time) error {
-	n, known, err := tx.CountToAddress(from.id(), address, now)
+	sent, err := tx.CountToAddress(from.id(), address, now)
 	if err != nil {
 		return err
 	}
-	over, err := tooMany(tx, from, n, known)
+	over, err := tooMany(tx, from, sent.BySender, sent.Known)
 	if err != nil {
 		return err
 	}
 	if over {
 		return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay, Message: fmt.Sprintf(
-			"You have emailed this address %d times in 24 hours, which is the limit. Try again later.", n)}
+			"You have emailed this address %d times in 24 hours, which is the limit. Try again later.", sent.BySender)}
 	}
-	if known || n > 0 || s.MailLimit == 0 {
+	if sent.Unverified >= perMailbox && !sent.Known {
+		verified, err := from.hasDomain(tx)
+		if err != nil {
+			return err
+		}
+		if !verified {
+			return &warranty.Error{Code: warranty.RateLimited, Wait: digestDelay,
+				Message: "Others have emailed this address too often in 24 hours. Verify your domain, or try again later."}
+		}
+	}
+	if sent.Known || sent.BySender > 0 || s.MailLimit == 0 {
 		return nil // not another stranger
 	}
 	if from.strangers == nil {

@@ -317,3 +317,95 @@ func TestOrganizationLimit(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestSpellingsOfAnAddressAreOneMailbox: tags after a plus sign do not multiply the emails to a mailbox.
+func TestSpellingsOfAnAddressAreOneMailbox(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop := w.issuer("Ann")
+		o := w.mailbox()
+		var in warranty.CreateBatch
+		for i := range 100 {
+			in.Items = append(in.Items, orders(1, fmt.Sprintf("victim+%d@people.example", i)).Items...)
+		}
+		for range 2 {
+			out, err := w.Service.CreateBatch(ctx, shop.acting.Principal, in)
+			if created, _ := results(t, out, err); created != 100 {
+				t.Errorf("%d created", created)
+			}
+		}
+		w.deliver()
+		equal(t, "emails", len(o.sent), 3)
+	})
+}
+
+// TestSendersDoNotAddUp: accounts without a verified domain email an address nine times a day together. One with a
+// verified domain still can.
+func TestSendersDoNotAddUp(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		o := w.mailbox()
+		const victim = "victim@people.example"
+		for i := range 5 {
+			if _, err := w.Service.CreateBatch(ctx, w.issuer(fmt.Sprint("Shop ", i)).acting.Principal, orders(100, victim)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.deliver()
+		equal(t, "emails of five accounts", len(o.sent), 9)
+		known := w.issuer("Known")
+		if _, err := w.Service.VerifyDomain(ctx, known.ID, "known.example"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Service.CreateBatch(ctx, known.acting.Principal, orders(1, victim)); err != nil {
+			t.Fatal(err)
+		}
+		w.deliver()
+		equal(t, "with one of a verified domain", len(o.sent), 10)
+	})
+}
+
+// TestPrintedCodesDoNotEmailStrangers: whoever has a printed code can have codes emailed, and they count as the issuer's.
+func TestPrintedCodesDoNotEmailStrangers(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Service.MailLimit = 4
+		shop := w.issuer("Ann")
+		code := shop.prints(shop.sells(warranty.CreateWarranty{}).ID)
+		o := w.mailbox()
+		sent := 0
+		for i := range 10 {
+			_, err := w.Service.EmailHandover(ctx, warranty.Principal{}, warranty.EmailHandover{Code: code, Email: fmt.Sprintf("stranger%d@people.example", i)})
+			switch codeOf(err) {
+			case "":
+				sent++
+			case warranty.RateLimited:
+			default:
+				t.Fatal(err)
+			}
+		}
+		w.deliver()
+		equal(t, "accepted and sent", []int{sent, len(o.sent)}, []int{4, 4})
+	})
+}
+
+// TestCodesAreNotHeldUp: a code that someone waits for is sent before the hundreds of emails that wait.
+func TestCodesAreNotHeldUp(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		shop, kim := w.issuer("Ann"), w.person("Kim", true)
+		var in warranty.CreateBatch
+		for i := range 150 {
+			in.Items = append(in.Items, orders(1, fmt.Sprintf("customer%d@people.example", i)).Items...)
+		}
+		if _, err := w.Service.CreateBatch(ctx, shop.acting.Principal, in); err != nil {
+			t.Fatal(err)
+		}
+		o := w.mailbox()
+		if _, err := w.Service.RequestSignInCode(ctx, warranty.Principal{}, warranty.RequestSignInCode{Email: kim.User.Email}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Service.SendCodes(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if len(o.sent) != 1 || o.sent[0].To != kim.User.Email {
+			t.Errorf("sent first: %+v", o.sent)
+		}
+	}, busy)
+}

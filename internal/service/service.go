@@ -81,6 +81,7 @@ type Service struct {
 	tally     *tally
 	started   time.Time
 	mailNow   chan struct{}
+	codesNow  chan struct{}
 	jobsNow   chan struct{}
 	finished  *finishedMails
 
@@ -98,12 +99,16 @@ const (
 	// CodeRequests counts requests for emailed codes per network, and CodeMails the
 	// emails to an address. They are separate from sign-ins, so that neither blocks the
 	// other.
-	CodeRequests   Throttle = "code"
-	CodeMails      Throttle = "code-mail"
-	SignUpAttempts Throttle = "sign-up"
-	VerifyAttempts Throttle = "verify"
-	MailsToOthers  Throttle = "mail"
-	DomainChecks   Throttle = "domain"
+	CodeRequests Throttle = "code"
+	CodeMails    Throttle = "code-mail"
+	// CodeMailsOfDay counts the codes of all kinds that a mailbox is emailed in a day, and PrintedCodeMails the
+	// addresses to which someone with a printed code has codes sent.
+	CodeMailsOfDay   Throttle = "code-mail-day"
+	PrintedCodeMails Throttle = "printed-code-mail"
+	SignUpAttempts   Throttle = "sign-up"
+	VerifyAttempts   Throttle = "verify"
+	MailsToOthers    Throttle = "mail"
+	DomainChecks     Throttle = "domain"
 	// UnknownSubscriptions counts unsubscribe addresses that are not valid, per network.
 	UnknownSubscriptions Throttle = "unsubscribe"
 	// ClientRegistrations counts OAuth clients that are new, per network.
@@ -149,6 +154,7 @@ func New(st *store.Store, log *slog.Logger) *Service {
 		tally:     &tally{},
 		started:   time.Now(),
 		mailNow:   make(chan struct{}, 1),
+		codesNow:  make(chan struct{}, 1),
 		jobsNow:   make(chan struct{}, 1),
 		JobKinds:  map[string]JobFunc{},
 		finished:  newFinishedMails(),

@@ -201,22 +201,42 @@ func (s *Service) throttleSignIn(ctx context.Context, p warranty.Principal, in w
 	if err := s.Throttle(ctx, SignInAttempts, p.Address); err != nil || in.Code != "" {
 		return err
 	}
-	refusal := s.Throttle(ctx, AccountAttempts, in.Email)
-	if refusal == nil || p.Device == "" {
-		return refusal
-	}
-	known, err := s.Store.KnowsDevice(ctx, in.Email, deviceHash(p))
-	if err != nil || !known {
-		return cmp.Or[error](err, refusal)
-	}
-	return s.Throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
+	return s.orKnownDevice(ctx, p, in.Email, s.Throttle(ctx, AccountAttempts, in.Email), func() error {
+		return s.Throttle(ctx, AccountAttempts, in.Email+" "+p.Device)
+	})
 }
 
-// throttleCode counts a request for an emailed code against the caller's network, and
-// against the address and purpose.
+// throttleCode counts a request for an emailed code against the caller's network, the address and purpose, and
+// the mailbox.
 func (s *Service) throttleCode(ctx context.Context, p warranty.Principal, purpose store.Purpose, email string) error {
 	if err := s.Throttle(ctx, CodeRequests, p.Address); err != nil {
 		return err
 	}
-	return s.Throttle(ctx, CodeMails, purpose.String()+" "+email)
+	if err := s.Throttle(ctx, CodeMails, purpose.String()+" "+warranty.Mailbox(email)); err != nil {
+		return err
+	}
+	return s.throttleMailbox(ctx, p, email)
+}
+
+// throttleMailbox counts a code of any kind against the day of its mailbox. A browser that has signed in to the
+// account before has its own window, so that others who ask for codes cannot keep the user out.
+func (s *Service) throttleMailbox(ctx context.Context, p warranty.Principal, email string) error {
+	mailbox := warranty.Mailbox(email)
+	return s.orKnownDevice(ctx, p, email, s.Throttle(ctx, CodeMailsOfDay, mailbox), func() error {
+		return s.Throttle(ctx, CodeMailsOfDay, mailbox+" "+p.Device)
+	})
+}
+
+// orKnownDevice returns a refusal, or what again returns if the browser has signed in to the account before.
+func (s *Service) orKnownDevice(
+	ctx context.Context, p warranty.Principal, email string, refusal error, again func() error,
+) error {
+	if refusal == nil || p.Device == "" {
+		return refusal
+	}
+	known, err := s.Store.KnowsDevice(ctx, email, deviceHash(p))
+	if err != nil || !known {
+		return cmp.Or[error](err, refusal)
+	}
+	return again()
 }

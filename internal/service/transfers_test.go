@@ -368,7 +368,7 @@ func TestTheGiverChoosesWhatGoesAlong(t *testing.T) {
 		equal(t, "claims of the new owner", ids(t, w.Get("/api/v1/claims", lea.Session)), []string{claim})
 		equal(t, "claims that the new owner finds by the text", ids(t, w.Get("/api/v1/claims?q="+word, lea.Session)), []string{})
 		equal(t, "claims that the shop finds by the text", ids(t, w.Get("/api/v1/claims?q="+word, shop.Session)), []string{claim})
-		if events := string(w.Get("/api/warranties/"+record.ID+"/history", lea.Session).Body); strings.Contains(events, "receipt.pdf") || strings.Contains(events, text) {
+		if events := w.Get("/api/warranties/"+record.ID+"/history", lea.Session).Body; strings.Contains(events, "receipt.pdf") || strings.Contains(events, text) {
 			t.Errorf("the history shows what stayed: %s", events)
 		}
 		var handling struct{ Customer *struct{ Email string } }

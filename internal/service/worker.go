@@ -45,6 +45,7 @@ func (s *Service) Run(ctx context.Context) {
 	}{
 		{"write usage", usageEvery, s.FlushUsage, nil},
 		{"send mail", mailEvery, s.SendMail, s.mailNow},
+		{"send codes", mailEvery, s.SendCodes, s.codesNow},
 		{"send digests", digestEvery, s.SendDigests, nil},
 		{"send notices", digestEvery, s.SendNotices, nil},
 		{"remind", remindEvery, s.Remind, nil},
@@ -99,16 +100,18 @@ func (s *Service) attempt(what string, work func() error) {
 
 // wakeMail makes the worker check the outbox now.
 func (s *Service) wakeMail() {
-	select {
-	case s.mailNow <- struct{}{}:
-	default: // already awake
+	for _, worker := range []chan struct{}{s.mailNow, s.codesNow} {
+		select {
+		case worker <- struct{}{}:
+		default: // already awake
+		}
 	}
 }
 
 // SendAllMail sends until the outbox is empty.
 func (s *Service) SendAllMail(ctx context.Context) error {
 	for {
-		sent, err := s.sendSome(ctx)
+		sent, err := s.sendBoth(ctx)
 		if err != nil || sent == 0 {
 			return err
 		}
@@ -119,7 +122,20 @@ func (s *Service) SendAllMail(ctx context.Context) error {
 // only one replica sends it, and removed afterwards, so that a crash in between sends it
 // twice rather than never.
 func (s *Service) SendMail(ctx context.Context) error {
-	_, err := s.sendSome(ctx)
+	_, err := s.sendBoth(ctx)
+	return err
+}
+
+func (s *Service) sendBoth(ctx context.Context) (claims int, err error) {
+	codes, failed := s.sendSome(ctx, true)
+	others, err := s.sendSome(ctx, false)
+	return codes + others, errors.Join(failed, err)
+}
+
+// SendCodes sends only the codes that people wait for. It has its own worker, so that many other emails or a slow mail
+// server do not hold them up.
+func (s *Service) SendCodes(ctx context.Context) error {
+	_, err := s.sendSome(ctx, true)
 	return err
 }
 
@@ -155,7 +171,7 @@ func (f *finishedMails) forget(id warranty.ID) {
 	delete(f.ids, id)
 }
 
-func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
+func (s *Service) sendSome(ctx context.Context, urgent bool) (claims int, err error) {
 	// Emails finished by earlier runs come first: when their claim expires, another
 	// replica would send them again.
 	for _, id := range s.finished.list() {
@@ -165,7 +181,7 @@ func (s *Service) sendSome(ctx context.Context) (claims int, err error) {
 	until := now.Add(mailClaim)
 	var claimed []store.Mail
 	failed := s.Store.Write(ctx, func(tx *store.Tx) (err error) {
-		claimed, err = tx.ClaimMails(now, until, mailBatch)
+		claimed, err = tx.ClaimMails(urgent, now, until, mailBatch)
 		return err
 	})
 	if failed != nil {

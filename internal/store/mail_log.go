@@ -39,9 +39,9 @@ func (t *Tx) CountMails(
 ) (c MailCounts, err error) {
 	const count = `SELECT count(DISTINCT mail_id) FROM mail_log WHERE at > $4 AND chosen = 0 AND `
 	err = queryRow(t.ctx, t.tx, `SELECT (`+count+`sender_id = $1), (`+count+`person_id = $2 AND `+unverified+`),
-			(`+count+`recipient = $3 AND `+ofSender+`)`,
+			(`+count+`mailbox = $3 AND `+ofSender+`)`,
 		func(r *engine.Row) { c.ByAccount, c.ByPerson, c.ToRecipient = r.Int(), r.Int(), r.Int() },
-		from.Account, from.Person, recipient, now.Add(-MailDay))
+		from.Account, from.Person, warranty.Mailbox(recipient), now.Add(-MailDay))
 	if err != nil {
 		return c, err
 	}
@@ -50,22 +50,29 @@ func (t *Tx) CountMails(
 	return c, err
 }
 
-// CountToAddress counts the emails of the last MailDay from a locked sender to an address that they chose, and
-// reports whether someone with the address took a warranty from the account.
-func (t *Tx) CountToAddress(from MailSender, address string, now time.Time) (n int64, known bool, err error) {
-	err = queryRow(t.ctx, t.tx, `SELECT
-			(SELECT count(DISTINCT mail_id) FROM mail_log WHERE recipient = $3 AND at > $4 AND chosen = 1 AND `+ofSender+`),
-			(SELECT count(*) FROM (SELECT 1 FROM offers
-				WHERE account_id = $1 AND email = $3 AND taken_at IS NOT NULL LIMIT 1) o)`,
-		func(r *engine.Row) { n, known = r.Int(), r.Int() != 0 }, from.Account, from.Person, address, now.Add(-MailDay))
-	return n, known, err
+// AddressCounts are the emails of the last MailDay to the mailbox of an address that its sender chose.
+type AddressCounts struct {
+	BySender   int64
+	Unverified int64 // by all accounts without a verified domain
+	Known      bool  // someone with the address took a warranty from the account
 }
 
-// CountStrangers counts the addresses that a locked sender chose and emailed in the last MailDay, without those
+// CountToAddress counts the emails of a locked sender and of others to an address.
+func (t *Tx) CountToAddress(from MailSender, address string, now time.Time) (c AddressCounts, err error) {
+	const count = `SELECT count(DISTINCT mail_id) FROM mail_log WHERE mailbox = $3 AND at > $4 AND chosen = 1 AND `
+	err = queryRow(t.ctx, t.tx, `SELECT (`+count+ofSender+`), (`+count+unverified+`),
+			(SELECT count(*) FROM (SELECT 1 FROM offers
+				WHERE account_id = $1 AND email = $5 AND taken_at IS NOT NULL LIMIT 1) o)`,
+		func(r *engine.Row) { c.BySender, c.Unverified, c.Known = r.Int(), r.Int(), r.Int() != 0 },
+		from.Account, from.Person, warranty.Mailbox(address), now.Add(-MailDay), address)
+	return c, err
+}
+
+// CountStrangers counts the mailboxes that a locked sender chose and emailed in the last MailDay, without those
 // that took a warranty from the account: those of the account, and those of the person for accounts without a
 // verified domain.
 func (t *Tx) CountStrangers(from MailSender, now time.Time) (byAccount, byPerson int64, err error) {
-	const count = `SELECT count(DISTINCT recipient) FROM mail_log WHERE at > $3 AND chosen = 1
+	const count = `SELECT count(DISTINCT mailbox) FROM mail_log WHERE at > $3 AND chosen = 1
 		AND NOT EXISTS (SELECT 1 FROM offers o
 			WHERE o.account_id = sender_id AND o.email = recipient AND o.taken_at IS NOT NULL) AND `
 	err = queryRow(t.ctx, t.tx, `SELECT (`+count+`sender_id = $1), (`+count+`person_id = $2 AND `+unverified+`)`,
@@ -90,9 +97,9 @@ func (t *Tx) InsertMailToChosen(m Mail, from MailSender, topic warranty.ID, now 
 }
 
 func (t *Tx) logMail(m Mail, from MailSender, topic warranty.ID, chosen bool, now time.Time) error {
-	return t.later(`INSERT INTO mail_log (sender_id, person_id, at, mail_id, topic, recipient, chosen)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`,
-		from.Account, from.Person, now, m.ID, topic, m.To, bit(chosen))
+	return t.later(`INSERT INTO mail_log (sender_id, person_id, at, mail_id, topic, recipient, chosen, mailbox)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (sender_id, at, mail_id, topic) DO NOTHING`,
+		from.Account, from.Person, now, m.ID, topic, m.To, bit(chosen), warranty.Mailbox(m.To))
 }
 
 // InDigest reports whether a digest of a user with a claim is pending, and waits for one that is being sent.

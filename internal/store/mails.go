@@ -1,6 +1,7 @@
 package store
 
 import (
+	"strconv"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -13,6 +14,7 @@ type Mail struct {
 	To, Subject, Text, Code string
 	Expires                 *time.Time   // when the code expires; nil without a code
 	Unsubscribe             *Unsubscribe // nil for emails that are always sent
+	Urgent                  bool         // someone waits for the code in it
 	Attempts                int
 }
 
@@ -22,15 +24,16 @@ var never = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 // InsertMail adds an email to the outbox. It is sent after the transaction is committed.
 func (t *Tx) InsertMail(m Mail) error {
 	return t.later(`INSERT INTO mails (id, address, subject, body, code, attempts, claimed_until, expires_at,
-			unsubscribe) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7)`,
-		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored())
+			unsubscribe, urgent) VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8)`,
+		m.ID, m.To, m.Subject, m.Text, m.Code, m.Expires, m.Unsubscribe.stored(), bit(m.Urgent))
 }
 
-// ClaimMails claims waiting emails until a time. No other worker gets them before then.
-func (t *Tx) ClaimMails(now, until time.Time, limit int) ([]Mail, error) {
+// ClaimMails claims waiting emails, urgent or other ones, until a time. No other worker gets them before then.
+func (t *Tx) ClaimMails(urgent bool, now, until time.Time, limit int) ([]Mail, error) {
 	var mails []Mail
 	err := t.tx.Query(t.ctx, `UPDATE mails SET claimed_until = $2, attempts = attempts + 1
-		WHERE id IN (SELECT id FROM mails WHERE claimed_until <= $1 ORDER BY claimed_until, id LIMIT $3
+		WHERE id IN (SELECT id FROM mails WHERE urgent = `+strconv.Itoa(bit(urgent))+` AND claimed_until <= $1
+			ORDER BY claimed_until, id LIMIT $3
 			/*pg: FOR UPDATE SKIP LOCKED */) AND claimed_until <= $1
 		RETURNING id, address, subject, body, code, expires_at, attempts, unsubscribe`,
 		func(r *engine.Row) error {

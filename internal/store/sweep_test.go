@@ -78,7 +78,7 @@ func TestWorkersNeverClaimTheSameMail(t *testing.T) {
 				for {
 					var mine []Mail
 					if err := s.Write(ctx, func(tx *Tx) (err error) {
-						mine, err = tx.ClaimMails(now, now.Add(time.Minute), 7)
+						mine, err = tx.ClaimMails(false, now, now.Add(time.Minute), 7)
 						return err
 					}); err != nil {
 						t.Error(err)
@@ -111,7 +111,7 @@ func TestWorkersNeverClaimTheSameMail(t *testing.T) {
 		// expire, and not before.
 		early := now.Add(time.Minute - time.Microsecond)
 		if err := s.Write(ctx, func(tx *Tx) error {
-			mine, err := tx.ClaimMails(early, early.Add(time.Minute), mails)
+			mine, err := tx.ClaimMails(false, early, early.Add(time.Minute), mails)
 			if len(mine) != 0 {
 				t.Errorf("%d emails were claimed before the claims expired", len(mine))
 			}
