@@ -65,3 +65,35 @@ func (t Texts) promised(field string, value *string) string {
 	}
 	return t.plain(*value, "promise_changed.hidden")
 }
+
+// Listed is a warranty in an email with several.
+type Listed struct {
+	Product   string
+	Reference warranty.Reference
+	By        string // who recorded it or who confirmed it; may be empty
+}
+
+// ToConfirm asks sellers to confirm warranties that name them.
+func (t Texts) ToConfirm(to, name string, list []Listed, more int, publicURL string) Message {
+	return t.listed("to_confirm", to, name, list, more, publicURL)
+}
+
+// Confirmed tells owners that sellers confirmed their warranties.
+func (t Texts) Confirmed(to, name string, list []Listed, more int, publicURL string) Message {
+	return t.listed("confirmed", to, name, list, more, publicURL)
+}
+
+func (t Texts) listed(key, to, name string, list []Listed, more int, publicURL string) Message {
+	var b strings.Builder
+	for _, l := range list {
+		b.WriteString(t.get(key+".entry", t.plain(l.Product, "promise_changed.product"), l.Reference, t.plain(l.By, key+".by")) + "\n")
+	}
+	if more > 0 {
+		b.WriteString(t.get("claim_digest.more", more) + "\n")
+	}
+	m := t.message(key, to, "", t.greeting(name), b.String(), publicURL)
+	if n := len(list) + more; n > 1 {
+		m.Subject = t.get(key+".subject_many", n)
+	}
+	return m
+}

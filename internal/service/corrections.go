@@ -56,6 +56,9 @@ func (s *Service) CorrectWarranty(
 		if err := tx.NameSeller(w.ID, p.Account.ID, own); err != nil {
 			return err
 		}
+		if err := s.askSeller(tx, p, changed, now); err != nil {
+			return err
+		}
 		changed, err = tx.LockWarranty(p.Account.ID, in.ID) // with its new roles
 		return err
 	})

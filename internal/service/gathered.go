@@ -15,6 +15,7 @@ import (
 
 const (
 	gatherFor      = 10 * time.Minute // from the first change to the email
+	gatherNew      = time.Hour        // from the first warranty that waits for a confirmation to the email
 	noticeRecords  = 20               // warranties listed in an email
 	noticesAtATime = 50
 )
@@ -31,6 +32,24 @@ func (s *Service) tellOwner(
 		return nil
 	}
 	n := store.Notice{Kind: store.PromiseNotice, Warranty: before.ID, From: noticeFrom(p), Event: e.ID}
+	return tx.TellOwners(n, e.At.Add(gatherFor))
+}
+
+// askSeller notes a warranty that names a seller for the account that has verified the address.
+func (s *Service) askSeller(tx *store.Tx, p warranty.Principal, w warranty.Warranty, now time.Time) error {
+	if s.Silent || w.SellerEmail == nil || !p.User.EmailVerified {
+		return nil
+	}
+	n := store.Notice{Kind: store.ToConfirmNotice, Warranty: w.ID, From: noticeFrom(p), Event: w.ID}
+	return tx.TellSellers(n, *w.SellerEmail, now.Add(gatherNew))
+}
+
+// tellConfirmed notes for its owner that a seller confirmed a warranty.
+func (s *Service) tellConfirmed(tx *store.Tx, p warranty.Principal, e warranty.Event) error {
+	if s.Silent {
+		return nil
+	}
+	n := store.Notice{Kind: store.ConfirmedNotice, Warranty: e.SubjectID, From: noticeFrom(p), Event: e.ID}
 	return tx.TellOwners(n, e.At.Add(gatherFor))
 }
 
@@ -71,20 +90,90 @@ func (s *Service) sendNotices(tx *store.Tx, d store.DueNotice, now time.Time) er
 		return err
 	}
 	slices.SortFunc(list, func(a, b store.Notice) int { return bytes.Compare(b.Event[:], a.Event[:]) })
-	records, more, err := s.changedRecords(tx, d.Account, list)
-	if err != nil || len(records) == 0 {
+	write, err := s.noticeWriter(tx, d, list)
+	if err != nil || write == nil {
 		return err
 	}
 	for _, to := range recipients {
 		if !slices.ContainsFunc(list, func(n store.Notice) bool { return n.From.Person != to.User }) {
 			continue // they made all of the changes themselves
 		}
-		m := s.outgoing(mail.In(to.Locale).PromiseChanged(to.Email, to.Name, records, more, s.PublicURL))
-		if err := tx.InsertNotice(m, list, d.Account, now); err != nil {
+		m := write(to)
+		if m == nil {
+			continue
+		}
+		if err := tx.InsertNotice(*m, list, d.Account, now); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// noticeWriter returns what writes the email with notices; nil if there is nothing to say any longer. It returns nil for
+// people who do not want it.
+func (s *Service) noticeWriter(
+	tx *store.Tx, d store.DueNotice, list []store.Notice,
+) (write func(store.Recipient) *store.Mail, err error) {
+	if d.Kind == store.PromiseNotice { // always sent
+		records, more, err := s.changedRecords(tx, d.Account, list)
+		if err != nil || len(records) == 0 {
+			return nil, err
+		}
+		return func(to store.Recipient) *store.Mail {
+			m := s.outgoing(mail.In(to.Locale).PromiseChanged(to.Email, to.Name, records, more, s.PublicURL))
+			return &m
+		}, nil
+	}
+	find := s.waitingRecord
+	if d.Kind == store.ConfirmedNotice {
+		find = s.confirmedRecord
+	}
+	var records []mail.Listed
+	more := 0
+	for _, n := range list {
+		r, err := find(tx, d.Account, n.Warranty)
+		switch {
+		case isMissing(err): // it was decided, transferred or deleted
+		case err != nil:
+			return nil, err
+		case len(records) == noticeRecords:
+			more++
+		default:
+			records = append(records, r)
+		}
+	}
+	if len(records) == 0 {
+		return nil, nil
+	}
+	return func(to store.Recipient) *store.Mail {
+		if !to.Mails.Claims {
+			return nil
+		}
+		text := mail.In(to.Locale).ToConfirm
+		if d.Kind == store.ConfirmedNotice {
+			text = mail.In(to.Locale).Confirmed
+		}
+		m := s.outgoingTo(to, store.ClaimMails, text(to.Email, to.Name, records, more, s.PublicURL))
+		return &m
+	}, nil
+}
+
+// waitingRecord returns a warranty that waits for the confirmation of an account.
+func (s *Service) waitingRecord(tx *store.Tx, account, id warranty.ID) (mail.Listed, error) {
+	c, _, err := tx.LockConfirmation(account, warranty.WarrantyKey{ID: id})
+	if err == nil && c.Status != warranty.ConfirmationPending {
+		err = warranty.ErrNotFound
+	}
+	return mail.Listed{Product: c.ProductName, Reference: c.ReferenceNumber, By: c.From.Name}, err
+}
+
+// confirmedRecord returns a warranty of its owner that a seller confirmed.
+func (s *Service) confirmedRecord(tx *store.Tx, owner, id warranty.ID) (mail.Listed, error) {
+	w, err := tx.OwnedWarranty(owner, id)
+	if err == nil && w.Seller == nil {
+		err = warranty.ErrNotFound
+	}
+	return mail.Listed{Product: w.ProductName, Reference: w.ReferenceNumber, By: derefText(w.SellerName)}, err
 }
 
 // noticesDue returns when to send the notices of a locked account: now, or later if there were too many emails.

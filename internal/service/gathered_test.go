@@ -174,3 +174,43 @@ func TestChangesOfPromisesAreGathered(t *testing.T) {
 		}
 	}, busy)
 }
+
+// TestSellersAreAskedAndOwnersTold: the account that has verified the address of a seller is emailed about what waits for
+// its confirmation, all of an hour in one email, and the owner when it confirmed. Accounts that decline everything of
+// someone, and people who turned such emails off, get none. Finding T9.
+func TestSellersAreAskedAndOwnersTold(t *testing.T) {
+	eachStopped(t, func(t *testing.T, w *world, clock *stoppedClock) {
+		olga, shop, eve := w.person("Olga", true), w.person("Sami", true), w.person("Eve", false)
+		o := w.mailbox()
+		after := func(wait time.Duration) []string {
+			t.Helper()
+			clock.Set(clock.Now().Add(wait))
+			if err := w.Service.SendNotices(ctx); err != nil {
+				t.Fatal(err)
+			}
+			return w.mailed(o)
+		}
+		first := w.record(olga, shop.User.Email)
+		second := w.record(olga, shop.User.Email)
+		third := w.record(olga, shop.User.Email)
+		w.record(olga, "nobody@people.example")
+		w.record(eve, shop.User.Email) // her address is not verified
+		equal(t, "at once", after(0), []string{})
+		w.confirm(shop, third.ID)
+		equal(t, "an hour later", after(time.Hour), []string{
+			olga.User.Email + ": Your warranty was confirmed", shop.User.Email + ": 2 warranties wait for your confirmation"})
+		equal(t, "once", after(time.Hour), []string{})
+		w.confirm(shop, first.ID)
+		w.confirm(shop, second.ID)
+		equal(t, "ten minutes later", after(10*time.Minute), []string{olga.User.Email + ": 2 of your warranties were confirmed"})
+
+		email := shop.User.Email
+		if _, err := w.Service.CorrectWarranty(ctx, olga.Principal, warranty.CorrectWarranty{ID: keyOf(w.record(olga, "").ID), SellerEmail: &email, Reason: "Typing error"}); err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "a seller who is named later", after(time.Hour), []string{email + ": A warranty waits for your confirmation"})
+		w.execute(`UPDATE users SET mail_choices = 0`)
+		w.record(olga, email)
+		equal(t, "to someone who turned them off", after(time.Hour), []string{})
+	}, busy)
+}

@@ -146,8 +146,12 @@ func (s *Service) mailTogether(tx *store.Tx, from *sender, list []issuing, now t
 }
 
 // insertIssued adds a warranty and its offer, which mailOffers emailed or not.
-func (s *Service) insertIssued(tx *store.Tx, account warranty.ID, i issuing) error {
-	if err := tx.InsertWarranty(*i.Warranty, account); err != nil || !i.mailed() || i.Offer.OfferedAt == nil {
+func (s *Service) insertIssued(tx *store.Tx, p warranty.Principal, i issuing) error {
+	account := p.Account.ID
+	if err := tx.InsertWarranty(*i.Warranty, account); err != nil {
+		return err
+	}
+	if err := s.askSeller(tx, p, *i.Warranty, i.CreatedAt); err != nil || !i.mailed() || i.Offer.OfferedAt == nil {
 		return err
 	}
 	if _, err := tx.InsertOffer(i.ID, account, i.email, i.CreatedAt); err != nil {

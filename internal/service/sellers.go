@@ -61,7 +61,10 @@ func (s *Service) DecideConfirmation(
 			return err
 		}
 		confirmed.SubjectID = c.WarrantyID
-		return tx.InsertEvent(c.WarrantyID, confirmed, p.User.ID)
+		if err := tx.InsertEvent(c.WarrantyID, confirmed, p.User.ID); err != nil {
+			return err
+		}
+		return s.tellConfirmed(tx, p, confirmed)
 	})
 	return c, err
 }

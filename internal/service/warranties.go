@@ -175,7 +175,7 @@ func (s *Service) create(
 		}
 	}
 	for i, one := range list {
-		if err := s.insertIssued(tx, p.Account.ID, one); err != nil {
+		if err := s.insertIssued(tx, p, one); err != nil {
 			return err
 		}
 		if err := tx.InsertEvent(one.ID, events[i], p.User.ID); err != nil {

@@ -13,7 +13,9 @@ type NoticeKind int64
 
 // The kinds, as they are stored.
 const (
-	PromiseNotice NoticeKind = 1 // a business changed the promise of a warranty that the account owns
+	PromiseNotice   NoticeKind = 1 // a business changed the promise of a warranty that the account owns
+	ToConfirmNotice NoticeKind = 2 // a warranty names the account as its seller and waits for its confirmation
+	ConfirmedNotice NoticeKind = 3 // a seller confirmed a warranty that the account owns
 )
 
 // Notice is something that an account is emailed about, together with what else happens until it is due.
@@ -37,6 +39,16 @@ func (t *Tx) TellOwners(n Notice, due time.Time) error {
 	return t.later(insertNotice+`SELECT $1 /*pg: ::smallint */, a.user_id, a.parent_id, `+noticeValues+` FROM access a
 		WHERE a.parent_id = $6 AND a.kind = 1 AND a.roles & 1 <> 0 AND a.user_id <> $2`+onNotice,
 		int64(n.Kind), n.From.Account, n.From.Person, n.Event, due, n.Warranty)
+}
+
+// TellSellers adds a notice for the account that has verified an address which a warranty names as its seller's, except
+// the sender. Accounts that decline everything of the sender get none.
+func (t *Tx) TellSellers(n Notice, address string, due time.Time) error {
+	return t.later(insertNotice+`SELECT $1 /*pg: ::smallint */, x.account_id, $6 /*pg: ::uuid */, `+noticeValues+`
+		FROM addresses x JOIN users u ON u.id = x.account_id
+		WHERE x.email = $7 AND COALESCE(x.verified_at, u.verified_at) IS NOT NULL AND x.account_id <> $2
+			AND NOT EXISTS (SELECT 1 FROM declined_accounts b WHERE b.account_id = x.account_id AND b.from_id = $2)`+onNotice,
+		int64(n.Kind), n.From.Account, n.From.Person, n.Event, due, n.Warranty, address)
 }
 
 // DueNotice names the notices of a kind for an account.
