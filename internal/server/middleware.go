@@ -384,9 +384,9 @@ func (s *Server) throttle(ctx context.Context, what service.Throttle, whom strin
 	case service.CodeMails:
 		rate, period = min(codeMails, s.SignInRate), warranty.CodeMailWindow
 	case service.CodeMailsOfDay:
-		rate, period = min(codeMailsOfDay, s.SignInRate), 24*time.Hour
+		rate, period = codeMailsOfDay*min(s.SignInRate, 1), 24*time.Hour
 	case service.PrintedCodeMails:
-		rate, period = min(printedCodeMails, s.SignInRate), 24*time.Hour
+		rate, period = printedCodeMails*min(s.SignInRate, 1), 24*time.Hour
 	case service.SignUpAttempts:
 		rate, period = s.SignUpRate, time.Hour
 	case service.ClientRegistrations:

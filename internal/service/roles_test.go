@@ -115,7 +115,7 @@ func deletion(s scene, uploader string) request {
 		if s.seller != third { // no other person has one: a former owner uploaded it
 			s.Transfer(s.record.ID, s.people[me], s.people[third])
 			d := s.Upload(session, document(s.record.ID, "a.pdf", pdf)...)
-			s.Transfer(s.record.ID, s.people[third], s.people[me])
+			s.Transfer(s.record.ID, s.people[third], s.people[me], d.ID)
 			return made("DELETE", "/api/documents/"+d.ID, s.who(me), nil)
 		}
 	}
