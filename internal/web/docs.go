@@ -66,14 +66,35 @@ func newReference(base string) (reference, error) {
 	return page, nil
 }
 
+// docs shows the reference. It is long and the same for all visitors, so its rendered pages are kept.
 func (web *Web) docs(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
+	lang := web.reader(r).Lang
+	anonymous := who.User.ID.IsZero() && r.URL.RawQuery == ""
+	if kept, ok := web.kept.Load(lang); ok && anonymous {
+		page := kept.(keptPage)
+		web.write(w, r, http.StatusOK, who, page.body, page.compressed)
+		return nil
+	}
 	page, err := web.reference()
 	if err != nil {
 		return err
 	}
 	v := view{Title: web.t(r, "docs.title"), Nav: "settings", Who: who, Body: page}
-	return web.show(w, r, http.StatusOK, "docs", v)
+	if !anonymous {
+		return web.show(w, r, http.StatusOK, "docs", v)
+	}
+	body, err := web.rendered(r, "docs", "layout", v)
+	if err != nil {
+		return err
+	}
+	kept := keptPage{body, compress(body)}
+	web.kept.Store(lang, kept)
+	web.write(w, r, http.StatusOK, who, kept.body, kept.compressed)
+	return nil
 }
+
+// keptPage is a rendered page for visitors.
+type keptPage struct{ body, compressed []byte }
 
 func (web *Web) errorCodes(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	codes := warranty.Codes()

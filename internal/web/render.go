@@ -173,6 +173,16 @@ func (web *Web) part(w http.ResponseWriter, r *http.Request, name, block string,
 
 // render renders a block of a page. If the template fails, it writes nothing.
 func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name, block string, v view) error {
+	body, err := web.rendered(r, name, block, v)
+	if err != nil {
+		return err
+	}
+	web.write(w, r, status, v.Who, body, nil)
+	return nil
+}
+
+// rendered returns a block of a page.
+func (web *Web) rendered(r *http.Request, name, block string, v view) ([]byte, error) {
 	v.MustVerify = v.SignedIn() && web.Service.RequireVerified && !v.Who.User.EmailVerified
 	if v.SignedIn() {
 		v.Acting = actingOf(r, v.Who)
@@ -191,30 +201,36 @@ func (web *Web) render(w http.ResponseWriter, r *http.Request, status int, name,
 	}
 	parse, ok := reader.pages[name]
 	if !ok {
-		return fmt.Errorf("unknown page %q", name)
+		return nil, fmt.Errorf("unknown page %q", name)
 	}
 	page, err := parse()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var b bytes.Buffer
 	if err := page.ExecuteTemplate(&b, block, v); err != nil {
-		return fmt.Errorf("render page %s: %w", name, err)
+		return nil, fmt.Errorf("render page %s: %w", name, err)
 	}
-	h, body := w.Header(), b.Bytes()
+	return b.Bytes(), nil
+}
+
+// write sends a rendered page. compressed is the same page, or nil if it has to be compressed.
+func (web *Web) write(w http.ResponseWriter, r *http.Request, status int, who warranty.Principal, page, compressed []byte) {
+	h, body := w.Header(), page
 	// The compressed length of a signed-in user's page could reveal secrets next to text that an attacker chose,
 	// if other sites could make the browser ask for it again and again (BREACH).
 	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
-	if acceptsGzip(r) && (v.Who.User.ID.IsZero() || askedByUser(r)) {
+	if acceptsGzip(r) && (who.User.ID.IsZero() || askedByUser(r)) {
 		h.Set("Content-Encoding", "gzip")
-		body = compress(body)
+		if body = compressed; body == nil {
+			body = compress(page)
+		}
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Language", v.In.Lang)
+	h.Set("Content-Language", web.reader(r).Lang)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(cmp.Or(status, http.StatusOK))
 	_, _ = w.Write(body) // the client may be gone
-	return nil
 }
 
 // askedByUser reports whether the browser says that a page of this site or the user asked, not another site.

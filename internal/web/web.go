@@ -44,6 +44,7 @@ type Web struct {
 
 	views     *views
 	reference func() (reference, error) // made when it is first shown
+	kept      sync.Map                  // of language: the keptPage of /docs
 	guard     *http.CrossOriginProtection
 	forms     *http.ServeMux // the routes of resumable forms; see resume.go
 }
