@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"warranty.example/svc/internal/store"
@@ -44,6 +46,19 @@ func checkBackup(ctx context.Context, st *store.Store) (string, error) {
 		}
 		return text, nil
 	})
+}
+
+// backupFolder returns the folder of the last backup, or "" if it is not on this machine.
+func backupFolder(ctx context.Context, st *store.Store) string {
+	b, err := st.BackupStatus(ctx)
+	if err != nil || !filepath.IsAbs(b.Place) {
+		return "" // an older schema, standard output or a bucket
+	}
+	folder := filepath.Dir(b.Place)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return ""
+	}
+	return folder
 }
 
 // age rounds a duration for people.

@@ -53,7 +53,8 @@ func checkPaths(c config.Config) error {
 // checkContent rejects a file that is neither empty nor a SQLite database.
 func checkContent(c config.Config) error {
 	if info, err := os.Stat(c.Database); err == nil && info.Size() > 0 && !isSQLite(c.Database) {
-		return fmt.Errorf("--database: %s is not a SQLite database", c.Database)
+		return fmt.Errorf("--database: %s is not a SQLite database; choose another file, "+
+			"or if it was one, move it away and restore a backup with svcd restore", c.Database)
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	st, err := store.Open(ctx, c.Database)
 	err = explainUnfinished(err)
 	if err != nil && !c.IsPostgres() { // a URL can contain a password
-		err = explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
+		err = explainDamage(explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...), c)
 	}
 	if err != nil {
 		return nil, err
