@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -233,4 +234,39 @@ func TestDoctorFindsAPoolerWithoutItsSetting(t *testing.T) {
 	wantDoctor(t, dir, "database", []string{"ok "}, "--database="+shared+"&"+setting)
 	wantDoctor(t, dir, "database", []string{"ok "}, "--database="+pgBouncer(t, database, "session"))
 	wantDoctor(t, dir, "database", []string{"ok "}, "--database="+database)
+}
+
+// TestDoctorSaysThatPeopleUseAnotherAddress signs in at another address than the public URL. Finding O6.
+func TestDoctorSaysThatPeopleUseAnotherAddress(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, err := launch(dir, nil, svcd(), "--drain=0s", "--listen="+freeAddress(t), "--public-url=http://right.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.kill()
+	session := p.register(t, "olga")
+	for range 5 {
+		req, err := http.NewRequest(http.MethodGet, p.url+"/settings", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = "other.example:8443"
+		req.Header.Set("Accept", "text/html")
+		req.Header.Set("Cookie", "svc_session="+session)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatal(resp, err)
+		}
+		resp.Body.Close()
+	}
+	wantDoctor(t, dir, "address", []string{"ok "}, "--public-url=http://other.example:8443")
+	testenv.Wait(t, "the note", func() bool {
+		return strings.Contains(doctorLine(t, dir, "address", "--public-url=http://right.example"), "warning")
+	})
+	wantDoctor(t, dir, "address", []string{"--public-url is http://right.example, but people use other.example:8443"},
+		"--public-url=http://right.example")
+	if n := strings.Count(p.log(), "people use another address"); n != 1 {
+		t.Errorf("%d log lines", n)
+	}
 }

@@ -136,6 +136,7 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 	d.check("signing", func() (string, error) { return checkSigningKey(ctx, st, c) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
 	d.check("backup", func() (string, error) { return checkBackup(ctx, st) })
+	d.check("address", func() (string, error) { return checkAddress(ctx, st, c) })
 	d.check("mails", func() (string, error) { return checkMails(ctx, st) })
 	d.check("jobs", func() (string, error) { return checkJobs(ctx, st) })
 	if !d.deep {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/store"
 )
 
@@ -72,6 +73,21 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%d hours", d/time.Hour)
 	}
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// checkAddress says which address people use, if it is not the public URL.
+func checkAddress(ctx context.Context, st *store.Store, c config.Config) (string, error) {
+	return onLatestSchema(ctx, st, func() (string, error) {
+		other, err := st.OtherAddress(ctx, c.PublicURL, st.Now())
+		if err != nil {
+			return "", err
+		}
+		if other != "" {
+			return "", warning{fmt.Errorf("--public-url is %s, but people use %s; set it to the address in their browsers, "+
+				"or let the proxy redirect", c.PublicURL, printable(other))}
+		}
+		return "nobody was seen to use another address than " + c.PublicURL, nil
+	})
 }
 
 // checkMails counts the outbox.

@@ -55,6 +55,7 @@ func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took
 	if s.Metrics != nil {
 		s.Metrics.observe(r, rec.outcome(), took)
 	}
+	s.watchAddress(r, caller)
 	info := requestInfo(r, caller, rec, took)
 	s.Service.Record(caller.Principal, info)
 	failed := level >= slog.LevelError || rec.failure.Load() != nil // MCP sends errors with the status 200

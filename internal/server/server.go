@@ -61,6 +61,7 @@ type Server struct {
 	refused  *limit.Refused
 	draining atomic.Bool // shutdown has started
 	dated    atomic.Pointer[dateHeader]
+	watch    addressWatch
 }
 
 // Handler returns the handler of all routes.
