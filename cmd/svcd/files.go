@@ -105,7 +105,7 @@ func lockDatabase(c config.Config) (release func() error, err error) {
 	folder := filepath.Dir(c.Database)
 	if err := files.MkdirAll(folder); err != nil {
 		err = fmt.Errorf("cannot create the folder %s: %w; choose another one with --data or --database", folder, err)
-		return nil, explainDenied(usageError{err}, folder)
+		return nil, explainMissing(explainDenied(usageError{err}, folder), folder)
 	}
 	release, err = lockFile(c.Database + lockSuffix)
 	if err != nil {
@@ -125,7 +125,7 @@ func lockFile(path string) (release func() error, err error) {
 		return nil, usageError{fmt.Errorf("%w; stop it, or choose another folder with --data", err)}
 	}
 	if err != nil {
-		return nil, explainDenied(err, path)
+		return nil, explainDenied(err, path, filepath.Dir(path))
 	}
 	return lock.Release, nil
 }

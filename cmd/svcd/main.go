@@ -101,6 +101,7 @@ func command() *cobra.Command {
 	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), setupLinkCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
 		healthcheckCommand(), manCommand(), versionCommand())
 	addCompletion(root)
+	setUsage(root)
 	return root
 }
 
@@ -189,6 +190,9 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer listeners.Close()
+	if err := checkFresh(ctx, c); err != nil {
+		return err
+	}
 	release, err := lockDatabase(c)
 	if err != nil {
 		return err

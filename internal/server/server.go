@@ -62,6 +62,7 @@ type Server struct {
 	draining atomic.Bool // shutdown has started
 	dated    atomic.Pointer[dateHeader]
 	watch    addressWatch
+	slow     slowLog
 }
 
 // Handler returns the handler of all routes.
