@@ -50,6 +50,29 @@ func checkPaths(c config.Config) error {
 	return nil
 }
 
+// checkSecrets rejects a signing key and keys for S3 that a start could not use, before anything is created.
+func checkSecrets(c config.Config) error {
+	if c.S3 != nil {
+		bucket, err := c.S3.Connect() // it contacts nobody yet
+		if err == nil {
+			err = bucket.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("--files: %w", err)
+		}
+	}
+	if c.SigningKey == "" {
+		return nil
+	}
+	if folder := filepath.Dir(c.SigningKey); folder != filepath.Clean(c.Data) && !exists(folder) {
+		return fmt.Errorf("--signing-key: the folder %s does not exist; create it, or check the path", folder)
+	}
+	if _, err := readSigningKey(c.SigningKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--signing-key: %w", err)
+	}
+	return nil
+}
+
 // checkContent rejects a file that is neither empty nor a SQLite database.
 func checkContent(c config.Config) error {
 	if info, err := os.Stat(c.Database); err == nil && info.Size() > 0 && !isSQLite(c.Database) {
