@@ -54,7 +54,7 @@ var arrows = map[string]string{
 	"internal/outbound":     "internal/netaddr",
 	"internal/oauth":        "api internal/netaddr internal/service warranty",
 	"internal/web":          "api internal/describe internal/pages internal/service internal/sheet internal/upload warranty",
-	"internal/server":       "api internal/describe internal/limit internal/mcp internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
+	"internal/server":       "api internal/describe internal/limit internal/mcp internal/netaddr internal/oauth internal/paper internal/rest internal/service internal/upload internal/web warranty",
 	"internal/demo":         "internal/mail internal/service internal/store warranty",
 
 	"cmd/svcd":    "internal/archive internal/certs internal/config internal/demo internal/files internal/limit internal/listen internal/mail internal/man internal/outbound internal/server internal/service internal/store internal/terminal internal/version warranty",

@@ -47,6 +47,8 @@ type doctor struct {
 	deep           bool
 	bar            *progressLine
 	checks, failed int
+	config         config.Config // once it is known
+	backups        string        // folder of the last backup; empty if it is not on this machine
 }
 
 // networkPatience is how long a check waits for another machine.
@@ -57,6 +59,7 @@ const networkPatience = 15 * time.Second
 func (d *doctor) check(name string, run func() (string, error)) bool {
 	d.checks++
 	found, err := run()
+	err = explainDamage(err, d.config)
 	d.bar.clear()
 	var warn warning
 	if errors.As(err, &warn) {
@@ -75,15 +78,18 @@ func (d *doctor) check(name string, run func() (string, error)) bool {
 func (d *doctor) examine(cmd *cobra.Command) {
 	ctx := cmd.Context()
 	var c config.Config
+	var values []config.Value
 	if !d.check("settings", func() (text string, err error) {
-		c, text, err = checkSettings(cmd)
+		c, values, text, err = checkSettings(cmd)
 		return text, err
 	}) {
 		return
 	}
+	d.config = c
 	d.check("tls", func() (string, error) { return checkTLS(c) })
+	d.check("owners", func() (string, error) { return checkOwners(c, values) })
 	d.examineData(ctx, c)
-	d.check("disk", func() (string, error) { return checkSpace(c) })
+	d.check("disk", func() (string, error) { return checkSpace(c, d.backups) })
 	d.check("smtp", func() (string, error) { return checkSMTP(ctx, c) })
 	d.check("redis", func() (string, error) { return checkRedis(ctx, c) })
 	d.check("dns", func() (string, error) { return checkDNS(ctx, c.PublicURL) })
@@ -100,6 +106,12 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 		if !c.IsPostgres() && !exists(c.Database) {
 			return "", fmt.Errorf("no database at %s; set its folder with --data, or start svcd to create it", c.Database)
 		}
+		if err := checkNotEmptied(c); err != nil {
+			return "", err
+		}
+		if err := checkPooler(ctx, c); err != nil {
+			return "", err
+		}
 		if st, err = store.OpenAsIs(ctx, c.Database); err != nil {
 			return "", explainDenied(err, databaseFiles(c)...)
 		}
@@ -115,6 +127,7 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 			d.check("close", func() (string, error) { return "", err })
 		}
 	}()
+	d.backups = backupFolder(ctx, st)
 	if c.ACME {
 		d.check("acme", func() (string, error) { return checkACME(ctx, st, c) })
 	}
@@ -123,6 +136,7 @@ func (d *doctor) examineData(ctx context.Context, c config.Config) {
 	d.check("signing", func() (string, error) { return checkSigningKey(ctx, st, c) })
 	d.check("files", func() (string, error) { return d.checkFiles(ctx, st, filesOf(c)) })
 	d.check("backup", func() (string, error) { return checkBackup(ctx, st) })
+	d.check("address", func() (string, error) { return checkAddress(ctx, st, c) })
 	d.check("mails", func() (string, error) { return checkMails(ctx, st) })
 	d.check("jobs", func() (string, error) { return checkJobs(ctx, st) })
 	if !d.deep {
@@ -153,6 +167,10 @@ func schemaOf(ctx context.Context, st *store.Store, c config.Config) (string, er
 	case err != nil:
 		return "", err
 	case have > latest:
+		oldest, err := st.OldestBinary(ctx)
+		if err == nil && oldest <= latest {
+			return fmt.Sprintf("%s, schema %d of a newer svcd, which this one can use", kind, have), nil
+		}
 		return "", fmt.Errorf("schema %d is newer than this svcd, which knows schemas up to %d; use the newer svcd", have, latest)
 	case have < latest:
 		return fmt.Sprintf("%s, schema %d; the next start migrates it to %d", kind, have, latest), nil
@@ -243,6 +261,20 @@ func (d *doctor) checkRecords(ctx context.Context, st *store.Store) (string, err
 		list[i] = f.String()
 	}
 	return "", fmt.Errorf("%s; restore a backup, and report this", strings.Join(list, "; "))
+}
+
+// checkPooler finds a pooler that shares connections without the setting for it. Opening the database reports an outage.
+func checkPooler(ctx context.Context, c config.Config) error {
+	if !c.IsPostgres() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, networkPatience)
+	defer cancel()
+	if shares, err := store.SharesConnections(ctx, c.Database); err != nil || !shares {
+		return nil //nolint:nilerr // see above
+	}
+	return errors.New("PgBouncer or another pooler shares connections (transaction mode), so requests will fail; " +
+		"add default_query_exec_mode=cache_describe to the parameters of --database")
 }
 
 func checkSMTP(ctx context.Context, c config.Config) (string, error) {

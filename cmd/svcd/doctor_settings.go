@@ -20,13 +20,12 @@ import (
 )
 
 // checkSettings loads the settings and returns what is odd about them.
-func checkSettings(cmd *cobra.Command) (c config.Config, text string, err error) {
+func checkSettings(cmd *cobra.Command) (c config.Config, values []config.Value, text string, err error) {
 	if c, err = load(cmd); err != nil {
-		return c, "", err
+		return c, nil, "", err
 	}
-	_, values, err := config.Resolve(cmd.Flags(), os.Getenv, config.SystemFile)
-	if err != nil {
-		return c, "", err
+	if _, values, err = config.Resolve(cmd.Flags(), os.Getenv, config.SystemFile); err != nil {
+		return c, nil, "", err
 	}
 	text = "valid"
 	if unknown := config.UnknownVars(os.Environ()); len(unknown) > 0 {
@@ -35,7 +34,7 @@ func checkSettings(cmd *cobra.Command) (c config.Config, text string, err error)
 	if exposed := exposedSecrets(c, values); len(exposed) > 0 {
 		text += "; every user of this machine can read the secrets in " + strings.Join(exposed, ", ")
 	}
-	return c, text, nil
+	return c, values, text, nil
 }
 
 // exposedSecrets lists the files with secrets that all users can read. It is not an error, because

@@ -15,21 +15,27 @@ import (
 const (
 	littleSpace  = 2 << 30
 	noSpace      = 256 << 20
+	fullSpace    = 1 << 20
 	littleReason = "less than 2 GiB is free"
 	noReason     = "less than 256 MiB is free; writes will soon fail"
+	fullReason   = "the disk is full, and writes fail"
+	spaceAdvice  = "free some space, such as old backups, or move the service to a larger disk"
 )
 
 // warning is the finding of a check that did not fail.
 type warning struct{ error }
 
-// checkSpace looks at the disks that the service writes to on this machine.
-func checkSpace(c config.Config) (string, error) {
+// checkSpace looks at the disks that the service and its backups write to on this machine. backups is a folder, or "".
+func checkSpace(c config.Config, backups string) (string, error) {
 	var folders, texts []string
 	if !c.IsPostgres() {
 		folders = append(folders, filepath.Dir(c.Database))
 	}
 	if c.S3 == nil && (len(folders) == 0 || resolveLinks(c.Data) != resolveLinks(folders[0])) {
 		folders = append(folders, c.Data)
+	}
+	if backups != "" {
+		folders = append(folders, backups)
 	}
 	var worst error
 	for _, folder := range folders {
@@ -56,9 +62,9 @@ func checkSpace(c config.Config) (string, error) {
 	var little warning
 	switch {
 	case errors.As(worst, &little):
-		return "", warning{fmt.Errorf("%w: %s", little.error, text)}
+		return "", warning{fmt.Errorf("%w: %s; %s", little.error, text, spaceAdvice)}
 	case worst != nil:
-		return "", fmt.Errorf("%w: %s", worst, text)
+		return "", fmt.Errorf("%w: %s; %s", worst, text, spaceAdvice)
 	}
 	return text, nil
 }
@@ -67,6 +73,8 @@ func checkSpace(c config.Config) (string, error) {
 func worse(than error, free uint64) error {
 	var little warning
 	switch {
+	case free < fullSpace:
+		return errors.New(fullReason)
 	case free < noSpace:
 		return errors.New(noReason)
 	case free < littleSpace && (than == nil || errors.As(than, &little)):

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
+	"warranty.example/svc/internal/config"
 	"warranty.example/svc/internal/store"
 )
 
@@ -46,6 +49,19 @@ func checkBackup(ctx context.Context, st *store.Store) (string, error) {
 	})
 }
 
+// backupFolder returns the folder of the last backup, or "" if it is not on this machine.
+func backupFolder(ctx context.Context, st *store.Store) string {
+	b, err := st.BackupStatus(ctx)
+	if err != nil || !filepath.IsAbs(b.Place) {
+		return "" // an older schema, standard output or a bucket
+	}
+	folder := filepath.Dir(b.Place)
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		return ""
+	}
+	return folder
+}
+
 // age rounds a duration for people.
 func age(d time.Duration) string {
 	switch {
@@ -57,6 +73,21 @@ func age(d time.Duration) string {
 		return fmt.Sprintf("%d hours", d/time.Hour)
 	}
 	return fmt.Sprintf("%d days", d/(24*time.Hour))
+}
+
+// checkAddress says which address people use, if it is not the public URL.
+func checkAddress(ctx context.Context, st *store.Store, c config.Config) (string, error) {
+	return onLatestSchema(ctx, st, func() (string, error) {
+		other, err := st.OtherAddress(ctx, c.PublicURL, st.Now())
+		if err != nil {
+			return "", err
+		}
+		if other != "" {
+			return "", warning{fmt.Errorf("--public-url is %s, but people use %s; set it to the address in their browsers, "+
+				"or let the proxy redirect", c.PublicURL, printable(other))}
+		}
+		return "nobody was seen to use another address than " + c.PublicURL, nil
+	})
 }
 
 // checkMails counts the outbox.

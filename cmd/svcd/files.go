@@ -50,10 +50,34 @@ func checkPaths(c config.Config) error {
 	return nil
 }
 
+// checkSecrets rejects a signing key and keys for S3 that a start could not use, before anything is created.
+func checkSecrets(c config.Config) error {
+	if c.S3 != nil {
+		bucket, err := c.S3.Connect() // it contacts nobody yet
+		if err == nil {
+			err = bucket.Close()
+		}
+		if err != nil {
+			return fmt.Errorf("--files: %w", err)
+		}
+	}
+	if c.SigningKey == "" {
+		return nil
+	}
+	if folder := filepath.Dir(c.SigningKey); folder != filepath.Clean(c.Data) && !exists(folder) {
+		return fmt.Errorf("--signing-key: the folder %s does not exist; create it, or check the path", folder)
+	}
+	if _, err := readSigningKey(c.SigningKey); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("--signing-key: %w", err)
+	}
+	return nil
+}
+
 // checkContent rejects a file that is neither empty nor a SQLite database.
 func checkContent(c config.Config) error {
 	if info, err := os.Stat(c.Database); err == nil && info.Size() > 0 && !isSQLite(c.Database) {
-		return fmt.Errorf("--database: %s is not a SQLite database", c.Database)
+		return fmt.Errorf("--database: %s is not a SQLite database; choose another file, "+
+			"or if it was one, move it away and restore a backup with svcd restore", c.Database)
 	}
 	return nil
 }
@@ -104,7 +128,7 @@ func lockDatabase(c config.Config) (release func() error, err error) {
 	folder := filepath.Dir(c.Database)
 	if err := files.MkdirAll(folder); err != nil {
 		err = fmt.Errorf("cannot create the folder %s: %w; choose another one with --data or --database", folder, err)
-		return nil, explainDenied(usageError{err}, folder)
+		return nil, explainMissing(explainDenied(usageError{err}, folder), folder)
 	}
 	release, err = lockFile(c.Database + lockSuffix)
 	if err != nil {
@@ -124,7 +148,7 @@ func lockFile(path string) (release func() error, err error) {
 		return nil, usageError{fmt.Errorf("%w; stop it, or choose another folder with --data", err)}
 	}
 	if err != nil {
-		return nil, explainDenied(err, path)
+		return nil, explainDenied(err, path, filepath.Dir(path))
 	}
 	return lock.Release, nil
 }

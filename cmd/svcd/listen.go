@@ -59,6 +59,18 @@ func openListener(opener *listen.Opener, c config.Config, flag, address string) 
 	return listener, nil
 }
 
+// openAdmin listens on the address of --admin-listen. It returns nil without one.
+func openAdmin(c config.Config) (net.Listener, error) {
+	if c.AdminListen == "" {
+		return nil, nil
+	}
+	admin, err := net.Listen("tcp", c.AdminListen)
+	if err != nil {
+		return nil, fmt.Errorf("--admin-listen: %w; choose another port", err)
+	}
+	return admin, nil
+}
+
 // addressOf returns the address of a listener in the form of --listen.
 func addressOf(listener net.Listener) string {
 	if _, ok := listener.Addr().(*net.UnixAddr); ok {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"strings"
@@ -101,6 +100,7 @@ func command() *cobra.Command {
 	root.AddCommand(userCommand(), organizationCommand(), signingKeyCommand(), setupLinkCommand(), configCommand(), backupCommand(), restoreCommand(), copyCommand(), doctorCommand(),
 		healthcheckCommand(), manCommand(), versionCommand())
 	addCompletion(root)
+	setUsage(root)
 	return root
 }
 
@@ -125,6 +125,9 @@ func noArguments(_ *cobra.Command, args []string) error {
 
 func load(cmd *cobra.Command) (config.Config, error) {
 	c, err := config.Load(cmd.Flags(), os.Getenv, config.SystemFile)
+	if err == nil {
+		err = config.Misspelled(config.UnknownVars(os.Environ()))
+	}
 	if err != nil {
 		return c, usageError{err}
 	}
@@ -142,7 +145,7 @@ func open(ctx context.Context, c config.Config, log *slog.Logger) (*service.Serv
 	st, err := store.Open(ctx, c.Database)
 	err = explainUnfinished(err)
 	if err != nil && !c.IsPostgres() { // a URL can contain a password
-		err = explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...)
+		err = explainDamage(explainDenied(fmt.Errorf("open %s: %w", c.Database, err), databaseFiles(c)...), c)
 	}
 	if err != nil {
 		return nil, err
@@ -189,6 +192,19 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		return err
 	}
 	defer listeners.Close()
+	admin, err := openAdmin(c)
+	if err != nil {
+		return err
+	}
+	if admin != nil {
+		defer admin.Close() // a no-op after a normal stop
+	}
+	if err := checkSecrets(c); err != nil {
+		return usageError{err}
+	}
+	if err := checkFresh(ctx, c); err != nil {
+		return err
+	}
 	release, err := lockDatabase(c)
 	if err != nil {
 		return err
@@ -230,11 +246,7 @@ func serve(ctx context.Context, c config.Config) (err error) {
 		ConnectionsPerAddress: c.ConnectionsPerAddress,
 		SecurityContact:       c.SecurityContact,
 	}
-	if c.AdminListen != "" {
-		admin, err := net.Listen("tcp", c.AdminListen)
-		if err != nil {
-			return fmt.Errorf("--admin-listen: %w", err)
-		}
+	if admin != nil {
 		srv.Metrics = server.NewMetrics(version.String())
 		s.Store.ObserveWrites(srv.Metrics.ObserveWrite)
 		metrics, stopMetrics := context.WithCancel(context.WithoutCancel(ctx))

@@ -47,6 +47,15 @@ func whyDenied(path string) string {
 		path, account(owner.uid), account(os.Geteuid()), os.Geteuid(), os.Getegid(), folder)
 }
 
+// explainMissing extends err if this process may not create a folder, with the command that does.
+func explainMissing(err error, folder string) error {
+	if !errors.Is(err, fs.ErrPermission) || exists(folder) {
+		return err
+	}
+	return fmt.Errorf("%w; svcd runs as %s; create the folder for it with: install -d -m 0700 -o %d -g %d %s",
+		err, account(os.Geteuid()), os.Geteuid(), os.Getegid(), quoteArg(folder))
+}
+
 // access fails if a file or folder is not writable.
 func access(path string, isFolder bool) error {
 	if isFolder {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 
 	"warranty.example/svc/internal/config"
+	"warranty.example/svc/internal/service"
 	"warranty.example/svc/internal/store"
 )
 
@@ -26,6 +28,27 @@ func checkFinished(ctx context.Context, c config.Config) error {
 	}
 	return usageError{fmt.Errorf("a restore or copy was not finished and left %s; repeat the command, "+
 		"or delete what it left to use an empty database", left)}
+}
+
+// checkFresh refuses a new database beside the files of another one, before anything is created. A start would refuse
+// the files only after it has made the tables.
+func checkFresh(ctx context.Context, c config.Config) error {
+	if c.S3 != nil || c.AdoptFiles || !exists(filepath.Join(filesFolder(c), "id")) {
+		return nil
+	}
+	if c.IsPostgres() {
+		if has, err := hasSchema(ctx, c); err != nil || has {
+			return err
+		}
+	} else if exists(c.Database) {
+		return nil
+	}
+	what := "--database is empty" // its address may have a password
+	if !c.IsPostgres() {
+		what = c.Database + " does not exist"
+	}
+	reason := fmt.Sprintf("%s, and the folder %s belongs to another database", what, filesFolder(c))
+	return usageError{fmt.Errorf("--data: %w", service.ForeignFolderError{Reason: reason})}
 }
 
 // leftovers returns what an unfinished command left, or "".

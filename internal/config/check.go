@@ -222,8 +222,16 @@ func setHTTPListen(c *Config, v string) error {
 }
 
 func setProxies(c *Config, v string) (err error) {
-	c.TrustedProxies, err = limit.ParseProxies(v)
-	return err
+	if c.TrustedProxies, err = limit.ParseProxies(v); err != nil {
+		return err
+	}
+	for _, network := range c.TrustedProxies {
+		if network.Bits() == 0 {
+			return fmt.Errorf("%s is every address, so that any client could claim another one; name the networks of your proxies",
+				network)
+		}
+	}
+	return nil
 }
 
 func setRedis(c *Config, v string) (err error) {

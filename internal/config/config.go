@@ -251,6 +251,25 @@ func UnknownVars(environ []string) []string {
 	return names
 }
 
+// Misspelled returns an error for the first of these unknown variables that is a setting but for underscores or
+// hyphens, such as SVC_PUBLICURL. Kubernetes sets none of those.
+func Misspelled(unknown []string) error {
+	bare := func(name string) string { return strings.ToUpper(strings.NewReplacer("_", "", "-", "").Replace(name)) }
+	known := map[string]string{}
+	for _, s := range Table() {
+		known[bare(s.Env)] = s.Env
+		if s.shown != nil {
+			known[bare(envOf(s.Flag+fileSuffix))] = envOf(s.Flag + fileSuffix)
+		}
+	}
+	for _, name := range unknown {
+		if right, ok := known[bare(name)]; ok {
+			return fmt.Errorf("%s: is not a setting; write %s", name, right)
+		}
+	}
+	return nil
+}
+
 // String formats the settings without passwords.
 func (c Config) String() string { return c.LogValue().String() }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -41,6 +42,12 @@ func setPublicURL(c *Config, v string) error {
 	}
 	if port != "" && port != map[string]string{"http": "80", "https": "443"}[u.Scheme] {
 		host += ":" + port
+	}
+	if port == "0" && v != defaultPublicURL(*c) { // a test may listen on any port
+		return errors.New("has the port 0, which no browser can open")
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.Unmap().IsUnspecified() {
+		return errors.New("has the address of no machine; write the name or address that people open")
 	}
 	if c.HasTLS() && u.Scheme != "https" {
 		return errors.New("must start with https://, because --tls-cert or --acme is set")

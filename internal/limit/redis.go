@@ -88,6 +88,7 @@ type RedisServer struct{ options redis.Options }
 
 // Ping checks that the server answers.
 func (s *RedisServer) Ping(ctx context.Context) error {
+	silenceClient()
 	options := s.options
 	client := redis.NewClient(&options)
 	return errors.Join(client.Ping(ctx).Err(), client.Close())

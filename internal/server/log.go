@@ -19,6 +19,8 @@ type recorder struct {
 	bytes  int64
 	failed bool // writing to the client failed
 	ended  bool // the handler returned instead of aborting the response
+	// sending is how long writing to the client took.
+	sending time.Duration
 
 	failure atomic.Pointer[string] // the internal error, if any
 }
@@ -71,7 +73,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
+	start := time.Now()
 	n, err := r.ResponseWriter.Write(b)
+	r.sending += time.Since(start)
 	r.failed = r.failed || err != nil
 	r.bytes += int64(n)
 	return n, err

@@ -26,7 +26,12 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		caller.Door, caller.UserAgent = doorOf(r), r.UserAgent()
 		ctx, cancel := s.Deadline(api.WithCaller(r.Context(), caller))
 		defer cancel()
+		ctx, database := service.WithDatabaseTiming(ctx)
+		body := &timedBody{ReadCloser: r.Body}
 		r = r.WithContext(ctx)
+		if r.Body != http.NoBody {
+			r.Body = body
+		}
 		recorder := &recorder{ResponseWriter: w}
 		caller.OnFailure = recorder.fail
 		secureHeaders(w.Header(), strings.HasPrefix(s.PublicURL, "https://"))
@@ -36,7 +41,11 @@ func (s *Server) observed(next http.Handler) http.Handler {
 			w.Header().Set("Connection", "close") // the listener is about to close; balancers must not reuse it
 		}
 		// Deferred, because a handler aborts its response with a panic.
-		defer func() { s.record(r, caller, recorder, time.Since(start)) }()
+		defer func() {
+			took := time.Since(start)
+			s.record(r, caller, recorder, took)
+			s.logSlow(r, caller, recorder, database, body, took)
+		}()
 		next.ServeHTTP(recorder, r)
 		recorder.ended = true
 	})
@@ -55,6 +64,7 @@ func (s *Server) record(r *http.Request, caller *api.Caller, rec *recorder, took
 	if s.Metrics != nil {
 		s.Metrics.observe(r, rec.outcome(), took)
 	}
+	s.watchAddress(r, caller)
 	info := requestInfo(r, caller, rec, took)
 	s.Service.Record(caller.Principal, info)
 	failed := level >= slog.LevelError || rec.failure.Load() != nil // MCP sends errors with the status 200

@@ -61,6 +61,8 @@ type Server struct {
 	refused  *limit.Refused
 	draining atomic.Bool // shutdown has started
 	dated    atomic.Pointer[dateHeader]
+	watch    addressWatch
+	slow     slowLog
 }
 
 // Handler returns the handler of all routes.

@@ -260,7 +260,9 @@ type Health struct {
 	Jobs       JobQueue
 	WritesFail bool
 	FilesError string // why the files folder is unusable; empty if it is usable
-	MailServer string // empty if emails go to the log
+	// OtherAddress is the address that people use instead of the public URL; empty if they use that.
+	OtherAddress string
+	MailServer   string // empty if emails go to the log
 	// LastSent and LastFailed are the last delivery and the last failed one by this process; zero if
 	// there was none.
 	LastSent, LastFailed time.Time
@@ -286,6 +288,9 @@ func (s *Service) AdminHealth(ctx context.Context, p warranty.Principal) (h Heal
 		return h, err
 	}
 	if h.Backup, err = s.Store.BackupStatus(ctx); err != nil {
+		return h, err
+	}
+	if h.OtherAddress, err = s.Store.OtherAddress(ctx, s.PublicURL, now); err != nil {
 		return h, err
 	}
 	if h.Jobs, err = s.Store.CountJobs(ctx, now); err != nil {

@@ -147,6 +147,17 @@ func (s *Service) RecordError(p warranty.Principal, a RequestInfo, text string) 
 	})
 }
 
+// RecordOtherAddress records that people use another address than the public URL.
+func (s *Service) RecordOtherAddress(address string) {
+	if s.errors.full() {
+		return
+	}
+	s.errors.add(store.ServerError{
+		ID: s.NewID(), At: s.now(), Replica: s.errors.replica, Source: store.AddressSource,
+		Message: store.AddressMessage(s.PublicURL, warranty.Printable(address, 300)),
+	})
+}
+
 // recordTaskError records a failed background task. A task that keeps failing is recorded again
 // after taskErrorGap.
 func (s *Service) recordTaskError(task, text string) {

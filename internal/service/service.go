@@ -121,6 +121,14 @@ const (
 	BatchItems Throttle = "batch"
 )
 
+// DatabaseTiming adds up the time that calls spent in the database.
+type DatabaseTiming = store.Timing
+
+// WithDatabaseTiming returns a context whose calls are timed.
+func WithDatabaseTiming(ctx context.Context) (context.Context, *DatabaseTiming) {
+	return store.WithTiming(ctx)
+}
+
 // New returns a service that uses the database's clock, random ids and crypto/rand. Fields
 // may be changed before its first use.
 func New(st *store.Store, log *slog.Logger) *Service {

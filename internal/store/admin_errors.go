@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"warranty.example/svc/internal/store/engine"
@@ -44,6 +45,32 @@ func (t *Tx) InsertServerErrors(list []ServerError) error {
 		}
 	}
 	return nil
+}
+
+// AddressSource is the source of the errors that say which address people use instead of the public URL.
+const AddressSource = "public-url"
+
+// addressLifetime is how long such an error counts. It is recorded every day as long as it is true.
+const addressLifetime = 48 * time.Hour
+
+// AddressMessage is the text of such an error.
+func AddressMessage(publicURL, address string) string { return addressPrefix(publicURL) + address }
+
+func addressPrefix(publicURL string) string {
+	return "--public-url is " + publicURL + ", but people use "
+}
+
+// OtherAddress returns the address that people have used lately instead of the public URL, or "". What was recorded for
+// another public URL does not count.
+func (s *Store) OtherAddress(ctx context.Context, publicURL string, now time.Time) (address string, err error) {
+	err = s.db.Query(ctx, `SELECT message FROM server_errors WHERE source = $1 AND at > $2 ORDER BY at, id`,
+		func(r *engine.Row) error {
+			if found, ok := strings.CutPrefix(r.Text(), addressPrefix(publicURL)); ok {
+				address = found
+			}
+			return nil
+		}, AddressSource, now.Add(-addressLifetime))
+	return address, err
 }
 
 // PruneServerErrors deletes errors from before a time, and the oldest ones beyond keep.

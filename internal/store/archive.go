@@ -296,3 +296,18 @@ func (l *Loader) addEvents(ctx context.Context) error {
 
 // ErrNoSchema reports a database without tables of the service.
 var ErrNoSchema = engine.ErrNoSchema
+
+// OldestBinary returns the lowest schema that a binary must know to run on this database.
+func (s *Store) OldestBinary(ctx context.Context) (int64, error) { return s.db.OldestBinary(ctx) }
+
+// IsDamaged reports whether err says that a SQLite file is cut off, overwritten or not a database.
+func IsDamaged(err error) bool { return engine.IsDamaged(err) }
+
+// IsDiskError reports whether err says that SQLite could not read or write its files.
+func IsDiskError(err error) bool { return engine.IsDiskError(err) }
+
+// SharesConnections reports whether a pooler in transaction mode stands before PostgreSQL, and the address lacks the
+// setting that it needs.
+func SharesConnections(ctx context.Context, url string) (bool, error) {
+	return engine.SharesConnections(ctx, url)
+}

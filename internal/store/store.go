@@ -67,6 +67,12 @@ func (s *Store) Stats() engine.Stats { return s.db.Stats() }
 // writer.
 func (s *Store) ObserveWrites(fn func(time.Duration)) { s.db.ObserveWrites(fn) }
 
+// Timing adds up the time that calls spent in the database.
+type Timing = engine.Timing
+
+// WithTiming returns a context whose calls are timed.
+func WithTiming(ctx context.Context) (context.Context, *Timing) { return engine.WithTiming(ctx) }
+
 // Failed returns a channel that is closed when the disk can no longer be trusted and the process
 // should exit.
 func (s *Store) Failed() <-chan struct{} { return s.db.Failed() }

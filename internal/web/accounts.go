@@ -89,6 +89,7 @@ func (web *Web) keepAccount(w http.ResponseWriter, r *http.Request, session warr
 	if err != nil {
 		return err
 	}
+	api.CallerOf(r.Context()).Principal = who // for the log
 	if _, err = web.act(w, r, who); errors.Is(err, errAccountLost) {
 		return nil
 	}

@@ -121,7 +121,11 @@ func (web *Web) healthLines(words reader, h service.Health) []healthLine {
 	if h.FilesError != "" {
 		files.Tone, files.Text = "expired", h.FilesError
 	}
-	return []healthLine{database, clock, files, web.backupLine(words, h.Backup), web.mailLine(words, h),
+	address := healthLine{"admin.address", "active", web.PublicURL}
+	if h.OtherAddress != "" {
+		address.Tone, address.Text = "expiring", words.get("admin.address_other", web.PublicURL, h.OtherAddress)
+	}
+	return []healthLine{address, database, clock, files, web.backupLine(words, h.Backup), web.mailLine(words, h),
 		web.jobsLine(words, h.Jobs), web.redisLine(words), web.certificateLine(words)}
 }
 

@@ -435,3 +435,22 @@ func TestAdminShowsBackupsAndJobs(t *testing.T) {
 		says(`<span class="pill expired">Failing</span>\s*1 waiting, 0 running, 0 failed in 30 days. The oldest last made progress 1 h ago`)
 	})
 }
+
+// TestAdminShowsAnotherAddress: the page says that people use another address than the public URL. Finding O6.
+func TestAdminShowsAnotherAddress(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		b := w.SignedIn(t, operator(t, w, "Root"))
+		says := func(want string) {
+			t.Helper()
+			if page := b.Get("/admin"); !regexp.MustCompile(want).MatchString(page.Body) {
+				t.Errorf("no %s in %s", want, page.Main())
+			}
+		}
+		says(`<span class="pill active">OK</span>\s*https://warranty.example.com\s`)
+		w.Service.RecordOtherAddress("http://warranty.example.com")
+		if err := w.Service.FlushUsage(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		says(`<span class="pill expiring">Check</span>\s*https://warranty.example.com, but people use http://warranty.example.com`)
+	})
+}

@@ -28,7 +28,7 @@ func ParsePostgres(rawURL string) (*pgxpool.Config, error) {
 	}
 	config, err := pgxpool.ParseConfig(rawURL)
 	if err != nil {
-		return nil, errors.New("is not a valid PostgreSQL URL; check the parameters after the ?")
+		return nil, errors.New("is not a valid PostgreSQL URL; check the port and the parameters after the ?")
 	}
 	switch config.ConnConfig.DefaultQueryExecMode {
 	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:

@@ -117,12 +117,14 @@ func (db *DB) Close() error { return db.backend.close() }
 
 // Query implements Querier.
 func (db *DB) Query(ctx context.Context, sql string, each func(*Row) error, args ...any) error {
+	defer timeTotal(ctx)()
 	return db.backend.Query(ctx, sql, each, args...)
 }
 
 // Read runs fn in a transaction that only reads: all its queries see the database as it was at the
 // first of them. fn may run more than once, after a lost connection.
 func (db *DB) Read(ctx context.Context, fn func(Querier) error) error {
+	defer timeTotal(ctx)()
 	return db.backend.read(ctx, fn)
 }
 
@@ -131,6 +133,7 @@ func (db *DB) Read(ctx context.Context, fn func(Querier) error) error {
 func (db *DB) Write(ctx context.Context, fn func(Tx) error) error {
 	db.writing.Add(1)
 	defer db.writing.Add(-1)
+	defer timeTotal(ctx)()
 	return db.backend.write(ctx, fn)
 }
 

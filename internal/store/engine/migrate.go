@@ -126,6 +126,9 @@ func migrate(
 	if err := checkOwnTables(ctx, kind, db); err != nil {
 		return err
 	}
+	if err := checkOwnVersion(ctx, kind, db, provider); err != nil {
+		return err
+	}
 	newer, err := newerSchema(ctx, db, provider)
 	if err != nil || newer {
 		return err
@@ -140,15 +143,18 @@ func migrate(
 var errForeign = errors.New("the database has tables of another program; " +
 	"give svcd an empty database, or in PostgreSQL a schema of its own")
 
+// ownTable is a table of the first migration, whose name other programs hardly use. They may use goose, too.
+const ownTable = "token_secrets"
+
 // foreignTables count the tables of a database that svcd has never migrated, without those of extensions
 // and of goose, which another replica may just have made.
 var foreignTables = map[goose.Dialect]string{
 	goose.DialectSQLite3: `SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'goose~_%' ESCAPE '~'
-		AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'goose_db_version')`,
+		AND name NOT LIKE 'sqlite~_%' ESCAPE '~' AND NOT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '` + ownTable + `')`,
 	goose.DialectPostgres: `SELECT count(*) FROM pg_class c WHERE c.relkind IN ('r', 'p')
 		AND c.relnamespace = to_regnamespace(current_schema()) AND NOT starts_with(c.relname::text, 'goose_')
 		AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
-		AND NOT EXISTS (SELECT 1 FROM pg_class g WHERE g.relname = 'goose_db_version' AND g.relnamespace = c.relnamespace)`,
+		AND NOT EXISTS (SELECT 1 FROM pg_class g WHERE g.relname = '` + ownTable + `' AND g.relnamespace = c.relnamespace)`,
 }
 
 // checkOwnTables rejects a database of another program.
@@ -161,6 +167,27 @@ func checkOwnTables(ctx context.Context, kind goose.Dialect, db *sql.DB) error {
 		return errForeign
 	}
 	return nil
+}
+
+// countOwn counts the table ownTable.
+var countOwn = map[goose.Dialect]string{
+	goose.DialectSQLite3: `SELECT count(*) FROM sqlite_master WHERE name = '` + ownTable + `'`,
+	goose.DialectPostgres: `SELECT count(*) FROM pg_class WHERE relname = '` + ownTable + `'
+		AND relnamespace = to_regnamespace(current_schema())`,
+}
+
+// checkOwnVersion rejects a database that has the versions of another program, or lost its tables: later migrations
+// would make some tables before one of them fails.
+func checkOwnVersion(ctx context.Context, kind goose.Dialect, db *sql.DB, provider *goose.Provider) error {
+	have, err := provider.GetDBVersion(ctx)
+	if err != nil || have == 0 {
+		return err
+	}
+	var count int
+	if err := db.QueryRowContext(ctx, countOwn[kind]).Scan(&count); err != nil || count > 0 {
+		return err
+	}
+	return errForeign
 }
 
 // newerSchema reports whether the schema is newer than this binary. A newer schema is an error

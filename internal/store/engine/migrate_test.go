@@ -138,7 +138,8 @@ func TestOpeningWaitsForAnotherProcess(t *testing.T) {
 // readers wait until that transaction ends, and is done after it.
 func TestAMigrationHoldsUpNobody(t *testing.T) {
 	t.Parallel()
-	files := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE shelf (a INTEGER);\n")}}
+	files := fstest.MapFS{"00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE shelf (a INTEGER);\n" +
+		"CREATE TABLE " + ownTable + " (a INTEGER);\n")}}
 	database := testenv.Postgres(t)
 	db, err := Open(background, database, Config{Migrations: files})
 	if err != nil {

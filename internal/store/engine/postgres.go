@@ -174,7 +174,9 @@ func (e *postgresBackend) write(ctx context.Context, fn func(Tx) error) error {
 // writeOnce runs the transaction once and reports whether it may be retried. It may not once the
 // commit was sent and the response was lost, because its outcome is unknown.
 func (e *postgresBackend) writeOnce(ctx context.Context, fn func(Tx) error) (retry bool, err error) {
+	started := timeWait(ctx)
 	conn, err := e.pool.Acquire(ctx)
+	started()
 	if err != nil {
 		return lostConnection(err), err
 	}

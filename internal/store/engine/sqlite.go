@@ -184,8 +184,10 @@ func (e *sqliteBackend) read(ctx context.Context, fn func(Querier) error) error 
 
 // withReader runs fn with a read connection.
 func (e *sqliteBackend) withReader(ctx context.Context, fn func(*sqliteConn) error) error {
+	started := timeWait(ctx)
 	select {
 	case <-e.readers.free:
+		started()
 	case <-e.stop:
 		return unavailable(errClosed)
 	case <-ctx.Done():

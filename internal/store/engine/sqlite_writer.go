@@ -25,8 +25,10 @@ var (
 // write passes the unit to the writer and waits until it is durable.
 func (e *sqliteBackend) write(ctx context.Context, fn func(Tx) error) error {
 	u := &writeUnit{ctx: ctx, fn: fn, result: make(chan error, 1)}
+	started := timeWait(ctx)
 	select {
 	case e.units <- u:
+		started()
 	case <-e.stop:
 		return unavailable(errClosed)
 	case <-ctx.Done():
