@@ -103,8 +103,9 @@ func (s *Store) claims(ctx context.Context, l *list, in warranty.ListClaims) ([]
 		l.narrow(waitingFor[in.WaitingFor])
 	}
 	sort, sorted := claimSorts[in.Sort]
-	if in.Q != "" || sorted {
+	if in.Q != "" || in.Customer != "" || sorted {
 		question := childQuestion(in.Q, in.Status)
+		question.Customer = find.NewCustomer(in.Customer)
 		shape := claimShape
 		if sorted { // the index has no such order
 			l.scanned, l.source = true, claimScan(in.Sort)
@@ -127,8 +128,7 @@ var claimShape = &shape[warranty.Claim]{
 	more:    func(*find.Question) string { return `, ` + searchedColumns },
 	record: func(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
 		record := claimRecord(c.ID, warranty.Roles{}, c.Status)
-		text, codes := readSearched(r)
-		record.Text, record.Codes = childSearched(c.Description, string(c.ClaimNumber), text, codes)
+		readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
 		return record
 	},
 }

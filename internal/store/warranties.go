@@ -141,8 +141,11 @@ var warrantyShape = &shape[warranty.Warranty]{
 		if q.Assurance != "" {
 			readStands(r, &record)
 		}
-		if q.Query != nil {
-			record.Text, record.Codes = searchedOf(&w)
+		if w.PurchaseDate != nil {
+			record.Purchased = *w.PurchaseDate
+		}
+		if wantedBy(q).text {
+			searchedOf(&w).in(&record)
 		}
 		return record
 	},
