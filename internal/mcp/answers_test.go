@@ -69,7 +69,7 @@ func TestListsReturnSelectedFields(t *testing.T) {
 		claim(w, ada.Session, kettle.ID, "It leaks")
 		document(w, ada.Session, kettle.ID, "receipt.txt")
 		for _, op := range api.Operations() {
-			if !op.Paged() || op.Tool == "" {
+			if !op.Paged() || op.Tool == "" || op.ToolFields == nil {
 				continue
 			}
 			if known := jsonNames(op.Record()); !isOrdered(op.ToolFields, known) {

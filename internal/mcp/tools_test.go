@@ -40,6 +40,11 @@ var hints = map[string][4]bool{
 	"update_warranty":      {false, true, true, false},
 	"delete_warranty":      {false, true, true, false},
 	"hand_over_warranty":   {false, true, false, true},
+	"cancel_hand_over":     {false, true, true, false},
+	"lookup_warranties":    {true, false, true, false},
+	"list_changes":         {true, false, true, false},
+	"list_confirmations":   {true, false, true, false},
+	"confirm_warranty":     {false, true, true, false},
 }
 
 // TestToolsAreComplete compares the list with the operation table and the contract.
@@ -93,6 +98,9 @@ func checkNamed(t testing.TB, tool string, schema map[string]any) {
 		return
 	}
 	data := properties["data"].(map[string]any)
+	if list, _ := data["properties"].(map[string]any); len(list) == 1 && list["results"] != nil {
+		data = list["results"].(map[string]any)
+	}
 	if items, ok := data["items"].(map[string]any); ok {
 		data = items
 	}

@@ -102,6 +102,10 @@ func (s *Store) claims(ctx context.Context, l *list, in warranty.ListClaims) ([]
 		l.scanned = true
 		l.narrow(waitingFor[in.WaitingFor])
 	}
+	if in.UpdatedSince != nil {
+		l.scanned = true
+		l.narrow(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
+	}
 	sort, sorted := claimSorts[in.Sort]
 	if in.Q != "" || in.Customer != "" || sorted {
 		question := childQuestion(in.Q, in.Status)
