@@ -124,7 +124,7 @@ func (b *builder) named(t reflect.Type, listed bool) *schema {
 			continue
 		}
 		field := &schema{Type: b.inline(f.Type).Type}
-		if t.NumField() == 1 && f.Type.Kind() == reflect.Slice { // a list that is no page
+		if t.NumField() == 1 && f.Type.Kind() == reflect.Slice { // a list without pages
 			list := listOf(b.named(f.Type.Elem(), true))
 			field = &list
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -176,7 +177,7 @@ func compile(t testing.TB, schema []byte) *jsonschema.Schema {
 // with the schemas and with REST.
 func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 	each(t, func(t *testing.T, w *servertest.World) {
-		ada := w.Person("Ada")
+		ada := w.Verified("Ada")
 		a := agentOf(w, ada)
 		schemas := validators(t, a.tools())
 		full := w.Warranty(ada.Session, fields{"description": "Two\nlines", "serial_number": "SN-12345678",
@@ -184,6 +185,9 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 			"seller_name": "Ben", "seller_email": "ben@people.example"})
 		bare := w.Warranty(ada.Session, nil)
 		claimID, documentID := claim(w, ada.Session, full.ID, "It leaks"), document(w, ada.Session, full.ID, "receipt.txt")
+		written := strings.Join(slices.DeleteFunc(jsonNames(api.GetWarranty.Record()), func(name string) bool {
+			return name == "-" || name == "claim_count" // only of what is read
+		}), ",")
 		for _, c := range []struct {
 			tool      string
 			arguments any
@@ -196,7 +200,7 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 			{"get_warranty", fields{"id": full.ID}, "/warranties/" + full.ID},
 			{"get_warranty", fields{"id": bare.ID}, "/warranties/" + bare.ID},
 			{"create_warranty", fields{"product_name": "Lamp", "start_date": "2026-01-01", "end_date": "9999-12-31"}, ""},
-			{"update_warranty", fields{"id": bare.ID, "category": "Light"}, "/warranties/" + bare.ID},
+			{"update_warranty", fields{"id": bare.ID, "category": "Light"}, "/warranties/" + bare.ID + "?fields=" + written},
 			{"verify_warranty", fields{"reference": full.ReferenceNumber, "serial": "SN-12345678"}, ""},
 			{"verify_warranty", fields{"reference": strings.ToLower(bare.ReferenceNumber)}, ""},
 			{"list_claims", fields{"warranty_id": full.ID, "status": "submitted"},
@@ -220,7 +224,7 @@ func TestEveryToolAnswersAsItsSchemaSays(t *testing.T) {
 				continue
 			}
 			values, who := stage.Set(e.Spec), a
-			if e.Spec.Tool == api.OfferHandover.Tool {
+			if slices.Contains([]string{api.OfferHandover.Tool, api.CancelHandover.Tool}, e.Spec.Tool) {
 				who.secret = values["SVC_API_KEY"] // of an organization
 			}
 			who.fits(schemas, e.Spec.Tool, json.RawMessage(e.Arguments(values)))

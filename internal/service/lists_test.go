@@ -755,7 +755,10 @@ func flat(w warranty.Warranty) any {
 		orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier),
 		orEmpty(w.SellerName), orEmpty(w.SellerEmail), orEmpty(w.ExternalID), orEmpty(w.CustomerName), fmt.Sprint(w.PurchaseDate),
 	}
-	w.CustomerName, w.PurchaseDate = nil, nil
+	if w.ClaimCount != nil {
+		texts = append(texts, fmt.Sprint(*w.ClaimCount))
+	}
+	w.CustomerName, w.PurchaseDate, w.ClaimCount = nil, nil, nil
 	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.ExternalID = nil, nil, nil, nil, nil, nil, nil
 	w.DaysRemaining = nil
 	handover := ""
