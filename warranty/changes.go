@@ -50,7 +50,7 @@ func (in *ListChanges) shape() (c Checks) {
 // Changes is what changed and what left an account since a cursor.
 type Changes struct {
 	Changed []ChangedWarranty `json:"changed" doc:"Warranties that were added or changed for you, oldest change first. Some may be repeated in the next response."`
-	Left    []Deletion        `json:"left" doc:"Warranties that left your account: deleted, transferred, or no longer shared with you."`
+	Left    []Deletion        `json:"left" doc:"Warranties that left your account: deleted, transferred, or no longer shared with you. Remove them after you applied changed."`
 	Cursor  ChangesCursor     `json:"cursor" doc:"Send it to continue, now or later."`
 	More    bool              `json:"more" doc:"Whether there are more changes already."`
 }
