@@ -463,6 +463,7 @@ func recordedAnswer(t *testing.T, e describe.Example) string {
 var (
 	secrets = regexp.MustCompile(`\b(sv[cs]_)[0-9A-Za-z]{49}`)
 	took    = regexp.MustCompile(`"ms":\d+`)
+	cursor  = regexp.MustCompile(`"cursor":"[^"]+"`)    // has the same
 	synced  = regexp.MustCompile(`"synced_to":"[^"]+"`) // by the database's clock
 )
 
@@ -470,6 +471,7 @@ var (
 // control.
 func unsecret(body string) string {
 	body = secrets.ReplaceAllString(body, "${1}xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx")
+	body = cursor.ReplaceAllString(body, `"cursor":"AAZTLqhPgAAABlMuqE-AAAGegoTFwHocjQJvO5HEIAoAAAAAAAAAAAAGUy6oT3________________________w"`)
 	return synced.ReplaceAllString(took.ReplaceAllString(body, `"ms":4`), `"synced_to":"2026-06-01T09:56:00Z"`)
 }
 

@@ -140,6 +140,9 @@ func appendWarranty(b []byte, w *warranty.Warranty) ([]byte, error) {
 	o.text("web_url", w.WebURL)
 	o.instant("created_at", w.CreatedAt)
 	o.instant("updated_at", w.UpdatedAt)
+	if w.ClaimCount != nil {
+		o.number("claim_count", *w.ClaimCount)
+	}
 	if w.ClaimURL != "" {
 		o.text("claim_url", w.ClaimURL)
 	}

@@ -47,7 +47,8 @@ func anyWarranty(t *rapid.T) warranty.Warranty {
 		SerialNumber: optional("serial"), Category: optional("category"), Supplier: optional("supplier"), SellerName: optional("seller"), SellerEmail: optional("email"),
 		StartDate: warranty.FromEpochDay(rapid.Int64Range(-10000, 2932896).Draw(t, "start")), EndDate: warranty.FromEpochDay(rapid.Int64Range(-10000, 2932896).Draw(t, "end")),
 		Status: warranty.Status(text.Draw(t, "status")), DaysRemaining: rapid.Ptr(rapid.Int(), true).Draw(t, "days"),
-		Roles: anyRoles(t), VerifyURL: text.Draw(t, "url"), WebURL: text.Draw(t, "page"), ClaimURL: text.Draw(t, "claim"), UploadURL: text.Draw(t, "upload"), CreatedAt: instant("created"), UpdatedAt: instant("updated"),
+		ClaimCount: rapid.Ptr(rapid.Int64(), true).Draw(t, "claims"),
+		Roles:      anyRoles(t), VerifyURL: text.Draw(t, "url"), WebURL: text.Draw(t, "page"), ClaimURL: text.Draw(t, "claim"), UploadURL: text.Draw(t, "upload"), CreatedAt: instant("created"), UpdatedAt: instant("updated"),
 		Version: 3, Replay: true}
 	copy(w.ID[:], rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id"))
 	return w

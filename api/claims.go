@@ -17,7 +17,7 @@ var (
 		Scope:   warranty.ClaimsRead,
 		Tool:    "list_claims",
 		Summary: "List the claims on your warranties, newest first.",
-		ToolDoc: "Find claims. Open are submitted, under_review, info_requested, " +
+		ToolDoc: "Find claims, a shop those of a customer with q or customer. Open are submitted, under_review, info_requested, " +
 			"approved and in_progress. People file them at claim_url of get_warranty and decide at web_url.",
 		ToolFields: []string{"id", "claim_number", "warranty", "type", "incident_date", "status"},
 	})

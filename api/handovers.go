@@ -37,7 +37,9 @@ var (
 		Path:    "/warranties/{id}/handover",
 		Auth:    Credential,
 		Scope:   warranty.WarrantiesWrite,
+		Tool:    "cancel_hand_over",
 		Summary: "Cancel the offer of a warranty. Its code no longer works.",
+		ToolDoc: "Cancel the open offer of a warranty to a customer. Its code or emailed link no longer works. Ask first.",
 		Errors:  []warranty.Code{warranty.RoleNotAllowed},
 	})
 	TakeHandover = define[warranty.TakeHandover, warranty.Warranty](Spec{

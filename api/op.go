@@ -54,6 +54,8 @@ type Spec struct {
 	ReadOnly bool
 	// Destructive marks a POST that can end something that exists, as PUT and DELETE can.
 	Destructive bool
+	// Idempotent marks a POST whose repetition has no further effect.
+	Idempotent bool
 	// Emails marks an operation that can email people who have no account.
 	Emails bool
 	// Items allows a body that is a JSON array or newline-delimited JSON instead of an object with items.
@@ -112,7 +114,7 @@ func (s *Spec) Destroys() bool {
 }
 
 // Repeats reports whether a repetition of the operation has no further effect.
-func (s *Spec) Repeats() bool { return s.Method != http.MethodPost || s.ReadOnly }
+func (s *Spec) Repeats() bool { return s.Method != http.MethodPost || s.ReadOnly || s.Idempotent }
 
 // Route returns the full path, with parameters in braces.
 func (s *Spec) Route() string { return string(s.Base) + s.Path }
@@ -173,6 +175,9 @@ func (s *Spec) ActsForAccount() bool {
 	}
 	return s.Name == "auth.status"
 }
+
+// TakesFields reports whether a call can select the fields of the records in the result.
+func (s *Spec) TakesFields() bool { return s.takes("fields") }
 
 func (s *Spec) takes(param string) bool { _, ok := s.byName[param]; return ok }
 

@@ -66,12 +66,14 @@ func fill(t *rapid.T, f reflect.Value, p api.Param) {
 		f.SetString(strings.Join(rapid.SliceOf(rapid.SampledFrom(p.Enum)).Draw(t, p.Name), ","))
 		return
 	case warranty.FeedPosition:
-		micros := rapid.Int64Range(0, 253402300799999999)
-		f.Set(reflect.ValueOf(warranty.FeedPosition{
-			At:      time.UnixMicro(micros.Draw(t, p.Name)).UTC(),
-			ID:      warranty.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, p.Name+" id")),
-			Settled: time.UnixMicro(micros.Draw(t, p.Name+" settled")).UTC(),
-		}))
+		f.Set(reflect.ValueOf(anyPosition(t, p.Name)))
+		return
+	case warranty.ChangesCursor:
+		cursor := warranty.ChangesCursor{Changed: anyPosition(t, p.Name), Left: anyPosition(t, p.Name)}
+		if rapid.Bool().Draw(t, p.Name+" is complete") {
+			cursor.Left.Settled = time.Time{}
+		}
+		f.Set(reflect.ValueOf(cursor))
 		return
 	case warranty.WarrantyKey:
 		f.Set(reflect.ValueOf(anyKey(t, p, warranty.WarrantyPrefix)))
@@ -296,5 +298,15 @@ func TestPathsOfNoRecord(t *testing.T) {
 			}
 			expect(t, err, warranty.NotFound)
 		}
+	}
+}
+
+// anyPosition returns a position in a list of changes.
+func anyPosition(t *rapid.T, name string) warranty.FeedPosition {
+	micros := rapid.Int64Range(1, 253402300799999999)
+	return warranty.FeedPosition{
+		At:      time.UnixMicro(micros.Draw(t, name)).UTC(),
+		ID:      warranty.ID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, name+" id")),
+		Settled: time.UnixMicro(micros.Draw(t, name+" settled")).UTC(),
 	}
 }

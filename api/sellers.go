@@ -15,8 +15,11 @@ var (
 		Path:   "/confirmations",
 		Auth:   Credential,
 		Scope:  warranty.WarrantiesWrite,
+		Tool:   "list_confirmations",
 		Summary: "List the warranties that name you as the seller and wait for your confirmation. " +
 			"The list has the newest 1,000; older ones follow as you decide.",
+		ToolDoc: "List the warranties that name the user's shop as the seller and wait for its confirmation, with the " +
+			"etag for confirm_warranty.",
 	})
 	DecideConfirmation = define[warranty.DecideConfirmation, warranty.Confirmation](Spec{
 		Name:   "confirmations.decide",
@@ -25,9 +28,15 @@ var (
 		Path:   "/confirmations/{id}",
 		Auth:   Credential,
 		Scope:  warranty.WarrantiesWrite,
+		Tool:   "confirm_warranty",
+		// Declining everything from an account also declines what it sends later.
+		Destructive: true,
+		Idempotent:  true,
 		Summary: "Confirm that you sold a warranty that names you, or decline. " +
 			"Confirming needs the etag of the list in If-Match. Confirmed warranties are in your lists, and you decide claims " +
 			"on them.",
+		ToolDoc: "Confirm that the user's shop sold a warranty of list_confirmations, or decline. A confirmation needs " +
+			"the etag of the list as if_match, and makes the shop decide claims on it. Ask the user first.",
 		Errors: []warranty.Code{warranty.PreconditionFailed, warranty.PreconditionRequired},
 	})
 	LeaveWarranty = define[warranty.LeaveWarranty, warranty.None](Spec{

@@ -106,13 +106,13 @@ func TestParametersAreDescribed(t *testing.T) {
 func TestSeedParameters(t *testing.T) {
 	for route, want := range map[string]string{
 		"GET /api/v1/warranties": "page limit status category " +
-			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (assurance) (sort) (updated_since) (after) (fields)",
+			"(role) (q) (external_id) (expiring_within_days) (supplier) (seller) (ends_from) (ends_to) (covered_on) (has_open_claim) (assurance) (customer) (purchased_from) (purchased_to) (sort) (updated_since) (after) (fields)",
 		"POST /api/v1/warranties": "product_name* start_date* end_date* description serial_number category supplier seller_name seller_email " +
 			"(external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_email) (customer_name) (idempotency_key)",
 		"GET /api/v1/warranties/{id}":         "id* (fields)",
 		"PUT /api/v1/warranties/{id}":         "id* product_name start_date end_date status category supplier (status_reason) (external_id) (brand) (model) (gtin) (purchase_date) (price) (currency) (customer_name) (if_match)",
 		"DELETE /api/v1/warranties/{id}":      "id* (if_match) (force)",
-		"GET /api/v1/claims":                  "page limit status warranty_id (waiting_for) (q) (sort) (fields)",
+		"GET /api/v1/claims":                  "page limit status warranty_id (waiting_for) (q) (customer) (updated_since) (sort) (fields)",
 		"GET /api/v1/claims/{id}":             "id* (fields)",
 		"GET /api/v1/documents":               "page limit warranty_id q (fields)",
 		"GET /api/v1/documents/{id}":          "id* (fields)",
@@ -145,15 +145,24 @@ func TestSeedParameters(t *testing.T) {
 // TestTools checks that the name of a tool follows from that of its operation:
 // warranties.list is list_warranties, warranties.get is get_warranty.
 func TestTools(t *testing.T) {
+	others := map[string]string{
+		"confirmations.decide":       "confirm_warranty",
+		"warranties.cancel_handover": "cancel_hand_over",
+		"warranties.changes":         "list_changes",
+	}
 	for _, s := range api.Operations() {
 		if s.Tool == "" {
 			continue
 		}
 		noun, verb, _ := strings.Cut(s.Name, ".")
-		if verb != "list" && verb != "summarize" {
+		if verb != "list" && verb != "summarize" && verb != "lookup" {
 			noun = strings.TrimSuffix(strings.Replace(noun, "ies", "ys", 1), "s")
 		}
-		if want := verb + "_" + noun; s.Tool != want {
+		want := verb + "_" + noun
+		if other := others[s.Name]; other != "" {
+			want = other
+		}
+		if s.Tool != want {
 			t.Errorf("%s has the tool %s, want %s", s.Name, s.Tool, want)
 		}
 	}

@@ -18,7 +18,7 @@ var (
 		Tool:    "list_warranties",
 		Summary: "List the warranties that you own, sold or issued.",
 		ToolDoc: "Find the user's warranties by words, dates, status and more. Start here for questions about a product. " +
-			"For all fields of a record use get_warranty, for counts summarize_warranties, for a reference number of " +
+			"A shop finds its customers with q or customer. For all fields of a record use get_warranty, for counts summarize_warranties, for a reference number of " +
 			"someone else verify_warranty.",
 		ToolFields: []string{
 			"id", "reference_number", "product_name", "category", "end_date", "status", "days_remaining",
@@ -139,16 +139,33 @@ var ListDeleted = define[warranty.ListDeleted, warranty.Page[warranty.Deletion]]
 	Summary: "List the warranties that left your account: deleted, transferred, or no longer shared with you.",
 })
 
+// ListChanges lists what changed and what left the account, with one cursor for both.
+var ListChanges = define[warranty.ListChanges, warranty.Changes](Spec{
+	Name:    "warranties.changes",
+	Method:  http.MethodGet,
+	Base:    V1,
+	Path:    "/warranties/changes",
+	Auth:    Credential,
+	Scope:   warranty.WarrantiesRead,
+	Tool:    "list_changes",
+	Summary: "List the warranties that changed for you and those that left your account since a cursor or a time.",
+	ToolDoc: "List which warranties changed and which left the account since a cursor or a time. Keep the cursor for the " +
+		"next time.",
+})
+
 // LookupWarranties finds many records at once. Imports use it before they create
 // records. It is a POST because the items do not fit in a URL.
 var LookupWarranties = define[warranty.LookupWarranties, warranty.Lookups](Spec{
-	Name:     "warranties.lookup",
-	Method:   http.MethodPost,
-	Base:     V1,
-	Path:     "/warranties/lookup",
-	Auth:     Credential,
-	Scope:    warranty.WarrantiesRead,
-	Summary:  "Find out which of up to 500 records already exist.",
+	Name:    "warranties.lookup",
+	Method:  http.MethodPost,
+	Base:    V1,
+	Path:    "/warranties/lookup",
+	Auth:    Credential,
+	Scope:   warranty.WarrantiesRead,
+	Tool:    "lookup_warranties",
+	Summary: "Look up as many as 500 records by serial number, reference number or external ID, or by what they say.",
+	ToolDoc: "Look up many warranties at once, each by its exact serial number, reference number or external ID. Results " +
+		"are in the order of items; those without warranty_id were not found.",
 	ReadOnly: true,
 })
 
@@ -198,6 +215,7 @@ var warrantyOperations = []*Spec{
 	CorrectWarranty.Spec,
 	DeleteWarranty.Spec,
 	ListDeleted.Spec,
+	ListChanges.Spec,
 	LookupWarranties.Spec,
 	VerifyWarranty.Spec,
 }

@@ -70,6 +70,11 @@ func (c *Client) ListDeleted(ctx context.Context, in warranty.ListDeleted) (warr
 	return Call(ctx, c, api.ListDeleted, in)
 }
 
+// ListChanges lists the warranties that changed and those that left the account since a cursor.
+func (c *Client) ListChanges(ctx context.Context, in warranty.ListChanges) (warranty.Changes, error) {
+	return Call(ctx, c, api.ListChanges, in)
+}
+
 // LookupWarranties finds existing warranties, many at a time.
 func (c *Client) LookupWarranties(ctx context.Context, in warranty.LookupWarranties) (warranty.Lookups, error) {
 	return Call(ctx, c, api.LookupWarranties, in)

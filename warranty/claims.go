@@ -139,8 +139,11 @@ type ListClaims struct {
 	Status     ClaimStatus `json:"status,omitzero" in:"query" doc:"Only claims with this status." tool:"Their status."`
 	WarrantyID WarrantyKey `json:"warranty_id,omitzero" in:"query" doc:"Only claims on this warranty. ID or reference number." tool:"ID or reference number."`
 	WaitingFor ClaimSide   `json:"waiting_for,omitzero" in:"query" doc:"Only claims that wait for this side." tool:"Whose turn it is."`
-	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description and in the product it is about." tool:"Words to find."`
-	Sort       ClaimSort   `json:"sort,omitzero" in:"query" doc:"Order. waiting: those that wait for you first, longest first." tool:"Order." default:"-created_at"`
+	Q          string      `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for in the claim number and description, in the product it is about and, on warranties that you issued, in the customer's name and email." tool:"Words to find, also of the shop's customer."`
+	Customer   string      `json:"customer,omitzero" in:"query" max:"254" doc:"Only claims on warranties that you issued to this customer: an email address or its start, or words, each the start of a word in the customer's name or email. Case and accents are ignored." tool:"Name or email of the shop's customer."`
+	// UpdatedSince is not a feed: claims that a transaction in progress changes can be missing.
+	UpdatedSince *time.Time `json:"updated_since,omitempty" in:"query" doc:"Only claims that were filed or changed at or after this time. Begin a minute before your last request: changes may appear late." example:"2026-03-01T12:00:00Z" tool:"Filed or changed since."`
+	Sort         ClaimSort  `json:"sort,omitzero" in:"query" doc:"Order. waiting: those that wait for you first, longest first." tool:"Order." default:"-created_at"`
 	Selection
 }
 
@@ -168,6 +171,7 @@ func (in *ListClaims) Check() error {
 	var c Checks
 	in.Paging.Check(&c)
 	in.Q = c.query(in.Q)
+	in.Customer = c.text("customer", in.Customer, 0, MaxEmail)
 	return c.Err()
 }
 

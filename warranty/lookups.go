@@ -7,21 +7,20 @@ const MaxLookups = 500
 
 // LookupWarranties is the input of warranties.lookup.
 type LookupWarranties struct {
-	Items []LookupItem `json:"items" required:"true" max:"500" doc:"Records to look up, 1 to 500."`
+	Items []LookupItem `json:"items" required:"true" max:"500" doc:"Records to look up, 1 to 500." tool:"1 to 500, each with one key."`
 }
 
 // LookupItem describes one record. The first of these keys that is given is used:
-// reference number; external ID; serial number with product name; product name with
-// dates and supplier.
+// reference number; external ID; serial number; product name with dates and supplier.
 type LookupItem struct {
-	ReferenceNumber string `json:"reference_number,omitzero" doc:"Reference number of a record that you can see. If it is not found, the other fields are used."`
-	ExternalID      string `json:"external_id,omitzero" doc:"External ID of a record that you issued."`
-	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number, together with product_name. If start_date and end_date are given, they must match too."`
-	ProductName     string `json:"product_name,omitzero" doc:"Product name, exactly as stored."`
-	StartDate       Date   `json:"start_date,omitzero" doc:"First day of coverage."`
-	EndDate         Date   `json:"end_date,omitzero" doc:"Last day of coverage."`
-	Supplier        string `json:"supplier,omitzero" doc:"Supplier, exactly as stored."`
-	Nth             int    `json:"nth,omitzero" doc:"Which match to return if several records match, starting at 1. Defaults to 1."`
+	ReferenceNumber string `json:"reference_number,omitzero" doc:"Reference number of a record that you can see. If it is not found, the other fields are used." tool:"Reference number."`
+	ExternalID      string `json:"external_id,omitzero" doc:"External ID of a record that you issued." tool:"The user's own ID of what they issued."`
+	SerialNumber    string `json:"serial_number,omitzero" doc:"Serial number of a record that you can see, exactly as stored. If product_name is given, only of one that you issued. If product_name, start_date or end_date are given, they must match too." tool:"Serial number."`
+	ProductName     string `json:"product_name,omitzero" doc:"Product name, exactly as stored. Without a serial number, send start_date, end_date and supplier with it: it finds a record that you issued and that has no serial number and no external ID." tool:"-"`
+	StartDate       Date   `json:"start_date,omitzero" doc:"First day of coverage." tool:"-"`
+	EndDate         Date   `json:"end_date,omitzero" doc:"Last day of coverage." tool:"-"`
+	Supplier        string `json:"supplier,omitzero" doc:"Supplier, exactly as stored." tool:"-"`
+	Nth             int    `json:"nth,omitzero" doc:"Which match to return if several records match, starting at 1. Defaults to 1." tool:"-"`
 }
 
 // Check validates the input.
@@ -60,11 +59,15 @@ type Lookups struct {
 
 // Lookup is the result for one item.
 type Lookup struct {
-	MatchedBy  *MatchedBy `json:"matched_by" doc:"How the record was matched; null if none was found."`
-	WarrantyID *ID        `json:"warranty_id" doc:"Identifier of the record; null if none was found."`
-	Status     *Status    `json:"status" doc:"Current status of the record; null if none was found."`
-	StartDate  *Date      `json:"start_date" doc:"First day of the record's coverage; null if none was found."`
-	EndDate    *Date      `json:"end_date" doc:"Last day of the record's coverage; null if none was found."`
+	MatchedBy *MatchedBy `json:"matched_by" doc:"How the record was matched; null if none was found."`
+	// MatchedFields are those of the item that the record has.
+	MatchedFields   []string   `json:"matched_fields" doc:"Fields of the item by which the record was found; empty if none was found."`
+	WarrantyID      *ID        `json:"warranty_id" doc:"Identifier of the record; null if none was found."`
+	ReferenceNumber *Reference `json:"reference_number" doc:"Reference number of the record; null if none was found."`
+	ProductName     *string    `json:"product_name" doc:"What the record covers; null if none was found."`
+	Status          *Status    `json:"status" doc:"Current status of the record; null if none was found."`
+	StartDate       *Date      `json:"start_date" doc:"First day of the record's coverage; null if none was found."`
+	EndDate         *Date      `json:"end_date" doc:"Last day of the record's coverage; null if none was found."`
 }
 
 // MatchedBy is how a record was matched.
@@ -85,3 +88,21 @@ func (MatchedBy) Values() []string { return matchNames }
 
 // String returns the name.
 func (m MatchedBy) String() string { return string(m) }
+
+// Matched returns the fields of the item by which a record was found.
+func (item LookupItem) Matched(by MatchedBy) (fields []string) {
+	add := func(name string, given bool) {
+		if given {
+			fields = append(fields, name)
+		}
+	}
+	if by == ByReference || by == ByExternalID {
+		return []string{by.String()}
+	}
+	add("serial_number", by == BySerialNumber)
+	add("product_name", item.ProductName != "")
+	add("start_date", !item.StartDate.IsZero())
+	add("end_date", !item.EndDate.IsZero())
+	add("supplier", by == ByContent && item.Supplier != "")
+	return fields
+}

@@ -54,6 +54,7 @@ type Warranty struct {
 	WebURL          string    `json:"web_url" format:"uri" doc:"URL of the record's page for signed-in people."`
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
+	ClaimCount      *int64    `json:"claim_count,omitzero" doc:"Number of claims on the warranty. Only where warranties are read or listed."`
 	ClaimURL        string    `json:"claim_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you file a claim. Append &type=, &description= and &incident_date= to fill it in. Only in a single warranty on which you may file one."`
 	UploadURL       string    `json:"upload_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you upload a document. Only in a single warranty."`
 
@@ -184,7 +185,7 @@ var statusMoves = map[Status][]Status{Active: {Void, Cancelled}, Void: {Active},
 
 // WarrantyFilter selects warranties. Its zero value selects all.
 type WarrantyFilter struct {
-	Q                  string    `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, brand, model, serial number, reference number, external ID, category, supplier, seller name or description, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, serial number, reference or external ID, or 3+ characters inside one of the last three."`
+	Q                  string    `json:"q,omitzero" in:"query" max:"200" doc:"Words to search for, in any order. Each must be the start of a word in the product name, brand, model, serial number, reference number, external ID, category, supplier, seller name or description, or, in warranties that you issued, the customer's name or email, or, from 3 characters on, part of a serial number, reference number or external ID. Case and accents are ignored." tool:"Words in any order. Each is the start of a word in the product, category, supplier, seller, description, the name or email of the shop's customer, serial number, reference or external ID, or 3+ characters inside one of the last three."`
 	Status             Status    `json:"status,omitzero" in:"query" doc:"Only warranties with this status."`
 	Category           string    `json:"category,omitzero" in:"query" max:"80" doc:"Only warranties in this category. Case-insensitive." tool:"Only warranties in this category."`
 	Supplier           string    `json:"supplier,omitzero" in:"query" max:"200" doc:"Only warranties with this supplier. Case-insensitive." tool:"Only warranties with this supplier."`
@@ -197,6 +198,9 @@ type WarrantyFilter struct {
 	HasOpenClaim       *bool     `json:"has_open_claim,omitempty" in:"query" doc:"Only warranties with (true) or without (false) an open claim."`
 	Assurance          Assurance `json:"assurance,omitzero" in:"query" doc:"Only warranties with this assurance: an issuer or a confirmed seller with a verified domain stands behind them, or nobody who is verified." tool:"Who stands behind the warranty."`
 	ExternalID         string    `json:"external_id,omitzero" in:"query" max:"120" doc:"Only the warranty that you issued with this external ID."`
+	Customer           string    `json:"customer,omitzero" in:"query" max:"254" doc:"Only warranties that you issued to this customer: an email address or its start, or words, each the start of a word in the customer's name or email. Case and accents are ignored." tool:"Only warranties that the user's shop issued to this customer: words of the name, or an email."`
+	PurchasedFrom      Date      `json:"purchased_from,omitzero" in:"query" doc:"Only warranties of products that were bought on or after this date." tool:"Bought on or after."`
+	PurchasedTo        Date      `json:"purchased_to,omitzero" in:"query" doc:"Only warranties of products that were bought on or before this date." tool:"Bought on or before."`
 }
 
 // check validates the filter.
@@ -206,11 +210,15 @@ func (f *WarrantyFilter) check(c *Checks) {
 	f.Supplier = c.text("supplier", f.Supplier, 0, MaxSupplier)
 	f.Seller = c.text("seller", f.Seller, 0, MaxEmail)
 	f.ExternalID = c.text("external_id", f.ExternalID, 0, MaxExternalID)
+	f.Customer = c.text("customer", f.Customer, 0, MaxEmail)
 	if d := f.ExpiringWithinDays; d != nil && (*d < 0 || *d > 3650) {
 		c.Add("expiring_within_days", "out_of_range", "Must be between 0 and 3650 days.")
 	}
 	if !f.EndsFrom.IsZero() && !f.EndsTo.IsZero() && f.EndsTo < f.EndsFrom {
 		c.Add("ends_to", "before_start", "Must be on or after ends_from.")
+	}
+	if !f.PurchasedFrom.IsZero() && !f.PurchasedTo.IsZero() && f.PurchasedTo < f.PurchasedFrom {
+		c.Add("purchased_to", "before_start", "Must be on or after purchased_from.")
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *run) root() *cobra.Command {
 		root.AddCommand(groups[g.name])
 	}
 	r.addOperations(groups)
-	groups["warranties"].AddCommand(r.issueCommand(), r.importCommand(), r.batchCommand(), r.exportCommand())
+	groups["warranties"].AddCommand(r.issueCommand(), r.importCommand(), r.batchCommand(), r.exportCommand(), r.lookupCommand())
 	groups["auth"].AddCommand(r.loginCommand(), r.logoutCommand())
 	groups["mcp"].AddCommand(r.mcpConfigCommand())
 	root.AddCommand(r.apiCommand(), r.versionCommand(), exitCodesTopic(), r.manCommand())

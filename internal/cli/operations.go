@@ -105,6 +105,7 @@ var examples = map[string]string{
   svc warranties list --query bosch --pretty
   svc warranties list --updated-since 2026-03-01T12:00:00Z`,
 	"warranties.deleted": "  svc warranties deleted --since 2026-03-01T12:00:00Z",
+	"warranties.changes": "  svc warranties changes --since 2026-03-01T12:00:00Z",
 	"warranties.create":  "  svc warranties create --product-name 'Kettle' --start-date 2026-03-01 --end-date 2028-02-29",
 	"warranties.get":     "  svc warranties get WR-7K2M-9QXT-4D8P-HV3A --pretty",
 	"warranties.update":  "  svc warranties update WR-7K2M-9QXT-4D8P-HV3A --status void",

@@ -168,6 +168,7 @@ func sampleRecords(publicURL string) map[reflect.Type]any {
 			Door:      warranty.DoorCLI,
 		},
 		sampleLookups(w), sampleLookups(w).Results[0],
+		sampleChanges(w), sampleChanges(w).Changed[0],
 		warranty.Deletion{ID: sampleID(7), ReferenceNumber: sampleReference, DeletedAt: sampleNow.AddDate(0, 0, -1)},
 		warranty.Trashed{
 			ID:              w.ID,
@@ -315,7 +316,33 @@ func sampleSummary() warranty.Summary {
 
 func sampleLookups(w warranty.Warranty) warranty.Lookups {
 	by := warranty.ByExternalID
-	return warranty.Lookups{Results: []warranty.Lookup{{MatchedBy: &by, WarrantyID: &w.ID, Status: &w.Status}, {}}}
+	return warranty.Lookups{Results: []warranty.Lookup{{
+		MatchedBy:       &by,
+		MatchedFields:   []string{by.String()},
+		WarrantyID:      &w.ID,
+		ReferenceNumber: &w.ReferenceNumber,
+		ProductName:     &w.ProductName,
+		Status:          &w.Status,
+		StartDate:       &w.StartDate,
+		EndDate:         &w.EndDate,
+	}, {MatchedFields: []string{}}}}
+}
+
+// sampleChanges is what changed since a cursor.
+func sampleChanges(w warranty.Warranty) warranty.Changes {
+	at := warranty.FeedPosition{At: sampleNow, ID: w.ID}
+	return warranty.Changes{
+		Changed: []warranty.ChangedWarranty{{
+			ID:              w.ID,
+			ReferenceNumber: w.ReferenceNumber,
+			ProductName:     w.ProductName,
+			Status:          w.Status,
+			EndDate:         w.EndDate,
+			UpdatedAt:       w.UpdatedAt,
+		}},
+		Left:   []warranty.Deletion{},
+		Cursor: warranty.ChangesCursor{Changed: at, Left: at},
+	}
 }
 
 func nameOf(w warranty.Warranty) warranty.WarrantyName {

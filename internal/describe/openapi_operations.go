@@ -171,7 +171,10 @@ func takesKey(s *api.Spec) bool {
 // answer returns the body with a record or a page of records, and an example.
 func (b *builder) answer(op *api.Spec) *mediaType {
 	record, list := op.Record(), op.Paged()
-	name := record.Name() + "Answer"
+	name, schemaOf := record.Name()+"Answer", b.record
+	if op.TakesFields() {
+		name, schemaOf = "Selected"+name, b.selected
+	}
 	if list {
 		name = record.Name() + "Page"
 	}
@@ -188,7 +191,7 @@ func (b *builder) answer(op *api.Spec) *mediaType {
 	s := &schema{Type: "object", Required: []string{"data"}}
 	b.doc.Components.Schemas.add(name, s)
 	if !list {
-		data := b.record(record)
+		data := schemaOf(record)
 		data.Description = "The record."
 		s.Properties.add("data", data)
 		return media
@@ -196,7 +199,7 @@ func (b *builder) answer(op *api.Spec) *mediaType {
 	s.Properties.add("data", &schema{
 		Type:        "array",
 		Description: "The records of this page; never null.",
-		Items:       b.record(record),
+		Items:       schemaOf(record),
 	})
 	if !op.FeedOnly() {
 		pagination := b.record(reflect.TypeFor[warranty.Pagination]())

@@ -13,16 +13,17 @@ import (
 
 // plain holds the schemas of types that are encoded as a single JSON value.
 var plain = map[reflect.Type]schema{
-	reflect.TypeFor[time.Time]():             {Type: "string", Format: "date-time"},
-	reflect.TypeFor[warranty.Date]():         {Type: "string", Format: "date"},
-	reflect.TypeFor[warranty.ID]():           {Type: "string", Format: "uuid"},
-	reflect.TypeFor[warranty.Reference]():    {Type: "string", Pattern: "^(WR|CL)(-[0-9A-HJKMNP-TV-Z]{4}){4}$"},
-	reflect.TypeFor[warranty.Scope]():        {Type: "string", Enum: names(warranty.AllScopes...)},
-	reflect.TypeFor[warranty.Code]():         {Type: "string", Enum: codeNames()},
-	reflect.TypeFor[warranty.Roles]():        listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
-	reflect.TypeFor[warranty.FeedPosition](): {Type: "string"},
-	reflect.TypeFor[warranty.BatchItem]():    {Ref: "#/components/schemas/CreateWarranty"},
-	reflect.TypeFor[int64]():                 {Type: "integer", Format: "int64"},
+	reflect.TypeFor[time.Time]():              {Type: "string", Format: "date-time"},
+	reflect.TypeFor[warranty.Date]():          {Type: "string", Format: "date"},
+	reflect.TypeFor[warranty.ID]():            {Type: "string", Format: "uuid"},
+	reflect.TypeFor[warranty.Reference]():     {Type: "string", Pattern: "^(WR|CL)(-[0-9A-HJKMNP-TV-Z]{4}){4}$"},
+	reflect.TypeFor[warranty.Scope]():         {Type: "string", Enum: names(warranty.AllScopes...)},
+	reflect.TypeFor[warranty.Code]():          {Type: "string", Enum: codeNames()},
+	reflect.TypeFor[warranty.Roles]():         listOf(&schema{Type: "string", Enum: names(warranty.Role("").Values()...)}),
+	reflect.TypeFor[warranty.FeedPosition]():  {Type: "string"},
+	reflect.TypeFor[warranty.ChangesCursor](): {Type: "string"},
+	reflect.TypeFor[warranty.BatchItem]():     {Ref: "#/components/schemas/CreateWarranty"},
+	reflect.TypeFor[int64]():                  {Type: "integer", Format: "int64"},
 	// References are accepted as people type them, so keys have no pattern.
 	reflect.TypeFor[warranty.WarrantyKey](): {Type: "string"},
 	reflect.TypeFor[warranty.ClaimKey]():    {Type: "string"},
@@ -92,6 +93,20 @@ func (b *builder) record(t reflect.Type) *schema {
 		s.Examples = []any{sample}
 	}
 	return ref
+}
+
+// selected is record for operations that take fields, which returns only the selected ones: none is required.
+func (b *builder) selected(t reflect.Type) *schema {
+	b.record(t)
+	schemas := &b.doc.Components.Schemas
+	name := "Selected" + t.Name()
+	if schemas.index(name) < 0 {
+		s := *(*schemas)[schemas.index(t.Name())].value
+		s.Required, s.Examples = nil, nil
+		s.Description = "The selected fields of a " + strings.ToLower(t.Name()) + "; all without the parameter fields."
+		schemas.add(name, &s)
+	}
+	return &schema{Ref: "#/components/schemas/" + name}
 }
 
 // body adds the body parameters as a component and returns a reference to it. Additional

@@ -319,3 +319,50 @@ func TestNullIsTakenWhereTheSchemaHasIt(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectedFieldsAreOptional: a response of an operation that takes fields requires none of a record's fields, and
+// others require them. Finding S13.
+func TestSelectedFieldsAreOptional(t *testing.T) {
+	type schema struct {
+		Ref        string `json:"$ref"`
+		Required   []string
+		Items      *schema
+		Properties map[string]*schema
+	}
+	var api3 struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct {
+				Content map[string]struct{ Schema schema }
+			}
+		}
+		Components struct{ Schemas map[string]*schema }
+	}
+	if err := json.Unmarshal(generate(t), &api3); err != nil {
+		t.Fatal(err)
+	}
+	resolve := func(s *schema) *schema {
+		for s.Ref != "" {
+			s = api3.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+		}
+		return s
+	}
+	checked := 0
+	for _, op := range api.Operations() {
+		if op.Record() != reflect.TypeFor[warranty.Warranty]() && !op.TakesFields() {
+			continue
+		}
+		media := api3.Paths[op.Route()][strings.ToLower(op.Method)].Responses[fmt.Sprint(op.Status)].Content["application/json"]
+		answer := resolve(&media.Schema)
+		record := resolve(answer.Properties["data"])
+		if record.Items != nil {
+			record = resolve(record.Items)
+		}
+		if required := len(record.Required) > 0; required == op.TakesFields() || len(record.Properties) < 5 {
+			t.Errorf("%s requires %v of %d fields", op.Name, record.Required, len(record.Properties))
+		}
+		checked++
+	}
+	if checked < 8 {
+		t.Errorf("%d operations", checked)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/api"
@@ -49,6 +50,9 @@ func (b *builder) arguments(s *api.Spec) *schema {
 	object := &schema{Type: "object", Properties: ordered[*schema]{}, AdditionalProperties: &closed}
 	for _, p := range s.Params {
 		field := b.paramSchema(p)
+		if p.Type.Kind() == reflect.Slice && p.Type.Elem().Kind() == reflect.Struct {
+			field.Items = b.item(p.Type.Elem())
+		}
 		field.Description = cmp.Or(p.ToolDoc, p.Doc)
 		field.MinLength, field.MaxLength = nil, nil // the service checks them
 		if p.Type == reflect.TypeFor[warranty.FieldNames]() && !s.Paged() {
@@ -57,6 +61,25 @@ func (b *builder) arguments(s *api.Spec) *schema {
 		object.Properties.add(p.Name, field)
 		if p.Required {
 			object.Required = append(object.Required, p.Name)
+		}
+	}
+	return object
+}
+
+// item returns the schema of an element of a list of arguments, with the fields whose tag has no tool:"-".
+func (b *builder) item(t reflect.Type) *schema {
+	object := b.inline(t)
+	closed := false
+	object.AdditionalProperties = &closed
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := object.Properties.index(name)
+		switch text := f.Tag.Get("tool"); {
+		case at < 0 || text == "":
+		case text == "-":
+			object.Properties = slices.Delete(object.Properties, at, at+1)
+		default:
+			object.Properties[at].value.Description = text
 		}
 	}
 	return object
@@ -100,7 +123,12 @@ func (b *builder) named(t reflect.Type, listed bool) *schema {
 		if f.Anonymous || !f.IsExported() || name == "-" || listed && f.Tag.Get("lists") == "no" {
 			continue
 		}
-		object.Properties.add(name, &schema{Type: b.inline(f.Type).Type})
+		field := &schema{Type: b.inline(f.Type).Type}
+		if t.NumField() == 1 && f.Type.Kind() == reflect.Slice { // a list without pages
+			list := listOf(b.named(f.Type.Elem(), true))
+			field = &list
+		}
+		object.Properties.add(name, field)
 	}
 	return object
 }

@@ -306,6 +306,8 @@ func (q *Question) ranges() []Range {
 		issuerColumn:   q.Assurance != "",
 		standsColumn:   q.Assurance != "",
 		confirmsColumn: q.Assurance != "",
+		customerColumn: q.Customer != nil,
+		boughtColumn:   b.dated(b.boughtFrom, b.boughtTo),
 	} {
 		if used {
 			list = append(list, only(column))
@@ -342,6 +344,7 @@ func wordRange(prefix string) Range {
 type bounds struct {
 	standing                           []warranty.Status // nil for any
 	startFrom, startTo, endFrom, endTo int64
+	boughtFrom, boughtTo               int64
 }
 
 const (
@@ -352,7 +355,7 @@ const (
 func (b *bounds) dated(from, to int64) bool { return from > firstDay || to < lastDay }
 
 func (q *Question) bounds() *bounds {
-	b := &bounds{nil, firstDay, lastDay, firstDay, lastDay}
+	b := &bounds{nil, firstDay, lastDay, firstDay, lastDay, firstDay, lastDay}
 	today := int64(q.Today)
 	switch q.Status {
 	case "":
@@ -376,6 +379,12 @@ func (q *Question) bounds() *bounds {
 	}
 	if !q.EndsTo.IsZero() {
 		b.endTo = min(b.endTo, int64(q.EndsTo))
+	}
+	if !q.PurchasedFrom.IsZero() {
+		b.boughtFrom = int64(q.PurchasedFrom)
+	}
+	if !q.PurchasedTo.IsZero() {
+		b.boughtTo = int64(q.PurchasedTo)
 	}
 	if !q.CoveredOn.IsZero() {
 		b.active(int64(q.CoveredOn), int64(q.CoveredOn))
@@ -410,6 +419,9 @@ func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
 	if bounds.dated(bounds.endFrom, bounds.endTo) {
 		get[*column[int64]](s, only(endColumn)).within(b, bounds.endFrom, bounds.endTo)
 	}
+	if bounds.dated(bounds.boughtFrom, bounds.boughtTo) {
+		get[*column[int64]](s, only(boughtColumn)).within(b, bounds.boughtFrom, bounds.boughtTo)
+	}
 	if q.Category != "" {
 		keepText(b, s, categoryColumn, q.Category)
 	}
@@ -421,6 +433,11 @@ func (q *Question) match(s *Segment, masked []int) (bitmap, error) {
 	}
 	if q.Assurance != "" {
 		q.keepAssured(b, s)
+	}
+	if q.Customer != nil && !b.empty() {
+		c := get[*column[string]](s, only(customerColumn))
+		fits, _ := c.matching(q.Customer.matches)
+		c.keep(b, func(code uint16) bool { return fits[code] })
 	}
 	if q.Query == nil || b.empty() {
 		return b, nil

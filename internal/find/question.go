@@ -26,6 +26,10 @@ type Record struct {
 	// if they are verified.
 	Issuer, ConfirmedBy warranty.ID
 	StandsUntil         int64
+	// Purchased is the date of the purchase, or zero.
+	Purchased warranty.Date
+	// Customer is the name and the email address of the customer, as CustomerOf returns them, for the issuer only.
+	Customer string
 	// Text is everything that is searched by words, including the codes. Lines separate fields.
 	Text string
 	// Codes are the serial number, the reference, the number of a claim and, for its issuer only, the
@@ -46,6 +50,8 @@ type Question struct {
 	Category, Supplier, Seller string
 	EndsFrom, EndsTo           warranty.Date
 	CoveredOn                  warranty.Date
+	PurchasedFrom, PurchasedTo warranty.Date
+	Customer                   *Customer // nil for any
 	OpenClaim                  *bool
 	Assurance                  warranty.Assurance
 	// Verified are the accounts that give an assurance, and Now is the time, in microseconds.
@@ -68,7 +74,11 @@ func QuestionOf(f warranty.WarrantyFilter, sort warranty.WarrantySort, today war
 		CoveredOn: f.CoveredOn,
 		OpenClaim: f.HasOpenClaim,
 		Assurance: f.Assurance,
+		Customer:  NewCustomer(f.Customer),
 		Sort:      sort,
+
+		PurchasedFrom: f.PurchasedFrom,
+		PurchasedTo:   f.PurchasedTo,
 	}
 	if f.Q != "" {
 		query := NewQuery(f.Q)
@@ -90,6 +100,7 @@ func (q *Question) Matches(r *Record) bool {
 		(q.Seller == "" || isAny(q.Seller, r.Seller, r.SellerEmail, r.Supplier)) &&
 		(q.OpenClaim == nil || *q.OpenClaim == r.OpenClaim) &&
 		(q.Assurance == "" || q.assured(r) == q.Assurance) &&
+		(q.Customer == nil || q.Customer.matches(r.Customer)) &&
 		(q.Query == nil || q.Query.Matches(r.Text, r.Codes))
 }
 
@@ -114,6 +125,8 @@ func (q *Question) matchesDates(r *Record) bool {
 		(q.ExpiringBy == nil || shown(r, q.Today) == warranty.Active && r.End <= *q.ExpiringBy) &&
 		(q.EndsFrom.IsZero() || r.End >= q.EndsFrom) &&
 		(q.EndsTo.IsZero() || r.End <= q.EndsTo) &&
+		(q.PurchasedFrom.IsZero() || !r.Purchased.IsZero() && r.Purchased >= q.PurchasedFrom) &&
+		(q.PurchasedTo.IsZero() || !r.Purchased.IsZero() && r.Purchased <= q.PurchasedTo) &&
 		(q.CoveredOn.IsZero() || r.Standing == warranty.Active && r.Start <= q.CoveredOn && r.End >= q.CoveredOn)
 }
 

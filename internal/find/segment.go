@@ -16,7 +16,7 @@ import (
 // A segment is an index of a range of a list: up to MaxSegment records in the order of their ids. It
 // consists of parts, each with a key, so that a question reads only those that it needs:
 //
-//	f              per position the roles, the stored status and whether a claim is open; 0 if it is empty
+//	g              per position the roles, the stored status and whether a claim is open; 0 if it is empty
 //	h              the first id of each chunk
 //	i + chunk      ids
 //	t + chunk      codes
@@ -31,8 +31,13 @@ const MaxSegment = 1 << 14
 // chunk is the number of ids or codes in one part. It is a multiple of 64.
 const chunk = 512
 
+// The keys of the parts.
+//
+// An older release reads a segment without its flags as corrupt, and so does this one, so that each replaces the
+// segments of the other. Change the key of the flags whenever the words of a record change, as when they got those
+// of the customer: it was f before.
 const (
-	flagsKey  = "f"
+	flagsKey  = "g"
 	headsKey  = "h"
 	idsKey    = "i"
 	codesKey  = "t"
@@ -54,6 +59,8 @@ const (
 	issuerColumn   = columnKey + "i"
 	standsColumn   = columnKey + "d"
 	confirmsColumn = columnKey + "y"
+	customerColumn = columnKey + "k"
+	boughtColumn   = columnKey + "p"
 )
 
 // The bits of a position's flags. The lowest three are the roles, the next two the stored status.
@@ -121,6 +128,7 @@ var (
 		endColumn:     func(r *Record) int64 { return int64(r.End) },
 		updatedColumn: func(r *Record) int64 { return r.Updated },
 		standsColumn:  func(r *Record) int64 { return r.StandsUntil },
+		boughtColumn:  func(r *Record) int64 { return boughtDay(r.Purchased) },
 	}
 	textColumns = map[string]func(*Record) string{
 		nameColumn:     func(r *Record) string { return Fold(r.Name) },
@@ -131,8 +139,17 @@ var (
 		brandColumn:    func(r *Record) string { return r.Brand },
 		issuerColumn:   func(r *Record) string { return textOf(r.Issuer) },
 		confirmsColumn: func(r *Record) string { return textOf(r.ConfirmedBy) },
+		customerColumn: func(r *Record) string { return r.Customer },
 	}
 )
+
+// boughtDay returns the day of a purchase as a value of a column. Records without one are before all days.
+func boughtDay(day warranty.Date) int64 {
+	if day.IsZero() {
+		return firstDay - 1
+	}
+	return int64(day)
+}
 
 // textOf returns an id as a value of a column.
 func textOf(id warranty.ID) string {

@@ -64,6 +64,10 @@ func (m *model) record(id warranty.ID) *Record {
 		Issuer:      account(m.IntN(4)),
 		ConfirmedBy: account(m.IntN(4)),
 		StandsUntil: []int64{0, 100, 200, math.MaxInt64}[m.IntN(4)],
+		Customer:    CustomerOf(m.phrase(2), m.pick([]string{"", "Eva.Bosch@b.example", "eva@c.example"})),
+	}
+	if m.IntN(2) == 0 {
+		r.Purchased = warranty.Date(1000 + m.IntN(40))
 	}
 	if m.IntN(10) == 0 {
 		r.End = warranty.Lifetime
@@ -188,6 +192,11 @@ func (m *model) question() *Question {
 	sometimes(6, func() { f.EndsFrom = warranty.Date(1000 + m.IntN(100)) })
 	sometimes(6, func() { f.EndsTo = warranty.Date(1000 + m.IntN(100)) })
 	sometimes(6, func() { f.CoveredOn = warranty.Date(1000 + m.IntN(100)) })
+	sometimes(6, func() { f.PurchasedFrom = warranty.Date(1000 + m.IntN(40)) })
+	sometimes(6, func() { f.PurchasedTo = warranty.Date(1000 + m.IntN(40)) })
+	sometimes(6, func() {
+		f.Customer = m.pick([]string{m.phrase(2), m.pick(vocabulary), "EVA", "eva@", "eva@b", "eva.bosch@B", "-"})
+	})
 	sometimes(6, func() { open := m.IntN(2) == 0; f.HasOpenClaim = &open })
 	sometimes(6, func() { days := m.IntN(60); f.ExpiringWithinDays = &days })
 	sorts := warranty.WarrantySort("").Values()

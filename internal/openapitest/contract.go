@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,7 +64,17 @@ type reader struct {
 
 const documentURL = "mem:///openapi.json"
 
+// selectedRecord is a reference to a record without required fields. Without the parameter fields, a response has
+// all of them, which the document cannot say.
+var selectedRecord = regexp.MustCompile(`(#/components/schemas/)Selected(\w+)"`)
+
 func read(doc []byte) (*contract, error) {
+	doc = selectedRecord.ReplaceAllFunc(doc, func(ref []byte) []byte {
+		if bytes.HasSuffix(ref, []byte(`Answer"`)) {
+			return ref
+		}
+		return selectedRecord.ReplaceAll(ref, []byte(`${1}${2}"`))
+	})
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if err != nil {
 		return nil, err

@@ -203,6 +203,12 @@ func (s *story) create() {
 	if rapid.Bool().Draw(s.T, "has external id") {
 		in.ExternalID = "ext-" + s.world.Service.NewID().String()
 	}
+	if rapid.Bool().Draw(s.T, "has customer") {
+		in.CustomerName = s.text("customer")
+	}
+	if rapid.Bool().Draw(s.T, "has purchase") {
+		in.PurchaseDate = s.day("bought", s.today())
+	}
 	if rapid.Bool().Draw(s.T, "has seller") {
 		in.SellerEmail = s.anActor().User.Email
 	}
@@ -255,7 +261,7 @@ func (s *story) update() {
 	case warranty.RoleNotAllowed, warranty.InvalidTransition:
 	default:
 		s.must(err)
-		changed.ExternalID = r.ExternalID // others do not see it
+		changed.ExternalID, changed.CustomerName = r.ExternalID, r.CustomerName // others do not see them
 		r.Warranty = changed
 	}
 }
@@ -429,7 +435,7 @@ func (s *story) transfer() {
 	}
 	if r.owner == r.issuer && to != r.owner {
 		r.dropSeller(r.owner)
-		r.issuer, r.ExternalID = to, nil
+		r.issuer, r.ExternalID, r.CustomerName = to, nil, nil
 	}
 	r.owner = to
 	if got.Roles != r.roles(to) {
@@ -576,10 +582,15 @@ func words(text string) []string {
 func (r *modelRecord) finds(q string, roles warranty.Roles, more ...string) bool {
 	codes := []string{orEmpty(r.SerialNumber), string(r.ReferenceNumber)}
 	if roles.Has(warranty.Issuer) {
-		codes = append(codes, orEmpty(r.ExternalID))
+		codes, more = append(codes, orEmpty(r.ExternalID)), append(more, orEmpty(r.CustomerName))
 	}
 	return finds(q, append(more, r.ProductName, orEmpty(r.Description), orEmpty(r.Category), orEmpty(r.Supplier),
 		orEmpty(r.SellerName)), codes)
+}
+
+// isFor reports whether the reader issued the record to a customer with words in their name.
+func (r *modelRecord) isFor(customer string, roles warranty.Roles) bool {
+	return roles.Has(warranty.Issuer) && finds(customer, []string{orEmpty(r.CustomerName)}, nil)
 }
 
 // shown is the status that the contract derives from the dates.
@@ -614,6 +625,9 @@ func (r *modelRecord) matches(in warranty.ListWarranties, roles warranty.Roles, 
 		(in.Q == "" || r.finds(in.Q, roles)) &&
 		(in.EndsFrom == 0 || r.EndDate >= in.EndsFrom) && (in.EndsTo == 0 || r.EndDate <= in.EndsTo) &&
 		(in.CoveredOn == 0 || r.Covers(in.CoveredOn)) &&
+		(in.PurchasedFrom == 0 || r.PurchaseDate != nil && *r.PurchaseDate >= in.PurchasedFrom) &&
+		(in.PurchasedTo == 0 || r.PurchaseDate != nil && *r.PurchaseDate <= in.PurchasedTo) &&
+		(in.Customer == "" || r.isFor(in.Customer, roles)) &&
 		(in.HasOpenClaim == nil || *in.HasOpenClaim == open) &&
 		(in.ExpiringWithinDays == nil ||
 			active && r.EndDate != warranty.Lifetime && int(r.EndDate-today) <= *in.ExpiringWithinDays)
@@ -670,6 +684,15 @@ func (s *story) filter() (in warranty.ListWarranties) {
 	}
 	if rarely("coverage") {
 		in.CoveredOn = day("covered on")
+	}
+	if rarely("customer") {
+		in.Customer = s.text("customer")
+	}
+	if rarely("first purchase") {
+		in.PurchasedFrom = day("purchased from")
+	}
+	if rarely("last purchase") {
+		in.PurchasedTo = max(in.PurchasedFrom, day("purchased to"))
 	}
 	if rarely("open claim") {
 		open := rapid.Bool().Draw(s.T, "open")
@@ -730,8 +753,12 @@ func flat(w warranty.Warranty) any {
 	}
 	texts := []string{
 		orEmpty(w.Description), orEmpty(w.SerialNumber), orEmpty(w.Category), orEmpty(w.Supplier),
-		orEmpty(w.SellerName), orEmpty(w.SellerEmail), orEmpty(w.ExternalID),
+		orEmpty(w.SellerName), orEmpty(w.SellerEmail), orEmpty(w.ExternalID), orEmpty(w.CustomerName), fmt.Sprint(w.PurchaseDate),
 	}
+	if w.ClaimCount != nil {
+		texts = append(texts, fmt.Sprint(*w.ClaimCount))
+	}
+	w.CustomerName, w.PurchaseDate, w.ClaimCount = nil, nil, nil
 	w.Description, w.SerialNumber, w.Category, w.Supplier, w.SellerName, w.SellerEmail, w.ExternalID = nil, nil, nil, nil, nil, nil, nil
 	w.DaysRemaining = nil
 	handover := ""
@@ -760,7 +787,7 @@ func names(key warranty.WarrantyKey, r *modelRecord) bool {
 }
 
 func (s *story) checkClaims(a *actor) {
-	for _, in := range []warranty.ListClaims{{}, {Status: warranty.EnumOf[warranty.ClaimStatus](rapid.Int64Range(0, 8).Draw(s.T, "claim status")), WarrantyID: s.someWarranty()}} {
+	for _, in := range []warranty.ListClaims{{}, {Q: s.text("q")}, {Customer: s.text("customer")}, {Status: warranty.EnumOf[warranty.ClaimStatus](rapid.Int64Range(0, 8).Draw(s.T, "claim status")), WarrantyID: s.someWarranty()}} {
 		list := allPages(
 			s,
 			rapid.IntRange(1, 3).Draw(s.T, "limit"),
@@ -782,7 +809,8 @@ func (s *story) checkClaims(a *actor) {
 				s.Fatalf("claim %s is read as %v, %v; should be: %v, %v", c.id, got.Status, err, sees, c.status)
 			}
 			want := sees && (in.Status == "" || in.Status == c.status) &&
-				names(in.WarrantyID, c.on)
+				(in.Q == "" || c.on.finds(in.Q, c.on.roles(a), string(c.number), "It broke.")) &&
+				(in.Customer == "" || c.on.isFor(in.Customer, c.on.roles(a))) && names(in.WarrantyID, c.on)
 			if listed[c.id] != want {
 				s.Fatalf("claim %s is listed: %v, want %v, with %+v", c.id, listed[c.id], want, in)
 			}

@@ -121,6 +121,13 @@ func uploadRequest(s *stage) request {
 var rows = []row{
 	allRoles(row{operation: "warranties.list", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties")}, ok),
 	allRoles(row{
+		operation: "warranties.list",
+		variant:   "by customer",
+		scope:     warranty.WarrantiesRead,
+		request:   get("/api/v1/warranties?customer=kim&purchased_from=2020-01-01"),
+	}, ok),
+	allRoles(row{operation: "warranties.changes", scope: warranty.WarrantiesRead, request: get("/api/v1/warranties/changes")}, ok),
+	allRoles(row{
 		operation: "warranties.summarize",
 		scope:     warranty.WarrantiesRead,
 		request:   get("/api/v1/warranties/summary"),
@@ -343,6 +350,12 @@ var rows = []row{
 			fields{"items": []fields{{"product_name": "Pan", "start_date": "2024-01-01", "end_date": "2025-01-01"}}}),
 	}, ok),
 	allRoles(row{
+		operation: "warranties.lookup",
+		variant:   "by serial number",
+		scope:     warranty.WarrantiesRead,
+		request:   send("POST", "/api/v1/warranties/lookup", fields{"items": []fields{{"serial_number": "SN-1"}}}),
+	}, ok),
+	allRoles(row{
 		operation: "warranties.verify",
 		scope:     warranty.WarrantiesRead,
 		request:   get("/api/v1/verify/{reference}"),
@@ -356,6 +369,12 @@ var rows = []row{
 		variant:   "of the record",
 		scope:     warranty.ClaimsRead,
 		request:   get("/api/v1/claims?warranty_id={id}"),
+	}, ok),
+	allRoles(row{
+		operation: "claims.list",
+		variant:   "by customer",
+		scope:     warranty.ClaimsRead,
+		request:   get("/api/v1/claims?customer=kim&updated_since=2020-01-01T00:00:00Z"),
 	}, ok),
 	involved(row{operation: "claims.get", scope: warranty.ClaimsRead, request: get("/api/v1/claims/{claim}")}, ok),
 	involved(row{

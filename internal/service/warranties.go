@@ -23,6 +23,7 @@ func (s *Service) warrantyOperations() []api.Bound {
 		api.Bind(api.CorrectWarranty, s.CorrectWarranty),
 		api.Bind(api.DeleteWarranty, s.DeleteWarranty),
 		api.Bind(api.ListDeleted, s.ListDeleted),
+		api.Bind(api.ListChanges, s.ListChanges),
 		api.Bind(api.LookupWarranties, s.LookupWarranties),
 		api.Bind(api.VerifyWarranty, s.VerifyWarranty),
 		api.Bind(api.ListHistory, s.ListHistory),
@@ -38,16 +39,46 @@ func (s *Service) ListWarranties(
 	}
 	if in.IsFeed() {
 		list, feed, err := s.Store.ChangedWarranties(ctx, p.Account.ID, in.From(), in.Limit)
-		for i := range list {
-			s.showListed(&list[i])
-		}
-		return warranty.FeedOf(list, feed), err
+		return warranty.FeedOf(list, feed), s.showList(ctx, p, in.Selection, list, err)
 	}
 	list, total, err := s.Store.Warranties(ctx, p.Account.ID, in, s.today())
+	return warranty.PageOf(list, in.Paging, total), s.showList(ctx, p, in.Selection, list, err)
+}
+
+// showList is showListed for all warranties of a list that was read, with the numbers of their claims if they are
+// wanted.
+func (s *Service) showList(
+	ctx context.Context, p warranty.Principal, fields warranty.Selection, list []warranty.Warranty, err error,
+) error {
 	for i := range list {
 		s.showListed(&list[i])
 	}
-	return warranty.PageOf(list, in.Paging, total), err
+	if err != nil || !fields.Wants("claim_count") {
+		return err
+	}
+	return s.Store.CountClaims(ctx, p.Account.ID, list)
+}
+
+// ListChanges lists what changed and what left the principal's account since a cursor.
+func (s *Service) ListChanges(
+	ctx context.Context, p warranty.Principal, in warranty.ListChanges,
+) (out warranty.Changes, err error) {
+	if err := in.Check(s.now()); err != nil {
+		return out, err
+	}
+	// Read in this order, a record that leaves in between is in both lists, and not in none.
+	list, changed, err := s.Store.ChangedWarranties(ctx, p.Account.ID, in.Cursor.Changed, in.Limit)
+	if err != nil {
+		return out, err
+	}
+	left, gone, err := s.Store.DeletedWarranties(ctx, p.Account.ID, in.Cursor.Left, in.Limit)
+	if err != nil {
+		return out, err
+	}
+	for i := range list {
+		s.showListed(&list[i])
+	}
+	return warranty.ChangesOf(list, left, changed, gone), nil
 }
 
 // SummarizeWarranties counts the warranties that the principal can see, per group.
@@ -87,8 +118,13 @@ func (s *Service) GetWarranty(
 	ctx context.Context, p warranty.Principal, in warranty.GetWarranty,
 ) (warranty.Warranty, error) {
 	w, err := s.Store.Warranty(ctx, p.Account.ID, in.ID)
-	s.show(&w)
-	return w, err
+	if err != nil {
+		return w, err
+	}
+	one := []warranty.Warranty{w}
+	err = s.showList(ctx, p, in.Selection, one, nil)
+	s.setForms(&one[0])
+	return one[0], err
 }
 
 // show sets the derived fields of a stored warranty and removes those that the reader

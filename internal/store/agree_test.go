@@ -190,6 +190,10 @@ func (s *script) addWarranty() (any, error) {
 		address := s.address()
 		w.SellerEmail = &address
 	}
+	if s.random.IntN(2) == 0 {
+		address, bought := s.address(), start-warranty.Date(s.random.IntN(3))
+		w.CustomerName, w.Offer.Email, w.PurchaseDate = s.optional(), &address, &bought
+	}
 	err = s.write(func(tx *Tx) error {
 		if err := tx.InsertWarranty(w, s.user()); err != nil || w.SellerEmail == nil {
 			return err
@@ -275,11 +279,23 @@ func (s *script) filter() warranty.WarrantyFilter {
 	rarely(func() { f.EndsFrom = s.today() + warranty.Date(s.random.IntN(50)) })
 	rarely(func() { f.EndsTo = s.today() + warranty.Date(s.random.IntN(50)) })
 	rarely(func() { f.CoveredOn = s.today() + warranty.Date(s.random.IntN(50)) })
+	rarely(func() { f.Customer = s.customer() })
+	rarely(func() { f.PurchasedFrom = s.today() + warranty.Date(s.random.IntN(60)-30) })
+	rarely(func() { f.PurchasedTo = s.today() + warranty.Date(s.random.IntN(60)-30) })
 	rarely(func() { open := s.random.IntN(2) == 0; f.HasOpenClaim = &open })
 	rarely(func() {
 		f.Assurance = oneOf(s, []warranty.Assurance{warranty.IssuerVerified, warranty.SellerConfirmed, warranty.Unverified}, "")
 	})
 	return f
+}
+
+// customer returns a customer to filter by.
+func (s *script) customer() string {
+	if s.random.IntN(2) == 0 {
+		return s.word()
+	}
+	address := s.address()
+	return address[:1+s.random.IntN(len(address))]
 }
 
 func (s *script) summarize() (any, error) {

@@ -102,9 +102,14 @@ func (s *Store) claims(ctx context.Context, l *list, in warranty.ListClaims) ([]
 		l.scanned = true
 		l.narrow(waitingFor[in.WaitingFor])
 	}
+	if in.UpdatedSince != nil {
+		l.scanned = true
+		l.narrow(`EXISTS (SELECT 1 FROM claims u WHERE u.id = a.item_id AND u.updated_at >= ?)`, *in.UpdatedSince)
+	}
 	sort, sorted := claimSorts[in.Sort]
-	if in.Q != "" || sorted {
+	if in.Q != "" || in.Customer != "" || sorted {
 		question := childQuestion(in.Q, in.Status)
+		question.Customer = find.NewCustomer(in.Customer)
 		shape := claimShape
 		if sorted { // the index has no such order
 			l.scanned, l.source = true, claimScan(in.Sort)
@@ -127,8 +132,7 @@ var claimShape = &shape[warranty.Claim]{
 	more:    func(*find.Question) string { return `, ` + searchedColumns },
 	record: func(_ *find.Question, c warranty.Claim, r *engine.Row) find.Record {
 		record := claimRecord(c.ID, warranty.Roles{}, c.Status)
-		text, codes := readSearched(r)
-		record.Text, record.Codes = childSearched(c.Description, string(c.ClaimNumber), text, codes)
+		readSearched(r).with(c.Description, string(c.ClaimNumber)).in(&record)
 		return record
 	},
 }

@@ -60,7 +60,7 @@ var documentShape = &shape[warranty.Document]{
 	more:    func(*find.Question) string { return `, d.search, '', ` + searchedColumns },
 	record: func(_ *find.Question, d warranty.Document, r *engine.Row) find.Record {
 		record := find.Record{ID: d.ID}
-		record.Text, record.Codes = readChildSearched(r)
+		readChildSearched(r).in(&record)
 		return record
 	},
 }

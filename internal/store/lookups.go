@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"warranty.example/svc/internal/store/engine"
@@ -83,7 +85,7 @@ const idsOf = `(SELECT /*pg: string_agg(i.id::text, ',') */ /*sqlite: group_conc
 const byIdentity = `SELECT j.k, CASE
 	WHEN j.x <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.external_id = j.x AND w.deleted_at IS NULL LIMIT 1) i)
 	WHEN j.s <> '' THEN ` + idsOf + `w.issuer_id = $1 AND w.serial_number /*pg: COLLATE "C" */ = j.s
-		AND w.product_name /*pg: COLLATE "C" */ = j.p AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL
+		AND j.p IN ('', w.product_name /*pg: COLLATE "C" */) AND w.serial_number IS NOT NULL AND w.deleted_at IS NULL
 		AND j.d IN ($4, w.start_date) AND j.e IN ($4, w.end_date) LIMIT $3) i)
 	ELSE ` + idsOf + `w.issuer_id = $1 AND w.start_date = j.d
 		AND w.product_name /*pg: COLLATE "C" */ = j.p AND w.serial_number IS NULL
@@ -101,7 +103,7 @@ const lookupReferences = `SELECT w.reference, w.id FROM
 	CROSS JOIN warranties w WHERE w.reference = j.value AND w.deleted_at IS NULL
 	AND EXISTS (SELECT 1 FROM access a WHERE a.user_id = $1 AND a.kind = 1 AND a.item_id = w.id)`
 
-// Lookup finds which of the items the account already has. The result has one element per item.
+// Lookup finds which of the items the account has. The result has one element per item.
 func (s *Store) Lookup(
 	ctx context.Context, user warranty.ID, items []warranty.LookupItem, today warranty.Date,
 ) ([]warranty.Lookup, error) {
@@ -113,35 +115,87 @@ func (s *Store) Lookup(
 	if err != nil {
 		return nil, err
 	}
+	if err := s.addReceived(ctx, user, items, references, others); err != nil {
+		return nil, err
+	}
 	found := make([]warranty.Lookup, len(items))
 	for i, item := range items {
 		by := matchKind(item)
-		id, known := references[item.ReferenceNumber]
+		id, known := references[canonical(item)]
 		if known {
 			by = warranty.ByReference
 		} else if list := others[identityOf(item)]; item.Nth <= len(list) {
 			id, known = list[item.Nth-1], true
 		}
+		found[i].MatchedFields = []string{}
 		if known {
-			found[i] = warranty.Lookup{MatchedBy: &by, WarrantyID: &id}
+			found[i] = warranty.Lookup{MatchedBy: &by, MatchedFields: item.Matched(by), WarrantyID: &id}
 		}
 	}
 	return found, s.describeFound(ctx, found, today)
 }
 
-// references returns the records of the items' references, by the reference as written in the item.
+// canonical returns the reference of an item as it is stored, or "".
+func canonical(item warranty.LookupItem) warranty.Reference {
+	reference, err := warranty.ParseReference(item.ReferenceNumber)
+	if err != nil {
+		return ""
+	}
+	return reference
+}
+
+// addReceived adds the records that the user has but did not issue to those of serial numbers without a product name.
+// No index finds them, so that one statement looks at all of them, whatever the number of items.
+func (s *Store) addReceived(
+	ctx context.Context, user warranty.ID, items []warranty.LookupItem, references map[warranty.Reference]warranty.ID,
+	others map[identity][]warranty.ID,
+) error {
+	wanted := map[string][]identity{}
+	for _, item := range items {
+		of := identityOf(item)
+		_, known := references[canonical(item)]
+		if !known && of.Serial != "" && of.Product == "" && len(others[of]) < item.Nth && !slices.Contains(wanted[of.Serial], of) {
+			wanted[of.Serial] = append(wanted[of.Serial], of)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	param, err := json.Marshal(slices.Collect(maps.Keys(wanted)))
+	if err != nil {
+		return err
+	}
+	release, err := s.searchGate.acquire(ctx, user)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.db.Query(ctx, `SELECT w.id, w.serial_number, w.start_date, w.end_date FROM access a `+joinWarranty+`
+		WHERE a.user_id = $1 AND a.kind = 1 AND a.roles & 4 = 0 AND w.deleted_at IS NULL AND w.serial_number IN
+			(SELECT /*pg: value FROM json_array_elements_text($2) */ /*sqlite: value FROM json_each($2) */)
+		ORDER BY w.id`,
+		func(r *engine.Row) error {
+			id, serial, start, end := r.ID(), r.Text(), day(r.Date()), day(r.Date())
+			for _, of := range wanted[serial] {
+				if (of.Start == anyDay || of.Start == start) && (of.End == anyDay || of.End == end) {
+					others[of] = append(others[of], id)
+				}
+			}
+			return nil
+		}, user, string(param))
+}
+
+// references returns the records of the items' references.
 func (s *Store) references(
 	ctx context.Context, user warranty.ID, items []warranty.LookupItem,
-) (map[string]warranty.ID, error) {
-	written := map[string]string{}
+) (map[warranty.Reference]warranty.ID, error) {
 	var list []string
 	for _, item := range items {
-		if reference, err := warranty.ParseReference(item.ReferenceNumber); err == nil {
-			written[string(reference)] = item.ReferenceNumber
+		if reference := canonical(item); reference != "" {
 			list = append(list, string(reference))
 		}
 	}
-	found := map[string]warranty.ID{}
+	found := map[warranty.Reference]warranty.ID{}
 	if len(list) == 0 {
 		return found, nil
 	}
@@ -150,7 +204,8 @@ func (s *Store) references(
 		return nil, err
 	}
 	return found, s.db.Query(ctx, lookupReferences, func(r *engine.Row) error {
-		found[written[r.Text()]] = r.ID()
+		reference := warranty.Reference(r.Text())
+		found[reference] = r.ID()
 		return nil
 	}, user, string(param))
 }
@@ -213,15 +268,18 @@ func (s *Store) describeFound(ctx context.Context, found []warranty.Lookup, toda
 		return err
 	}
 	records := map[warranty.ID]warranty.Warranty{}
-	err = s.db.Query(ctx, `SELECT w.id, w.standing, w.start_date, w.end_date FROM warranties w WHERE w.id IN
+	err = s.db.Query(ctx, `SELECT w.id, w.reference, w.product_name, w.standing, w.start_date, w.end_date
+		FROM warranties w WHERE w.id IN
 		/*pg: (SELECT n.value::uuid FROM json_array_elements_text($1) n) */
 		/*sqlite: (SELECT unhex(value, '-') FROM json_each($1)) */`,
 		func(r *engine.Row) error {
 			w := warranty.Warranty{
-				ID:        r.ID(),
-				Standing:  enum[warranty.Status](r),
-				StartDate: r.Date(),
-				EndDate:   r.Date(),
+				ID:              r.ID(),
+				ReferenceNumber: warranty.Reference(r.Text()),
+				ProductName:     r.Text(),
+				Standing:        enum[warranty.Status](r),
+				StartDate:       r.Date(),
+				EndDate:         r.Date(),
 			}
 			w.Show(today)
 			records[w.ID] = w
@@ -230,6 +288,7 @@ func (s *Store) describeFound(ctx context.Context, found []warranty.Lookup, toda
 	for i := range found {
 		if id := found[i].WarrantyID; id != nil {
 			w := records[*id]
+			found[i].ReferenceNumber, found[i].ProductName = &w.ReferenceNumber, &w.ProductName
 			found[i].Status, found[i].StartDate, found[i].EndDate = &w.Status, &w.StartDate, &w.EndDate
 		}
 	}

@@ -30,6 +30,9 @@ func (s *segmentScript) anyQuestion() warranty.ListWarranties {
 	sometimes(func() { in.Q = string(oneOf(s.script, s.references, "WR-0000")) })
 	sometimes(func() { in.Supplier = s.word() })
 	sometimes(func() { in.Seller = s.word() })
+	sometimes(func() { in.Customer = s.customer() })
+	sometimes(func() { in.PurchasedFrom = s.today() + warranty.Date(s.random.IntN(60)-30) })
+	sometimes(func() { in.PurchasedTo = s.today() + warranty.Date(s.random.IntN(60)-30) })
 	sometimes(func() { in.EndsFrom = s.today() + warranty.Date(s.random.IntN(40)) })
 	sometimes(func() { in.EndsTo = s.today() + warranty.Date(s.random.IntN(40)) })
 	sometimes(func() { in.CoveredOn = s.today() + warranty.Date(s.random.IntN(40)-20) })
@@ -75,7 +78,12 @@ func (s *segmentScript) compare(t fataler, user warranty.ID, step int) map[kind]
 	if s.random.IntN(4) > 0 {
 		claims.Q, documents.Q = s.anyWords(), s.anyWords()
 	}
-	if compareChildren(t, s, step, listOf(user, kindClaim), childQuestion(claims.Q, claims.Status), claims.Paging, claimShape,
+	if s.random.IntN(4) == 0 {
+		claims.Customer = s.customer()
+	}
+	question := childQuestion(claims.Q, claims.Status)
+	question.Customer = find.NewCustomer(claims.Customer)
+	if compareChildren(t, s, step, listOf(user, kindClaim), question, claims.Paging, claimShape,
 		func() ([]warranty.Claim, int64, error) { return s.Claims(context.Background(), user, claims, nil) }) {
 		indexed[kindClaim] = true
 	}
@@ -102,6 +110,8 @@ func (s *segmentScript) anyWords() string {
 		return warranty.EnumOf[warranty.DocumentType](1 + s.random.Int64N(8)).String()
 	case 3:
 		return "CL"
+	case 4:
+		return s.address()
 	}
 	return s.word()
 }

@@ -116,7 +116,7 @@ func (s *segmentScript) rename() (any, error) {
 			return err
 		}
 		changed := w
-		changed.ProductName, changed.Supplier = s.word(), s.optional()
+		changed.ProductName, changed.Supplier, changed.CustomerName = s.word(), s.optional(), s.optional()
 		changed.UpdatedAt, changed.Version = s.now(), w.Version+1
 		if s.random.IntN(2) == 0 {
 			external := fmt.Sprint("ext-", s.last)
@@ -181,7 +181,11 @@ func (s *segmentScript) offer() (any, error) {
 		}
 		now := s.now()
 		expires := s.Now().Add(time.Duration(s.random.IntN(2)*48-24) * time.Hour)
-		w.Offer = warranty.Offer{OfferedAt: &now, ExpiresAt: &expires}
+		w.Offer, w.CustomerName = warranty.Offer{OfferedAt: &now, ExpiresAt: &expires}, s.optional()
+		if s.random.IntN(2) == 0 {
+			address := s.address()
+			w.Offer.Email = &address
+		}
 		return tx.OfferHandover(w, code, user, user, now)
 	})
 }

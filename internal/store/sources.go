@@ -21,7 +21,7 @@ type source struct {
 	joins   string // the tables of all, for access rows
 	read    func(*engine.Row) find.Record
 	// readText reads the columns of the texts.
-	readText func(*engine.Row) (text, codes string)
+	readText func(*engine.Row) searched
 }
 
 var sources = map[kind]*source{
@@ -54,7 +54,9 @@ type wanted struct{ text, stands bool }
 
 var wholeRecord = wanted{true, true}
 
-func wantedBy(q *find.Question) wanted { return wanted{q.Query != nil, q.Assurance != ""} }
+func wantedBy(q *find.Question) wanted {
+	return wanted{q.Query != nil || q.Customer != nil, q.Assurance != ""}
+}
 
 // selected returns the columns of a record.
 func (s *source) selected(w wanted) string {
@@ -85,7 +87,7 @@ func (s *source) shape() *shape[*find.Record] {
 func (s *source) record(r *engine.Row, w wanted) find.Record {
 	record := s.read(r)
 	if w.text {
-		record.Text, record.Codes = s.readText(r)
+		s.readText(r).in(&record)
 	}
 	if w.stands && s.stands != "" {
 		readStands(r, &record)
@@ -104,24 +106,30 @@ func claimRecord(id warranty.ID, roles warranty.Roles, status warranty.ClaimStat
 
 // readChildSearched reads a text and a code of a claim or document, followed by searchedColumns of its
 // warranty.
-func readChildSearched(r *engine.Row) (text, codes string) {
+func readChildSearched(r *engine.Row) searched {
 	own, number := r.Text(), r.Text()
-	text, codes = readSearched(r)
-	return childSearched(own, number, text, codes)
+	return readSearched(r).with(own, number)
 }
 
-// childSearched adds a text and a code of a claim or document to those of its warranty.
-func childSearched(own, number, text, codes string) (string, string) {
-	return own + "\n" + number + "\n" + text, find.Code(number) + "\n" + codes
+// searched is what is searched of a record: find.Record.Text, Codes and Customer.
+type searched struct{ text, codes, customer string }
+
+// in sets the texts of a record.
+func (s searched) in(r *find.Record) { r.Text, r.Codes, r.Customer = s.text, s.codes, s.customer }
+
+// with adds a text and a code of a claim or document to those of its warranty.
+func (s searched) with(own, number string) searched {
+	s.text, s.codes = own+"\n"+number+"\n"+s.text, find.Code(number)+"\n"+s.codes
+	return s
 }
 
 // searchedColumns are the texts of a warranty that are searched, and the user's roles, which decide
-// whether the external id is one of them.
+// whether the external id and the customer are among them.
 const searchedColumns = `a.roles, w.product_name, w.description, w.category, w.supplier, w.seller_name,
-	w.serial_number, w.reference, w.external_id, w.brand, w.model`
+	w.serial_number, w.reference, w.external_id, w.brand, w.model, w.customer_name, w.customer_email`
 
-// readSearched reads searchedColumns as a text and as codes.
-func readSearched(r *engine.Row) (text, codes string) {
+// readSearched reads searchedColumns.
+func readSearched(r *engine.Row) searched {
 	return searchedOf(&warranty.Warranty{
 		Roles:           warranty.RolesOf(r.Int()),
 		ProductName:     r.Text(),
@@ -134,12 +142,14 @@ func readSearched(r *engine.Row) (text, codes string) {
 		ExternalID:      r.OptionalText(),
 		Brand:           r.OptionalText(),
 		Model:           r.OptionalText(),
+		CustomerName:    r.OptionalText(),
+		Offer:           warranty.Offer{Email: r.OptionalText()},
 	})
 }
 
-// searchedOf returns what is searched of a warranty, as a text and as codes.
-func searchedOf(w *warranty.Warranty) (text, codes string) {
-	lines := append(make([]string, 0, 10), w.ProductName)
+// searchedOf returns what is searched of a warranty. Only its issuer finds it by the external id and the customer.
+func searchedOf(w *warranty.Warranty) (s searched) {
+	lines := append(make([]string, 0, 12), w.ProductName)
 	add := func(text *string) {
 		if text != nil {
 			lines = append(lines, *text)
@@ -148,17 +158,24 @@ func searchedOf(w *warranty.Warranty) (text, codes string) {
 	for _, text := range []*string{w.Brand, w.Model, w.Description, w.Category, w.Supplier, w.SellerName} {
 		add(text)
 	}
+	isIssuer := w.Roles.Has(warranty.Issuer)
+	if isIssuer {
+		add(w.CustomerName)
+		add(w.Offer.Email)
+		s.customer = find.CustomerOf(derefText(w.CustomerName), derefText(w.Offer.Email))
+	}
 	first := len(lines)
 	add(w.SerialNumber)
 	lines = append(lines, string(w.ReferenceNumber))
-	if w.Roles.Has(warranty.Issuer) {
+	if isIssuer {
 		add(w.ExternalID)
 	}
 	list := make([]string, 0, 3)
 	for _, code := range lines[first:] {
 		list = append(list, find.Code(code))
 	}
-	return strings.Join(lines, "\n"), strings.Join(list, "\n")
+	s.text, s.codes = strings.Join(lines, "\n"), strings.Join(list, "\n")
+	return s
 }
 
 // openStatuses are the numbers of warranty.OpenClaimStatuses.
@@ -176,10 +193,10 @@ var openClaim = `CASE WHEN EXISTS (SELECT 1 FROM claims c WHERE c.warranty_id = 
 
 // recordColumns are what a question looks at besides searchedColumns.
 var recordColumns = `a.item_id, a.status, a.start_date, a.end_date, w.category, w.supplier, w.seller_name,
-	w.seller_email, w.product_name, w.updated_at, a.roles, w.brand, ` + openClaim
+	w.seller_email, w.product_name, w.updated_at, a.roles, w.brand, w.purchase_date, ` + openClaim
 
 func readRecord(r *engine.Row) find.Record {
-	return find.Record{
+	record := find.Record{
 		ID:          r.ID(),
 		Standing:    enum[warranty.Status](r),
 		Start:       r.Date(),
@@ -192,8 +209,12 @@ func readRecord(r *engine.Row) find.Record {
 		Updated:     r.Int(),
 		Roles:       warranty.RolesOf(r.Int()),
 		Brand:       derefText(r.OptionalText()),
-		OpenClaim:   r.Int() != 0,
 	}
+	if bought := r.OptionalDate(); bought != nil {
+		record.Purchased = *bought
+	}
+	record.OpenClaim = r.Int() != 0
+	return record
 }
 
 // standsColumns are the accounts that stand behind a warranty, if they are verified: its issuer until a time,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -141,11 +142,42 @@ var warrantyShape = &shape[warranty.Warranty]{
 		if q.Assurance != "" {
 			readStands(r, &record)
 		}
-		if q.Query != nil {
-			record.Text, record.Codes = searchedOf(&w)
+		if w.PurchaseDate != nil {
+			record.Purchased = *w.PurchaseDate
+		}
+		if wantedBy(q).text {
+			searchedOf(&w).in(&record)
 		}
 		return record
 	},
+}
+
+// CountClaims sets the numbers of claims on warranties that the user has access to.
+func (s *Store) CountClaims(ctx context.Context, user warranty.ID, list []warranty.Warranty) error {
+	if len(list) == 0 {
+		return nil
+	}
+	ids, counts := make([]warranty.ID, len(list)), map[warranty.ID]int64{}
+	for i := range list {
+		ids[i] = list[i].ID
+	}
+	param, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	err = s.db.Query(ctx, `SELECT a.parent_id, count(*) FROM access a WHERE a.user_id = $1 AND a.kind = 2
+			AND a.parent_id IN (SELECT /*pg: CAST(value AS UUID) FROM json_array_elements_text($2) */
+				/*sqlite: unhex(value, '-') FROM json_each($2) */) GROUP BY a.parent_id`,
+		func(r *engine.Row) error {
+			id := r.ID()
+			counts[id] = r.Int()
+			return nil
+		}, user, string(param))
+	for i := range list {
+		n := counts[list[i].ID]
+		list[i].ClaimCount = &n
+	}
+	return err
 }
 
 // plainList is a list with filters that access alone can answer.

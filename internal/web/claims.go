@@ -35,7 +35,7 @@ type emptyList struct {
 
 func (web *Web) claims(w http.ResponseWriter, r *http.Request, who warranty.Principal) error {
 	query := r.URL.Query()
-	in := warranty.ListClaims{Paging: pagingOf(query, listPage), Q: query.Get("q")}
+	in := warranty.ListClaims{Paging: pagingOf(query, listPage), Q: query.Get("q"), Customer: query.Get("customer")}
 	if status, err := warranty.ParseEnum[warranty.ClaimStatus](query.Get("status")); err == nil {
 		in.Status = status
 	}

@@ -9,7 +9,10 @@ import (
 )
 
 // moreFilters are the filters of the list that are folded away unless one of them is set.
-var moreFilters = []string{"assurance", "supplier", "seller", "role", "ends_from", "ends_to", "covered_on", "has_open_claim"}
+var moreFilters = []string{
+	"assurance", "supplier", "seller", "customer", "role", "purchased_from", "purchased_to", "ends_from", "ends_to",
+	"covered_on", "has_open_claim",
+}
 
 // filterNames are the parameters that filter the list.
 var filterNames = append([]string{"q", "category", "status"}, moreFilters...)
@@ -97,9 +100,13 @@ func filterOf(query url.Values) warranty.ListWarranties {
 		Category:  query.Get("category"),
 		Supplier:  query.Get("supplier"),
 		Seller:    query.Get("seller"),
+		Customer:  query.Get("customer"),
 		EndsFrom:  dateOf(query, "ends_from"),
 		EndsTo:    dateOf(query, "ends_to"),
 		CoveredOn: dateOf(query, "covered_on"),
+
+		PurchasedFrom: dateOf(query, "purchased_from"),
+		PurchasedTo:   dateOf(query, "purchased_to"),
 	}}
 	if status := query.Get("status"); status == "ending" {
 		days := endingSoon
@@ -157,9 +164,9 @@ func chipText(words reader, query url.Values, name string) string {
 		"status": statusFilters, "assurance": assurances, "role": roleFilters, "has_open_claim": claimFilters,
 	}
 	switch name {
-	case "q", "category", "supplier", "seller":
+	case "q", "category", "supplier", "seller", "customer":
 		return words.get("chip."+name, value)
-	case "ends_from", "ends_to", "covered_on":
+	case "ends_from", "ends_to", "covered_on", "purchased_from", "purchased_to":
 		if d := dateOf(query, name); !d.IsZero() {
 			return words.get("chip."+name, words.date(d))
 		}

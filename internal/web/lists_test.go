@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"warranty.example/svc/internal/servertest"
 )
 
 // TestWebListsSortAndPage checks the order of the list, the headings that change it, and the links to
@@ -72,4 +74,34 @@ func TestWebForbiddenMoveOfAClaim(t *testing.T) {
 	w.Claim(nora.Session, sold.ID)
 	w.SignedIn(t, shop).Get("/claims").Says(t, "the business", 200, "<b>You</b>")
 	b.Get("/claims").Says(t, "the owner", 200, "</span>Business")
+}
+
+// TestWebListShowsCustomers: the list of an organization names the customers of what it issued, and the search and the
+// filter find them. The customer does not see what the shop calls them. Finding T8.
+func TestWebListShowsCustomers(t *testing.T) {
+	w, b, product := newTill(t)
+	form := b.open("/issue?product=" + product)
+	issued := b.issue(form, "serial_number", "T64-1", "customer_name", "Kim Larsen")
+	b.issue(b.open("/issue?product="+product), "serial_number", "T64-2", "customer_email", "eva@people.example")
+	all := b.Get("/warranties")
+	all.Says(t, "the list", 200, "Kim Larsen", "eva@people.example", "Search products, numbers, customers and sellers",
+		"Customer, name or email")
+	for _, query := range []string{"q=larsen", "customer=larsen", "customer=Kim+Larsen&sort=end_date"} {
+		p := b.Get("/warranties?" + query)
+		p.Says(t, query, 200, "T64-1", "1 warranty found")
+		p.Hides(t, query, "T64-2")
+	}
+	b.Get("/warranties?customer=eva@").Says(t, "a chip", 200, "T64-2", "Customer: eva@")
+	b.Get("/warranties?purchased_from=2026-01-01&purchased_to=2026-01-02").Says(t, "by purchase", 200,
+		"Bought from 1 Jan 2026", "Bought up to 2 Jan 2026")
+
+	person := w.Verified("Kim")
+	w.Must(200, servertest.Request{Method: "POST", Path: "/api/handovers/take", Secret: person.Session,
+		Body: fields{"code": first(t, onetime, issued)}})
+	kim := w.SignedIn(t, person)
+	own := kim.Get("/warranties")
+	own.Says(t, "the customer's list", 200, "T64-1")
+	own.Hides(t, "the customer's list", "Larsen", "Customer")
+	kim.Get("/warranties?q=larsen").Hides(t, "the customer's search", "T64-1")
+	kim.Get("/warranties?customer=larsen").Hides(t, "the customer's filter", "T64-1")
 }

@@ -25,9 +25,11 @@ type warrantyList struct {
 	Job   *jobPage
 	Query url.Values
 	Chips []chip
-	More  bool            // one of the less common filters is set
-	Shown map[string]bool // the columns
-	Views []warranty.SavedView
+	// Customers is whether the account issues to customers, so that it can search for them.
+	Customers bool
+	More      bool            // one of the less common filters is set
+	Shown     map[string]bool // the columns
+	Views     []warranty.SavedView
 	// Saving is the form that saves a view, if it was refused.
 	Saving form
 }
@@ -111,6 +113,7 @@ func (web *Web) showWarranties(w http.ResponseWriter, r *http.Request, who warra
 			return err
 		}
 	}
+	list.Customers = who.ActsForOrganization()
 	list.Query, list.Chips, list.Shown = queryOf(query), chipsOf(web.reader(r), r.URL), web.columnsOf(r)
 	list.More = slices.ContainsFunc(moreFilters, func(name string) bool { return list.Query.Has(name) })
 	if list.Views, err = web.Service.Views(r.Context(), who); err != nil {
