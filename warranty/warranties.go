@@ -54,7 +54,7 @@ type Warranty struct {
 	WebURL          string    `json:"web_url" format:"uri" doc:"URL of the record's page for signed-in people."`
 	CreatedAt       time.Time `json:"created_at" doc:"When the record was created."`
 	UpdatedAt       time.Time `json:"updated_at" doc:"When the record last changed."`
-	ClaimCount      *int64    `json:"claim_count,omitzero" doc:"Number of claims on the warranty. Only where warranties are read or listed."`
+	ClaimCount      *int64    `json:"claim_count,omitzero" lists:"asked" doc:"Number of claims on the warranty. Only if fields names it."`
 	ClaimURL        string    `json:"claim_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you file a claim. Append &type=, &description= and &incident_date= to fill it in. Only in a single warranty on which you may file one."`
 	UploadURL       string    `json:"upload_url,omitzero" format:"uri" lists:"no" doc:"URL of the form with which you upload a document. Only in a single warranty."`
 

@@ -75,25 +75,36 @@ type Listed struct {
 
 // ToConfirm asks sellers to confirm warranties that name them.
 func (t Texts) ToConfirm(to, name string, list []Listed, more int, publicURL string) Message {
-	return t.listed("to_confirm", to, name, list, more, publicURL)
+	lines := t.lines(list, more, func(l Listed, product string) string {
+		return t.get("to_confirm.entry", product, l.Reference, t.plain(l.By, "to_confirm.by"))
+	})
+	m := t.message("to_confirm", to, "", t.greeting(name), lines, publicURL)
+	if n := len(list) + more; n > 1 {
+		m.Subject = t.get("to_confirm.subject_many", n)
+	}
+	return m
 }
 
 // Confirmed tells owners that sellers confirmed their warranties.
 func (t Texts) Confirmed(to, name string, list []Listed, more int, publicURL string) Message {
-	return t.listed("confirmed", to, name, list, more, publicURL)
+	lines := t.lines(list, more, func(l Listed, product string) string {
+		return t.get("confirmed.entry", product, l.Reference, t.plain(l.By, "confirmed.by"))
+	})
+	m := t.message("confirmed", to, "", t.greeting(name), lines, publicURL)
+	if n := len(list) + more; n > 1 {
+		m.Subject = t.get("confirmed.subject_many", n)
+	}
+	return m
 }
 
-func (t Texts) listed(key, to, name string, list []Listed, more int, publicURL string) Message {
+// lines returns a line for each warranty, and one for those that are not listed.
+func (t Texts) lines(list []Listed, more int, line func(l Listed, product string) string) string {
 	var b strings.Builder
 	for _, l := range list {
-		b.WriteString(t.get(key+".entry", t.plain(l.Product, "promise_changed.product"), l.Reference, t.plain(l.By, key+".by")) + "\n")
+		b.WriteString(line(l, t.plain(l.Product, "promise_changed.product")) + "\n")
 	}
 	if more > 0 {
 		b.WriteString(t.get("claim_digest.more", more) + "\n")
 	}
-	m := t.message(key, to, "", t.greeting(name), b.String(), publicURL)
-	if n := len(list) + more; n > 1 {
-		m.Subject = t.get(key+".subject_many", n)
-	}
-	return m
+	return b.String()
 }

@@ -114,7 +114,7 @@ func TestChangesAndCounts(t *testing.T) {
 
 		w.claim(kim, made[0].ID)
 		claim := w.claim(kim, made[0].ID)
-		list, err := w.Service.ListWarranties(ctx, kim.Principal, warranty.ListWarranties{})
+		list, err := w.Service.ListWarranties(ctx, kim.Principal, warranty.ListWarranties{Selection: warranty.Selection{Fields: "id,claim_count"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,8 +123,12 @@ func TestChangesAndCounts(t *testing.T) {
 			counts[r.ID] = *r.ClaimCount
 		}
 		equal(t, "claims", counts, map[warranty.ID]int64{made[0].ID: 2, made[2].ID: 0})
-		if seen, err := w.seen(kim, made[0].ID); err != nil || *seen.ClaimCount != 2 {
+		one := warranty.GetWarranty{ID: warranty.WarrantyKey{ID: made[0].ID}, Selection: warranty.Selection{Fields: "claim_count"}}
+		if seen, err := w.Service.GetWarranty(ctx, kim.Principal, one); err != nil || seen.ClaimCount == nil || *seen.ClaimCount != 2 {
 			t.Errorf("%v claims: %v", seen.ClaimCount, err)
+		}
+		if seen, err := w.seen(kim, made[0].ID); err != nil || seen.ClaimCount != nil {
+			t.Errorf("counted without being asked: %v", err)
 		}
 		for since, want := range map[time.Time]int64{
 			claim.UpdatedAt: 1, claim.UpdatedAt.Add(time.Microsecond): 0, claim.UpdatedAt.Add(-time.Hour): 2,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"warranty.example/svc/api"
@@ -53,7 +54,7 @@ func (s *Service) showList(
 	for i := range list {
 		s.showListed(&list[i])
 	}
-	if err != nil || !fields.Wants("claim_count") {
+	if err != nil || !slices.Contains(fields.Selected(), "claim_count") { // counting them takes another query
 		return err
 	}
 	return s.Store.CountClaims(ctx, p.Account.ID, list)

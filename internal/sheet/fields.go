@@ -13,7 +13,7 @@ import (
 // appears in tables and CSV without further changes.
 
 // Columns lists the column names of a record type. Fields of a nested record are
-// named like warranty.id. Fields that only a single record has are left out.
+// named like warranty.id. Fields that only a single record has, or lists if asked, are left out.
 func Columns(t reflect.Type) []string {
 	var names []string
 	eachField(t, func(name string, f reflect.StructField) {
@@ -49,7 +49,7 @@ func Values(v reflect.Value) []string {
 func eachField(t reflect.Type, do func(name string, f reflect.StructField)) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.Anonymous || !f.IsExported() || name == "" || name == "-" || f.Tag.Get("lists") == "no" {
+		if f.Anonymous || !f.IsExported() || name == "" || name == "-" || f.Tag.Get("lists") != "" {
 			continue
 		}
 		do(name, f)

@@ -72,7 +72,13 @@ func (web *Web) doSignIn(w http.ResponseWriter, r *http.Request, who warranty.Pr
 			if kept := keptIn(f); kept != nil {
 				return web.resume(w, r, session.AccessToken, kept)
 			}
-			return redirect(w, r, nextOf(f.Value("next")))
+			next := nextOf(f.Value("next"))
+			if next == "/" {
+				if err := web.startAtWork(w, r); err != nil {
+					return err
+				}
+			}
+			return redirect(w, r, next)
 		},
 	})
 }
@@ -94,6 +100,29 @@ func (web *Web) keepAccount(w http.ResponseWriter, r *http.Request, session warr
 		return nil
 	}
 	return err
+}
+
+// startAtWork makes the browser act for the organization of a person who signed in and has no warranties of their own.
+func (web *Web) startAtWork(w http.ResponseWriter, r *http.Request) error {
+	if _, err := r.Cookie(web.accountCookie()); err == nil {
+		return nil // they chose an account before
+	}
+	who := api.CallerOf(r.Context()).Principal
+	own, err := web.Service.ListWarranties(r.Context(), who, warranty.ListWarranties{Paging: warranty.Paging{Page: 1, Limit: 1}})
+	if err != nil || own.Pagination.Total > 0 {
+		return err
+	}
+	accounts, err := web.Service.Accounts(r.Context(), who)
+	if err != nil {
+		return err
+	}
+	for _, a := range accounts {
+		if a.Kind == warranty.OrganizationKind {
+			web.setAccount(w, warranty.Principal{User: who.User, Account: a.Acting})
+			return nil
+		}
+	}
+	return nil
 }
 
 // mailSignInCode emails a sign-in code. The response does not reveal whether the address
